@@ -1,0 +1,24 @@
+# shellcheck shell=bash
+# Sourced by quickstart, test/run and .ci/run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Compiles through ccache where there is one.
+if command -v ccache >/dev/null; then
+    export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+fi
+build_jobs=${JOBS:-$(nproc)}
+
+# build <preset> [cmake argument...]: configures and builds, with the log shown only when something fails.
+build() {
+    local preset=$1 log=build/$1.log
+    shift
+    mkdir -p build
+    if ! { cmake --preset "$preset" "$@" && cmake --build --preset "$preset" --parallel "$build_jobs"; } >"$log" 2>&1 </dev/null; then
+        # The errors first; the whole log stays where it is.
+        grep -nE 'error|Error|FAILED' "$log" | head -n 50 || true
+        tail -n 60 "$log"
+        echo "the build failed; all of its output is in $log" >&2
+        return 1
+    fi
+}

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace redlock::bench {
+
+/// A connected stream, over TCP or a unix socket.
+using stream_socket = boost::asio::generic::stream_protocol::socket;
+
+/**
+ * Connects to `redis://host[:port]` or `unix:///path`, TCP without delay. Blocks.
+ * Throws `std::invalid_argument` for another URL, `boost::system::system_error` if nobody listens.
+ */
+[[nodiscard]] stream_socket connect(boost::asio::io_context& io, std::string_view url);
+
+/**
+ * Sends one inline command and gives the whole reply: a simple one as it stands, a bulk string's
+ * content. Blocks; throws `boost::system::system_error` if the connection breaks or no reply begins
+ * within `patience`.
+ */
+std::string ask(stream_socket& socket, std::string_view command,
+                std::chrono::milliseconds patience = std::chrono::seconds(10));
+
+/// The value of a field in the reply to INFO, empty if it is not there.
+[[nodiscard]] std::string_view info_field(std::string_view info, std::string_view name);
+
+/// Name and version of a server, by its reply to INFO: "valkey 8.0.1".
+[[nodiscard]] std::string server_version(std::string_view info);
+
+}  // namespace redlock::bench

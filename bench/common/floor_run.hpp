@@ -1,0 +1,95 @@
+#pragma once
+
+#include "common/endpoint.hpp"
+#include "common/histogram.hpp"
+#include "common/meter.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace redlock::bench {
+
+/**
+ * What the reference programs share, so that they differ only in how they talk to the nodes:
+ * arguments, the nodes, the bytes of the commands, and when to measure.
+ */
+class floor_run {
+public:
+    using clock = std::chrono::steady_clock;
+
+    /// Reads the arguments and starts local servers where they are asked for. Ends the process if
+    /// the arguments are wrong.
+    floor_run(int argc, char** argv, std::string name);
+
+    [[nodiscard]] std::size_t workers() const noexcept { return workers_; }
+    [[nodiscard]] std::size_t nodes() const noexcept { return urls_.size(); }
+    [[nodiscard]] std::size_t quorum() const noexcept { return urls_.size() / 2 + 1; }
+
+    /// One connection a node, the release script loaded on each.
+    [[nodiscard]] std::vector<stream_socket> connect_all(boost::asio::io_context& io);
+
+    /// Time starts to run: first the warm-up.
+    void start();
+
+    /// One acquire that gave a lock.
+    void acquired(clock::duration latency) { acquires_.add(latency); }
+    /// An acquire that gave none, or a release that found none.
+    void failed() noexcept { ++result_.failures; }
+
+    /// One cycle that was completed, at `now`. False if no other is wanted.
+    [[nodiscard]] bool next_cycle(clock::time_point now);
+
+    /// Prints the result.
+    void report() const;
+
+private:
+    void end_of_warm_up();
+    void end();
+
+    enum class phase { warming_up, measuring, over };
+
+    std::string name_;
+    std::vector<std::string> urls_;
+    std::optional<local_servers> servers_;
+    std::size_t workers_ = 64;
+    clock::duration warm_up_{};
+    clock::duration measured_{};
+    bool json_ = false;
+
+    phase phase_ = phase::warming_up;
+    clock::time_point phase_end_;
+    histogram acquires_;
+    result result_;
+    std::optional<meter> meter_;
+};
+
+/**
+ * One worker's commands, formatted once; only the last digits of the owner token change from cycle
+ * to cycle. A counter is no owner token for real use, as it can be guessed and repeated: it is the
+ * least that can be done.
+ */
+class commands {
+public:
+    explicit commands(std::size_t worker);
+
+    /// The next cycle begins, with an owner token of its own.
+    void renew() noexcept;
+
+    [[nodiscard]] const std::string& acquire() const noexcept { return acquire_; }
+    [[nodiscard]] const std::string& release() const noexcept { return release_; }
+
+private:
+    std::uint64_t cycle_ = 0;
+    std::string acquire_;
+    std::string release_;
+    std::size_t acquire_digits_;
+    std::size_t release_digits_;
+};
+
+}  // namespace redlock::bench

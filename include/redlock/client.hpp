@@ -1,0 +1,352 @@
+#pragma once
+
+#include <redlock/config.hpp>
+#include <redlock/detail/boxed_handler.hpp>
+#include <redlock/detail/completion.hpp>
+#include <redlock/detail/export.hpp>
+#include <redlock/error.hpp>
+#include <redlock/lock.hpp>
+#include <redlock/result.hpp>
+#include <redlock/stats.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/execution_context.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace redlock {
+
+/**
+ * Takes, extends and gives back locks held by a majority of independent Redis-protocol masters, by
+ * the Redlock algorithm (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).
+ * One connection to each node carries all operations.
+ *
+ * `async_run` keeps the connections; operations may be begun before it has made them.
+ *
+ * Completion tokens: any; the default is `boost::asio::deferred`. Handlers run through their
+ * associated executor, by default the client's; their associated allocator and cancellation slot
+ * are used.
+ *
+ * Thread safety: distinct clients, safe. One client and its locks: as any I/O object of Asio, only
+ * from one implicit or explicit strand, which the executor given to the constructor must be; with
+ * `config::thread_safe` the client makes its own strand and may be called from any thread.
+ *
+ * Lifetimes: `std::string_view` arguments are read when an operation is begun, which for `deferred`
+ * and `use_awaitable` is when it is awaited; they need not live longer. A client may be destroyed
+ * at any time, from within a handler as well: its operations end with `errc::closed`. Locks may
+ * outlive their client and their execution context.
+ */
+class client {
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    /// @throws boost::system::system_error with `errc::invalid_config`, its text naming the field
+    /// of `c` that is refused.
+    REDLOCK_API client(executor_type ex, config c);
+
+    template <std::derived_from<boost::asio::execution_context> ExecutionContext>
+    client(ExecutionContext& context, config c)
+        : client(executor_type(context.get_executor()), std::move(c))
+    {}
+
+    client(client&&) noexcept = default;
+    client& operator=(client&& other) noexcept
+    {
+        if (this != &other) {
+            shut_down();
+            driver_ = std::move(other.driver_);
+        }
+        return *this;
+    }
+    client(const client&) = delete;
+    client& operator=(const client&) = delete;
+    ~client() { shut_down(); }
+
+    [[nodiscard]] REDLOCK_API executor_type get_executor() const noexcept;
+
+    /// The counters as they stand; with `config::thread_safe` as they stood at the end of the
+    /// last turn.
+    [[nodiscard]] REDLOCK_API redlock::stats stats() const;
+
+    /**
+     * Connects to the nodes, and connects again whenever a connection is lost, until the client is
+     * closed or destroyed.
+     *
+     * Completion signature: `void(redlock::error_code)`.
+     * Completes when: the client was closed, destroyed, or the run was cancelled.
+     * Errors: none after `async_close`; `errc::closed` when the client is closed already, or is
+     * destroyed; `boost::asio::error::already_started` when it runs already; `operation_aborted`
+     * when cancelled.
+     * Cancellation: terminal and partial close the connections at once and end every operation with
+     * `errc::closed`.
+     */
+    template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
+    auto async_run(Token&& token = Token{})
+    {
+        return initiate<void(error_code), detail::unpack_nothing>(
+            token,
+            [](engine_ptr& d, detail::completion* c, ticket_ptr t) { run(d, c, std::move(t)); });
+    }
+
+    /**
+     * Takes a lock: up to `acquire_options::attempts` rounds of `SET key token NX PX ttl` to all
+     * nodes, each decided at its deciding answer, until one is won or the deadline has passed.
+     *
+     * Completion signature: `void(redlock::error_code, redlock::lock)`.
+     * Completes when: a majority granted the key with validity left, or no further attempt is to be
+     * made.
+     * Errors: `contended`, `unavailable`, `expired` for the last attempt when no further one was
+     * allowed; `timed_out`; `closed`; `overloaded`; `no_entropy`; `invalid_resource`,
+     * `invalid_ttl`, `invalid_deadline`, `invalid_attempts`, `invalid_min_validity`;
+     * `operation_aborted`; `not_enough_memory`. The lock is empty then.
+     * Cancellation: terminal and partial complete at once; what may have been granted is given back
+     * in the background.
+     * Total only before anything was sent.
+     */
+    template <
+        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
+    auto async_acquire(std::string_view resource, acquire_options options, Token&& token = Token{})
+    {
+        return initiate<void(error_code, lock), detail::unpack_lock>(
+            token,
+            [resource, options](engine_ptr& d, detail::completion* c, ticket_ptr t) {
+                acquire(d, resource, options, c, std::move(t));
+            },
+            cancels_total);
+    }
+
+    /// The same with default options.
+    template <
+        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
+    auto async_acquire(std::string_view resource, Token&& token = Token{})
+    {
+        return async_acquire(resource, acquire_options{}, std::forward<Token>(token));
+    }
+
+    /**
+     * Takes up a lease that another lock object, in this or another process, left by
+     * `lock::hand_over`: extends it under `owner_token`, and holds it if that succeeds. Never sets
+     * a key.
+     *
+     * Completion signature: `void(redlock::error_code, redlock::lock)`.
+     * Completes when: the outcome is certain, or after one `node_timeout`.
+     * Errors: `lost`: a majority does not hold the key under that token; `unavailable`: too few
+     * nodes answered; `closed`, `overloaded`, `invalid_resource`, `invalid_ttl`, `invalid_owner`,
+     * `operation_aborted`, `not_enough_memory`.
+     * Cancellation: terminal and partial complete at once; keys are left as they are. Total: only
+     * before anything was sent.
+     */
+    template <
+        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
+    auto async_adopt(std::string_view resource, std::string_view owner_token,
+                     std::chrono::milliseconds ttl, extend_options options, Token&& token = Token{})
+    {
+        return initiate<void(error_code, lock), detail::unpack_lock>(
+            token, [=](engine_ptr& d, detail::completion* c, ticket_ptr t) {
+                adopt(d, resource, owner_token, ttl, options, c, std::move(t));
+            });
+    }
+
+    /// The same with default options.
+    template <
+        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
+    auto async_adopt(std::string_view resource, std::string_view owner_token,
+                     std::chrono::milliseconds ttl, Token&& token = Token{})
+    {
+        return async_adopt(resource, owner_token, ttl, extend_options{},
+                           std::forward<Token>(token));
+    }
+
+    /**
+     * Makes a held lease live at least `ttl` from now. The keys are extended where they still hold
+     * the owner token; none is ever set again. An extend never shortens a lease.
+     *
+     * Completion signature: `void(redlock::error_code)`.
+     * Completes when: the outcome is certain, or after one `node_timeout`.
+     * Errors: none: renewed, `l.valid_until()` has moved; `lost`: a majority no longer holds the
+     * key, or the validity had passed before: final; `unavailable`: unknown, too few nodes
+     * answered: the validity known before stands, and another extend may succeed; `not_held`,
+     * `invalid_ttl`, `invalid_owner`, `closed`, `overloaded`, `operation_aborted`,
+     * `not_enough_memory`.
+     * Cancellation: terminal and partial complete at once; the known validity stands. Total: only
+     * before anything was sent.
+     * Lifetimes: `l` is read when the operation is begun; it may be moved or destroyed before the
+     * end.
+     */
+    template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
+    auto async_extend(lock& l, std::chrono::milliseconds ttl, extend_options options,
+                      Token&& token = Token{})
+    {
+        return initiate<void(error_code), detail::unpack_nothing>(
+            token, [&l, ttl, options](engine_ptr& d, detail::completion* c, ticket_ptr t) {
+                extend(d, l, ttl, options, c, std::move(t));
+            });
+    }
+
+    /// The same with default options.
+    template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
+    auto async_extend(lock& l, std::chrono::milliseconds ttl, Token&& token = Token{})
+    {
+        return async_extend(l, ttl, extend_options{}, std::forward<Token>(token));
+    }
+
+    /**
+     * Gives a lock back on all nodes. From the moment it is begun nobody owns it; nodes that cannot
+     * be reached are told when they are back.
+     *
+     * Completion signature: `void(redlock::error_code, redlock::release_result)`.
+     * Completes when: the result is certain, or after one `node_timeout`.
+     * Errors: `unavailable`: too few nodes answered to know; `not_held`: the lock was empty;
+     * `invalid_owner`, `closed`, `overloaded`, `operation_aborted`, `not_enough_memory`. That a
+     * lease had expired is a result, not an error.
+     * Cancellation: terminal and partial end the wait; the release goes out all the same.
+     */
+    template <boost::asio::completion_token_for<void(error_code, release_result)> Token =
+                  boost::asio::deferred_t>
+    auto async_release(lock l, release_options options, Token&& token = Token{})
+    {
+        return initiate<void(error_code, release_result), detail::unpack_release>(
+            token, [l = std::move(l), options](engine_ptr& d, detail::completion* c,
+                                               ticket_ptr t) mutable {
+                release(d, std::move(l), options, c, std::move(t));
+            });
+    }
+
+    /// The same with default options.
+    template <boost::asio::completion_token_for<void(error_code, release_result)> Token =
+                  boost::asio::deferred_t>
+    auto async_release(lock l, Token&& token = Token{})
+    {
+        return async_release(std::move(l), release_options{}, std::forward<Token>(token));
+    }
+
+    /**
+     * Asks a majority who holds a resource, and for how long.
+     *
+     * Completion signature: `void(redlock::error_code, redlock::inspection)`.
+     * Completes when: the answer is certain, or after one `node_timeout`, then with
+     * `holding::unknown`.
+     * Errors: `invalid_resource`, `closed`, `overloaded`, `operation_aborted`, `not_enough_memory`.
+     * Cancellation: terminal, partial and total complete at once.
+     */
+    template <boost::asio::completion_token_for<void(error_code, inspection)> Token =
+                  boost::asio::deferred_t>
+    auto async_inspect(std::string_view resource, inspect_options options, Token&& token = Token{})
+    {
+        return initiate<void(error_code, inspection), detail::unpack_inspection>(
+            token,
+            [resource, options](engine_ptr& d, detail::completion* c, ticket_ptr t) {
+                inspect(d, resource, options, c, std::move(t));
+            },
+            cancels_total);
+    }
+
+    /// The same with default options.
+    template <boost::asio::completion_token_for<void(error_code, inspection)> Token =
+                  boost::asio::deferred_t>
+    auto async_inspect(std::string_view resource, Token&& token = Token{})
+    {
+        return async_inspect(resource, inspect_options{}, std::forward<Token>(token));
+    }
+
+    /**
+     * Closes the client: begins nothing more, ends what waits with `errc::closed`, waits for
+     * releases that are still going out, at most `config::close_timeout`, and closes the
+     * connections. Locks still held are left to expire.
+     *
+     * Completion signature: `void(redlock::error_code)`.
+     * Errors: none; `operation_aborted` when cancelled.
+     * Cancellation: terminal and partial close at once.
+     */
+    template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
+    auto async_close(Token&& token = Token{})
+    {
+        return initiate<void(error_code), detail::unpack_nothing>(
+            token,
+            [](engine_ptr& d, detail::completion* c, ticket_ptr t) { close(d, c, std::move(t)); });
+    }
+
+private:
+    using engine_ptr = std::shared_ptr<engine::driver>;
+    using ticket_ptr = std::shared_ptr<detail::ticket>;
+
+    static constexpr auto cancels_started =
+        boost::asio::cancellation_type::terminal | boost::asio::cancellation_type::partial;
+    static constexpr auto cancels_total = cancels_started | boost::asio::cancellation_type::total;
+
+    /// Boxes the handler, makes it cancellable, and begins the operation.
+    template <class Signature, class Unpack, class Begin>
+    struct initiation;
+
+    template <class Signature, class Unpack, class Token, class Begin>
+    auto initiate(Token& token, Begin begin,
+                  boost::asio::cancellation_type honoured = cancels_started)
+    {
+        return boost::asio::async_initiate<Token, Signature>(
+            initiation<Signature, Unpack, Begin>{driver_, std::move(begin), honoured}, token);
+    }
+
+    // Compiled. Each takes over the completion.
+    REDLOCK_API static void run(engine_ptr&, detail::completion*, ticket_ptr);
+    REDLOCK_API static void acquire(engine_ptr&, std::string_view resource, const acquire_options&,
+                                    detail::completion*, ticket_ptr);
+    REDLOCK_API static void adopt(engine_ptr&, std::string_view resource, std::string_view owner,
+                                  std::chrono::milliseconds ttl, const extend_options&,
+                                  detail::completion*, ticket_ptr);
+    REDLOCK_API static void extend(engine_ptr&, lock&, std::chrono::milliseconds ttl,
+                                   const extend_options&, detail::completion*, ticket_ptr);
+    REDLOCK_API static void release(engine_ptr&, lock, const release_options&, detail::completion*,
+                                    ticket_ptr);
+    REDLOCK_API static void inspect(engine_ptr&, std::string_view resource, const inspect_options&,
+                                    detail::completion*, ticket_ptr);
+    REDLOCK_API static void close(engine_ptr&, detail::completion*, ticket_ptr);
+
+    REDLOCK_API static void cancel(engine_ptr&, const ticket_ptr&,
+                                   boost::asio::cancellation_type) noexcept;
+    [[nodiscard]] REDLOCK_API static executor_type executor_of(const engine_ptr&) noexcept;
+    [[nodiscard]] REDLOCK_API static detail::hop hops_of(const engine_ptr&) noexcept;
+    REDLOCK_API void shut_down() noexcept;
+
+    engine_ptr driver_;
+};
+
+template <class Signature, class Unpack, class Begin>
+struct client::initiation {
+    using executor_type = client::executor_type;
+
+    engine_ptr driver;
+    Begin begin;
+    boost::asio::cancellation_type honoured;
+
+    [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(driver); }
+
+    template <class Handler>
+    void operator()(Handler&& h)
+    {
+        using handler_type = std::decay_t<Handler>;
+        ticket_ptr ticket;
+        if (auto slot = boost::asio::get_associated_cancellation_slot(h); slot.is_connected()) {
+            ticket = std::allocate_shared<detail::ticket>(boost::asio::get_associated_allocator(h));
+            slot.assign([d = driver, ticket,
+                         accepts = honoured](boost::asio::cancellation_type type) mutable {
+                if ((type & accepts) != boost::asio::cancellation_type::none) {
+                    cancel(d, ticket, type);
+                }
+            });
+        }
+        handler_type handler(std::forward<Handler>(h));
+        auto* boxed = detail::boxed_handler<handler_type, Unpack>::make(
+            std::move(handler), executor_of(driver), hops_of(driver));
+        begin(driver, boxed, std::move(ticket));
+    }
+};
+
+}  // namespace redlock

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <redlock/detail/export.hpp>
+
+#include <chrono>
+
+namespace redlock {
+
+/**
+ * The clock that validity is measured on: time since boot, the time a machine was suspended
+ * included, so that a laptop or a virtual machine wakes up knowing that its lease is gone.
+ * `CLOCK_BOOTTIME` on Linux.
+ */
+struct boot_clock {
+    using duration = std::chrono::nanoseconds;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<boot_clock>;
+
+    static constexpr bool is_steady = true;
+
+    [[nodiscard]] REDLOCK_API static time_point now() noexcept;
+};
+
+}  // namespace redlock

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <redlock/detail/completion.hpp>
+#include <redlock/lock.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_allocator.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace redlock::detail {
+
+/**
+ * A handler in a block from its own allocator. It is touched twice, to box it and to complete it:
+ * everything in between works on the erased `completion`. `Unpack` calls it with its part of the
+ * outcome.
+ */
+template <class Handler, class Unpack>
+class boxed_handler final : public completion {
+public:
+    using executor_type = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
+
+    [[nodiscard]] static completion* make(Handler&& h, const boost::asio::any_io_executor& client,
+                                          hop hops)
+    {
+        allocator_type alloc{boost::asio::get_associated_allocator(h)};
+        boxed_handler* memory = traits::allocate(alloc, 1);
+        return ::new (static_cast<void*>(memory)) boxed_handler(std::move(h), client, hops);
+    }
+
+    void complete(outcome&& what) override
+    {
+        Handler h(std::move(handler_));
+        std::optional<work_guard> work(std::move(work_));
+        const hop hops = hops_;
+        // The memory may serve the next operation, begun from within the handler.
+        free(h);
+        if (!work) {
+            call(h, what);
+            return;
+        }
+        const executor_type ex = work->get_executor();
+        const auto alloc = boost::asio::get_associated_allocator(h);
+        auto bound = boost::asio::bind_allocator(
+            alloc, [h = std::move(h), what = std::move(what)]() mutable { call(h, what); });
+        if (hops == hop::out) {
+            boost::asio::post(ex, std::move(bound));
+        } else {
+            boost::asio::dispatch(ex, std::move(bound));
+        }
+    }
+
+    void abandon() noexcept override
+    {
+        boost::asio::get_associated_cancellation_slot(handler_).clear();
+        Handler h(std::move(handler_));
+        free(h);
+    }
+
+private:
+    using allocator_type = typename std::allocator_traits<
+        boost::asio::associated_allocator_t<Handler>>::template rebind_alloc<boxed_handler>;
+    using traits = std::allocator_traits<allocator_type>;
+    using work_guard = boost::asio::executor_work_guard<executor_type>;
+
+    boxed_handler(Handler&& h, const boost::asio::any_io_executor& client, hop hops)
+        : handler_(std::move(h)),
+          hops_(hops)
+    {
+        executor_type ex = boost::asio::get_associated_executor(handler_, client);
+        if constexpr (std::is_same_v<executor_type, boost::asio::any_io_executor>) {
+            if (hops == hop::none && ex == client) {
+                return;  // the client's own work keeps that executor busy
+            }
+        }
+        work_.emplace(std::move(ex));
+    }
+
+    ~boxed_handler() = default;
+
+    /// Where the handler belongs; so does its cancellation slot, which the next operation may use.
+    static void call(Handler& h, outcome& what)
+    {
+        boost::asio::get_associated_cancellation_slot(h).clear();
+        Unpack{}(std::move(h), std::move(what));
+    }
+
+    void free(const Handler& moved_to) noexcept
+    {
+        allocator_type alloc{boost::asio::get_associated_allocator(moved_to)};
+        this->~boxed_handler();
+        traits::deallocate(alloc, this, 1);
+    }
+
+    Handler handler_;
+    std::optional<work_guard> work_;
+    hop hops_;
+};
+
+struct unpack_nothing {
+    template <class Handler>
+    void operator()(Handler&& h, outcome&& o) const
+    {
+        std::forward<Handler>(h)(o.error);
+    }
+};
+struct unpack_lock {
+    template <class Handler>
+    void operator()(Handler&& h, outcome&& o) const
+    {
+        std::forward<Handler>(h)(o.error, lock(std::move(o.held)));
+    }
+};
+struct unpack_release {
+    template <class Handler>
+    void operator()(Handler&& h, outcome&& o) const
+    {
+        std::forward<Handler>(h)(o.error, o.released);
+    }
+};
+struct unpack_inspection {
+    template <class Handler>
+    void operator()(Handler&& h, outcome&& o) const
+    {
+        std::forward<Handler>(h)(o.error, o.inspection);
+    }
+};
+
+}  // namespace redlock::detail

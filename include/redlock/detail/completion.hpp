@@ -1,0 +1,50 @@
+#pragma once
+
+#include <redlock/detail/held_lease.hpp>
+#include <redlock/error.hpp>
+#include <redlock/result.hpp>
+
+#include <cstdint>
+
+namespace redlock::detail {
+
+/// What an operation came to; each kind of operation uses its own part.
+struct outcome {
+    error_code error;
+    held_lease held;
+    release_result released = release_result::not_held;
+    redlock::inspection inspection;
+};
+
+/// Where a handler may run.
+enum class hop : std::uint8_t {
+    none,  ///< a handler of the client's own executor is called at once
+    out,   ///< every handler is posted to its executor, out of the client's strand
+};
+
+/// The user's handler, type-erased. Exactly one of the functions is called, once, and frees it.
+class completion {
+public:
+    completion(const completion&) = delete;
+    completion& operator=(const completion&) = delete;
+
+    /// On the client's executor, never from within an initiating function.
+    virtual void complete(outcome&& what) = 0;
+    /// The execution context is going away: the handler is destroyed uncalled.
+    virtual void abandon() noexcept = 0;
+
+protected:
+    completion() = default;
+    ~completion() = default;
+};
+
+/// Which operation a cancellation is meant for. Filled when it is begun; touched on the client's
+/// executor only.
+struct ticket {
+    void* operation = nullptr;
+    std::uint64_t serial = 0;
+    /// Cancelled before it was begun.
+    bool cancelled = false;
+};
+
+}  // namespace redlock::detail

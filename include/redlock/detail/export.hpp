@@ -1,0 +1,8 @@
+#pragma once
+
+// The library hides every symbol but those marked here; a static build needs no marks.
+#if defined(REDLOCK_SHARED)
+#define REDLOCK_API __attribute__((visibility("default")))
+#else
+#define REDLOCK_API
+#endif

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <redlock/clock.hpp>
+#include <redlock/detail/export.hpp>
+#include <redlock/detail/held_lease.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace redlock {
+
+/**
+ * A lease on a resource, held by a majority of the nodes. Never empty when an acquire gave it.
+ *
+ * Destroying a lock that holds something gives it back in the background: it neither throws nor
+ * waits, and does no harm when the client or the execution context is gone; the keys then expire by
+ * themselves. A lock may not be used by two threads at the same time. With `config::thread_safe`
+ * different threads may use it one after the other; else it is used, and destroyed, where the
+ * client may be used.
+ */
+class [[nodiscard]] lock {
+public:
+    /// Holds nothing.
+    lock() noexcept = default;
+    lock(lock&&) noexcept = default;
+    lock& operator=(lock&&) noexcept = default;
+    lock(const lock&) = delete;
+    lock& operator=(const lock&) = delete;
+    /// Gives back in the background what is still held.
+    ~lock() = default;
+
+    /// Made by a client.
+    explicit lock(detail::held_lease held) noexcept : held_(std::move(held)) {}
+
+    /// Whether it holds a lease, valid or not. False after a release, a hand-over, or a move.
+    [[nodiscard]] explicit operator bool() const noexcept { return held_.get() != nullptr; }
+
+    /**
+     * Whether the lease is valid at this moment, by this machine's clock. To be asked before every
+     * step that needs the lock:
+     * a lease ends by itself, and a thread may be held up for any time between the question and the
+     * step.
+     */
+    [[nodiscard]] bool owns() const noexcept { return remaining() > boot_clock::duration::zero(); }
+
+    /// How long the lease is valid from now on; zero when it is no longer, or when nothing is held.
+    [[nodiscard]] boot_clock::duration remaining() const noexcept
+    {
+        const auto left = valid_until() - boot_clock::now();
+        return left > boot_clock::duration::zero() ? left : boot_clock::duration::zero();
+    }
+
+    /// The end of the validity, drift taken off. The clock's epoch when nothing is held.
+    [[nodiscard]] REDLOCK_API boot_clock::time_point valid_until() const noexcept;
+
+    /// The resource's name as it was given; empty when nothing is held. Valid while the lock holds.
+    [[nodiscard]] REDLOCK_API std::string_view resource() const noexcept;
+
+    /**
+     * The secret value of the lock's keys, 40 hexadecimal digits; empty when nothing is held.
+     * Whoever knows it can release the lock, so it belongs in no log. Valid while the lock holds.
+     */
+    [[nodiscard]] REDLOCK_API std::string_view owner_token() const noexcept;
+
+    /// How many nodes are known to have granted the key, late answers included.
+    [[nodiscard]] REDLOCK_API unsigned granted_by() const noexcept;
+
+    /**
+     * Leaves the lease to somebody else, to be taken up with `client::async_adopt` in this or
+     * another process: returns the owner token, holds nothing afterwards, and gives nothing back.
+     * Empty when nothing was held.
+     */
+    [[nodiscard]] REDLOCK_API std::string hand_over() &&;
+
+private:
+    friend class client;
+
+    detail::held_lease held_;
+};
+
+}  // namespace redlock

@@ -1,0 +1,16 @@
+#pragma once
+
+/**
+ * Everything the library offers, in one include.
+ */
+
+#include <redlock/client.hpp>
+#include <redlock/clock.hpp>
+#include <redlock/config.hpp>
+#include <redlock/error.hpp>
+#include <redlock/lock.hpp>
+#include <redlock/log.hpp>
+#include <redlock/report.hpp>
+#include <redlock/result.hpp>
+#include <redlock/stats.hpp>
+#include <redlock/version.hpp>

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace redlock {
+
+/// What one node said to one request.
+enum class node_outcome {
+    undecided,     ///< the operation was decided before this node answered
+    not_asked,     ///< there was nothing to ask: the node never was given the key
+    granted,       ///< it did what was asked: set, extended, or deleted the key
+    refused,       ///< it answered that the key is somebody else's, or is not there
+    timed_out,     ///< no answer within the node timeout
+    disconnected,  ///< there was no usable connection, or it was lost before the answer
+    stalled,       ///< not asked, because it has left earlier requests unanswered
+    failed,        ///< it answered with an error; `node_report::error` has its text
+};
+
+/// The English name of an outcome, for logs and messages.
+[[nodiscard]] constexpr const char* to_string(node_outcome o) noexcept
+{
+    switch (o) {
+        case node_outcome::undecided: return "undecided";
+        case node_outcome::not_asked: return "not asked";
+        case node_outcome::granted: return "granted";
+        case node_outcome::refused: return "refused";
+        case node_outcome::timed_out: return "timed out";
+        case node_outcome::disconnected: return "disconnected";
+        case node_outcome::stalled: return "stalled";
+        case node_outcome::failed: return "failed";
+    }
+    return "?";
+}
+
+/// One node's part in the last attempt of an operation.
+struct node_report {
+    /// The node as configured, without user and password.
+    std::string node;
+    node_outcome outcome = node_outcome::undecided;
+    /// From the request's start to the node's answer, or to the moment it was given up.
+    std::chrono::microseconds elapsed{0};
+    /// The server's error text, cut and freed of secrets; why a node is disconnected; else empty.
+    std::string error;
+    /// How long the present holder's key lives on this node, when it refused and told.
+    std::optional<std::chrono::milliseconds> holder_ttl;
+};
+
+/**
+ * What an operation met, node by node. Pass its address in the options of an operation; it is
+ * filled before the completion handler runs and must live until then. An acquire with a report asks
+ * every node for the holder's remaining ttl as well, one more command a node.
+ */
+struct report {
+    /// The nodes in the order of `config::nodes`, as of the last attempt.
+    std::vector<node_report> nodes;
+    /// Attempts made; 1 for everything but an acquire.
+    std::uint32_t attempts = 0;
+};
+
+}  // namespace redlock

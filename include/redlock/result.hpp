@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace redlock {
+
+/// What a release found.
+enum class release_result : std::uint8_t {
+    released,  ///< a majority of the nodes had the key and deleted it
+    not_held,  ///< a majority no longer had it: the lease had expired, or was given back before
+};
+
+/// How a resource stands, seen from a majority of the nodes.
+enum class holding : std::uint8_t {
+    free,     ///< no owner has a majority, or can have one among the nodes that did not answer
+    held,     ///< one owner has a majority
+    unknown,  ///< too few nodes answered to tell
+};
+
+/// What an inspect found. A fact of the past by the time it is read: to hold a lock, acquire it.
+struct inspection {
+    holding state = holding::unknown;
+
+    /// Held by a lock of this library's kind; false for a key of another type, as Redisson writes
+    /// them.
+    bool owner_known = false;
+
+    /**
+     * How long the holder keeps a majority at least: the quorum-th largest remaining ttl of the
+     * answers that agree on one owner, less the time since the question and the clock drift. Empty
+     * unless held with a ttl.
+     */
+    std::optional<std::chrono::milliseconds> remaining;
+
+    /// Nodes that agree on the owner; that have no key; that did not answer, or with an error.
+    unsigned agreeing = 0;
+    unsigned empty = 0;
+    unsigned silent = 0;
+};
+
+}  // namespace redlock

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace redlock {
+
+/// A snapshot of a client's counters. All of them start at zero; none ever wraps in practice.
+struct stats {
+    // What was asked for, by how it ended.
+    std::uint64_t acquired = 0;         ///< acquires that gave a lock
+    std::uint64_t contended = 0;        ///< acquires that ended `contended`
+    std::uint64_t unavailable = 0;      ///< acquires that ended `unavailable`
+    std::uint64_t expired = 0;          ///< acquires that ended `expired`
+    std::uint64_t timed_out = 0;        ///< acquires that ended `timed_out`
+    std::uint64_t cancelled = 0;        ///< acquires that were cancelled
+    std::uint64_t attempts = 0;         ///< rounds of SET sent, at least one an acquire
+    std::uint64_t released = 0;         ///< releases that ended `released`
+    std::uint64_t not_held = 0;         ///< releases that found nothing to release
+    std::uint64_t release_unknown = 0;  ///< releases no majority answered
+    std::uint64_t dropped = 0;          ///< locks given back by their destructor
+    std::uint64_t extended = 0;         ///< extends that ended renewed
+    std::uint64_t lost = 0;             ///< extends that ended `lost`
+    std::uint64_t extend_unknown = 0;   ///< extends no majority answered
+
+    // What happened on the wire.
+    std::uint64_t commands = 0;         ///< commands queued, on all nodes
+    std::uint64_t node_timeouts = 0;    ///< commands a node did not answer within `node_timeout`
+    std::uint64_t node_errors = 0;      ///< commands answered with an error
+    std::uint64_t late_replies = 0;     ///< replies that came after their command's deadline
+    std::uint64_t late_grants = 0;      ///< of those, grants of a lock nobody waited for any more
+    std::uint64_t give_backs = 0;       ///< compensating releases queued
+    std::uint64_t debts_dropped = 0;    ///< owed releases given up because too many were owed
+    std::uint64_t script_reloads = 0;   ///< scripts a node had forgotten
+    std::uint64_t connects = 0;         ///< connections that became usable
+    std::uint64_t disconnects = 0;      ///< usable connections that were lost or closed
+    std::uint64_t protocol_errors = 0;  ///< connections closed because of what the node sent
+
+    // How things stand now.
+    std::size_t nodes_ready = 0;     ///< nodes that can be asked now
+    std::size_t in_flight = 0;       ///< operations begun and not completed
+    std::size_t leases = 0;          ///< locks held or still being given back
+    std::size_t unanswered = 0;      ///< commands without a reply yet, on all nodes
+    std::size_t debts = 0;           ///< releases owed to nodes that were away
+    std::size_t buffered_bytes = 0;  ///< bytes queued and not yet written, on all nodes
+};
+
+}  // namespace redlock

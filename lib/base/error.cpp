@@ -1,0 +1,119 @@
+#include <redlock/error.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace redlock {
+namespace {
+
+const char* text_of(errc e) noexcept
+{
+    switch (e) {
+        case errc::contended: return "The resource is locked by another owner";
+        case errc::unavailable: return "No majority of the nodes answered in time";
+        case errc::expired: return "The lock was granted too late for its validity to be of use";
+        case errc::lost: return "The lock is lost";
+        case errc::timed_out: return "The deadline passed before the lock was acquired";
+        case errc::not_held: return "No lock is held";
+        case errc::closed: return "The client is closed or was never run";
+        case errc::overloaded: return "Too many operations are in flight";
+        case errc::no_entropy: return "The operating system gave no random bytes";
+        case errc::invalid_resource: return "The resource name is empty or too long";
+        case errc::invalid_ttl: return "The ttl is too short for the node timeout or too long";
+        case errc::invalid_deadline: return "The deadline is negative";
+        case errc::invalid_attempts: return "The number of attempts is zero";
+        case errc::invalid_min_validity:
+            return "The minimum validity is negative or more than the ttl can give";
+        case errc::invalid_owner:
+            return "The owner token is malformed or the lock belongs to another client";
+        case errc::invalid_config: return "The configuration is refused";
+    }
+    return "Unknown error";
+}
+
+const char* text_of(condition c) noexcept
+{
+    switch (c) {
+        case condition::invalid_argument: return "An argument is invalid";
+        case condition::not_acquired: return "The lock was not acquired";
+    }
+    return "Unknown condition";
+}
+
+bool holds(condition c, errc e) noexcept
+{
+    switch (e) {
+        case errc::contended:
+        case errc::unavailable:
+        case errc::expired:
+        case errc::timed_out: return c == condition::not_acquired;
+        case errc::invalid_resource:
+        case errc::invalid_ttl:
+        case errc::invalid_deadline:
+        case errc::invalid_attempts:
+        case errc::invalid_min_validity:
+        case errc::invalid_owner:
+        case errc::invalid_config: return c == condition::invalid_argument;
+        case errc::lost:
+        case errc::not_held:
+        case errc::closed:
+        case errc::overloaded:
+        case errc::no_entropy: return false;
+    }
+    return false;
+}
+
+// The numbers make two copies of the library in one program agree on which category is which.
+constexpr boost::ulong_long_type errc_id = 0x9d3c1f0a6b52e871;
+constexpr boost::ulong_long_type condition_id = 0x4e80a7d5c3196fb2;
+
+class errc_category final : public boost::system::error_category {
+public:
+    constexpr errc_category() noexcept : error_category{errc_id} {}
+
+    const char* name() const noexcept override { return "redlock"; }
+
+    std::string message(int value) const override { return text_of(static_cast<errc>(value)); }
+
+    const char* message(int value, char*, std::size_t) const noexcept override
+    {
+        return text_of(static_cast<errc>(value));
+    }
+};
+
+class condition_category_type final : public boost::system::error_category {
+public:
+    constexpr condition_category_type() noexcept : error_category{condition_id} {}
+
+    const char* name() const noexcept override { return "redlock.condition"; }
+
+    std::string message(int value) const override { return text_of(static_cast<condition>(value)); }
+
+    const char* message(int value, char*, std::size_t) const noexcept override
+    {
+        return text_of(static_cast<condition>(value));
+    }
+
+    bool equivalent(const error_code& code, int value) const noexcept override
+    {
+        return code.category() == redlock::error_category() &&
+               holds(static_cast<condition>(value), static_cast<errc>(code.value()));
+    }
+};
+
+}  // namespace
+
+// Never destroyed, since error codes outlive every static object of the program.
+const boost::system::error_category& error_category() noexcept
+{
+    static constexpr errc_category instance;
+    return instance;
+}
+
+const boost::system::error_category& condition_category() noexcept
+{
+    static constexpr condition_category_type instance;
+    return instance;
+}
+
+}  // namespace redlock

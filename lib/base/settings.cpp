@@ -1,0 +1,219 @@
+#include "base/settings.hpp"
+
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace redlock::base {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::int64_t billion = 1'000'000'000;
+constexpr std::size_t least_buffered_bytes = 1024 * 1024;
+
+[[noreturn]] void refuse(const std::string& field, const std::string& why)
+{
+    throw boost::system::system_error(errc::invalid_config, "config::" + field + ": " + why);
+}
+
+void require(bool rule, const char* field, const char* why)
+{
+    if (!rule) {
+        refuse(field, why);
+    }
+}
+
+std::string indexed(std::size_t i)
+{
+    return "nodes[" + std::to_string(i) + "]";
+}
+
+address parse_node(const std::string& url, std::size_t index, tls_support tls)
+{
+    auto parsed = parse_address(url);
+    if (const auto* wrong = std::get_if<address_error>(&parsed)) {
+        refuse(indexed(index), wrong->message);
+    }
+    auto& node = std::get<address>(parsed);
+    if (node.via == address::transport::tls && tls == tls_support::absent) {
+        refuse(indexed(index), "scheme: this build of the library has no TLS");
+    }
+    return std::move(node);
+}
+
+std::vector<address> parse_nodes(const std::vector<std::string>& urls, tls_support tls)
+{
+    require(!urls.empty(), "nodes", "at least one is needed");
+    require(urls.size() <= max_nodes, "nodes", "at most 32 are possible");
+    std::vector<address> nodes;
+    nodes.reserve(urls.size());
+    for (const std::string& url : urls) {
+        address node = parse_node(url, nodes.size(), tls);
+        const auto twin = std::find(nodes.begin(), nodes.end(), node);
+        if (twin != nodes.end()) {
+            const auto first = static_cast<std::size_t>(twin - nodes.begin());
+            refuse(indexed(nodes.size()), "is the same node as " + indexed(first));
+        }
+        nodes.push_back(std::move(node));
+    }
+    return nodes;
+}
+
+struct span_rule {
+    const char* field;
+    milliseconds config::*value;
+    /// The smallest value allowed; the largest is `max_timeout` for all.
+    milliseconds least;
+};
+
+constexpr span_rule span_rules[] = {
+    {"node_timeout", &config::node_timeout, milliseconds{1}},
+    {"connect_timeout", &config::connect_timeout, milliseconds{1}},
+    {"reconnect_min", &config::reconnect_min, milliseconds{1}},
+    {"reconnect_max", &config::reconnect_max, milliseconds{1}},
+    {"stall_timeout", &config::stall_timeout, milliseconds{1}},
+    {"ping_interval", &config::ping_interval, milliseconds{0}},
+    {"retry_min", &config::retry_min, milliseconds{0}},
+    {"retry_max", &config::retry_max, milliseconds{0}},
+    {"close_timeout", &config::close_timeout, milliseconds{0}},
+};
+
+void check_spans(const config& c)
+{
+    for (const span_rule& rule : span_rules) {
+        const milliseconds value = c.*rule.value;
+        const bool positive = rule.least.count() > 0;
+        require(value >= rule.least, rule.field,
+                positive ? "must be positive" : "must not be negative");
+        require(value <= max_timeout, rule.field, "must be at most 24 hours");
+    }
+    require(c.reconnect_min <= c.reconnect_max, "reconnect_min", "is above reconnect_max");
+    require(c.retry_min <= c.retry_max, "retry_min", "is above retry_max");
+    require(c.stall_timeout >= c.node_timeout, "stall_timeout", "is below node_timeout");
+}
+
+void check_texts(const config& c)
+{
+    const auto is_plain = [](char letter) { return letter > ' ' && letter <= '~'; };
+    require(c.key_prefix.size() <= max_prefix_size, "key_prefix", "is longer than 1024 bytes");
+    require(c.client_name.size() <= max_prefix_size, "client_name", "is longer than 1024 bytes");
+    require(std::all_of(c.client_name.begin(), c.client_name.end(), is_plain), "client_name",
+            "must be printable ASCII without spaces");
+}
+
+void check_tls(const tls_config& tls)
+{
+    // OpenSSL takes C strings: what follows a NUL would silently be ignored.
+    const auto has_nul = [](const std::string& text) { return text.find('\0') != text.npos; };
+    require(!has_nul(tls.ca_file), "tls.ca_file", "holds a NUL");
+    require(!has_nul(tls.certificate_file), "tls.certificate_file", "holds a NUL");
+    require(!has_nul(tls.key_file), "tls.key_file", "holds a NUL");
+    require(!has_nul(tls.server_name), "tls.server_name", "holds a NUL");
+    require(tls.key_file.empty() || !tls.certificate_file.empty(), "tls.certificate_file",
+            "is needed with tls.key_file");
+    require(tls.certificate_file.empty() || !tls.key_file.empty(), "tls.key_file",
+            "is needed with tls.certificate_file");
+}
+
+void check_numbers(const config& c)
+{
+    // Put so that NaN, which compares with nothing, fails.
+    require(c.drift_factor >= 0.0 && c.drift_factor < 1.0, "drift_factor",
+            "must be from 0 to below 1");
+    require(c.max_in_flight >= 1, "max_in_flight", "must be at least 1");
+    require(c.max_buffered_bytes >= least_buffered_bytes, "max_buffered_bytes",
+            "must be at least 1 MiB");
+}
+
+error_code validate_min_validity(const settings& s, const acquire_options& options) noexcept
+{
+    const bool possible = options.min_validity >= milliseconds::zero() &&
+                          options.min_validity < options.ttl &&
+                          nanos{options.min_validity} < s.validity(options.ttl);
+    return possible ? error_code{} : errc::invalid_min_validity;
+}
+
+}  // namespace
+
+nanos settings::drift(nanos ttl) const noexcept
+{
+    // In two parts: ten years times a billion do not fit in 64 bits.
+    const std::int64_t seconds = ttl.count() / billion;
+    const std::int64_t rest = ttl.count() % billion;
+    const std::int64_t share = seconds * drift_ppb + (rest * drift_ppb + billion - 1) / billion;
+    return nanos{share} + fixed_drift;
+}
+
+settings make_settings(const config& c, tls_support tls)
+{
+    check_spans(c);
+    check_numbers(c);
+    check_texts(c);
+    check_tls(c.tls);
+
+    settings s;
+    s.nodes = parse_nodes(c.nodes, tls);
+    s.quorum = majority_of(s.nodes.size());
+    s.key_prefix = c.key_prefix;
+    s.client_name = c.client_name;
+    s.node_timeout = c.node_timeout;
+    s.drift_ppb = static_cast<std::int64_t>(std::ceil(c.drift_factor * 1e9));
+    s.connect_timeout = c.connect_timeout;
+    s.reconnect_min = c.reconnect_min;
+    s.reconnect_max = c.reconnect_max;
+    s.stall_timeout = c.stall_timeout;
+    s.ping_interval = c.ping_interval;
+    s.retry_min = c.retry_min;
+    s.retry_max = c.retry_max;
+    s.close_timeout = c.close_timeout;
+    s.max_in_flight = c.max_in_flight;
+    s.max_buffered_bytes = c.max_buffered_bytes;
+    s.max_debts = c.max_debts;
+    s.tls = c.tls;
+    s.thread_safe = c.thread_safe;
+    s.log = c.log;
+    return s;
+}
+
+error_code validate_resource(std::string_view resource) noexcept
+{
+    const bool fits = !resource.empty() && resource.size() <= max_resource_size;
+    return fits ? error_code{} : errc::invalid_resource;
+}
+
+error_code validate_ttl(const settings& s, milliseconds ttl) noexcept
+{
+    // The range first: only what is in it can be turned into nanoseconds.
+    const bool usable = ttl > milliseconds::zero() && ttl <= max_ttl &&
+                        nanos{ttl} >= node_timeouts_per_ttl * s.node_timeout &&
+                        s.validity(ttl) > nanos::zero();
+    return usable ? error_code{} : errc::invalid_ttl;
+}
+
+error_code validate(const settings& s, std::string_view resource,
+                    const acquire_options& options) noexcept
+{
+    if (const error_code wrong = validate_resource(resource)) {
+        return wrong;
+    }
+    if (const error_code wrong = validate_ttl(s, options.ttl)) {
+        return wrong;
+    }
+    if (options.deadline < milliseconds::zero()) {
+        return errc::invalid_deadline;
+    }
+    if (options.attempts == 0) {
+        return errc::invalid_attempts;
+    }
+    return validate_min_validity(s, options);
+}
+
+nanos deadline_span(milliseconds deadline) noexcept
+{
+    return std::min(deadline, max_ttl);
+}
+
+}  // namespace redlock::base

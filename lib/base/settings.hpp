@@ -1,0 +1,114 @@
+#pragma once
+
+#include <redlock/config.hpp>
+#include <redlock/error.hpp>
+
+#include "base/address.hpp"
+#include "base/instant.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::base {
+
+/// The longest ttl, and what longer deadlines are cut to. Keeps every sum of an instant and a
+/// duration in range.
+inline constexpr std::chrono::milliseconds max_ttl = std::chrono::hours{24 * 365 * 10};
+
+/// The longest of the configured timeouts and waits.
+inline constexpr std::chrono::milliseconds max_timeout = std::chrono::hours{24};
+
+/// The longest `config::key_prefix` and `config::client_name`, in bytes.
+inline constexpr std::size_t max_prefix_size = 1024;
+
+/// A ttl is at least so many node timeouts.
+inline constexpr int node_timeouts_per_ttl = 4;
+
+/// What a lock's validity loses whatever its ttl: servers count in whole milliseconds.
+inline constexpr nanos fixed_drift = std::chrono::milliseconds{2};
+
+/// The smallest number of nodes of which any two sets share a node.
+[[nodiscard]] constexpr std::size_t majority_of(std::size_t nodes) noexcept
+{
+    return nodes / 2 + 1;
+}
+
+/// A configuration that has been checked, in the form the library works with. See `config` for each
+/// meaning.
+struct settings {
+    std::vector<address> nodes;
+    std::size_t quorum = 0;
+    std::string key_prefix;
+    std::string client_name;
+    nanos node_timeout{};
+    /// `config::drift_factor` in billionths, rounded up: integers give the same validity on every
+    /// machine.
+    std::int64_t drift_ppb = 0;
+    nanos connect_timeout{};
+    nanos reconnect_min{};
+    nanos reconnect_max{};
+    nanos stall_timeout{};
+    nanos ping_interval{};
+    nanos retry_min{};
+    nanos retry_max{};
+    nanos close_timeout{};
+    std::size_t max_in_flight = 0;
+    std::size_t max_buffered_bytes = 0;
+    std::size_t max_debts = 0;
+    tls_config tls;
+    bool thread_safe = false;
+    log_sink log;
+
+    /// What clocks may take from a lock of `ttl`, rounded up. `ttl` is from 0 to `max_ttl`, here
+    /// and below.
+    [[nodiscard]] nanos drift(nanos ttl) const noexcept;
+
+    /// How long a lock of `ttl` is valid, counted from before its first byte was queued. May be
+    /// negative.
+    [[nodiscard]] nanos validity(nanos ttl) const noexcept { return ttl - drift(ttl); }
+
+    /// The first instant at which a lock asked for at `t0` is no longer valid.
+    [[nodiscard]] instant validity_end(instant t0, nanos ttl) const noexcept
+    {
+        return t0 + validity(ttl);
+    }
+};
+
+/// Whether this build of the library can speak TLS.
+enum class tls_support { absent, present };
+
+#if defined(REDLOCK_HAS_TLS) && REDLOCK_HAS_TLS
+inline constexpr tls_support built_with_tls = tls_support::present;
+#else
+inline constexpr tls_support built_with_tls = tls_support::absent;
+#endif
+
+/**
+ * Checks and digests a configuration.
+ *
+ * @throws boost::system::system_error with `errc::invalid_config`; its text begins with the field's
+ * name, as in "config::nodes[1]: ...", and holds no value of the configuration.
+ */
+[[nodiscard]] settings make_settings(const config& c, tls_support tls = built_with_tls);
+
+/// `errc::invalid_resource` for a name that is empty or longer than `max_resource_size`.
+[[nodiscard]] error_code validate_resource(std::string_view resource) noexcept;
+
+/// `errc::invalid_ttl` for a ttl below four node timeouts, above `max_ttl`, or eaten up by its
+/// drift.
+[[nodiscard]] error_code validate_ttl(const settings& s, std::chrono::milliseconds ttl) noexcept;
+
+/// The first of the `errc::invalid_*` codes that applies to an acquire, in the order of its
+/// arguments; else success.
+[[nodiscard]] error_code validate(const settings& s, std::string_view resource,
+                                  const acquire_options& options) noexcept;
+
+/// A valid `acquire_options::deadline` as a span that can be added to any instant: at most
+/// `max_ttl`.
+[[nodiscard]] nanos deadline_span(std::chrono::milliseconds deadline) noexcept;
+
+}  // namespace redlock::base

@@ -1,0 +1,161 @@
+#include "core/coordinator.hpp"
+#include "core/waits.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <span>
+
+namespace redlock::core {
+
+using base::nanos;
+
+namespace {
+
+/// What an attempt that was not won says, and so the acquire if it was the last.
+errc reason_of(verdict v) noexcept
+{
+    switch (v) {
+        case verdict::won: return errc::expired;
+        case verdict::refused: return errc::contended;
+        case verdict::open:
+        case verdict::unavailable: break;
+    }
+    return errc::unavailable;
+}
+
+/// Only who has been refused, or wants a report, pays for asking how long the holder's key lives.
+command asks_holder(const operation& op) noexcept
+{
+    return op.report != nullptr || op.attempts_made > 1 ? command::set_asked : command::set;
+}
+
+/// Below this a wait is not worth its wake-up, and no attempt would fit behind it.
+constexpr nanos least_wait = std::chrono::milliseconds{1};
+
+}  // namespace
+
+flow coordinator::run_acquire(operation& op)
+{
+    // An attempt has a node timeout itself, for nodes that are still being connected to.
+    while (is_settling() && now_ < op.deadline) {
+        co_await first_contact{*this, op, op.deadline};
+        if (op.cancelled) {
+            co_return give_up(op);
+        }
+    }
+    for (;;) {
+        if (!begin_attempt(op)) {
+            co_return finish(op, errc::no_entropy);
+        }
+        errc why{};
+        nanos wait{};
+        {
+            const held_round r{*this, new_round(op, asks_holder(op))};
+            fan_out(*r);
+            co_await verdict_of{op, *r};
+            if (!op.cancelled && succeed(op, *r)) {
+                co_return finish(op, {});
+            }
+            give_back(*op.subject);
+            if (op.cancelled) {
+                co_return give_up(op);
+            }
+            why = reason_of(outcome_of(*r));
+            wait = next_wait(op, *r);
+            fill_report(op, *r);
+        }
+        if (op.attempts_left == 0) {
+            co_return finish(op, why);
+        }
+        if (op.deadline - now_ < least_wait) {
+            co_return finish(op, errc::timed_out);
+        }
+        co_await sleep_until{*this, op, now_ + wait};
+        if (op.cancelled) {
+            co_return give_up(op);
+        }
+    }
+}
+
+bool coordinator::begin_attempt(operation& op)
+{
+    // Commands of an earlier attempt still speak of its lease, so that each attempt has its own.
+    if (op.subject->references > 1) {
+        lease& next = new_lease(op.subject->resource);
+        unref(*std::exchange(op.subject, &next));
+    }
+    const auto token = base::owner_token::make(random_);
+    if (!token) {
+        return false;
+    }
+    lease& l = *op.subject;
+    l.token = *token;
+    l.ttl = op.ttl;
+    l.t0 = now_;
+    l.keys_end = now_ + op.ttl;
+    l.asked = l.answered = 0;
+    l.granted.store(0, std::memory_order_relaxed);
+    l.given_back = false;
+    ++op.attempts_made;
+    if (op.attempts_left != unlimited) {
+        --op.attempts_left;
+    }
+    ++stats_.attempts;
+    return true;
+}
+
+bool coordinator::succeed(operation& op, const round& r)
+{
+    if (outcome_of(r) != verdict::won) {
+        return false;
+    }
+    const nanos took = now_ - r.t0;
+    round_trip_ = round_trip_ == nanos{} ? took : round_trip_ + (took - round_trip_) / 8;
+    const auto end = settings_.validity_end(r.t0, op.ttl);
+    const nanos left = end - now_;
+    if (left <= nanos{} || left < op.min_validity) {
+        return false;
+    }
+    op.subject->set_valid_until(end);
+    fill_report(op, r);
+    return true;
+}
+
+/// Full jitter under a bound that doubles, never below a round trip, so that two who collided part
+/// ways.
+nanos coordinator::next_wait(const operation& op, const round& r)
+{
+    const unsigned doublings = std::min(op.attempts_made - 1, 30u);
+    nanos bound = settings_.retry_min;
+    for (unsigned i = 0; i < doublings && bound < settings_.retry_max; ++i) {
+        bound *= 2;
+    }
+    bound = std::min(bound, settings_.retry_max);
+    nanos wait{};
+    if (bound > nanos{}) {
+        wait = std::min(round_trip_, settings_.node_timeout) + random_below(bound);
+    }
+    if (r.holder_ttl && *r.holder_ttl < wait) {
+        wait = *r.holder_ttl + random_below(least_wait);
+    }
+    if (now_ == r.t0) {
+        // Nobody could be asked: without a wait the next attempt would meet the very same instant.
+        wait = std::max(wait, least_wait);
+    }
+    const nanos left = op.deadline - now_;
+    return wait < left ? wait : random_below(left);
+}
+
+nanos coordinator::random_below(nanos bound) noexcept
+{
+    std::array<std::byte, 8> bytes{};
+    if (bound <= nanos{} || !random_.fill(bytes)) {
+        return bound / 2;
+    }
+    const auto n = std::bit_cast<std::uint64_t>(bytes);
+    return nanos{static_cast<std::int64_t>(n % static_cast<std::uint64_t>(bound.count()))};
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,21 @@
+#include "core/coordinator.hpp"
+#include "core/waits.hpp"
+
+namespace redlock::core {
+
+/// An extend by resource and owner token, and a lock if that succeeds. What is not ours is not
+/// given back either.
+flow coordinator::run_adopt(operation& op)
+{
+    lease& l = *op.subject;
+    const held_round r{*this, new_round(op, command::extend)};
+    fan_out(*r);
+    co_await verdict_of{op, *r};
+    if (op.cancelled) {
+        co_return give_up(op);
+    }
+    fill_report(op, *r);
+    co_return finish(op, conclude_extend(l, *r));
+}
+
+}  // namespace redlock::core

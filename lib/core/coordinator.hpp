@@ -1,0 +1,188 @@
+#pragma once
+
+#include <redlock/config.hpp>
+#include <redlock/log.hpp>
+#include <redlock/stats.hpp>
+
+#include "base/entropy.hpp"
+#include "base/instant.hpp"
+#include "base/owner_token.hpp"
+#include "base/settings.hpp"
+#include "core/flow.hpp"
+#include "core/node.hpp"
+#include "core/operation.hpp"
+#include "core/pool.hpp"
+#include "core/round.hpp"
+#include "core/wake_ups.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock::core {
+
+/**
+ * The algorithm of one client, without sockets, clocks or threads: all of them are arguments.
+ *
+ * Operations, bytes and instants go in; bytes to write (`output`), wishes about connections
+ * (`to_connect`, `to_close`), finished operations and the next instant of interest come out. `now`
+ * never goes backwards and is constant within a call. What comes out is to be collected after every
+ * call; nothing is ever called back, but the log.
+ *
+ * The algorithm is Redlock,
+ * https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/.
+ */
+class coordinator {
+public:
+    /// All three must outlive the coordinator.
+    coordinator(const base::settings& s, base::entropy& random);
+    coordinator(const coordinator&) = delete;
+    coordinator& operator=(const coordinator&) = delete;
+    ~coordinator();
+
+    // Operations. Arguments have been validated. Each may throw `std::bad_alloc`; nothing was begun
+    // then. The operation is the caller's until it was taken from take_finished() and given back by
+    // `recycle`.
+    operation& acquire(base::instant now, std::string_view resource, const acquire_options& o);
+    operation& adopt(base::instant now, std::string_view resource, const base::owner_token& owner,
+                     base::nanos ttl, report* r);
+    operation& extend(base::instant now, lease& l, base::nanos ttl, report* r);
+    /// Takes over the caller's reference to the lease.
+    operation& release(base::instant now, lease& l, report* r);
+    operation& inspect(base::instant now, std::string_view resource, report* r);
+    /// The operation completes with `operation_aborted`, unless it is decided already.
+    void cancel(base::instant now, operation& op);
+    /// The lock object is gone: gives the lease back for nobody. Takes over the caller's reference.
+    void drop(base::instant now, lease& l) noexcept;
+    /// Forgets a lease without giving it back. Takes over the caller's reference.
+    void let_go(lease& l) noexcept { unref(l); }
+
+    [[nodiscard]] operation* take_finished() noexcept { return finished_.pop_front(); }
+    [[nodiscard]] std::size_t finished() const noexcept { return finished_.size(); }
+    /// Begun and not recycled.
+    [[nodiscard]] std::size_t operations() const noexcept { return in_flight_.size(); }
+    void recycle(operation& op) noexcept;
+
+    // The network. After `to_connect` named a node, the engine answers with on_connected or
+    // on_closed; after `to_close`, with nothing.
+    void start(base::instant now);
+    void on_connected(base::instant now, unsigned node);
+    void on_bytes(base::instant now, unsigned node, std::string_view bytes);
+    void on_closed(base::instant now, unsigned node, std::string_view reason);
+    void on_time(base::instant now);
+    /// Operations other than releases end with `closed`; what is owed goes on going out.
+    void close(base::instant now);
+    /// All operations end with `closed`, no connection is made any more.
+    void stop(base::instant now);
+
+    [[nodiscard]] base::instant next_deadline() const noexcept;
+    [[nodiscard]] node_mask take_to_connect() noexcept { return std::exchange(to_connect_, 0); }
+    [[nodiscard]] node_mask take_to_close() noexcept { return std::exchange(to_close_, 0); }
+    [[nodiscard]] node_mask take_written() noexcept { return std::exchange(written_, 0); }
+    [[nodiscard]] std::string& output(unsigned node) noexcept { return nodes_[node]->out(); }
+
+    /// Nothing that could still be given back is under way.
+    [[nodiscard]] bool is_quiet() const noexcept;
+    [[nodiscard]] redlock::stats snapshot() const noexcept;
+    [[nodiscard]] const base::settings& settings() const noexcept { return settings_; }
+
+private:
+    friend class node;
+    friend struct flow;
+    class held_round;
+    struct verdict_of;
+    struct sleep_until;
+    struct first_contact;
+
+    // The flows, one file each.
+    flow run_acquire(operation& op);
+    flow run_adopt(operation& op);
+    flow run_extend(operation& op);
+    flow run_release(operation& op);
+    flow run_inspect(operation& op);
+
+    template <class Which>
+    void cancel_all(Which which) noexcept;
+    void begin(operation& op, flow (coordinator::*body)(operation&));
+
+    // Steps of the flows.
+    bool begin_attempt(operation& op);
+    [[nodiscard]] round& new_round(operation& op, command what);
+    void fan_out(round& r);
+    void give_back(lease& l) noexcept;
+    void give_up(operation& op) noexcept;
+    [[nodiscard]] bool is_settling() const noexcept;
+    [[nodiscard]] error_code conclude_extend(lease& l, const round& r);
+    bool succeed(operation& op, const round& r);
+    [[nodiscard]] base::nanos next_wait(const operation& op, const round& r);
+    [[nodiscard]] base::nanos random_below(base::nanos bound) noexcept;
+    void conclude_inspection(operation& op, const round& r);
+    void fill_report(const operation& op, const round& r) const;
+    void finish(operation& op, error_code ec) noexcept;
+    void count(const operation& op) noexcept;
+
+    // Rounds.
+    void ask(round& r, unsigned index);
+    void send(round& r, unsigned index);
+    void expire(round& r);
+    void consider(round& r) noexcept;
+    [[nodiscard]] verdict outcome_of(const round& r) const noexcept;
+    [[nodiscard]] verdict outcome_of_inspect(const round& r) const noexcept;
+    void set_vote(round& r, unsigned index, node_outcome outcome, std::string_view error);
+
+    // What nodes tell.
+    void record(round& r, unsigned index, node_outcome outcome, std::string_view error = {});
+    void on_ready(unsigned index);
+    void on_gone(unsigned index);
+    void on_contact() noexcept;
+
+    // References.
+    [[nodiscard]] lease& new_lease(std::string_view resource);
+    [[nodiscard]] operation& new_operation(operation::kind what, report* r);
+    void ref(lease& l) noexcept { ++l.references; }
+    void unref(lease& l) noexcept;
+    void ref(round& r) noexcept { ++r.references; }
+    void unref(round& r) noexcept;
+
+    // The scheduler.
+    void resume_later(operation& op) noexcept;
+    void run() noexcept;
+
+    void log(log_level level, std::string_view line) const noexcept;
+
+    const base::settings& settings_;
+    base::entropy& random_;
+    base::instant now_{};
+    bool closing_ = false;
+    bool stopped_ = false;
+    std::uint64_t serials_ = 0;
+
+    pool<lease> leases_;
+    pool<round> rounds_;
+    pool<round_details> details_;
+    pool<operation> operations_;
+    pool<debt> debts_;
+    frame_pool frames_;
+
+    list<round, in_deadline_order> by_deadline_;
+    wake_ups sleepers_;
+    operation_queue ready_;
+    operation_queue finished_;
+    operation_list in_flight_;
+    /// Acquires that wait for the first connections.
+    operation_queue newcomers_;
+
+    std::vector<std::unique_ptr<node>> nodes_;
+    node_mask to_connect_ = 0;
+    node_mask to_close_ = 0;
+    node_mask written_ = 0;
+    /// How long a majority takes to answer, smoothed; the least a retry waits.
+    base::nanos round_trip_{};
+
+    redlock::stats stats_;
+};
+
+}  // namespace redlock::core

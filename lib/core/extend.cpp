@@ -1,0 +1,49 @@
+#include "core/coordinator.hpp"
+#include "core/waits.hpp"
+
+#include <algorithm>
+
+namespace redlock::core {
+
+flow coordinator::run_extend(operation& op)
+{
+    lease& l = *op.subject;
+    if (l.lost || l.valid_until() <= now_) {
+        // A lease once not believed in stays so, whatever its keys do: no one may have to hear
+        // "lost" and then "held".
+        l.lost = true;
+        co_return finish(op, errc::lost);
+    }
+    const held_round r{*this, new_round(op, command::extend)};
+    fan_out(*r);
+    co_await verdict_of{op, *r};
+    if (op.cancelled) {
+        co_return give_up(op);
+    }
+    fill_report(op, *r);
+    co_return finish(op, conclude_extend(l, *r));
+}
+
+error_code coordinator::conclude_extend(lease& l, const round& r)
+{
+    if (l.given_back) {
+        // A release went out behind this extend.
+        return errc::not_held;
+    }
+    switch (outcome_of(r)) {
+        case verdict::won: break;
+        case verdict::refused: l.lost = true; return errc::lost;
+        case verdict::open:
+        case verdict::unavailable: return errc::unavailable;
+    }
+    const auto end = settings_.validity_end(r.t0, r.ttl);
+    if (std::max(end, l.valid_until()) <= now_) {
+        l.lost = true;
+        return errc::lost;
+    }
+    l.t0 = std::max(l.t0, r.t0);
+    l.set_valid_until(std::max(end, l.valid_until()));
+    return {};
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,214 @@
+#include "core/handshake.hpp"
+
+#include "resp/encoder.hpp"
+#include "resp/error_text.hpp"
+#include "resp/scripts.hpp"
+
+#include <array>
+#include <cassert>
+
+namespace redlock::core {
+
+namespace {
+
+/// Where the release of a key that nobody has is tried: inside the prefix, so that an ACL for it
+/// covers this key.
+constexpr std::string_view probe_resource = "redlock:probe";
+constexpr std::string_view nobody = "0000000000000000000000000000000000000000";
+
+constexpr std::array loaded_scripts{&resp::release_script, &resp::extend_script,
+                                    &resp::inspect_script};
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> words) noexcept
+{
+    for (const std::string_view w : words) {
+        if (text.starts_with(w)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// HELLO is unknown, forbidden, or does not know RESP3: an older server, or a proxy.
+bool wants_older_words(std::string_view error) noexcept
+{
+    return starts_with_any(error, {"NOPROTO", "ERR unknown command", "ERR Unknown command",
+                                   "NOPERM", "ERR unsupported", "ERR syntax"});
+}
+
+bool says_not_permitted(std::string_view error) noexcept
+{
+    return starts_with_any(error, {"NOPERM", "ERR unknown command"});
+}
+
+/// NOPERM speaks of the command or of the key; the probe's key is ours, and only the command
+/// matters.
+bool speaks_of_a_key(std::string_view error) noexcept
+{
+    return error.starts_with("NOPERM") && error.find(" key") != std::string_view::npos;
+}
+
+}  // namespace
+
+unsigned handshake::start(std::string& out)
+{
+    reason_.clear();
+    next_ = last_ = 0;
+    deletes_by_ = compare_and_delete::script;
+    protocol_ = 2;
+    is_replica_ = needs_attention_ = false;
+    resp::append_hello(out, node_->user, node_->password, settings_->client_name);
+    expect(step::hello);
+    return 1;
+}
+
+void handshake::expect(step s) noexcept
+{
+    assert(last_ < std::size(expected_));
+    expected_[last_++] = s;
+}
+
+handshake::progress handshake::on_reply(const resp::reply& r, std::string& out, unsigned& more)
+{
+    assert(next_ < last_);
+    const step s = expected_[next_++];
+    const progress p = s == step::hello ? on_hello(r, out, more) : on_step(s, r, out, more);
+    if (p != progress::going_on || next_ < last_) {
+        return p;
+    }
+    return progress::ready;
+}
+
+handshake::progress handshake::fail(std::string reason, bool needs_attention)
+{
+    reason_ = std::move(reason);
+    needs_attention_ = needs_attention;
+    return progress::failed;
+}
+
+/// The first word of an error says enough; the rest may repeat what we sent.
+handshake::progress handshake::refused(std::string_view what, const resp::reply& r)
+{
+    const std::string_view text = r.text();
+    if (text.starts_with("ERR max number of clients")) {
+        return fail("the server has too many clients", false);
+    }
+    const std::string_view word = resp::error_code_word(text);
+    const bool passes =
+        starts_with_any(text, {"LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"});
+    std::string reason{what};
+    if (!word.empty()) {
+        reason.append(" (").append(word).append(")");
+    }
+    return fail(std::move(reason), !passes);
+}
+
+handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, unsigned& more)
+{
+    if (r.is_error()) {
+        if (!wants_older_words(r.text())) {
+            return refused("the server refused the greeting", r);
+        }
+        if (!node_->user.empty() || !node_->password.empty()) {
+            resp::append_auth(out, node_->user, node_->password);
+            expect(step::auth);
+            ++more;
+        }
+        if (!settings_->client_name.empty()) {
+            resp::append_client_setname(out, settings_->client_name);
+            expect(step::client_name);
+            ++more;
+        }
+    } else if (r.is_aggregate()) {
+        protocol_ = r.find("proto").integer() == 3 ? 3 : 2;
+        const std::string_view role = r.find("role").text();
+        is_replica_ = role == "replica" || role == "slave";
+    } else {
+        return fail("the answer to the greeting is none", true);
+    }
+    more += ask_the_rest(out);
+    return progress::going_on;
+}
+
+unsigned handshake::ask_the_rest(std::string& out)
+{
+    const unsigned before = last_;
+    if (node_->db != 0) {
+        resp::append_select(out, node_->db);
+        expect(step::select);
+    }
+    for (const resp::script* s : loaded_scripts) {
+        resp::append_script_load(out, s->text);
+        expect(step::load_script);
+    }
+    resp::append_command_info(out, {"delifeq", "delex"});
+    expect(step::capabilities);
+    resp::append_evalsha(out, resp::release_script.sha1, settings_->key_prefix, probe_resource,
+                         nobody);
+    expect(step::probe);
+    return last_ - before;
+}
+
+handshake::progress handshake::on_step(step s, const resp::reply& r, std::string& out,
+                                       unsigned& more)
+{
+    switch (s) {
+        case step::auth:
+            return r.is_error() ? refused("the server refused user and password", r)
+                                : progress::going_on;
+        case step::client_name: return progress::going_on;  // a nicety, done without
+        case step::select:
+            return r.is_error() ? refused("the server refused the database", r)
+                                : progress::going_on;
+        case step::load_script:
+            // Without leave to load them, scripts go out with their text at their first use.
+            return r.is_error() && !says_not_permitted(r.text())
+                       ? refused("the server does not take scripts", r)
+                       : progress::going_on;
+        case step::capabilities: note_capabilities(r); return progress::going_on;
+        case step::probe:
+        case step::probe_with_text: return on_probe(s, r, out, more);
+        case step::hello: break;
+    }
+    return fail("a reply came out of turn", true);
+}
+
+/// COMMAND INFO tells a null for each command the server does not have.
+void handshake::note_capabilities(const resp::reply& r)
+{
+    if (r.type() != resp::reply_type::array) {
+        return;  // forbidden, or a proxy: the script it is
+    }
+    if (r.at(0).is_aggregate() && r.at(0).size() > 0) {
+        deletes_by_ = compare_and_delete::delifeq;
+    } else if (r.at(1).is_aggregate() && r.at(1).size() > 0) {
+        deletes_by_ = compare_and_delete::delex;
+    }
+}
+
+/// Without a way to release, and never a bare DEL, a lock taken here could only expire: the node is
+/// not used.
+handshake::progress handshake::on_probe(step s, const resp::reply& r, std::string& out,
+                                        unsigned& more)
+{
+    if (!r.is_error() || speaks_of_a_key(r.text())) {
+        return progress::going_on;
+    }
+    if (s == step::probe && says_not_permitted(r.text()) &&
+        deletes_by_ == compare_and_delete::script) {
+        return refused("no command is permitted that could release a lock", r);
+    }
+    if (s == step::probe && r.text().starts_with("NOSCRIPT")) {
+        resp::append_eval(out, resp::release_script.text, settings_->key_prefix, probe_resource,
+                          nobody);
+        expect(step::probe_with_text);
+        ++more;
+        return progress::going_on;
+    }
+    if (says_not_permitted(r.text()) && deletes_by_ != compare_and_delete::script) {
+        return progress::going_on;
+    }
+    return refused("a trial release was refused", r);
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "base/settings.hpp"
+#include "resp/reader.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace redlock::core {
+
+/// How a node deletes a key that holds a given value.
+enum class compare_and_delete : std::uint8_t {
+    script,   ///< the classic script, on every server
+    delifeq,  ///< DELIFEQ, Valkey from 9 on
+    delex,    ///< DELEX key IFEQ, Redis from 8.4 on
+};
+
+/**
+ * What is said on a new connection before it may vote: who we are, in RESP3 where the server can;
+ * the database; the scripts; which native compare-and-delete there is; and a release of a key
+ * nobody has, to prove that what is taken here can be given back. The server's text is never passed
+ * on: it may hold the password.
+ *
+ * Each step is one command; the replies come back in the same order.
+ */
+class handshake {
+public:
+    enum class progress : std::uint8_t { going_on, ready, failed };
+
+    handshake(const base::settings& s, const base::address& node) noexcept
+        : settings_(&s),
+          node_(&node)
+    {}
+
+    /// Begins anew on a new connection; appends the first command. Returns how many replies to
+    /// expect.
+    unsigned start(std::string& out);
+
+    /// Takes the next reply. `more` is how many further replies to expect for what was appended to
+    /// `out`.
+    progress on_reply(const resp::reply& r, std::string& out, unsigned& more);
+
+    /// Why it failed, in our own words.
+    [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+    /// Somebody has to change a configuration before another try can do better.
+    [[nodiscard]] bool needs_attention() const noexcept { return needs_attention_; }
+
+    [[nodiscard]] compare_and_delete deletes_by() const noexcept { return deletes_by_; }
+    /// 2 or 3.
+    [[nodiscard]] int protocol() const noexcept { return protocol_; }
+    [[nodiscard]] bool is_replica() const noexcept { return is_replica_; }
+
+private:
+    enum class step : std::uint8_t {
+        hello,
+        auth,
+        client_name,
+        select,
+        load_script,
+        capabilities,
+        probe,
+        probe_with_text,
+    };
+
+    void expect(step s) noexcept;
+    unsigned ask_the_rest(std::string& out);
+    progress fail(std::string reason, bool needs_attention);
+    progress refused(std::string_view what, const resp::reply& r);
+
+    progress on_hello(const resp::reply& r, std::string& out, unsigned& more);
+    progress on_step(step s, const resp::reply& r, std::string& out, unsigned& more);
+    progress on_probe(step s, const resp::reply& r, std::string& out, unsigned& more);
+    void note_capabilities(const resp::reply& r);
+
+    const base::settings* settings_;
+    const base::address* node_;
+    std::string reason_;
+    step expected_[16]{};
+    unsigned next_ = 0;
+    unsigned last_ = 0;
+    compare_and_delete deletes_by_ = compare_and_delete::script;
+    int protocol_ = 2;
+    bool is_replica_ = false;
+    bool needs_attention_ = false;
+};
+
+}  // namespace redlock::core

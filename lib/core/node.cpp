@@ -1,0 +1,343 @@
+#include "core/node.hpp"
+
+#include "core/coordinator.hpp"
+#include "core/node_queue.hpp"
+#include "resp/encoder.hpp"
+#include "resp/scripts.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+
+// A node's connection and what is sent on it. The replies are in node_replies.cpp, the debts in
+// node_debts.cpp.
+namespace redlock::core {
+
+using base::instant;
+using base::nanos;
+
+node::node(coordinator& c, unsigned index, const base::address& at)
+    : c_(c),
+      address_(at),
+      index_(index),
+      handshake_(c.settings(), at)
+{}
+
+// ---- the connection's life
+
+void node::connect() noexcept
+{
+    state_ = state::connecting;
+    c_.to_connect_ |= bit(index_);
+    wake_up_ = c_.now_ + c_.settings_.connect_timeout;
+}
+
+void node::on_connected()
+{
+    if (state_ != state::connecting) {
+        return;
+    }
+    state_ = state::handshaking;
+    reader_.reset();
+    expect_handshake(handshake_.start(out_));
+}
+
+void node::expect_handshake(unsigned replies)
+{
+    for (; replies > 0; --replies) {
+        queue(command::handshake, nullptr, form::evalsha, [] {});
+    }
+}
+
+void node::become_ready()
+{
+    state_ = state::ready;
+    unproven_ = false;
+    stalled_ = false;
+    native_refused_ = false;
+    ready_since_ = last_reply_ = c_.now_;
+    trouble_.clear();
+    if (std::exchange(complained_, false)) {
+        c_.log(log_level::info, address_.display + " is usable again");
+    }
+    if (handshake_.is_replica()) {
+        c_.log(log_level::error, address_.display + " is a replica: it cannot take locks");
+    }
+    pay_debts(true);
+    check_health();
+    c_.on_ready(index_);
+}
+
+void node::on_closed(std::string_view reason)
+{
+    if (state_ != state::idle && state_ != state::waiting) {
+        forget_connection(reason);
+    }
+}
+
+void node::break_off(std::string_view reason)
+{
+    c_.to_close_ |= bit(index_);
+    c_.to_connect_ &= ~bit(index_);
+    forget_connection(reason);
+}
+
+void node::forget_connection(std::string_view reason)
+{
+    const bool was_ready = state_ == state::ready;
+    c_.stats_.disconnects += was_ready;
+    state_ = state::waiting;
+    unproven_ = false;
+    stalled_ = false;
+    trouble_ = reason;
+    if (!c_.stopped_ && !std::exchange(complained_, true)) {
+        c_.log(handshake_.needs_attention() ? log_level::error : log_level::warning,
+               address_.display + " is out of use: " + trouble_);
+    }
+    out_.clear();
+    // A loss may owe releases and decide rounds, but puts nothing new into the FIFO of a node that
+    // is away.
+    while (!fifo_.empty()) {
+        const pending p = fifo_.pop();
+        lose(p);
+        let_go(p);
+    }
+    schedule_reconnect(was_ready);
+    if (!may_come()) {
+        c_.on_gone(index_);
+    }
+}
+
+/// Decorrelated jitter: each wait is random between the least and three times the last.
+void node::schedule_reconnect(bool was_ready)
+{
+    const auto& s = c_.settings_;
+    if (c_.stopped_) {
+        state_ = state::idle;
+        wake_up_ = instant::max();
+        return;
+    }
+    if (was_ready && c_.now_ - ready_since_ >= s.reconnect_max) {
+        // A connection that lived well and ended, as idle ones do, is made anew before anybody
+        // misses it.
+        back_off_ = {};
+        connect();
+        return;
+    }
+    const nanos upper = std::max(back_off_, s.reconnect_min) * 3;
+    back_off_ =
+        std::min(s.reconnect_max, s.reconnect_min + c_.random_below(upper - s.reconnect_min));
+    wake_up_ = c_.now_ + back_off_;
+}
+
+void node::stop()
+{
+    if (state_ != state::idle) {
+        const bool open = state_ != state::waiting;
+        if (open) {
+            break_off("the client was closed");
+        }
+        state_ = state::idle;
+    }
+    wake_up_ = instant::max();
+    while (!owed_.empty()) {
+        forget_debt(*owed_.pop());
+    }
+}
+
+void node::on_time()
+{
+    switch (state_) {
+        case state::idle: wake_up_ = instant::max(); return;
+        case state::waiting:
+            forget_pointless_debts();
+            connect();
+            return;
+        case state::connecting: break_off("no connection within connect_timeout"); return;
+        case state::handshaking: break_off("no complete handshake within connect_timeout"); return;
+        case state::ready: check_health(); return;
+    }
+}
+
+void node::check_health()
+{
+    const auto& s = c_.settings_;
+    if (!fifo_.empty() && fifo_.front().sent + s.stall_timeout <= c_.now_) {
+        break_off("no answer within stall_timeout");
+        return;
+    }
+    pay_debts(false);
+    wake_up_ = (fifo_.empty() ? c_.now_ : fifo_.front().sent) + s.stall_timeout;
+    if (s.ping_interval > nanos{}) {
+        if (fifo_.empty() && last_reply_ + s.ping_interval <= c_.now_) {
+            queue(command::ping, nullptr, form::evalsha, [this] { resp::append_ping(out_); });
+        }
+        const instant next_ping = last_reply_ + s.ping_interval;
+        wake_up_ = next_ping > c_.now_ ? std::min(wake_up_, next_ping) : wake_up_;
+    }
+    if (!owed_.empty() && owed_.front()->due > c_.now_) {
+        wake_up_ = std::min(wake_up_, owed_.front()->due);
+    }
+}
+
+// ---- sending
+
+bool node::has_room() const noexcept
+{
+    return out_.size() < c_.settings_.max_buffered_bytes;
+}
+
+void node::hold(const pending& p) noexcept
+{
+    switch (p.what) {
+        case command::set:
+        case command::set_asked:
+        case command::holder_ttl:
+        case command::extend:
+        case command::inspect: c_.ref(*static_cast<round*>(p.subject)); return;
+        case command::release:
+            c_.ref(*static_cast<round*>(p.subject));
+            ++releases_unanswered_;
+            return;
+        case command::give_back:
+            c_.ref(*static_cast<lease*>(p.subject));
+            ++releases_unanswered_;
+            return;
+        case command::owed: ++releases_unanswered_; return;
+        case command::ping:
+        case command::handshake: return;
+    }
+}
+
+void node::let_go(const pending& p) noexcept
+{
+    switch (p.what) {
+        case command::set:
+        case command::set_asked:
+        case command::holder_ttl:
+        case command::extend:
+        case command::inspect: c_.unref(*static_cast<round*>(p.subject)); return;
+        case command::release:
+            --releases_unanswered_;
+            c_.unref(*static_cast<round*>(p.subject));
+            return;
+        case command::give_back:
+            --releases_unanswered_;
+            c_.unref(*static_cast<lease*>(p.subject));
+            return;
+        case command::owed: --releases_unanswered_; return;
+        case command::ping:
+        case command::handshake: return;
+    }
+}
+
+void node::send_set(round& r)
+{
+    lease& l = *r.of;
+    const auto ttl = std::chrono::duration_cast<std::chrono::milliseconds>(l.ttl);
+    const std::string& prefix = c_.settings_.key_prefix;
+    queue(r.what, &r, form::evalsha,
+          [&] { resp::append_set_nx_px(out_, prefix, l.resource, l.token.view(), ttl.count()); });
+    l.asked |= bit(index_);
+    if (r.what == command::set_asked) {
+        queue(command::holder_ttl, &r, form::evalsha,
+              [&] { resp::append_pttl(out_, prefix, l.resource); });
+    }
+}
+
+void node::send_extend(round& r)
+{
+    queue(command::extend, &r, form::evalsha, [&] { append_extend(r, form::evalsha); });
+}
+
+void node::send_inspect(round& r)
+{
+    queue(command::inspect, &r, form::evalsha, [&] { append_inspect(*r.of, form::evalsha); });
+}
+
+std::optional<node_outcome> node::send_release(round& r)
+{
+    lease& l = *r.of;
+    if ((l.asked & bit(index_)) == 0) {
+        return node_outcome::not_asked;
+    }
+    if (is_ready() && has_room()) {
+        const form f = release_form();
+        queue(command::release, &r, f, [&] { append_release(l, f); });
+        return std::nullopt;
+    }
+    const bool may_answer = is_ready() || may_come();
+    owe(l, may_answer ? &r : nullptr, false, c_.now_);
+    return may_answer ? std::nullopt : std::optional{node_outcome::disconnected};
+}
+
+void node::give_back(lease& l) noexcept
+{
+    if ((l.asked & bit(index_)) == 0) {
+        return;
+    }
+    ++c_.stats_.give_backs;
+    if (!is_ready() || !has_room()) {
+        owe(l, nullptr, false, c_.now_);
+        return;
+    }
+    try {
+        const form f = release_form();
+        queue(command::give_back, &l, f, [&] { append_release(l, f); });
+    } catch (const std::bad_alloc&) {
+        owe(l, nullptr, false, c_.now_);
+    }
+}
+
+form node::release_form() const noexcept
+{
+    const bool native = handshake_.deletes_by() != compare_and_delete::script && !native_refused_;
+    return native ? form::native : form::evalsha;
+}
+
+void node::append_release(const lease& l, form f)
+{
+    const auto& prefix = c_.settings_.key_prefix;
+    const auto token = l.token.view();
+    switch (f) {
+        case form::evalsha:
+            resp::append_evalsha(out_, resp::release_script.sha1, prefix, l.resource, token);
+            return;
+        case form::eval:
+            resp::append_eval(out_, resp::release_script.text, prefix, l.resource, token);
+            return;
+        case form::native:
+            if (handshake_.deletes_by() == compare_and_delete::delifeq) {
+                resp::append_delifeq(out_, prefix, l.resource, token);
+            } else {
+                resp::append_delex(out_, prefix, l.resource, token);
+            }
+            return;
+    }
+}
+
+void node::append_extend(const round& r, form f)
+{
+    const auto& prefix = c_.settings_.key_prefix;
+    const auto& script = resp::extend_script;
+    const lease& l = *r.of;
+    const auto ttl = std::chrono::duration_cast<std::chrono::milliseconds>(r.ttl).count();
+    if (f == form::eval) {
+        resp::append_eval(out_, script.text, prefix, l.resource, l.token.view(), ttl);
+    } else {
+        resp::append_evalsha(out_, script.sha1, prefix, l.resource, l.token.view(), ttl);
+    }
+}
+
+void node::append_inspect(const lease& l, form f)
+{
+    const auto& prefix = c_.settings_.key_prefix;
+    if (f == form::eval) {
+        resp::append_eval(out_, resp::inspect_script.text, prefix, l.resource);
+    } else {
+        resp::append_evalsha(out_, resp::inspect_script.sha1, prefix, l.resource);
+    }
+}
+
+}  // namespace redlock::core

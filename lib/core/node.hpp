@@ -1,0 +1,167 @@
+#pragma once
+
+#include <redlock/report.hpp>
+
+#include "base/instant.hpp"
+#include "base/settings.hpp"
+#include "core/command.hpp"
+#include "core/handshake.hpp"
+#include "core/ring.hpp"
+#include "core/round.hpp"
+#include "resp/reader.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace redlock::core {
+
+class coordinator;
+
+/**
+ * One master: the FIFO of commands without an answer, its health, its handshake, and the releases
+ * it is owed.
+ *
+ * Replies are matched to commands by their place alone; after anything that does not fit, not a
+ * byte of the connection is believed any more.
+ */
+class node {
+public:
+    enum class state : std::uint8_t {
+        idle,         ///< never told to connect, or closed for good
+        waiting,      ///< until the next attempt to connect
+        connecting,   ///< the engine is at it
+        handshaking,  ///< bytes go both ways, no votes yet
+        ready,        ///< may vote
+    };
+
+    node(coordinator& c, unsigned index, const base::address& at);
+    node(const node&) = delete;
+    node& operator=(const node&) = delete;
+
+    // What the engine tells, by way of the coordinator.
+    void connect() noexcept;
+    void on_connected();
+    void on_bytes(std::string_view bytes);
+    /// The connection, or the attempt to make one, is no more.
+    void on_closed(std::string_view reason);
+    void on_time();
+    /// Ends the connection: it cannot be believed, or does not answer.
+    void break_off(std::string_view reason);
+    /// No further connection is made; what is left of this one is dropped.
+    void stop();
+
+    // What rounds ask.
+    [[nodiscard]] bool takes_requests() const noexcept
+    {
+        return state_ == state::ready && !stalled_ && has_room();
+    }
+    [[nodiscard]] bool may_come() const noexcept
+    {
+        return state_ == state::connecting || state_ == state::handshaking;
+    }
+    [[nodiscard]] bool is_ready() const noexcept { return state_ == state::ready; }
+    /// The first attempt to connect has not ended.
+    [[nodiscard]] bool is_unproven() const noexcept { return unproven_; }
+    [[nodiscard]] state now_in() const noexcept { return state_; }
+
+    void send_set(round& r);
+    void send_extend(round& r);
+    void send_inspect(round& r);
+    /// For somebody who waits, now or when the node is back; or what can be said of the node
+    /// without asking.
+    std::optional<node_outcome> send_release(round& r);
+    /// For nobody, now or when the node is back.
+    void give_back(lease& l) noexcept;
+
+    /// A command was not answered in time: nothing new is sent until the node has caught up.
+    void mark_stalled() noexcept { stalled_ = !fifo_.empty(); }
+
+    [[nodiscard]] base::instant wake_up() const noexcept { return wake_up_; }
+    [[nodiscard]] std::string& out() noexcept { return out_; }
+    [[nodiscard]] const std::string& out() const noexcept { return out_; }
+    [[nodiscard]] const std::string& display() const noexcept { return address_.display; }
+    /// Why there is no connection; empty while there is one.
+    [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
+    [[nodiscard]] std::size_t unanswered() const noexcept { return fifo_.size(); }
+    [[nodiscard]] std::size_t debts() const noexcept { return owed_.size(); }
+    /// Releases that have been sent, or are about to be, and have no answer.
+    [[nodiscard]] std::size_t releases_going_out() const noexcept
+    {
+        // On a living connection only those are owed that have been sent before.
+        return releases_unanswered_ + (is_ready() ? 0 : owed_.size());
+    }
+
+private:
+    // Sending.
+    [[nodiscard]] bool has_room() const noexcept;
+    template <class Append>
+    void queue(command what, void* subject, form sent_as, Append append);
+    void expect_handshake(unsigned replies);
+    void hold(const pending& p) noexcept;
+    void let_go(const pending& p) noexcept;
+    void append_release(const lease& l, form f);
+    void append_extend(const round& r, form f);
+    void append_inspect(const lease& l, form f);
+    [[nodiscard]] form release_form() const noexcept;
+
+    // Replies. False: the connection was broken off.
+    bool on_reply(const resp::reply& r);
+    bool dispatch(const pending& p, const resp::reply& r);
+    bool on_set(const pending& p, const resp::reply& r);
+    bool on_holder_ttl(const pending& p, const resp::reply& r);
+    bool on_extend(const pending& p, const resp::reply& r);
+    bool on_release(const pending& p, const resp::reply& r);
+    bool on_inspect(const pending& p, const resp::reply& r);
+    bool on_handshake(const resp::reply& r);
+    bool on_nonsense(const pending& p);
+
+    /// How a scripted command was answered.
+    enum class scripted : std::uint8_t { yes, no, again, error, nonsense };
+    scripted judge(const pending& p, const resp::reply& r) noexcept;
+    bool send_again(const pending& p);
+    void settle(const pending& p, node_outcome outcome, std::string_view error);
+
+    // The connection's life.
+    void become_ready();
+    void forget_connection(std::string_view reason);
+    void lose(const pending& p);
+    void schedule_reconnect(bool was_ready);
+    void check_health();
+
+    // What is owed.
+    void owe(lease& l, round* answers, bool sent_before, base::instant due) noexcept;
+    void pay_debts(bool all);
+    void forget_debt(debt& d) noexcept;
+    void forget_pointless_debts() noexcept;
+    void owe_again_if_pending(lease& l) noexcept;
+    [[nodiscard]] bool may_be_alive(const lease& l) const noexcept;
+
+    /// Between two releases of a key that might still come to life.
+    static constexpr base::nanos reissue_after = std::chrono::seconds{1};
+
+    coordinator& c_;
+    const base::address& address_;
+    const unsigned index_;
+    state state_ = state::idle;
+    bool stalled_ = false;
+    bool unproven_ = true;
+    handshake handshake_;
+    resp::reader reader_;
+    ring<pending> fifo_;
+    ring<debt*> owed_;
+    std::size_t releases_unanswered_ = 0;
+    std::string out_;
+    std::string trouble_;
+    base::instant wake_up_ = base::instant::max();
+    base::instant ready_since_{};
+    base::instant last_reply_{};
+    base::nanos back_off_{};
+    /// The node has its own compare-and-delete, but does not let us use it.
+    bool native_refused_ = false;
+    /// The trouble is in the log already.
+    bool complained_ = false;
+};
+
+}  // namespace redlock::core

@@ -1,0 +1,319 @@
+#include "core/coordinator.hpp"
+#include "core/node.hpp"
+#include "core/node_queue.hpp"
+#include "resp/error_text.hpp"
+#include "resp/scripts.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+// What a node's replies mean, each by what it answers.
+namespace redlock::core {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+/// A key of another type: held by another kind of lock. Before Redis 7 a script wraps the error's
+/// text.
+bool says_wrong_type(std::string_view error) noexcept
+{
+    return error.starts_with("WRONGTYPE") || error.find(" WRONGTYPE ") != std::string_view::npos;
+}
+
+bool says_not_permitted(std::string_view error) noexcept
+{
+    return error.starts_with("NOPERM") || error.starts_with("ERR unknown command");
+}
+
+}  // namespace
+
+void node::on_bytes(std::string_view bytes)
+{
+    if (state_ != state::handshaking && state_ != state::ready) {
+        return;
+    }
+    last_reply_ = c_.now_;
+    reader_.feed(bytes);
+    resp::reply r;
+    for (;;) {
+        switch (reader_.next(r)) {
+            case resp::read_status::ready:
+                if (!on_reply(r)) {
+                    return;
+                }
+                break;
+            case resp::read_status::more: return;
+            case resp::read_status::error:
+                ++c_.stats_.protocol_errors;
+                break_off(std::string("sent what is no reply: ") + to_string(reader_.error()));
+                return;
+        }
+    }
+}
+
+bool node::on_reply(const resp::reply& r)
+{
+    if (r.is_push()) {
+        return true;  // nobody subscribed to anything
+    }
+    if (fifo_.empty()) {
+        ++c_.stats_.protocol_errors;
+        break_off("sent a reply that nothing asked for");
+        return false;
+    }
+    const pending p = fifo_.pop();
+    const bool goes_on = dispatch(p, r);
+    let_go(p);
+    // Once the oldest question is a fresh one, the node has caught up.
+    if (stalled_ && (fifo_.empty() || fifo_.front().sent + c_.settings_.node_timeout > c_.now_)) {
+        stalled_ = false;
+    }
+    if (goes_on && p.what == command::owed) {
+        pay_debts(false);
+    }
+    return goes_on;
+}
+
+bool node::dispatch(const pending& p, const resp::reply& r)
+{
+    if (r.is_error() && p.what != command::handshake) {
+        ++c_.stats_.node_errors;
+    }
+    switch (p.what) {
+        case command::set:
+        case command::set_asked: return on_set(p, r);
+        case command::holder_ttl: return on_holder_ttl(p, r);
+        case command::extend: return on_extend(p, r);
+        case command::release:
+        case command::give_back:
+        case command::owed: return on_release(p, r);
+        case command::inspect: return on_inspect(p, r);
+        case command::ping: return true;
+        case command::handshake: return on_handshake(r);
+    }
+    return true;
+}
+
+/// A reply of a kind the command does not have: the replies are out of step, and none of them can
+/// be believed.
+bool node::on_nonsense(const pending& p)
+{
+    ++c_.stats_.protocol_errors;
+    break_off("sent a reply that does not fit its request");
+    lose(p);
+    return false;
+}
+
+bool node::on_set(const pending& p, const resp::reply& r)
+{
+    round& asked = *static_cast<round*>(p.subject);
+    lease& l = *asked.of;
+    const bool granted = r.type() == resp::reply_type::simple_string && r.text() == "OK";
+    if (!granted && !r.is_null() && !r.is_error()) {
+        return on_nonsense(p);
+    }
+    l.answered |= bit(index_);
+    if (granted) {
+        l.granted.fetch_or(bit(index_), std::memory_order_relaxed);
+        c_.stats_.late_grants += l.given_back;
+        c_.record(asked, index_, node_outcome::granted);
+    } else if (r.is_error()) {
+        c_.record(asked, index_, node_outcome::failed, resp::clean_error(r.text()));
+    } else if (p.what == command::set) {
+        c_.record(asked, index_, node_outcome::refused);
+    }
+    // A refusal that asked for more is recorded with the reply behind it.
+    return true;
+}
+
+bool node::on_holder_ttl(const pending& p, const resp::reply& r)
+{
+    round& asked = *static_cast<round*>(p.subject);
+    if (!r.is_integer() && !r.is_error()) {
+        return on_nonsense(p);
+    }
+    const bool was_refused = !asked.tally.has_voted(index_);
+    if (r.is_integer() && r.integer() >= 0) {
+        const milliseconds ttl{std::min<std::int64_t>(r.integer(), base::max_ttl.count())};
+        if (was_refused) {
+            // A wish of the node's: it may shorten a wait, and never beyond our own ttl.
+            asked.holder_ttl = std::min(asked.holder_ttl.value_or(ttl), ttl);
+            asked.details->nodes[index_].ttl = ttl;
+        }
+    }
+    if (was_refused) {
+        c_.record(asked, index_, node_outcome::refused);
+    }
+    return true;
+}
+
+node::scripted node::judge(const pending& p, const resp::reply& r) noexcept
+{
+    if (r.is_integer()) {
+        return r.integer() == 1 ? scripted::yes : scripted::no;
+    }
+    if (!r.is_error()) {
+        return r.is_null() ? scripted::no : scripted::nonsense;
+    }
+    if (says_wrong_type(r.text())) {
+        return scripted::no;
+    }
+    if (p.sent_as == form::evalsha && r.text().starts_with("NOSCRIPT")) {
+        ++c_.stats_.script_reloads;
+        return scripted::again;
+    }
+    if (p.sent_as == form::native && says_not_permitted(r.text())) {
+        native_refused_ = true;
+        return scripted::again;
+    }
+    return scripted::error;
+}
+
+/// The script's text loads the script as well; what is queued by digest behind it finds it.
+bool node::send_again(const pending& p)
+{
+    const form f = p.sent_as == form::native ? form::evalsha : form::eval;
+    queue(p.what, p.subject, f, [&] {
+        switch (p.what) {
+            case command::extend: append_extend(*static_cast<round*>(p.subject), f); return;
+            case command::inspect: append_inspect(*static_cast<round*>(p.subject)->of, f); return;
+            case command::release: append_release(*static_cast<round*>(p.subject)->of, f); return;
+            case command::give_back: append_release(*static_cast<lease*>(p.subject), f); return;
+            case command::owed: append_release(*static_cast<debt*>(p.subject)->of, f); return;
+            case command::set:
+            case command::set_asked:
+            case command::holder_ttl:
+            case command::ping:
+            case command::handshake: assert(false && "not scripted"); return;
+        }
+    });
+    return true;
+}
+
+bool node::on_extend(const pending& p, const resp::reply& r)
+{
+    round& asked = *static_cast<round*>(p.subject);
+    switch (judge(p, r)) {
+        case scripted::yes: c_.record(asked, index_, node_outcome::granted); return true;
+        case scripted::no: c_.record(asked, index_, node_outcome::refused); return true;
+        case scripted::again: return asked.closed || send_again(p);
+        case scripted::error:
+            c_.record(asked, index_, node_outcome::failed, resp::clean_error(r.text()));
+            return true;
+        case scripted::nonsense: break;
+    }
+    return on_nonsense(p);
+}
+
+bool node::on_release(const pending& p, const resp::reply& r)
+{
+    const scripted answer = judge(p, r);
+    switch (answer) {
+        case scripted::yes: settle(p, node_outcome::granted, {}); return true;
+        case scripted::no: settle(p, node_outcome::refused, {}); return true;
+        case scripted::again: return send_again(p);
+        case scripted::error:
+            settle(p, node_outcome::failed, resp::clean_error(r.text()));
+            return true;
+        case scripted::nonsense: break;
+    }
+    return on_nonsense(p);
+}
+
+/// A release has its answer: tells who waits for it, and owes it again if the key may yet be there
+/// or come.
+void node::settle(const pending& p, node_outcome outcome, std::string_view error)
+{
+    lease* l = nullptr;
+    round* waits = nullptr;
+    bool was_sent_before = false;
+    switch (p.what) {
+        case command::release:
+            waits = static_cast<round*>(p.subject);
+            l = waits->of;
+            break;
+        case command::owed: {
+            auto& d = *static_cast<debt*>(p.subject);
+            l = d.of;
+            waits = d.answers;
+            was_sent_before = d.sent_before;
+            break;
+        }
+        case command::give_back: l = static_cast<lease*>(p.subject); break;
+        case command::set:
+        case command::set_asked:
+        case command::holder_ttl:
+        case command::extend:
+        case command::inspect:
+        case command::ping:
+        case command::handshake: assert(false && "no release"); return;
+    }
+    if (waits != nullptr) {
+        // It may be our own earlier release, whose answer was lost, that left no key.
+        const bool was_ours = outcome == node_outcome::refused && was_sent_before;
+        c_.record(*waits, index_, was_ours ? node_outcome::granted : outcome, error);
+    }
+    if (outcome == node_outcome::failed) {
+        owe(*l, nullptr, false, c_.now_ + reissue_after);
+    } else if (outcome == node_outcome::refused) {
+        owe_again_if_pending(*l);
+    }
+    if (p.what == command::owed) {
+        forget_debt(*static_cast<debt*>(p.subject));
+    }
+}
+
+bool node::on_inspect(const pending& p, const resp::reply& r)
+{
+    round& asked = *static_cast<round*>(p.subject);
+    if (asked.tally.has_voted(index_)) {
+        ++c_.stats_.late_replies;
+        return true;
+    }
+    round_details::of_node& told = asked.details->nodes[index_];
+    if (r.is_error()) {
+        if (judge(p, r) == scripted::again) {
+            return asked.closed || send_again(p);
+        }
+        if (says_wrong_type(r.text())) {
+            told.foreign_kind = true;
+            c_.record(asked, index_, node_outcome::granted);
+        } else {
+            c_.record(asked, index_, node_outcome::failed, resp::clean_error(r.text()));
+        }
+        return true;
+    }
+    const bool fits = r.type() == resp::reply_type::array && r.size() == 2 &&
+                      (r.at(0).is_null() || r.at(0).is_string()) && r.at(1).is_integer();
+    if (!fits) {
+        return on_nonsense(p);
+    }
+    if (r.at(0).is_null()) {
+        c_.record(asked, index_, node_outcome::refused);
+        return true;
+    }
+    told.owner = r.at(0).text();
+    told.ttl = milliseconds{std::min<std::int64_t>(r.at(1).integer(), base::max_ttl.count())};
+    c_.record(asked, index_, node_outcome::granted);
+    return true;
+}
+
+bool node::on_handshake(const resp::reply& r)
+{
+    unsigned more = 0;
+    const auto progress = handshake_.on_reply(r, out_, more);
+    expect_handshake(more);
+    switch (progress) {
+        case handshake::progress::going_on:
+            reader_.set_protocol(handshake_.protocol() == 3 ? resp::protocol::resp3
+                                                            : resp::protocol::resp2);
+            return true;
+        case handshake::progress::ready: become_ready(); return true;
+        case handshake::progress::failed: break;
+    }
+    break_off(handshake_.reason());
+    return false;
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <redlock/config.hpp>
+#include <redlock/error.hpp>
+#include <redlock/report.hpp>
+#include <redlock/result.hpp>
+
+#include "base/instant.hpp"
+#include "core/lease.hpp"
+#include "core/list.hpp"
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+
+namespace redlock::core {
+
+struct in_queue;
+struct in_flight;
+
+/// One thing a caller waits for: what was asked, the flow that does it, and what came of it.
+struct operation : list_hook<in_queue>, list_hook<in_flight> {
+    enum class kind : std::uint8_t { acquire, adopt, extend, release, inspect };
+
+    // What was asked.
+    kind what = kind::acquire;
+    /// The key and its owner; for an acquire the present attempt. Counted.
+    lease* subject = nullptr;
+    base::nanos ttl{};
+    base::nanos min_validity{};
+    /// No attempt begins, and no wait lasts, beyond this.
+    base::instant deadline{};
+    std::uint32_t attempts_left = 1;
+    redlock::report* report = nullptr;
+    /// Another one each time the record is used.
+    std::uint64_t serial = 0;
+    /// The caller's own; never looked at here.
+    void* user = nullptr;
+
+    // How it goes.
+    std::coroutine_handle<> frame;
+    /// A place in the wake-up heap, and when; `no_wake_up` when it stands in no heap.
+    std::size_t heap_place = no_wake_up;
+    base::instant wake_up{};
+    std::uint32_t attempts_made = 0;
+    bool cancelled = false;
+    /// Stands in the queue of those who wait for the first connections.
+    bool is_newcomer = false;
+
+    // What came of it. After a successful acquire or adopt the `subject` is the held lease.
+    error_code error;
+    release_result released = release_result::not_held;
+    redlock::inspection inspection;
+
+    static constexpr std::size_t no_wake_up = static_cast<std::size_t>(-1);
+};
+
+/// Operations whose flow is to run on, or which are finished.
+using operation_queue = list<operation, in_queue>;
+/// All operations begun and not completed.
+using operation_list = list<operation, in_flight>;
+
+}  // namespace redlock::core

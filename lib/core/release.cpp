@@ -1,0 +1,37 @@
+#include "core/coordinator.hpp"
+#include "core/waits.hpp"
+
+namespace redlock::core {
+
+flow coordinator::run_release(operation& op)
+{
+    lease& l = *op.subject;
+    // Given back from here on, whatever the answers are: nobody may believe in it any more.
+    l.set_valid_until({});
+    l.given_back = true;
+    const held_round r{*this, new_round(op, command::release)};
+    fan_out(*r);
+    co_await verdict_of{op, *r};
+    if (op.cancelled) {
+        co_return give_up(op);
+    }
+    fill_report(op, *r);
+    switch (outcome_of(*r)) {
+        case verdict::won: op.released = release_result::released; co_return finish(op, {});
+        case verdict::refused: op.released = release_result::not_held; co_return finish(op, {});
+        case verdict::open:
+        case verdict::unavailable: break;
+    }
+    co_return finish(op, errc::unavailable);
+}
+
+void coordinator::give_back(lease& l) noexcept
+{
+    l.set_valid_until({});
+    l.given_back = true;
+    for (auto& n : nodes_) {
+        n->give_back(l);
+    }
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "base/instant.hpp"
+#include "core/command.hpp"
+#include "core/lease.hpp"
+#include "core/list.hpp"
+#include "core/votes.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace redlock::core {
+
+struct operation;
+struct in_deadline_order;
+
+/// What a report or an inspection wants to know of each node beyond its vote. Kept only when
+/// somebody asked.
+struct round_details {
+    struct of_node {
+        base::nanos elapsed{};
+        std::string error;
+        /// The key's value as read by an inspect.
+        std::string owner;
+        /// The remaining ttl as read behind a refused SET or by an inspect; negative: no key, or no
+        /// ttl.
+        std::optional<std::chrono::milliseconds> ttl;
+        bool foreign_kind = false;
+    };
+    std::array<of_node, 32> nodes;
+};
+
+/**
+ * One command to all nodes and what they said: the unit of voting.
+ *
+ * It outlives the operation that began it until the last node answered or its connection was lost,
+ * so that a late reply finds its place.
+ */
+struct round : list_hook<in_deadline_order> {
+    command what = command::set;
+    lease* of = nullptr;
+    base::instant t0{};
+    base::instant deadline{};
+    votes tally;
+
+    /// Nodes that are being connected to; they are asked if they become ready before the deadline.
+    node_mask parked = 0;
+    /// Why a node failed, beyond having failed: for the report.
+    node_mask not_asked = 0;
+    node_mask timed_out = 0;
+    node_mask disconnected = 0;
+    node_mask stalled = 0;
+
+    /// Decided, or given up by its operation: votes are recorded no more.
+    bool closed = false;
+
+    /// Who waits for the verdict; null when nobody does (any more).
+    operation* waiter = nullptr;
+    round_details* details = nullptr;
+    /// What an extend sends.
+    base::nanos ttl{};
+    /// The remaining ttl of the holder with the shortest one, as far as asked.
+    std::optional<std::chrono::milliseconds> holder_ttl;
+    /// Commands without an answer, debts, and the operation.
+    std::uint32_t references = 0;
+};
+
+/// A release that a node could not be given, or did not answer: sent when the node is back.
+struct debt {
+    lease* of = nullptr;
+    /// The release that waits for the answer, while it may still count; else null.
+    round* answers = nullptr;
+    base::instant due{};
+    /// An earlier release of the same key may have been executed: a missing key counts as deleted.
+    bool sent_before = false;
+};
+
+}  // namespace redlock::core

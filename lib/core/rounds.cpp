@@ -1,0 +1,302 @@
+#include "core/coordinator.hpp"
+#include "core/waits.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+
+// A round's life: begun, sent to every node, voted on, decided or expired, reported.
+namespace redlock::core {
+
+using base::nanos;
+
+round& coordinator::new_round(operation& op, command what)
+{
+    const bool wants_details =
+        op.report != nullptr || what == command::set_asked || what == command::inspect;
+    round_details* details = wants_details ? &details_.take() : nullptr;
+    if (details != nullptr) {
+        *details = {};
+    }
+    round& r = rounds_.take();
+    r.what = what;
+    r.of = op.subject;
+    ref(*r.of);
+    r.t0 = now_;
+    r.deadline = now_ + settings_.node_timeout;
+    r.tally = votes{static_cast<unsigned>(nodes_.size())};
+    r.parked = r.not_asked = r.timed_out = r.disconnected = r.stalled = 0;
+    r.closed = false;
+    r.waiter = nullptr;
+    r.details = details;
+    r.ttl = op.ttl;
+    r.holder_ttl.reset();
+    r.references = 1;
+    by_deadline_.push_back(r);
+    return r;
+}
+
+void coordinator::fan_out(round& r)
+{
+    if (r.what == command::extend) {
+        // Never shorter than what was asked for before: its own validity, if it is the last to be
+        // answered, still holds.
+        const nanos rest = std::chrono::ceil<std::chrono::milliseconds>(r.of->keys_end - now_);
+        r.ttl = std::max(r.ttl, rest);
+        r.of->keys_end = now_ + r.ttl;
+    }
+    for (unsigned i = 0; i < nodes_.size(); ++i) {
+        ask(r, i);
+    }
+    consider(r);
+}
+
+void coordinator::ask(round& r, unsigned index)
+{
+    node& n = *nodes_[index];
+    if (r.what == command::release) {
+        if (const auto known = n.send_release(r)) {
+            set_vote(r, index, *known, n.trouble());
+        }
+    } else if (n.takes_requests()) {
+        send(r, index);
+    } else if (n.may_come()) {
+        r.parked |= bit(index);
+    } else {
+        set_vote(r, index, n.is_ready() ? node_outcome::stalled : node_outcome::disconnected,
+                 n.trouble());
+    }
+}
+
+void coordinator::send(round& r, unsigned index)
+{
+    switch (r.what) {
+        case command::set:
+        case command::set_asked: nodes_[index]->send_set(r); return;
+        case command::extend: nodes_[index]->send_extend(r); return;
+        case command::inspect: nodes_[index]->send_inspect(r); return;
+        case command::holder_ttl:
+        case command::release:
+        case command::give_back:
+        case command::owed:
+        case command::ping:
+        case command::handshake: break;
+    }
+    assert(false && "no round is of this kind");
+}
+
+/// The deadline has passed: whoever has not voted by now has failed, and is given nothing new until
+/// it has caught up.
+void coordinator::expire(round& r)
+{
+    by_deadline_.remove(r);
+    ref(r);
+    for (unsigned i = 0; i < nodes_.size(); ++i) {
+        if ((r.tally.open_nodes() & bit(i)) == 0) {
+            continue;
+        }
+        if ((r.parked & bit(i)) != 0) {
+            set_vote(r, i, node_outcome::disconnected, nodes_[i]->trouble());
+            continue;
+        }
+        ++stats_.node_timeouts;
+        if (nodes_[i]->is_ready()) {
+            nodes_[i]->mark_stalled();
+        }
+        set_vote(r, i, node_outcome::timed_out, {});
+    }
+    r.parked = 0;
+    consider(r);
+    unref(r);
+}
+
+verdict coordinator::outcome_of(const round& r) const noexcept
+{
+    switch (r.what) {
+        case command::extend: return r.tally.of_extend();
+        case command::release: return r.tally.of_release();
+        case command::inspect: return outcome_of_inspect(r);
+        case command::set:
+        case command::set_asked:
+        case command::holder_ttl:
+        case command::give_back:
+        case command::owed:
+        case command::ping:
+        case command::handshake: break;
+    }
+    return r.tally.of_acquire();
+}
+
+/// Wakes the flow at the vote that decides.
+void coordinator::consider(round& r) noexcept
+{
+    if (!r.closed && outcome_of(r) != verdict::open) {
+        r.closed = true;
+        if (r.waiter != nullptr) {
+            resume_later(*r.waiter);
+        }
+    }
+}
+
+void coordinator::set_vote(round& r, unsigned index, node_outcome outcome, std::string_view error)
+{
+    switch (outcome) {
+        case node_outcome::undecided: return;
+        case node_outcome::granted: r.tally.grant(index); break;
+        case node_outcome::refused: r.tally.refuse(index); break;
+        case node_outcome::not_asked:
+            // Only of a release: a node that never was given the key has none.
+            r.tally.refuse(index);
+            r.not_asked |= bit(index);
+            break;
+        case node_outcome::timed_out:
+            r.tally.fail(index);
+            r.timed_out |= bit(index);
+            break;
+        case node_outcome::disconnected:
+            r.tally.fail(index);
+            r.disconnected |= bit(index);
+            break;
+        case node_outcome::stalled:
+            r.tally.fail(index);
+            r.stalled |= bit(index);
+            break;
+        case node_outcome::failed: r.tally.fail(index); break;
+    }
+    if (r.details != nullptr) {
+        r.details->nodes[index].elapsed = now_ - r.t0;
+        r.details->nodes[index].error = error;
+    }
+}
+
+void coordinator::record(round& r, unsigned index, node_outcome outcome, std::string_view error)
+{
+    if (r.tally.has_voted(index)) {
+        ++stats_.late_replies;
+        return;
+    }
+    set_vote(r, index, outcome, error);
+    consider(r);
+}
+
+// ---- nodes come and go
+
+void coordinator::on_ready(unsigned index)
+{
+    ++stats_.connects;
+    for (round* r = by_deadline_.empty() ? nullptr : &by_deadline_.front(); r != nullptr;
+         r = by_deadline_.after(*r)) {
+        if ((r->parked & bit(index)) != 0 && !r->closed && r->deadline > now_) {
+            r->parked &= ~bit(index);
+            send(*r, index);
+        }
+    }
+    on_contact();
+}
+
+/// Whoever waited for a node to become ready need not wait for it any longer.
+void coordinator::on_gone(unsigned index)
+{
+    for (round* r = by_deadline_.empty() ? nullptr : &by_deadline_.front(); r != nullptr;
+         r = by_deadline_.after(*r)) {
+        if ((r->parked & bit(index)) != 0) {
+            r->parked &= ~bit(index);
+            record(*r, index, node_outcome::disconnected, nodes_[index]->trouble());
+        }
+    }
+    on_contact();
+}
+
+void coordinator::on_contact() noexcept
+{
+    while (!newcomers_.empty() && !is_settling()) {
+        resume_later(newcomers_.front());
+    }
+}
+
+/// Whether a majority is still being connected to for the first time.
+bool coordinator::is_settling() const noexcept
+{
+    std::size_t ready = 0;
+    bool unproven = false;
+    for (const auto& n : nodes_) {
+        ready += n->is_ready() ? 1u : 0u;
+        unproven = unproven || n->is_unproven();
+    }
+    return unproven && ready < settings_.quorum;
+}
+
+// ---- what is told of it
+
+void coordinator::fill_report(const operation& op, const round& r) const
+{
+    if (op.report == nullptr) {
+        return;
+    }
+    report& out = *op.report;
+    out.attempts = std::max(op.attempts_made, 1u);
+    out.nodes.resize(nodes_.size());
+    for (unsigned i = 0; i < nodes_.size(); ++i) {
+        const auto has = [i](node_mask m) { return (m & bit(i)) != 0; };
+        const round_details::of_node& known = r.details->nodes[i];
+        node_report& n = out.nodes[i];
+        n.node = nodes_[i]->display();
+        n.outcome = has(r.not_asked)            ? node_outcome::not_asked
+                    : has(r.timed_out)          ? node_outcome::timed_out
+                    : has(r.disconnected)       ? node_outcome::disconnected
+                    : has(r.stalled)            ? node_outcome::stalled
+                    : has(r.tally.granted_by()) ? node_outcome::granted
+                    : has(r.tally.refused_by()) ? node_outcome::refused
+                    : has(r.tally.failed_by())  ? node_outcome::failed
+                                                : node_outcome::undecided;
+        n.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(known.elapsed);
+        n.error = known.error;
+        n.holder_ttl.reset();
+        if (known.ttl && *known.ttl >= std::chrono::milliseconds{0}) {
+            n.holder_ttl = known.ttl;
+        }
+    }
+}
+
+void coordinator::count(const operation& op) noexcept
+{
+    const error_code& ec = op.error;
+    switch (op.what) {
+        case operation::kind::acquire:
+        case operation::kind::adopt:
+            stats_.acquired += !ec;
+            stats_.contended += ec == errc::contended;
+            stats_.unavailable += ec == errc::unavailable;
+            stats_.expired += ec == errc::expired;
+            stats_.timed_out += ec == errc::timed_out;
+            stats_.cancelled += op.cancelled;
+            return;
+        case operation::kind::extend:
+            stats_.extended += !ec;
+            stats_.lost += ec == errc::lost;
+            stats_.extend_unknown += ec == errc::unavailable;
+            return;
+        case operation::kind::release:
+            stats_.released += !ec && op.released == release_result::released;
+            stats_.not_held += !ec && op.released == release_result::not_held;
+            stats_.release_unknown += ec == errc::unavailable;
+            return;
+        case operation::kind::inspect: return;
+    }
+}
+
+stats coordinator::snapshot() const noexcept
+{
+    redlock::stats s = stats_;
+    s.in_flight = in_flight_.size();
+    s.leases = leases_.in_use();
+    for (const auto& n : nodes_) {
+        s.nodes_ready += n->is_ready() ? 1u : 0u;
+        s.unanswered += n->unanswered();
+        s.debts += n->debts();
+        s.buffered_bytes += n->out().size();
+    }
+    return s;
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,154 @@
+#pragma once
+
+#include <redlock/config.hpp>
+#include <redlock/detail/completion.hpp>
+#include <redlock/detail/held_lease.hpp>
+#include <redlock/error.hpp>
+#include <redlock/stats.hpp>
+
+#include "base/instant.hpp"
+#include "base/settings.hpp"
+#include "base/system_entropy.hpp"
+#include "core/coordinator.hpp"
+#include "core/ring.hpp"
+#include "engine/link.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock::engine {
+
+class context_watch;
+
+/// A handler that is destroyed uncalled unless it is released.
+struct abandon {
+    void operator()(detail::completion* c) const noexcept { c->abandon(); }
+};
+using completion_ptr = std::unique_ptr<detail::completion, abandon>;
+using ticket_ptr = std::shared_ptr<detail::ticket>;
+
+/**
+ * A client's loop: bytes and time into the core, bytes and completions out.
+ *
+ * Whatever happens asks for a turn; a turn, posted behind what is ready by then, completes handlers
+ * and flushes each connection once. Everything runs on one executor, by the user's arrangement or,
+ * with `config::thread_safe`, on a strand.
+ *
+ * It is kept alive by the client, by its locks, and by what is pending in the execution context.
+ */
+class driver final : public link_events, public std::enable_shared_from_this<driver> {
+public:
+    /// @throws boost::system::system_error with `errc::invalid_config`.
+    [[nodiscard]] static std::shared_ptr<driver> make(boost::asio::any_io_executor ex,
+                                                      const config& c);
+
+    driver(boost::asio::any_io_executor ex, base::settings s);
+    ~driver();
+
+    // Operations, from wherever the user may call them.
+    void run(completion_ptr done, ticket_ptr t);
+    void acquire(std::string_view resource, const acquire_options& o, completion_ptr done,
+                 ticket_ptr t);
+    void adopt(std::string_view resource, std::string_view owner, std::chrono::milliseconds ttl,
+               const extend_options& o, completion_ptr done, ticket_ptr t);
+    void extend(const detail::held_lease& l, std::chrono::milliseconds ttl, const extend_options& o,
+                completion_ptr done, ticket_ptr t);
+    void release(detail::held_lease l, const release_options& o, completion_ptr done, ticket_ptr t);
+    void inspect(std::string_view resource, const inspect_options& o, completion_ptr done,
+                 ticket_ptr t);
+    void close(completion_ptr done, ticket_ptr t);
+    void cancel(const ticket_ptr& t, boost::asio::cancellation_type type);
+    void drop(core::lease& l) noexcept;
+    void let_go(core::lease& l) noexcept;
+    /// The client is destroyed.
+    void shut_down() noexcept;
+
+    [[nodiscard]] const boost::asio::any_io_executor& user_executor() const noexcept
+    {
+        return user_executor_;
+    }
+    [[nodiscard]] detail::hop hops() const noexcept
+    {
+        return settings_.thread_safe ? detail::hop::out : detail::hop::none;
+    }
+    [[nodiscard]] redlock::stats stats() const;
+
+    /// Every socket is destroyed and every handler abandoned, as their context will not come back
+    /// to them.
+    void on_context_gone() noexcept;
+
+private:
+    template <class F>
+    void enter(F f);
+    template <class Begin>
+    void begin(completion_ptr done, ticket_ptr t, error_code invalid, Begin start);
+    void finish_later(completion_ptr done, error_code ec);
+    [[nodiscard]] error_code refuses() const noexcept;
+    [[nodiscard]] std::optional<error_code> refuses(const detail::held_lease& l) const noexcept;
+
+    void start(completion_ptr done, const ticket_ptr& t);
+    void begin_close(completion_ptr done, const ticket_ptr& t);
+    void stop(error_code for_run, error_code for_close) noexcept;
+    void cancel_here(detail::ticket& t, boost::asio::cancellation_type type);
+
+    void on_link_up(unsigned node) override;
+    void on_link_bytes(unsigned node, std::string_view bytes) override;
+    void on_link_written(unsigned node) override;
+    void on_link_down(unsigned node, std::string_view reason) override;
+
+    void want_turn() noexcept;
+    void turn();
+    void deliver();
+    void complete(core::operation& op);
+    void flush();
+    void connect(unsigned node);
+    void arm_timer();
+    void on_timer();
+    void publish_stats();
+
+    /// One node's connection.
+    struct peer {
+        std::shared_ptr<link> connection;
+        unsigned attempts = 0;
+    };
+
+    const base::settings settings_;
+    const boost::asio::any_io_executor user_executor_;
+    /// The user's, or the strand around it.
+    const boost::asio::any_io_executor executor_;
+    /// For what must come after everything that is ready now.
+    const boost::asio::any_io_executor later_;
+    context_watch* watch_;
+    std::shared_ptr<tls_context> tls_;
+    base::system_entropy entropy_;
+    core::coordinator core_;
+    std::vector<peer> peers_;
+
+    std::optional<boost::asio::steady_timer> timer_;
+    base::instant armed_for_ = base::instant::max();
+
+    /// Completions that never went through the core.
+    core::ring<std::pair<completion_ptr, error_code>> decided_;
+    completion_ptr running_;
+    std::vector<completion_ptr> closers_;
+    base::instant close_by_{};
+    bool closing_ = false;
+    bool stopped_ = false;
+    bool context_gone_ = false;
+    bool turn_wanted_ = false;
+
+    mutable std::mutex stats_mutex_;
+    redlock::stats published_;
+};
+
+}  // namespace redlock::engine

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+namespace redlock::engine {
+
+/// One block of memory for the handler of an operation of which one at a time is under way, used
+/// over and over.
+class handler_memory {
+public:
+    handler_memory() = default;
+    handler_memory(const handler_memory&) = delete;
+    handler_memory& operator=(const handler_memory&) = delete;
+
+    [[nodiscard]] void* take(std::size_t size)
+    {
+        if (in_use_ || size > sizeof(block_)) {
+            return ::operator new(size);
+        }
+        in_use_ = true;
+        return block_;
+    }
+
+    void give(void* memory) noexcept
+    {
+        if (memory == block_) {
+            in_use_ = false;
+        } else {
+            ::operator delete(memory);
+        }
+    }
+
+private:
+    alignas(std::max_align_t) std::byte block_[512];
+    bool in_use_ = false;
+};
+
+/// The allocator of handlers whose owner, kept alive by the handler, has a `handler_memory`.
+template <class T>
+class handler_allocator {
+public:
+    using value_type = T;
+
+    explicit handler_allocator(handler_memory& m) noexcept : memory_(&m) {}
+    template <class U>
+    handler_allocator(const handler_allocator<U>& other) noexcept : memory_(other.memory_)
+    {}
+
+    [[nodiscard]] T* allocate(std::size_t n)
+    {
+        return static_cast<T*>(memory_->take(n * sizeof(T)));
+    }
+    void deallocate(T* p, std::size_t) noexcept { memory_->give(p); }
+
+    template <class U>
+    [[nodiscard]] bool operator==(const handler_allocator<U>& other) const noexcept
+    {
+        return memory_ == other.memory_;
+    }
+
+private:
+    template <class>
+    friend class handler_allocator;
+
+    handler_memory* memory_;
+};
+
+}  // namespace redlock::engine

@@ -1,0 +1,127 @@
+#pragma once
+
+#include "engine/handler_memory.hpp"
+#include "engine/link.hpp"
+
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace redlock::engine {
+
+/**
+ * Reading and writing, the same for every kind of stream. `Derived` has `stream()`, an asynchronous
+ * stream, and `lowest()`, its socket; it connects in `start` and then calls `up`.
+ */
+template <class Derived>
+class stream_link : public link, public std::enable_shared_from_this<Derived> {
+public:
+    [[nodiscard]] bool is_writing() const noexcept final { return writing_; }
+
+    void write(std::string& bytes) final
+    {
+        out_.clear();
+        out_.swap(bytes);
+        writing_ = true;
+        boost::asio::async_write(
+            self().stream(), boost::asio::buffer(out_),
+            boost::asio::bind_allocator(
+                handler_allocator<std::byte>(write_memory_),
+                [me = this->shared_from_this()](boost::system::error_code ec, std::size_t) {
+                    me->on_written(ec);
+                }));
+    }
+
+    void close() noexcept final
+    {
+        events_ = nullptr;
+        boost::system::error_code ignored;  // there is nothing to be done about a failing close
+        self().lowest().close(ignored);
+        self().stop_connecting();
+    }
+
+protected:
+    explicit stream_link(const link_setup& setup) : setup_(setup), events_(setup.events) {}
+
+    [[nodiscard]] const link_setup& setup() const noexcept { return setup_; }
+    [[nodiscard]] bool is_closed() const noexcept { return events_ == nullptr; }
+
+    void up()
+    {
+        read();
+        events_->on_link_up(setup_.node);
+    }
+
+    void down(std::string_view reason)
+    {
+        if (events_ != nullptr) {
+            std::exchange(events_, nullptr)->on_link_down(setup_.node, reason);
+        }
+    }
+
+private:
+    /// A used-up buffer larger than this is not kept.
+    static constexpr std::size_t kept_capacity = 1024 * 1024;
+
+    [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }
+
+    void read()
+    {
+        self().stream().async_read_some(
+            boost::asio::buffer(in_),
+            boost::asio::bind_allocator(
+                handler_allocator<std::byte>(read_memory_),
+                [me = this->shared_from_this()](boost::system::error_code ec, std::size_t n) {
+                    me->on_read(ec, n);
+                }));
+    }
+
+    void on_read(boost::system::error_code ec, std::size_t n)
+    {
+        if (is_closed()) {
+            return;
+        }
+        if (ec) {
+            down(ec.message());
+            return;
+        }
+        events_->on_link_bytes(setup_.node, {in_.data(), n});
+        if (!is_closed()) {
+            read();
+        }
+    }
+
+    void on_written(boost::system::error_code ec)
+    {
+        writing_ = false;
+        if (out_.capacity() > kept_capacity) {
+            std::string().swap(out_);
+        }
+        if (is_closed()) {
+            return;
+        }
+        if (ec) {
+            down(ec.message());
+            return;
+        }
+        events_->on_link_written(setup_.node);
+    }
+
+    link_setup setup_;
+    link_events* events_;
+    bool writing_ = false;
+    std::string out_;
+    handler_memory read_memory_;
+    handler_memory write_memory_;
+    std::array<char, 16 * 1024> in_;
+};
+
+}  // namespace redlock::engine

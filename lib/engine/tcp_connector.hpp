@@ -1,0 +1,77 @@
+#pragma once
+
+#include "base/address.hpp"
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::engine {
+
+/// Finds a node's addresses and connects to the first that answers.
+class tcp_connector {
+public:
+    using tcp = boost::asio::ip::tcp;
+
+    explicit tcp_connector(const tcp::socket::executor_type& ex) : resolver_(ex) {}
+
+    /// `done(error_code)`. What it captures must keep this object and the socket alive.
+    template <class Done>
+    void connect(tcp::socket& socket, const base::address& to, unsigned attempt, Done done)
+    {
+        boost::system::error_code not_an_address;
+        const auto ip = boost::asio::ip::make_address(to.host, not_an_address);
+        if (!not_an_address) {
+            endpoints_.assign(1, {ip, to.port});
+            connect_any(socket, std::move(done));
+            return;
+        }
+        resolver_.async_resolve(
+            to.host, std::to_string(to.port), tcp::resolver::numeric_service,
+            [this, &socket, attempt, done = std::move(done)](
+                boost::system::error_code ec, const tcp::resolver::results_type& found) mutable {
+                if (ec) {
+                    done(ec);
+                    return;
+                }
+                endpoints_.assign(found.begin(), found.end());
+                // One that does not even refuse uses an attempt up; the next one begins behind it.
+                const auto first = static_cast<std::ptrdiff_t>(attempt % endpoints_.size());
+                std::rotate(endpoints_.begin(), endpoints_.begin() + first, endpoints_.end());
+                connect_any(socket, std::move(done));
+            });
+    }
+
+    void cancel() noexcept { resolver_.cancel(); }
+
+private:
+    template <class Done>
+    void connect_any(tcp::socket& socket, Done done)
+    {
+        boost::asio::async_connect(socket, endpoints_,
+                                   [&socket, done = std::move(done)](boost::system::error_code ec,
+                                                                     const tcp::endpoint&) mutable {
+                                       if (!ec) {
+                                           // Small requests, answered at once: never held back for
+                                           // more. A socket that refuses works all the same.
+                                           boost::system::error_code ignored;
+                                           socket.set_option(tcp::no_delay(true), ignored);
+                                           socket.set_option(
+                                               boost::asio::socket_base::keep_alive(true), ignored);
+                                       }
+                                       done(ec);
+                                   });
+    }
+
+    tcp::resolver resolver_;
+    std::vector<tcp::endpoint> endpoints_;
+};
+
+}  // namespace redlock::engine

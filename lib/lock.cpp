@@ -1,0 +1,52 @@
+#include <redlock/lock.hpp>
+
+#include "core/lease.hpp"
+#include "engine/driver.hpp"
+
+#include <bit>
+
+namespace redlock {
+
+boot_clock::time_point lock::valid_until() const noexcept
+{
+    const core::lease* l = held_.get();
+    return l == nullptr ? boot_clock::time_point{}
+                        : boot_clock::time_point{l->valid_until().time_since_epoch()};
+}
+
+std::string_view lock::resource() const noexcept
+{
+    const core::lease* l = held_.get();
+    return l == nullptr ? std::string_view{} : std::string_view{l->resource};
+}
+
+std::string_view lock::owner_token() const noexcept
+{
+    const core::lease* l = held_.get();
+    return l == nullptr ? std::string_view{} : l->token.view();
+}
+
+unsigned lock::granted_by() const noexcept
+{
+    const core::lease* l = held_.get();
+    return l == nullptr
+               ? 0u
+               : static_cast<unsigned>(std::popcount(l->granted.load(std::memory_order_relaxed)));
+}
+
+std::string lock::hand_over() &&
+{
+    std::string token{owner_token()};
+    if (const auto d = held_.driver()) {
+        d->let_go(*held_.release());
+    }
+    return token;
+}
+
+void detail::held_lease::drop() noexcept
+{
+    const auto d = std::move(driver_);
+    d->drop(*std::exchange(lease_, nullptr));
+}
+
+}  // namespace redlock

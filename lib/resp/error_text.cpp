@@ -1,0 +1,80 @@
+#include "resp/error_text.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace redlock::resp {
+namespace {
+
+/// Where servers begin to repeat what they were sent.
+constexpr std::array<std::string_view, 2> echo_marks{"with args", "args:"};
+
+/// Owner tokens have 40 hexadecimal digits; a shorter run may be what a server left of one.
+constexpr std::size_t suspicious_digits = 16;
+
+constexpr std::string_view left_out = "[...]";
+
+bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+std::string_view without_echo(std::string_view text)
+{
+    for (const std::string_view mark : echo_marks)
+        text = text.substr(0, text.find(mark));
+    const std::size_t last = text.find_last_not_of(" ,;:(");
+    return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+/// Not much more than what can be shown, a server may send a lot; the character at the limit is
+/// whole.
+std::string without_tokens(std::string_view text)
+{
+    constexpr std::size_t longest_character = 4;
+    std::string out;
+    while (!text.empty() && out.size() < max_error_text + longest_character) {
+        const auto* const digits_end = std::find_if_not(text.begin(), text.end(), is_hex);
+        const auto digits = static_cast<std::size_t>(digits_end - text.begin());
+        if (digits >= suspicious_digits) {
+            out += left_out;
+            text.remove_prefix(digits);
+        } else {
+            const std::size_t taken = std::min(digits + 1, text.size());
+            out += text.substr(0, taken);
+            text.remove_prefix(taken);
+        }
+    }
+    return out;
+}
+
+/// Cuts valid UTF-8 between two characters.
+void cut(std::string& text)
+{
+    if (text.size() <= max_error_text)
+        return;
+    std::size_t end = max_error_text;
+    while (end != 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+        --end;
+    text.resize(end);
+}
+
+}  // namespace
+
+std::string_view error_code_word(std::string_view text)
+{
+    const std::string_view word = text.substr(0, text.find(' '));
+    const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+    return std::all_of(word.begin(), word.end(), is_capital) ? word : std::string_view();
+}
+
+std::string clean_error(std::string_view text)
+{
+    std::string out = base::printable(without_tokens(without_echo(text)));
+    cut(out);
+    return out;
+}
+
+}  // namespace redlock::resp

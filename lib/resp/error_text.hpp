@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace redlock::resp {
+
+/// The longest text that `clean_error` gives, in bytes.
+inline constexpr std::size_t max_error_text = 256;
+
+/// The word that a server's error starts with, if it is one of capital letters ("NOSCRIPT", "ERR");
+/// else nothing.
+[[nodiscard]] std::string_view error_code_word(std::string_view text);
+
+/**
+ * What may be shown of a server's error: without the arguments that servers repeat in it, without
+ * anything that looks like an owner token, in valid UTF-8 without control characters, and cut to
+ * `max_error_text`.
+ *
+ * Not for the answer to a command that carries a password: no cutting is sure enough there.
+ */
+[[nodiscard]] std::string clean_error(std::string_view text);
+
+}  // namespace redlock::resp

@@ -1,0 +1,10 @@
+// expect: could not convert|no viable conversion|conversion from .* requested
+#include <redlock/config.hpp>
+
+using namespace std::chrono_literals;
+
+#ifdef REDLOCK_TWIN
+redlock::acquire_options options{.deadline = 2s};
+#else
+redlock::acquire_options options{.deadline = 2};
+#endif

@@ -1,0 +1,67 @@
+#!/bin/bash
+# usage: layers.sh <root of the source tree>
+# Which file may include what: a layer includes itself and those below, and below the engine there is no Asio,
+# clock, randomness, thread or socket. Prints one line a violation: <file>: <rule>: <what was found>.
+set -euo pipefail
+cd "$1"
+
+shopt -s globstar nullglob
+files=(include/redlock/**/*.hpp lib/**/*.hpp lib/**/*.cpp)
+if ((${#files[@]} == 0)); then
+    echo "$1: no sources found" >&2
+    exit 2
+fi
+
+awk '
+function complain(rule, what) { print FILENAME ": " rule ": " what; bad = 1 }
+
+# The layer of a file or of an include of our own, as a number; -1 for what is not ours.
+function layer(path) {
+    if (path ~ /^(include\/)?redlock\/test\//) return 6
+    if (path ~ /^(include\/)?redlock\/(error|config|report|result|stats|log|version|detail\/export)\.hpp$/) return 0
+    if (path ~ /^(include\/)?redlock\/clock\.hpp$/) return 4
+    if (path ~ /^(include\/)?redlock\//) return 5
+    sub(/^lib\//, "", path)
+    if (path ~ /^base\//) return 1
+    if (path ~ /^resp\//) return 2
+    if (path ~ /^core\//) return 3
+    if (path ~ /^engine\//) return 4
+    return -1
+}
+
+FNR == 1 {
+    public = FILENAME ~ /^include\//
+    own = layer(FILENAME)
+    if (own < 0) own = 5                     # lib/*.cpp and lib/cli: the facade
+    pure = own < 4
+}
+
+{ code = $0; sub(/\/\/.*/, "", code) }
+code ~ /^ *\/?\*/ { next }
+
+match(code, /^[ \t]*#[ \t]*include[ \t]*[<"][^>"]+/) {
+    name = substr(code, RSTART, RLENGTH)
+    quoted = name ~ /"/
+    sub(/.*[<"]/, "", name)
+    its = layer(name)
+    if (quoted && its < 0) complain("path", name " is not written from lib/")
+    if (quoted && its != -1 && name ~ /^redlock\//) complain("path", name " needs <>")
+    if (public && its > 0 && name !~ /^redlock\//) complain("public", name " is not installed")
+    if (public && quoted) complain("public", name " in quotes")
+    # What the public headers keep in detail/ is shared with the engine.
+    if (its > own && !(own == 4 && name ~ /^redlock\/detail\//)) complain("layer", name)
+    if (pure && name ~ /^boost\/asio/) complain("asio", name)
+    if (pure && name ~ /^(random|thread|mutex|shared_mutex|condition_variable|future|semaphore|stop_token|latch|barrier|ctime|time\.h|sys\/time\.h|pthread\.h|sys\/random\.h|sys\/socket\.h|poll\.h|sys\/epoll\.h|netdb\.h|fstream|iostream|openssl\/.*)$/ &&
+        !(FILENAME == "lib/base/system_entropy.cpp" && name == "sys/random.h"))
+        complain("world", name)
+    next
+}
+
+pure && match(code, /(_clock|Clock)::now *\(|clock_gettime *\(|gettimeofday *\(|(^|[^a-z_.>])(rand|srand|time|usleep|nanosleep|sleep) *\(/) {
+    complain("call", substr(code, RSTART, RLENGTH))
+}
+pure && FILENAME != "lib/base/system_entropy.cpp" && match(code, /getrandom *\(|getentropy *\(|random_device|mt19937/) {
+    complain("call", substr(code, RSTART, RLENGTH))
+}
+END { exit bad }
+' "${files[@]}"

@@ -1,0 +1,49 @@
+#!/bin/bash
+# usage: run.sh <find_package|pkg_config|add_subdirectory|FetchContent>
+# Builds and runs a user's program in a folder of its own. From ctest, in the environment: SOURCE and BUILD (the
+# library's trees), CMAKE, GENERATOR, CXX, FLAGS.
+set -euo pipefail
+way=$1
+here=$(dirname "$(realpath "$0")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# build <argument to cmake...>
+build() {
+    "$CMAKE" -S "$here" -B "$work/build" -G "$GENERATOR" -DCMAKE_CXX_COMPILER="$CXX" \
+        -DCMAKE_CXX_FLAGS="$FLAGS" -DREDLOCK_FROM="$way" -DREDLOCK_SOURCE="$SOURCE" "$@"
+    "$CMAKE" --build "$work/build"
+    (cd "$work/build" && ctest --output-on-failure)
+}
+
+# Installs, then moves the tree: what was installed must not remember where.
+install() {
+    "$CMAKE" --install "$BUILD" --prefix "$work/first" >"$work/log"
+    mv "$work/first" "$work/installed"
+    if grep -rIlF -e "$SOURCE" -e "$BUILD" "$work/installed"; then
+        echo "installed files name the tree they were built in" >&2
+        exit 1
+    fi
+    libraries=$(dirname "$(find "$work/installed" -name 'libredlock.*' | head -n 1)")
+}
+
+case $way in
+    find_package)
+        install
+        build -DCMAKE_PREFIX_PATH="$work/installed"
+        ;;
+    pkg_config)
+        install
+        export PKG_CONFIG_PATH=$libraries/pkgconfig
+        read -ra flags <<<"$(pkg-config --cflags --libs redlock)"
+        # shellcheck disable=SC2086 # FLAGS is a list
+        "$CXX" -std=c++20 $FLAGS "$here/main.cpp" "${flags[@]}" -o "$work/user"
+        LD_LIBRARY_PATH=$libraries "$work/user"
+        ;;
+    add_subdirectory) build -DBUILD_SHARED_LIBS=ON ;;
+    FetchContent) build -DREDLOCK_TLS=OFF ;;
+    *)
+        echo "unknown way: $way" >&2
+        exit 2
+        ;;
+esac

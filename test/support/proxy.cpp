@@ -1,0 +1,387 @@
+#include "support/proxy.hpp"
+
+#include "support/listener.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace redlock::test {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr auto quiet = asio::as_tuple(asio::use_awaitable);
+
+/// What waits in a link at most, so that a frozen direction is felt by its sender.
+constexpr std::size_t most_waiting = 1024 * 1024;
+
+struct packet {
+    clock::time_point due;
+    /// Empty for the sender's FIN.
+    std::string bytes;
+};
+
+/// Waits until somebody cancels the timer.
+asio::awaitable<void> woken(asio::steady_timer& timer,
+                            clock::time_point latest = clock::time_point::max())
+{
+    timer.expires_at(latest);
+    co_await timer.async_wait(quiet);
+}
+
+}  // namespace
+
+/// How one direction behaves.
+struct proxy::lane {
+    std::chrono::milliseconds delay{0};
+    bool held = false;
+    std::size_t piece = no_limit;
+    std::chrono::milliseconds pause{0};
+    std::size_t cut_after = no_limit;
+    ending how = ending::fin;
+    std::size_t bytes = 0;
+};
+
+/// One connection and its counterpart at the server.
+struct proxy::link {
+    /// One direction of it.
+    struct channel {
+        explicit channel(const asio::any_io_executor& e) : readable(e), writable(e) {}
+
+        void wake()
+        {
+            readable.cancel();
+            writable.cancel();
+        }
+
+        std::deque<packet> packets;
+        std::size_t waiting = 0;
+        /// When the pause after the last piece ends.
+        clock::time_point not_before;
+        /// What may still pass before the connection is cut.
+        std::size_t budget = no_limit;
+        asio::steady_timer readable;  ///< the reading half waits here
+        asio::steady_timer writable;  ///< the writing half waits here
+    };
+
+    explicit link(tcp::socket accepted)
+        : client(std::move(accepted)),
+          server(client.get_executor()),
+          channels{channel(client.get_executor()), channel(client.get_executor())}
+    {}
+
+    channel& at(direction way) { return channels[static_cast<std::size_t>(way)]; }
+
+    void end(ending how)
+    {
+        open = false;
+        for (auto* socket : {&client, &server}) {
+            if (how == ending::rst) {
+                reset(*socket);
+            }
+            boost::system::error_code ignored;
+            socket->shutdown(tcp::socket::shutdown_both, ignored);
+            socket->close(ignored);
+        }
+        for (auto& each : channels) {
+            each.wake();
+        }
+    }
+
+    bool open = true;
+    tcp::socket client;
+    tcp::socket server;
+    std::array<channel, 2> channels;
+    /// Directions that passed on their FIN.
+    unsigned finished = 0;
+};
+
+/// All of this happens in the proxy's thread.
+struct proxy::state : std::enable_shared_from_this<state> {
+    using link_ptr = std::shared_ptr<link>;
+
+    state(const asio::any_io_executor& e, std::uint16_t port)
+        : executor(e),
+          listening(std::make_shared<listener>(e)),
+          target(port)
+    {}
+
+    lane& at(direction way) { return lanes[static_cast<std::size_t>(way)]; }
+
+    void open()
+    {
+        listening->open([self = weak_from_this()](tcp::socket peer) {
+            if (const auto here = self.lock()) {
+                asio::co_spawn(here->executor, connect(here, std::move(peer)), asio::detached);
+            }
+        });
+    }
+
+    void wake_all()
+    {
+        for (const auto& each : links) {
+            for (auto& one : each->channels) {
+                one.wake();
+            }
+        }
+    }
+
+    void end_all(ending how)
+    {
+        for (const auto& each : std::exchange(links, {})) {
+            each->end(how);
+        }
+    }
+
+    void drop(const link_ptr& which, ending how)
+    {
+        if (which->open) {
+            which->end(how);
+            std::erase(links, which);
+        }
+    }
+
+    static asio::awaitable<void> connect(std::shared_ptr<state> self, tcp::socket peer)
+    {
+        const auto made = std::make_shared<link>(std::move(peer));
+        ++self->accepted;
+        self->links.push_back(made);
+        for (const auto way : {direction::up, direction::down}) {
+            made->at(way).budget = self->at(way).cut_after;
+        }
+        const tcp::endpoint there(asio::ip::address_v4::loopback(), self->target);
+        const auto [error] = co_await made->server.async_connect(there, quiet);
+        if (error || !made->open) {
+            self->drop(made, ending::rst);
+            co_return;
+        }
+        made->server.set_option(tcp::no_delay(true));
+        for (const auto way : {direction::up, direction::down}) {
+            asio::co_spawn(self->executor, read(self, made, way), asio::detached);
+            asio::co_spawn(self->executor, write(self, made, way), asio::detached);
+        }
+    }
+
+    static asio::awaitable<void> read(std::shared_ptr<state> self, link_ptr of, direction way)
+    {
+        auto& from = way == direction::up ? of->client : of->server;
+        auto& channel = of->at(way);
+        std::array<char, 16 * 1024> chunk;
+        for (;;) {
+            while (of->open && (self->at(way).held || channel.waiting >= most_waiting)) {
+                co_await woken(channel.readable);
+            }
+            if (!of->open) {
+                co_return;
+            }
+            const auto [error, size] = co_await from.async_read_some(asio::buffer(chunk), quiet);
+            if (error && error != asio::error::eof) {
+                self->drop(of, ending::rst);
+                co_return;
+            }
+            channel.packets.push_back({clock::now() + self->at(way).delay, {chunk.data(), size}});
+            channel.waiting += size;
+            channel.writable.cancel();
+            if (error) {
+                co_return;
+            }
+        }
+    }
+
+    static asio::awaitable<void> write(std::shared_ptr<state> self, link_ptr of, direction way)
+    {
+        auto& channel = of->at(way);
+        for (;;) {
+            co_await self->next_due(*of, way);
+            if (!of->open) {
+                co_return;
+            }
+            if (channel.packets.front().bytes.empty()) {
+                self->finish(of, way);
+                co_return;
+            }
+            auto& bytes = channel.packets.front().bytes;
+            const auto size = std::min({bytes.size(), self->at(way).piece, channel.budget});
+            auto& to = way == direction::up ? of->server : of->client;
+            const auto [error, sent] =
+                co_await asio::async_write(to, asio::buffer(bytes.data(), size), quiet);
+            self->passed(channel, way, sent);
+            if (error || channel.budget == 0) {
+                self->drop(of, error ? ending::rst : self->at(way).how);
+                co_return;
+            }
+        }
+    }
+
+    /// Returns when the first packet may be passed on, or the link is no more.
+    asio::awaitable<void> next_due(link& of, direction way)
+    {
+        auto& channel = of.at(way);
+        while (of.open) {
+            if (channel.packets.empty() || at(way).held) {
+                co_await woken(channel.writable);
+                continue;
+            }
+            const auto due = std::max(channel.packets.front().due, channel.not_before);
+            if (due <= clock::now()) {
+                co_return;
+            }
+            co_await woken(channel.writable, due);
+        }
+    }
+
+    void passed(link::channel& channel, direction way, std::size_t size)
+    {
+        at(way).bytes += size;
+        channel.waiting -= size;
+        if (channel.budget != no_limit) {
+            channel.budget -= std::min(channel.budget, size);
+        }
+        channel.not_before = clock::now() + at(way).pause;
+        channel.readable.cancel();
+        auto& bytes = channel.packets.front().bytes;
+        bytes.erase(0, size);
+        if (bytes.empty()) {
+            channel.packets.pop_front();
+        }
+    }
+
+    void finish(const link_ptr& of, direction way)
+    {
+        boost::system::error_code ignored;
+        (way == direction::up ? of->server : of->client)
+            .shutdown(tcp::socket::shutdown_send, ignored);
+        if (++of->finished == of->channels.size()) {
+            drop(of, ending::fin);
+        }
+    }
+
+    asio::any_io_executor executor;
+    std::shared_ptr<listener> listening;
+    std::uint16_t target;
+    std::array<lane, 2> lanes;
+    std::vector<link_ptr> links;
+    std::size_t accepted = 0;
+};
+
+proxy::proxy(std::uint16_t target_port)
+    : state_(std::make_shared<state>(own_.executor(), target_port))
+{
+    own_.call([this] { state_->open(); });
+}
+
+proxy::~proxy()
+{
+    own_.call([this] {
+        state_->listening->close();
+        state_->end_all(ending::fin);
+    });
+}
+
+std::uint16_t proxy::port() const noexcept
+{
+    return state_->listening->port();
+}
+
+std::string proxy::url() const
+{
+    return "redis://127.0.0.1:" + std::to_string(port());
+}
+
+void proxy::delay(direction way, std::chrono::milliseconds time)
+{
+    own_.call([=, this] { state_->at(way).delay = time; });
+}
+
+void proxy::hold(direction way)
+{
+    own_.call([=, this] { state_->at(way).held = true; });
+}
+
+void proxy::release(direction way)
+{
+    own_.call([=, this] {
+        state_->at(way).held = false;
+        state_->wake_all();
+    });
+}
+
+void proxy::split(direction way, std::size_t piece, std::chrono::milliseconds pause)
+{
+    own_.call([=, this] {
+        state_->at(way).piece = std::max<std::size_t>(piece, 1);
+        state_->at(way).pause = pause;
+    });
+}
+
+void proxy::cut_after(direction way, std::size_t bytes, ending how)
+{
+    own_.call([=, this] {
+        state_->at(way).how = how;
+        state_->at(way).cut_after = bytes;
+        for (const auto& each : state_->links) {
+            each->at(way).budget = bytes;
+        }
+    });
+}
+
+void proxy::cut_never()
+{
+    own_.call([this] {
+        for (const auto way : {direction::up, direction::down}) {
+            state_->at(way).cut_after = no_limit;
+            for (const auto& each : state_->links) {
+                each->at(way).budget = no_limit;
+            }
+        }
+    });
+}
+
+void proxy::cut(ending how)
+{
+    own_.call([=, this] { state_->end_all(how); });
+}
+
+void proxy::refuse()
+{
+    own_.call([this] { state_->listening->close(); });
+}
+
+void proxy::accept()
+{
+    own_.call([this] { state_->open(); });
+}
+
+std::size_t proxy::connections()
+{
+    return own_.call([this] { return state_->accepted; });
+}
+
+std::size_t proxy::open_connections()
+{
+    return own_.call([this] { return state_->links.size(); });
+}
+
+std::size_t proxy::bytes(direction way)
+{
+    return own_.call([=, this] { return state_->at(way).bytes; });
+}
+
+}  // namespace redlock::test

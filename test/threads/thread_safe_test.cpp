@@ -1,0 +1,319 @@
+#include "asio/fixture.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+constexpr unsigned thread_count = 4;
+
+config safe()
+{
+    config c = shared_config();
+    c.thread_safe = true;
+    return c;
+}
+
+/// Runs `body(i)` in each of several threads, all at the same time.
+template <class Body>
+void in_threads(Body body)
+{
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < thread_count; ++i) {
+        threads.emplace_back([&body, i] { body(i); });
+    }
+    for (std::thread& t : threads) {
+        t.join();
+    }
+}
+
+/// A thread-safe client on a context that several threads run.
+class shared_client {
+public:
+    shared_client() : locks(std::in_place, pool.get_executor(), safe())
+    {
+        run_ended = locks->async_run(asio::use_future);
+    }
+
+    ~shared_client() { pool.join(); }
+
+    void close()
+    {
+        locks->async_close(asio::use_future).get();
+        run_ended.get();
+    }
+
+    asio::thread_pool pool{thread_count};
+    std::optional<client> locks;
+    std::future<void> run_ended;
+};
+
+/// Locks on their way from one thread to another.
+class exchange {
+public:
+    void put(lock l)
+    {
+        const std::lock_guard guard(mutex_);
+        locks_.push_back(std::move(l));
+    }
+
+    [[nodiscard]] lock get()
+    {
+        const std::lock_guard guard(mutex_);
+        lock l;
+        if (!locks_.empty()) {
+            l = std::move(locks_.front());
+            locks_.pop_front();
+        }
+        return l;
+    }
+
+private:
+    std::mutex mutex_;
+    std::deque<lock> locks_;
+};
+
+asio::awaitable<void> cycles(client& locks, std::string name, unsigned count,
+                             std::atomic<unsigned>& done)
+{
+    for (unsigned i = 0; i < count; ++i) {
+        lock l = co_await locks.async_acquire(name, long_lease(), asio::use_awaitable);
+        co_await locks.async_extend(l, 2 * long_ttl, asio::use_awaitable);
+        const inspection seen = co_await locks.async_inspect(name, asio::use_awaitable);
+        const bool held = seen.state == holding::held && l.owns();
+        const auto r = co_await locks.async_release(std::move(l), asio::use_awaitable);
+        done += held && r == release_result::released ? 1 : 0;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("many coroutines in many threads share a client", "[threads]")
+{
+    nodes();
+    std::atomic<unsigned> done{0};
+    shared_client c;
+    constexpr unsigned workers = 24;
+    constexpr unsigned rounds = 10;
+    std::vector<std::future<void>> futures;
+    for (unsigned i = 0; i < workers; ++i) {
+        futures.push_back(asio::co_spawn(
+            c.pool, cycles(*c.locks, fresh_name(), rounds, done), asio::use_future));
+    }
+    for (auto& f : futures) {
+        f.get();
+    }
+    CHECK(done == workers * rounds);
+    c.close();
+    const stats s = c.locks->stats();
+    CHECK(s.acquired == workers * rounds);
+    CHECK(s.released == workers * rounds);
+    CHECK(s.in_flight == 0);
+    CHECK(s.leases == 0);
+}
+
+TEST_CASE("threads that do not run the context use the client too", "[threads]")
+{
+    nodes();
+    std::atomic<unsigned> good{0};
+    shared_client c;
+    in_threads([&](unsigned) {
+        const std::string name = fresh_name();
+        for (int i = 0; i < 20; ++i) {
+            lock l = c.locks->async_acquire(name, long_lease(), asio::use_future).get();
+            const bool owns = l.owns() && l.resource() == name && l.granted_by() >= 2;
+            static_cast<void>(c.locks->stats());
+            const auto r = c.locks->async_release(std::move(l), asio::use_future).get();
+            good += owns && r == release_result::released ? 1 : 0;
+        }
+    });
+    CHECK(good == thread_count * 20);
+    c.close();
+}
+
+TEST_CASE("one name, many threads: the lock excludes", "[threads]")
+{
+    nodes();
+    const std::string name = fresh_name();
+    shared_client c;
+    std::atomic<int> inside{0};
+    std::atomic<unsigned> together{0};
+    in_threads([&](unsigned) {
+        for (int i = 0; i < 5; ++i) {
+            lock l = c.locks->async_acquire(name, long_lease(), asio::use_future).get();
+            together += ++inside > 1 ? 1 : 0;
+            std::this_thread::yield();
+            --inside;
+            c.locks->async_release(std::move(l), asio::use_future).get();
+        }
+    });
+    CHECK(together == 0);
+    c.close();
+}
+
+TEST_CASE("locks move between threads, and are used and dropped there", "[threads]")
+{
+    nodes();
+    std::vector<std::string> names;
+    for (unsigned i = 0; i < thread_count * 20; ++i) {
+        names.push_back(fresh_name());
+    }
+    shared_client c;
+    exchange locks;
+    std::atomic<unsigned> lost{0};
+    in_threads([&](unsigned thread) {
+        for (unsigned i = 0; i < 20; ++i) {
+            const std::string& name = names[thread * 20 + i];
+            locks.put(c.locks->async_acquire(name, long_lease(), asio::use_future).get());
+            lock other = locks.get();
+            if (other) {
+                lost += other.owns() && other.owner_token().size() == 40 ? 0 : 1;
+                c.locks->async_extend(other, long_ttl, asio::detached);
+                // Dropped, perhaps while it is being extended.
+            }
+        }
+    });
+    while (lock left = locks.get()) {
+        CHECK(left.owns());
+    }
+    CHECK(lost == 0);
+    c.close();
+    for (const std::string& name : names) {
+        CHECK(nodes().count(name) == 0);
+    }
+    CHECK(c.locks->stats().dropped == names.size());
+}
+
+TEST_CASE("operations are cancelled while the client works in other threads", "[threads]")
+{
+    nodes();
+    std::vector<std::string> names;
+    for (unsigned i = 0; i < thread_count * 20; ++i) {
+        names.push_back(fresh_name());
+    }
+    shared_client c;
+    ledger handlers;
+    std::atomic<unsigned> other_errors{0};
+    in_threads([&](unsigned thread) {
+        // The handlers, and the signals they are bound to, belong to this thread.
+        asio::io_context own{1};
+        for (unsigned i = 0; i < 20; ++i) {
+            asio::cancellation_signal signal;
+            c.locks->async_acquire(
+                names[thread * 20 + i], long_lease(),
+                asio::bind_executor(
+                    own.get_executor(),
+                    asio::bind_cancellation_slot(
+                        signal.slot(), once(handlers, [&](error_code ec, lock) {
+                            other_errors += !ec || ec == asio::error::operation_aborted ? 0 : 1;
+                        }))));
+            for (unsigned k = 0; k < i; ++k) {
+                std::this_thread::yield();
+            }
+            signal.emit(asio::cancellation_type::terminal);
+            own.restart();
+            own.run();
+        }
+    });
+    CHECK(handlers.called == names.size());
+    CHECK(handlers.called_again == 0);
+    CHECK(other_errors == 0);
+    c.close();
+    for (const std::string& name : names) {
+        CHECK(nodes().count(name) == 0);
+    }
+}
+
+TEST_CASE("a client is closed while all threads use it", "[threads]")
+{
+    nodes();
+    ledger handlers;
+    std::atomic<unsigned> begun{0};
+    std::atomic<unsigned> unexpected{0};
+    {
+        shared_client c;
+        in_threads([&](unsigned thread) {
+            for (unsigned i = 0; i < 50; ++i) {
+                ++begun;
+                c.locks->async_acquire(
+                    fresh_name(), long_lease(), once(handlers, [&](error_code ec, lock) {
+                        unexpected += !ec || ec == errc::closed ? 0 : 1;
+                    }));
+                if (thread == 0 && i == 25) {
+                    c.locks->async_close(asio::detached);
+                }
+            }
+        });
+        c.run_ended.get();
+    }
+    CHECK(handlers.called == begun);
+    CHECK(handlers.called_again == 0);
+    CHECK(unexpected == 0);
+}
+
+TEST_CASE("a client is destroyed while its operations complete in other threads", "[threads]")
+{
+    nodes();
+    for (int i = 0; i < 10; ++i) {
+        ledger handlers;
+        {
+            shared_client c;
+            for (int k = 0; k < 20; ++k) {
+                c.locks->async_acquire(
+                    fresh_name(), long_lease(), once(handlers, [](error_code, lock) {}));
+            }
+            for (int k = 0; k < i; ++k) {
+                std::this_thread::yield();
+            }
+            c.locks.reset();
+        }
+        CHECK(handlers.called == 20);
+        CHECK(handlers.destroyed_uncalled == 0);
+    }
+}
+
+TEST_CASE("without thread_safe, a strand serves as well", "[threads]")
+{
+    nodes();
+    asio::thread_pool pool(thread_count);
+    const auto strand = asio::make_strand(pool);
+    client locks(strand, shared_config());
+    std::atomic<unsigned> done{0};
+    std::vector<std::future<void>> futures;
+    asio::post(strand, [&] { locks.async_run(asio::detached); });
+    for (int i = 0; i < 8; ++i) {
+        futures.push_back(
+            asio::co_spawn(strand, cycles(locks, fresh_name(), 5, done), asio::use_future));
+    }
+    for (auto& f : futures) {
+        f.get();
+    }
+    CHECK(done == 40);
+    asio::post(strand, [&] { locks.async_close(asio::detached); });
+    pool.join();
+}

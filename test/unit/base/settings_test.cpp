@@ -1,0 +1,461 @@
+#include "base/settings.hpp"
+
+#include <boost/system/system_error.hpp>
+#include <catch2/catch_message.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::base;
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+namespace {
+
+config one_node()
+{
+    config c;
+    c.nodes = {"redis://h"};
+    return c;
+}
+
+config nodes(std::size_t count)
+{
+    config c;
+    for (std::size_t i = 0; i < count; ++i) {
+        c.nodes.push_back("redis://h" + std::to_string(i));
+    }
+    return c;
+}
+
+/// The text of the refusal of a configuration; empty when it is accepted.
+std::string refusal(const config& c, tls_support tls = tls_support::present)
+{
+    try {
+        (void)make_settings(c, tls);
+    } catch (const boost::system::system_error& e) {
+        CHECK(e.code() == errc::invalid_config);
+        return e.what();
+    }
+    return {};
+}
+
+std::string refusal_after(const std::function<void(config&)>& change)
+{
+    config c = one_node();
+    change(c);
+    return refusal(c);
+}
+
+struct span_field {
+    const char* name;
+    milliseconds config::*value;
+    bool may_be_zero;
+};
+
+const std::vector<span_field> span_fields = {
+    {"node_timeout", &config::node_timeout, false},
+    {"connect_timeout", &config::connect_timeout, false},
+    {"reconnect_min", &config::reconnect_min, false},
+    {"reconnect_max", &config::reconnect_max, false},
+    {"stall_timeout", &config::stall_timeout, false},
+    {"ping_interval", &config::ping_interval, true},
+    {"retry_min", &config::retry_min, true},
+    {"retry_max", &config::retry_max, true},
+    {"close_timeout", &config::close_timeout, true},
+};
+
+/// A configuration in which one field can take any allowed value without breaking a rule between
+/// two fields.
+config loose_but(milliseconds config::*field, milliseconds value)
+{
+    config c = one_node();
+    c.node_timeout = 1ms;
+    c.stall_timeout = max_timeout;
+    c.reconnect_min = 1ms;
+    c.reconnect_max = max_timeout;
+    c.retry_min = 0ms;
+    c.retry_max = max_timeout;
+    c.*field = value;
+    return c;
+}
+
+bool begins_with(const std::string& text, const std::string& beginning)
+{
+    return text.rfind(beginning, 0) == 0;
+}
+
+settings with_drift(double factor, milliseconds node_timeout = 1ms)
+{
+    config c = one_node();
+    c.drift_factor = factor;
+    c.node_timeout = node_timeout;
+    return make_settings(c);
+}
+
+}  // namespace
+
+TEST_CASE("pitfall 2: the quorum is the integer majority of all nodes", "[base][settings][pitfall]")
+{
+    const std::size_t table[] = {1, 2, 2, 3, 3, 4, 4};
+    for (std::size_t n = 1; n <= std::size(table); ++n) {
+        CHECK(majority_of(n) == table[n - 1]);
+    }
+    for (std::size_t n = 1; n <= max_nodes; ++n) {
+        const settings s = make_settings(nodes(n));
+        CHECK(s.nodes.size() == n);
+        CHECK(s.quorum == majority_of(n));
+        CHECK(2 * s.quorum > n);
+        CHECK(2 * (s.quorum - 1) <= n);
+    }
+}
+
+TEST_CASE("the settings carry every field of the configuration", "[base][settings]")
+{
+    config c = nodes(3);
+    c.key_prefix = std::string("p\0\n", 3);
+    c.client_name = "me";
+    c.node_timeout = 11ms;
+    c.drift_factor = 0.05;
+    c.connect_timeout = 12ms;
+    c.reconnect_min = 13ms;
+    c.reconnect_max = 14ms;
+    c.stall_timeout = 15ms;
+    c.ping_interval = 16ms;
+    c.retry_min = 17ms;
+    c.retry_max = 18ms;
+    c.close_timeout = 19ms;
+    c.max_in_flight = 20;
+    c.max_buffered_bytes = 2'000'000;
+    c.max_debts = 21;
+    c.tls.ca_file = "ca";
+    c.thread_safe = true;
+    c.log = [](log_level, std::string_view) {};
+
+    const settings s = make_settings(c);
+    CHECK(s.nodes[2].host == "h2");
+    CHECK(s.key_prefix == c.key_prefix);
+    CHECK(s.client_name == "me");
+    CHECK(s.node_timeout == 11ms);
+    CHECK(s.drift_ppb == 50'000'000);
+    CHECK(s.connect_timeout == 12ms);
+    CHECK(s.reconnect_min == 13ms);
+    CHECK(s.reconnect_max == 14ms);
+    CHECK(s.stall_timeout == 15ms);
+    CHECK(s.ping_interval == 16ms);
+    CHECK(s.retry_min == 17ms);
+    CHECK(s.retry_max == 18ms);
+    CHECK(s.close_timeout == 19ms);
+    CHECK(s.max_in_flight == 20);
+    CHECK(s.max_buffered_bytes == 2'000'000);
+    CHECK(s.max_debts == 21);
+    CHECK(s.tls.ca_file == "ca");
+    CHECK(s.thread_safe);
+    CHECK(s.log);
+}
+
+TEST_CASE("pitfall 5: no nodes, too many or the same twice are refused",
+          "[base][settings][pitfall]")
+{
+    CHECK(begins_with(refusal(nodes(0)), "config::nodes: "));
+    CHECK(begins_with(refusal(nodes(33)), "config::nodes: "));
+    CHECK(refusal(nodes(32)).empty());
+
+    config c = nodes(4);
+    c.nodes[3] = "redis://someone:Zsecret@H1:6379/0";
+    const std::string text = refusal(c);
+    CHECK(begins_with(text, "config::nodes[3]: "));
+    CHECK(text.find("nodes[1]") != std::string::npos);
+    CHECK(text.find("Zsecret") == std::string::npos);
+}
+
+TEST_CASE("a bad URL is refused by its index and without its secrets", "[base][settings]")
+{
+    for (const char* url :
+         {"redis://Zuser:Zsecret@", "redis://Zuser:Zsecret@h:x", "Zuser:Zsecret@h",
+          "redis://Zuser:Zsecret/@h", "unix://Zuser:Zsecret@h/s"}) {
+        config c = nodes(3);
+        c.nodes[1] = url;
+        const std::string text = refusal(c);
+        INFO(text);
+        CHECK(begins_with(text, "config::nodes[1]: "));
+        CHECK(text.find('Z') == std::string::npos);
+    }
+}
+
+TEST_CASE("a TLS node needs a library with TLS", "[base][settings]")
+{
+    config c = nodes(2);
+    c.nodes[1] = "rediss://h1";
+    CHECK(refusal(c, tls_support::present).empty());
+    CHECK(begins_with(refusal(c, tls_support::absent), "config::nodes[1]: scheme: "));
+    CHECK(refusal(nodes(2), tls_support::absent).empty());
+}
+
+TEST_CASE("pitfall 45: every duration at its limits", "[base][settings][pitfall]")
+{
+    for (const span_field& field : span_fields) {
+        INFO(field.name);
+        const auto text = [&](milliseconds value) {
+            return refusal(loose_but(field.value, value));
+        };
+        const std::string beginning = std::string{"config::"} + field.name + ": ";
+
+        CHECK(text(1ms).empty());
+        CHECK(text(max_timeout).empty());
+        CHECK(text(0ms).empty() == field.may_be_zero);
+        if (!field.may_be_zero) {
+            CHECK(begins_with(text(0ms), beginning));
+        }
+        CHECK(begins_with(text(-1ms), beginning));
+        CHECK(begins_with(text(max_timeout + 1ms), beginning));
+        CHECK(begins_with(text(milliseconds::max()), beginning));
+        CHECK(begins_with(text(milliseconds::min()), beginning));
+    }
+}
+
+TEST_CASE("durations that depend on each other", "[base][settings]")
+{
+    const auto stall = [](milliseconds stalled, milliseconds node) {
+        return refusal_after([&](config& c) { c.stall_timeout = stalled, c.node_timeout = node; });
+    };
+    CHECK(begins_with(stall(49ms, 50ms), "config::stall_timeout: "));
+    CHECK(stall(50ms, 50ms).empty());
+
+    const auto reconnect = [](milliseconds least, milliseconds most) {
+        return refusal_after([&](config& c) { c.reconnect_min = least, c.reconnect_max = most; });
+    };
+    CHECK(begins_with(reconnect(8ms, 7ms), "config::reconnect_min: "));
+    CHECK(reconnect(8ms, 8ms).empty());
+
+    const auto retry = [](milliseconds least, milliseconds most) {
+        return refusal_after([&](config& c) { c.retry_min = least, c.retry_max = most; });
+    };
+    CHECK(begins_with(retry(8ms, 7ms), "config::retry_min: "));
+    CHECK(retry(8ms, 8ms).empty());
+    CHECK(retry(0ms, 0ms).empty());
+}
+
+TEST_CASE("the drift factor is finite, from 0 to below 1", "[base][settings]")
+{
+    const auto text = [](double factor) {
+        return refusal_after([&](config& c) { c.drift_factor = factor; });
+    };
+    using limits = std::numeric_limits<double>;
+    for (const double good : {0.0, -0.0, limits::denorm_min(), 0.01, 0.5, 0.9999}) {
+        CHECK(text(good).empty());
+    }
+    for (const double bad : {1.0, 1.5, -0.001, limits::max(), limits::infinity(),
+                             -limits::infinity(), limits::quiet_NaN()}) {
+        CHECK(begins_with(text(bad), "config::drift_factor: "));
+    }
+}
+
+TEST_CASE("counts at their limits", "[base][settings]")
+{
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    const auto in_flight = [](std::size_t n) {
+        return refusal_after([&](config& c) { c.max_in_flight = n; });
+    };
+    CHECK(begins_with(in_flight(0), "config::max_in_flight: "));
+    CHECK(in_flight(1).empty());
+    CHECK(in_flight(most).empty());
+
+    const auto buffered = [](std::size_t n) {
+        return refusal_after([&](config& c) { c.max_buffered_bytes = n; });
+    };
+    CHECK(begins_with(buffered(0), "config::max_buffered_bytes: "));
+    CHECK(begins_with(buffered(1024 * 1024 - 1), "config::max_buffered_bytes: "));
+    CHECK(buffered(1024 * 1024).empty());
+    CHECK(buffered(most).empty());
+
+    for (const std::size_t n : {std::size_t{0}, std::size_t{1}, most}) {
+        CHECK(refusal_after([&](config& c) { c.max_debts = n; }).empty());
+    }
+}
+
+TEST_CASE("the client name is plain and the prefix is bounded", "[base][settings]")
+{
+    const auto name = [](std::string text) {
+        return refusal_after([&](config& c) { c.client_name = std::move(text); });
+    };
+    CHECK(name("").empty());
+    CHECK(name("!~az-09").empty());
+    CHECK(name(std::string(1024, 'n')).empty());
+    for (const std::string& bad :
+         {std::string("a b"), std::string("a\n"), std::string("\x7f"), std::string("\xc3\xa9"),
+          std::string(1, '\0'), std::string(1025, 'n')}) {
+        CHECK(begins_with(name(bad), "config::client_name: "));
+    }
+
+    const auto prefix = [](std::string text) {
+        return refusal_after([&](config& c) { c.key_prefix = std::move(text); });
+    };
+    CHECK(prefix(std::string("\0\r\n\xff ", 5)).empty());
+    CHECK(prefix(std::string(1024, 'p')).empty());
+    CHECK(begins_with(prefix(std::string(1025, 'p')), "config::key_prefix: "));
+}
+
+TEST_CASE("a client certificate needs its key, and the other way round", "[base][settings]")
+{
+    const auto text = [](std::string certificate, std::string key) {
+        return refusal_after([&](config& c) {
+            c.tls.certificate_file = std::move(certificate);
+            c.tls.key_file = std::move(key);
+        });
+    };
+    CHECK(text("c", "k").empty());
+    CHECK(begins_with(text("c", ""), "config::tls.key_file: "));
+    CHECK(begins_with(text("", "k"), "config::tls.certificate_file: "));
+
+    const std::string nul("a\0b", 3);
+    CHECK(begins_with(text(nul, "k"), "config::tls.certificate_file: "));
+    CHECK(begins_with(text("c", nul), "config::tls.key_file: "));
+    CHECK(begins_with(refusal_after([&](config& c) { c.tls.ca_file = nul; }),
+                      "config::tls.ca_file: "));
+    CHECK(begins_with(refusal_after([&](config& c) { c.tls.server_name = nul; }),
+                      "config::tls.server_name: "));
+}
+
+TEST_CASE("drift is a share of the ttl and 2 ms, rounded up", "[base][settings]")
+{
+    const settings paper = with_drift(0.01);
+    CHECK(paper.drift(0ms) == 2ms);
+    CHECK(paper.drift(10s) == 102ms);
+    CHECK(paper.validity(10s) == 9898ms);
+    CHECK(paper.drift(nanos{1}) == 2ms + nanos{1});
+    CHECK(paper.drift(nanos{100}) == 2ms + nanos{1});
+    CHECK(paper.drift(nanos{101}) == 2ms + nanos{2});
+
+    CHECK(with_drift(0.0).drift(10s) == 2ms);
+    CHECK(with_drift(1e-300).drift(10s) == 2ms + nanos{10});
+    CHECK(with_drift(0.5).drift(1s + nanos{1}) == 502ms + nanos{1});
+}
+
+TEST_CASE("validity counts from the instant before sending", "[base][settings]")
+{
+    const settings s = with_drift(0.01);
+    const instant t0{5s};
+    const instant end = s.validity_end(t0, 10s);
+    CHECK(end - t0 == s.validity(10s));
+    CHECK(end == instant{14898ms});
+}
+
+TEST_CASE("pitfall 13: the largest ttl fits without overflow", "[base][settings][pitfall]")
+{
+    for (const double factor : {0.0, 0.01, 0.999999999, 1.0 - 1e-12}) {
+        const settings s = with_drift(factor);
+        const nanos drift = s.drift(max_ttl);
+        CHECK(drift >= 2ms);
+        CHECK(drift <= nanos{max_ttl} + 2ms);
+    }
+    // A machine that has been up for a hundred years.
+    const instant late{std::chrono::hours{24 * 365 * 100}};
+    CHECK(with_drift(0.01).validity_end(late, max_ttl) > late);
+}
+
+TEST_CASE("pitfall 8: the ttl must leave validity, at -1, 0 and +1", "[base][settings][pitfall]")
+{
+    // Half of 4 ms and 2 ms of allowance leave nothing.
+    const settings half = with_drift(0.5);
+    CHECK(half.validity(4ms - nanos{1}) < 0ms);
+    CHECK(half.validity(4ms) == 0ms);
+    CHECK(half.validity(4ms + nanos{2}) > 0ms);
+    CHECK(validate_ttl(half, 4ms) == errc::invalid_ttl);
+    CHECK_FALSE(validate_ttl(half, 5ms));
+
+    const settings greedy = with_drift(0.99);
+    CHECK(validate_ttl(greedy, 199ms) == errc::invalid_ttl);
+    CHECK(validate_ttl(greedy, 200ms) == errc::invalid_ttl);
+    CHECK_FALSE(validate_ttl(greedy, 201ms));
+}
+
+TEST_CASE("the ttl is from four node timeouts to ten years", "[base][settings]")
+{
+    const settings s = with_drift(0.01, 50ms);
+    CHECK(validate_ttl(s, 199ms) == errc::invalid_ttl);
+    CHECK_FALSE(validate_ttl(s, 200ms));
+    CHECK_FALSE(validate_ttl(s, max_ttl));
+    CHECK(validate_ttl(s, max_ttl + 1ms) == errc::invalid_ttl);
+    for (const milliseconds bad : {milliseconds::max(), milliseconds::min(), 0ms, 1ms, -1ms}) {
+        CHECK(validate_ttl(s, bad) == errc::invalid_ttl);
+    }
+
+    config c = one_node();
+    c.node_timeout = max_timeout;
+    c.stall_timeout = max_timeout;
+    CHECK(validate_ttl(make_settings(c), 4 * max_timeout - 1ms) == errc::invalid_ttl);
+    CHECK_FALSE(validate_ttl(make_settings(c), 4 * max_timeout));
+}
+
+TEST_CASE("resource names have 1 to max_resource_size bytes of any kind", "[base][settings]")
+{
+    CHECK(validate_resource("") == errc::invalid_resource);
+    CHECK_FALSE(validate_resource("a"));
+    CHECK_FALSE(validate_resource(std::string(1, '\0')));
+    CHECK_FALSE(validate_resource("a\r\nDEL k\r\n"));
+    CHECK_FALSE(validate_resource(std::string(max_resource_size, 'a')));
+    CHECK(validate_resource(std::string(max_resource_size + 1, 'a')) == errc::invalid_resource);
+}
+
+TEST_CASE("pitfall 45: acquire options at 0, 1 and the largest", "[base][settings][pitfall]")
+{
+    const settings s = with_drift(0.01, 50ms);
+    const auto code = [&](const acquire_options& options) { return validate(s, "r", options); };
+
+    CHECK_FALSE(code({}));
+    CHECK(code({.ttl = 0ms}) == errc::invalid_ttl);
+    CHECK(code({.ttl = milliseconds::max()}) == errc::invalid_ttl);
+
+    CHECK_FALSE(code({.deadline = 0ms}));
+    CHECK_FALSE(code({.deadline = 1ms}));
+    CHECK_FALSE(code({.deadline = milliseconds::max()}));
+    CHECK(code({.deadline = -1ms}) == errc::invalid_deadline);
+    CHECK(code({.deadline = milliseconds::min()}) == errc::invalid_deadline);
+
+    CHECK(code({.attempts = 0}) == errc::invalid_attempts);
+    CHECK_FALSE(code({.attempts = 1}));
+    CHECK_FALSE(code({.attempts = unlimited}));
+
+    CHECK_FALSE(code({.ttl = 10s, .min_validity = 0ms}));
+    CHECK_FALSE(code({.ttl = 10s, .min_validity = 1ms}));
+    CHECK_FALSE(code({.ttl = 10s, .min_validity = 9897ms}));
+    CHECK(code({.ttl = 10s, .min_validity = 9898ms}) == errc::invalid_min_validity);
+    CHECK(code({.ttl = 10s, .min_validity = 9899ms}) == errc::invalid_min_validity);
+    CHECK(code({.min_validity = -1ms}) == errc::invalid_min_validity);
+    CHECK(code({.min_validity = milliseconds::max()}) == errc::invalid_min_validity);
+    CHECK(code({.min_validity = milliseconds::min()}) == errc::invalid_min_validity);
+}
+
+TEST_CASE("the first wrong argument is the one reported", "[base][settings]")
+{
+    const settings s = with_drift(0.01, 50ms);
+    acquire_options options{.ttl = 0ms, .deadline = -1ms, .attempts = 0, .min_validity = -1ms};
+    CHECK(validate(s, "", options) == errc::invalid_resource);
+    CHECK(validate(s, "r", options) == errc::invalid_ttl);
+    options.ttl = 10s;
+    CHECK(validate(s, "r", options) == errc::invalid_deadline);
+    options.deadline = 0ms;
+    CHECK(validate(s, "r", options) == errc::invalid_attempts);
+    options.attempts = 1;
+    CHECK(validate(s, "r", options) == errc::invalid_min_validity);
+    options.min_validity = 0ms;
+    CHECK_FALSE(validate(s, "r", options));
+}
+
+TEST_CASE("a deadline of for ever is cut to what can be counted", "[base][settings]")
+{
+    CHECK(deadline_span(0ms) == 0ms);
+    CHECK(deadline_span(1ms) == 1ms);
+    CHECK(deadline_span(max_ttl) == max_ttl);
+    CHECK(deadline_span(max_ttl + 1ms) == max_ttl);
+    CHECK(deadline_span(milliseconds::max()) == max_ttl);
+}

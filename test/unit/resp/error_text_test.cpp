@@ -1,0 +1,72 @@
+#include "resp/error_text.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <string>
+#include <string_view>
+
+using namespace redlock::resp;
+
+TEST_CASE("an error's code is its first word in capitals", "[resp]")
+{
+    CHECK(error_code_word("NOSCRIPT No matching script.") == "NOSCRIPT");
+    CHECK(error_code_word("ERR unknown command") == "ERR");
+    CHECK(error_code_word("OOM") == "OOM");
+    CHECK(error_code_word("").empty());
+    CHECK(error_code_word(" ERR").empty());
+    CHECK(error_code_word("Err x").empty());
+    CHECK(error_code_word("ERR: x").empty());
+    CHECK(error_code_word("unknown").empty());
+}
+
+TEST_CASE("arguments that a server repeats are not shown", "[resp]")
+{
+    // As Redis 5 and 6, Redis 7, and others write it.
+    CHECK(clean_error(
+              "ERR unknown command `EVALSHA`, with args beginning with: `f0`, `1`, `key`, ") ==
+          "ERR unknown command `EVALSHA`");
+    CHECK(clean_error(
+              "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'u' 'hunter2' ") ==
+          "ERR unknown command 'HELLO'");
+    CHECK(clean_error("ERR no such command 'X' (args: 'hunter2')") == "ERR no such command 'X'");
+    CHECK(clean_error("ERR bad thing, with args hunter2 and with args beginning with: x") ==
+          "ERR bad thing");
+    CHECK(clean_error("with args beginning with: hunter2").empty());
+    CHECK(clean_error("ERR Unknown Redis command called from script") ==
+          "ERR Unknown Redis command called from script");
+    CHECK(clean_error("").empty());
+}
+
+TEST_CASE("what looks like an owner token is not shown", "[resp]")
+{
+    const std::string token = "0123456789abcdef0123456789abcdef01234567";
+    CHECK(clean_error("ERR value is " + token) == "ERR value is [...]");
+    CHECK(clean_error("ERR '" + token + "' and " + token + ".") == "ERR '[...]' and [...].");
+    CHECK(clean_error("ERR " + token.substr(0, 20)) == "ERR [...]");
+    CHECK(clean_error(token) == "[...]");
+    CHECK(clean_error("ERR deadbeef 123456789012345") == "ERR deadbeef 123456789012345");
+
+    // Wherever the cut falls, no part of a token is left at the end.
+    for (std::size_t before = 200; before < 300; ++before) {
+        const std::string shown = clean_error(std::string(before, '.') + token);
+        CHECK(shown.find("0123") == std::string::npos);
+    }
+}
+
+TEST_CASE("an error text is short, printable and valid UTF-8", "[resp]")
+{
+    CHECK(clean_error(std::string(10'000, 'z')) == std::string(256, 'z'));
+    CHECK(clean_error(std::string(256, 'z')) == std::string(256, 'z'));
+
+    const std::string shown = clean_error("ERR \x1b[31mred\r\n\x7f\x01 \xff\xc3(");
+    for (const char c : shown)
+        CHECK((c >= ' ' && c <= '~'));
+    CHECK(shown.starts_with("ERR "));
+    CHECK(shown.find("[31mred") != std::string::npos);
+
+    std::string umlauts;
+    for (int i = 0; i < 200; ++i)
+        umlauts += "\xc3\xbc";
+    CHECK(clean_error("M" + umlauts) == "M" + umlauts.substr(0, 254));
+    CHECK(clean_error(std::string(10'000, '\x01')).size() <= 256);
+}
