@@ -45,7 +45,8 @@ bool says_not_permitted(std::string_view error) noexcept
 /// matters.
 bool speaks_of_a_key(std::string_view error) noexcept
 {
-    return error.starts_with("NOPERM") && error.find(" key") != std::string_view::npos;
+    return error.starts_with("NOPERM") && error.find(" key") != std::string_view::npos &&
+           error.find(" command") == std::string_view::npos;
 }
 
 }  // namespace
@@ -167,7 +168,8 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
                        : progress::going_on;
         case step::capabilities: note_capabilities(r); return progress::going_on;
         case step::probe:
-        case step::probe_with_text: return on_probe(s, r, out, more);
+        case step::probe_with_text:
+        case step::probe_native: return on_probe(s, r, out, more);
         case step::hello: break;
     }
     return fail("a reply came out of turn", true);
@@ -186,6 +188,16 @@ void handshake::note_capabilities(const resp::reply& r)
     }
 }
 
+void handshake::append_native_probe(std::string& out) const
+{
+    const std::string& prefix = settings_->key_prefix;
+    if (deletes_by_ == compare_and_delete::delifeq) {
+        resp::append_delifeq(out, prefix, probe_resource, nobody);
+    } else {
+        resp::append_delex(out, prefix, probe_resource, nobody);
+    }
+}
+
 /// Without a way to release, and never a bare DEL, a lock taken here could only expire: the node is
 /// not used.
 handshake::progress handshake::on_probe(step s, const resp::reply& r, std::string& out,
@@ -194,10 +206,6 @@ handshake::progress handshake::on_probe(step s, const resp::reply& r, std::strin
     if (!r.is_error() || speaks_of_a_key(r.text())) {
         return progress::going_on;
     }
-    if (s == step::probe && says_not_permitted(r.text()) &&
-        deletes_by_ == compare_and_delete::script) {
-        return refused("no command is permitted that could release a lock", r);
-    }
     if (s == step::probe && r.text().starts_with("NOSCRIPT")) {
         resp::append_eval(out, resp::release_script.text, settings_->key_prefix, probe_resource,
                           nobody);
@@ -205,10 +213,16 @@ handshake::progress handshake::on_probe(step s, const resp::reply& r, std::strin
         ++more;
         return progress::going_on;
     }
-    if (says_not_permitted(r.text()) && deletes_by_ != compare_and_delete::script) {
-        return progress::going_on;
+    if (!says_not_permitted(r.text())) {
+        return refused("a trial release was refused", r);
     }
-    return refused("a trial release was refused", r);
+    if (s == step::probe_native || deletes_by_ == compare_and_delete::script) {
+        return refused("no command is permitted that could release a lock", r);
+    }
+    append_native_probe(out);
+    expect(step::probe_native);
+    ++more;
+    return progress::going_on;
 }
 
 }  // namespace redlock::core

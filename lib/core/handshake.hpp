@@ -61,6 +61,7 @@ private:
         capabilities,
         probe,
         probe_with_text,
+        probe_native,
     };
 
     void expect(step s) noexcept;
@@ -71,6 +72,7 @@ private:
     progress on_hello(const resp::reply& r, std::string& out, unsigned& more);
     progress on_step(step s, const resp::reply& r, std::string& out, unsigned& more);
     progress on_probe(step s, const resp::reply& r, std::string& out, unsigned& more);
+    void append_native_probe(std::string& out) const;
     void note_capabilities(const resp::reply& r);
 
     const base::settings* settings_;

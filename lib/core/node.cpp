@@ -90,11 +90,7 @@ void node::forget_connection(std::string_view reason)
     state_ = state::waiting;
     unproven_ = false;
     stalled_ = false;
-    trouble_ = reason;
-    if (!c_.stopped_ && !std::exchange(complained_, true)) {
-        c_.log(handshake_.needs_attention() ? log_level::error : log_level::warning,
-               address_.display + " is out of use: " + trouble_);
-    }
+    complain(reason);
     out_.clear();
     // A loss may owe releases and decide rounds, but puts nothing new into the FIFO of a node that
     // is away.
@@ -106,6 +102,18 @@ void node::forget_connection(std::string_view reason)
     schedule_reconnect(was_ready);
     if (!may_come()) {
         c_.on_gone(index_);
+    }
+}
+
+/// Says a trouble once, and a new one when it is another.
+void node::complain(std::string_view reason)
+{
+    const bool is_news = trouble_ != reason;
+    trouble_ = reason;
+    if (is_news && !c_.stopped_) {
+        complained_ = true;
+        c_.log(handshake_.needs_attention() ? log_level::error : log_level::warning,
+               address_.display + " is out of use: " + trouble_);
     }
 }
 

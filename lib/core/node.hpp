@@ -126,6 +126,7 @@ private:
     // The connection's life.
     void become_ready();
     void forget_connection(std::string_view reason);
+    void complain(std::string_view reason);
     void lose(const pending& p);
     void schedule_reconnect(bool was_ready);
     void check_health();
@@ -160,7 +161,7 @@ private:
     base::nanos back_off_{};
     /// The node has its own compare-and-delete, but does not let us use it.
     bool native_refused_ = false;
-    /// The trouble is in the log already.
+    /// A trouble is in the log whose end has not been told.
     bool complained_ = false;
 };
 

@@ -14,11 +14,17 @@ round& coordinator::new_round(operation& op, command what)
 {
     const bool wants_details =
         op.report != nullptr || what == command::set_asked || what == command::inspect;
-    round_details* details = wants_details ? &details_.take() : nullptr;
-    if (details != nullptr) {
-        *details = {};
-    }
     round& r = rounds_.take();
+    r.details = nullptr;
+    if (wants_details) {
+        try {
+            r.details = &details_.take();
+        } catch (...) {
+            rounds_.give(r);
+            throw;
+        }
+        *r.details = {};
+    }
     r.what = what;
     r.of = op.subject;
     ref(*r.of);
@@ -28,7 +34,6 @@ round& coordinator::new_round(operation& op, command what)
     r.parked = r.not_asked = r.timed_out = r.disconnected = r.stalled = 0;
     r.closed = false;
     r.waiter = nullptr;
-    r.details = details;
     r.ttl = op.ttl;
     r.holder_ttl.reset();
     r.references = 1;

@@ -100,13 +100,14 @@ public:
         if (refused() > spare()) {
             return verdict::refused;
         }
-        if (granted() + refused() + open() < quorum() && refused() + open() <= spare()) {
-            return verdict::unavailable;
-        }
-        if (open() > 0) {
+        if (refused() + open() > spare()) {
             return verdict::open;
         }
-        return granted() > 0 ? verdict::won : verdict::refused;
+        // From here on it was held by somebody who answered, or too few answer to tell.
+        if (granted() + refused() >= quorum()) {
+            return verdict::won;
+        }
+        return granted() + refused() + open() < quorum() ? verdict::unavailable : verdict::open;
     }
 
 private:
