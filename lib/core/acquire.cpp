@@ -138,7 +138,7 @@ nanos coordinator::next_wait(const operation& op, const round& r)
         wait = std::min(round_trip_, settings_.node_timeout) + random_below(bound);
     }
     if (r.holder_ttl && *r.holder_ttl < wait) {
-        wait = *r.holder_ttl + random_below(least_wait);
+        wait = std::max<nanos>(*r.holder_ttl, least_wait) + random_below(least_wait);
     }
     if (now_ == r.t0) {
         // Nobody could be asked: without a wait the next attempt would meet the very same instant.

@@ -203,6 +203,9 @@ void coordinator::recycle(operation& op) noexcept
 void coordinator::start(instant now)
 {
     now_ = now;
+    if (settings_.tls.insecure_skip_verification) {
+        log(log_level::warning, "config::tls.insecure_skip_verification is set: TLS nodes are not verified");
+    }
     for (auto& n : nodes_) {
         n->connect();
     }

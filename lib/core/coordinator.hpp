@@ -116,6 +116,7 @@ private:
     void give_up(operation& op) noexcept;
     [[nodiscard]] bool is_settling() const noexcept;
     [[nodiscard]] error_code conclude_extend(lease& l, const round& r);
+    error_code lose(lease& l) noexcept;
     bool succeed(operation& op, const round& r);
     [[nodiscard]] base::nanos next_wait(const operation& op, const round& r);
     [[nodiscard]] base::nanos random_below(base::nanos bound) noexcept;

@@ -11,8 +11,7 @@ flow coordinator::run_extend(operation& op)
     if (l.lost || l.valid_until() <= now_) {
         // A lease once not believed in stays so, whatever its keys do: no one may have to hear
         // "lost" and then "held".
-        l.lost = true;
-        co_return finish(op, errc::lost);
+        co_return finish(op, lose(l));
     }
     const held_round r{*this, new_round(op, command::extend)};
     fan_out(*r);
@@ -21,7 +20,17 @@ flow coordinator::run_extend(operation& op)
         co_return give_up(op);
     }
     fill_report(op, *r);
+    if (!l.given_back && l.valid_until() <= now_) {
+        co_return finish(op, lose(l));
+    }
     co_return finish(op, conclude_extend(l, *r));
+}
+
+error_code coordinator::lose(lease& l) noexcept
+{
+    l.lost = true;
+    l.set_valid_until({});
+    return errc::lost;
 }
 
 error_code coordinator::conclude_extend(lease& l, const round& r)
@@ -32,14 +41,13 @@ error_code coordinator::conclude_extend(lease& l, const round& r)
     }
     switch (outcome_of(r)) {
         case verdict::won: break;
-        case verdict::refused: l.lost = true; return errc::lost;
+        case verdict::refused: return lose(l);
         case verdict::open:
         case verdict::unavailable: return errc::unavailable;
     }
     const auto end = settings_.validity_end(r.t0, r.ttl);
     if (std::max(end, l.valid_until()) <= now_) {
-        l.lost = true;
-        return errc::lost;
+        return lose(l);
     }
     l.t0 = std::max(l.t0, r.t0);
     l.set_valid_until(std::max(end, l.valid_until()));

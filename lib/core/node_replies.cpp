@@ -63,7 +63,15 @@ bool node::on_reply(const resp::reply& r)
         return false;
     }
     const pending p = fifo_.pop();
-    const bool goes_on = dispatch(p, r);
+    bool goes_on = false;
+    try {
+        goes_on = dispatch(p, r);
+    } catch (...) {
+        // Memory ran out; the connection will be given up, and this command with it.
+        lose(p);
+        let_go(p);
+        throw;
+    }
     let_go(p);
     // Once the oldest question is a fresh one, the node has caught up.
     if (stalled_ && (fifo_.empty() || fifo_.front().sent + c_.settings_.node_timeout > c_.now_)) {

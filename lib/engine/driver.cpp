@@ -9,6 +9,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution/relationship.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/require.hpp>
 #include <boost/asio/strand.hpp>
@@ -31,7 +32,14 @@ namespace {
 
 [[nodiscard]] any_io_executor strand_if_wanted(const any_io_executor& ex, bool wanted)
 {
-    return wanted ? any_io_executor(asio::make_strand(ex)) : ex;
+    if (!wanted) {
+        return ex;
+    }
+    // Right around its executor a strand fits into any_io_executor, which else needs memory with every step.
+    if (const auto* io = ex.target<asio::io_context::executor_type>()) {
+        return asio::make_strand(*io);
+    }
+    return asio::make_strand(ex);
 }
 
 [[nodiscard]] any_io_executor later_on(const any_io_executor& ex)
@@ -90,7 +98,7 @@ driver::~driver()
 template <class F>
 void driver::enter(F f)
 {
-    if (settings_.thread_safe) {
+    if (settings_.thread_safe && !context_gone_) {
         asio::dispatch(executor_,
                        [self = shared_from_this(), f = std::move(f)]() mutable { f(*self); });
     } else {
@@ -269,7 +277,11 @@ void driver::drop(core::lease& l) noexcept
 void driver::let_go(core::lease& l) noexcept
 {
     try {
-        enter([lease = &l](driver& d) { d.core_.let_go(*lease); });
+        enter([lease = &l](driver& d) {
+            if (!d.context_gone_) {
+                d.core_.let_go(*lease);
+            }
+        });
     } catch (const std::bad_alloc&) {
         return;  // its record stays in use as long as the client
     }
@@ -414,6 +426,9 @@ void driver::on_context_gone() noexcept
     }
     closers_.clear();
     running_.reset();
+    later_ = {};
+    executor_ = {};
+    user_executor_ = {};
 }
 
 // ---- turns
@@ -443,17 +458,18 @@ void driver::turn()
 /// turn.
 void driver::deliver()
 {
-    // Whatever a handler throws goes to the user by way of the context; those behind it are served
-    // in a turn of their own.
+    // Whatever a handler throws goes to the user by way of the context; a turn of its own serves
+    // those behind it, and does the flush that is left out.
     struct go_on {
         driver& d;
+        bool threw = true;
         ~go_on()
         {
-            if (!d.decided_.empty() || d.core_.finished() > 0) {
+            if (threw || !d.decided_.empty() || d.core_.finished() > 0) {
                 d.want_turn();
             }
         }
-    } const after{*this};
+    } after{*this};
     for (std::size_t n = core_.finished(); n > 0; --n) {
         core::operation* op = core_.take_finished();
         if (op == nullptr) {
@@ -465,6 +481,7 @@ void driver::deliver()
         auto [done, ec] = decided_.pop();
         done.release()->complete({ec, {}, {}, {}});
     }
+    after.threw = false;
 }
 
 void driver::complete(core::operation& op)

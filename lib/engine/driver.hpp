@@ -17,6 +17,7 @@
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -123,11 +124,12 @@ private:
     };
 
     const base::settings settings_;
-    const boost::asio::any_io_executor user_executor_;
+    // These three are empty when the context is gone: a strand may not outlive it.
+    boost::asio::any_io_executor user_executor_;
     /// The user's, or the strand around it.
-    const boost::asio::any_io_executor executor_;
+    boost::asio::any_io_executor executor_;
     /// For what must come after everything that is ready now.
-    const boost::asio::any_io_executor later_;
+    boost::asio::any_io_executor later_;
     context_watch* watch_;
     std::shared_ptr<tls_context> tls_;
     base::system_entropy entropy_;
@@ -144,7 +146,8 @@ private:
     base::instant close_by_{};
     bool closing_ = false;
     bool stopped_ = false;
-    bool context_gone_ = false;
+    /// Asked before the strand is, by any thread.
+    std::atomic<bool> context_gone_ = false;
     bool turn_wanted_ = false;
 
     mutable std::mutex stats_mutex_;

@@ -1,0 +1,511 @@
+#include "harness.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <cerrno>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+model_master::entry foreign(instant end)
+{
+    return {.value = "somebody else's", .end = end};
+}
+
+void hold(bench_world& w, const std::string& key, std::initializer_list<unsigned> nodes, nanos span)
+{
+    for (const unsigned i : nodes) {
+        w.peers[i]->master.put(key, foreign(w.now + span));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a lock is taken on three nodes and given back", "[core]")
+{
+    bench_world w;
+    w.start();
+    CHECK(w.core->snapshot().nodes_ready == 3);
+    const std::uint64_t greetings = w.core->snapshot().commands;
+    core::lease& l = w.lock("orders/42");
+    CHECK(w.keys() == 3);
+    CHECK(l.valid_until() == w.settings.validity_end(w.now, 10s));
+    call& r = w.release(l);
+    REQUIRE(r.done());
+    CHECK_FALSE(r.error);
+    CHECK(r.released == release_result::released);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+    const stats s = w.core->snapshot();
+    CHECK(s.acquired == 1);
+    CHECK(s.released == 1);
+    CHECK(s.attempts == 1);
+    CHECK(s.commands == greetings + 6);
+}
+
+TEST_CASE("all commands of an operation are queued in one turn", "[core]")
+{
+    bench_world w{5};
+    w.start();
+    w.manual();
+    (void)w.acquire("r", {.ttl = 3s});
+    for (unsigned i = 0; i < 5; ++i) {
+        REQUIRE(w.peers[i]->asked.size() == 1);
+        const words& set = w.peers[i]->asked[0];
+        CHECK(set.size() == 6);
+        CHECK(set[1] == "r");
+        CHECK(set[2].size() == 40);
+        CHECK(set[2] == w.peers[0]->asked[0][2]);
+        CHECK(set[3] == "NX");
+        CHECK(set[5] == "3000");
+    }
+}
+
+TEST_CASE("late votes are counted for the lease and nothing else", "[core]")
+{
+    bench_world w{3};
+    w.start();
+    w.manual();
+    call& c = w.acquire("r");
+    w.answer(0, ok);
+    w.answer(1, ok);
+    REQUIRE(c.held != nullptr);
+    CHECK(c.held->granted == 0b011);
+    w.answer(2, ok);
+    CHECK(c.held->granted == 0b111);
+    CHECK(c.completions == 1);
+}
+
+TEST_CASE("p03: a node unreachable from birth still counts", "[core][pitfall][p03]")
+{
+    bench_world w{5};
+    for (const unsigned dead : {0u, 3u, 4u}) {
+        w.peers[dead]->dial = peer::dialling::refused;
+    }
+    w.start();
+    call& c = w.acquire("r", {.deadline = 0ms});
+    REQUIRE(c.done());
+    CHECK(c.error == errc::unavailable);
+    CHECK(w.keys() == 0);
+
+    w.peers[3]->dial = peer::dialling::at_once;
+    w.advance(2s);
+    CHECK(w.lock("r").granted == 0b01110);
+}
+
+TEST_CASE("p05: no nodes, and a node twice, are refused", "[core][pitfall][p05]")
+{
+    CHECK_THROWS_AS(base::make_settings({}), boost::system::system_error);
+    config twice;
+    twice.nodes = {"redis://a", "redis://a:6379"};
+    CHECK_THROWS_AS(base::make_settings(twice), boost::system::system_error);
+}
+
+TEST_CASE("p06: a quorum that comes too late fails and gives back", "[core][pitfall][p06]")
+{
+    bench_world w;
+    w.start();
+    w.manual();
+    call& c = w.acquire("r", {.ttl = 1s, .deadline = 0ms});
+    w.now += w.settings.validity(1s) + 1ms;
+    w.answer(0, ok);
+    w.answer(1, ok);
+    REQUIRE(c.done());
+    CHECK(c.error == errc::expired);
+    for (unsigned i = 0; i < 2; ++i) {
+        CHECK(w.pending(i) == std::vector<std::string>{"EVALSHA"});
+    }
+    CHECK(w.pending(2) == std::vector<std::string>{"SET", "EVALSHA"});
+    CHECK(w.core->snapshot().expired == 1);
+}
+
+TEST_CASE("p07: after retries a lock is as long valid as one had at once", "[core][pitfall][p07]")
+{
+    bench_world w;
+    w.start();
+    hold(w, "r", {0, 1, 2}, 600ms);
+    call& c = w.acquire("r", {.ttl = 1s});
+    w.advance(2s);
+    REQUIRE(c.held != nullptr);
+    CHECK(c.ended - c.begun >= 600ms);
+    CHECK(c.held->valid_until() == w.settings.validity_end(c.ended, 1s));
+    CHECK(w.core->snapshot().attempts > 1);
+}
+
+TEST_CASE("p08: the validity's last nanosecond", "[core][pitfall][p08]")
+{
+    const auto taken_after = [](nanos age, std::chrono::milliseconds least) {
+        bench_world w;
+        w.start();
+        w.manual();
+        call& c = w.acquire("r", {.ttl = 1s, .deadline = 0ms, .min_validity = least});
+        w.now += age;
+        w.answer(0, ok);
+        w.answer(1, ok);
+        REQUIRE(c.done());
+        return c.error;
+    };
+    // 1000 ms less 1 % less 2 ms.
+    CHECK_FALSE(taken_after(988ms - 1ns, 0ms));
+    CHECK(taken_after(988ms, 0ms) == errc::expired);
+    CHECK(taken_after(988ms + 1ns, 0ms) == errc::expired);
+    CHECK_FALSE(taken_after(488ms - 1ns, 500ms));
+    CHECK_FALSE(taken_after(488ms, 500ms));
+    CHECK(taken_after(488ms + 1ns, 500ms) == errc::expired);
+}
+
+TEST_CASE("p13: the ttl on the server is the one asked for in every round", "[core][pitfall][p13]")
+{
+    for (const unsigned rounds : {0u, 1u, 5u}) {
+        config c;
+        c.retry_min = c.retry_max = 100ms;
+        bench_world w{3, c};
+        w.start();
+        hold(w, "r", {0, 1, 2}, 1h);
+        call& taken = w.acquire("r", {.ttl = 7s, .deadline = 1min});
+        while (w.core->snapshot().attempts < rounds + 1) {
+            w.advance(1ms);
+        }
+        for (auto& p : w.peers) {
+            p->master.flush_keys();
+        }
+        w.advance(1s);
+        REQUIRE(taken.held != nullptr);
+        for (auto& p : w.peers) {
+            CHECK(p->master.find(w.now, "r")->end == taken.ended + 7s);
+        }
+        call& extended = w.extend(*taken.held, 9s);
+        REQUIRE_FALSE(extended.error);
+        for (auto& p : w.peers) {
+            CHECK(p->master.find(w.now, "r")->end == extended.ended + 9s);
+        }
+    }
+}
+
+TEST_CASE("p14: a minority of one round does not block the next", "[core][pitfall][p14]")
+{
+    bench_world w;
+    w.start();
+    hold(w, "r", {1, 2}, 100ms);
+    call& c = w.acquire("r");
+    CHECK(w.peers[0]->master.keys(w.now) == 0);
+    w.advance(1s);
+    REQUIRE(c.held != nullptr);
+    CHECK(c.held->granted == 0b111);
+    for (auto& p : w.peers) {
+        CHECK(p->master.value(w.now, "r") == c.held->token.view());
+    }
+}
+
+TEST_CASE("p14: each attempt has its own token", "[core][pitfall][p14]")
+{
+    bench_world w{1};
+    w.start();
+    hold(w, "r", {0}, 1h);
+    (void)w.acquire("r", {.deadline = 1s});
+    w.advance(2s);
+    std::vector<std::string> tokens;
+    for (const words& said : w.peers[0]->log) {
+        if (said[0] == "SET") {
+            tokens.push_back(said[2]);
+        }
+    }
+    REQUIRE(tokens.size() > 3);
+    std::sort(tokens.begin(), tokens.end());
+    CHECK(std::adjacent_find(tokens.begin(), tokens.end()) == tokens.end());
+}
+
+TEST_CASE("p15: an error of a minority is a success with a report", "[core][pitfall][p15]")
+{
+    for (unsigned bad = 0; bad < 3; ++bad) {
+        bench_world w;
+        w.start();
+        w.peers[bad]->master.refusals["SET"] = "READONLY You can't write against a replica.";
+        w.with_report = true;
+        call& c = w.acquire("r", {.deadline = 0ms});
+        REQUIRE(c.held != nullptr);
+        REQUIRE(c.report.nodes.size() == 3);
+        CHECK(c.report.attempts == 1);
+        if (bad < 2) {
+            CHECK(c.report.nodes[bad].outcome == node_outcome::failed);
+            CHECK(c.report.nodes[bad].error == "READONLY You can't write against a replica.");
+        }
+        (void)w.release(*c.held);
+        CHECK(w.keys() == 0);
+    }
+}
+
+TEST_CASE("p16: one dead node stands in nobody's way", "[core][pitfall][p16]")
+{
+    for (unsigned dead = 0; dead < 3; ++dead) {
+        bench_world w;
+        w.start();
+        w.peers[dead]->dial = peer::dialling::refused;
+        w.close(dead);
+        core::lease& l = w.lock("r");
+        CHECK(w.keys() == 2);
+        call& r = w.release(l);
+        REQUIRE(r.done());
+        CHECK(r.released == release_result::released);
+        CHECK(w.keys() == 0);
+    }
+}
+
+TEST_CASE("p17: a failed acquire leaves nothing on any node", "[core][pitfall][p17]")
+{
+    for (unsigned held = 1; held < 8; ++held) {
+        bench_world w;
+        w.start();
+        for (unsigned i = 0; i < 3; ++i) {
+            if ((held >> i & 1U) != 0) {
+                hold(w, "r", {i}, 1h);
+            }
+        }
+        call& c = w.acquire("r", {.deadline = 0ms});
+        REQUIRE(c.done());
+        const bool won = held == 1 || held == 2 || held == 4;
+        CHECK(c.error == (won ? error_code{} : errc::contended));
+        if (won) {
+            (void)w.release(*c.held);
+        }
+        for (unsigned i = 0; i < 3; ++i) {
+            const bool others = (held >> i & 1U) != 0;
+            CHECK(w.peers[i]->master.value(w.now, "r") == (others ? "somebody else's" : ""));
+        }
+        CHECK(w.is_idle());
+    }
+}
+
+TEST_CASE("a key of another kind is contention", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    w.peers[0]->master.put("r", {.value = {}, .end = {}, .foreign_kind = true});
+    CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::contended);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("p43: waiting costs a bounded number of commands", "[core][pitfall][p43]")
+{
+    config c;
+    c.retry_min = 20ms;
+    c.retry_max = 200ms;
+    bench_world w{3, c};
+    w.start();
+    hold(w, "r", {0, 1, 2}, 1h);
+    call& taken = w.acquire("r", {.deadline = 20s});
+    w.advance(21s);
+    CHECK(taken.error == errc::timed_out);
+    // 100 ms between two on the average once backed off, and the last ones halve what is left.
+    CHECK(w.count(0, "SET") < 20 * 10 * 2);
+    CHECK(w.count(0, "SET") > 20 * 10 / 2);
+    CHECK(w.count(0, "EVALSHA") == w.count(0, "SET"));
+}
+
+TEST_CASE("p43: the holder's remaining ttl brings the next try forward", "[core][pitfall][p43]")
+{
+    config c;
+    c.retry_min = c.retry_max = 10s;
+    bench_world w{3, c, 7};
+    w.start();
+    hold(w, "r", {0, 1, 2}, 5ms);
+    w.with_report = true;
+    call& taken = w.acquire("r", {.deadline = 1min});
+    w.advance(1min);
+    REQUIRE(taken.held != nullptr);
+    CHECK(taken.ended - taken.begun >= 5ms);
+    CHECK(taken.ended - taken.begun <= 7ms);
+}
+
+TEST_CASE("a report tells how long the holder's key lives", "[core]")
+{
+    bench_world w;
+    w.start();
+    hold(w, "r", {0, 1}, 1234ms);
+    w.with_report = true;
+    call& c = w.acquire("r", {.deadline = 0ms});
+    REQUIRE(c.error == errc::contended);
+    CHECK(c.report.nodes[0].outcome == node_outcome::refused);
+    CHECK(c.report.nodes[0].holder_ttl == 1234ms);
+    CHECK(c.report.nodes[1].holder_ttl == 1234ms);
+    CHECK(c.report.nodes[0].node == w.settings.nodes[0].display);
+}
+
+TEST_CASE("p44: zero means zero", "[core][pitfall][p44]")
+{
+    bench_world w;
+    w.start();
+    hold(w, "r", {0, 1, 2}, 1h);
+    SECTION("deadline")
+    {
+        call& c = w.acquire("r", {.deadline = 0ms});
+        CHECK(c.error == errc::contended);
+        CHECK(w.core->snapshot().attempts == 1);
+    }
+    SECTION("one attempt does not sleep behind it")
+    {
+        call& c = w.acquire("r", {.deadline = 1h, .attempts = 1});
+        CHECK(c.error == errc::contended);
+        CHECK(c.ended == c.begun);
+    }
+    SECTION("three attempts sleep twice")
+    {
+        call& c = w.acquire("r", {.deadline = 1h, .attempts = 3});
+        w.advance(1s);
+        CHECK(c.error == errc::contended);
+        CHECK(w.core->snapshot().attempts == 3);
+        CHECK(c.ended - c.begun < 10ms + 5ms);
+    }
+}
+
+TEST_CASE("p44: no wait at all between attempts", "[core][pitfall][p44]")
+{
+    config c;
+    c.retry_min = c.retry_max = 0ms;
+    bench_world w{3, c};
+    w.start();
+    for (auto& p : w.peers) {
+        p->way_there = 1ms;
+    }
+    hold(w, "r", {0, 1, 2}, 1h);
+    call& taken = w.acquire("r", {.deadline = 1h, .attempts = 10});
+    w.advance(1s);
+    CHECK(taken.error == errc::contended);
+    CHECK(taken.ended - taken.begun == 10ms);
+}
+
+TEST_CASE("p44: the whole wait is at most the deadline and one node timeout",
+          "[core][pitfall][p44]")
+{
+    enum class trouble { held, dead, silent, frozen, never_started };
+    for (const auto t :
+         {trouble::held, trouble::dead, trouble::silent, trouble::frozen, trouble::never_started}) {
+        for (const auto deadline : {0ms, 1ms, 10ms, 50ms, 75ms, 300ms}) {
+            CAPTURE(static_cast<int>(t), deadline.count());
+            bench_world w;
+            for (auto& p : w.peers) {
+                p->dial = t == trouble::dead     ? peer::dialling::refused
+                          : t == trouble::silent ? peer::dialling::silent
+                                                 : peer::dialling::at_once;
+            }
+            if (t != trouble::never_started) {
+                w.start();
+            }
+            if (t == trouble::held) {
+                hold(w, "r", {0, 1, 2}, 1h);
+            }
+            for (auto& p : w.peers) {
+                p->frozen = t == trouble::frozen;
+            }
+            call& c = w.acquire("r", {.deadline = deadline});
+            w.advance(2s);
+            REQUIRE(c.done());
+            CHECK(c.ended - c.begun <= deadline + w.settings.node_timeout);
+            CHECK((c.error == errc::timed_out || c.error == errc::unavailable ||
+                   c.error == errc::contended));
+        }
+    }
+}
+
+TEST_CASE("p45: every option at its least and its largest", "[core][pitfall][p45]")
+{
+    for (const auto wait : {0ms, 1ms, std::chrono::milliseconds{base::max_timeout}}) {
+        for (const auto deadline : {0ms, 1ms, std::chrono::milliseconds::max()}) {
+            for (const std::uint32_t attempts : {1u, 2u, unlimited}) {
+                config c;
+                c.retry_min = c.retry_max = wait;
+                bench_world w{3, c};
+                w.start();
+                for (auto& p : w.peers) {
+                    p->way_there = 1ms;
+                }
+                hold(w, "r", {0, 1, 2}, 30ms);
+                const acquire_options o{
+                    .ttl = base::max_ttl, .deadline = deadline, .attempts = attempts};
+                REQUIRE_FALSE(base::validate(w.settings, "r", o));
+                call& taken = w.acquire("r", o);
+                w.advance(base::max_timeout + 1h);
+                CHECK(taken.completions == 1);
+            }
+        }
+    }
+}
+
+TEST_CASE("p46: cancelled, out of time, contended and unavailable are four codes",
+          "[core][pitfall][p46]")
+{
+    bench_world w;
+    w.start();
+    hold(w, "r", {0, 1, 2}, 1h);
+    CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::contended);
+    call& late = w.acquire("r", {.deadline = 100ms});
+    w.advance(1s);
+    CHECK(late.error == errc::timed_out);
+    call& cancelled = w.acquire("r", {.deadline = 1s});
+    w.cancel(cancelled);
+    CHECK(cancelled.error == error_code(ECANCELED, boost::system::system_category()));
+    for (unsigned i = 0; i < 3; ++i) {
+        w.peers[i]->dial = peer::dialling::refused;
+        w.close(i);
+    }
+    CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::unavailable);
+    const stats s = w.core->snapshot();
+    CHECK(s.contended == 1);
+    CHECK(s.timed_out == 1);
+    CHECK(s.cancelled == 1);
+    CHECK(s.unavailable == 1);
+}
+
+TEST_CASE("without entropy there is no lock", "[core]")
+{
+    bench_world w;
+    w.start();
+    w.entropy.broken = true;
+    CHECK(w.acquire("r").error == errc::no_entropy);
+    CHECK(w.count(0, "SET") == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("entropy that fails between two attempts ends the acquire", "[core]")
+{
+    bench_world w;
+    w.start();
+    hold(w, "r", {0, 1, 2}, 1h);
+    call& c = w.acquire("r");
+    CHECK_FALSE(c.done());
+    w.entropy.broken = true;
+    w.advance(1s);
+    CHECK(c.error == errc::no_entropy);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("the prefix stands before every resource", "[core]")
+{
+    config c;
+    c.key_prefix = "redlock:";
+    bench_world w{3, c};
+    w.start();
+    core::lease& l = w.lock("r");
+    CHECK(w.peers[1]->master.value(w.now, "redlock:r") == l.token.view());
+    (void)w.release(l);
+    CHECK(w.keys() == 0);
+}
+
+TEST_CASE("a resource may hold any bytes", "[core]")
+{
+    using namespace std::string_literals;
+    for (const std::string& name : {"a\r\nDEL k"s, "\0\0"s, std::string(max_resource_size, 'x')}) {
+        bench_world w;
+        w.start();
+        core::lease& l = w.lock(name);
+        CHECK(w.peers[2]->master.value(w.now, name) == l.token.view());
+        (void)w.release(l);
+        CHECK(w.keys() == 0);
+        CHECK(w.is_idle());
+    }
+}

@@ -1,0 +1,418 @@
+#include "harness.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cerrno>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// A node's connection ends, and the next attempts to connect are refused.
+void lose(bench_world& w, unsigned node)
+{
+    w.peers[node]->dial = peer::dialling::refused;
+    w.close(node);
+}
+
+void bring_back(bench_world& w, unsigned node)
+{
+    w.peers[node]->dial = peer::dialling::at_once;
+}
+
+}  // namespace
+
+TEST_CASE("p18: the key a slow node sets too late is released", "[core][pitfall][p18]")
+{
+    config c;
+    c.stall_timeout = 10s;
+    bench_world w{3, c};
+    w.start();
+    w.peers[2]->frozen = true;
+    core::lease& l = w.lock("r", {.ttl = 500ms});
+    (void)w.release(l);
+    CHECK(w.keys() == 0);
+    w.advance(600ms);
+    w.thaw(2);
+    CHECK(w.peers[2]->master.sets == 1);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+    CHECK(w.core->snapshot().late_grants == 1);
+}
+
+TEST_CASE("p20: the compensating release stands behind the SET on its connection",
+          "[core][pitfall][p20]")
+{
+    bench_world w;
+    w.start();
+    w.peers[0]->way_there = w.peers[1]->way_there = w.peers[2]->way_there = 60ms;
+    call& c = w.acquire("r", {.deadline = 0ms});
+    w.advance(50ms);
+    REQUIRE(c.error == errc::unavailable);
+    for (unsigned i = 0; i < 3; ++i) {
+        CHECK(w.peers[i]->connects == 1);
+        REQUIRE(w.peers[i]->log.size() == 2);
+        CHECK(w.peers[i]->log[0][0] == "SET");
+        CHECK(w.peers[i]->log[1][0] == "EVALSHA");
+        CHECK(w.peers[i]->log[1][4] == w.peers[i]->log[0][2]);
+    }
+    w.advance(10ms);
+    CHECK(w.peers[0]->master.sets == 1);
+    w.advance(50ms);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+    CHECK(w.core->snapshot().late_grants == 3);
+}
+
+TEST_CASE("p20: a SET whose connection was lost is never sent again, its release is",
+          "[core][pitfall][p20]")
+{
+    config c;
+    c.reconnect_max = 20ms;
+    bench_world w{3, c};
+    w.start();
+    w.peers[2]->frozen = true;  // has the bytes, does nothing
+    core::lease& l = w.lock("r", {.ttl = 5s});
+    const std::string token{l.token.view()};
+    w.close(2);
+    // The new connection is served while the old one's bytes still lie in the server.
+    w.peers[2]->arriving.clear();
+    w.thaw(2);
+    w.advance(100ms);
+    REQUIRE(w.core->snapshot().nodes_ready == 3);
+    (void)w.release(l);
+    CHECK(w.count(2, "EVALSHA") == 1);
+    CHECK(w.core->snapshot().debts == 1);
+
+    SECTION("until the key could not be alive")
+    {
+        w.advance(4s);
+        const std::size_t releases = w.count(2, "EVALSHA");
+        CHECK(releases >= 4);
+        CHECK(releases <= 6);
+        w.advance(3s);
+        CHECK(w.core->snapshot().debts == 0);
+        CHECK(w.is_idle());
+    }
+    SECTION("at once on a new connection")
+    {
+        w.close(2);
+        w.advance(30ms);
+        CHECK(w.count(2, "EVALSHA") == 2);
+    }
+    SECTION("and so a SET that is executed after all is undone")
+    {
+        w.advance(1500ms);
+        w.peers[2]->master.put("r", {.value = token, .end = w.now + 5s});
+        w.advance(1100ms);
+        CHECK(w.keys() == 0);
+        w.advance(100ms);
+        CHECK(w.is_idle());
+    }
+    CHECK(w.count(2, "SET") == 1);
+}
+
+TEST_CASE("p20: a release lost with its SET is sent again and again", "[core][pitfall][p20]")
+{
+    config c;
+    c.reconnect_max = 20ms;
+    bench_world w{3, c};
+    w.start();
+    w.peers[2]->frozen = true;
+    core::lease& l = w.lock("r", {.ttl = 5s});
+    const std::string token{l.token.view()};
+    (void)w.release(l);
+    CHECK(w.pending(2).empty());
+    w.peers[2]->arriving.clear();
+    w.close(2);
+    w.thaw(2);
+    w.advance(100ms);
+    CHECK(w.count(2, "EVALSHA") >= 2);
+    // The SET of the lost connection is executed now, behind the release that was sent again.
+    w.peers[2]->master.put("r", {.value = token, .end = w.now + 5s});
+    w.advance(1100ms);
+    CHECK(w.keys() == 0);
+    CHECK(w.count(2, "SET") == 1);
+    w.advance(6s);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a release owed to a node that is away goes out first when it is back", "[core]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r");
+    lose(w, 1);
+    (void)w.release(l);
+    CHECK(w.peers[1]->master.keys(w.now) == 1);
+    CHECK(w.core->snapshot().debts == 1);
+    CHECK_FALSE(w.core->is_quiet());
+    bring_back(w, 1);
+    w.advance(2s);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+    CHECK(w.core->is_quiet());
+}
+
+TEST_CASE("what is owed to a node that stays away is forgotten when it is pointless", "[core]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r", {.ttl = 3s});
+    lose(w, 1);
+    (void)w.release(l);
+    CHECK(w.core->snapshot().debts == 1);
+    w.advance(8s);
+    CHECK(w.core->snapshot().debts == 0);
+    CHECK(w.core->snapshot().leases == 0);
+    CHECK(w.core->is_quiet());
+}
+
+TEST_CASE("a node that was never given the SET is not asked to release", "[core]")
+{
+    bench_world w;
+    w.peers[2]->dial = peer::dialling::refused;
+    w.start();
+    w.with_report = true;
+    core::lease& l = w.lock("r");
+    bring_back(w, 2);
+    w.advance(2s);
+    call& r = w.release(l);
+    CHECK(r.released == release_result::released);
+    CHECK(w.count(2, "EVALSHA") == 0);
+    REQUIRE(r.report.nodes.size() == 3);
+    CHECK(r.report.nodes[2].outcome == node_outcome::not_asked);
+}
+
+TEST_CASE("releases that a node refuses with an error are repeated", "[core]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r");
+    w.peers[1]->master.refusals["EVALSHA"] = "BUSY Redis is busy running a script.";
+    call& r = w.release(l);
+    REQUIRE(r.done());
+    CHECK(r.released == release_result::released);
+    CHECK(w.keys() == 1);
+    w.peers[1]->master.refusals.clear();
+    w.advance(1100ms);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("debts are bounded, the oldest are given up", "[core]")
+{
+    config c;
+    c.max_debts = 3;
+    bench_world w{1, c};
+    w.start();
+    std::vector<core::lease*> held;
+    for (const char* name : {"a", "b", "c", "d", "e"}) {
+        held.push_back(&w.lock(name));
+    }
+    lose(w, 0);
+    for (core::lease* l : held) {
+        w.drop(*l);
+    }
+    CHECK(w.core->snapshot().debts == 3);
+    CHECK(w.core->snapshot().debts_dropped == 2);
+    CHECK(w.core->snapshot().dropped == 5);
+    bring_back(w, 0);
+    w.advance(2s);
+    CHECK(w.peers[0]->master.find(w.now, "b") != nullptr);
+    CHECK(w.peers[0]->master.find(w.now, "c") == nullptr);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("no debts at all where none are wanted", "[core]")
+{
+    config c;
+    c.max_debts = 0;
+    bench_world w{1, c};
+    w.start();
+    core::lease& l = w.lock("a");
+    lose(w, 0);
+    call& r = w.release(l);
+    w.advance(1s);
+    CHECK(r.error == errc::unavailable);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("more debts than go out at once all go out", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    std::vector<core::lease*> held;
+    for (unsigned i = 0; i < 3000; ++i) {
+        held.push_back(&w.lock("r" + std::to_string(i)));
+    }
+    lose(w, 0);
+    for (core::lease* l : held) {
+        w.drop(*l);
+    }
+    CHECK(w.core->snapshot().debts == 3000);
+    bring_back(w, 0);
+    w.advance(2s);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("p19: a cancelled acquire leaves no key, wherever it was", "[core][pitfall][p19]")
+{
+    // Steps of a contended acquire on slow nodes, each a point to cancel at.
+    for (unsigned steps = 0; steps < 60; ++steps) {
+        for (const bool late_start : {false, true}) {
+            CAPTURE(steps, late_start);
+            bench_world w{3, {}, steps};
+            for (auto& p : w.peers) {
+                p->way_there = 3ms;
+                p->way_back = 4ms;
+            }
+            w.peers[2]->way_there = 80ms;
+            w.start();
+            if (!late_start) {
+                w.advance(1s);
+            }
+            w.peers[0]->master.put("r", {.value = "x", .end = w.now + 40ms});
+            call& c = w.acquire("r", {.deadline = 10s});
+            for (unsigned i = 0; i < steps && !c.done(); ++i) {
+                w.advance(1ms);
+            }
+            const bool had = c.done();
+            w.cancel(c);
+            REQUIRE(c.completions == 1);
+            if (had) {
+                REQUIRE(c.held != nullptr);
+                (void)w.release(*c.held);
+            } else {
+                CHECK(c.ended == w.now);
+            }
+            w.advance(1s);
+            CHECK(w.keys() == 0);
+            CHECK(w.is_idle());
+        }
+    }
+}
+
+TEST_CASE("p19: a cancelled acquire whose nodes are lost and come back", "[core][pitfall][p19]")
+{
+    for (unsigned lost = 0; lost < 3; ++lost) {
+        bench_world w;
+        w.start();
+        for (auto& p : w.peers) {
+            p->way_there = 10ms;
+        }
+        call& c = w.acquire("r");
+        w.advance(10ms);
+        REQUIRE(c.held != nullptr);
+        w.drop(*c.held);
+        lose(w, lost);
+        w.advance(10ms);
+        bring_back(w, lost);
+        w.advance(15s);
+        CHECK(w.keys() == 0);
+        CHECK(w.is_idle());
+    }
+}
+
+TEST_CASE("a cancelled acquire that has asked nobody leaves no trace", "[core]")
+{
+    bench_world w;
+    for (auto& p : w.peers) {
+        p->dial = peer::dialling::silent;
+    }
+    w.start();
+    call& c = w.acquire("r");
+    CHECK_FALSE(c.done());
+    w.cancel(c);
+    CHECK(c.completions == 1);
+    CHECK(w.is_idle());
+    for (unsigned i = 0; i < 3; ++i) {
+        CHECK(w.peers[i]->log.empty());
+    }
+}
+
+TEST_CASE("an acquire that is cancelled between two attempts sends nothing more", "[core]")
+{
+    config c;
+    c.retry_min = c.retry_max = 1s;
+    bench_world w{1, c};
+    w.start();
+    w.peers[0]->master.put("r", {.value = "x", .end = w.now + 1h});
+    call& waiting = w.acquire("r");
+    REQUIRE_FALSE(waiting.done());
+    const std::size_t before = w.peers[0]->log.size();
+    w.cancel(waiting);
+    CHECK(waiting.completions == 1);
+    CHECK(w.peers[0]->log.size() == before);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a cancelled release is sent all the same", "[core]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r");
+    for (auto& p : w.peers) {
+        p->way_there = 5ms;
+    }
+    call& r = w.release(l);
+    w.cancel(r);
+    CHECK(r.completions == 1);
+    CHECK(r.error.value() == ECANCELED);
+    w.advance(10ms);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("p21: after any loss the next acquire succeeds once reconnected", "[core][pitfall][p21]")
+{
+    enum class loss { closed, half_a_reply, timeout, nonsense };
+    for (const loss how : {loss::closed, loss::half_a_reply, loss::timeout, loss::nonsense}) {
+        for (unsigned first = 0; first < 3; ++first) {
+            CAPTURE(static_cast<int>(how), first);
+            bench_world w;
+            w.start();
+            w.manual();
+            call& c = w.acquire("r", {.deadline = 0ms});
+            for (const unsigned i : {first, (first + 1) % 3}) {
+                switch (how) {
+                    case loss::closed: w.close(i); break;
+                    case loss::half_a_reply:
+                        w.answer(i, "+O");
+                        w.close(i);
+                        break;
+                    case loss::timeout: break;
+                    case loss::nonsense: w.answer(i, "*1\r\n:1\r\n"); break;
+                }
+            }
+            w.advance(w.settings.node_timeout);
+            REQUIRE(c.error == errc::unavailable);
+            w.manual(false);
+            w.advance(w.settings.stall_timeout + w.settings.reconnect_max);
+            REQUIRE(w.core->snapshot().nodes_ready == 3);
+            CHECK(w.lock("r").granted == 0b111);
+        }
+    }
+}
+
+TEST_CASE("p21: a late reply is never taken for another's", "[core][pitfall][p21]")
+{
+    bench_world w{1};
+    w.start();
+    w.manual();
+    call& first = w.acquire("a", {.deadline = 0ms});
+    w.advance(50ms);
+    REQUIRE(first.error == errc::unavailable);
+    CHECK(w.pending(0) == std::vector<std::string>{"SET", "EVALSHA"});
+    w.answer(0, ok);  // late: the grant of "a", which stays nobody's
+    call& second = w.acquire("b", {.deadline = 0ms});
+    CHECK_FALSE(second.done());
+    w.answer(0, yes);  // the release of "a"
+    CHECK_FALSE(second.done());
+    w.answer(0, nil);
+    CHECK(second.error == errc::contended);
+    CHECK(w.core->snapshot().late_replies == 1);
+    CHECK(w.core->snapshot().late_grants == 1);
+}

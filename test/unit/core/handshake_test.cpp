@@ -1,0 +1,336 @@
+#include "harness.hpp"
+#include "resp/scripts.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+constexpr std::string_view secret = "s3cr3t-PASSWORD";
+
+config with_password(std::string_view url_password = secret)
+{
+    config c;
+    c.nodes = {"redis://somebody:" + std::string(url_password) + "@10.0.0.1"};
+    return c;
+}
+
+bool is_usable(bench_world& w)
+{
+    return w.core->snapshot().nodes_ready == 1;
+}
+
+/// What a report says of the node.
+std::string trouble(bench_world& w)
+{
+    w.with_report = true;
+    call& c = w.acquire("r", {.deadline = 0ms, .attempts = 1});
+    w.advance(60ms);
+    REQUIRE(c.error == errc::unavailable);
+    return c.report.nodes.at(0).error;
+}
+
+bool says_somewhere(const bench_world& w, std::string_view text)
+{
+    for (const std::string& line : w.log_lines) {
+        if (line.find(text) != line.npos) {
+            return true;
+        }
+    }
+    for (const call& c : w.calls) {
+        for (const node_report& n : c.report.nodes) {
+            if (n.error.find(text) != n.error.npos || n.node.find(text) != n.node.npos) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("a handshake with HELLO", "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    REQUIRE(w.peers[0]->asked.size() == 1);
+    CHECK(w.peers[0]->asked[0] == words{"HELLO", "3", "SETNAME", "redlock"});
+    w.answer(0, "%1\r\n+proto\r\n:3\r\n");
+    CHECK(w.pending(0) ==
+          std::vector<std::string>{"SCRIPT", "SCRIPT", "SCRIPT", "COMMAND", "EVALSHA"});
+    CHECK(w.peers[0]->asked[4][4] == std::string(40, '0'));
+    for (int i = 0; i < 3; ++i) {
+        w.answer(0, "$3\r\nsha\r\n");
+    }
+    w.answer(0, "*2\r\n_\r\n_\r\n");
+    CHECK_FALSE(is_usable(w));
+    w.answer(0, no);
+    CHECK(is_usable(w));
+    CHECK(w.core->snapshot().connects == 1);
+    CHECK(w.log_lines.empty());
+}
+
+TEST_CASE("a database is selected, user and password are given", "[core]")
+{
+    config c = with_password();
+    c.nodes[0] += "/7";
+    c.client_name.clear();
+    bench_world w{1, c};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    CHECK(w.peers[0]->asked[0] == words{"HELLO", "3", "AUTH", "somebody", std::string(secret)});
+    w.answer(0, "%1\r\n+proto\r\n:3\r\n");
+    CHECK(w.peers[0]->asked[0] == words{"SELECT", "7"});
+    w.answer(0, "-ERR DB index is out of range\r\n");
+    CHECK(w.peers[0]->closes == 1);
+    CHECK(trouble(w).find("database") != std::string::npos);
+}
+
+TEST_CASE("a server without HELLO is spoken to in the older words", "[core]")
+{
+    bench_world w{1, with_password()};
+    w.peers[0]->master.knows_hello = false;
+    w.peers[0]->master.password = secret;
+    w.start();
+    REQUIRE(is_usable(w));
+    core::lease& l = w.lock("r");
+    CHECK(w.release(l).released == release_result::released);
+    CHECK_FALSE(says_somewhere(w, secret));
+}
+
+TEST_CASE("a wrong password is told, without the password", "[core]")
+{
+    for (const bool knows_hello : {true, false}) {
+        bench_world w{1, with_password()};
+        w.peers[0]->master.knows_hello = knows_hello;
+        w.peers[0]->master.password = "another";
+        w.start();
+        CHECK_FALSE(is_usable(w));
+        CHECK(trouble(w).find("WRONGPASS") != std::string::npos);
+        REQUIRE(w.log_levels.size() == 1);
+        CHECK(w.log_levels[0] == log_level::error);
+        CHECK_FALSE(says_somewhere(w, secret));
+        w.advance(10s);
+        // Said once, tried again with patience.
+        CHECK(w.log_lines.size() == 1);
+        CHECK(w.peers[0]->dials.size() < 60);
+    }
+}
+
+TEST_CASE("a missing password is told", "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->master.password = "wanted";
+    w.start();
+    CHECK_FALSE(is_usable(w));
+    CHECK(trouble(w).find("NOAUTH") != std::string::npos);
+    CHECK(w.log_levels.at(0) == log_level::error);
+}
+
+TEST_CASE("an error that repeats the password in any place of the handshake", "[core]")
+{
+    const std::string echo = "-ERR I was told '" + std::string(secret) + "'\r\n";
+    for (unsigned at = 0; at < 6; ++at) {
+        bench_world w{1, with_password()};
+        w.peers[0]->manual_handshake = true;
+        w.start();
+        for (unsigned i = 0; i < at && !w.peers[0]->asked.empty(); ++i) {
+            w.answer(0, i == 0 ? "%1\r\n+proto\r\n:3\r\n" : "+OK\r\n");
+        }
+        if (!w.peers[0]->asked.empty()) {
+            w.answer(0, echo);
+        }
+        (void)w.acquire("r", {.deadline = 0ms});
+        w.advance(60ms);
+        CHECK_FALSE(says_somewhere(w, secret));
+        CHECK_FALSE(says_somewhere(w, "I was told"));
+    }
+}
+
+TEST_CASE("an error before anything was answered belongs to the connection", "[core]")
+{
+    const auto [line, part] = GENERATE_COPY(table<std::string, std::string>(
+        {{"-ERR max number of clients reached\r\n", "too many clients"},
+         {"-DENIED Redis is running in protected mode because...\r\n", "DENIED"}}));
+    bench_world w{1};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    w.send(0, line);
+    CHECK(w.peers[0]->closes == 1);
+    CHECK(trouble(w).find(part) != std::string::npos);
+    w.peers[0]->manual_handshake = false;
+    w.advance(3s);
+    CHECK(is_usable(w));
+    CHECK(w.log_levels.back() == log_level::info);
+}
+
+TEST_CASE("a node that loads its data is not usable yet", "[core]")
+{
+    for (const char* at : {"SCRIPT LOAD", "EVALSHA"}) {
+        bench_world w{1};
+        w.peers[0]->master.refusals[at] = "LOADING Redis is loading the dataset in memory";
+        w.start();
+        CHECK_FALSE(is_usable(w));
+        CHECK(trouble(w).find("LOADING") != std::string::npos);
+        CHECK(w.log_levels.at(0) == log_level::warning);
+        w.advance(5s);
+        CHECK_FALSE(is_usable(w));
+        w.peers[0]->master.refusals.clear();
+        w.advance(2s);
+        CHECK(is_usable(w));
+    }
+}
+
+TEST_CASE("p42: a node on which nothing could be released is not used", "[core][pitfall][p42]")
+{
+    const std::string line = GENERATE(
+        "NOPERM this user has no permissions to run the 'evalsha' command",
+        "NOPERM User keymaster has no permissions to run the 'evalsha' command",
+        "ERR unknown command 'EVALSHA', with args beginning with: ",
+        "ERR The user executing the script can't run this command or subcommand script: 123");
+    const bool has_native = GENERATE(false, true);
+    bench_world w{1};
+    model_master& m = w.peers[0]->master;
+    m.has_delifeq = has_native;
+    for (const char* name : {"EVALSHA", "EVAL", "DELIFEQ"}) {
+        m.refusals[name] = line;
+    }
+    w.start();
+    CHECK_FALSE(is_usable(w));
+    (void)trouble(w);
+    CHECK(m.sets == 0);
+    CHECK(w.log_levels.at(0) == log_level::error);
+}
+
+TEST_CASE("p42: a release by the node's own command is enough", "[core][pitfall][p42]")
+{
+    bench_world w{1};
+    model_master& m = w.peers[0]->master;
+    m.has_delifeq = true;
+    m.refusals["EVALSHA"] = m.refusals["EVAL"] = "NOPERM User x has no permissions to run this";
+    w.start();
+    REQUIRE(is_usable(w));
+    core::lease& l = w.lock("r");
+    CHECK(w.release(l).released == release_result::released);
+}
+
+TEST_CASE("leave for other keys than the probe's is no reason to refuse a node", "[core]")
+{
+    for (const char* line :
+         {"NOPERM No permissions to access a key",
+          "NOPERM this user has no permissions to access one of the keys used as arguments"}) {
+        bench_world w{1};
+        w.peers[0]->master.refusals["EVALSHA"] = line;
+        w.start();
+        CHECK(is_usable(w));
+    }
+}
+
+TEST_CASE("without leave to load scripts they go out with their text", "[core]")
+{
+    bench_world w{1};
+    model_master& m = w.peers[0]->master;
+    m.refusals["SCRIPT"] = m.refusals["SCRIPT LOAD"] = "NOPERM no permissions to run 'script|load'";
+    w.start();
+    REQUIRE(is_usable(w));
+    core::lease& l = w.lock("r");
+    CHECK_FALSE(w.extend(l, 10s).error);
+    CHECK(w.inspect("r").found.state == holding::held);
+    CHECK(w.release(l).released == release_result::released);
+    CHECK(w.count(0, "EVAL") == 2);
+    CHECK(w.core->snapshot().script_reloads == 2);
+    core::lease& again = w.lock("r");
+    CHECK_FALSE(w.extend(again, 10s).error);
+    CHECK(w.count(0, "EVAL") == 2);
+}
+
+TEST_CASE("scripts forgotten while commands are on their way", "[core]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r");
+    for (auto& p : w.peers) {
+        p->way_there = p->way_back = 1ms;
+    }
+    call& e = w.extend(l, 20s);
+    call& r = w.release(l);
+    for (auto& p : w.peers) {
+        p->master.flush_scripts();
+    }
+    w.advance(10ms);
+    CHECK(e.done());
+    CHECK(r.released == release_result::released);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a node's own compare-and-delete is found by asking", "[core]")
+{
+    const bool valkey = GENERATE(false, true);
+    bench_world w;
+    for (auto& p : w.peers) {
+        (valkey ? p->master.has_delifeq : p->master.has_delex) = true;
+    }
+    w.start();
+    core::lease& l = w.lock("r");
+    const std::string token{l.token.view()};
+    CHECK(w.release(l).released == release_result::released);
+    CHECK(w.keys() == 0);
+    const words wanted = valkey ? words{"DELIFEQ", "r", token} : words{"DELEX", "r", "IFEQ", token};
+    CHECK(w.peers[0]->log.back() == wanted);
+
+    SECTION("which falls back when it is forbidden")
+    {
+        for (auto& p : w.peers) {
+            p->master.refusals[wanted[0]] = "NOPERM User x has no permissions to run this command";
+        }
+        core::lease& second = w.lock("r");
+        CHECK(w.release(second).released == release_result::released);
+        CHECK(w.keys() == 0);
+        const std::size_t tried = w.count(0, wanted[0]);
+        core::lease& third = w.lock("r");
+        CHECK(w.release(third).released == release_result::released);
+        CHECK(w.count(0, wanted[0]) == tried);
+        CHECK(w.is_idle());
+    }
+}
+
+TEST_CASE("a replica is told to be one", "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->master.role = "replica";
+    w.peers[0]->master.refusals["SET"] = "READONLY You can't write against a read only replica.";
+    w.start();
+    CHECK(says_somewhere(w, "replica"));
+    CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::unavailable);
+}
+
+TEST_CASE("a greeting answered with anything else is no greeting", "[core]")
+{
+    for (const std::string_view reply : {"+OK\r\n", ":1\r\n", "$-1\r\n", "?\r\n"}) {
+        bench_world w{1};
+        w.peers[0]->manual_handshake = true;
+        w.start();
+        w.answer(0, reply);
+        CHECK(w.peers[0]->closes == 1);
+        CHECK_FALSE(is_usable(w));
+    }
+}
+
+TEST_CASE("a handshake that does not end is ended", "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    w.answer(0, "%1\r\n+proto\r\n:3\r\n");
+    w.advance(w.settings.connect_timeout - 1ns);
+    CHECK(w.peers[0]->closes == 0);
+    w.advance(1ns);
+    CHECK(w.peers[0]->closes == 1);
+}

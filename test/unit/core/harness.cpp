@@ -1,0 +1,415 @@
+#include "harness.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace redlock::test {
+
+using core::node_mask;
+
+bool seeded_entropy::fill(std::span<std::byte> out) noexcept
+{
+    for (std::byte& b : out) {
+        b = static_cast<std::byte>(engine_() & 0xffU);
+    }
+    return !broken;
+}
+
+std::vector<std::string> node_urls(unsigned count)
+{
+    std::vector<std::string> urls;
+    for (unsigned i = 0; i < count; ++i) {
+        urls.push_back("redis://10.0.0." + std::to_string(i + 1));
+    }
+    return urls;
+}
+
+namespace {
+
+redlock::config completed(redlock::config c, unsigned nodes, bench_world& w)
+{
+    if (c.nodes.empty()) {
+        c.nodes = node_urls(nodes);
+    }
+    c.log = [&w](log_level level, std::string_view line) {
+        w.log_levels.push_back(level);
+        w.log_lines.emplace_back(line);
+    };
+    return c;
+}
+
+}  // namespace
+
+bench_world::bench_world(unsigned nodes, redlock::config c, std::uint32_t seed)
+    : config(completed(std::move(c), nodes, *this)),
+      settings(base::make_settings(config)),
+      entropy(seed)
+{
+    for (std::size_t i = 0; i < settings.nodes.size(); ++i) {
+        peers.push_back(std::make_unique<peer>());
+    }
+    core = std::make_unique<core::coordinator>(settings, entropy);
+}
+
+bench_world::~bench_world() = default;
+
+void bench_world::start()
+{
+    core->start(now);
+    settle();
+}
+
+// ---- operations
+
+call& bench_world::next_call()
+{
+    call& c = calls.emplace_back();
+    c.begun = now;
+    return c;
+}
+
+call& bench_world::began(call& c, core::operation& op)
+{
+    c.op = &op;
+    op.user = &c;
+    settle();
+    return c;
+}
+
+call& bench_world::acquire(std::string_view resource, const acquire_options& o)
+{
+    call& c = next_call();
+    acquire_options with = o;
+    if (with_report) {
+        with.report = &c.report;
+    }
+    return began(c, core->acquire(now, resource, with));
+}
+
+call& bench_world::adopt(std::string_view resource, const base::owner_token& owner, nanos ttl)
+{
+    call& c = next_call();
+    return began(c, core->adopt(now, resource, owner, ttl, with_report ? &c.report : nullptr));
+}
+
+call& bench_world::extend(core::lease& l, nanos ttl)
+{
+    call& c = next_call();
+    return began(c, core->extend(now, l, ttl, with_report ? &c.report : nullptr));
+}
+
+call& bench_world::release(core::lease& l)
+{
+    call& c = next_call();
+    return began(c, core->release(now, l, with_report ? &c.report : nullptr));
+}
+
+call& bench_world::inspect(std::string_view resource)
+{
+    call& c = next_call();
+    return began(c, core->inspect(now, resource, with_report ? &c.report : nullptr));
+}
+
+void bench_world::cancel(call& c)
+{
+    if (!c.done()) {
+        core->cancel(now, *c.op);
+    }
+    settle();
+}
+
+void bench_world::drop(core::lease& l)
+{
+    core->drop(now, l);
+    settle();
+}
+
+void bench_world::stop()
+{
+    core->stop(now);
+    settle();
+}
+
+core::lease& bench_world::lock(std::string_view resource, const acquire_options& o)
+{
+    call& c = acquire(resource, o);
+    if (!c.done() || c.held == nullptr) {
+        throw std::runtime_error("the lock was not had: " + c.error.message());
+    }
+    return *c.held;
+}
+
+bool bench_world::take_finished()
+{
+    bool any = false;
+    while (core::operation* op = core->take_finished()) {
+        call& c = *static_cast<call*>(op->user);
+        ++c.completions;
+        c.error = op->error;
+        c.released = op->released;
+        c.found = op->inspection;
+        c.ended = now;
+        const bool gives =
+            op->what == core::operation::kind::acquire || op->what == core::operation::kind::adopt;
+        c.held = gives && !op->error ? op->subject : nullptr;
+        c.op = nullptr;
+        core->recycle(*op);
+        any = true;
+    }
+    return any;
+}
+
+// ---- connections
+
+bool bench_world::is_handshake(const peer&, const words& w) const
+{
+    for (const char* name : {"HELLO", "AUTH", "CLIENT", "SELECT", "SCRIPT", "COMMAND"}) {
+        if (w[0] == name) {
+            return true;
+        }
+    }
+    return std::any_of(w.begin(), w.end(),
+                       [](const std::string& word) { return word.ends_with("redlock:probe"); });
+}
+
+void bench_world::dial(unsigned node)
+{
+    peer& p = *peers[node];
+    p.dials.push_back(now);
+    switch (p.dial) {
+        case peer::dialling::silent: return;
+        case peer::dialling::refused: core->on_closed(now, node, "connection refused"); return;
+        case peer::dialling::at_once: break;
+    }
+    p.connected = true;
+    ++p.connects;
+    ++p.connection;
+    p.speaks = {};
+    core->on_connected(now, node);
+}
+
+void bench_world::close_from_here(unsigned node)
+{
+    peer& p = *peers[node];
+    p.connected = false;
+    ++p.closes;
+    p.asked.clear();
+    p.coming.clear();
+}
+
+void bench_world::carry_out(unsigned node)
+{
+    peer& p = *peers[node];
+    std::string bytes;
+    bytes.swap(core->output(node));
+    for (words& w : parse_commands(bytes)) {
+        if (!p.connected) {
+            throw std::runtime_error("something was written without a connection");
+        }
+        const bool greets = is_handshake(p, w);
+        if (!greets) {
+            p.log.push_back(w);
+        }
+        if (greets ? p.manual_handshake : !p.automatic) {
+            p.asked.push_back(std::move(w));
+        } else {
+            p.arriving.push_back({now + p.way_there, p.connection, std::move(w)});
+        }
+    }
+}
+
+bool bench_world::serve_strays(unsigned node)
+{
+    peer& p = *peers[node];
+    const auto due = [&](const peer::request& r) { return !p.frozen && r.at <= now; };
+    session gone;
+    gone.authenticated = true;
+    for (const peer::request& r : p.strays) {
+        if (due(r)) {
+            (void)p.master.execute(now, gone, r.command);
+        }
+    }
+    return std::erase_if(p.strays, due) > 0;
+}
+
+/// The node does what has arrived.
+bool bench_world::serve(unsigned node)
+{
+    peer& p = *peers[node];
+    bool any = false;
+    while (!p.frozen && !p.arriving.empty() && p.arriving.front().at <= now) {
+        const peer::request r = std::move(p.arriving.front());
+        p.arriving.pop_front();
+        session gone;
+        const bool alive = p.connected && r.connection == p.connection;
+        gone.authenticated = true;
+        std::string reply = p.master.execute(now, alive ? p.speaks : gone, r.command);
+        if (alive) {
+            p.coming.push_back({now + p.way_back, std::move(reply)});
+        }
+        any = true;
+    }
+    return any;
+}
+
+bool bench_world::deliver(unsigned node)
+{
+    peer& p = *peers[node];
+    bool any = false;
+    while (p.connected && !p.coming.empty() && p.coming.front().at <= now) {
+        const std::string bytes = std::move(p.coming.front().bytes);
+        p.coming.pop_front();
+        core->on_bytes(now, node, bytes);
+        any = true;
+        // Only itself can a node make us close; and nothing behind a closed connection may be read.
+        if (core->take_to_close() != 0) {
+            close_from_here(node);
+        }
+    }
+    return any;
+}
+
+void bench_world::settle()
+{
+    for (bool again = true; again;) {
+        again = take_finished();
+        const auto each = [&](node_mask set, auto what) {
+            for (unsigned i = 0; i < peers.size(); ++i) {
+                if ((set & core::bit(i)) != 0) {
+                    what(i);
+                    again = true;
+                }
+            }
+        };
+        each(core->take_to_close(), [&](unsigned i) { close_from_here(i); });
+        each(core->take_to_connect(), [&](unsigned i) { dial(i); });
+        each(core->take_written(), [&](unsigned i) { carry_out(i); });
+        for (unsigned i = 0; i < peers.size(); ++i) {
+            again = serve_strays(i) || again;
+            again = serve(i) || again;
+            again = deliver(i) || again;
+        }
+    }
+}
+
+instant bench_world::next_event() const
+{
+    instant next = core->next_deadline();
+    for (const auto& p : peers) {
+        if (!p->frozen && !p->arriving.empty()) {
+            next = std::min(next, p->arriving.front().at);
+        }
+        for (const peer::request& r : p->strays) {
+            next = p->frozen ? next : std::min(next, r.at);
+        }
+        if (p->connected && !p->coming.empty()) {
+            next = std::min(next, p->coming.front().at);
+        }
+    }
+    return next;
+}
+
+void bench_world::advance(nanos span)
+{
+    const instant end = now + span;
+    settle();
+    unsigned at_one_instant = 0;
+    for (instant next = next_event(); next <= end; next = next_event()) {
+        at_one_instant = next <= now ? at_one_instant + 1 : 0;
+        if (at_one_instant > 10'000) {
+            throw std::runtime_error("time stands still: something is always due");
+        }
+        now = std::max(now, next);
+        // Bytes that came are read before the timer is looked at, as a socket's readiness is.
+        settle();
+        core->on_time(now);
+        settle();
+    }
+    now = end;
+}
+
+// ---- the test as a node
+
+void bench_world::manual(bool on)
+{
+    for (auto& p : peers) {
+        p->automatic = !on;
+    }
+}
+
+void bench_world::send(unsigned node, std::string_view bytes)
+{
+    // In a chunk of its own, so that reading past its end is seen.
+    const std::vector<char> chunk(bytes.begin(), bytes.end());
+    core->on_bytes(now, node, {chunk.data(), chunk.size()});
+    settle();
+}
+
+void bench_world::answer(unsigned node, std::string_view bytes)
+{
+    peer& p = *peers[node];
+    if (p.asked.empty()) {
+        throw std::runtime_error("there is nothing to answer");
+    }
+    p.asked.pop_front();
+    send(node, bytes);
+}
+
+void bench_world::close(unsigned node, std::string_view reason)
+{
+    peer& p = *peers[node];
+    p.connected = false;
+    p.asked.clear();
+    p.coming.clear();
+    core->on_closed(now, node, reason);
+    settle();
+}
+
+void bench_world::go_astray(unsigned node, std::size_t kept, nanos delay)
+{
+    peer& p = *peers[node];
+    for (std::size_t i = 0; i < std::min(kept, p.arriving.size()); ++i) {
+        p.strays.push_back(p.arriving[i]);
+        p.strays.back().at = std::max(p.arriving[i].at, now + delay);
+    }
+    p.arriving.clear();
+}
+
+void bench_world::thaw(unsigned node)
+{
+    peers[node]->frozen = false;
+    settle();
+}
+
+std::vector<std::string> bench_world::pending(unsigned node) const
+{
+    std::vector<std::string> names;
+    for (const words& w : peers[node]->asked) {
+        names.push_back(w[0]);
+    }
+    return names;
+}
+
+std::size_t bench_world::count(unsigned node, std::string_view name) const
+{
+    const auto& log = peers[node]->log;
+    return static_cast<std::size_t>(
+        std::count_if(log.begin(), log.end(), [&](const words& w) { return w[0] == name; }));
+}
+
+std::size_t bench_world::keys() const
+{
+    std::size_t all = 0;
+    for (const auto& p : peers) {
+        all += p->master.keys(now);
+    }
+    return all;
+}
+
+bool bench_world::is_idle() const
+{
+    const redlock::stats s = core->snapshot();
+    return s.in_flight == 0 && s.leases == 0 && s.unanswered == 0 && s.debts == 0;
+}
+
+}  // namespace redlock::test

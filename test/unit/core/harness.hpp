@@ -1,0 +1,183 @@
+#pragma once
+
+#include "core/coordinator.hpp"
+#include "model_master.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::test {
+
+using base::instant;
+using base::nanos;
+using namespace std::chrono_literals;
+
+/// The same bytes in every run.
+class seeded_entropy final : public base::entropy {
+public:
+    explicit seeded_entropy(std::uint32_t seed) : engine_(seed) {}
+    [[nodiscard]] bool fill(std::span<std::byte> out) noexcept override;
+    bool broken = false;
+
+private:
+    std::mt19937 engine_;
+};
+
+/// An operation as its caller sees it.
+struct call {
+    core::operation* op = nullptr;
+    unsigned completions = 0;
+    error_code error;
+    /// The held lease of a successful acquire or adopt.
+    core::lease* held = nullptr;
+    release_result released = release_result::not_held;
+    redlock::inspection found;
+    instant begun{};
+    instant ended{};
+    redlock::report report;
+
+    [[nodiscard]] bool done() const { return completions > 0; }
+};
+
+/// What stands at the other end of a node's connection, and the way there and back.
+struct peer {
+    enum class dialling { at_once, refused, silent };
+
+    // The test's switches.
+    dialling dial = dialling::at_once;
+    /// Answers itself, from the model; else the test does, but for the handshake.
+    bool automatic = true;
+    /// The handshake too is left to the test.
+    bool manual_handshake = false;
+    /// Takes bytes and does nothing, until it thaws.
+    bool frozen = false;
+    nanos way_there{};
+    nanos way_back{};
+    model_master master;
+
+    // What happened.
+    bool connected = false;
+    std::vector<instant> dials;
+    unsigned connects = 0;
+    unsigned closes = 0;
+    /// Commands the test is to answer, oldest first.
+    std::deque<words> asked;
+    /// All that was written on any connection, the handshakes left out.
+    std::vector<words> log;
+
+    struct request {
+        instant at;
+        std::uint64_t connection;
+        words command;
+    };
+    struct answer {
+        instant at;
+        std::string bytes;
+    };
+    std::uint64_t connection = 0;
+    session speaks;
+    std::deque<request> arriving;
+    /// Written on connections that are gone, and done late.
+    std::vector<request> strays;
+    std::deque<answer> coming;
+};
+
+/**
+ * A coordinator with everything round it: time, connections, masters and callers. After each step
+ * everything that can happen at the present instant has happened.
+ */
+class bench_world {
+public:
+    explicit bench_world(unsigned nodes = 3, redlock::config c = {}, std::uint32_t seed = 1);
+    ~bench_world();
+    bench_world(const bench_world&) = delete;
+    bench_world& operator=(const bench_world&) = delete;
+
+    void start();
+    /// Runs until `span` has passed, through every instant at which something is due.
+    void advance(nanos span);
+    /// What can happen now.
+    void settle();
+
+    call& acquire(std::string_view resource, const acquire_options& o = {});
+    call& adopt(std::string_view resource, const base::owner_token& owner, nanos ttl);
+    call& extend(core::lease& l, nanos ttl);
+    call& release(core::lease& l);
+    call& inspect(std::string_view resource);
+    void cancel(call& c);
+    void drop(core::lease& l);
+    void stop();
+
+    /// An acquire that is expected to succeed.
+    core::lease& lock(std::string_view resource, const acquire_options& o = {});
+
+    // For nodes that the test answers.
+    void manual(bool on = true);
+    /// Answers the oldest unanswered command.
+    void answer(unsigned node, std::string_view bytes);
+    /// Bytes from the node, whatever was asked.
+    void send(unsigned node, std::string_view bytes);
+    /// The connection ends from the node's side.
+    void close(unsigned node, std::string_view reason = "closed by the node");
+    /// Before a close: of the bytes on their way only the first `kept` commands get there, after
+    /// `delay`.
+    void go_astray(unsigned node, std::size_t kept, nanos delay);
+    void thaw(unsigned node);
+    /// The first word of each unanswered command.
+    [[nodiscard]] std::vector<std::string> pending(unsigned node) const;
+
+    /// How often a node was sent a command, by its first word.
+    [[nodiscard]] std::size_t count(unsigned node, std::string_view name) const;
+    /// Living keys on all masters.
+    [[nodiscard]] std::size_t keys() const;
+    /// Nothing is in use any more that belongs to an operation.
+    [[nodiscard]] bool is_idle() const;
+
+    redlock::config config;
+    base::settings settings;
+    seeded_entropy entropy;
+    instant now{instant{} + 1000s};
+    std::vector<std::unique_ptr<peer>> peers;
+    std::unique_ptr<core::coordinator> core;
+    std::vector<std::string> log_lines;
+    std::vector<log_level> log_levels;
+    std::deque<call> calls;
+    /// Whether a finished report was asked for by the next operations.
+    bool with_report = false;
+
+private:
+    call& next_call();
+    call& began(call& c, core::operation& op);
+    void close_from_here(unsigned node);
+    void dial(unsigned node);
+    void carry_out(unsigned node);
+    bool serve_strays(unsigned node);
+    bool take_finished();
+    bool serve(unsigned node);
+    bool deliver(unsigned node);
+    [[nodiscard]] bool is_handshake(const peer& p, const words& w) const;
+    [[nodiscard]] instant next_event() const;
+};
+
+// What nodes say.
+inline constexpr std::string_view ok = "+OK\r\n";
+inline constexpr std::string_view nil = "_\r\n";
+inline constexpr std::string_view yes = ":1\r\n";
+inline constexpr std::string_view no = ":0\r\n";
+inline constexpr std::string_view broken = "-ERR broken\r\n";
+
+/// The names of nodes for a configuration.
+[[nodiscard]] std::vector<std::string> node_urls(unsigned count);
+
+[[nodiscard]] inline std::chrono::milliseconds ms(std::int64_t n)
+{
+    return std::chrono::milliseconds{n};
+}
+
+}  // namespace redlock::test

@@ -1,0 +1,478 @@
+#include "harness.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <set>
+
+using namespace redlock;
+using namespace redlock::test;
+
+TEST_CASE("a node that leaves a command unanswered is given nothing new", "[core]")
+{
+    bench_world w;
+    w.start();
+    w.peers[2]->frozen = true;
+    core::lease& a = w.lock("a");
+    w.advance(49ms);
+    (void)w.lock("b");
+    CHECK(w.count(2, "SET") == 2);
+    w.advance(1ms);
+    CHECK(w.core->snapshot().node_timeouts == 1);
+    w.with_report = true;
+    call& c = w.acquire("c");
+    REQUIRE(c.held != nullptr);
+    CHECK(c.report.nodes[2].outcome == node_outcome::stalled);
+    CHECK(w.count(2, "SET") == 2);
+    // Releases go out all the same, behind their SETs.
+    (void)w.release(a);
+    CHECK(w.count(2, "EVALSHA") == 1);
+
+    w.thaw(2);
+    CHECK(w.peers[2]->master.find(w.now, "a") == nullptr);
+    CHECK(w.lock("d").granted == 0b111);
+    CHECK(w.count(2, "SET") == 3);
+    CHECK(w.peers[2]->connects == 1);
+}
+
+TEST_CASE("a connection that leaves a command unanswered too long is made anew", "[core]")
+{
+    config c;
+    c.stall_timeout = 2s;
+    bench_world w{3, c};
+    w.start();
+    w.advance(300ms);
+    w.peers[2]->frozen = true;
+    (void)w.lock("r");
+    w.advance(2s - 1ns);
+    CHECK(w.peers[2]->closes == 0);
+    w.advance(1ns);
+    CHECK(w.peers[2]->closes == 1);
+    CHECK(w.core->snapshot().disconnects == 1);
+    w.thaw(2);
+    w.advance(3s);
+    CHECK(w.core->snapshot().nodes_ready == 3);
+    CHECK(w.lock("s").granted == 0b111);
+}
+
+TEST_CASE("an idle connection is asked whether it lives", "[core]")
+{
+    config c;
+    c.ping_interval = 5s;
+    c.stall_timeout = 2s;
+    bench_world w{1, c};
+    w.start();
+    w.advance(5s - 1ns);
+    CHECK(w.count(0, "PING") == 0);
+    w.advance(1ns);
+    CHECK(w.count(0, "PING") == 1);
+    w.advance(50s);
+    CHECK(w.count(0, "PING") == 11);
+    CHECK(w.peers[0]->connects == 1);
+
+    w.peers[0]->frozen = true;
+    w.advance(7s);
+    CHECK(w.peers[0]->closes == 1);
+}
+
+TEST_CASE("a busy connection is not asked", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    for (int i = 0; i < 20; ++i) {
+        w.drop(w.lock("r"));
+        w.advance(1s);
+    }
+    CHECK(w.count(0, "PING") == 0);
+}
+
+TEST_CASE("a ping interval of zero asks never", "[core]")
+{
+    config c;
+    c.ping_interval = 0ms;
+    bench_world w{1, c};
+    w.start();
+    w.advance(1h);
+    CHECK(w.count(0, "PING") == 0);
+    CHECK(w.peers[0]->connects == 1);
+}
+
+TEST_CASE("reconnects back off at random within their bounds", "[core]")
+{
+    config c;
+    c.reconnect_min = 10ms;
+    c.reconnect_max = 500ms;
+    std::set<nanos> first_waits;
+    for (std::uint32_t seed = 0; seed < 20; ++seed) {
+        bench_world w{1, c, seed};
+        w.peers[0]->dial = peer::dialling::refused;
+        w.start();
+        w.advance(1min);
+        const auto& dials = w.peers[0]->dials;
+        REQUIRE(dials.size() > 60);
+        CHECK(dials.size() < 1200);
+        nanos longest{};
+        for (std::size_t i = 1; i < dials.size(); ++i) {
+            const nanos wait = dials[i] - dials[i - 1];
+            REQUIRE(wait >= 10ms);
+            REQUIRE(wait <= 500ms);
+            longest = std::max(longest, wait);
+        }
+        CHECK(longest > 250ms);
+        first_waits.insert(dials[1] - dials[0]);
+        CHECK(dials[1] - dials[0] <= 30ms);
+        CHECK(w.log_lines.size() == 1);
+    }
+    CHECK(first_waits.size() > 15);
+}
+
+TEST_CASE("a connection that lived long is made anew at once, a short one is not", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    w.advance(3s);
+    w.close(0);
+    CHECK(w.peers[0]->connects == 2);
+    CHECK(w.core->snapshot().nodes_ready == 1);
+    w.close(0);
+    CHECK(w.peers[0]->connects == 2);
+    w.advance(30ms);
+    CHECK(w.peers[0]->connects == 3);
+}
+
+TEST_CASE("an attempt to connect that does not end is given up", "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->dial = peer::dialling::silent;
+    w.start();
+    w.advance(w.settings.connect_timeout);
+    CHECK(w.peers[0]->closes == 1);
+    w.advance(30ms);
+    CHECK(w.peers[0]->dials.size() == 2);
+}
+
+TEST_CASE("what no request or no protocol explains ends the connection", "[core]")
+{
+    for (const std::string_view bytes :
+         {"+OK\r\n", "?\r\n", ":1\r\n", "$18446744073709551615\r\n", "*2147483647\r\n"}) {
+        CAPTURE(bytes);
+        bench_world w{1};
+        w.start();
+        w.send(0, bytes);
+        CHECK(w.peers[0]->closes == 1);
+        CHECK(w.core->snapshot().protocol_errors == 1);
+        CHECK(w.core->snapshot().nodes_ready == 0);
+        w.advance(1s);
+        CHECK(w.core->snapshot().nodes_ready == 1);
+    }
+}
+
+TEST_CASE("of two replies to one request the second ends the connection", "[core]")
+{
+    bench_world w{3};
+    w.start();
+    w.manual();
+    call& c = w.acquire("r", {.deadline = 0ms});
+    w.answer(0, "+OK\r\n+OK\r\n");
+    CHECK(w.peers[0]->closes == 1);
+    // What it said before it went out of step is a vote.
+    w.answer(1, ok);
+    CHECK(c.held != nullptr);
+}
+
+TEST_CASE("a SET answered with something else is a lost connection", "[core]")
+{
+    for (const std::string_view reply : {"+NO\r\n", ":1\r\n", "$2\r\nOK\r\n", "*0\r\n"}) {
+        bench_world w{3};
+        w.start();
+        w.manual();
+        w.with_report = true;
+        call& c = w.acquire("r", {.deadline = 0ms});
+        w.answer(0, reply);
+        w.answer(1, reply);
+        REQUIRE(c.error == errc::unavailable);
+        CHECK(c.report.nodes[0].outcome == node_outcome::disconnected);
+        CHECK_FALSE(c.report.nodes[0].error.empty());
+        CHECK(w.core->snapshot().debts == 2);
+    }
+}
+
+TEST_CASE("a holder's ttl that is none decides at once", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    w.manual();
+    w.with_report = true;
+    call& c = w.acquire("r", {.deadline = 0ms});
+    w.answer(0, nil);
+    CHECK_FALSE(c.done());
+    w.answer(0, "+what?\r\n");
+    CHECK(c.error == errc::unavailable);
+}
+
+TEST_CASE("an extend answered with something else is decided at once", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    core::lease& l = w.lock("r");
+    w.manual();
+    call& e = w.extend(l, 10s);
+    w.answer(0, "+OK\r\n");
+    CHECK(e.error == errc::unavailable);
+}
+
+TEST_CASE("pushes are nobody's reply", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    w.manual();
+    call& c = w.acquire("r");
+    w.send(0, ">2\r\n+invalidate\r\n*1\r\n+r\r\n");
+    CHECK_FALSE(c.done());
+    w.answer(0, ok);
+    CHECK(c.held != nullptr);
+    CHECK(w.peers[0]->closes == 0);
+}
+
+TEST_CASE("replies cut into single bytes", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    w.manual();
+    call& c = w.acquire("r");
+    w.peers[0]->asked.clear();
+    w.send(0, "+");
+    w.send(0, "O");
+    w.send(0, "K");
+    w.send(0, "\r");
+    CHECK_FALSE(c.done());
+    w.send(0, "\n");
+    CHECK(c.held != nullptr);
+}
+
+TEST_CASE("the loss of a connection fails what is in flight, once each", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    core::lease& l = w.lock("held");
+    w.manual();
+    call& a = w.acquire("a", {.deadline = 0ms});
+    call& b = w.extend(l, 10s);
+    call& c = w.inspect("c");
+    w.close(0);
+    CHECK(a.completions == 1);
+    CHECK(a.error == errc::unavailable);
+    CHECK(b.completions == 1);
+    CHECK(b.error == errc::unavailable);
+    CHECK(c.completions == 1);
+    CHECK(c.found.state == holding::unknown);
+}
+
+TEST_CASE("what is asked of a node that is being connected to goes out when it is ready", "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->way_there = w.peers[0]->way_back = 5ms;
+    w.start();
+    call& c = w.acquire("r", {.deadline = 0ms});
+    w.advance(19ms);
+    CHECK(w.count(0, "SET") == 0);
+    w.advance(1ms);
+    CHECK(w.count(0, "SET") == 1);
+    w.advance(10ms);
+    REQUIRE(c.held != nullptr);
+    CHECK(c.ended - c.begun == 30ms);
+    CHECK(c.held->valid_until() == w.settings.validity_end(c.begun, 10s));
+}
+
+TEST_CASE("and fails at its deadline if the node is not ready by then", "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->dial = peer::dialling::silent;
+    w.start();
+    w.with_report = true;
+    call& c = w.acquire("r", {.deadline = 0ms});
+    w.advance(50ms - 1ns);
+    CHECK_FALSE(c.done());
+    w.advance(1ns);
+    CHECK(c.error == errc::unavailable);
+    CHECK(c.report.nodes[0].outcome == node_outcome::disconnected);
+}
+
+TEST_CASE("or at once when the attempt to connect fails", "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->dial = peer::dialling::silent;
+    w.start();
+    w.with_report = true;
+    call& c = w.acquire("r", {.deadline = 0ms});
+    w.advance(10ms);
+    w.close(0, "connection refused");
+    CHECK(c.error == errc::unavailable);
+    CHECK(c.report.nodes[0].error == "connection refused");
+}
+
+TEST_CASE("nothing is sent behind its deadline, even if the timer is late", "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    call& c = w.acquire("r", {.deadline = 0ms});
+    w.now += 60ms;
+    w.peers[0]->manual_handshake = false;
+    w.answer(0, "%1\r\n+proto\r\n:3\r\n");
+    CHECK(w.core->snapshot().nodes_ready == 1);
+    CHECK(w.count(0, "SET") == 0);
+    w.advance(0ms);
+    CHECK(c.error == errc::unavailable);
+}
+
+TEST_CASE("the first acquire waits for the first connections", "[core]")
+{
+    bench_world w;
+    for (auto& p : w.peers) {
+        p->way_there = p->way_back = 50ms;
+    }
+    w.peers[2]->dial = peer::dialling::silent;
+    w.start();
+    call& c = w.acquire("r", {.deadline = 1s});
+    w.advance(400ms);
+    for (auto& p : w.peers) {
+        p->way_there = p->way_back = 0ms;
+    }
+    w.advance(10ms);
+    CHECK(w.core->snapshot().attempts >= 1);
+    w.advance(1s);
+    REQUIRE(c.held != nullptr);
+    CHECK(c.begun + 190ms < c.ended);
+}
+
+TEST_CASE("the first acquire makes one attempt as soon as a majority is there", "[core]")
+{
+    bench_world w;
+    w.peers[2]->dial = peer::dialling::silent;
+    for (unsigned i = 0; i < 2; ++i) {
+        w.peers[i]->way_there = w.peers[i]->way_back = 20ms;
+    }
+    w.start();
+    call& c = w.acquire("r", {.deadline = 1s});
+    w.advance(1s);
+    REQUIRE(c.held != nullptr);
+    CHECK(c.ended - c.begun == 120ms);
+    CHECK(w.core->snapshot().attempts == 1);
+}
+
+TEST_CASE("the first acquire does not wait for nodes that refuse", "[core]")
+{
+    bench_world w;
+    for (auto& p : w.peers) {
+        p->dial = peer::dialling::refused;
+    }
+    w.start();
+    call& c = w.acquire("r", {.deadline = 1s, .attempts = 1});
+    CHECK(c.error == errc::unavailable);
+    CHECK(c.ended == c.begun);
+}
+
+TEST_CASE("a node whose buffer is full counts as stalled", "[core]")
+{
+    config conf;
+    conf.max_buffered_bytes = 1024 * 1024;
+    bench_world w{1, conf};
+    w.start();
+    // Sixteen names fill the buffer, as nobody takes the bytes out of it.
+    std::deque<call> calls;
+    for (unsigned i = 0; i < 20; ++i) {
+        std::string name(max_resource_size - 2, 'x');
+        name += std::to_string(10 + i);
+        core::operation& op = w.core->acquire(w.now, name, {.deadline = 0ms});
+        op.user = &calls.emplace_back();
+    }
+    CHECK(w.core->snapshot().buffered_bytes < 1024 * 1024 + 2 * max_resource_size);
+    w.settle();
+    unsigned held = 0;
+    for (call& c : calls) {
+        REQUIRE(c.done());
+        CHECK((c.held != nullptr || c.error == errc::unavailable));
+        held += c.held != nullptr ? 1u : 0u;
+    }
+    CHECK(held == 16);
+    for (call& c : calls) {
+        if (c.held != nullptr) {
+            w.core->drop(w.now, *c.held);
+        }
+    }
+    w.settle();
+    w.advance(3s);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("stop ends every operation and every connection", "[core]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("held");
+    w.manual();
+    call& a = w.acquire("a");
+    call& b = w.extend(l, 10s);
+    call& c = w.inspect("c");
+    call& d = w.release(l);
+    w.peers[2]->dial = peer::dialling::silent;
+    w.stop();
+    for (const call* each : {&a, &b, &c, &d}) {
+        CHECK(each->completions == 1);
+        CHECK(each->error == errc::closed);
+    }
+    CHECK(w.core->next_deadline() == instant::max());
+    CHECK(w.is_idle());
+    CHECK(w.core->is_quiet());
+    for (auto& p : w.peers) {
+        CHECK_FALSE(p->connected);
+        CHECK(p->dials.size() == 1);
+    }
+    w.advance(10s);
+    CHECK(w.peers[0]->dials.size() == 1);
+    w.stop();
+}
+
+TEST_CASE("stop while nodes are away, owed releases, waiting or dialled", "[core]")
+{
+    bench_world w{4};
+    w.start();
+    core::lease& l = w.lock("r");
+    w.peers[0]->dial = peer::dialling::refused;
+    w.peers[1]->dial = peer::dialling::silent;
+    w.advance(3s);
+    w.close(0);
+    w.close(1);
+    w.drop(l);
+    CHECK(w.core->snapshot().debts == 2);
+    call& c = w.acquire("s");
+    w.stop();
+    CHECK(c.error == errc::closed);
+    CHECK(w.is_idle());
+    CHECK(w.core->next_deadline() == instant::max());
+}
+
+TEST_CASE("a coordinator can go at any moment", "[core]")
+{
+    bench_world w;
+    w.start();
+    w.manual();
+    core::lease* held = nullptr;
+    {
+        call& c = w.acquire("r");
+        w.answer(0, ok);
+        w.answer(1, ok);
+        held = c.held;
+    }
+    REQUIRE(held != nullptr);
+    (void)w.extend(*held, 10s);
+    (void)w.acquire("r");
+    (void)w.inspect("r");
+    w.answer(0, yes);
+    w.close(0);
+    (void)w.acquire("s");
+    w.core.reset();
+    CHECK(w.calls.back().completions == 0);
+}

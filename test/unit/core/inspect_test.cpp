@@ -1,0 +1,206 @@
+#include "harness.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+std::string held_by(std::string_view owner, int ttl)
+{
+    std::string reply = "*2\r\n$" + std::to_string(owner.size()) + "\r\n";
+    return reply.append(owner) + "\r\n:" + std::to_string(ttl) + "\r\n";
+}
+
+constexpr std::string_view nobody = "*2\r\n_\r\n:-2\r\n";
+constexpr std::string_view foreign_kind =
+    "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
+
+/// Inspects with the nodes answering in turn; the last, without an answer, time out.
+inspection inspected(unsigned nodes, const std::vector<std::string>& replies, nanos took = {})
+{
+    bench_world w{nodes};
+    w.start();
+    w.manual();
+    call& c = w.inspect("r");
+    w.now += took;
+    for (unsigned i = 0; i < replies.size() && !c.done(); ++i) {
+        w.answer(i, replies[i]);
+    }
+    w.advance(50ms);
+    REQUIRE(c.completions == 1);
+    CHECK_FALSE(c.error);
+    return c.found;
+}
+
+enum class said : unsigned { a, b, empty, failed };
+constexpr unsigned kinds = 4;
+
+holding final_state(const std::vector<said>& all)
+{
+    const std::size_t quorum = all.size() / 2 + 1;
+    std::array<std::size_t, kinds> count{};
+    for (const said s : all) {
+        ++count[static_cast<unsigned>(s)];
+    }
+    const std::size_t party = std::max(count[0], count[1]);
+    if (party >= quorum) {
+        return holding::held;
+    }
+    return party + count[3] < quorum ? holding::free : holding::unknown;
+}
+
+/// The state that is certain whatever the others will say.
+std::optional<holding> certain(std::vector<said> all, std::size_t nodes)
+{
+    if (all.size() == nodes) {
+        return final_state(all);
+    }
+    std::optional<holding> only;
+    for (unsigned k = 0; k < kinds; ++k) {
+        all.push_back(static_cast<said>(k));
+        const auto then = certain(all, nodes);
+        all.pop_back();
+        if (!then || (only && *only != *then)) {
+            return std::nullopt;
+        }
+        only = then;
+    }
+    return only;
+}
+
+}  // namespace
+
+TEST_CASE("p11: the quorum-th largest of the answers counts", "[core][pitfall][p11]")
+{
+    const inspection found =
+        inspected(5, {held_by("x", 100), held_by("x", 200), held_by("x", 9000)}, 10ms);
+    CHECK(found.state == holding::held);
+    CHECK(found.owner_known);
+    // 100 ms less 1 % and 2 ms, less the 10 ms since the question.
+    CHECK(found.remaining == ms(87));
+    CHECK(found.agreeing == 3);
+    CHECK(found.silent == 2);
+}
+
+TEST_CASE("p11: with more answers than a majority the largest majority counts",
+          "[core][pitfall][p11]")
+{
+    bench_world w{3};
+    w.start();
+    for (unsigned i = 0; i < 3; ++i) {
+        w.peers[i]->master.put("r", {.value = "x", .end = w.now + 1s * (i + 1)});
+        w.peers[i]->way_back = 1ms;
+    }
+    call& c = w.inspect("r");
+    w.advance(5ms);
+    REQUIRE(c.done());
+    // Decided with the second answer: 1000 and 2000.
+    CHECK(c.found.remaining == ms(1000 - 12 - 1));
+}
+
+TEST_CASE("p12: remaining ttls need not agree", "[core][pitfall][p12]")
+{
+    for (const int off : {1, 10, 999, 1000}) {
+        const inspection found = inspected(3, {held_by("x", 5000), held_by("x", 5000 + off)});
+        CHECK(found.state == holding::held);
+        CHECK(found.remaining == ms(5000 - 52));
+    }
+}
+
+TEST_CASE("p41: silence is no answer", "[core][pitfall][p41]")
+{
+    CHECK(inspected(3, {std::string(nobody)}).state == holding::unknown);
+    CHECK(inspected(3, {}).state == holding::unknown);
+    CHECK(inspected(3, {std::string(nobody), std::string(nobody)}).state == holding::free);
+    CHECK(inspected(3, {held_by("x", 1), std::string(broken), std::string(broken)}).state ==
+          holding::unknown);
+    CHECK(inspected(3, {held_by("x", 1), held_by("y", 1), std::string(nobody)}).state ==
+          holding::free);
+}
+
+TEST_CASE("p40: a foreign kind of lock is held by somebody unknown", "[core][pitfall][p40]")
+{
+    const inspection found = inspected(3, {std::string(foreign_kind), std::string(foreign_kind)});
+    CHECK(found.state == holding::held);
+    CHECK_FALSE(found.owner_known);
+    CHECK_FALSE(found.remaining);
+}
+
+TEST_CASE("a key without a ttl is held without an end", "[core]")
+{
+    const inspection found = inspected(3, {held_by("x", -1), held_by("x", -1)});
+    CHECK(found.state == holding::held);
+    CHECK_FALSE(found.remaining);
+}
+
+TEST_CASE("a remaining ttl beyond all bounds is cut, one used up is none", "[core]")
+{
+    const std::string forever = "*2\r\n$1\r\nx\r\n:9223372036854775807\r\n";
+    CHECK(inspected(1, {forever}).remaining <= base::max_ttl);
+    CHECK(inspected(1, {held_by("x", 1)}).remaining == ms(0));
+}
+
+TEST_CASE("an inspection ends at the answer that makes it certain", "[core]")
+{
+    constexpr unsigned nodes = 3;
+    for (unsigned n = 0; n < kinds * kinds * kinds; ++n) {
+        bench_world w{nodes};
+        w.start();
+        w.manual();
+        call& c = w.inspect("r");
+        std::vector<said> all;
+        for (unsigned i = 0, rest = n; i < nodes && !c.done(); ++i, rest /= kinds) {
+            const auto next = static_cast<said>(rest % kinds);
+            all.push_back(next);
+            switch (next) {
+                case said::a: w.answer(i, held_by("a", 10)); break;
+                case said::b: w.answer(i, held_by("b", 10)); break;
+                case said::empty: w.answer(i, nobody); break;
+                case said::failed: w.answer(i, broken); break;
+            }
+            const auto known = certain(all, nodes);
+            CAPTURE(n, i);
+            REQUIRE(c.done() == known.has_value());
+            if (known) {
+                REQUIRE(c.found.state == *known);
+            }
+        }
+        REQUIRE(c.done());
+    }
+}
+
+TEST_CASE("an inspection of this client's own lock", "[core]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r", {.ttl = 10s});
+    call& c = w.inspect("r");
+    CHECK(c.found.state == holding::held);
+    CHECK(c.found.remaining == ms(10'000 - 102));
+    (void)w.release(l);
+    CHECK(w.inspect("r").found.state == holding::free);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("an inspection that is answered with nonsense", "[core]")
+{
+    for (const std::string_view reply :
+         {":1\r\n", "*1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "*2\r\n_\r\n_\r\n", "+OK\r\n", "_\r\n"}) {
+        CAPTURE(reply);
+        bench_world w{1};
+        w.start();
+        w.manual();
+        call& c = w.inspect("r");
+        w.answer(0, reply);
+        CHECK(c.done());
+        CHECK(c.found.state == holding::unknown);
+        CHECK(w.peers[0]->closes == 1);
+    }
+}

@@ -1,0 +1,374 @@
+#include "harness.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cerrno>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+constexpr std::string_view foreign_kind =
+    "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
+
+void take_away(bench_world& w, const std::string& key, std::initializer_list<unsigned> nodes)
+{
+    for (const unsigned i : nodes) {
+        w.peers[i]->master.put(key, {.value = "another's", .end = w.now + 1h});
+    }
+}
+
+}  // namespace
+
+TEST_CASE("an extend renews on a majority", "[core]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r", {.ttl = 10s});
+    w.advance(5s);
+    call& e = w.extend(l, 10s);
+    REQUIRE(e.done());
+    CHECK_FALSE(e.error);
+    CHECK(l.valid_until() == w.settings.validity_end(w.now, 10s));
+    w.advance(6s);
+    CHECK(w.keys() == 3);
+    CHECK(w.core->snapshot().extended == 1);
+}
+
+TEST_CASE("a short extend does not shorten a long lease", "[core]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r", {.ttl = 10s});
+    const instant before = l.valid_until();
+    CHECK_FALSE(w.extend(l, 1s).error);
+    CHECK(l.valid_until() >= before);
+    w.advance(5s);
+    CHECK(w.keys() == 3);
+}
+
+TEST_CASE("p10: after a pause beyond its validity a lease is lost", "[core][pitfall][p10]")
+{
+    bench_world w;
+    w.start();
+    w.manual();
+    call& c = w.acquire("r", {.ttl = 1s});
+    w.answer(0, ok);
+    w.answer(1, ok);
+    w.answer(2, ok);
+    REQUIRE(c.held != nullptr);
+    SECTION("not even asked")
+    {
+        w.now = c.held->valid_until();
+        CHECK(w.extend(*c.held, 1s).error == errc::lost);
+        CHECK(w.pending(0).empty());
+    }
+    SECTION("renewed, but known too late")
+    {
+        call& e = w.extend(*c.held, 1s);
+        w.now += 2s;
+        w.answer(0, yes);
+        w.answer(1, yes);
+        CHECK(e.error == errc::lost);
+        CHECK(c.held->valid_until() < w.now);
+    }
+    CHECK(w.extend(*c.held, 1s).error == errc::lost);
+}
+
+TEST_CASE("p22: without the key on a majority an extend is lost", "[core][pitfall][p22]")
+{
+    for (const bool missing : {false, true}) {
+        bench_world w;
+        w.start();
+        core::lease& l = w.lock("r");
+        if (missing) {
+            w.peers[0]->master.flush_keys();
+            w.peers[1]->master.flush_keys();
+        } else {
+            take_away(w, "r", {0, 1});
+        }
+        CHECK(w.extend(l, 10s).error == errc::lost);
+        CHECK(w.core->snapshot().lost == 1);
+        // Final, whatever the nodes say now.
+        for (auto& p : w.peers) {
+            p->master.put("r", {.value = std::string(l.token.view()), .end = w.now + 1h});
+        }
+        CHECK(w.extend(l, 10s).error == errc::lost);
+    }
+}
+
+TEST_CASE("p23: an extend creates nothing", "[core][pitfall][p23]")
+{
+    bench_world w;
+    w.start();
+    core::lease& a = w.lock("r", {.ttl = 1s});
+    for (auto& p : w.peers) {
+        p->master.flush_keys();
+    }
+    core::lease& b = w.lock("r", {.ttl = 1s});
+    (void)w.release(b);
+    CHECK(w.extend(a, 1s).error == errc::lost);
+    CHECK(w.keys() == 0);
+    w.advance(2s);
+    CHECK(w.extend(a, 1s).error == errc::lost);
+    CHECK(w.keys() == 0);
+}
+
+TEST_CASE("p24: each reply of a script is taken for what it says", "[core][pitfall][p24]")
+{
+    bench_world w{1};
+    w.start();
+    w.manual();
+    call& c = w.acquire("r");
+    w.answer(0, ok);
+    REQUIRE(c.held != nullptr);
+    const auto extended = [&](std::string_view reply) {
+        call& e = w.extend(*c.held, 10s);
+        w.answer(0, reply);
+        return e.error;
+    };
+    CHECK_FALSE(extended(":1\r\n"));
+    CHECK(extended("-ERR something\r\n") == errc::unavailable);
+    CHECK_FALSE(extended(":1\r\n"));
+    for (const std::string_view refusal :
+         {no, nil, std::string_view(":-1\r\n"), std::string_view(":2\r\n"), foreign_kind}) {
+        CAPTURE(refusal);
+        const base::instant before = c.held->valid_until();
+        CHECK(extended(refusal) == errc::lost);
+        CHECK(c.held->valid_until() == base::instant{});
+        c.held->lost = false;
+        c.held->set_valid_until(before);
+    }
+}
+
+TEST_CASE("p24: a release that is answered with another type is not believed",
+          "[core][pitfall][p24]")
+{
+    for (const std::string_view reply : {"+OK\r\n", "*0\r\n", "$1\r\n1\r\n", "#t\r\n"}) {
+        CAPTURE(reply);
+        bench_world w{1};
+        w.start();
+        w.manual();
+        call& c = w.acquire("r");
+        w.answer(0, ok);
+        call& r = w.release(*c.held);
+        w.answer(0, reply);
+        w.advance(50ms);
+        CHECK(r.error == errc::unavailable);
+        CHECK(w.peers[0]->closes == 1);
+        CHECK(w.core->snapshot().protocol_errors == 1);
+    }
+}
+
+TEST_CASE("p25: a full node is a node error to an acquire, and extends and releases",
+          "[core][pitfall][p25]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r");
+    for (auto& p : w.peers) {
+        p->master.refusals["SET"] = "OOM command not allowed when used memory > 'maxmemory'.";
+    }
+    w.with_report = true;
+    call& full = w.acquire("other", {.deadline = 0ms});
+    CHECK(full.error == errc::unavailable);
+    CHECK(full.report.nodes[0].outcome == node_outcome::failed);
+    CHECK(full.report.nodes[0].error.starts_with("OOM"));
+    CHECK_FALSE(w.extend(l, 10s).error);
+    CHECK(w.release(l).released == release_result::released);
+    CHECK(w.keys() == 0);
+}
+
+TEST_CASE("p26: a failed extend can be tried again while the lease is valid",
+          "[core][pitfall][p26]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r", {.ttl = 10s});
+    const instant end = l.valid_until();
+    for (auto& p : w.peers) {
+        p->master.refusals["EVALSHA"] = "LOADING Redis is loading the dataset in memory";
+    }
+    CHECK(w.extend(l, 10s).error == errc::unavailable);
+    CHECK(l.valid_until() == end);
+    for (auto& p : w.peers) {
+        p->master.refusals.clear();
+    }
+    w.advance(1s);
+    CHECK_FALSE(w.extend(l, 10s).error);
+    CHECK(l.valid_until() == w.settings.validity_end(w.now, 10s));
+    CHECK(w.keys() == 3);
+}
+
+TEST_CASE("p27: an extend on a minority neither lengthens nor shortens", "[core][pitfall][p27]")
+{
+    bench_world w{5};
+    w.start();
+    w.manual();
+    call& c = w.acquire("r", {.ttl = 10s});
+    for (unsigned i = 0; i < 5; ++i) {
+        w.answer(i, ok);
+    }
+    const instant end = c.held->valid_until();
+    w.now += 1s;
+    call& e = w.extend(*c.held, 20s);
+    w.answer(0, yes);
+    w.answer(1, yes);
+    w.answer(2, broken);
+    CHECK_FALSE(e.done());
+    w.advance(50ms);
+    CHECK(e.error == errc::unavailable);
+    CHECK(c.held->valid_until() == end);
+    // Cancelled: the same.
+    call& gone = w.extend(*c.held, 30s);
+    w.cancel(gone);
+    CHECK(gone.error.value() == ECANCELED);
+    CHECK(c.held->valid_until() == end);
+}
+
+TEST_CASE("p29: an extend that ends behind the release revives nothing", "[core][pitfall][p29]")
+{
+    bench_world w;
+    w.start();
+    for (const bool dropped : {false, true}) {
+        CAPTURE(dropped);
+        core::lease& l = w.lock("r");
+        w.manual();
+        call& e = w.extend(l, 10s);
+        // What the lease says is looked at once it is given back.
+        if (dropped) {
+            w.drop(l);
+        } else {
+            (void)w.release(l);
+        }
+        CHECK(l.valid_until() <= w.now);
+        for (unsigned i = 0; i < 3; ++i) {
+            w.answer(i, yes);
+        }
+        CHECK(e.done());
+        CHECK(e.error);
+        CHECK(l.valid_until() <= w.now);
+        for (unsigned i = 0; i < 3; ++i) {
+            w.answer(i, yes);
+        }
+        w.manual(false);
+        CHECK(w.is_idle());
+        for (auto& p : w.peers) {
+            p->master.flush_keys();
+        }
+    }
+}
+
+TEST_CASE("p33: releasing an expired lock takes one round trip", "[core][pitfall][p33]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r", {.ttl = 1s});
+    w.advance(2s);
+    for (auto& p : w.peers) {
+        p->way_there = 1ms;
+    }
+    call& r = w.release(l);
+    w.advance(10ms);
+    CHECK_FALSE(r.error);
+    CHECK(r.released == release_result::not_held);
+    CHECK(r.ended - r.begun == 1ms);
+    CHECK(w.count(0, "EVALSHA") == 1);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("p35: a missing key behind an ambiguous release was released", "[core][pitfall][p35]")
+{
+    config c;
+    c.reconnect_max = 10ms;
+    bench_world w{1, c};
+    w.start();
+    core::lease& l = w.lock("r");
+    w.peers[0]->way_back = 5ms;
+    call& r = w.release(l);
+    CHECK(w.keys() == 0);  // done, and the answer is lost
+    w.close(0);
+    CHECK_FALSE(r.done());
+    w.peers[0]->way_back = {};
+    w.advance(50ms);
+    REQUIRE(r.done());
+    CHECK_FALSE(r.error);
+    CHECK(r.released == release_result::released);
+    w.advance(1s);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a release waits for a node that comes back in time, and no longer", "[core]")
+{
+    config c;
+    c.reconnect_max = 10ms;
+    bench_world w{1, c};
+    w.start();
+    core::lease& l = w.lock("r");
+    w.peers[0]->dial = peer::dialling::silent;
+    w.close(0);
+    w.advance(10ms);  // connecting
+    call& r = w.release(l);
+    CHECK_FALSE(r.done());
+    w.advance(49ms);
+    CHECK_FALSE(r.done());
+    w.advance(1ms);
+    CHECK(r.error == errc::unavailable);
+    CHECK(w.core->snapshot().debts == 1);
+    w.peers[0]->dial = peer::dialling::at_once;
+    w.advance(3s);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("p38: two locks of one client have nothing to do with each other", "[core][pitfall][p38]")
+{
+    bench_world w;
+    w.start();
+    core::lease& a = w.lock("a", {.ttl = 2s});
+    core::lease& b = w.lock("b", {.ttl = 2s});
+    for (int i = 0; i < 5; ++i) {
+        w.advance(1s);
+        CHECK_FALSE(w.extend(a, 2s).error);
+        if (i == 2) {
+            (void)w.release(b);
+        } else if (i < 2) {
+            CHECK_FALSE(w.extend(b, 2s).error);
+        }
+    }
+    CHECK(w.keys() == 3);
+    CHECK(w.peers[0]->master.value(w.now, "a") == a.token.view());
+    (void)w.release(a);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a lock is adopted by its owner token", "[core]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r", {.ttl = 2s});
+    const base::owner_token token = l.token;
+    w.core->let_go(l);
+    CHECK(w.is_idle());
+    call& c = w.adopt("r", token, 5s);
+    REQUIRE(c.held != nullptr);
+    CHECK(c.held->valid_until() == w.settings.validity_end(w.now, 5s));
+    CHECK(w.release(*c.held).released == release_result::released);
+    CHECK(w.keys() == 0);
+
+    CHECK(w.adopt("r", token, 5s).error == errc::lost);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("only one release of a resource that another has meanwhile", "[core]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r");
+    take_away(w, "r", {0, 1, 2});
+    call& r = w.release(l);
+    CHECK(r.released == release_result::not_held);
+    CHECK(w.keys() == 3);
+}

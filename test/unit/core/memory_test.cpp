@@ -1,0 +1,186 @@
+#include "core/coordinator.hpp"
+
+#include "harness.hpp"
+#include "support/allocation_count.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstdint>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+config without_health_checks()
+{
+    config c;
+    c.ping_interval = 0ms;
+    c.stall_timeout = 24h;
+    return c;
+}
+
+/// Three ready nodes whose bytes are thrown away: nothing here allocates but the coordinator.
+struct bare_world {
+    bench_world dressed{3, without_health_checks()};
+    core::coordinator& c = *dressed.core;
+    instant now;
+
+    bare_world()
+    {
+        dressed.start();
+        now = dressed.now;
+    }
+
+    void everybody_says(std::string_view bytes)
+    {
+        for (unsigned i = 0; i < 3; ++i) {
+            c.output(i).clear();
+            c.on_bytes(now, i, bytes);
+        }
+        (void)c.take_written();
+    }
+
+    core::operation* finished()
+    {
+        core::operation* op = c.take_finished();
+        if (op != nullptr) {
+            c.recycle(*op);
+        }
+        return op;
+    }
+
+    /// False when something did not go as it should.
+    bool cycle(std::string_view name)
+    {
+        now += std::chrono::microseconds{100};
+        core::operation& taken = c.acquire(now, name, {});
+        everybody_says(ok);
+        core::lease* l = taken.subject;
+        if (finished() != &taken || taken.error) {
+            return false;
+        }
+        core::operation& renewed = c.extend(now, *l, 10s, nullptr);
+        everybody_says(yes);
+        if (finished() != &renewed || renewed.error) {
+            return false;
+        }
+        core::operation& released = c.release(now, *l, nullptr);
+        everybody_says(yes);
+        return finished() == &released && !released.error;
+    }
+
+    /// Refused once, a wait, then had.
+    bool contended_cycle(std::string_view name)
+    {
+        now += std::chrono::microseconds{100};
+        core::operation& taken = c.acquire(now, name, {});
+        everybody_says(nil);
+        everybody_says(no);
+        now = c.next_deadline();
+        c.on_time(now);
+        if (c.snapshot().unanswered != 6) {
+            return false;
+        }
+        everybody_says("+OK\r\n:9999\r\n");
+        core::lease* l = taken.subject;
+        if (finished() != &taken || taken.error) {
+            return false;
+        }
+        c.drop(now, *l);
+        everybody_says(yes);
+        return true;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("taking, renewing and giving back allocates nothing", "[core]")
+{
+    bare_world w;
+    const std::string name = "a-resource/with-a-name-longer-than-a-small-string";
+    for (int i = 0; i < 100; ++i) {
+        REQUIRE(w.cycle(name));
+    }
+    const std::uint64_t before = allocated_here().blocks;
+    bool went_well = true;
+    for (int i = 0; i < 1000; ++i) {
+        went_well = w.cycle(name) && went_well;
+    }
+    CHECK(allocated_here().blocks - before == 0);
+    CHECK(went_well);
+    CHECK(w.dressed.is_idle());
+}
+
+TEST_CASE("trying again for a lock allocates nothing", "[core]")
+{
+    bare_world w;
+    for (int i = 0; i < 100; ++i) {
+        REQUIRE(w.contended_cycle("r"));
+    }
+    const std::uint64_t before = allocated_here().blocks;
+    bool went_well = true;
+    for (int i = 0; i < 1000; ++i) {
+        went_well = w.contended_cycle("r") && went_well;
+    }
+    CHECK(allocated_here().blocks - before == 0);
+    CHECK(went_well);
+    CHECK(w.dressed.is_idle());
+}
+
+TEST_CASE("many locks at once leave nothing in use behind them", "[core]")
+{
+    bench_world w;
+    w.start();
+    for (auto& p : w.peers) {
+        p->way_there = 1ms;
+    }
+    std::vector<call*> taken;
+    for (unsigned i = 0; i < 500; ++i) {
+        taken.push_back(&w.acquire("r" + std::to_string(i % 250), {.deadline = 20ms}));
+    }
+    CHECK(w.core->snapshot().in_flight == 500);
+    w.advance(100ms);
+    unsigned held = 0;
+    for (call* c : taken) {
+        REQUIRE(c->completions == 1);
+        if (c->held != nullptr) {
+            ++held;
+            w.drop(*c->held);
+        }
+    }
+    CHECK(held == 250);
+    w.advance(10ms);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+    CHECK(w.core->is_quiet());
+}
+
+TEST_CASE("what is quiet wakes only for its health", "[core]")
+{
+    config c;
+    c.stall_timeout = 3s;
+    c.ping_interval = 4s;
+    bench_world w{3, c};
+    w.start();
+    w.drop(w.lock("r"));
+    call& cancelled = w.acquire("r");
+    w.drop(*cancelled.held);
+    CHECK(w.core->next_deadline() == w.now + 3s);
+    const std::uint64_t before = w.core->snapshot().commands;
+    w.advance(3s);
+    CHECK(w.core->snapshot().commands == before);
+}
+
+TEST_CASE("a round that everybody answered wakes nobody", "[core]")
+{
+    bench_world w;
+    w.start();
+    w.manual();
+    (void)w.acquire("r");
+    CHECK(w.core->next_deadline() == w.now + w.settings.node_timeout);
+    for (unsigned i = 0; i < 3; ++i) {
+        w.answer(i, ok);
+    }
+    CHECK(w.core->next_deadline() > w.now + w.settings.node_timeout);
+}

@@ -1,0 +1,266 @@
+#include "core/votes.hpp"
+
+#include "harness.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+
+using namespace redlock;
+using namespace redlock::test;
+using core::verdict;
+using core::votes;
+
+namespace {
+
+enum class vote { granted, refused, error, timeout };
+
+constexpr unsigned kinds = 4;
+
+/// The `number`-th of all assignments of votes to nodes.
+std::vector<vote> assignment(unsigned nodes, unsigned number)
+{
+    std::vector<vote> all;
+    for (unsigned i = 0; i < nodes; ++i, number /= kinds) {
+        all.push_back(static_cast<vote>(number % kinds));
+    }
+    return all;
+}
+
+unsigned assignments(unsigned nodes)
+{
+    return nodes == 0 ? 1 : kinds * assignments(nodes - 1);
+}
+
+struct counts {
+    unsigned granted = 0;
+    unsigned refused = 0;
+    unsigned failed = 0;
+
+    void add(vote v)
+    {
+        granted += v == vote::granted ? 1u : 0u;
+        refused += v == vote::refused ? 1u : 0u;
+        failed += v == vote::error || v == vote::timeout ? 1u : 0u;
+    }
+};
+
+votes cast(unsigned nodes, const counts& c)
+{
+    votes v{nodes};
+    unsigned next = 0;
+    for (unsigned i = 0; i < c.granted; ++i) {
+        v.grant(next++);
+    }
+    for (unsigned i = 0; i < c.refused; ++i) {
+        v.refuse(next++);
+    }
+    for (unsigned i = 0; i < c.failed; ++i) {
+        v.fail(next++);
+    }
+    return v;
+}
+
+verdict of_extend_when_all_voted(unsigned nodes, const counts& c)
+{
+    const unsigned quorum = nodes / 2 + 1;
+    if (c.granted >= quorum) {
+        return verdict::won;
+    }
+    return c.refused > nodes - quorum ? verdict::refused : verdict::unavailable;
+}
+
+verdict of_release_when_all_voted(unsigned nodes, const counts& c)
+{
+    const unsigned quorum = nodes / 2 + 1;
+    if (c.granted >= quorum) {
+        return verdict::won;
+    }
+    if (c.refused > nodes - quorum) {
+        return verdict::refused;
+    }
+    if (c.granted + c.refused < quorum) {
+        return verdict::unavailable;
+    }
+    return c.granted > 0 ? verdict::won : verdict::refused;
+}
+
+/// The verdict that is certain whatever the open votes will be; `open` if there is none.
+template <class AllVoted>
+verdict certain(unsigned nodes, const counts& c, AllVoted all_voted)
+{
+    const unsigned open = nodes - c.granted - c.refused - c.failed;
+    std::optional<verdict> only;
+    for (unsigned g = 0; g <= open; ++g) {
+        for (unsigned r = 0; g + r <= open; ++r) {
+            const counts full{c.granted + g, c.refused + r, c.failed + open - g - r};
+            const verdict v = all_voted(nodes, full);
+            if (only && *only != v) {
+                return verdict::open;
+            }
+            only = v;
+        }
+    }
+    return *only;
+}
+
+template <class What>
+void for_all_counts(unsigned nodes, What what)
+{
+    for (unsigned g = 0; g <= nodes; ++g) {
+        for (unsigned r = 0; g + r <= nodes; ++r) {
+            for (unsigned f = 0; g + r + f <= nodes; ++f) {
+                what(counts{g, r, f});
+            }
+        }
+    }
+}
+
+std::string_view bytes_of(vote v)
+{
+    switch (v) {
+        case vote::granted: return ok;
+        case vote::refused: return nil;
+        case vote::error: return "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
+        case vote::timeout: break;
+    }
+    return {};
+}
+
+/// Plays one assignment of votes in one order of arrival on an acquire with a single attempt.
+void play(const std::vector<vote>& all, const std::vector<unsigned>& order)
+{
+    const auto nodes = static_cast<unsigned>(all.size());
+    const unsigned quorum = nodes / 2 + 1;
+    bench_world w{nodes};
+    w.start();
+    w.manual();
+    call& c = w.acquire("r", {.ttl = 10s, .deadline = 0ms});
+    counts seen;
+    bool decided = false;
+    for (const unsigned i : order) {
+        if (all[i] == vote::timeout) {
+            continue;
+        }
+        w.answer(i, bytes_of(all[i]));
+        seen.add(all[i]);
+        decided = seen.granted >= quorum || seen.refused + seen.failed > nodes - quorum;
+        if (c.done() != decided) {
+            FAIL("decided " << (decided ? "too late" : "too early"));
+        }
+        if (decided) {
+            break;
+        }
+    }
+    if (!decided) {
+        w.advance(w.settings.node_timeout - 1ns);
+        REQUIRE_FALSE(c.done());
+        w.advance(1ns);
+        for (const vote v : all) {
+            seen.add(v == vote::timeout ? v : vote::granted);
+            seen.granted -= v == vote::timeout ? 0u : 1u;
+        }
+    }
+    REQUIRE(c.completions == 1);
+    const error_code wanted = seen.granted >= quorum         ? error_code{}
+                              : seen.failed > nodes - quorum ? errc::unavailable
+                                                             : errc::contended;
+    REQUIRE(c.error == wanted);
+    if (c.error == errc::contended) {
+        REQUIRE(seen.refused > 0);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("p02: the quorum is an integer majority of all nodes", "[core][pitfall][p02]")
+{
+    constexpr std::array<unsigned, 8> quorum{1, 2, 2, 3, 3, 4, 4, 5};
+    for (unsigned nodes = 1; nodes <= quorum.size(); ++nodes) {
+        CHECK(votes{nodes}.quorum() == quorum[nodes - 1]);
+    }
+    CHECK(votes{32}.quorum() == 17);
+}
+
+TEST_CASE("an acquire's votes are decided when a majority is had or impossible", "[core]")
+{
+    for (unsigned nodes = 1; nodes <= 9; ++nodes) {
+        const unsigned spare = nodes - (nodes / 2 + 1);
+        for_all_counts(nodes, [&](const counts& c) {
+            const verdict v = cast(nodes, c).of_acquire();
+            const bool won = c.granted >= nodes / 2 + 1;
+            const bool failed = c.refused + c.failed > spare;
+            const verdict wanted = won                ? verdict::won
+                                   : !failed          ? verdict::open
+                                   : c.failed > spare ? verdict::unavailable
+                                                      : verdict::refused;
+            REQUIRE(v == wanted);
+        });
+    }
+}
+
+TEST_CASE("extends and releases are decided when the outcome is certain", "[core]")
+{
+    for (unsigned nodes = 1; nodes <= 9; ++nodes) {
+        for_all_counts(nodes, [&](const counts& c) {
+            CAPTURE(nodes, c.granted, c.refused, c.failed);
+            const votes v = cast(nodes, c);
+            REQUIRE(v.of_extend() == certain(nodes, c, of_extend_when_all_voted));
+            REQUIRE(v.of_release() == certain(nodes, c, of_release_when_all_voted));
+        });
+    }
+}
+
+TEST_CASE("a vote is for one node, up to the last of them", "[core]")
+{
+    votes v{32};
+    v.grant(31);
+    v.refuse(0);
+    CHECK(v.has_voted(31));
+    CHECK(v.has_voted(0));
+    CHECK_FALSE(v.has_voted(30));
+    CHECK(v.open() == 30);
+    CHECK(v.open_nodes() == 0x7ffffffeU);
+}
+
+TEST_CASE("p01: every assignment of votes ends, at the deciding vote", "[core][pitfall][p01]")
+{
+    for (unsigned nodes = 1; nodes <= 6; ++nodes) {
+        std::vector<unsigned> order(nodes);
+        std::iota(order.begin(), order.end(), 0u);
+        for (unsigned n = 0; n < assignments(nodes); ++n) {
+            CAPTURE(nodes, n);
+            // All assignments in one order are all orders of the votes; the others are for the
+            // nodes.
+            play(assignment(nodes, n), order);
+            std::rotate(order.begin(), order.begin() + 1, order.end());
+        }
+    }
+}
+
+TEST_CASE("p01: every order of arrival on three nodes", "[core][pitfall][p01]")
+{
+    std::vector<unsigned> order{0, 1, 2};
+    do {
+        for (unsigned n = 0; n < assignments(3); ++n) {
+            play(assignment(3, n), order);
+        }
+    } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("p04: two errors and a refusal of five fail at once", "[core][pitfall][p04]")
+{
+    bench_world w{5};
+    w.start();
+    w.manual();
+    call& c = w.acquire("r", {.deadline = 0ms});
+    w.answer(0, broken);
+    w.answer(1, broken);
+    CHECK_FALSE(c.done());
+    w.answer(2, nil);
+    REQUIRE(c.done());
+    CHECK(c.error == errc::contended);
+}
