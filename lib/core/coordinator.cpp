@@ -204,7 +204,8 @@ void coordinator::start(instant now)
 {
     now_ = now;
     if (settings_.tls.insecure_skip_verification) {
-        log(log_level::warning, "config::tls.insecure_skip_verification is set: TLS nodes are not verified");
+        log(log_level::warning,
+            "config::tls.insecure_skip_verification is set: TLS nodes are not verified");
     }
     for (auto& n : nodes_) {
         n->connect();

@@ -205,7 +205,11 @@ bool node::on_extend(const pending& p, const resp::reply& r)
     switch (judge(p, r)) {
         case scripted::yes: c_.record(asked, index_, node_outcome::granted); return true;
         case scripted::no: c_.record(asked, index_, node_outcome::refused); return true;
-        case scripted::again: return asked.closed || send_again(p);
+        case scripted::again: {
+            // A majority may have decided already; this node's key is to live as long as theirs.
+            const bool is_wanted = !asked.of->given_back && c_.now_ < asked.deadline;
+            return !is_wanted || send_again(p);
+        }
         case scripted::error:
             c_.record(asked, index_, node_outcome::failed, resp::clean_error(r.text()));
             return true;

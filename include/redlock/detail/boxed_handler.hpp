@@ -11,6 +11,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/recycling_allocator.hpp>
 
 #include <memory>
 #include <optional>
@@ -32,7 +33,7 @@ public:
     [[nodiscard]] static completion* make(Handler&& h, const boost::asio::any_io_executor& client,
                                           hop hops)
     {
-        allocator_type alloc{boost::asio::get_associated_allocator(h)};
+        allocator_type alloc{allocator_of(h)};
         boxed_handler* memory = traits::allocate(alloc, 1);
         return ::new (static_cast<void*>(memory)) boxed_handler(std::move(h), client, hops);
     }
@@ -67,8 +68,10 @@ public:
     }
 
 private:
-    using allocator_type = typename std::allocator_traits<
-        boost::asio::associated_allocator_t<Handler>>::template rebind_alloc<boxed_handler>;
+    // A handler without an allocator of its own gets Asio's, which uses a thread's blocks again.
+    using default_allocator = boost::asio::recycling_allocator<void>;
+    using allocator_type = typename std::allocator_traits<boost::asio::associated_allocator_t<
+        Handler, default_allocator>>::template rebind_alloc<boxed_handler>;
     using traits = std::allocator_traits<allocator_type>;
     using work_guard = boost::asio::executor_work_guard<executor_type>;
 
@@ -87,6 +90,11 @@ private:
 
     ~boxed_handler() = default;
 
+    [[nodiscard]] static auto allocator_of(const Handler& h) noexcept
+    {
+        return boost::asio::get_associated_allocator(h, default_allocator{});
+    }
+
     /// Where the handler belongs; so does its cancellation slot, which the next operation may use.
     static void call(Handler& h, outcome& what)
     {
@@ -96,7 +104,7 @@ private:
 
     void free(const Handler& moved_to) noexcept
     {
-        allocator_type alloc{boost::asio::get_associated_allocator(moved_to)};
+        allocator_type alloc{allocator_of(moved_to)};
         this->~boxed_handler();
         traits::deallocate(alloc, this, 1);
     }

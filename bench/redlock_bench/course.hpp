@@ -1,0 +1,87 @@
+#pragma once
+
+#include "redlock_bench/figures.hpp"
+
+#include <redlock/client.hpp>
+#include <redlock/config.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace redlock::bench {
+
+/// How a worker calls the library.
+enum class api { callback, await };
+
+/// What the workers do.
+struct plan {
+    api style = api::callback;
+    std::size_t workers = 64;
+    /// Worker i takes resource i modulo this: fewer than workers are contended for.
+    std::size_t resources = 64;
+    /// Further resources, to which each worker turns in every 16th cycle.
+    std::size_t shared = 0;
+    std::chrono::milliseconds hold{0};
+    std::chrono::milliseconds hold_shared{0};
+    /// After an acquire that gave nothing.
+    std::chrono::milliseconds pause{1};
+    acquire_options acquire;
+};
+
+/// What all workers of a run have in common.
+struct course {
+    course(boost::asio::any_io_executor ex, config c, plan p);
+
+    [[nodiscard]] bool is_shared(std::size_t resource) const { return resource >= todo.resources; }
+    [[nodiscard]] std::chrono::milliseconds hold_of(std::size_t resource) const
+    {
+        return is_shared(resource) ? todo.hold_shared : todo.hold;
+    }
+    /// Which resource a worker takes in one of its cycles.
+    [[nodiscard]] std::size_t resource_of(std::size_t worker, std::size_t cycle) const;
+
+    /// One worker will do nothing more.
+    void leaves();
+
+    plan todo;
+    client locks;
+    std::vector<std::string> names;  ///< of the resources
+    scorer score;
+    bool stopping = false;
+    std::size_t active = 0;
+    std::function<void()> on_all_left;
+};
+
+/// A worker written with completion handlers.
+class callback_worker {
+public:
+    callback_worker(course& all, std::size_t index);
+
+    /// Begins the next cycle, or leaves.
+    void take();
+
+private:
+    void on_taken(error_code why, lock l);
+    void give_back();
+    void wait(std::chrono::milliseconds duration, void (callback_worker::*then)());
+
+    course& all_;
+    std::size_t index_;
+    std::size_t cycle_ = 0;
+    std::size_t resource_ = 0;
+    bench_clock::time_point began_;
+    lock held_;
+    boost::asio::steady_timer timer_;
+};
+
+/// A worker written as a coroutine.
+[[nodiscard]] boost::asio::awaitable<void> work(course& all, std::size_t index);
+
+}  // namespace redlock::bench

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "common/histogram.hpp"
+
+#include <redlock/clock.hpp>
+#include <redlock/error.hpp>
+#include <redlock/lock.hpp>
+#include <redlock/result.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace redlock::bench {
+
+using bench_clock = std::chrono::steady_clock;
+
+/// What the workers did in some time.
+struct figures {
+    histogram acquires;  ///< those that gave a lock
+    histogram releases;  ///< those that were answered
+    std::uint64_t cycles = 0;
+    std::map<error_code, std::uint64_t> acquire_errors;
+    std::map<error_code, std::uint64_t> release_errors;
+    std::uint64_t not_held = 0;  ///< releases that found nothing
+    /// A lock given while another worker's lock on the same resource was valid.
+    std::uint64_t violations = 0;
+    bench_clock::duration slowest_failure{};  ///< of the acquires
+    std::optional<bench_clock::time_point> first_acquired;
+
+    void merge(const figures& later);
+
+    [[nodiscard]] std::uint64_t failures() const noexcept;
+    /// How many acquires failed by this error.
+    [[nodiscard]] std::uint64_t failed_by(errc e) const;
+    /// Acquires that failed by anything but another worker's holding the resource.
+    [[nodiscard]] std::uint64_t failed_otherwise() const;
+};
+
+/// All failures by name: "contended", "release: unavailable".
+[[nodiscard]] std::map<std::string, std::uint64_t> failures_by_name(const figures& f);
+
+/// Keeps the figures, and checks that no resource is had twice at a time.
+class scorer {
+public:
+    explicit scorer(std::size_t resources) : held_until_(resources) {}
+
+    void acquired(std::size_t resource, const lock& l, bench_clock::time_point began);
+    void not_acquired(error_code why, bench_clock::time_point began);
+    /// From here on nobody holds it, whatever the release will find.
+    void gives_back(std::size_t resource) { held_until_[resource] = {}; }
+    void released(error_code why, release_result found, bench_clock::time_point began);
+
+    /// The figures since the last call.
+    [[nodiscard]] figures take();
+
+private:
+    figures now_;
+    std::vector<boot_clock::time_point> held_until_;  ///< the epoch: not held
+};
+
+}  // namespace redlock::bench

@@ -1,0 +1,82 @@
+#include "redlock_bench/live_line.hpp"
+
+#include "redlock_bench/verdict.hpp"
+
+#include <chrono>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include <unistd.h>
+
+namespace redlock::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto terminal_interval = 200ms;
+constexpr auto line_interval = 1s;
+constexpr auto least_interval = 100ms;
+
+double seconds(bench_clock::duration d)
+{
+    return std::chrono::duration<double>(d).count();
+}
+
+std::string text_of(const figures& f, double span)
+{
+    std::ostringstream text;
+    text << std::fixed << std::setprecision(0) << std::setw(7)
+         << static_cast<double>(f.acquires.count()) / span << " acquires/s   p50" << std::setw(6)
+         << latency_text(f.acquires, 0.5) << " ms   p99" << std::setw(7)
+         << latency_text(f.acquires, 0.99) << " ms   contended" << std::setw(5)
+         << f.failed_by(errc::contended) << "   failed" << std::setw(5) << f.failed_otherwise();
+    return text.str();
+}
+
+}  // namespace
+
+live_line::live_line(std::size_t nodes) : nodes_(nodes), terminal_(::isatty(STDOUT_FILENO) == 1) {}
+
+void live_line::start()
+{
+    began_ = bench_clock::now();
+    printed_ = began_;
+}
+
+void live_line::show(const figures& latest, std::size_t ready)
+{
+    since_printed_.merge(latest);
+    ready_ = ready;
+    if (bench_clock::now() - printed_ >= (terminal_ ? terminal_interval : line_interval))
+        print();
+}
+
+void live_line::print()
+{
+    const auto now = bench_clock::now();
+    std::ostringstream line;
+    line << std::fixed << std::setprecision(1) << std::setw(6) << seconds(now - began_) << " s"
+         << text_of(since_printed_, seconds(now - printed_)) << "   " << ready_ << " of " << nodes_
+         << " nodes";
+    if (terminal_)
+        std::cout << "\r\x1b[K" << line.str() << std::flush;
+    else
+        std::cout << line.str() << std::endl;
+    unfinished_ = terminal_;
+    since_printed_ = {};
+    printed_ = now;
+}
+
+void live_line::say(std::string_view text)
+{
+    if (!terminal_ && bench_clock::now() - printed_ >= least_interval &&
+        since_printed_.acquires.count() + since_printed_.failures() != 0)
+        print();
+    if (unfinished_)
+        std::cout << '\n';
+    unfinished_ = false;
+    std::cout << text << std::endl;
+}
+
+}  // namespace redlock::bench

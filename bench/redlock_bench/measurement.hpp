@@ -1,0 +1,24 @@
+#pragma once
+
+#include "common/result.hpp"
+#include "redlock_bench/figures.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <iosfwd>
+#include <span>
+
+namespace redlock::bench {
+
+/// A result with what only this program knows of a run.
+struct measurement {
+    result common;
+    figures more;
+};
+
+/// The keys of `result`, and others.
+void to_json(nlohmann::json& to, const measurement& from);
+
+void print(std::ostream& out, std::span<const measurement> all);
+
+}  // namespace redlock::bench

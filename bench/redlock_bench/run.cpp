@@ -1,0 +1,262 @@
+#include "common/endpoint.hpp"
+#include "common/meter.hpp"
+#include "common/servers.hpp"
+#include "redlock_bench/commands.hpp"
+#include "redlock_bench/measurement.hpp"
+#include "redlock_bench/workload.hpp"
+
+#include <redlock/version.hpp>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+namespace redlock::bench {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+/// Not measured behind the stop of a node: time in which the client finds out.
+constexpr auto settling = 1s;
+
+struct run_options {
+    std::vector<std::string> nodes;
+    server_options local;
+    plan work;
+    double seconds = 5;
+    double warm_up = 1;
+    std::size_t resources = 0;
+    std::int64_t hold_ms = 0;
+    std::int64_t ttl_ms = 10'000;
+    std::int64_t deadline_ms = 10'000;
+    std::optional<std::size_t> stop_node;
+    double stop_after = 0;  ///< 0: half of the seconds
+    std::string api = "callback";
+    std::string output = "table";
+};
+
+bench_clock::duration duration(double seconds)
+{
+    return std::chrono::duration_cast<bench_clock::duration>(
+        std::chrono::duration<double>(seconds));
+}
+
+/// One run: its nodes, its workload and what was measured.
+class bench_run {
+public:
+    explicit bench_run(const run_options& o);
+
+    void operator()();
+    void report() const;
+
+private:
+    asio::awaitable<void> script();
+    asio::awaitable<void> measure(std::string name, double seconds);
+    asio::awaitable<void> wait(bench_clock::duration length);
+    [[nodiscard]] std::string server_name();
+
+    const run_options& o_;
+    std::optional<local_servers> servers_;
+    std::vector<std::string> urls_;
+    asio::io_context io_{1};
+    workload load_;
+    result common_;
+    std::vector<measurement> measured_;
+};
+
+config config_for(std::vector<std::string> urls)
+{
+    config c;
+    c.nodes = std::move(urls);
+    return c;
+}
+
+std::vector<std::string> nodes_for(const run_options& o, std::optional<local_servers>& servers)
+{
+    return o.nodes.empty() ? servers.emplace(o.local).urls() : o.nodes;
+}
+
+bench_run::bench_run(const run_options& o)
+    : o_(o),
+      urls_(nodes_for(o, servers_)),
+      load_(io_, config_for(urls_), o.work)
+{
+    common_.versions = build_versions();
+    common_.versions["redlock"] = version();
+    common_.versions["server"] = server_name();
+    common_.nodes = urls_.size();
+    common_.workers = o.work.workers;
+    common_.resources = o.work.resources;
+    common_.ttl_ms = static_cast<std::uint64_t>(o.work.acquire.ttl.count());
+}
+
+// Only to be printed: a node that asks for a password or for TLS is measured all the same.
+std::string bench_run::server_name()
+{
+    if (servers_)
+        return servers_->version();
+    try {
+        auto socket = connect(io_, urls_.front());
+        return server_version(ask(socket, "INFO server", 1s));
+    } catch (const std::exception&) {
+        return "unknown";
+    }
+}
+
+void bench_run::operator()()
+{
+    asio::co_spawn(io_, script(), [](std::exception_ptr e) {
+        if (e)
+            std::rethrow_exception(e);
+    });
+    io_.run();
+}
+
+asio::awaitable<void> bench_run::script()
+{
+    co_await load_.connect();
+    load_.start();
+    co_await wait(duration(o_.warm_up));
+    if (o_.stop_node) {
+        co_await measure(o_.api + ", healthy", o_.stop_after);
+        servers_->stop(*o_.stop_node);
+        co_await wait(settling);
+        co_await measure(o_.api + ", one stopped", o_.seconds - o_.stop_after);
+    } else {
+        co_await measure(o_.api, o_.seconds);
+    }
+    load_.stop();
+}
+
+asio::awaitable<void> bench_run::measure(std::string name, double seconds)
+{
+    meter m(servers_ ? &*servers_ : nullptr);
+    static_cast<void>(load_.take());
+    m.begin();
+    co_await wait(duration(seconds));
+    auto& got = measured_.emplace_back(measurement{common_, load_.take()});
+    got.common.name = std::move(name);
+    got.common.cycles = got.more.cycles;
+    got.common.failures = got.more.failures();
+    m.end(got.common, got.more.acquires);
+}
+
+asio::awaitable<void> bench_run::wait(bench_clock::duration length)
+{
+    asio::steady_timer timer(io_, length);
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
+void bench_run::report() const
+{
+    if (o_.output == "table") {
+        print(std::cout, measured_);
+        return;
+    }
+    nlohmann::json all = measured_.front();
+    if (o_.stop_node)
+        all = {{"healthy", measured_.front()}, {"frozen", measured_.back()}};
+    std::cout << all.dump(2) << '\n';
+}
+
+/// Completes what was read, and refuses what makes no sense together.
+void settle(run_options& o)
+{
+    o.work.style = o.api == "await" ? api::await : api::callback;
+    o.work.resources = o.resources == 0 ? o.work.workers : o.resources;
+    o.work.hold = std::chrono::milliseconds(o.hold_ms);
+    o.work.acquire.ttl = std::chrono::milliseconds(o.ttl_ms);
+    o.work.acquire.deadline = std::chrono::milliseconds(o.deadline_ms);
+    if (o.hold_ms >= o.ttl_ms)
+        throw std::invalid_argument("--hold must be shorter than --ttl, as nothing is extended");
+    if (!o.stop_node)
+        return;
+    if (*o.stop_node >= o.local.count)
+        throw std::invalid_argument("--stop-node counts from 0 and must be below --local");
+    if (o.stop_after == 0)
+        o.stop_after = o.seconds / 2;
+    if (o.stop_after >= o.seconds)
+        throw std::invalid_argument("--stop-after must be less than --seconds");
+}
+
+void add_nodes(CLI::App& sub, run_options& o)
+{
+    auto* nodes = sub.add_option("--nodes", o.nodes,
+                                 "URLs of masters: redis://host:port, rediss://..., unix:///path");
+    auto* own = sub.add_option("--local", o.local.count, "Start so many masters here")
+                    ->capture_default_str()
+                    ->check(CLI::Range(1, 32));
+    sub.add_option("--server", o.local.program, "The program to start for --local")
+        ->capture_default_str();
+    auto* stop = sub.add_option("--stop-node", o.stop_node,
+                                "Stop this local master (from 0) midway by SIGSTOP, and measure "
+                                "before it and from 1 s after it");
+    sub.add_option("--stop-after", o.stop_after,
+                   "Seconds measured before that; the rest of --seconds comes after it "
+                   "[half of --seconds]")
+        ->check(CLI::PositiveNumber)
+        ->needs(stop);
+    nodes->excludes(own);
+    nodes->excludes(stop);
+}
+
+void add_work(CLI::App& sub, run_options& o)
+{
+    sub.add_option("--workers", o.work.workers, "Cycles in flight")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1'000'000));
+    sub.add_option("--resources", o.resources,
+                   "Names to lock; fewer than workers are contended for [one a worker]")
+        ->check(CLI::PositiveNumber);
+    sub.add_option("--hold", o.hold_ms, "Milliseconds to hold each lock")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    sub.add_option("--ttl", o.ttl_ms, "Milliseconds a lock lives, at least 4 node timeouts (200)")
+        ->capture_default_str()
+        ->check(CLI::Range(200, 86'400'000));
+    sub.add_option("--deadline", o.deadline_ms,
+                   "Milliseconds to go on trying to get a lock; 0: one attempt")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    sub.add_option("--api", o.api, "How the library is called")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"callback", "await"}));
+}
+
+}  // namespace
+
+action add_run(CLI::App& app)
+{
+    auto o = std::make_shared<run_options>();
+    auto* sub = app.add_subcommand("run", "Measure acquire and release cycles");
+    add_nodes(*sub, *o);
+    add_work(*sub, *o);
+    sub->add_option("--seconds", o->seconds, "To measure")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    sub->add_option("--warmup", o->warm_up, "Seconds before that")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    sub->add_option("--output", o->output, "How to print the result")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"table", "json"}));
+    return [o] {
+        settle(*o);
+        bench_run run(*o);
+        run();
+        run.report();
+        return 0;
+    };
+}
+
+}  // namespace redlock::bench

@@ -1,0 +1,294 @@
+#include "common/servers.hpp"
+#include "redlock_bench/commands.hpp"
+#include "redlock_bench/live_line.hpp"
+#include "redlock_bench/verdict.hpp"
+#include "redlock_bench/workload.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace redlock::bench {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+constexpr auto look_interval = 200ms;
+constexpr auto recovery_look_interval = 20ms;
+constexpr auto recovery_patience = 10s;
+constexpr std::size_t shared_resources = 4;
+
+struct show_options {
+    server_options local;
+    std::size_t workers = 64;
+    double seconds = 3;
+};
+
+config config_for(const local_servers& servers)
+{
+    config c;
+    c.nodes = servers.urls();
+    return c;
+}
+
+// Single attempts, so that what the masters say is seen at once.
+plan plan_for(const show_options& o)
+{
+    plan p;
+    p.style = api::await;
+    p.workers = o.workers;
+    p.resources = o.workers;
+    p.shared = shared_resources;
+    p.hold_shared = 1ms;
+    p.pause = 10ms;
+    p.acquire.deadline = 0ms;
+    return p;
+}
+
+/**
+ * The workers run in a thread of their own; the script kills and starts masters and prints lines,
+ * all of which may block.
+ */
+class show {
+public:
+    explicit show(const show_options& o);
+    ~show();
+
+    show(const show&) = delete;
+    show& operator=(const show&) = delete;
+
+    /// Gives the exit status.
+    [[nodiscard]] int operator()();
+
+private:
+    asio::awaitable<void> script();
+    asio::awaitable<void> stay(std::string name, expected what);
+    asio::awaitable<void> recover();
+    /// Adds what was done since the last look to the present phase.
+    asio::awaitable<void> look();
+    asio::awaitable<void> wait(bench_clock::duration length);
+    void begin(std::string name, expected what);
+    void kill(std::size_t from, std::size_t to);
+    [[nodiscard]] std::string alive_text(std::size_t alive) const;
+    [[nodiscard]] int conclude();
+
+    const show_options& o_;
+    const std::size_t spare_;  ///< masters that are not needed for a majority
+    local_servers servers_;
+    asio::io_context stage_{1};
+    asio::io_context backstage_{1};
+    asio::executor_work_guard<asio::io_context::executor_type> backstage_work_;
+    workload load_;
+    live_line out_;
+    std::vector<phase> phases_;
+    bench_clock::time_point looked_;
+    bool first_look_ = true;  ///< at the present phase
+    std::optional<bench_clock::duration> recovery_;
+    int interrupted_by_ = 0;
+    std::exception_ptr broken_;
+    std::thread worker_;
+};
+
+show::show(const show_options& o)
+    : o_(o),
+      spare_((o.local.count - 1) / 2),
+      servers_(o.local),
+      backstage_work_(backstage_.get_executor()),
+      load_(backstage_, config_for(servers_), plan_for(o)),
+      out_(o.local.count)
+{}
+
+show::~show()
+{
+    backstage_.stop();
+    if (worker_.joinable())
+        worker_.join();
+}
+
+int show::operator()()
+{
+    // In place of the handlers of the servers, which know nothing of a line to be ended.
+    asio::signal_set signals(stage_, SIGINT, SIGTERM);
+    signals.async_wait([this](error_code why, int signal) {
+        if (why)
+            return;
+        interrupted_by_ = signal;
+        stage_.stop();
+    });
+    asio::co_spawn(stage_, script(), [this, &signals](std::exception_ptr e) {
+        broken_ = e;
+        signals.cancel();
+    });
+    worker_ = std::thread([this] { backstage_.run(); });
+    stage_.run();
+    if (broken_)
+        std::rethrow_exception(broken_);
+    if (interrupted_by_ == 0)
+        return conclude();
+    out_.say("Interrupted: stopping the masters.");
+    return 128 + interrupted_by_;
+}
+
+asio::awaitable<void> show::script()
+{
+    const auto all = servers_.size();
+    out_.say(std::to_string(all) + " masters (" + servers_.version() + "), " +
+             std::to_string(o_.workers) + " workers; a lock needs " + std::to_string(all - spare_) +
+             " masters.");
+    co_await asio::co_spawn(backstage_, load_.connect(), asio::use_awaitable);
+    asio::post(backstage_, [this] { load_.start(); });
+    out_.start();
+    looked_ = bench_clock::now();
+    co_await stay("all masters", expected::locks);
+
+    out_.say("Killing " + std::to_string(spare_) + " of the masters: locks should go on.");
+    kill(0, spare_);
+    co_await stay(alive_text(all - spare_), expected::locks);
+
+    out_.say("Killing another one, so that no majority is left: acquires should fail at once.");
+    kill(spare_, spare_ + 1);
+    co_await stay(alive_text(all - spare_ - 1), expected::no_locks);
+    out_.say("The slowest acquire of those that failed took " +
+             milliseconds_text(phases_.back().total.slowest_failure) + "; the node timeout is " +
+             milliseconds_text(config{}.node_timeout) + ".");
+
+    out_.say("Starting the dead masters again: locks should come back by themselves.");
+    co_await recover();
+    co_await stay("all back", expected::locks);
+    asio::post(backstage_, [this] { load_.stop(); });
+}
+
+void show::begin(std::string name, expected what)
+{
+    auto& now = phases_.emplace_back();
+    now.name = std::move(name);
+    now.what = what;
+    first_look_ = true;
+}
+
+asio::awaitable<void> show::stay(std::string name, expected what)
+{
+    begin(std::move(name), what);
+    const auto length = std::chrono::duration_cast<bench_clock::duration>(
+        std::chrono::duration<double>(o_.seconds));
+    const auto end = bench_clock::now() + length;
+    for (auto left = length; left > 0s; left = end - bench_clock::now()) {
+        co_await wait(std::min<bench_clock::duration>(look_interval, left));
+        co_await look();
+    }
+}
+
+asio::awaitable<void> show::recover()
+{
+    begin("coming back", expected::either);
+    const auto began = bench_clock::now();
+    for (std::size_t i = 0; i <= spare_; ++i)
+        servers_.restart(i);
+    const auto& first = phases_.back().total.first_acquired;
+    while (!first && bench_clock::now() - began < recovery_patience) {
+        co_await wait(recovery_look_interval);
+        co_await look();
+    }
+    if (!first)
+        co_return;
+    recovery_ = *first - began;
+    out_.say("The first lock came " + milliseconds_text(*recovery_) +
+             " after the start of the masters began.");
+}
+
+asio::awaitable<void> show::look()
+{
+    struct snapshot {
+        figures latest;
+        std::size_t ready;
+    };
+    auto read = [](workload& load) -> asio::awaitable<snapshot> {
+        co_return snapshot{load.take(), load.stats().nodes_ready};
+    };
+    const auto [latest, ready] =
+        co_await asio::co_spawn(backstage_, read(load_), asio::use_awaitable);
+
+    auto& here = phases_.back();
+    const auto now = bench_clock::now();
+    here.seconds += std::chrono::duration<double>(now - std::exchange(looked_, now)).count();
+    here.total.merge(latest);
+    if (!std::exchange(first_look_, false))
+        here.late_acquires += latest.acquires.count();
+    out_.show(latest, ready);
+}
+
+asio::awaitable<void> show::wait(bench_clock::duration length)
+{
+    asio::steady_timer timer(stage_, length);
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
+void show::kill(std::size_t from, std::size_t to)
+{
+    for (auto i = from; i < to; ++i)
+        servers_.kill(i);
+}
+
+std::string show::alive_text(std::size_t alive) const
+{
+    return std::to_string(alive) + " of " + std::to_string(servers_.size());
+}
+
+int show::conclude()
+{
+    worker_.join();
+    out_.say("");
+    print_phases(std::cout, phases_);
+    std::cout << '\n';
+    const auto broken = broken_promises(phases_, config{}.node_timeout, recovery_);
+    if (broken.empty()) {
+        std::cout
+            << "Everything held: locks went on while a majority lived, failed at once without "
+               "one,\ncame back by themselves, and no resource was ever held twice.\n";
+        return 0;
+    }
+    std::cout << "Not everything held:\n";
+    for (const auto& what : broken)
+        std::cout << "  " << what << '\n';
+    return 1;
+}
+
+}  // namespace
+
+action add_show(CLI::App& app)
+{
+    auto o = std::make_shared<show_options>();
+    auto* sub = app.add_subcommand("show", "Show locks going on while masters die and come back");
+    sub->add_option("--local", o->local.count, "Start so many masters here")
+        ->capture_default_str()
+        ->check(CLI::Range(3, 32));
+    sub->add_option("--server", o->local.program, "The program to start as a master")
+        ->capture_default_str();
+    sub->add_option("--workers", o->workers, "Cycles in flight")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 100'000));
+    sub->add_option("--seconds", o->seconds, "Length of each of the four parts")
+        ->capture_default_str()
+        ->check(CLI::Range(0.5, 3600.0));
+    return [o] {
+        show it(*o);
+        return it();
+    };
+}
+
+}  // namespace redlock::bench

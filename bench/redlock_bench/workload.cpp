@@ -1,0 +1,86 @@
+#include "redlock_bench/workload.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+namespace redlock::bench {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+constexpr auto patience = 2s;
+
+void rethrow(std::exception_ptr e)
+{
+    if (e)
+        std::rethrow_exception(e);
+}
+
+config with_log(config c, std::string& last_warning)
+{
+    c.log = [&last_warning](log_level level, std::string_view line) {
+        if (level >= log_level::warning)
+            last_warning = line;
+    };
+    return c;
+}
+
+}  // namespace
+
+workload::workload(asio::io_context& io, config c, plan p)
+    : io_(io),
+      nodes_(c.nodes.size()),
+      all_(io.get_executor(), with_log(std::move(c), last_warning_), std::move(p)),
+      patience_(io)
+{}
+
+asio::awaitable<void> workload::connect()
+{
+    all_.locks.async_run([](error_code) {});
+    const auto end = bench_clock::now() + patience;
+    asio::steady_timer timer(io_);
+    for (;;) {
+        const auto ready = stats().nodes_ready;
+        const bool late = bench_clock::now() > end;
+        if (ready == nodes_ || (late && ready > nodes_ / 2))
+            co_return;
+        if (late)
+            throw std::runtime_error("only " + std::to_string(ready) + " of " +
+                                     std::to_string(nodes_) +
+                                     " nodes can be reached: " + last_warning_);
+        timer.expires_after(5ms);
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+}
+
+void workload::start()
+{
+    all_.active = all_.todo.workers;
+    for (std::size_t i = 0; i < all_.todo.workers; ++i) {
+        switch (all_.todo.style) {
+            case api::callback: workers_.emplace_back(all_, i).take(); break;
+            case api::await: asio::co_spawn(io_, work(all_, i), &rethrow); break;
+        }
+    }
+}
+
+void workload::stop()
+{
+    all_.stopping = true;
+    all_.on_all_left = [this] { patience_.cancel(); };
+    patience_.expires_after(all_.active == 0 ? 0s : patience);
+    patience_.async_wait([this](error_code) { close(); });
+}
+
+void workload::close()
+{
+    all_.locks.async_close([this](error_code) { io_.stop(); });
+}
+
+}  // namespace redlock::bench

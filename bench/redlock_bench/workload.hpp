@@ -1,0 +1,53 @@
+#pragma once
+
+#include "redlock_bench/course.hpp"
+
+#include <redlock/stats.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <string>
+
+namespace redlock::bench {
+
+/**
+ * A client and the workers that take and give back locks through it.
+ *
+ * To be used where its context runs, except to make and to destroy it.
+ */
+class workload {
+public:
+    workload(boost::asio::io_context& io, config c, plan p);
+
+    /// Connects, and returns when all nodes are there, or a majority and the others did not come
+    /// within 2 s. Throws `std::runtime_error` if there is no majority.
+    [[nodiscard]] boost::asio::awaitable<void> connect();
+
+    /// Lets the workers begin.
+    void start();
+
+    /// Lets the workers end their cycles, 2 s at most, closes the client and stops the context.
+    void stop();
+
+    /// What was done since the last call.
+    [[nodiscard]] figures take() { return all_.score.take(); }
+
+    [[nodiscard]] redlock::stats stats() const { return all_.locks.stats(); }
+    [[nodiscard]] std::size_t nodes() const noexcept { return nodes_; }
+
+private:
+    void close();
+
+    boost::asio::io_context& io_;
+    std::size_t nodes_;
+    std::string last_warning_;  ///< the client's
+    course all_;
+    std::deque<callback_worker> workers_;
+    boost::asio::steady_timer patience_;
+};
+
+}  // namespace redlock::bench

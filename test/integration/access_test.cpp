@@ -1,0 +1,202 @@
+#include "integration/locks.hpp"
+
+#include "support/masters.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+void check_works(locks& client, const std::string& resource = "r")
+{
+    auto [error, held] = client.acquire(resource);
+    REQUIRE_FALSE(error);
+    CHECK_FALSE(client.extend(held, 20s));
+    CHECK(client.release(std::move(held)).result == release_result::released);
+}
+
+/// No node is used; the log says why, once, as a thing to put right, and so does the report.
+void check_unusable(locks& client, std::string_view word)
+{
+    REQUIRE(client.await([&] { return !client.lines().empty(); }));
+    report told;
+    CHECK(client.acquire("r", once(&told)).error == errc::unavailable);
+    CHECK(client.logged(log_level::error, word));
+    const auto& node = told.nodes.at(0);
+    CHECK(node.outcome == node_outcome::disconnected);
+    CHECK(node.error.find(word) != std::string::npos);
+    CHECK(client.stats().connects == 0);
+    CHECK(client.lines().size() == 1);
+}
+
+/// What a lock needs of a server, and nothing else.
+void add_locker(const server& node, std::vector<std::string> more = {})
+{
+    std::vector<std::string> rule{"ACL",    "SETUSER", "locker", "reset",    "on",
+                                  ">hush",  "~app:*",  "+eval",  "+evalsha", "+ping",
+                                  "+hello", "+get",    "+set",   "+del",     "+pexpire"};
+    rule.insert(rule.end(), more.begin(), more.end());
+    REQUIRE(node.command(rule) == "OK");
+}
+
+config as_locker(const server& node)
+{
+    auto c = patient({node.url("locker", "hush")});
+    c.key_prefix = "app:";
+    return c;
+}
+
+/// It answers a greeting it does not know with all its arguments, the password among them.
+server_options without_hello()
+{
+    return {.password = "hush-in-clear", .arguments = {"--rename-command", "HELLO", ""}};
+}
+
+}  // namespace
+
+TEST_CASE("a server that wants a password names the trouble to a client without one",
+          "[integration]")
+{
+    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    need(kind);
+    const server node({.kind = kind, .password = "hush-hush"});
+    locks mine({node.url()});
+    check_unusable(mine, "NOAUTH");
+}
+
+TEST_CASE("a wrong user or password is told of without being told", "[integration]")
+{
+    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    const std::string user = GENERATE(as<std::string>(), "", "nobody");
+    need(kind);
+    const server node({.kind = kind, .password = "hush-hush"});
+    locks mine({node.url(user, "wrong-and-secret")});
+    check_unusable(mine, "WRONGPASS");
+}
+
+TEST_CASE("a node that becomes permitted is used by itself", "[integration]")
+{
+    const server node({.password = "hush-hush"});
+    locks mine({node.url("late", "soon-here")});
+    check_unusable(mine, "WRONGPASS");
+    node.command({"ACL", "SETUSER", "late", "on", ">soon-here", "~*", "+@all"});
+    REQUIRE(mine.await_ready(1));
+    CHECK(mine.logged(log_level::info, "usable again"));
+    check_works(mine);
+}
+
+TEST_CASE("a user with the fewest permissions can lock inside its prefix", "[integration]")
+{
+    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    need(kind);
+    const server node({.kind = kind});
+    add_locker(node);
+    locks mine(as_locker(node));
+    check_works(mine);
+
+    node.command({"SCRIPT", "FLUSH"});
+    check_works(mine);
+
+    report told;
+    auto held = mine.acquire("r", {.report = &told});
+    REQUIRE_FALSE(held.error);
+    CHECK(mine.acquire("r", once(&told)).error == errc::contended);
+    CHECK(told.nodes.at(0).outcome == node_outcome::refused);
+    CHECK_FALSE(told.nodes.at(0).holder_ttl);
+    CHECK(mine.inspect("r", &told).found.state == holding::unknown);
+    CHECK(told.nodes.at(0).outcome == node_outcome::failed);
+
+    add_locker(node, {"+pttl"});
+    REQUIRE(mine.await_ready(1));
+    CHECK(mine.acquire("r", once(&told)).error == errc::contended);
+    CHECK(told.nodes.at(0).holder_ttl.value_or(0ms) > 0ms);
+    CHECK(mine.inspect("r").found.state == holding::held);
+}
+
+TEST_CASE("a key that is forbidden is the node's error and no contention", "[integration]")
+{
+    const server node;
+    add_locker(node);
+    auto c = as_locker(node);
+    c.key_prefix = "other:";
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(1));
+    report told;
+    CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
+    CHECK(told.nodes.at(0).outcome == node_outcome::failed);
+    CHECK(told.nodes.at(0).error.starts_with("NOPERM"));
+}
+
+TEST_CASE("p42: a node that permits no compare-and-delete is not used",
+          "[integration][pitfall][p42]")
+{
+    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    need(kind);
+    const server node({.kind = kind});
+    add_locker(node, {"-eval", "-evalsha"});
+    locks mine(as_locker(node));
+    check_unusable(mine, "NOPERM");
+    CHECK(node.command({"DBSIZE"}) == "0");
+}
+
+TEST_CASE("without HELLO the older words do: AUTH, SELECT and CLIENT SETNAME", "[integration]")
+{
+    const server node(without_hello());
+    auto c = patient({node.url("", "hush-in-clear", 5)});
+    c.client_name = "oldtimer";
+    locks mine(std::move(c));
+    check_works(mine);
+    auto [error, held] = mine.acquire("r");
+    REQUIRE_FALSE(error);
+    CHECK(mine.inspect("r").found.state == holding::held);
+    const auto direct = node.connect();
+    CHECK(direct->ask({"CLIENT", "LIST"}).text.find("name=oldtimer") != std::string::npos);
+    CHECK(direct->ask({"EXISTS", "r"}).integer == 0);
+    direct->ask({"SELECT", "5"});
+    CHECK(direct->ask({"EXISTS", "r"}).integer == 1);
+}
+
+TEST_CASE("without HELLO a wrong password is still no text for anybody", "[integration]")
+{
+    const server node(without_hello());
+    SECTION("a wrong one")
+    {
+        locks mine({node.url("", "wrong-and-secret")});
+        check_unusable(mine, "WRONGPASS");
+    }
+    SECTION("none")
+    {
+        locks mine({node.url()});
+        check_unusable(mine, "NOAUTH");
+    }
+}
+
+TEST_CASE("a database that does not exist is the node's trouble", "[integration]")
+{
+    const server node;
+    locks mine({node.url("", "", 16)});
+    check_unusable(mine, "database");
+}
+
+TEST_CASE("a refused node is not asked again and again without a pause", "[integration]")
+{
+    const server node({.password = "hush-hush"});
+    auto c = patient({node.url()});
+    c.reconnect_min = 100ms;
+    c.reconnect_max = 200ms;
+    locks mine(std::move(c));
+    const auto greetings = [&] {
+        const auto text = node.ask({"INFO", "commandstats"}).text;
+        const auto at = text.find("cmdstat_hello:calls=");
+        return at == std::string::npos ? 0 : std::stoi(text.substr(at + 20));
+    };
+    const auto started = std::chrono::steady_clock::now();
+    REQUIRE(mine.await([&] { return greetings() >= 4; }));
+    CHECK(std::chrono::steady_clock::now() - started >= 250ms);
+}

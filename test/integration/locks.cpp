@@ -1,0 +1,281 @@
+#include "integration/locks.hpp"
+
+#include "support/run.hpp"
+
+#include <redlock/client.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+
+namespace redlock::test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// The password of a URL, as written; the tests' own ones need no decoding.
+std::string password_of(std::string_view url)
+{
+    const auto scheme = url.find("://");
+    const auto at = url.find('@');
+    if (scheme == std::string_view::npos || at == std::string_view::npos) {
+        return {};
+    }
+    const auto userinfo = url.substr(scheme + 3, at - scheme - 3);
+    const auto colon = userinfo.find(':');
+    return colon == std::string_view::npos ? std::string()
+                                           : std::string(userinfo.substr(colon + 1));
+}
+
+bool is_installed(std::string_view program)
+{
+    std::string_view rest = "/usr/local/bin:/usr/bin:/bin";
+    if (const char* path = std::getenv("PATH"); path != nullptr) {
+        rest = path;
+    }
+    while (!rest.empty()) {
+        const auto folder = rest.substr(0, rest.find(':'));
+        rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+        std::error_code ignored;
+        if (!folder.empty() &&
+            std::filesystem::exists(std::filesystem::path(folder) / program, ignored)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+config patient(std::vector<std::string> nodes)
+{
+    config c;
+    c.nodes = std::move(nodes);
+    c.node_timeout = 2s;
+    c.connect_timeout = 10s;
+    c.stall_timeout = 10s;
+    c.reconnect_min = 5ms;
+    c.reconnect_max = 50ms;
+    c.close_timeout = 10s;
+    return c;
+}
+
+config brisk(std::vector<std::string> nodes)
+{
+    auto c = patient(std::move(nodes));
+    c.node_timeout = 150ms;
+    c.stall_timeout = 400ms;
+    c.connect_timeout = 1s;
+    return c;
+}
+
+acquire_options once(report* told)
+{
+    return {.deadline = 0s, .attempts = 1, .report = told};
+}
+
+struct locks::state {
+    explicit state(config c) : client(std::in_place, context, logging(std::move(c))) {}
+
+    config logging(config c)
+    {
+        for (const auto& url : c.nodes) {
+            if (auto password = password_of(url); !password.empty()) {
+                secrets.push_back(std::move(password));
+            }
+        }
+        c.log = [this](log_level level, std::string_view line) {
+            levels.push_back(level);
+            lines.emplace_back(line);
+        };
+        return c;
+    }
+
+    /// Looked for and not shown, so that the test's own output has no secret either.
+    [[nodiscard]] bool tells_a_secret(std::string_view text) const
+    {
+        return std::any_of(secrets.begin(), secrets.end(), [&](const std::string& secret) {
+            return text.find(secret) != std::string_view::npos;
+        });
+    }
+
+    boost::asio::io_context context{1};
+    std::vector<std::string> secrets;
+    std::vector<log_level> levels;
+    std::vector<std::string> lines;
+    std::optional<redlock::client> client;
+    bool run_ended = false;
+};
+
+locks::locks(config c) : state_(std::make_unique<state>(std::move(c)))
+{
+    state_->client->async_run([s = state_.get()](error_code) { s->run_ended = true; });
+}
+
+locks::~locks()
+{
+    state_->client.reset();
+    CHECK(run_out(state_->context));
+    CHECK(state_->run_ended);
+    CHECK(std::none_of(state_->lines.begin(), state_->lines.end(),
+                       [this](const std::string& line) { return state_->tells_a_secret(line); }));
+}
+
+bool locks::await(const std::function<bool()>& done, std::chrono::milliseconds bound)
+{
+    return run_until(state_->context, done, bound);
+}
+
+void locks::run_until_done(const std::function<bool()>& done)
+{
+    if (!await(done)) {
+        throw std::runtime_error("an operation did not end in time");
+    }
+}
+
+void locks::check_told(const report* told)
+{
+    if (told != nullptr) {
+        for (const auto& node : told->nodes) {
+            CHECK_FALSE(state_->tells_a_secret(node.node + " " + node.error));
+        }
+    }
+}
+
+pending<taken> locks::begin_acquire(std::string_view resource, acquire_options options)
+{
+    auto result = std::make_shared<std::optional<taken>>();
+    state_->client->async_acquire(resource, options, [result](error_code ec, lock l) {
+        result->emplace(taken{ec, std::move(l)});
+    });
+    return result;
+}
+
+taken locks::acquire(std::string_view resource, acquire_options options)
+{
+    auto result = finish(begin_acquire(resource, options));
+    CHECK(static_cast<bool>(result.lock) == !result.error);
+    if (result.lock) {
+        keep_secret(std::string(result.lock.owner_token()));
+    }
+    check_told(options.report);
+    return result;
+}
+
+pending<error_code> locks::begin_extend(lock& held, std::chrono::milliseconds ttl)
+{
+    auto result = std::make_shared<std::optional<error_code>>();
+    state_->client->async_extend(held, ttl, [result](error_code ec) { result->emplace(ec); });
+    return result;
+}
+
+error_code locks::extend(lock& held, std::chrono::milliseconds ttl, report* told)
+{
+    auto result = std::make_shared<std::optional<error_code>>();
+    state_->client->async_extend(held, ttl, {.report = told},
+                                 [result](error_code ec) { result->emplace(ec); });
+    const auto ec = finish(result);
+    check_told(told);
+    return ec;
+}
+
+pending<released> locks::begin_release(lock held, report* told)
+{
+    auto result = std::make_shared<std::optional<released>>();
+    state_->client->async_release(std::move(held), {.report = told},
+                                  [result](error_code ec, release_result r) {
+                                      result->emplace(released{ec, r});
+                                  });
+    return result;
+}
+
+released locks::release(lock held, report* told)
+{
+    const auto result = finish(begin_release(std::move(held), told));
+    check_told(told);
+    return result;
+}
+
+inspected locks::inspect(std::string_view resource, report* told)
+{
+    auto result = std::make_shared<std::optional<inspected>>();
+    state_->client->async_inspect(resource, {.report = told},
+                                  [result](error_code ec, inspection i) {
+                                      result->emplace(inspected{ec, i});
+                                  });
+    const auto found = finish(result);
+    check_told(told);
+    return found;
+}
+
+taken locks::adopt(std::string_view resource, std::string_view owner_token,
+                   std::chrono::milliseconds ttl)
+{
+    auto result = std::make_shared<std::optional<taken>>();
+    state_->client->async_adopt(resource, owner_token, ttl, [result](error_code ec, lock l) {
+        result->emplace(taken{ec, std::move(l)});
+    });
+    return finish(result);
+}
+
+error_code locks::close()
+{
+    auto result = std::make_shared<std::optional<error_code>>();
+    state_->client->async_close([result](error_code ec) { result->emplace(ec); });
+    return finish(result);
+}
+
+bool locks::await_ready(std::size_t nodes)
+{
+    return await([&] { return stats().nodes_ready == nodes; });
+}
+
+bool locks::await_quiet()
+{
+    return await([&] {
+        const auto now = stats();
+        return now.in_flight == 0 && now.unanswered == 0;
+    });
+}
+
+stats locks::stats() const
+{
+    return state_->client->stats();
+}
+
+const std::vector<std::string>& locks::lines() const
+{
+    return state_->lines;
+}
+
+bool locks::logged(log_level level, std::string_view text) const
+{
+    for (std::size_t i = 0; i < state_->lines.size(); ++i) {
+        if (state_->levels[i] == level && state_->lines[i].find(text) != std::string::npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void locks::keep_secret(std::string text)
+{
+    state_->secrets.push_back(std::move(text));
+}
+
+void need(flavour kind)
+{
+    const char* program = kind == flavour::redis ? "redis-server" : "valkey-server";
+    if (!is_installed(program)) {
+        SKIP(program << " is not installed");
+    }
+}
+
+}  // namespace redlock::test

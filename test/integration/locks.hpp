@@ -1,0 +1,120 @@
+#pragma once
+
+#include "support/server.hpp"
+
+#include <redlock/config.hpp>
+#include <redlock/error.hpp>
+#include <redlock/lock.hpp>
+#include <redlock/report.hpp>
+#include <redlock/result.hpp>
+#include <redlock/stats.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::test {
+
+struct taken {
+    error_code error;
+    redlock::lock lock;
+};
+
+struct released {
+    error_code error;
+    release_result result = release_result::released;
+};
+
+struct inspected {
+    error_code error;
+    inspection found;
+};
+
+/// The result of an operation that was begun; empty until it has completed.
+template <class T>
+using pending = std::shared_ptr<std::optional<T>>;
+
+/// A configuration for tests that wait for no node: a busy machine does not make one late.
+[[nodiscard]] config patient(std::vector<std::string> nodes);
+
+/// A configuration for tests that do wait: a silent node is given up soon.
+[[nodiscard]] config brisk(std::vector<std::string> nodes);
+
+/// One attempt that does not wait for anything.
+[[nodiscard]] acquire_options once(report* told = nullptr);
+
+/**
+ * A running client with an io_context of its own, as blocking calls.
+ *
+ * The context runs in the calling thread, and only inside these calls. What is begun here has to
+ * end within `generous`, or the call throws. The destructor checks that the client leaves nothing
+ * behind in its context. No log line and no report may hold a secret: the passwords of the nodes'
+ * URLs, owner tokens the test saw, and what it names itself.
+ */
+class locks {
+public:
+    explicit locks(config c);
+    explicit locks(std::vector<std::string> nodes) : locks(patient(std::move(nodes))) {}
+    ~locks();
+    locks(const locks&) = delete;
+    locks& operator=(const locks&) = delete;
+
+    taken acquire(std::string_view resource, acquire_options options = {});
+    error_code extend(lock& held, std::chrono::milliseconds ttl, report* told = nullptr);
+    released release(lock held, report* told = nullptr);
+    inspected inspect(std::string_view resource, report* told = nullptr);
+    taken adopt(std::string_view resource, std::string_view owner_token,
+                std::chrono::milliseconds ttl);
+    error_code close();
+
+    pending<taken> begin_acquire(std::string_view resource, acquire_options options = {});
+    pending<released> begin_release(lock held, report* told = nullptr);
+    pending<error_code> begin_extend(lock& held, std::chrono::milliseconds ttl);
+
+    /// Runs the context until `done` says yes; false when `bound` has passed first.
+    [[nodiscard]] bool await(const std::function<bool()>& done,
+                             std::chrono::milliseconds bound = generous);
+
+    /// Waits for an operation that was begun.
+    template <class T>
+    T finish(const pending<T>& begun)
+    {
+        run_until_done([&] { return begun->has_value(); });
+        return std::move(**begun);
+    }
+
+    /// Waits until so many nodes can be asked.
+    [[nodiscard]] bool await_ready(std::size_t nodes);
+
+    /**
+     * Waits until every operation and every command has its answer. Something may still be owed to
+     * a node: a release of a key that nobody knows to be gone is repeated each second for as long
+     * as the key could live.
+     */
+    [[nodiscard]] bool await_quiet();
+
+    [[nodiscard]] redlock::stats stats() const;
+
+    /// What was logged, and whether some line of that level contains a text.
+    [[nodiscard]] const std::vector<std::string>& lines() const;
+    [[nodiscard]] bool logged(log_level level, std::string_view text) const;
+
+    void keep_secret(std::string text);
+
+private:
+    struct state;
+
+    void run_until_done(const std::function<bool()>& done);
+    void check_told(const report* told);
+
+    std::unique_ptr<state> state_;
+};
+
+/// Ends the test as skipped where a server of the kind is not installed.
+void need(flavour kind);
+
+}  // namespace redlock::test

@@ -1,0 +1,435 @@
+#include "integration/locks.hpp"
+
+#include "support/masters.hpp"
+#include "support/proxy.hpp"
+#include "support/run.hpp"
+#include "support/scripted_server.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace asio = boost::asio;
+
+namespace {
+
+using clock_type = std::chrono::steady_clock;
+
+/// Three masters, each behind a network of its own.
+struct network {
+    masters nodes{3};
+    std::vector<std::unique_ptr<proxy>> paths;
+
+    network()
+    {
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            paths.push_back(std::make_unique<proxy>(nodes[i].port()));
+        }
+    }
+
+    [[nodiscard]] std::vector<std::string> urls() const
+    {
+        std::vector<std::string> result;
+        for (const auto& path : paths) {
+            result.push_back(path->url());
+        }
+        return result;
+    }
+};
+
+/// Takes a lock with the votes of all nodes and gives it back, and leaves no key.
+void cycle_on_all(locks& client, masters& nodes, const std::string& resource)
+{
+    REQUIRE(client.await_ready(nodes.size()));
+    auto [error, held] = client.acquire(resource);
+    REQUIRE_FALSE(error);
+    REQUIRE(client.await_quiet());
+    CHECK(held.granted_by() == nodes.size());
+    CHECK(client.release(std::move(held)).result == release_result::released);
+    REQUIRE(client.await_quiet());
+    CHECK(nodes.count(resource) == 0);
+}
+
+bool is(const arguments& command, std::string_view name)
+{
+    return !command.empty() && command.front() == name;
+}
+
+}  // namespace
+
+TEST_CASE("p21: each node in turn restarts with its memory lost, and takes part again by itself",
+          "[integration][pitfall][p21]")
+{
+    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    need(kind);
+    masters nodes(3, {.kind = kind});
+    locks mine(nodes.urls());
+    cycle_on_all(mine, nodes, "before");
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        nodes[i].restart(memory::lost);
+        auto at_once = mine.acquire("at once");
+        REQUIRE_FALSE(at_once.error);
+        CHECK(mine.release(std::move(at_once.lock)).result == release_result::released);
+        REQUIRE(mine.await([&] { return mine.stats().disconnects == i + 1; }));
+        cycle_on_all(mine, nodes, "after");
+    }
+}
+
+TEST_CASE("p21: all nodes restart at once, scripts and all forgotten",
+          "[integration][pitfall][p21]")
+{
+    masters nodes(3);
+    locks mine(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+    auto [error, held] = mine.acquire("r");
+    REQUIRE_FALSE(error);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        nodes[i].restart(memory::lost);
+    }
+    REQUIRE(mine.await([&] { return mine.stats().disconnects == 3; }));
+    cycle_on_all(mine, nodes, "other");
+    CHECK(mine.extend(held, 20s) == errc::lost);
+}
+
+TEST_CASE("a restart that kept the memory kept the lock as well", "[integration]")
+{
+    masters nodes(3, {.files = persistence::append_only});
+    locks mine(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+    auto [error, held] = mine.acquire("r");
+    REQUIRE_FALSE(error);
+    REQUIRE(mine.await_quiet());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        nodes[i].restart(memory::kept);
+    }
+    REQUIRE(mine.await([&] { return mine.stats().disconnects == 3; }));
+    REQUIRE(mine.await_ready(3));
+    CHECK(mine.acquire("r", once()).error == errc::contended);
+    CHECK_FALSE(mine.extend(held, 20s));
+    CHECK(mine.release(std::move(held)).result == release_result::released);
+    REQUIRE(mine.await_quiet());
+    CHECK(nodes.count("r") == 0);
+}
+
+TEST_CASE("two of five masters die, then a third, and come back", "[integration]")
+{
+    masters nodes(5);
+    locks mine(nodes.urls());
+    cycle_on_all(mine, nodes, "all five");
+    nodes[0].kill();
+    nodes[3].kill();
+    for (int i = 0; i < 20; ++i) {
+        auto [error, held] = mine.acquire("three of five");
+        REQUIRE_FALSE(error);
+        CHECK(mine.release(std::move(held)).result == release_result::released);
+    }
+    nodes[1].kill();
+    REQUIRE(mine.await_ready(2));
+    report told;
+    CHECK(mine.acquire("two of five", once(&told)).error == errc::unavailable);
+    CHECK(told.nodes[1].outcome == node_outcome::disconnected);
+    CHECK_FALSE(told.nodes[1].error.empty());
+
+    const auto started = clock_type::now();
+    CHECK(mine.acquire("two of five", {.deadline = 100ms}).error == errc::timed_out);
+    CHECK(clock_type::now() - started < 5s);
+    for (const std::size_t i : {0U, 1U, 3U}) {
+        nodes[i].start(memory::lost);
+    }
+    cycle_on_all(mine, nodes, "all five");
+    CHECK(mine.await_quiet());
+    CHECK(nodes.count("two of five") == 0);
+}
+
+TEST_CASE("p21: connections that end by FIN or RST are made anew", "[integration][pitfall][p21]")
+{
+    const auto how = GENERATE(ending::fin, ending::rst);
+    network net;
+    locks mine(net.urls());
+    cycle_on_all(mine, net.nodes, "before");
+    for (const auto& path : net.paths) {
+        const auto before = mine.stats().disconnects;
+        path->cut(how);
+        REQUIRE(mine.await([&] { return mine.stats().disconnects > before; }));
+        cycle_on_all(mine, net.nodes, "after");
+    }
+}
+
+TEST_CASE("p21: a connection that ends in the middle of an answer counts for nothing",
+          "[integration][pitfall][p21]")
+{
+    const auto how = GENERATE(ending::fin, ending::rst);
+    const auto bytes = GENERATE(as<std::size_t>(), 0, 1, 4);
+    network net;
+    locks mine(net.urls());
+    REQUIRE(mine.await_ready(3));
+    net.paths[1]->cut_after(direction::down, bytes, how);
+    report told;
+    auto [error, held] = mine.acquire("r", {.report = &told});
+    REQUIRE_FALSE(error);
+    CHECK(told.nodes[1].outcome != node_outcome::granted);
+    REQUIRE(mine.await([&] { return mine.stats().disconnects >= 1; }));
+    CHECK(held.granted_by() == 2);
+    net.paths[1]->cut_never();
+    CHECK(mine.release(std::move(held)).result == release_result::released);
+    CHECK(mine.await([&] { return net.nodes.count("r") == 0; }));
+    cycle_on_all(mine, net.nodes, "after");
+}
+
+TEST_CASE("answers that come byte by byte are the same answers", "[integration]")
+{
+    network net;
+    for (const auto& path : net.paths) {
+        path->split(direction::down, 1);
+        path->split(direction::up, 3);
+    }
+    locks mine(net.urls());
+    cycle_on_all(mine, net.nodes, "r");
+    CHECK(mine.stats().protocol_errors == 0);
+    CHECK(mine.stats().disconnects == 0);
+}
+
+TEST_CASE(
+    "p20: a SET that was executed though its connection died is taken back after the reconnect",
+    "[integration][pitfall][p20]")
+{
+    masters nodes(1);
+    proxy path(nodes[0].port());
+    locks mine({path.url()});
+    REQUIRE(mine.await_ready(1));
+    path.hold(direction::down);
+    const auto begun = mine.begin_acquire("r", {.ttl = 60s, .deadline = 0s});
+    REQUIRE(mine.await([&] { return nodes[0].exists("r"); }));
+    path.refuse();
+    path.cut(ending::rst);
+    path.release(direction::down);
+    CHECK(mine.finish(begun).error == errc::unavailable);
+    CHECK(nodes[0].exists("r"));
+    path.accept();
+    REQUIRE(mine.await([&] { return !nodes[0].exists("r"); }));
+    CHECK(mine.await_quiet());
+}
+
+TEST_CASE("p20: a SET that is executed long after its deadline is followed by its release",
+          "[integration][pitfall][p18][p20]")
+{
+    masters nodes(1);
+    proxy path(nodes[0].port());
+    auto c = brisk({path.url()});
+    c.stall_timeout = 10s;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(1));
+    path.hold(direction::up);
+    report told;
+    CHECK(mine.acquire("r", {.ttl = 60s, .deadline = 0s, .report = &told}).error ==
+          errc::unavailable);
+    CHECK(told.nodes[0].outcome == node_outcome::timed_out);
+    CHECK_FALSE(nodes[0].exists("r"));
+    path.release(direction::up);
+    REQUIRE(mine.await_quiet());
+    CHECK_FALSE(nodes[0].exists("r"));
+    CHECK(mine.stats().late_grants == 1);
+    CHECK(nodes[0].ask({"INFO", "commandstats"}).text.find("cmdstat_del:calls=1") !=
+          std::string::npos);
+}
+
+TEST_CASE("p21: a late answer is never taken for the answer to the next request",
+          "[integration][pitfall][p21]")
+{
+    masters nodes(1);
+    proxy path(nodes[0].port());
+    auto c = brisk({path.url()});
+    c.stall_timeout = 10s;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(1));
+    nodes[0].command({"SET", "taken", "somebody"});
+    path.hold(direction::down);
+    CHECK(mine.acquire("free", once()).error == errc::unavailable);
+    report told;
+    CHECK(mine.acquire("taken", once(&told)).error == errc::unavailable);
+    CHECK(told.nodes[0].outcome == node_outcome::stalled);
+    path.release(direction::down);
+    REQUIRE(mine.await_quiet());
+    CHECK(mine.acquire("taken", once()).error == errc::contended);
+    CHECK_FALSE(nodes[0].exists("free"));
+    CHECK(mine.stats().late_replies >= 1);
+    CHECK(mine.stats().disconnects == 0);
+}
+
+TEST_CASE("p21: a deadline that passes in the middle of an answer leaves the connection in step",
+          "[integration][pitfall][p21]")
+{
+    const auto go_on = std::make_shared<std::atomic<bool>>(false);
+    scripted_server node([go_on](scripted_connection& peer) -> asio::awaitable<void> {
+        // Named outside of co_await, where GCC 12 destroys some temporaries twice.
+        const std::function<bool()> may_go_on = [go_on] { return go_on->load(); };
+        for (;;) {
+            const auto command = co_await peer.read_command();
+            if (!is(command, "SET")) {
+                co_await peer.send(obedient(command));
+            } else if (command.at(1) == "slow") {
+                co_await peer.send("+O");
+                co_await peer.until(may_go_on);
+                co_await peer.send("K\r\n");
+            } else {
+                co_await peer.send(wire::null3());
+            }
+        }
+    });
+    auto c = brisk({node.url()});
+    c.stall_timeout = 10s;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(1));
+    CHECK(mine.acquire("slow", once()).error == errc::unavailable);
+    *go_on = true;
+    REQUIRE(mine.await_quiet());
+    CHECK(mine.acquire("taken", once()).error == errc::contended);
+    CHECK(mine.stats().late_grants == 1);
+    CHECK(mine.stats().disconnects == 0);
+    CHECK(node.failures().empty());
+}
+
+TEST_CASE("a node that sends garbage, or unasked answers, costs its own vote and no more",
+          "[integration]")
+{
+    const std::string garbage =
+        GENERATE("HTTP/1.1 400 Bad Request\r\n\r\n", "*2147483647\r\n", "$18446744073709551615\r\n",
+                 "+OK\r\n+OK\r\n+OK\r\n", ":1\r\n", "*1x\r\n");
+    scripted_server mad([garbage](scripted_connection& peer) -> asio::awaitable<void> {
+        for (;;) {
+            const auto command = co_await peer.read_command();
+            // Named outside of co_await, where GCC 12 destroys some temporaries twice.
+            std::string answer = is(command, "SET") ? garbage : obedient(command);
+            co_await peer.send(std::move(answer));
+        }
+    });
+    masters nodes(2);
+    auto urls = nodes.urls();
+    urls.insert(urls.begin(), mad.url());
+    locks mine(urls);
+    REQUIRE(mine.await_ready(3));
+    auto [error, held] = mine.acquire("r");
+    REQUIRE_FALSE(error);
+    REQUIRE(mine.await([&] { return mine.stats().protocol_errors >= 1; }));
+    CHECK(mine.release(std::move(held)).result == release_result::released);
+    CHECK(nodes.count("r") == 0);
+    CHECK(mad.failures().empty());
+}
+
+TEST_CASE("one black hole of three, from the start or later, makes no acquire slow",
+          "[integration]")
+{
+    const bool from_the_start = GENERATE(true, false);
+    network net;
+    if (from_the_start) {
+        net.paths[2]->hold(direction::down);
+    }
+    locks mine(net.urls());
+    REQUIRE(mine.await_ready(from_the_start ? 2 : 3));
+    net.paths[2]->hold(direction::up);
+    net.paths[2]->hold(direction::down);
+    for (int i = 0; i < 20; ++i) {
+        const auto started = clock_type::now();
+        auto [error, held] = mine.acquire("r");
+        REQUIRE_FALSE(error);
+        CHECK(mine.release(std::move(held)).result == release_result::released);
+        // One wait for the silent node would take two seconds.
+        CHECK(clock_type::now() - started < 1500ms);
+    }
+    net.paths[2]->release(direction::up);
+    net.paths[2]->release(direction::down);
+    cycle_on_all(mine, net.nodes, "r");
+}
+
+TEST_CASE("a connection that swallows everything is closed after the stall timeout and made anew",
+          "[integration]")
+{
+    masters nodes(1);
+    proxy path(nodes[0].port());
+    locks mine(brisk({path.url()}));
+    REQUIRE(mine.await_ready(1));
+    path.hold(direction::up);
+    CHECK(mine.acquire("r", once()).error == errc::unavailable);
+    REQUIRE(mine.await([&] { return mine.stats().disconnects == 1; }));
+    CHECK(mine.logged(log_level::warning, "stall_timeout"));
+    path.cut(ending::rst);
+    path.release(direction::up);
+    cycle_on_all(mine, nodes, "r");
+    CHECK(path.connections() >= 2);
+}
+
+TEST_CASE("an idle connection that nobody answers on any more is found out by asking",
+          "[integration]")
+{
+    masters nodes(1);
+    proxy path(nodes[0].port());
+    auto c = brisk({path.url()});
+    c.ping_interval = 100ms;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(1));
+    path.hold(direction::down);
+    REQUIRE(mine.await([&] { return mine.stats().disconnects == 1; }));
+    path.cut(ending::rst);
+    path.release(direction::down);
+    cycle_on_all(mine, nodes, "r");
+}
+
+TEST_CASE("connections the server closes are made anew before anybody misses them", "[integration]")
+{
+    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    need(kind);
+    masters nodes(3, {.kind = kind});
+    locks mine(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+    SECTION("by CLIENT KILL")
+    {
+        for (std::size_t i = 0; i < 3; ++i) {
+            nodes[i].command({"CLIENT", "KILL", "TYPE", "normal"});
+        }
+    }
+    SECTION("because they were idle")
+    {
+        for (std::size_t i = 0; i < 3; ++i) {
+            nodes[i].command({"CONFIG", "SET", "timeout", "1"});
+        }
+    }
+    REQUIRE(mine.await([&] { return mine.stats().disconnects >= 3; }));
+    auto [error, held] = mine.acquire("r");
+    REQUIRE_FALSE(error);
+    CHECK(mine.release(std::move(held)).result == release_result::released);
+    CHECK(mine.stats().unavailable + mine.stats().timed_out == 0);
+}
+
+TEST_CASE("a server with too many clients says so, and is used when there is room", "[integration]")
+{
+    masters nodes(1, {.arguments = {"--maxclients", "2"}});
+    auto first = nodes[0].connect();
+    auto second = nodes[0].connect();
+    REQUIRE_FALSE(first->ask({"PING"}).is_error());
+    REQUIRE_FALSE(second->ask({"PING"}).is_error());
+    locks mine(nodes.urls());
+    REQUIRE(mine.await([&] { return !mine.lines().empty(); }));
+    report told;
+    CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
+    CHECK(told.nodes[0].outcome == node_outcome::disconnected);
+    CHECK(mine.stats().connects == 0);
+    CHECK(mine.logged(log_level::warning, "too many clients"));
+    second.reset();
+    REQUIRE(mine.await_ready(1));
+    CHECK_FALSE(mine.acquire("r").error);
+}
+
+TEST_CASE("a node that is found under a second address only is found", "[integration]")
+{
+    masters nodes(1);
+    locks mine({"redis://localhost:" + std::to_string(nodes[0].port())});
+    CHECK_FALSE(mine.acquire("r").error);
+}

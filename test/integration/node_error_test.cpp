@@ -1,0 +1,263 @@
+#include "integration/locks.hpp"
+
+#include "support/masters.hpp"
+#include "support/run.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A way to bring a healthy master into a state in which it answers writes with an error.
+struct ailment {
+    const char* word;
+    std::function<void(server&)> begin;
+    std::function<void(server&)> end;
+};
+
+void set(const server& node, const std::string& name, const std::string& value)
+{
+    REQUIRE(node.command({"CONFIG", "SET", name, value}) == "OK");
+}
+
+/// Nobody listens there; the node believes to be a replica whose master is away.
+void follow_nobody(const server& node)
+{
+    REQUIRE(node.command({"REPLICAOF", "127.0.0.1", "1"}) == "OK");
+}
+
+void lead_again(const server& node)
+{
+    REQUIRE(node.command({"REPLICAOF", "NO", "ONE"}) == "OK");
+}
+
+/// A snapshot cannot be put where a folder stands.
+void fail_to_save(server& node)
+{
+    std::filesystem::create_directories(node.data() / "dump.rdb" / "in the way");
+    set(node, "save", "3600 1");
+    node.command({"BGSAVE"});
+    REQUIRE(wait_for([&] {
+        return node.ask({"INFO", "persistence"}).text.find("rdb_last_bgsave_status:err") !=
+               std::string::npos;
+    }));
+}
+
+void save_well(server& node)
+{
+    set(node, "stop-writes-on-bgsave-error", "no");
+}
+
+void run_endless_script(server& node)
+{
+    set(node, "busy-reply-threshold", "10");
+    // The connection is given up at once, the script goes on.
+    node.connect()->send(wire::command({"EVAL", "while true do end", "0"}));
+    REQUIRE(wait_for([&] { return node.ask({"PING"}).text.starts_with("BUSY"); }));
+}
+
+void kill_script(server& node)
+{
+    REQUIRE(node.command({"SCRIPT", "KILL"}) == "OK");
+    REQUIRE(wait_for([&] { return !node.ask({"PING"}).is_error(); }));
+}
+
+const std::vector<ailment>& ailments()
+{
+    static const std::vector<ailment> all{
+        {"OOM", [](server& n) { set(n, "maxmemory", "1"); },
+         [](server& n) { set(n, "maxmemory", "0"); }},
+        {"READONLY", follow_nobody, lead_again},
+        {"MASTERDOWN",
+         [](server& n) {
+             set(n, "replica-serve-stale-data", "no");
+             set(n, "replica-read-only", "no");
+             follow_nobody(n);
+         },
+         lead_again},
+        {"NOREPLICAS", [](server& n) { set(n, "min-replicas-to-write", "1"); },
+         [](server& n) { set(n, "min-replicas-to-write", "0"); }},
+        {"MISCONF", fail_to_save, save_well},
+        {"BUSY", run_endless_script, kill_script},
+    };
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("a server's error is a node error with its text, and neither a vote nor contention",
+          "[integration]")
+{
+    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    const auto which = GENERATE(range(std::size_t{0}, ailments().size()));
+    const auto& ill = ailments().at(which);
+    need(kind);
+    CAPTURE(ill.word);
+    masters nodes(3, {.kind = kind});
+    locks mine(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+
+    ill.begin(nodes[0]);
+    report told;
+    auto [error, held] = mine.acquire("r", {.report = &told});
+    REQUIRE_FALSE(error);
+    REQUIRE(mine.await_quiet());
+    CHECK(held.granted_by() == 2);
+    CHECK(mine.release(std::move(held)).result == release_result::released);
+
+    ill.begin(nodes[1]);
+    CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
+    for (const std::size_t i : {0U, 1U}) {
+        CHECK(told.nodes[i].outcome == node_outcome::failed);
+        CHECK(told.nodes[i].error.starts_with(ill.word));
+    }
+    CHECK(mine.stats().node_errors >= 2);
+
+    ill.end(nodes[0]);
+    ill.end(nodes[1]);
+    REQUIRE(mine.await_ready(3));
+    REQUIRE(mine.await_quiet());
+    auto after = mine.acquire("r");
+    REQUIRE_FALSE(after.error);
+    REQUIRE(mine.await_quiet());
+    CHECK(after.lock.granted_by() == 3);
+    CHECK(mine.release(std::move(after.lock)).result == release_result::released);
+    REQUIRE(mine.await_quiet());
+    CHECK(nodes.count("r") == 0);
+}
+
+TEST_CASE("p25: a server without memory to spare still extends and releases",
+          "[integration][pitfall][p25]")
+{
+    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    need(kind);
+    masters nodes(3, {.kind = kind, .arguments = {"--maxmemory-policy", "noeviction"}});
+    locks mine(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+    auto [error, held] = mine.acquire("r", {.ttl = 30s});
+    REQUIRE_FALSE(error);
+    REQUIRE(mine.await_quiet());
+    const bool scripts_known = GENERATE(true, false);
+    for (std::size_t i = 0; i < 3; ++i) {
+        set(nodes[i], "maxmemory", "1");
+        if (!scripts_known) {
+            nodes[i].command({"SCRIPT", "FLUSH"});
+        }
+    }
+    CHECK_FALSE(mine.extend(held, 60s));
+    REQUIRE(mine.await_quiet());
+    std::size_t extended = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+        extended += nodes[i].pttl("r") > 30s ? 1U : 0U;
+    }
+    // A node that forgot the script may hear of the decision of the others first.
+    CHECK(extended >= (scripts_known ? 3 : 2));
+    report told;
+    CHECK(mine.acquire("other", once(&told)).error == errc::unavailable);
+    CHECK(2 <= std::count_if(told.nodes.begin(), told.nodes.end(), [](const node_report& n) {
+              return n.outcome == node_outcome::failed && n.error.starts_with("OOM");
+          }));
+    CHECK(mine.release(std::move(held)).result == release_result::released);
+    REQUIRE(mine.await_quiet());
+    CHECK(nodes.count("r") == 0);
+}
+
+TEST_CASE("a server that is loading is connected but not usable, and becomes it", "[integration]")
+{
+    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    need(kind);
+    server node({.kind = kind,
+                 .files = persistence::snapshot,
+                 .arguments = {"--loading-process-events-interval-bytes", "1024"}});
+    node.command({"DEBUG", "POPULATE", "20000"});
+    node.command({"SAVE"});
+    const auto stop_loading = [&] {
+        set(node, "key-load-delay", "0");
+        REQUIRE(wait_for([&] { return !node.ask({"PING"}).is_error(); }));
+    };
+    SECTION("from its start")
+    {
+        node.options().arguments.insert(node.options().arguments.end(),
+                                        {"--key-load-delay", "1000"});
+        node.restart(memory::kept, readiness::answering);
+        locks mine({node.url()});
+        REQUIRE(mine.await([&] { return !mine.lines().empty(); }));
+        report told;
+        CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
+        CHECK(told.nodes.at(0).error.find("LOADING") != std::string::npos);
+        CHECK(mine.stats().connects == 0);
+        stop_loading();
+        REQUIRE(mine.await_ready(1));
+        CHECK_FALSE(mine.acquire("r").error);
+    }
+    SECTION("while it is connected")
+    {
+        locks mine({node.url()});
+        REQUIRE(mine.await_ready(1));
+        set(node, "key-load-delay", "1000");
+        const auto reloading = node.connect();
+        reloading->send(wire::command({"DEBUG", "RELOAD", "NOSAVE"}));
+        REQUIRE(wait_for([&] { return node.ask({"PING"}).text.starts_with("LOADING"); }));
+        report told;
+        CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
+        CHECK(told.nodes.at(0).outcome == node_outcome::failed);
+        CHECK(told.nodes.at(0).error.starts_with("LOADING"));
+        stop_loading();
+        CHECK_FALSE(mine.acquire("r").error);
+    }
+}
+
+TEST_CASE("a replica is named as one when it is connected to", "[integration]")
+{
+    masters nodes(3);
+    follow_nobody(nodes[1]);
+    locks mine(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+    CHECK(mine.logged(log_level::error, "replica"));
+    CHECK_FALSE(mine.acquire("r").error);
+}
+
+TEST_CASE("a node of a cluster is refused as what it is", "[integration]")
+{
+    const server node({.arguments = {"--cluster-enabled", "yes"}});
+    locks mine({node.url()});
+    REQUIRE(mine.await([&] { return !mine.lines().empty(); }));
+    report told;
+    CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
+    CHECK(told.nodes.at(0).error.find("CLUSTERDOWN") != std::string::npos);
+}
+
+TEST_CASE("scripts that are flushed between and amid commands are never missed", "[integration]")
+{
+    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    need(kind);
+    masters nodes(3, {.kind = kind});
+    locks mine(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+    for (std::size_t i = 0; i < 30; ++i) {
+        auto [error, held] = mine.acquire("r", {.deadline = 20s});
+        REQUIRE_FALSE(error);
+        nodes[i % 3].command({"SCRIPT", "FLUSH"});
+        const auto extended = mine.begin_extend(held, 20s);
+        nodes[(i + 1) % 3].command({"SCRIPT", "FLUSH", "ASYNC"});
+        CHECK_FALSE(mine.finish(extended));
+        nodes[(i + 2) % 3].command({"SCRIPT", "FLUSH", "SYNC"});
+        if (i % 2 == 0) {
+            CHECK(mine.release(std::move(held)).result == release_result::released);
+        }
+    }
+    REQUIRE(mine.await_quiet());
+    CHECK(nodes.count("r") == 0);
+    CHECK(mine.stats().script_reloads > 30);
+    CHECK(mine.stats().node_errors == mine.stats().script_reloads);
+}

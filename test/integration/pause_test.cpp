@@ -1,0 +1,217 @@
+#include "integration/locks.hpp"
+
+#include "support/masters.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using clock_type = std::chrono::steady_clock;
+
+void cycle(locks& client, const std::string& resource)
+{
+    auto [error, held] = client.acquire(resource, {.ttl = 60s});
+    REQUIRE_FALSE(error);
+    CHECK(client.release(std::move(held)).result == release_result::released);
+}
+
+/// Cycles until the client has stopped asking a node that does not answer.
+void cycle_until_stalled(locks& client)
+{
+    REQUIRE(client.await([&] {
+        cycle(client, "before");
+        return client.stats().node_timeouts > 0;
+    }));
+}
+
+}  // namespace
+
+TEST_CASE("one stopped master of five: locks stay quick and nothing piles up for it",
+          "[integration]")
+{
+    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    need(kind);
+    masters nodes(5, {.kind = kind});
+    auto c = brisk(nodes.urls());
+    c.node_timeout = 500ms;
+    c.stall_timeout = 10s;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(5));
+    nodes[2].stop();
+    cycle_until_stalled(mine);
+    const auto stalled = mine.stats();
+    std::chrono::nanoseconds longest{};
+    for (int i = 0; i < 300; ++i) {
+        const auto started = clock_type::now();
+        cycle(mine, "r" + std::to_string(i % 7));
+        longest = std::max<std::chrono::nanoseconds>(longest, clock_type::now() - started);
+    }
+    // Had one of them waited for the stopped node, it had taken the node timeout at least.
+    CHECK(longest < 500ms);
+    constexpr std::size_t for_the_living = 4 * 2 * 2;
+    CHECK(mine.stats().unanswered <= stalled.unanswered + for_the_living);
+    CHECK(mine.stats().buffered_bytes <= stalled.buffered_bytes + 16 * 1024);
+    CHECK(mine.stats().debts <= stalled.debts);
+
+    report told;
+    auto [error, held] = mine.acquire("r", {.ttl = 60s, .report = &told});
+    REQUIRE_FALSE(error);
+    CHECK(told.nodes[2].outcome == node_outcome::stalled);
+    CHECK(mine.release(std::move(held)).result == release_result::released);
+
+    nodes[2].cont();
+    REQUIRE(mine.await_quiet());
+    CHECK(nodes[2].command({"DBSIZE"}) == "0");
+    auto after = mine.acquire("r");
+    REQUIRE_FALSE(after.error);
+    REQUIRE(mine.await_quiet());
+    CHECK(after.lock.granted_by() == 5);
+}
+
+TEST_CASE("p20: a stopped master that goes on executes what it was sent and keeps no key",
+          "[integration][pitfall][p20]")
+{
+    const bool connection_lives = GENERATE(true, false);
+    masters nodes(3);
+    auto c = brisk(nodes.urls());
+    c.stall_timeout = connection_lives ? 20s : 300ms;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(3));
+    nodes[1].stop();
+    auto [error, held] = mine.acquire("r", {.ttl = 60s});
+    REQUIRE_FALSE(error);
+    CHECK(mine.release(std::move(held)).result == release_result::released);
+    if (!connection_lives) {
+        REQUIRE(mine.await([&] { return mine.stats().disconnects == 1; }));
+    }
+    nodes[1].cont();
+    REQUIRE(mine.await_ready(3));
+    REQUIRE(mine.await_quiet());
+    CHECK(nodes.count("r") == 0);
+    // Both commands did arrive there, else nothing was shown.
+    CHECK(nodes[1].ask({"INFO", "commandstats"}).text.find("cmdstat_set:calls=1") !=
+          std::string::npos);
+}
+
+TEST_CASE("a grant of a stopped master that comes late counts for the lock still held",
+          "[integration]")
+{
+    masters nodes(3);
+    auto c = brisk(nodes.urls());
+    c.stall_timeout = 20s;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(3));
+    nodes[1].stop();
+    auto [error, held] = mine.acquire("r", {.ttl = 60s});
+    REQUIRE_FALSE(error);
+    CHECK(held.granted_by() == 2);
+    nodes[1].cont();
+    REQUIRE(mine.await([&] { return held.granted_by() == 3; }));
+    CHECK(nodes[1].get("r") == std::string(held.owner_token()));
+}
+
+TEST_CASE("p44: with a majority stopped an acquire ends within its deadline and leaves no key",
+          "[integration][pitfall][p44]")
+{
+    masters nodes(3);
+    auto c = brisk(nodes.urls());
+    c.stall_timeout = 20s;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(3));
+    nodes[0].stop();
+    nodes[2].stop();
+    report told;
+    auto started = clock_type::now();
+    CHECK(mine.acquire("r", {.ttl = 60s, .deadline = 0s, .report = &told}).error ==
+          errc::unavailable);
+    CHECK(clock_type::now() - started >= 150ms);
+    CHECK(clock_type::now() - started < 5s);
+    CHECK(told.nodes[0].outcome == node_outcome::timed_out);
+    CHECK(told.nodes[1].outcome == node_outcome::granted);
+    started = clock_type::now();
+    CHECK(mine.acquire("r", {.ttl = 60s, .deadline = 300ms}).error == errc::timed_out);
+    CHECK(clock_type::now() - started < 5s);
+    nodes[0].cont();
+    nodes[2].cont();
+    REQUIRE(mine.await_quiet());
+    CHECK(nodes.count("r") == 0);
+    cycle(mine, "r");
+}
+
+TEST_CASE("an extend that too few nodes answer is unknown, and the lease stands as it stood",
+          "[integration]")
+{
+    masters nodes(3);
+    auto c = brisk(nodes.urls());
+    c.stall_timeout = 20s;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(3));
+    auto [error, held] = mine.acquire("r", {.ttl = 60s});
+    REQUIRE_FALSE(error);
+    const auto end = held.valid_until();
+    nodes[0].stop();
+    nodes[2].stop();
+    CHECK(mine.extend(held, 120s) == errc::unavailable);
+    CHECK(held.valid_until() == end);
+    CHECK(held.owns());
+    nodes[0].cont();
+    nodes[2].cont();
+    REQUIRE(mine.await_quiet());
+    CHECK_FALSE(mine.extend(held, 120s));
+    CHECK(held.valid_until() > end);
+}
+
+TEST_CASE("p41: an inspection that a majority does not answer knows nothing",
+          "[integration][pitfall][p41]")
+{
+    masters nodes(3);
+    locks mine(brisk(nodes.urls()));
+    REQUIRE(mine.await_ready(3));
+    nodes[0].command({"SET", "r", "somebody", "PX", "60000"});
+    nodes[1].stop();
+    nodes[2].stop();
+    const auto [error, found] = mine.inspect("r");
+    CHECK_FALSE(error);
+    CHECK(found.state == holding::unknown);
+    CHECK(found.silent == 2);
+    CHECK(found.agreeing == 1);
+}
+
+TEST_CASE("p35: a release whose answer was lost counts as released", "[integration][pitfall][p35]")
+{
+    masters nodes(1);
+    auto c = brisk(nodes.urls());
+    c.node_timeout = 10s;
+    c.stall_timeout = 10s;
+    locks mine(std::move(c));
+    auto [error, held] = mine.acquire("r", {.ttl = 60s});
+    REQUIRE_FALSE(error);
+    nodes[0].stop();
+    const auto begun = mine.begin_release(std::move(held));
+    REQUIRE(mine.await([&] { return mine.stats().buffered_bytes == 0; }));
+    nodes[0].kill();
+    nodes[0].start(memory::lost);
+    const auto given = mine.finish(begun);
+    CHECK_FALSE(given.error);
+    CHECK(given.result == release_result::released);
+}
+
+TEST_CASE("a server that pauses its clients is a slow node, not a lost one", "[integration]")
+{
+    masters nodes(3);
+    locks mine(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+    for (std::size_t i = 0; i < 3; ++i) {
+        nodes[i].command({"CLIENT", "PAUSE", "200", "WRITE"});
+    }
+    const auto [error, held] = mine.acquire("r", {.ttl = 60s, .deadline = 0s});
+    CHECK_FALSE(error);
+    CHECK(mine.stats().disconnects == 0);
+}

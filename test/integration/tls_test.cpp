@@ -1,0 +1,209 @@
+#include "integration/locks.hpp"
+
+#include "support/certificates.hpp"
+#include "support/proxy.hpp"
+#include "support/server.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <memory>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+const certificates& world()
+{
+    static const certificates made;
+    return made;
+}
+
+server_options tls_server(const identity& who, flavour kind = flavour::redis)
+{
+    return {.kind = kind, .tls = server_tls{world().ca.certificate, who.certificate, who.key}};
+}
+
+config trusting(std::string url, const identity& authority)
+{
+    auto c = patient({std::move(url)});
+    c.tls.ca_file = authority.certificate;
+    return c;
+}
+
+void check_works(locks& client)
+{
+    auto [error, held] = client.acquire("r");
+    REQUIRE_FALSE(error);
+    CHECK_FALSE(client.extend(held, 20s));
+    CHECK(client.release(std::move(held)).result == release_result::released);
+}
+
+/// The node is given no command, the log says why, and so does the report.
+void check_refused(locks& client, const server& node, std::string_view reason = "TLS")
+{
+    REQUIRE(client.await([&] { return !client.lines().empty(); }));
+    report told;
+    CHECK(client.acquire("r", once(&told)).error == errc::unavailable);
+    CHECK(told.nodes.at(0).outcome == node_outcome::disconnected);
+    CHECK(client.stats().connects == 0);
+    CHECK(client.lines().front().find(reason) != std::string::npos);
+    CHECK(node.ask({"INFO", "commandstats"}).text.find("cmdstat_hello") == std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("locks over TLS, the server found by name or address", "[integration][tls]")
+{
+    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    const auto* host = GENERATE("127.0.0.1", "localhost");
+    need(kind);
+    auto options = tls_server(world().server, kind);
+    options.tcp = false;
+    options.password = "hush-over-tls";
+    const server node(options);
+    locks mine(trusting(node.tls_url(host, "", "hush-over-tls", 2), world().ca));
+    check_works(mine);
+}
+
+TEST_CASE("a TLS server that cannot prove who it is gets no command and no password",
+          "[integration][tls]")
+{
+    const auto certificate = GENERATE(&certificates::expired, &certificates::not_yet_valid,
+                                      &certificates::wrong_name, &certificates::untrusted);
+    const server node(tls_server(world().*certificate));
+    locks mine(trusting(node.tls_url("127.0.0.1", "", "not-for-you"), world().ca));
+    check_refused(mine, node);
+}
+
+TEST_CASE("a TLS server is refused by a client that trusts another authority", "[integration][tls]")
+{
+    const server node(tls_server(world().server));
+    locks mine(trusting(node.tls_url(), world().other_ca));
+    check_refused(mine, node);
+}
+
+TEST_CASE("without an authority of its own a client does not trust a test's", "[integration][tls]")
+{
+    const server node(tls_server(world().server));
+    auto c = trusting(node.tls_url(), world().ca);
+    c.tls.ca_file.clear();
+    locks mine(std::move(c));
+    check_refused(mine, node);
+}
+
+TEST_CASE("TLS is never given up for plain text, nor plain text taken for TLS",
+          "[integration][tls]")
+{
+    const server node(tls_server(world().server));
+    const auto address = [](std::uint16_t port) { return "://127.0.0.1:" + std::to_string(port); };
+    SECTION("a plain server where TLS is wanted")
+    {
+        auto c = trusting("rediss" + address(node.port()), world().ca);
+        c.connect_timeout = 300ms;  // the server waits for the end of what it takes for a command
+        locks mine(std::move(c));
+        check_refused(mine, node, "connect_timeout");
+    }
+    SECTION("a TLS server where plain text is wanted")
+    {
+        locks mine(trusting("redis" + address(node.tls_port()), world().ca));
+        check_refused(mine, node, "");
+    }
+}
+
+TEST_CASE("the name to find in the certificate can be given", "[integration][tls]")
+{
+    const server node(tls_server(world().wrong_name));
+    auto c = trusting(node.tls_url(), world().ca);
+    c.tls.server_name = "elsewhere.example";
+    locks mine(std::move(c));
+    check_works(mine);
+}
+
+TEST_CASE("verification is skipped when that is asked for, and said aloud", "[integration][tls]")
+{
+    const auto certificate = GENERATE(&certificates::expired, &certificates::untrusted);
+    const server node(tls_server(world().*certificate));
+    auto c = trusting(node.tls_url(), world().ca);
+    c.tls.insecure_skip_verification = true;
+    locks mine(std::move(c));
+    check_works(mine);
+    CHECK(mine.logged(log_level::warning, "verif"));
+}
+
+TEST_CASE("a server that wants a certificate of its clients is shown one", "[integration][tls]")
+{
+    auto options = tls_server(world().server);
+    options.tls->clients_need_certificate = true;
+    const server node(options);
+    auto c = trusting(node.tls_url(), world().ca);
+    SECTION("which it trusts")
+    {
+        c.tls.certificate_file = world().client.certificate;
+        c.tls.key_file = world().client.key;
+        locks mine(std::move(c));
+        check_works(mine);
+    }
+    SECTION("or refuses")
+    {
+        c.tls.certificate_file = world().untrusted.certificate;
+        c.tls.key_file = world().untrusted.key;
+        locks mine(std::move(c));
+        check_refused(mine, node, "");
+    }
+    SECTION("and without one it refuses as well")
+    {
+        locks mine(std::move(c));
+        check_refused(mine, node, "");
+    }
+}
+
+TEST_CASE("TLS in pieces, and cut off without a farewell", "[integration][tls]")
+{
+    const server node(tls_server(world().server));
+    proxy path(node.tls_port());
+    path.split(direction::down, 5);
+    locks mine(trusting("rediss://127.0.0.1:" + std::to_string(path.port()), world().ca));
+    check_works(mine);
+    for (const auto how : {ending::fin, ending::rst}) {
+        REQUIRE(mine.await_ready(1));
+        const auto before = mine.stats().disconnects;
+        path.cut(how);
+        REQUIRE(mine.await([&] { return mine.stats().disconnects > before; }));
+        check_works(mine);
+    }
+}
+
+TEST_CASE("files that do not do are a configuration error that names the field",
+          "[integration][tls]")
+{
+    auto c = trusting("rediss://127.0.0.1:1", world().ca);
+    const auto refused_for = [&](const char* field) {
+        try {
+            const locks mine(c);
+        } catch (const boost::system::system_error& e) {
+            return e.code() == errc::invalid_config &&
+                   std::string_view(e.what()).find(field) != std::string_view::npos;
+        }
+        return false;
+    };
+    SECTION("the authority's")
+    {
+        c.tls.ca_file = "/no/such/file.pem";
+        CHECK(refused_for("tls.ca_file"));
+    }
+    SECTION("a certificate that is none")
+    {
+        c.tls.certificate_file = world().client.key;
+        c.tls.key_file = world().client.key;
+        CHECK(refused_for("tls.certificate_file"));
+    }
+    SECTION("a key to another certificate")
+    {
+        c.tls.certificate_file = world().client.certificate;
+        c.tls.key_file = world().server.key;
+        CHECK(refused_for("tls.key_file"));
+    }
+}

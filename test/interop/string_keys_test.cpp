@@ -1,0 +1,189 @@
+#include "integration/locks.hpp"
+
+#include "support/masters.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// How another client writes its locks: a string at the resource, perhaps behind a prefix.
+struct peer {
+    const char* name;
+    const char* prefix;
+    std::string token;
+};
+
+const std::vector<peer>& peers()
+{
+    static const std::vector<peer> all{
+        {"node-redlock", "", "3f6a1f0c9d2b47e8a5c1d0e9f8b7a695"},
+        {"redsync", "", "c2l4dGVlbiBieXRlcyEhIQ=="},
+        {"redis-plus-plus", "", "Zk3pQ9vT1xY7bN5mW2cR8dL6hJ4gF0sA"},
+        {"rslock", "", std::string("\x00\xff\r\n\x80twenty raw byte", 20)},
+        {"redlock-py", "", "Wq3Zt8LmN0pRs5UvXy7AbC"},
+        {"redlock-rb", "", "0b9ff1a6-3a47-4d8e-9a0b-7c1f5d2e8f34"},
+        {"redlock-php", "", "6560f2a1b3c4d"},
+        {"RedLock.net", "redlock:", "5c1de1a0-7f62-4c5e-8b39-2f8d9a4e6b17"},
+        {"pottery", "redlock:", "d41f8cd98f00b2049e9800998ecf8427"},
+    };
+    return all;
+}
+
+/// What all of these do at one server.
+class peer_at {
+public:
+    peer_at(const server& node, const peer& who) : node_(node), who_(who) {}
+
+    [[nodiscard]] bool take(const std::string& resource) const
+    {
+        return node_.ask({"SET", key(resource), who_.token, "NX", "PX", "60000"}).text == "OK";
+    }
+
+    [[nodiscard]] bool give_back(const std::string& resource) const
+    {
+        return if_mine(resource, "DEL", {}) == 1;
+    }
+
+    [[nodiscard]] bool extend(const std::string& resource) const
+    {
+        return if_mine(resource, "PEXPIRE", {"90000"}) == 1;
+    }
+
+    [[nodiscard]] std::string key(const std::string& resource) const
+    {
+        return who_.prefix + resource;
+    }
+
+private:
+    [[nodiscard]] std::int64_t if_mine(const std::string& resource, const std::string& action,
+                                       const std::vector<std::string>& more) const
+    {
+        const auto extra = more.empty() ? "" : ", ARGV[2]";
+        std::vector<std::string> command{"EVAL",
+                                         "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 "
+                                         "end return redis.call('" +
+                                             action + "', KEYS[1]" + extra + ")",
+                                         "1", key(resource), who_.token};
+        command.insert(command.end(), more.begin(), more.end());
+        return node_.ask(command).integer;
+    }
+
+    const server& node_;
+    const peer& who_;
+};
+
+struct both_sides {
+    explicit both_sides(const peer& who, flavour kind)
+        : nodes(3, {.kind = kind}),
+          ours(with_prefix(nodes.urls(), who.prefix))
+    {
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            theirs.emplace_back(nodes[i], who);
+        }
+    }
+
+    static config with_prefix(std::vector<std::string> urls, std::string prefix)
+    {
+        auto c = patient(std::move(urls));
+        c.key_prefix = std::move(prefix);
+        return c;
+    }
+
+    masters nodes;
+    locks ours;
+    std::vector<peer_at> theirs;
+};
+
+}  // namespace
+
+TEST_CASE("a lock of another client excludes us, and we leave it alone", "[interop]")
+{
+    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    const auto& who = peers().at(GENERATE(range(std::size_t{0}, peers().size())));
+    need(kind);
+    CAPTURE(who.name);
+    both_sides sides(who, kind);
+    REQUIRE(sides.ours.await_ready(3));
+    // A majority is enough for them, and must be enough to keep us out.
+    REQUIRE(sides.theirs[0].take("r"));
+    REQUIRE(sides.theirs[2].take("r"));
+
+    report told;
+    CHECK(sides.ours.acquire("r", once(&told)).error == errc::contended);
+    REQUIRE(sides.ours.await_quiet());
+    const auto seen = sides.ours.inspect("r");
+    CHECK(seen.found.state == holding::held);
+    CHECK(seen.found.owner_known);
+    CHECK(seen.found.agreeing == 2);
+    CHECK(seen.found.remaining.value_or(0ms) > 20s);
+    CHECK_FALSE(sides.nodes[1].exists(sides.theirs[1].key("r")));
+
+    CHECK(sides.theirs[0].extend("r"));
+    CHECK(sides.theirs[0].give_back("r"));
+    CHECK(sides.theirs[2].give_back("r"));
+    CHECK_FALSE(sides.ours.acquire("r", once()).error);
+}
+
+TEST_CASE("our lock excludes another client, which cannot extend it or give it back", "[interop]")
+{
+    const auto& who = peers().at(GENERATE(range(std::size_t{0}, peers().size())));
+    CAPTURE(who.name);
+    both_sides sides(who, flavour::redis);
+    REQUIRE(sides.ours.await_ready(3));
+    auto [error, held] = sides.ours.acquire("r");
+    REQUIRE_FALSE(error);
+    REQUIRE(sides.ours.await_quiet());
+    for (const auto& peer : sides.theirs) {
+        CHECK_FALSE(peer.take("r"));
+        CHECK_FALSE(peer.extend("r"));
+        CHECK_FALSE(peer.give_back("r"));
+    }
+    CHECK_FALSE(sides.ours.extend(held, 20s));
+    CHECK(sides.ours.release(std::move(held)).result == release_result::released);
+    REQUIRE(sides.ours.await_quiet());
+    for (const auto& peer : sides.theirs) {
+        CHECK(peer.take("r"));
+    }
+}
+
+TEST_CASE("a key without a ttl, as SETNX makes it, is held for ever", "[interop]")
+{
+    masters nodes(3);
+    locks ours(nodes.urls());
+    REQUIRE(ours.await_ready(3));
+    for (std::size_t i = 0; i < 3; ++i) {
+        REQUIRE(nodes[i].ask({"SETNX", "r", "1700000000"}).integer == 1);
+    }
+    report told;
+    CHECK(ours.acquire("r", once(&told)).error == errc::contended);
+    for (const auto& node : told.nodes) {
+        CHECK_FALSE(node.holder_ttl);
+    }
+    const auto seen = ours.inspect("r");
+    CHECK(seen.found.state == holding::held);
+    CHECK_FALSE(seen.found.remaining);
+    CHECK(nodes.count("r") == 3);
+}
+
+TEST_CASE("the digests of our scripts are those the server computes", "[interop]")
+{
+    const server node;
+    locks ours({node.url()});
+    REQUIRE(ours.await_ready(1));
+    auto [error, held] = ours.acquire("r");
+    REQUIRE_FALSE(error);
+    CHECK_FALSE(ours.extend(held, 20s));
+    CHECK(ours.inspect("r").found.state == holding::held);
+    CHECK(ours.release(std::move(held)).result == release_result::released);
+    CHECK(ours.stats().script_reloads == 0);
+    CHECK(ours.stats().node_errors == 0);
+}
