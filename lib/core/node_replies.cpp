@@ -205,11 +205,12 @@ bool node::on_extend(const pending& p, const resp::reply& r)
     switch (judge(p, r)) {
         case scripted::yes: c_.record(asked, index_, node_outcome::granted); return true;
         case scripted::no: c_.record(asked, index_, node_outcome::refused); return true;
-        case scripted::again: {
+        case scripted::again:
             // A majority may have decided already; this node's key is to live as long as theirs.
-            const bool is_wanted = !asked.of->given_back && c_.now_ < asked.deadline;
-            return !is_wanted || send_again(p);
-        }
+            if (!asked.of->given_back && c_.now_ < asked.deadline) {
+                return send_again(p);
+            }
+            [[fallthrough]];
         case scripted::error:
             c_.record(asked, index_, node_outcome::failed, resp::clean_error(r.text()));
             return true;

@@ -107,7 +107,7 @@ asio::awaitable<void> cycles(client& locks, std::string name, unsigned count,
         const inspection seen = co_await locks.async_inspect(name, asio::use_awaitable);
         const bool held = seen.state == holding::held && l.owns();
         const auto r = co_await locks.async_release(std::move(l), asio::use_awaitable);
-        done += held && r == release_result::released ? 1 : 0;
+        done += held && r == release_result::released ? 1U : 0U;
     }
 }
 
@@ -122,8 +122,8 @@ TEST_CASE("many coroutines in many threads share a client", "[threads]")
     constexpr unsigned rounds = 10;
     std::vector<std::future<void>> futures;
     for (unsigned i = 0; i < workers; ++i) {
-        futures.push_back(asio::co_spawn(
-            c.pool, cycles(*c.locks, fresh_name(), rounds, done), asio::use_future));
+        futures.push_back(
+            asio::co_spawn(c.pool, cycles(*c.locks, fresh_name(), rounds, done), asio::use_future));
     }
     for (auto& f : futures) {
         f.get();
@@ -149,7 +149,7 @@ TEST_CASE("threads that do not run the context use the client too", "[threads]")
             const bool owns = l.owns() && l.resource() == name && l.granted_by() >= 2;
             static_cast<void>(c.locks->stats());
             const auto r = c.locks->async_release(std::move(l), asio::use_future).get();
-            good += owns && r == release_result::released ? 1 : 0;
+            good += owns && r == release_result::released ? 1U : 0U;
         }
     });
     CHECK(good == thread_count * 20);
@@ -166,7 +166,7 @@ TEST_CASE("one name, many threads: the lock excludes", "[threads]")
     in_threads([&](unsigned) {
         for (int i = 0; i < 5; ++i) {
             lock l = c.locks->async_acquire(name, long_lease(), asio::use_future).get();
-            together += ++inside > 1 ? 1 : 0;
+            together += ++inside > 1 ? 1U : 0U;
             std::this_thread::yield();
             --inside;
             c.locks->async_release(std::move(l), asio::use_future).get();
@@ -192,7 +192,7 @@ TEST_CASE("locks move between threads, and are used and dropped there", "[thread
             locks.put(c.locks->async_acquire(name, long_lease(), asio::use_future).get());
             lock other = locks.get();
             if (other) {
-                lost += other.owns() && other.owner_token().size() == 40 ? 0 : 1;
+                lost += other.owns() && other.owner_token().size() == 40 ? 0U : 1U;
                 c.locks->async_extend(other, long_ttl, asio::detached);
                 // Dropped, perhaps while it is being extended.
             }
@@ -226,12 +226,13 @@ TEST_CASE("operations are cancelled while the client works in other threads", "[
             asio::cancellation_signal signal;
             c.locks->async_acquire(
                 names[thread * 20 + i], long_lease(),
-                asio::bind_executor(
-                    own.get_executor(),
-                    asio::bind_cancellation_slot(
-                        signal.slot(), once(handlers, [&](error_code ec, lock) {
-                            other_errors += !ec || ec == asio::error::operation_aborted ? 0 : 1;
-                        }))));
+                asio::bind_executor(own.get_executor(),
+                                    asio::bind_cancellation_slot(
+                                        signal.slot(), once(handlers, [&](error_code ec, lock) {
+                                            other_errors +=
+                                                !ec || ec == asio::error::operation_aborted ? 0U
+                                                                                            : 1U;
+                                        }))));
             for (unsigned k = 0; k < i; ++k) {
                 std::this_thread::yield();
             }
@@ -260,10 +261,10 @@ TEST_CASE("a client is closed while all threads use it", "[threads]")
         in_threads([&](unsigned thread) {
             for (unsigned i = 0; i < 50; ++i) {
                 ++begun;
-                c.locks->async_acquire(
-                    fresh_name(), long_lease(), once(handlers, [&](error_code ec, lock) {
-                        unexpected += !ec || ec == errc::closed ? 0 : 1;
-                    }));
+                c.locks->async_acquire(fresh_name(), long_lease(),
+                                       once(handlers, [&](error_code ec, lock) {
+                                           unexpected += !ec || ec == errc::closed ? 0U : 1U;
+                                       }));
                 if (thread == 0 && i == 25) {
                     c.locks->async_close(asio::detached);
                 }
@@ -284,8 +285,8 @@ TEST_CASE("a client is destroyed while its operations complete in other threads"
         {
             shared_client c;
             for (int k = 0; k < 20; ++k) {
-                c.locks->async_acquire(
-                    fresh_name(), long_lease(), once(handlers, [](error_code, lock) {}));
+                c.locks->async_acquire(fresh_name(), long_lease(),
+                                       once(handlers, [](error_code, lock) {}));
             }
             for (int k = 0; k < i; ++k) {
                 std::this_thread::yield();

@@ -1,0 +1,242 @@
+#include "asio/operations.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// After so many handlers of the event loop an operation that is not over by then waits for something.
+constexpr unsigned enough_handlers = 40;
+
+[[nodiscard]] bool is_in(cancellation_type one, cancellation_type set)
+{
+    return (one & set) != cancellation_type::none;
+}
+
+/// One operation that is cancelled when `after` handlers have run.
+template <class Operation>
+struct attempt {
+    attempt(scene& s, cancellation_type type, unsigned after)
+    {
+        Operation::begin(
+            s, asio::bind_cancellation_slot(signal.slot(), once(handlers, got.receiver())));
+        for (; handled < after && !got.done && s.io.run_one_for(20ms) == 1; ++handled) {
+        }
+        was_over = got.done;
+        signal.emit(type);
+    }
+
+    ledger handlers;
+    outcome<Operation> got;
+    asio::cancellation_signal signal;
+    unsigned handled = 0;
+    /// It was too late to cancel.
+    bool was_over = false;
+};
+
+/// Closes the client, and shows that nothing is left in the context.
+void expect_nothing_left(scene& s)
+{
+    s.held = {};
+    s.locks->async_close(asio::detached);
+    CHECK(run_out(s.io));
+    CHECK(s.locks->stats().in_flight == 0);
+}
+
+// What has to hold behind an operation that was cancelled.
+
+void expect_after(running, scene& s, error_code)
+{
+    CHECK(s.locks->stats().nodes_ready == 0);
+}
+
+void expect_after(acquiring, scene& s, error_code)
+{
+    CHECK(s.keys_become(0, s.name));
+}
+
+void expect_after(adopting, scene& s, error_code)
+{
+    CHECK(nodes().count(s.name) == nodes().size());
+}
+
+void expect_after(extending, scene& s, error_code)
+{
+    CHECK(s.held.owns());
+    CHECK(nodes().count(s.name) == nodes().size());
+}
+
+void expect_after(releasing, scene& s, error_code)
+{
+    CHECK_FALSE(s.held);
+    CHECK(s.keys_become(0, s.name));
+}
+
+void expect_after(inspecting, scene& s, error_code)
+{
+    CHECK(s.held.owns());
+}
+
+void expect_after(closing, scene& s, error_code)
+{
+    CHECK(run_until(s.io, [&] { return s.ended.has_value(); }));
+}
+
+template <class Operation>
+void sweep(cancellation_type type, auto&& prepare)
+{
+    bool over = false;
+    for (unsigned after = 0; !over && after < enough_handlers; ++after) {
+        CAPTURE(after, static_cast<unsigned>(type));
+        scene s;
+        prepare(s);
+        attempt<Operation> a(s, type, after);
+        over = a.was_over;
+        if (!is_in(type, Operation::cancels)) {
+            Operation::finish(s);
+        }
+        REQUIRE(run_until(s.io, [&] { return a.got.done; }));
+        CHECK((!a.got.error || a.got.error == asio::error::operation_aborted));
+        if (a.was_over || !is_in(type, Operation::cancels)) {
+            CHECK(a.got.fulfilled(s));
+        }
+        if (a.got.error) {
+            expect_after(Operation{}, s, a.got.error);
+        }
+        a.got.value = {};
+        expect_nothing_left(s);
+        CHECK(a.handlers.called == 1);
+        CHECK(a.handlers.called_again == 0);
+        CHECK(a.handlers.destroyed_uncalled == 0);
+    }
+}
+
+cancellation_type any_type()
+{
+    return GENERATE(cancellation_type::terminal, cancellation_type::partial,
+                    cancellation_type::total);
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("cancelled after any number of handlers", "[cancellation]", all_operations)
+{
+    sweep<TestType>(any_type(), [](scene& s) { TestType::prepare(s); });
+}
+
+TEST_CASE("an acquire cancelled at any point of the first connections", "[cancellation]")
+{
+    sweep<acquiring>(any_type(), [](scene& s) { s.begin_run(); });
+}
+
+TEST_CASE("cancelled at once, what honours it is aborted", "[cancellation]")
+{
+    const auto type = GENERATE(cancellation_type::terminal, cancellation_type::partial);
+    const auto aborted = [&]<class Operation>(Operation) {
+        scene s;
+        Operation::prepare(s);
+        attempt<Operation> a(s, type, 0);
+        REQUIRE(run_until(s.io, [&] { return a.got.done; }));
+        CHECK(a.got.error == asio::error::operation_aborted);
+        expect_after(Operation{}, s, a.got.error);
+    };
+    std::apply([&](auto... operation) { (aborted(operation), ...); }, all_operations{});
+}
+
+TEST_CASE("an acquire that waits for the lock can be cancelled", "[cancellation]")
+{
+    const auto type = GENERATE(cancellation_type::terminal, cancellation_type::partial);
+    for (unsigned after = 0; after < enough_handlers; after += 3) {
+        CAPTURE(after);
+        scene s;
+        s.start();
+        s.held = s.take(s.name);
+        attempt<acquiring> a(s, type, after);
+        REQUIRE_FALSE(a.was_over);
+        REQUIRE(run_until(s.io, [&] { return a.got.done; }));
+        CHECK(a.got.error == asio::error::operation_aborted);
+        CHECK(a.handlers.called == 1);
+        // The holder's keys are none of its business.
+        CHECK(s.held.owns());
+        CHECK(nodes().count(s.name) == nodes().size());
+        CHECK(s.locks->stats().cancelled == 1);
+        expect_nothing_left(s);
+    }
+}
+
+TEST_CASE("total cancels an acquire that has sent nothing", "[cancellation]")
+{
+    config c = shared_config();
+    c.thread_safe = GENERATE(false, true);
+    scene s(c);
+
+    SECTION("before the client runs")
+    {
+        attempt<acquiring> a(s, cancellation_type::total, 3);
+        REQUIRE(run_until(s.io, [&] { return a.got.done; }));
+        CHECK(a.got.error == asio::error::operation_aborted);
+    }
+    SECTION("not when it has")
+    {
+        s.start();
+        attempt<acquiring> a(s, cancellation_type::total, 2);
+        REQUIRE(run_until(s.io, [&] { return a.got.done; }));
+        CHECK(a.got.fulfilled(s));
+    }
+}
+
+TEST_CASE("a cancellation meets only the operation it is meant for", "[cancellation]")
+{
+    config c = shared_config();
+    c.thread_safe = GENERATE(false, true);
+    scene s(c);
+    s.start();
+    // The first operation is over, but its handler has not been called; its record serves the second.
+    asio::io_context other{1};
+    asio::cancellation_signal first;
+    outcome<acquiring> one;
+    s.locks->async_acquire(
+        fresh_name(), long_lease(),
+        asio::bind_executor(other.get_executor(),
+                            asio::bind_cancellation_slot(first.slot(), one.receiver())));
+    REQUIRE(run_until(s.io, [&] { return s.locks->stats().acquired == 1; }));
+    s.io.poll();
+    outcome<acquiring> two;
+    s.locks->async_acquire(s.name, long_lease(), two.receiver());
+    first.emit(cancellation_type::terminal);
+    REQUIRE(run_until(s.io, [&] { return two.done; }));
+    CHECK(two.fulfilled(s));
+    REQUIRE(run_until(other, [&] { return one.done; }));
+    CHECK_FALSE(one.error);
+}
+
+TEST_CASE("a run that is cancelled ends what is pending", "[cancellation]")
+{
+    scene s;
+    asio::cancellation_signal stop;
+    outcome<running> run;
+    s.locks->async_run(asio::bind_cancellation_slot(stop.slot(), run.receiver()));
+    REQUIRE(run_until(s.io, [&] { return s.locks->stats().nodes_ready == nodes().size(); }));
+    s.held = s.take(s.name);
+    outcome<acquiring> waiting;
+    acquiring::begin(s, waiting.receiver());
+    s.io.poll();
+    stop.emit(cancellation_type::terminal);
+    REQUIRE(run_until(s.io, [&] { return run.done && waiting.done; }));
+    CHECK(run.error == asio::error::operation_aborted);
+    CHECK(waiting.error == errc::closed);
+    // The end is final.
+    outcome<running> again;
+    s.locks->async_run(again.receiver());
+    REQUIRE(run_until(s.io, [&] { return again.done; }));
+    CHECK(again.error == errc::closed);
+    s.held = {};
+    CHECK(run_out(s.io));
+}

@@ -1,0 +1,187 @@
+#include "asio/operations.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/system_executor.hpp>
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <atomic>
+#include <thread>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+template <class Operation>
+void finish(scene& s)
+{
+    asio::post(s.io, [&s] { Operation::finish(s); });
+}
+
+/// What a handler saw of the initiating function.
+struct watch {
+    bool initiating = false;
+    bool called = false;
+    bool called_inline = false;
+
+    template <class Operation>
+    void begin(scene& s)
+    {
+        initiating = true;
+        Operation::begin(s, [this](auto&&...) {
+            called = true;
+            called_inline = initiating;
+        });
+        initiating = false;
+    }
+};
+
+/// Refused for its argument.
+struct acquiring_nothing : acquiring {
+    static auto begin(scene& s, auto&& token)
+    {
+        return s.locks->async_acquire("", std::forward<decltype(token)>(token));
+    }
+};
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("a handler runs on its strand", "[executors]", all_operations)
+{
+    config c = shared_config();
+    c.thread_safe = GENERATE(false, true);
+    scene s(c);
+    TestType::prepare(s);
+    auto strand = asio::make_strand(s.io);
+    std::optional<bool> inside;
+    TestType::begin(s, asio::bind_executor(
+                           strand, [&](auto&&...) { inside = strand.running_in_this_thread(); }));
+    finish<TestType>(s);
+    REQUIRE(run_until(s.io, [&] { return inside.has_value(); }));
+    CHECK(*inside);
+}
+
+TEMPLATE_LIST_TEST_CASE("a handler runs on its own context, which has work until then",
+                        "[executors]", all_operations)
+{
+    config c = shared_config();
+    c.thread_safe = GENERATE(false, true);
+    scene s(c);
+    TestType::prepare(s);
+    asio::io_context other{1};
+    bool called = false;
+    TestType::begin(s,
+                    asio::bind_executor(other.get_executor(), [&](auto&&...) { called = true; }));
+
+    // Nothing to do yet, but not at its end either.
+    CHECK(other.poll() == 0);
+    CHECK_FALSE(other.stopped());
+
+    // The client alone never calls it, however long it runs.
+    finish<TestType>(s);
+    const auto over = [&] { return s.ended || s.locks->stats().in_flight == 0; };
+    REQUIRE(run_until(s.io, over));
+    s.io.poll();
+    CHECK_FALSE(called);
+
+    REQUIRE(run_until(s.io, [&] { return other.poll_one() == 1; }));
+    CHECK(called);
+    CHECK(other.run() == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("a handler runs on the system executor", "[executors]", all_operations)
+{
+    scene s;
+    TestType::prepare(s);
+    std::atomic<bool> called{false};
+    TestType::begin(
+        s, asio::bind_executor(asio::system_executor(), [&](auto&&...) { called = true; }));
+    finish<TestType>(s);
+    CHECK(run_until(s.io, [&] { return called.load(); }));
+}
+
+TEMPLATE_LIST_TEST_CASE("a handler without an executor runs on the client's", "[executors]",
+                        all_operations)
+{
+    scene s;
+    auto strand = asio::make_strand(s.io);
+    s.locks.emplace(asio::any_io_executor(strand), shared_config());
+    TestType::prepare(s);
+    std::optional<bool> inside;
+    TestType::begin(s, [&](auto&&...) { inside = strand.running_in_this_thread(); });
+    asio::post(strand, [&s] { TestType::finish(s); });
+    REQUIRE(run_until(s.io, [&] { return inside.has_value(); }));
+    CHECK(*inside);
+    CHECK(s.locks->get_executor() == asio::any_io_executor(strand));
+}
+
+TEMPLATE_LIST_TEST_CASE("a handler is never called by the initiating function", "[executors]",
+                        all_operations)
+{
+    config c = shared_config();
+    c.thread_safe = GENERATE(false, true);
+    scene s(c);
+    TestType::prepare(s);
+    watch w;
+    const auto begin = [&] { w.begin<TestType>(s); };
+
+    SECTION("from outside")
+    {
+        begin();
+    }
+    SECTION("from within a handler of the client's executor")
+    {
+        asio::post(s.locks->get_executor(), begin);
+    }
+    SECTION("when it is refused at once")
+    {
+        s.locks->async_close(asio::detached);
+        s.io.run_one();
+        asio::post(s.locks->get_executor(), begin);
+    }
+    finish<TestType>(s);
+    REQUIRE(run_until(s.io, [&] { return w.called; }));
+    CHECK_FALSE(w.called_inline);
+}
+
+TEST_CASE("arguments are refused later, too", "[executors]")
+{
+    scene s;
+    watch w;
+    w.begin<acquiring_nothing>(s);
+    REQUIRE(run_until(s.io, [&] { return w.called; }));
+    CHECK_FALSE(w.called_inline);
+}
+
+TEST_CASE("the context does not run out while an operation of the client is pending", "[executors]")
+{
+    scene s;
+    bool called = false;
+
+    SECTION("not yet run")
+    {
+        acquire_options o = long_lease();
+        o.deadline = 20ms;
+        s.locks->async_acquire(s.name, o, [&](error_code ec, lock) {
+            called = true;
+            CHECK(ec);
+        });
+    }
+    SECTION("run, and closed from its own handler")
+    {
+        s.begin_run();
+        s.locks->async_acquire(s.name, long_lease(), [&](error_code ec, lock) {
+            called = true;
+            CHECK_FALSE(ec);
+            s.locks->async_close(asio::detached);
+        });
+    }
+    s.io.run_for(generous);
+    CHECK(called);
+    CHECK(s.io.stopped());
+}

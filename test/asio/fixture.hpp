@@ -1,0 +1,148 @@
+#pragma once
+
+#include "support/masters.hpp"
+#include "support/run.hpp"
+
+#include <redlock/client.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace redlock::test {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+/// Longer than any test, so that a key that is gone was deleted.
+inline constexpr std::chrono::milliseconds long_ttl = 120s;
+
+/// Three masters, started when first asked for and shared by the tests of a program. The first thread has to ask.
+inline masters& nodes()
+{
+    static masters three(3);
+    return three;
+}
+
+/// For those masters. Patient, since a machine that is busy must not make an answer late.
+inline config shared_config()
+{
+    config c;
+    c.nodes = nodes().urls();
+    c.node_timeout = 2s;
+    c.stall_timeout = 20s;
+    c.connect_timeout = 20s;
+    c.close_timeout = 10s;
+    return c;
+}
+
+inline acquire_options long_lease()
+{
+    acquire_options o;
+    o.ttl = long_ttl;
+    o.deadline = 60s;
+    return o;
+}
+
+/// A resource that no other test uses.
+inline std::string fresh_name()
+{
+    static std::atomic<unsigned> count{0};
+    return "asio/" + std::to_string(++count);
+}
+
+/// The handlers of a test: each is to be called once, or destroyed uncalled when its context goes.
+struct ledger {
+    std::atomic<unsigned> called{0};
+    std::atomic<unsigned> called_again{0};
+    std::atomic<unsigned> destroyed_uncalled{0};
+};
+
+/// A handler that cannot be copied and keeps a ledger.
+template <class Function>
+class once {
+public:
+    once(ledger& in, Function f) : in_(&in), function_(std::move(f)) {}
+    once(once&& other) noexcept
+        : in_(std::exchange(other.in_, nullptr)),
+          function_(std::move(other.function_)),
+          called_(other.called_)
+    {}
+    once& operator=(once&&) = delete;
+    ~once()
+    {
+        if (in_ != nullptr && !called_) {
+            ++in_->destroyed_uncalled;
+        }
+    }
+
+    template <class... Args>
+    void operator()(Args&&... args)
+    {
+        ++(std::exchange(called_, true) ? in_->called_again : in_->called);
+        function_(std::forward<Args>(args)...);
+    }
+
+private:
+    ledger* in_;
+    Function function_;
+    bool called_ = false;
+};
+
+/// A client with a context of its own.
+class client_alone {
+public:
+    explicit client_alone(config c = shared_config()) : locks(std::in_place, io, std::move(c)) {}
+
+    /// Begins to run, and waits for the connections.
+    void start()
+    {
+        begin_run();
+        if (!run_until(io, [this] { return locks->stats().nodes_ready == nodes().size(); })) {
+            throw std::runtime_error("the client did not connect in time");
+        }
+    }
+
+    void begin_run()
+    {
+        locks->async_run([this](error_code ec) { ended = ec; });
+    }
+
+    lock take(const std::string& name)
+    {
+        std::optional<error_code> done;
+        lock taken;
+        locks->async_acquire(name, long_lease(), [&](error_code ec, lock l) {
+            done = ec;
+            taken = std::move(l);
+        });
+        if (!run_until(io, [&] { return done.has_value(); })) {
+            throw std::runtime_error("an acquire did not end in time");
+        }
+        if (*done) {
+            throw boost::system::system_error(*done, "acquire");
+        }
+        return taken;
+    }
+
+    /// Waits until `count` nodes have the key; well below the time after which keys go by themselves.
+    [[nodiscard]] bool keys_become(std::size_t count, const std::string& name)
+    {
+        return run_until(
+            io, [&] { return nodes().count(name) == count; }, long_ttl / 4);
+    }
+
+    asio::io_context io{1};
+    /// What the run came to.
+    std::optional<error_code> ended;
+    std::optional<client> locks;
+};
+
+}  // namespace redlock::test

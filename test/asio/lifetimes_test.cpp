@@ -1,0 +1,443 @@
+#include "asio/operations.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+config either_kind()
+{
+    config c = shared_config();
+    c.thread_safe = GENERATE(false, true);
+    return c;
+}
+
+/// Ports on which nobody listens, once the servers are gone.
+config deserted()
+{
+    config c = shared_config();
+    masters gone(3);
+    c.nodes = gone.urls();
+    c.thread_safe = GENERATE(false, true);
+    return c;
+}
+
+/// One of each operation that a running client can have pending.
+struct everything {
+    void begin(scene& s, lock& extended, lock released, std::string_view owner)
+    {
+        s.locks->async_run(once(handlers, [this](error_code ec) { run = ec; }));
+        s.locks->async_acquire(s.name, long_lease(), once(handlers, acquire.receiver()));
+        s.locks->async_adopt(s.name, owner, long_ttl, once(handlers, adopt.receiver()));
+        s.locks->async_extend(extended, long_ttl, once(handlers, extend.receiver()));
+        s.locks->async_release(std::move(released), once(handlers, release.receiver()));
+        s.locks->async_inspect(s.name, once(handlers, inspect.receiver()));
+        s.locks->async_acquire("", once(handlers, refused.receiver()));
+    }
+
+    static constexpr unsigned count = 7;
+
+    ledger handlers;
+    std::optional<error_code> run;
+    outcome<acquiring> acquire;
+    outcome<acquiring> refused;
+    outcome<adopting> adopt;
+    outcome<extending> extend;
+    outcome<releasing> release;
+    outcome<inspecting> inspect;
+};
+
+}  // namespace
+
+TEST_CASE("a client that is destroyed ends what is pending", "[lifetimes]")
+{
+    scene s(either_kind());
+    s.start();
+    lock extended = s.take(fresh_name());
+    lock released = s.take(fresh_name());
+    everything all;
+    all.begin(s, extended, std::move(released), extended.owner_token());
+    s.locks.reset();
+    s.io.run_for(generous);
+    CHECK(s.io.stopped());
+    CHECK(all.handlers.called == everything::count);
+    CHECK(all.handlers.called_again == 0);
+    CHECK(s.ended == make_error_code(errc::closed));
+    CHECK(all.run == make_error_code(asio::error::already_started));
+    CHECK(all.acquire.error == errc::closed);
+    CHECK(all.adopt.error == errc::closed);
+    CHECK(all.extend.error == errc::closed);
+    CHECK(all.release.error == errc::closed);
+    CHECK(all.inspect.error == errc::closed);
+    CHECK(all.refused.error == errc::invalid_resource);
+}
+
+TEST_CASE("an assigned client ends what was pending in the old one", "[lifetimes]")
+{
+    scene s;
+    s.start();
+    outcome<acquiring> old;
+    acquiring::begin(s, old.receiver());
+    client& locks = *s.locks;
+    locks = client(s.io, shared_config());
+    REQUIRE(run_until(s.io, [&] { return old.done; }));
+    CHECK(old.error == errc::closed);
+
+    client& same = locks;
+    locks = std::move(same);
+    s.begin_run();
+    outcome<acquiring> fresh;
+    s.name = fresh_name();
+    acquiring::begin(s, fresh.receiver());
+    REQUIRE(run_until(s.io, [&] { return fresh.done; }));
+    CHECK(fresh.fulfilled(s));
+}
+
+TEST_CASE("a context that is destroyed destroys the handlers of what is pending", "[lifetimes]")
+{
+    const config c = either_kind();
+    for (unsigned after = 0; after < 40; ++after) {
+        CAPTURE(after);
+        everything all;
+        {
+            // In this order: the locks and the client go after the context.
+            lock extended;
+            lock released;
+            std::optional<client> survivor;
+            scene s(c);
+            s.begin_run();
+            extended = s.take(fresh_name());
+            released = s.take(fresh_name());
+            all.begin(s, extended, std::move(released), extended.owner_token());
+            for (unsigned i = 0; i < after; ++i) {
+                s.io.poll_one();
+            }
+            survivor.emplace(std::move(*s.locks));
+            s.locks.reset();
+        }
+        CHECK(all.handlers.called + all.handlers.destroyed_uncalled == everything::count);
+        CHECK(all.handlers.called_again == 0);
+    }
+}
+
+TEST_CASE("a handler of another context is destroyed with that context", "[lifetimes]")
+{
+    scene s(either_kind());
+    s.start();
+    ledger of;
+    {
+        asio::io_context other{1};
+        s.locks->async_acquire(
+            s.name, asio::bind_executor(other.get_executor(), once(of, [](error_code, lock) {})));
+        REQUIRE(run_until(s.io, [&] { return s.locks->stats().in_flight == 0; }));
+        s.io.poll();
+        CHECK(of.called == 0);
+    }
+    CHECK(of.called == 0);
+    CHECK(of.destroyed_uncalled == 1);
+    // The lock was in that handler.
+    CHECK(s.keys_become(0, s.name));
+}
+
+TEST_CASE("a lock outlives its client", "[lifetimes]")
+{
+    scene s(either_kind());
+    extending::prepare(s);
+    const std::string owner(s.held.owner_token());
+    s.locks.reset();
+    CHECK(run_out(s.io));
+    CHECK(s.held);
+    CHECK(s.held.resource() == s.name);
+    CHECK(s.held.owner_token() == owner);
+
+    SECTION("and is dropped")
+    {
+        s.held = {};
+    }
+    SECTION("and is handed over")
+    {
+        CHECK(std::move(s.held).hand_over() == owner);
+    }
+    CHECK(run_out(s.io));
+    // Nobody was left to give it back: it expires.
+    CHECK(nodes().count(s.name) == nodes().size());
+}
+
+TEST_CASE("a lock and a client outlive their context", "[lifetimes]")
+{
+    const config c = either_kind();
+    lock dropped;
+    lock handed_over;
+    std::optional<client> locks;
+    {
+        client_alone alone(c);
+        alone.start();
+        dropped = alone.take(fresh_name());
+        handed_over = alone.take(fresh_name());
+        locks.emplace(std::move(*alone.locks));
+    }
+    CHECK(dropped.owns());
+    CHECK(dropped.owner_token().size() == 40);
+    dropped = {};
+    CHECK(std::move(handed_over).hand_over().size() == 40);
+    CHECK(locks->stats().acquired == 2);
+    locks.reset();
+}
+
+TEST_CASE("a client on a strand outlives its context", "[lifetimes]")
+{
+    std::optional<client> locks;
+    lock held;
+    {
+        scene s;
+        s.locks.emplace(asio::any_io_executor(asio::make_strand(s.io)), shared_config());
+        s.start();
+        held = s.take(s.name);
+        locks.emplace(std::move(*s.locks));
+    }
+    CHECK(held.owns());
+}
+
+TEST_CASE("a lock is dropped while the stack is unwound", "[lifetimes]")
+{
+    scene s(either_kind());
+    s.start();
+    try {
+        const lock l = s.take(s.name);
+        throw std::runtime_error("of the test");
+    } catch (const std::runtime_error&) {
+        CHECK(s.keys_become(0, s.name));
+    }
+}
+
+TEST_CASE("a lock is dropped when all nodes are down", "[lifetimes]")
+{
+    masters own(3);
+    config c = either_kind();
+    c.nodes = own.urls();
+    scene s(c);
+    s.start();
+    s.held = s.take(s.name);
+    REQUIRE(run_until(s.io, [&] { return s.held.granted_by() == own.size(); }));
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        own[i].kill();
+    }
+    REQUIRE(run_until(s.io, [&] { return s.locks->stats().nodes_ready == 0; }));
+
+    SECTION("simply")
+    {
+        s.held = {};
+    }
+    SECTION("while the stack is unwound, with the context stopped")
+    {
+        s.io.stop();
+        try {
+            const lock l = std::move(s.held);
+            throw std::runtime_error("of the test");
+        } catch (const std::runtime_error&) {
+            CHECK_FALSE(s.held);
+        }
+        s.io.restart();
+    }
+    SECTION("by the client's end")
+    {
+        s.locks.reset();
+        s.held = {};
+        CHECK(run_out(s.io));
+    }
+    if (s.locks) {
+        REQUIRE(run_until(s.io, [&] { return s.locks->stats().dropped == 1; }));
+        CHECK(s.locks->stats().debts == own.size());
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            own[i].start();
+        }
+        CHECK(run_until(s.io, [&] { return s.locks->stats().nodes_ready == own.size(); }));
+    }
+}
+
+TEST_CASE("a client of nodes that are not there ends at once", "[lifetimes]")
+{
+    scene s(deserted());
+    ledger of;
+    outcome<acquiring> got;
+    s.begin_run();
+    acquiring::begin(s, once(of, got.receiver()));
+    s.io.run_for(30ms);
+    CHECK_FALSE(got.done);
+
+    SECTION("closed")
+    {
+        s.locks->async_close(asio::detached);
+        CHECK(run_out(s.io));
+        CHECK(got.error == errc::closed);
+        CHECK(s.ended == error_code{});
+    }
+    SECTION("destroyed")
+    {
+        s.locks.reset();
+        CHECK(run_out(s.io));
+        CHECK(got.error == errc::closed);
+        CHECK(s.ended == make_error_code(errc::closed));
+    }
+}
+
+TEST_CASE("a moved-from lock holds nothing", "[lifetimes]")
+{
+    scene s;
+    extending::prepare(s);
+    lock other = std::move(s.held);
+    CHECK_FALSE(s.held);
+    CHECK_FALSE(s.held.owns());
+    CHECK(s.held.remaining() == 0ns);
+    CHECK(s.held.valid_until() == boot_clock::time_point{});
+    CHECK(s.held.resource().empty());
+    CHECK(s.held.owner_token().empty());
+    CHECK(s.held.granted_by() == 0);
+    CHECK(std::move(s.held).hand_over().empty());
+    CHECK(other.owns());
+
+    lock& same = other;
+    other = std::move(same);
+    CHECK(other.owns());
+    CHECK(other.resource() == s.name);
+    s.io.poll();
+    CHECK(nodes().count(s.name) == nodes().size());
+}
+
+TEST_CASE("a lock that is assigned to gives back what it held", "[lifetimes]")
+{
+    scene s;
+    s.start();
+    s.held = s.take(s.name);
+    const std::string other = fresh_name();
+    s.held = s.take(other);
+    CHECK(s.keys_become(0, s.name));
+    CHECK(s.held.resource() == other);
+    CHECK(nodes().count(other) == nodes().size());
+}
+
+TEST_CASE("a client runs once", "[lifetimes]")
+{
+    scene s(either_kind());
+    s.start();
+    outcome<running> again;
+    running::begin(s, again.receiver());
+    REQUIRE(run_until(s.io, [&] { return again.done; }));
+    CHECK(again.error == asio::error::already_started);
+    CHECK_FALSE(s.ended);
+    // The first run goes on.
+    CHECK(s.take(s.name).owns());
+}
+
+TEST_CASE("closing ends what waits, and lets releases out", "[lifetimes]")
+{
+    scene s(either_kind());
+    s.start();
+    s.held = s.take(s.name);
+    const std::string contended = fresh_name();
+    lock kept = s.take(contended);
+    outcome<acquiring> waiting;
+    s.locks->async_acquire(contended, long_lease(), waiting.receiver());
+    outcome<releasing> release;
+    releasing::begin(s, release.receiver());
+    outcome<closing> first;
+    outcome<closing> second;
+    closing::begin(s, first.receiver());
+    closing::begin(s, second.receiver());
+    outcome<acquiring> late;
+    s.locks->async_acquire(fresh_name(), late.receiver());
+    CHECK(run_out(s.io));
+    CHECK((first.done && second.done && s.ended.has_value()));
+    CHECK(first.error == error_code{});
+    CHECK(second.error == error_code{});
+    CHECK(s.ended == error_code{});
+    CHECK(waiting.error == errc::closed);
+    CHECK(late.error == errc::closed);
+    CHECK(release.fulfilled(s));
+    CHECK(nodes().count(s.name) == 0);
+    // What is held is left to expire.
+    CHECK(kept.owns());
+    CHECK(nodes().count(contended) == nodes().size());
+
+    outcome<closing> third;
+    closing::begin(s, third.receiver());
+    CHECK(run_out(s.io));
+    CHECK((third.done && !third.error));
+}
+
+TEST_CASE("closing waits for the locks that were just dropped", "[lifetimes]")
+{
+    scene s(either_kind());
+    s.start();
+    s.held = s.take(s.name);
+    s.held = {};
+    s.locks->async_close(asio::detached);
+    CHECK(run_out(s.io));
+    CHECK(nodes().count(s.name) == 0);
+}
+
+TEST_CASE("closing in the middle of an acquire leaves no key", "[lifetimes]")
+{
+    for (unsigned after = 0; after < 12; ++after) {
+        CAPTURE(after);
+        scene s;
+        s.start();
+        outcome<acquiring> got;
+        acquiring::begin(s, got.receiver());
+        for (unsigned i = 0; i < after && !got.done; ++i) {
+            s.io.run_one_for(20ms);
+        }
+        s.locks->async_close(asio::detached);
+        CHECK(run_out(s.io));
+        REQUIRE(got.done);
+        // What was decided before stands.
+        CHECK((got.fulfilled(s) || got.error == errc::closed));
+        CHECK(nodes().count(s.name) == (got.error ? 0 : nodes().size()));
+    }
+}
+
+TEST_CASE("an acquire may come before the run", "[lifetimes]")
+{
+    scene s(either_kind());
+    outcome<acquiring> got;
+    acquiring::begin(s, got.receiver());
+    s.io.poll();
+    CHECK_FALSE(got.done);
+    s.begin_run();
+    REQUIRE(run_until(s.io, [&] { return got.done; }));
+    CHECK(got.fulfilled(s));
+}
+
+TEST_CASE("a client that was never run can be closed and destroyed", "[lifetimes]")
+{
+    scene s(either_kind());
+    outcome<acquiring> got;
+    acquiring::begin(s, got.receiver());
+
+    SECTION("closed")
+    {
+        outcome<closing> close;
+        closing::begin(s, close.receiver());
+        CHECK(run_out(s.io));
+        CHECK((close.done && !close.error));
+    }
+    SECTION("destroyed")
+    {
+        s.locks.reset();
+        CHECK(run_out(s.io));
+    }
+    CHECK(got.error == errc::closed);
+}
