@@ -339,8 +339,7 @@ std::string display_of(const address& a)
 bool operator==(const address& a, const address& b) noexcept
 {
     // With and without TLS, and whatever the database, a port is one server: it has one vote.
-    return a.port == b.port && a.path == b.path &&
-           same_ignoring_case(a.host, b.host);
+    return a.port == b.port && a.path == b.path && same_ignoring_case(a.host, b.host);
 }
 
 std::variant<address, address_error> parse_address(std::string_view url)
