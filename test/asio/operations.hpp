@@ -177,7 +177,7 @@ struct outcome {
     [[nodiscard]] auto receiver()
     {
         return [this](error_code ec, auto&&... values) {
-            take(ec, std::forward<decltype(values)>(values)...);
+            this->take(ec, std::forward<decltype(values)>(values)...);
         };
     }
 

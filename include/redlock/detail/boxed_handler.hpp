@@ -41,22 +41,18 @@ public:
     void complete(outcome&& what) override
     {
         Handler h(std::move(handler_));
-        std::optional<work_guard> work(std::move(work_));
+        work_type work(std::move(work_));
         const hop hops = hops_;
         // The memory may serve the next operation, begun from within the handler.
         free(h);
-        if (!work) {
-            call(h, what);
-            return;
-        }
-        const executor_type ex = work->get_executor();
-        const auto alloc = boost::asio::get_associated_allocator(h);
-        auto bound = boost::asio::bind_allocator(
-            alloc, [h = std::move(h), what = std::move(what)]() mutable { call(h, what); });
-        if (hops == hop::out) {
-            boost::asio::post(ex, std::move(bound));
+        if constexpr (may_be_direct) {
+            if (work) {
+                hand_over(work->get_executor(), hops, h, what);
+            } else {
+                call(h, what);
+            }
         } else {
-            boost::asio::dispatch(ex, std::move(bound));
+            hand_over(work.get_executor(), hops, h, what);
         }
     }
 
@@ -75,17 +71,26 @@ private:
     using traits = std::allocator_traits<allocator_type>;
     using work_guard = boost::asio::executor_work_guard<executor_type>;
 
+    // Only a handler of the client's own executor is called directly, and needs no work of its own.
+    static constexpr bool may_be_direct =
+        std::is_same_v<executor_type, boost::asio::any_io_executor>;
+    using work_type = std::conditional_t<may_be_direct, std::optional<work_guard>, work_guard>;
+
     boxed_handler(Handler&& h, const boost::asio::any_io_executor& client, hop hops)
         : handler_(std::move(h)),
+          work_(work_for(boost::asio::get_associated_executor(handler_, client), client, hops)),
           hops_(hops)
+    {}
+
+    [[nodiscard]] static work_type work_for(const executor_type& ex,
+                                            const boost::asio::any_io_executor& client, hop hops)
     {
-        executor_type ex = boost::asio::get_associated_executor(handler_, client);
-        if constexpr (std::is_same_v<executor_type, boost::asio::any_io_executor>) {
+        if constexpr (may_be_direct) {
             if (hops == hop::none && ex == client) {
-                return;  // the client's own work keeps that executor busy
+                return std::nullopt;
             }
         }
-        work_.emplace(std::move(ex));
+        return work_guard(ex);
     }
 
     ~boxed_handler() = default;
@@ -93,6 +98,18 @@ private:
     [[nodiscard]] static auto allocator_of(const Handler& h) noexcept
     {
         return boost::asio::get_associated_allocator(h, default_allocator{});
+    }
+
+    static void hand_over(const executor_type& ex, hop hops, Handler& h, outcome& what)
+    {
+        const auto alloc = boost::asio::get_associated_allocator(h);
+        auto bound = boost::asio::bind_allocator(
+            alloc, [h = std::move(h), what = std::move(what)]() mutable { call(h, what); });
+        if (hops == hop::out) {
+            boost::asio::post(ex, std::move(bound));
+        } else {
+            boost::asio::dispatch(ex, std::move(bound));
+        }
     }
 
     /// Where the handler belongs; so does its cancellation slot, which the next operation may use.
@@ -110,7 +127,7 @@ private:
     }
 
     Handler handler_;
-    std::optional<work_guard> work_;
+    work_type work_;
     hop hops_;
 };
 
