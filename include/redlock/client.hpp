@@ -213,11 +213,13 @@ public:
                   boost::asio::deferred_t>
     auto async_release(lock l, release_options options, Token&& token = Token{})
     {
+        // The lock goes beside the function, which a deferred operation must be able to copy.
         return initiate<void(error_code, release_result), detail::unpack_release>(
-            token, [l = std::move(l), options](engine_ptr& d, detail::completion* c,
-                                               ticket_ptr t) mutable {
-                release(d, std::move(l), options, c, std::move(t));
-            });
+            token,
+            [options](engine_ptr& d, detail::completion* c, ticket_ptr t, lock given) {
+                release(d, std::move(given), options, c, std::move(t));
+            },
+            cancels_started, std::move(l));
     }
 
     /// The same with default options.
@@ -286,12 +288,13 @@ private:
     template <class Signature, class Unpack, class Begin>
     struct initiation;
 
-    template <class Signature, class Unpack, class Token, class Begin>
+    template <class Signature, class Unpack, class Token, class Begin, class... Args>
     auto initiate(Token& token, Begin begin,
-                  boost::asio::cancellation_type honoured = cancels_started)
+                  boost::asio::cancellation_type honoured = cancels_started, Args&&... args)
     {
         return boost::asio::async_initiate<Token, Signature>(
-            initiation<Signature, Unpack, Begin>{driver_, std::move(begin), honoured}, token);
+            initiation<Signature, Unpack, Begin>{driver_, std::move(begin), honoured}, token,
+            std::forward<Args>(args)...);
     }
 
     // Compiled. Each takes over the completion.
@@ -328,13 +331,14 @@ struct client::initiation {
 
     [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(driver); }
 
-    template <class Handler>
-    void operator()(Handler&& h)
+    template <class Handler, class... Args>
+    void operator()(Handler&& h, Args&&... args)
     {
         using handler_type = std::decay_t<Handler>;
         ticket_ptr ticket;
         if (auto slot = boost::asio::get_associated_cancellation_slot(h); slot.is_connected()) {
-            ticket = std::allocate_shared<detail::ticket>(boost::asio::get_associated_allocator(h));
+            // Not from the handler's allocator: the slot may outlive it.
+            ticket = std::make_shared<detail::ticket>();
             slot.assign([d = driver, ticket,
                          accepts = honoured](boost::asio::cancellation_type type) mutable {
                 if ((type & accepts) != boost::asio::cancellation_type::none) {
@@ -345,7 +349,7 @@ struct client::initiation {
         handler_type handler(std::forward<Handler>(h));
         auto* boxed = detail::boxed_handler<handler_type, Unpack>::make(
             std::move(handler), executor_of(driver), hops_of(driver));
-        begin(driver, boxed, std::move(ticket));
+        begin(driver, boxed, std::move(ticket), std::forward<Args>(args)...);
     }
 };
 

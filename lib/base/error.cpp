@@ -15,7 +15,7 @@ const char* text_of(errc e) noexcept
         case errc::lost: return "The lock is lost";
         case errc::timed_out: return "The deadline passed before the lock was acquired";
         case errc::not_held: return "No lock is held";
-        case errc::closed: return "The client is closed or was never run";
+        case errc::closed: return "The client is closed";
         case errc::overloaded: return "Too many operations are in flight";
         case errc::no_entropy: return "The operating system gave no random bytes";
         case errc::invalid_resource: return "The resource name is empty or too long";

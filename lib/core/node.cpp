@@ -86,6 +86,7 @@ void node::break_off(std::string_view reason)
 void node::forget_connection(std::string_view reason)
 {
     const bool was_ready = state_ == state::ready;
+    c_.to_connect_ &= ~bit(index_);
     c_.stats_.disconnects += was_ready;
     state_ = state::waiting;
     unproven_ = false;

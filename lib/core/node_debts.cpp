@@ -110,7 +110,9 @@ void node::lose(const pending& p)
         case command::inspect: {
             round& r = *static_cast<round*>(p.subject);
             if (!r.tally.has_voted(index_)) {
-                c_.record(r, index_, node_outcome::disconnected, trouble_);
+                const bool known = r.refused_itself(index_);
+                c_.record(r, index_, known ? node_outcome::refused : node_outcome::disconnected,
+                          trouble_);
             }
             return;
         }

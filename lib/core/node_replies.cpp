@@ -203,7 +203,10 @@ bool node::on_extend(const pending& p, const resp::reply& r)
 {
     round& asked = *static_cast<round*>(p.subject);
     switch (judge(p, r)) {
-        case scripted::yes: c_.record(asked, index_, node_outcome::granted); return true;
+        case scripted::yes:
+            asked.of->granted.fetch_or(bit(index_), std::memory_order_relaxed);
+            c_.record(asked, index_, node_outcome::granted);
+            return true;
         case scripted::no: c_.record(asked, index_, node_outcome::refused); return true;
         case scripted::again:
             // A majority may have decided already; this node's key is to live as long as theirs.

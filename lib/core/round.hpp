@@ -66,6 +66,14 @@ struct round : list_hook<in_deadline_order> {
     std::optional<std::chrono::milliseconds> holder_ttl;
     /// Commands without an answer, debts, and the operation.
     std::uint32_t references = 0;
+
+    /// A node whose SET was answered, and that has not voted, has refused: only the holder's ttl is
+    /// yet to come.
+    [[nodiscard]] bool refused_itself(unsigned node) const noexcept
+    {
+        return what == command::set_asked && (of->answered & bit(node)) != 0 &&
+               !tally.has_voted(node);
+    }
 };
 
 /// A release that a node could not be given, or did not answer: sent when the node is back.

@@ -108,7 +108,7 @@ void coordinator::expire(round& r)
         if (nodes_[i]->is_ready()) {
             nodes_[i]->mark_stalled();
         }
-        set_vote(r, i, node_outcome::timed_out, {});
+        set_vote(r, i, r.refused_itself(i) ? node_outcome::refused : node_outcome::timed_out, {});
     }
     r.parked = 0;
     consider(r);

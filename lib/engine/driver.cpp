@@ -116,8 +116,11 @@ error_code driver::refuses() const noexcept
 
 /// Begins an operation of the core, unless its arguments or the client's state refuse it.
 template <class Begin>
-void driver::begin(completion_ptr done, ticket_ptr t, error_code invalid, Begin start)
+void driver::begin(completion_ptr done, ticket_ptr t, report* r, error_code invalid, Begin start)
 {
+    if (r != nullptr) {
+        *r = {};  // what an earlier operation left in it is not this one's
+    }
     if (invalid) {
         finish_later(std::move(done), invalid);
         return;
@@ -162,18 +165,17 @@ void driver::acquire(std::string_view resource, const acquire_options& o, comple
 {
     const error_code invalid = base::validate(settings_, resource, o);
     if (!settings_.thread_safe) {
-        begin(
-            std::move(done), std::move(t),
-            invalid, [&](core::coordinator & c, instant at) -> auto& {
-                return c.acquire(at, resource, o);
-            });
+        begin(std::move(done), std::move(t), o.report, invalid,
+              [&](core::coordinator& c, instant at) -> core::operation& {
+                  return c.acquire(at, resource, o);
+              });
         return;
     }
     enter([=, name = std::string(resource), done = std::move(done)](driver& d) mutable {
-        d.begin(
-            std::move(done), t, invalid, [&](core::coordinator & c, instant at) -> auto& {
-                return c.acquire(at, name, o);
-            });
+        d.begin(std::move(done), t, o.report, invalid,
+                [&](core::coordinator& c, instant at) -> core::operation& {
+                    return c.acquire(at, name, o);
+                });
     });
 }
 
@@ -189,10 +191,10 @@ void driver::adopt(std::string_view resource, std::string_view owner, std::chron
         invalid = errc::invalid_owner;
     }
     enter([=, name = std::string(resource), done = std::move(done)](driver& d) mutable {
-        d.begin(
-            std::move(done), t, invalid, [&](core::coordinator & c, instant at) -> auto& {
-                return c.adopt(at, name, *token, ttl, o.report);
-            });
+        d.begin(std::move(done), t, o.report, invalid,
+                [&](core::coordinator& c, instant at) -> core::operation& {
+                    return c.adopt(at, name, *token, ttl, o.report);
+                });
     });
 }
 
@@ -213,11 +215,10 @@ void driver::extend(const detail::held_lease& l, std::chrono::milliseconds ttl,
 {
     const error_code invalid = refuses(l).value_or(base::validate_ttl(settings_, ttl));
     if (!settings_.thread_safe) {
-        begin(
-            std::move(done), std::move(t),
-            invalid, [&](core::coordinator & c, instant at) -> auto& {
-                return c.extend(at, *l.get(), ttl, o.report);
-            });
+        begin(std::move(done), std::move(t), o.report, invalid,
+              [&](core::coordinator& c, instant at) -> core::operation& {
+                  return c.extend(at, *l.get(), ttl, o.report);
+              });
         return;
     }
     const base::owner_token owner = invalid ? base::owner_token{} : l.get()->token;
@@ -225,11 +226,10 @@ void driver::extend(const detail::held_lease& l, std::chrono::milliseconds ttl,
         // By the time the strand comes to this the lock may be gone, and the record may serve
         // another lease.
         const bool gone = !invalid && lease->token != owner;
-        d.begin(
-            std::move(done), t, gone ? make_error_code(errc::not_held) : invalid,
-            [&](core::coordinator & c, instant at) -> auto& {
-                return c.extend(at, *lease, ttl, o.report);
-            });
+        d.begin(std::move(done), t, o.report, gone ? make_error_code(errc::not_held) : invalid,
+                [&](core::coordinator& c, instant at) -> core::operation& {
+                    return c.extend(at, *lease, ttl, o.report);
+                });
     });
 }
 
@@ -238,12 +238,12 @@ void driver::release(detail::held_lease l, const release_options& o, completion_
 {
     const error_code invalid = refuses(l).value_or(error_code{});
     enter([=, l = std::move(l), done = std::move(done)](driver& d) mutable {
-        d.begin(
-            std::move(done), t, invalid, [&](core::coordinator & c, instant at) -> auto& {
-                core::operation& op = c.release(at, *l.get(), o.report);
-                static_cast<void>(l.release());
-                return op;
-            });
+        d.begin(std::move(done), t, o.report, invalid,
+                [&](core::coordinator& c, instant at) -> core::operation& {
+                    core::operation& op = c.release(at, *l.get(), o.report);
+                    static_cast<void>(l.release());
+                    return op;
+                });
     });
 }
 
@@ -252,10 +252,10 @@ void driver::inspect(std::string_view resource, const inspect_options& o, comple
 {
     const error_code invalid = base::validate_resource(resource);
     enter([=, name = std::string(resource), done = std::move(done)](driver& d) mutable {
-        d.begin(
-            std::move(done), t, invalid, [&](core::coordinator & c, instant at) -> auto& {
-                return c.inspect(at, name, o.report);
-            });
+        d.begin(std::move(done), t, o.report, invalid,
+                [&](core::coordinator& c, instant at) -> core::operation& {
+                    return c.inspect(at, name, o.report);
+                });
     });
 }
 
@@ -537,6 +537,9 @@ void driver::flush()
 void driver::connect(unsigned node)
 {
     peer& p = peers_[node];
+    if (p.connection) {
+        p.connection->close();
+    }
     const base::address& at = settings_.nodes[node];
     const link_setup setup{executor_, this, node, &at, p.attempts++};
     switch (at.via) {
@@ -572,7 +575,10 @@ void driver::on_link_written(unsigned node)
 void driver::on_link_down(unsigned node, std::string_view reason)
 {
     const auto self = shared_from_this();
-    peers_[node].connection.reset();
+    // What it still writes must not keep it.
+    if (const auto gone = std::exchange(peers_[node].connection, nullptr)) {
+        gone->close();
+    }
     core_.on_closed(now(), node, reason);
     want_turn();
 }

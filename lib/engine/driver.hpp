@@ -4,6 +4,7 @@
 #include <redlock/detail/completion.hpp>
 #include <redlock/detail/held_lease.hpp>
 #include <redlock/error.hpp>
+#include <redlock/report.hpp>
 #include <redlock/stats.hpp>
 
 #include "base/instant.hpp"
@@ -92,7 +93,7 @@ private:
     template <class F>
     void enter(F f);
     template <class Begin>
-    void begin(completion_ptr done, ticket_ptr t, error_code invalid, Begin start);
+    void begin(completion_ptr done, ticket_ptr t, report* r, error_code invalid, Begin start);
     void finish_later(completion_ptr done, error_code ec);
     [[nodiscard]] error_code refuses() const noexcept;
     [[nodiscard]] std::optional<error_code> refuses(const detail::held_lease& l) const noexcept;

@@ -12,7 +12,8 @@ using namespace redlock::test;
 
 namespace {
 
-/// After so many handlers of the event loop an operation that is not over by then waits for something.
+/// After so many handlers of the event loop an operation that is not over by then waits for
+/// something.
 constexpr unsigned enough_handlers = 40;
 
 [[nodiscard]] bool is_in(cancellation_type one, cancellation_type set)
@@ -198,7 +199,8 @@ TEST_CASE("a cancellation meets only the operation it is meant for", "[cancellat
     c.thread_safe = GENERATE(false, true);
     scene s(c);
     s.start();
-    // The first operation is over, but its handler has not been called; its record serves the second.
+    // The first operation is over, but its handler has not been called; its record serves the
+    // second.
     asio::io_context other{1};
     asio::cancellation_signal first;
     outcome<acquiring> one;

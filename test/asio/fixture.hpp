@@ -24,7 +24,8 @@ using namespace std::chrono_literals;
 /// Longer than any test, so that a key that is gone was deleted.
 inline constexpr std::chrono::milliseconds long_ttl = 120s;
 
-/// Three masters, started when first asked for and shared by the tests of a program. The first thread has to ask.
+/// Three masters, started when first asked for and shared by the tests of a program. The first
+/// thread has to ask.
 inline masters& nodes()
 {
     static masters three(3);
@@ -132,7 +133,8 @@ public:
         return taken;
     }
 
-    /// Waits until `count` nodes have the key; well below the time after which keys go by themselves.
+    /// Waits until `count` nodes have the key; well below the time after which keys go by
+    /// themselves.
     [[nodiscard]] bool keys_become(std::size_t count, const std::string& name)
     {
         return run_until(

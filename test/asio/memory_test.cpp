@@ -89,7 +89,8 @@ struct block_allocator {
     one_block* in;
 };
 
-/// Acquires and releases with callbacks, over and over. `bind` gives them an allocator, or leaves them plain.
+/// Acquires and releases with callbacks, over and over. `bind` gives them an allocator, or leaves
+/// them plain.
 template <class Bind>
 class cycles {
 public:
@@ -99,7 +100,8 @@ public:
     {
         left_ = count;
         next();
-        // In one go: Asio forgets the memory it keeps for a thread whenever that returns from the context.
+        // In one go: Asio forgets the memory it keeps for a thread whenever that returns from the
+        // context.
         io_.restart();
         io_.run();
         REQUIRE(left_ == 0);

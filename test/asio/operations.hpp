@@ -28,8 +28,9 @@ struct scene : client_alone {
     std::string owner;
 };
 
-// One operation each: what it needs before, how it is begun with any token, what shows that it did what it should, and which
-// types of cancellation it honours. `result` is what comes beside the error code.
+// One operation each: what it needs before, how it is begun with any token, what shows that it did
+// what it should, and which types of cancellation it honours. `result` is what comes beside the
+// error code.
 
 struct running {
     using result = void;

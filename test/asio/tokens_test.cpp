@@ -26,7 +26,8 @@ using namespace redlock::test;
 
 namespace {
 
-// Tokens that make something to await give the values without the error code, or with it in a tuple.
+// Tokens that make something to await give the values without the error code, or with it in a
+// tuple.
 
 template <class Operation, class... Token>
 asio::awaitable<void> awaiting(scene& s, outcome<Operation>& got, Token... token)

@@ -55,7 +55,8 @@ TEST_CASE("one stopped master of five: locks stay quick and nothing piles up for
     }
     // Had one of them waited for the stopped node, it had taken the node timeout at least.
     CHECK(longest < 500ms);
-    constexpr std::size_t for_the_living = 4 * 2 * 2;
+    // Asked all the same, the stopped node would have 600 more.
+    constexpr std::size_t for_the_living = 100;
     CHECK(mine.stats().unanswered <= stalled.unanswered + for_the_living);
     CHECK(mine.stats().buffered_bytes <= stalled.buffered_bytes + 16 * 1024);
     CHECK(mine.stats().debts <= stalled.debts);

@@ -58,7 +58,7 @@ public:
 
     void abandon() noexcept override
     {
-        boost::asio::get_associated_cancellation_slot(handler_).clear();
+        // The slot is left alone: its signal may be gone already.
         Handler h(std::move(handler_));
         free(h);
     }

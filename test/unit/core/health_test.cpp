@@ -197,7 +197,7 @@ TEST_CASE("a SET answered with something else is a lost connection", "[core]")
     }
 }
 
-TEST_CASE("a holder's ttl that is none decides at once", "[core]")
+TEST_CASE("a refusal stays one when the holder's ttl does not come", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -206,8 +206,16 @@ TEST_CASE("a holder's ttl that is none decides at once", "[core]")
     call& c = w.acquire("r", {.deadline = 0ms});
     w.answer(0, nil);
     CHECK_FALSE(c.done());
-    w.answer(0, "+what?\r\n");
-    CHECK(c.error == errc::unavailable);
+    SECTION("but something else")
+    {
+        w.answer(0, "+what?\r\n");
+    }
+    SECTION("within the deadline")
+    {
+        w.advance(w.settings.node_timeout);
+    }
+    CHECK(c.error == errc::contended);
+    CHECK(c.report.nodes[0].outcome == node_outcome::refused);
 }
 
 TEST_CASE("an extend answered with something else is decided at once", "[core]")
