@@ -85,8 +85,8 @@ public:
      * Errors: none after `async_close`; `errc::closed` when the client is closed already, or is
      * destroyed; `boost::asio::error::already_started` when it runs already; `operation_aborted`
      * when cancelled.
-     * Cancellation: terminal and partial close the connections at once and end every operation with
-     * `errc::closed`.
+     * Cancellation: terminal and partial close the client at once, as `async_close` without a wait;
+     * every operation ends with `errc::closed`.
      */
     template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
     auto async_run(Token&& token = Token{})
@@ -150,9 +150,11 @@ public:
                      std::chrono::milliseconds ttl, extend_options options, Token&& token = Token{})
     {
         return initiate<void(error_code, lock), detail::unpack_lock>(
-            token, [=](engine_ptr& d, detail::completion* c, ticket_ptr t) {
+            token,
+            [=](engine_ptr& d, detail::completion* c, ticket_ptr t) {
                 adopt(d, resource, owner_token, ttl, options, c, std::move(t));
-            });
+            },
+            cancels_total);
     }
 
     /// The same with default options.
@@ -186,9 +188,11 @@ public:
                       Token&& token = Token{})
     {
         return initiate<void(error_code), detail::unpack_nothing>(
-            token, [&l, ttl, options](engine_ptr& d, detail::completion* c, ticket_ptr t) {
+            token,
+            [&l, ttl, options](engine_ptr& d, detail::completion* c, ticket_ptr t) {
                 extend(d, l, ttl, options, c, std::move(t));
-            });
+            },
+            cancels_total);
     }
 
     /// The same with default options.
@@ -265,8 +269,10 @@ public:
      * connections. Locks still held are left to expire.
      *
      * Completion signature: `void(redlock::error_code)`.
-     * Errors: none; `operation_aborted` when cancelled.
-     * Cancellation: terminal and partial close at once.
+     * Errors: none; `operation_aborted` when cancelled; `errc::closed` when the client is destroyed
+     * meanwhile.
+     * Cancellation: terminal and partial close the client at once; others who wait for its end are
+     * told that it was closed.
      */
     template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
     auto async_close(Token&& token = Token{})

@@ -57,6 +57,19 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     return op;
 }
 
+/// An operation on a lease of its own.
+operation& coordinator::new_operation(operation::kind what, std::string_view resource, report* r)
+{
+    operation& op = new_operation(what, r);
+    try {
+        op.subject = &new_lease(resource);
+    } catch (...) {
+        recycle(op);
+        throw;
+    }
+    return op;
+}
+
 lease& coordinator::new_lease(std::string_view resource)
 {
     lease& l = leases_.take();
@@ -95,9 +108,7 @@ void coordinator::begin(operation& op, flow (coordinator::*body)(operation&))
 operation& coordinator::acquire(instant now, std::string_view resource, const acquire_options& o)
 {
     now_ = now;
-    lease& l = new_lease(resource);
-    operation& op = new_operation(operation::kind::acquire, o.report);
-    op.subject = &l;
+    operation& op = new_operation(operation::kind::acquire, resource, o.report);
     op.ttl = o.ttl;
     op.min_validity = o.min_validity;
     op.deadline = now + base::deadline_span(o.deadline);
@@ -110,13 +121,12 @@ operation& coordinator::adopt(instant now, std::string_view resource,
                               const base::owner_token& owner, nanos ttl, report* r)
 {
     now_ = now;
-    lease& l = new_lease(resource);
+    operation& op = new_operation(operation::kind::adopt, resource, r);
+    lease& l = *op.subject;
     l.token = owner;
     // Another client set the keys: any node may hold one, and nothing of it is under way from here.
     l.asked = l.answered = all_nodes(static_cast<unsigned>(nodes_.size()));
     l.t0 = l.keys_end = now;
-    operation& op = new_operation(operation::kind::adopt, r);
-    op.subject = &l;
     op.ttl = ttl;
     op.deadline = now;
     begin(op, &coordinator::run_adopt);
@@ -146,18 +156,18 @@ operation& coordinator::release(instant now, lease& l, report* r)
 operation& coordinator::inspect(instant now, std::string_view resource, report* r)
 {
     now_ = now;
-    lease& l = new_lease(resource);
-    operation& op = new_operation(operation::kind::inspect, r);
-    op.subject = &l;
+    operation& op = new_operation(operation::kind::inspect, resource, r);
     begin(op, &coordinator::run_inspect);
     return op;
 }
 
-void coordinator::cancel(instant now, operation& op)
+void coordinator::cancel(instant now, operation& op) noexcept
 {
     now_ = now;
     if (!op.cancelled && op.frame) {
         op.cancelled = true;
+        // The value that asio::error::operation_aborted has; that name belongs above this layer.
+        op.error = {ECANCELED, boost::system::system_category()};
         resume_later(op);
         run();
     }
@@ -187,9 +197,7 @@ void coordinator::finish(operation& op, error_code ec) noexcept
 
 void coordinator::give_up(operation& op) noexcept
 {
-    // The value that asio::error::operation_aborted has; that name belongs above this layer.
-    const error_code aborted{ECANCELED, boost::system::system_category()};
-    finish(op, closing_ ? make_error_code(errc::closed) : aborted);
+    finish(op, op.error);
 }
 
 void coordinator::recycle(operation& op) noexcept
@@ -200,52 +208,59 @@ void coordinator::recycle(operation& op) noexcept
 
 // ---- the network
 
-void coordinator::start(instant now)
+void coordinator::start(instant now) noexcept
 {
     now_ = now;
     if (settings_.tls.insecure_skip_verification) {
         log(log_level::warning,
-            "config::tls.insecure_skip_verification is set: TLS nodes are not verified");
+            {"config::tls.insecure_skip_verification is set: TLS nodes are not verified"});
     }
     for (auto& n : nodes_) {
         n->connect();
     }
 }
 
-void coordinator::on_connected(instant now, unsigned index)
+/// Where memory runs out, what a node does next is not known: its connection is given up.
+template <class Step>
+void coordinator::guarded(unsigned index, Step step) noexcept
 {
-    now_ = now;
-    nodes_[index]->on_connected();
-    run();
-}
-
-void coordinator::on_bytes(instant now, unsigned index, std::string_view bytes)
-{
-    now_ = now;
     try {
-        nodes_[index]->on_bytes(bytes);
+        step(*nodes_[index]);
     } catch (const std::bad_alloc&) {
         nodes_[index]->break_off("out of memory");
     }
+}
+
+void coordinator::on_connected(instant now, unsigned index) noexcept
+{
+    now_ = now;
+    guarded(index, [&](node& n) { n.on_connected(); });
     run();
 }
 
-void coordinator::on_closed(instant now, unsigned index, std::string_view reason)
+void coordinator::on_bytes(instant now, unsigned index, std::string_view bytes) noexcept
+{
+    now_ = now;
+    guarded(index, [&](node& n) { n.on_bytes(bytes); });
+    run();
+}
+
+void coordinator::on_closed(instant now, unsigned index, std::string_view reason) noexcept
 {
     now_ = now;
     nodes_[index]->on_closed(reason);
     run();
 }
 
-void coordinator::on_time(instant now)
+void coordinator::on_time(instant now) noexcept
 {
     now_ = now;
     while (!by_deadline_.empty() && by_deadline_.front().deadline <= now) {
         expire(by_deadline_.front());
     }
-    for (auto& n : nodes_) {
-        if (n->wake_up() <= now) {
-            n->on_time();
+    for (unsigned i = 0; i < nodes_.size(); ++i) {
+        if (nodes_[i]->wake_up() <= now) {
+            guarded(i, [](node& n) { n.on_time(); });
         }
     }
     while (operation* op = sleepers_.pop_due(now)) {
@@ -262,20 +277,21 @@ void coordinator::cancel_all(Which which) noexcept
          op = in_flight_.after(*op)) {
         if (op->frame && !op->cancelled && which(*op)) {
             op->cancelled = true;
+            op->error = errc::closed;
             resume_later(*op);
         }
     }
     run();
 }
 
-void coordinator::close(instant now)
+void coordinator::close(instant now) noexcept
 {
     now_ = now;
     closing_ = true;
     cancel_all([](const operation& op) { return op.what != operation::kind::release; });
 }
 
-void coordinator::stop(instant now)
+void coordinator::stop(instant now) noexcept
 {
     now_ = now;
     closing_ = stopped_ = true;
@@ -371,19 +387,25 @@ void flow::promise_type::operator delete(void* frame, std::size_t size) noexcept
 
 void flow::promise_type::unhandled_exception() noexcept
 {
-    if (op_.what == operation::kind::acquire) {
+    const bool may_leave_keys =
+        op_.what == operation::kind::acquire || op_.what == operation::kind::release;
+    if (may_leave_keys) {
         owner_.give_back(*op_.subject);
     }
     owner_.finish(op_, make_error_code(boost::system::errc::not_enough_memory));
 }
 
-void coordinator::log(log_level level, std::string_view line) const noexcept
+void coordinator::log(log_level level, std::initializer_list<std::string_view> line) const noexcept
 {
     if (!settings_.log) {
         return;
     }
     try {
-        settings_.log(level, line);
+        std::string whole;
+        for (const std::string_view part : line) {
+            whole += part;
+        }
+        settings_.log(level, whole);
     } catch (...) {
         // A log must not break a lock; config.hpp says so.
     }

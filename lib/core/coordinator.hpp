@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -37,7 +38,7 @@ namespace redlock::core {
  */
 class coordinator {
 public:
-    /// All three must outlive the coordinator.
+    /// Both must outlive the coordinator.
     coordinator(const base::settings& s, base::entropy& random);
     coordinator(const coordinator&) = delete;
     coordinator& operator=(const coordinator&) = delete;
@@ -54,7 +55,7 @@ public:
     operation& release(base::instant now, lease& l, report* r);
     operation& inspect(base::instant now, std::string_view resource, report* r);
     /// The operation completes with `operation_aborted`, unless it is decided already.
-    void cancel(base::instant now, operation& op);
+    void cancel(base::instant now, operation& op) noexcept;
     /// The lock object is gone: gives the lease back for nobody. Takes over the caller's reference.
     void drop(base::instant now, lease& l) noexcept;
     /// Forgets a lease without giving it back. Takes over the caller's reference.
@@ -68,21 +69,32 @@ public:
 
     // The network. After `to_connect` named a node, the engine answers with on_connected or
     // on_closed; after `to_close`, with nothing.
-    void start(base::instant now);
-    void on_connected(base::instant now, unsigned node);
-    void on_bytes(base::instant now, unsigned node, std::string_view bytes);
-    void on_closed(base::instant now, unsigned node, std::string_view reason);
-    void on_time(base::instant now);
+    void start(base::instant now) noexcept;
+    void on_connected(base::instant now, unsigned node) noexcept;
+    void on_bytes(base::instant now, unsigned node, std::string_view bytes) noexcept;
+    void on_closed(base::instant now, unsigned node, std::string_view reason) noexcept;
+    void on_time(base::instant now) noexcept;
     /// Operations other than releases end with `closed`; what is owed goes on going out.
-    void close(base::instant now);
+    void close(base::instant now) noexcept;
     /// All operations end with `closed`, no connection is made any more.
-    void stop(base::instant now);
+    void stop(base::instant now) noexcept;
 
     [[nodiscard]] base::instant next_deadline() const noexcept;
     [[nodiscard]] node_mask take_to_connect() noexcept { return std::exchange(to_connect_, 0); }
     [[nodiscard]] node_mask take_to_close() noexcept { return std::exchange(to_close_, 0); }
     [[nodiscard]] node_mask take_written() noexcept { return std::exchange(written_, 0); }
-    [[nodiscard]] std::string& output(unsigned node) noexcept { return nodes_[node]->out(); }
+    [[nodiscard]] bool has_output(unsigned node) const noexcept
+    {
+        return !nodes_[node]->out().empty();
+    }
+    /// All that is to be written to a node; the caller leaves an empty string. What it takes counts
+    /// as buffered until on_written.
+    [[nodiscard]] std::string& take_output(unsigned node) noexcept
+    {
+        nodes_[node]->begin_write();
+        return nodes_[node]->out();
+    }
+    void on_written(unsigned node) noexcept { nodes_[node]->on_written(); }
 
     /// Nothing that could still be given back is under way.
     [[nodiscard]] bool is_quiet() const noexcept;
@@ -106,6 +118,8 @@ private:
 
     template <class Which>
     void cancel_all(Which which) noexcept;
+    template <class Step>
+    void guarded(unsigned index, Step step) noexcept;
     void begin(operation& op, flow (coordinator::*body)(operation&));
 
     // Steps of the flows.
@@ -128,21 +142,24 @@ private:
     // Rounds.
     void ask(round& r, unsigned index);
     void send(round& r, unsigned index);
-    void expire(round& r);
+    void expire(round& r) noexcept;
     void consider(round& r) noexcept;
     [[nodiscard]] verdict outcome_of(const round& r) const noexcept;
     [[nodiscard]] verdict outcome_of_inspect(const round& r) const noexcept;
-    void set_vote(round& r, unsigned index, node_outcome outcome, std::string_view error);
+    void set_vote(round& r, unsigned index, node_outcome outcome, std::string_view error) noexcept;
 
     // What nodes tell.
-    void record(round& r, unsigned index, node_outcome outcome, std::string_view error = {});
+    void record(round& r, unsigned index, node_outcome outcome,
+                std::string_view error = {}) noexcept;
     void on_ready(unsigned index);
-    void on_gone(unsigned index);
+    void on_gone(unsigned index) noexcept;
     void on_contact() noexcept;
 
     // References.
     [[nodiscard]] lease& new_lease(std::string_view resource);
     [[nodiscard]] operation& new_operation(operation::kind what, report* r);
+    [[nodiscard]] operation& new_operation(operation::kind what, std::string_view resource,
+                                           report* r);
     void ref(lease& l) noexcept { ++l.references; }
     void unref(lease& l) noexcept;
     void ref(round& r) noexcept { ++r.references; }
@@ -152,7 +169,7 @@ private:
     void resume_later(operation& op) noexcept;
     void run() noexcept;
 
-    void log(log_level level, std::string_view line) const noexcept;
+    void log(log_level level, std::initializer_list<std::string_view> line) const noexcept;
 
     const base::settings& settings_;
     base::entropy& random_;

@@ -4,9 +4,6 @@
 
 #include <coroutine>
 #include <cstddef>
-#include <cstring>
-#include <exception>
-#include <new>
 
 namespace redlock::core {
 

@@ -31,6 +31,7 @@ void node::connect() noexcept
     state_ = state::connecting;
     c_.to_connect_ |= bit(index_);
     wake_up_ = c_.now_ + c_.settings_.connect_timeout;
+    c_.log(log_level::debug, {address_.display, ": connecting"});
 }
 
 void node::on_connected()
@@ -59,31 +60,33 @@ void node::become_ready()
     ready_since_ = last_reply_ = c_.now_;
     trouble_.clear();
     if (std::exchange(complained_, false)) {
-        c_.log(log_level::info, address_.display + " is usable again");
+        c_.log(log_level::info, {address_.display, " is usable again"});
+    } else {
+        c_.log(log_level::debug, {address_.display, ": usable"});
     }
     if (handshake_.is_replica()) {
-        c_.log(log_level::error, address_.display + " is a replica: it cannot take locks");
+        c_.log(log_level::error, {address_.display, " is a replica: it cannot take locks"});
     }
     pay_debts(true);
     check_health();
     c_.on_ready(index_);
 }
 
-void node::on_closed(std::string_view reason)
+void node::on_closed(std::string_view reason) noexcept
 {
     if (state_ != state::idle && state_ != state::waiting) {
         forget_connection(reason);
     }
 }
 
-void node::break_off(std::string_view reason)
+void node::break_off(std::string_view reason) noexcept
 {
     c_.to_close_ |= bit(index_);
     c_.to_connect_ &= ~bit(index_);
     forget_connection(reason);
 }
 
-void node::forget_connection(std::string_view reason)
+void node::forget_connection(std::string_view reason) noexcept
 {
     const bool was_ready = state_ == state::ready;
     c_.to_connect_ &= ~bit(index_);
@@ -93,11 +96,12 @@ void node::forget_connection(std::string_view reason)
     stalled_ = false;
     complain(reason);
     out_.clear();
+    being_written_ = 0;
     // A loss may owe releases and decide rounds, but puts nothing new into the FIFO of a node that
     // is away.
     while (!fifo_.empty()) {
         const pending p = fifo_.pop();
-        lose(p);
+        forget_command(p);
         let_go(p);
     }
     schedule_reconnect(was_ready);
@@ -107,19 +111,28 @@ void node::forget_connection(std::string_view reason)
 }
 
 /// Says a trouble once, and a new one when it is another.
-void node::complain(std::string_view reason)
+void node::complain(std::string_view reason) noexcept
 {
     const bool is_news = trouble_ != reason;
-    trouble_ = reason;
-    if (is_news && !c_.stopped_) {
+    try {
+        trouble_ = reason;
+    } catch (const std::bad_alloc&) {
+        trouble_.clear();
+    }
+    if (c_.stopped_) {
+        return;
+    }
+    if (is_news) {
         complained_ = true;
         c_.log(handshake_.needs_attention() ? log_level::error : log_level::warning,
-               address_.display + " is out of use: " + trouble_);
+               {address_.display, " is out of use: ", reason});
+    } else {
+        c_.log(log_level::debug, {address_.display, ": still out of use: ", reason});
     }
 }
 
 /// Decorrelated jitter: each wait is random between the least and three times the last.
-void node::schedule_reconnect(bool was_ready)
+void node::schedule_reconnect(bool was_ready) noexcept
 {
     const auto& s = c_.settings_;
     if (c_.stopped_) {
@@ -140,7 +153,7 @@ void node::schedule_reconnect(bool was_ready)
     wake_up_ = c_.now_ + back_off_;
 }
 
-void node::stop()
+void node::stop() noexcept
 {
     if (state_ != state::idle) {
         const bool open = state_ != state::waiting;
@@ -151,7 +164,7 @@ void node::stop()
     }
     wake_up_ = instant::max();
     while (!owed_.empty()) {
-        forget_debt(*owed_.pop());
+        forget_debt(owed_.pop());
     }
 }
 
@@ -185,8 +198,9 @@ void node::check_health()
         const instant next_ping = last_reply_ + s.ping_interval;
         wake_up_ = next_ping > c_.now_ ? std::min(wake_up_, next_ping) : wake_up_;
     }
-    if (!owed_.empty() && owed_.front()->due > c_.now_) {
-        wake_up_ = std::min(wake_up_, owed_.front()->due);
+    // What is due already waits for room, which the next reply makes.
+    if (!owed_.empty() && owed_.front().due > c_.now_) {
+        wake_up_ = std::min(wake_up_, owed_.front().due);
     }
 }
 
@@ -194,7 +208,7 @@ void node::check_health()
 
 bool node::has_room() const noexcept
 {
-    return out_.size() < c_.settings_.max_buffered_bytes;
+    return buffered_bytes() < c_.settings_.max_buffered_bytes;
 }
 
 void node::hold(const pending& p) noexcept
@@ -277,7 +291,7 @@ std::optional<node_outcome> node::send_release(round& r)
         return std::nullopt;
     }
     const bool may_answer = is_ready() || may_come();
-    owe(l, may_answer ? &r : nullptr, false, c_.now_);
+    owe_now(l, may_answer ? &r : nullptr, false);
     return may_answer ? std::nullopt : std::optional{node_outcome::disconnected};
 }
 
@@ -288,14 +302,14 @@ void node::give_back(lease& l) noexcept
     }
     ++c_.stats_.give_backs;
     if (!is_ready() || !has_room()) {
-        owe(l, nullptr, false, c_.now_);
+        owe_now(l, nullptr, false);
         return;
     }
     try {
         const form f = release_form();
         queue(command::give_back, &l, f, [&] { append_release(l, f); });
     } catch (const std::bad_alloc&) {
-        owe(l, nullptr, false, c_.now_);
+        owe_now(l, nullptr, false);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "base/instant.hpp"
 #include "base/settings.hpp"
 #include "core/command.hpp"
+#include "core/debts.hpp"
 #include "core/handshake.hpp"
 #include "core/ring.hpp"
 #include "core/round.hpp"
@@ -45,12 +46,12 @@ public:
     void on_connected();
     void on_bytes(std::string_view bytes);
     /// The connection, or the attempt to make one, is no more.
-    void on_closed(std::string_view reason);
+    void on_closed(std::string_view reason) noexcept;
     void on_time();
     /// Ends the connection: it cannot be believed, or does not answer.
-    void break_off(std::string_view reason);
+    void break_off(std::string_view reason) noexcept;
     /// No further connection is made; what is left of this one is dropped.
-    void stop();
+    void stop() noexcept;
 
     // What rounds ask.
     [[nodiscard]] bool takes_requests() const noexcept
@@ -64,7 +65,6 @@ public:
     [[nodiscard]] bool is_ready() const noexcept { return state_ == state::ready; }
     /// The first attempt to connect has not ended.
     [[nodiscard]] bool is_unproven() const noexcept { return unproven_; }
-    [[nodiscard]] state now_in() const noexcept { return state_; }
 
     void send_set(round& r);
     void send_extend(round& r);
@@ -81,16 +81,22 @@ public:
     [[nodiscard]] base::instant wake_up() const noexcept { return wake_up_; }
     [[nodiscard]] std::string& out() noexcept { return out_; }
     [[nodiscard]] const std::string& out() const noexcept { return out_; }
+    /// The engine takes all of `out` and is not done with it before on_written.
+    void begin_write() noexcept { being_written_ = out_.size(); }
+    void on_written() noexcept { being_written_ = 0; }
+    [[nodiscard]] std::size_t buffered_bytes() const noexcept
+    {
+        return out_.size() + being_written_;
+    }
     [[nodiscard]] const std::string& display() const noexcept { return address_.display; }
     /// Why there is no connection; empty while there is one.
     [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
     [[nodiscard]] std::size_t unanswered() const noexcept { return fifo_.size(); }
     [[nodiscard]] std::size_t debts() const noexcept { return owed_.size(); }
-    /// Releases that have been sent, or are about to be, and have no answer.
+    /// Releases that have no answer, and those still to be sent for the first time.
     [[nodiscard]] std::size_t releases_going_out() const noexcept
     {
-        // On a living connection only those are owed that have been sent before.
-        return releases_unanswered_ + (is_ready() ? 0 : owed_.size());
+        return releases_unanswered_ + owed_.unsent();
     }
 
 private:
@@ -125,22 +131,22 @@ private:
 
     // The connection's life.
     void become_ready();
-    void forget_connection(std::string_view reason);
-    void complain(std::string_view reason);
-    void lose(const pending& p);
-    void schedule_reconnect(bool was_ready);
+    void forget_connection(std::string_view reason) noexcept;
+    void complain(std::string_view reason) noexcept;
+    void forget_command(const pending& p) noexcept;
+    void schedule_reconnect(bool was_ready) noexcept;
     void check_health();
 
     // What is owed.
-    void owe(lease& l, round* answers, bool sent_before, base::instant due) noexcept;
+    void owe(debt what) noexcept;
+    void owe_now(lease& l, round* answers, bool sent_before) noexcept;
+    void owe_again(lease& l, const debt* last) noexcept;
     void pay_debts(bool all);
     void forget_debt(debt& d) noexcept;
     void forget_pointless_debts() noexcept;
-    void owe_again_if_pending(lease& l) noexcept;
-    [[nodiscard]] bool may_be_alive(const lease& l) const noexcept;
-
-    /// Between two releases of a key that might still come to life.
-    static constexpr base::nanos reissue_after = std::chrono::seconds{1};
+    [[nodiscard]] bool may_be_set_yet(const lease& l) const noexcept;
+    [[nodiscard]] base::instant end_of_key(const lease& l) const noexcept;
+    [[nodiscard]] base::instant end_of_key_from_now(const lease& l) const noexcept;
 
     coordinator& c_;
     const base::address& address_;
@@ -151,9 +157,10 @@ private:
     handshake handshake_;
     resp::reader reader_;
     ring<pending> fifo_;
-    ring<debt*> owed_;
+    core::debts owed_;
     std::size_t releases_unanswered_ = 0;
     std::string out_;
+    std::size_t being_written_ = 0;
     std::string trouble_;
     base::instant wake_up_ = base::instant::max();
     base::instant ready_since_{};

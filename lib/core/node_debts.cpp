@@ -2,12 +2,17 @@
 #include "core/node.hpp"
 #include "core/node_queue.hpp"
 
+#include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <new>
 
 // Releases that a node could not be given: owed until it is back, and as long as the key could
 // live.
 namespace redlock::core {
+
+using base::instant;
+using base::nanos;
 
 namespace {
 
@@ -15,19 +20,46 @@ namespace {
 /// in one flood.
 constexpr std::size_t debts_at_once = 1024;
 
-}  // namespace
+/// Between releases of a key that might still come to life: what is under way comes soon or hardly
+/// ever.
+constexpr nanos first_pause = std::chrono::seconds{1};
+constexpr nanos longest_pause = std::chrono::seconds{64};
 
-/// A SET is executed within its node's deadline of being sent, or its connection is taken for lost:
-/// then its key lives its ttl.
-bool node::may_be_alive(const lease& l) const noexcept
+nanos next_pause(nanos pause) noexcept
 {
-    const auto ttl = l.keys_end - l.t0;
-    return c_.now_ < l.keys_end + c_.settings_.node_timeout + c_.settings_.drift(ttl);
+    return pause == nanos{} ? first_pause : std::min(pause * 2, longest_pause);
 }
 
-void node::owe(lease& l, round* answers, bool sent_before, base::instant due) noexcept
+}  // namespace
+
+/// The server may execute the SET at any time still: its connection was lost before the answer.
+bool node::may_be_set_yet(const lease& l) const noexcept
 {
-    if (!may_be_alive(l) || c_.stopped_) {
+    return (l.asked & bit(index_)) != 0 && (l.answered & bit(index_)) == 0;
+}
+
+/// From when on the node can have the key no more; `max` while that is not known: the SET may lie
+/// in a node that does not move.
+instant node::end_of_key(const lease& l) const noexcept
+{
+    if (may_be_set_yet(l)) {
+        return instant::max();
+    }
+    // What was sent and not answered within the stall timeout took its connection with it.
+    return l.keys_end + c_.settings_.stall_timeout + c_.settings_.drift(l.keys_end - l.t0);
+}
+
+/// The same, once the node moves: what it has from lost connections is executed now, or soon.
+instant node::end_of_key_from_now(const lease& l) const noexcept
+{
+    const nanos life = std::max(l.ttl, l.keys_end - l.t0);
+    const instant latest = c_.now_ + c_.settings_.stall_timeout + life + c_.settings_.drift(life);
+    return std::min(end_of_key(l), latest);
+}
+
+void node::owe(debt what) noexcept
+{
+    if (c_.stopped_ || what.end <= what.due) {
         return;
     }
     try {
@@ -36,47 +68,54 @@ void node::owe(lease& l, round* answers, bool sent_before, base::instant due) no
             if (owed_.empty()) {
                 return;
             }
-            forget_debt(*owed_.pop());
+            forget_debt(owed_.pop());
         }
         owed_.reserve_one();
         debt& d = c_.debts_.take();
-        d = {&l, answers, due, sent_before};
-        c_.ref(l);
-        if (answers != nullptr) {
-            c_.ref(*answers);
+        d = what;
+        c_.ref(*d.of);
+        if (d.answers != nullptr) {
+            c_.ref(*d.answers);
         }
-        owed_.push(&d);
+        owed_.push(d);
     } catch (const std::bad_alloc&) {
         // The key expires by itself; that the release was given up can be seen in the stats.
         ++c_.stats_.debts_dropped;
     }
-    wake_up_ = is_ready() ? std::min(wake_up_, due) : wake_up_;
+    wake_up_ = is_ready() ? std::min(wake_up_, what.due) : wake_up_;
 }
 
-/// A key whose SET had no answer before its connection was lost may be set even now, behind the
-/// release.
-void node::owe_again_if_pending(lease& l) noexcept
+/// A release that has not been sent, or whose answer was lost with its connection.
+void node::owe_now(lease& l, round* answers, bool sent_before) noexcept
 {
-    if ((l.asked & bit(index_)) != 0 && (l.answered & bit(index_)) == 0) {
-        owe(l, nullptr, true, c_.now_ + reissue_after);
-    }
+    owe({&l, answers, c_.now_, end_of_key(l), nanos{}, sent_before});
+}
+
+/// One more release, after a pause: the last one was answered, but the key may be there, or come
+/// yet. `last`: the debt that it paid, if any.
+void node::owe_again(lease& l, const debt* last) noexcept
+{
+    const nanos pause = next_pause(last == nullptr ? nanos{} : last->pause);
+    const instant end = last == nullptr ? end_of_key_from_now(l) : last->end;
+    owe({&l, nullptr, c_.now_ + pause, end, pause, true});
 }
 
 /// `all`: on a new connection, whatever their time.
 void node::pay_debts(bool all)
 {
     while (!owed_.empty() && fifo_.size() < debts_at_once && has_room()) {
-        debt& d = *owed_.front();
+        debt& d = owed_.front();
         if (!all && d.due > c_.now_) {
             return;
         }
-        owed_.pop();
-        if (!may_be_alive(*d.of)) {
-            forget_debt(d);
+        if (d.end <= c_.now_) {
+            forget_debt(owed_.pop());
             continue;
         }
         const form f = release_form();
         queue(command::owed, &d, f, [&] { append_release(*d.of, f); });
+        owed_.pop();
+        d.end = std::min(d.end, end_of_key_from_now(*d.of));
     }
 }
 
@@ -90,17 +129,14 @@ void node::forget_debt(debt& d) noexcept
     c_.debts_.give(d);
 }
 
-/// Of a node that stays away: keys that have expired need no release. The debts behind a living one
-/// wait with it.
+/// Of a node that stays away: keys that have expired need no release.
 void node::forget_pointless_debts() noexcept
 {
-    while (!owed_.empty() && !may_be_alive(*owed_.front()->of)) {
-        forget_debt(*owed_.pop());
-    }
+    owed_.remove_ended(c_.now_, [this](debt& d) { forget_debt(d); });
 }
 
 /// The connection is gone, and with it the answer to `p`.
-void node::lose(const pending& p)
+void node::forget_command(const pending& p) noexcept
 {
     switch (p.what) {
         case command::set:
@@ -118,15 +154,13 @@ void node::lose(const pending& p)
         }
         case command::release: {
             round& r = *static_cast<round*>(p.subject);
-            owe(*r.of, &r, true, c_.now_);
+            owe_now(*r.of, &r, true);
             return;
         }
-        case command::give_back:
-            owe(*static_cast<lease*>(p.subject), nullptr, true, c_.now_);
-            return;
+        case command::give_back: owe_now(*static_cast<lease*>(p.subject), nullptr, true); return;
         case command::owed: {
             debt& d = *static_cast<debt*>(p.subject);
-            owe(*d.of, d.answers, true, c_.now_);
+            owe({d.of, d.answers, c_.now_, d.end, nanos{}, true});
             forget_debt(d);
             return;
         }

@@ -68,7 +68,7 @@ bool node::on_reply(const resp::reply& r)
         goes_on = dispatch(p, r);
     } catch (...) {
         // Memory ran out; the connection will be given up, and this command with it.
-        lose(p);
+        forget_command(p);
         let_go(p);
         throw;
     }
@@ -77,7 +77,7 @@ bool node::on_reply(const resp::reply& r)
     if (stalled_ && (fifo_.empty() || fifo_.front().sent + c_.settings_.node_timeout > c_.now_)) {
         stalled_ = false;
     }
-    if (goes_on && p.what == command::owed) {
+    if (goes_on && state_ == state::ready && !owed_.empty()) {
         pay_debts(false);
     }
     return goes_on;
@@ -109,7 +109,7 @@ bool node::on_nonsense(const pending& p)
 {
     ++c_.stats_.protocol_errors;
     break_off("sent a reply that does not fit its request");
-    lose(p);
+    forget_command(p);
     return false;
 }
 
@@ -243,17 +243,16 @@ void node::settle(const pending& p, node_outcome outcome, std::string_view error
 {
     lease* l = nullptr;
     round* waits = nullptr;
-    bool was_sent_before = false;
+    debt* paid = nullptr;
     switch (p.what) {
         case command::release:
             waits = static_cast<round*>(p.subject);
             l = waits->of;
             break;
         case command::owed: {
-            auto& d = *static_cast<debt*>(p.subject);
-            l = d.of;
-            waits = d.answers;
-            was_sent_before = d.sent_before;
+            paid = static_cast<debt*>(p.subject);
+            l = paid->of;
+            waits = paid->answers;
             break;
         }
         case command::give_back: l = static_cast<lease*>(p.subject); break;
@@ -267,16 +266,16 @@ void node::settle(const pending& p, node_outcome outcome, std::string_view error
     }
     if (waits != nullptr) {
         // It may be our own earlier release, whose answer was lost, that left no key.
-        const bool was_ours = outcome == node_outcome::refused && was_sent_before;
+        const bool was_ours =
+            outcome == node_outcome::refused && paid != nullptr && paid->sent_before;
         c_.record(*waits, index_, was_ours ? node_outcome::granted : outcome, error);
     }
-    if (outcome == node_outcome::failed) {
-        owe(*l, nullptr, false, c_.now_ + reissue_after);
-    } else if (outcome == node_outcome::refused) {
-        owe_again_if_pending(*l);
+    if (outcome == node_outcome::failed ||
+        (outcome == node_outcome::refused && may_be_set_yet(*l))) {
+        owe_again(*l, paid);
     }
-    if (p.what == command::owed) {
-        forget_debt(*static_cast<debt*>(p.subject));
+    if (paid != nullptr) {
+        forget_debt(*paid);
     }
 }
 

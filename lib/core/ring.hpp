@@ -52,16 +52,6 @@ public:
         }
     }
 
-    /// Gives the memory of a past peak back; only while empty.
-    void release_memory() noexcept
-    {
-        assert(size_ == 0);
-        std::vector<T>().swap(slots_);
-        head_ = 0;
-    }
-
-    [[nodiscard]] std::size_t capacity() const noexcept { return slots_.size(); }
-
 private:
     void grow()
     {

@@ -30,7 +30,7 @@ struct round_details {
         std::optional<std::chrono::milliseconds> ttl;
         bool foreign_kind = false;
     };
-    std::array<of_node, 32> nodes;
+    std::array<of_node, max_nodes> nodes;
 };
 
 /**
@@ -54,7 +54,8 @@ struct round : list_hook<in_deadline_order> {
     node_mask disconnected = 0;
     node_mask stalled = 0;
 
-    /// Decided, or given up by its operation: votes are recorded no more.
+    /// Decided, or given up by its operation: late votes change nothing but what is known of the
+    /// nodes.
     bool closed = false;
 
     /// Who waits for the verdict; null when nobody does (any more).
@@ -74,16 +75,6 @@ struct round : list_hook<in_deadline_order> {
         return what == command::set_asked && (of->answered & bit(node)) != 0 &&
                !tally.has_voted(node);
     }
-};
-
-/// A release that a node could not be given, or did not answer: sent when the node is back.
-struct debt {
-    lease* of = nullptr;
-    /// The release that waits for the answer, while it may still count; else null.
-    round* answers = nullptr;
-    base::instant due{};
-    /// An earlier release of the same key may have been executed: a missing key counts as deleted.
-    bool sent_before = false;
 };
 
 }  // namespace redlock::core

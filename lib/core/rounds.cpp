@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <new>
 
 // A round's life: begun, sent to every node, voted on, decided or expired, reported.
 namespace redlock::core {
-
-using base::nanos;
 
 round& coordinator::new_round(operation& op, command what)
 {
@@ -44,11 +43,7 @@ round& coordinator::new_round(operation& op, command what)
 void coordinator::fan_out(round& r)
 {
     if (r.what == command::extend) {
-        // Never shorter than what was asked for before: its own validity, if it is the last to be
-        // answered, still holds.
-        const nanos rest = std::chrono::ceil<std::chrono::milliseconds>(r.of->keys_end - now_);
-        r.ttl = std::max(r.ttl, rest);
-        r.of->keys_end = now_ + r.ttl;
+        r.of->keys_end = std::max(r.of->keys_end, now_ + r.ttl);
     }
     for (unsigned i = 0; i < nodes_.size(); ++i) {
         ask(r, i);
@@ -92,7 +87,7 @@ void coordinator::send(round& r, unsigned index)
 
 /// The deadline has passed: whoever has not voted by now has failed, and is given nothing new until
 /// it has caught up.
-void coordinator::expire(round& r)
+void coordinator::expire(round& r) noexcept
 {
     by_deadline_.remove(r);
     ref(r);
@@ -143,7 +138,8 @@ void coordinator::consider(round& r) noexcept
     }
 }
 
-void coordinator::set_vote(round& r, unsigned index, node_outcome outcome, std::string_view error)
+void coordinator::set_vote(round& r, unsigned index, node_outcome outcome,
+                           std::string_view error) noexcept
 {
     switch (outcome) {
         case node_outcome::undecided: return;
@@ -169,12 +165,18 @@ void coordinator::set_vote(round& r, unsigned index, node_outcome outcome, std::
         case node_outcome::failed: r.tally.fail(index); break;
     }
     if (r.details != nullptr) {
-        r.details->nodes[index].elapsed = now_ - r.t0;
-        r.details->nodes[index].error = error;
+        round_details::of_node& told = r.details->nodes[index];
+        told.elapsed = now_ - r.t0;
+        try {
+            told.error = error;
+        } catch (const std::bad_alloc&) {
+            told.error.clear();  // the vote counts, whatever can be said of it
+        }
     }
 }
 
-void coordinator::record(round& r, unsigned index, node_outcome outcome, std::string_view error)
+void coordinator::record(round& r, unsigned index, node_outcome outcome,
+                         std::string_view error) noexcept
 {
     if (r.tally.has_voted(index)) {
         ++stats_.late_replies;
@@ -200,7 +202,7 @@ void coordinator::on_ready(unsigned index)
 }
 
 /// Whoever waited for a node to become ready need not wait for it any longer.
-void coordinator::on_gone(unsigned index)
+void coordinator::on_gone(unsigned index) noexcept
 {
     for (round* r = by_deadline_.empty() ? nullptr : &by_deadline_.front(); r != nullptr;
          r = by_deadline_.after(*r)) {
@@ -274,7 +276,7 @@ void coordinator::count(const operation& op) noexcept
             stats_.unavailable += ec == errc::unavailable;
             stats_.expired += ec == errc::expired;
             stats_.timed_out += ec == errc::timed_out;
-            stats_.cancelled += op.cancelled;
+            stats_.cancelled += op.cancelled && ec != errc::closed;
             return;
         case operation::kind::extend:
             stats_.extended += !ec;
@@ -299,7 +301,7 @@ stats coordinator::snapshot() const noexcept
         s.nodes_ready += n->is_ready() ? 1u : 0u;
         s.unanswered += n->unanswered();
         s.debts += n->debts();
-        s.buffered_bytes += n->out().size();
+        s.buffered_bytes += n->buffered_bytes();
     }
     return s;
 }

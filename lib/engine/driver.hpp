@@ -11,7 +11,7 @@
 #include "base/settings.hpp"
 #include "base/system_entropy.hpp"
 #include "core/coordinator.hpp"
-#include "core/ring.hpp"
+#include "engine/completion_queue.hpp"
 #include "engine/link.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -32,11 +32,6 @@ namespace redlock::engine {
 
 class context_watch;
 
-/// A handler that is destroyed uncalled unless it is released.
-struct abandon {
-    void operator()(detail::completion* c) const noexcept { c->abandon(); }
-};
-using completion_ptr = std::unique_ptr<detail::completion, abandon>;
 using ticket_ptr = std::shared_ptr<detail::ticket>;
 
 /**
@@ -94,13 +89,14 @@ private:
     void enter(F f);
     template <class Begin>
     void begin(completion_ptr done, ticket_ptr t, report* r, error_code invalid, Begin start);
-    void finish_later(completion_ptr done, error_code ec);
+    void finish_later(completion_ptr done, error_code ec) noexcept;
     [[nodiscard]] error_code refuses() const noexcept;
     [[nodiscard]] std::optional<error_code> refuses(const detail::held_lease& l) const noexcept;
 
     void start(completion_ptr done, const ticket_ptr& t);
     void begin_close(completion_ptr done, const ticket_ptr& t);
     void stop(error_code for_run, error_code for_close) noexcept;
+    void cancel_wait(detail::completion* waiter) noexcept;
     void cancel_here(detail::ticket& t, boost::asio::cancellation_type type);
 
     void on_link_up(unsigned node) override;
@@ -114,9 +110,13 @@ private:
     void complete(core::operation& op);
     void flush();
     void connect(unsigned node);
+    void write(unsigned node);
+    void close_link(unsigned node) noexcept;
+    void close_given_up() noexcept;
     void arm_timer();
     void on_timer();
     void publish_stats();
+    [[nodiscard]] static base::instant now() noexcept;
 
     /// One node's connection.
     struct peer {
@@ -141,9 +141,9 @@ private:
     base::instant armed_for_ = base::instant::max();
 
     /// Completions that never went through the core.
-    core::ring<std::pair<completion_ptr, error_code>> decided_;
+    completion_queue decided_;
     completion_ptr running_;
-    std::vector<completion_ptr> closers_;
+    completion_queue closers_;
     base::instant close_by_{};
     bool closing_ = false;
     bool stopped_ = false;

@@ -3,6 +3,7 @@
 #include "base/address.hpp"
 
 #include <boost/asio/connect.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/system/error_code.hpp>
@@ -37,6 +38,10 @@ public:
             to.host, std::to_string(to.port), tcp::resolver::numeric_service,
             [this, &socket, attempt, done = std::move(done)](
                 boost::system::error_code ec, const tcp::resolver::results_type& found) mutable {
+                if (!ec && cancelled_) {
+                    // The names came before the cancellation, and this after it.
+                    ec = boost::asio::error::operation_aborted;
+                }
                 if (ec) {
                     done(ec);
                     return;
@@ -49,7 +54,11 @@ public:
             });
     }
 
-    void cancel() noexcept { resolver_.cancel(); }
+    void cancel() noexcept
+    {
+        cancelled_ = true;
+        resolver_.cancel();
+    }
 
 private:
     template <class Done>
@@ -72,6 +81,7 @@ private:
 
     tcp::resolver resolver_;
     std::vector<tcp::endpoint> endpoints_;
+    bool cancelled_ = false;
 };
 
 }  // namespace redlock::engine

@@ -25,15 +25,19 @@ inline constexpr script release_script{
     "end",
     "647c65a442733a1aa440f99908d249d13b4d6c4a"};
 
-/// Sets the key's ttl to ARGV[2] milliseconds if its value is ARGV[1]. 1: set; 0: another value, or
-/// no key.
+/// Makes the key live ARGV[2] milliseconds or longer if its value is ARGV[1]. 1: it does; 0: another
+/// value, or no key. It never shortens: one that was held up on a lost connection may be executed
+/// behind a longer one.
 inline constexpr script extend_script{
     "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
-    "    return redis.call(\"pexpire\",KEYS[1],ARGV[2])\n"
+    "    if redis.call(\"pttl\",KEYS[1]) < tonumber(ARGV[2]) then\n"
+    "        redis.call(\"pexpire\",KEYS[1],ARGV[2])\n"
+    "    end\n"
+    "    return 1\n"
     "else\n"
     "    return 0\n"
     "end",
-    "1bfbb99810d66d9ea59b16336fdf07c12b8be9fc"};
+    "d5acb5c7c024cae8dac2c0506d98c6233f858abc"};
 
 /// An array of the first 64 bytes of the key's value, null if there is none, and its remaining ttl
 /// as PTTL gives it. More than an owner token needs is cut off on the node: a key of another

@@ -35,7 +35,12 @@ public:
     {
         allocator_type alloc{allocator_of(h)};
         boxed_handler* memory = traits::allocate(alloc, 1);
-        return ::new (static_cast<void*>(memory)) boxed_handler(std::move(h), client, hops);
+        try {
+            return ::new (static_cast<void*>(memory)) boxed_handler(std::move(h), client, hops);
+        } catch (...) {
+            traits::deallocate(alloc, memory, 1);
+            throw;
+        }
     }
 
     void complete(outcome&& what) override

@@ -33,6 +33,10 @@ public:
     /// The execution context is going away: the handler is destroyed uncalled.
     virtual void abandon() noexcept = 0;
 
+    // For the engine: where the handler waits that no operation of the core completes.
+    completion* next = nullptr;
+    error_code decided;
+
 protected:
     completion() = default;
     ~completion() = default;
@@ -43,6 +47,8 @@ protected:
 struct ticket {
     void* operation = nullptr;
     std::uint64_t serial = 0;
+    /// Of a run or a close: who waits for it.
+    completion* waiter = nullptr;
     /// Cancelled before it was begun.
     bool cancelled = false;
 };

@@ -87,11 +87,11 @@ TEST_CASE("p20: a SET whose connection was lost is never sent again, its release
 
     SECTION("until the key could not be alive")
     {
+        // More and more seldom: after 1 s, 2 s, 4 s.
         w.advance(4s);
-        const std::size_t releases = w.count(2, "EVALSHA");
-        CHECK(releases >= 4);
-        CHECK(releases <= 6);
-        w.advance(3s);
+        CHECK(w.count(2, "EVALSHA") == 3);
+        w.advance(4s);
+        CHECK(w.count(2, "EVALSHA") == 4);
         CHECK(w.core->snapshot().debts == 0);
         CHECK(w.is_idle());
     }
@@ -105,9 +105,8 @@ TEST_CASE("p20: a SET whose connection was lost is never sent again, its release
     {
         w.advance(1500ms);
         w.peers[2]->master.put("r", {.value = token, .end = w.now + 5s});
-        w.advance(1100ms);
+        w.advance(2s);
         CHECK(w.keys() == 0);
-        w.advance(100ms);
         CHECK(w.is_idle());
     }
     CHECK(w.count(2, "SET") == 1);
@@ -297,22 +296,146 @@ TEST_CASE("p19: a cancelled acquire leaves no key, wherever it was", "[core][pit
 
 TEST_CASE("p19: a cancelled acquire whose nodes are lost and come back", "[core][pitfall][p19]")
 {
+    // Lost before the SET got there, before its answer came, before the release got there, at last
+    // before its answer came.
     for (unsigned lost = 0; lost < 3; ++lost) {
-        bench_world w;
-        w.start();
-        for (auto& p : w.peers) {
-            p->way_there = 10ms;
+        for (const auto when : {5ms, 15ms, 25ms, 35ms}) {
+            CAPTURE(lost, when.count());
+            bench_world w;
+            w.start();
+            for (auto& p : w.peers) {
+                p->way_there = p->way_back = 10ms;
+            }
+            call& c = w.acquire("r");
+            w.advance(4ms);
+            w.cancel(c);
+            REQUIRE(c.completions == 1);
+            REQUIRE(c.error.value() == ECANCELED);
+            w.advance(when - 4ms);
+            lose(w, lost);
+            w.advance(500ms);
+            bring_back(w, lost);
+            w.advance(3s);
+            CHECK(w.keys() == 0);
+            w.advance(12s);
+            CHECK(w.is_idle());
         }
-        call& c = w.acquire("r");
-        w.advance(10ms);
-        REQUIRE(c.held != nullptr);
-        w.drop(*c.held);
-        lose(w, lost);
-        w.advance(10ms);
-        bring_back(w, lost);
-        w.advance(15s);
-        CHECK(w.keys() == 0);
-        CHECK(w.is_idle());
+    }
+}
+
+TEST_CASE("p18: a SET that a node kept for longer than its ttl is undone when the node moves again",
+          "[core][pitfall][p18]")
+{
+    bench_world w;
+    w.start();
+    w.peers[2]->frozen = true;
+    core::lease& l = w.lock("r", {.ttl = 1s});
+    (void)w.release(l);
+    // The connection is given up; what it brought still lies in the node.
+    w.go_astray(2, 1, 0s);
+    w.advance(20s);
+    CHECK(w.peers[2]->connects > 1);
+    CHECK(w.core->snapshot().debts == 1);
+    w.thaw(2);
+    w.advance(3s);
+    CHECK(w.peers[2]->master.sets == 1);
+    CHECK(w.count(2, "SET") == 1);
+    CHECK(w.keys() == 0);
+    w.advance(5s);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("releases whose key may come yet are sent more and more seldom, to an end", "[core]")
+{
+    bench_world w;
+    w.start();
+    w.peers[2]->frozen = true;
+    core::lease& l = w.lock("r", {.ttl = 10min});
+    w.close(2);
+    w.peers[2]->arriving.clear();
+    w.thaw(2);
+    w.advance(2s);
+    (void)w.release(l);
+    w.advance(2min);
+    // At 1, 3, 7, 15, 31, 63 s, then one in 64 s.
+    CHECK(w.count(2, "EVALSHA") == 7);
+    w.advance(8min);
+    CHECK(w.count(2, "EVALSHA") == 15);
+    w.advance(2min);
+    CHECK(w.count(2, "EVALSHA") <= 16);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a release whose pause is long does not hold up those that are due", "[core]")
+{
+    bench_world w;
+    w.start();
+    w.peers[2]->frozen = true;
+    core::lease& first = w.lock("first", {.ttl = 10min});
+    w.close(2);
+    w.peers[2]->arriving.clear();
+    w.thaw(2);
+    w.advance(2s);
+    (void)w.release(first);
+    w.advance(10s);  // the next release of it is seconds away
+    core::lease& second = w.lock("second");
+    w.peers[2]->master.refusals["EVALSHA"] = "BUSY Redis is busy running a script.";
+    (void)w.release(second);
+    CHECK(w.keys() == 1);
+    w.peers[2]->master.refusals.clear();
+    w.advance(1s);
+    CHECK(w.keys() == 0);
+}
+
+TEST_CASE("a close waits for releases that found no room, and they go out", "[core]")
+{
+    config c;
+    c.max_buffered_bytes = 1024 * 1024;
+    bench_world w{1, c};
+    w.start();
+    const std::string name(60'000, 'x');
+    std::vector<core::lease*> held;
+    for (int i = 0; i < 40; ++i) {
+        held.push_back(&w.lock(name + std::to_string(i)));
+    }
+    for (core::lease* l : held) {
+        w.core->drop(w.now, *l);  // nothing is written in between
+    }
+    CHECK(w.core->snapshot().debts > 0);
+    CHECK(w.core->snapshot().buffered_bytes < 1024 * 1024 + 2 * name.size());
+    w.core->close(w.now);
+    CHECK_FALSE(w.core->is_quiet());
+    w.settle();
+    CHECK(w.keys() == 0);
+    CHECK(w.core->is_quiet());
+}
+
+TEST_CASE("what is being written counts as buffered", "[core]")
+{
+    config c;
+    c.max_buffered_bytes = 1024 * 1024;
+    core::coordinator* core = nullptr;
+    bench_world w{1, c};
+    core = w.core.get();
+    w.start();
+    const std::string name(60'000, 'x');
+    std::vector<core::operation*> begun;
+    std::size_t stalled = 0;
+    for (int i = 0; i < 60; ++i) {
+        begun.push_back(&core->acquire(w.now, name + std::to_string(i), {.deadline = 0ms}));
+        begun.back()->user = nullptr;
+        stalled += core->finished() > 0 ? 1u : 0u;
+        if (core->has_output(0) && i == 5) {
+            core->take_output(0).clear();  // on its way, and not gone yet
+        }
+    }
+    // One that is full counts as stalled.
+    CHECK(stalled > 40);
+    CHECK(core->snapshot().buffered_bytes < 1024 * 1024 + 2 * name.size());
+    core->on_written(0);
+    CHECK(core->snapshot().buffered_bytes < 1024 * 1024 - 5 * name.size());
+    while (core::operation* op = core->take_finished()) {
+        core->recycle(*op);
     }
 }
 

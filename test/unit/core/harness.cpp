@@ -32,6 +32,10 @@ redlock::config completed(redlock::config c, unsigned nodes, bench_world& w)
         c.nodes = node_urls(nodes);
     }
     c.log = [&w](log_level level, std::string_view line) {
+        if (level == log_level::debug) {
+            w.debug_lines.emplace_back(line);
+            return;
+        }
         w.log_levels.push_back(level);
         w.log_lines.emplace_back(line);
     };
@@ -201,7 +205,8 @@ void bench_world::carry_out(unsigned node)
 {
     peer& p = *peers[node];
     std::string bytes;
-    bytes.swap(core->output(node));
+    bytes.swap(core->take_output(node));
+    core->on_written(node);
     for (words& w : parse_commands(bytes)) {
         if (!p.connected) {
             throw std::runtime_error("something was written without a connection");

@@ -145,6 +145,8 @@ public:
     instant now{instant{} + 1000s};
     std::vector<std::unique_ptr<peer>> peers;
     std::unique_ptr<core::coordinator> core;
+    std::vector<std::string> debug_lines;
+    /// Those that are not for debugging.
     std::vector<std::string> log_lines;
     std::vector<log_level> log_levels;
     std::deque<call> calls;

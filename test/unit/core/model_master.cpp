@@ -239,7 +239,10 @@ std::string model_master::run(instant now, const session& s, std::string_view te
     if (e == nullptr || e->value != command.at(4)) {
         return integer(0);
     }
-    keys_[key].end = now + milliseconds{std::stoll(command.at(5))};
+    const milliseconds ttl{std::stoll(command.at(5))};
+    if (pttl(now, key) < ttl.count()) {
+        keys_[key].end = now + ttl;
+    }
     return integer(1);
 }
 

@@ -1,0 +1,230 @@
+#include "engine/driver.hpp"
+
+#include "base/owner_token.hpp"
+#include "engine/driver_enter.hpp"
+
+#include <boost/asio/error.hpp>
+
+// What a client's user asks for: validated, brought to the client's executor, begun or refused.
+namespace redlock::engine {
+
+namespace asio = boost::asio;
+using base::instant;
+
+error_code driver::refuses() const noexcept
+{
+    if (closing_ || stopped_) {
+        return errc::closed;
+    }
+    return {};
+}
+
+/// Begins an operation of the core, unless its arguments or the client's state refuse it.
+template <class Begin>
+void driver::begin(completion_ptr done, ticket_ptr t, report* r, error_code invalid, Begin start)
+{
+    if (r != nullptr) {
+        *r = {};  // what an earlier operation left in it is not this one's
+    }
+    if (invalid) {
+        finish_later(std::move(done), invalid);
+        return;
+    }
+    if (const error_code ec = refuses()) {
+        finish_later(std::move(done), ec);
+        return;
+    }
+    if (t && t->cancelled) {
+        // Nothing was sent. A lock that was to be released is given back as it goes out of scope.
+        finish_later(std::move(done), asio::error::operation_aborted);
+        return;
+    }
+    if (core_.operations() >= settings_.max_in_flight) {
+        finish_later(std::move(done), errc::overloaded);
+        return;
+    }
+    core::operation* op = nullptr;
+    try {
+        op = &start(core_, now());
+    } catch (const std::bad_alloc&) {
+        finish_later(std::move(done), make_error_code(boost::system::errc::not_enough_memory));
+        return;
+    }
+    op->user = done.release();
+    if (t) {
+        t->operation = op;
+        t->serial = op->serial;
+    }
+    want_turn();
+}
+
+void driver::finish_later(completion_ptr done, error_code ec) noexcept
+{
+    if (context_gone_) {
+        return;
+    }
+    decided_.push(std::move(done), ec);
+    want_turn();
+}
+
+void driver::acquire(std::string_view resource, const acquire_options& o, completion_ptr done,
+                     ticket_ptr t)
+{
+    const error_code invalid = base::validate(settings_, resource, o);
+    if (!settings_.thread_safe) {
+        begin(std::move(done), std::move(t), o.report, invalid,
+              [&](core::coordinator& c, instant at) -> core::operation& {
+                  return c.acquire(at, resource, o);
+              });
+        return;
+    }
+    enter([=, name = std::string(resource), done = std::move(done)](driver& d) mutable {
+        d.begin(std::move(done), t, o.report, invalid,
+                [&](core::coordinator& c, instant at) -> core::operation& {
+                    return c.acquire(at, name, o);
+                });
+    });
+}
+
+void driver::adopt(std::string_view resource, std::string_view owner, std::chrono::milliseconds ttl,
+                   const extend_options& o, completion_ptr done, ticket_ptr t)
+{
+    error_code invalid = base::validate_resource(resource);
+    if (!invalid) {
+        invalid = base::validate_ttl(settings_, ttl);
+    }
+    const auto token = base::owner_token::parse(owner);
+    if (!invalid && !token) {
+        invalid = errc::invalid_owner;
+    }
+    enter([=, name = std::string(resource), done = std::move(done)](driver& d) mutable {
+        d.begin(std::move(done), t, o.report, invalid,
+                [&](core::coordinator& c, instant at) -> core::operation& {
+                    return c.adopt(at, name, *token, ttl, o.report);
+                });
+    });
+}
+
+/// What is wrong with a lease that is handed in.
+std::optional<error_code> driver::refuses(const detail::held_lease& l) const noexcept
+{
+    if (l.get() == nullptr) {
+        return errc::not_held;
+    }
+    if (l.driver().get() != this) {
+        return errc::invalid_owner;
+    }
+    return std::nullopt;
+}
+
+void driver::extend(const detail::held_lease& l, std::chrono::milliseconds ttl,
+                    const extend_options& o, completion_ptr done, ticket_ptr t)
+{
+    const error_code invalid = refuses(l).value_or(base::validate_ttl(settings_, ttl));
+    if (!settings_.thread_safe) {
+        begin(std::move(done), std::move(t), o.report, invalid,
+              [&](core::coordinator& c, instant at) -> core::operation& {
+                  return c.extend(at, *l.get(), ttl, o.report);
+              });
+        return;
+    }
+    const base::owner_token owner = invalid ? base::owner_token{} : l.get()->token;
+    enter([=, lease = l.get(), done = std::move(done)](driver& d) mutable {
+        // By the time the strand comes to this the lock may be gone, and the record may serve
+        // another lease.
+        const bool gone = !invalid && lease->token != owner;
+        d.begin(std::move(done), t, o.report, gone ? make_error_code(errc::not_held) : invalid,
+                [&](core::coordinator& c, instant at) -> core::operation& {
+                    return c.extend(at, *lease, ttl, o.report);
+                });
+    });
+}
+
+void driver::release(detail::held_lease l, const release_options& o, completion_ptr done,
+                     ticket_ptr t)
+{
+    const error_code invalid = refuses(l).value_or(error_code{});
+    enter([=, l = std::move(l), done = std::move(done)](driver& d) mutable {
+        d.begin(std::move(done), t, o.report, invalid,
+                [&](core::coordinator& c, instant at) -> core::operation& {
+                    core::operation& op = c.release(at, *l.get(), o.report);
+                    static_cast<void>(l.release());
+                    return op;
+                });
+    });
+}
+
+void driver::inspect(std::string_view resource, const inspect_options& o, completion_ptr done,
+                     ticket_ptr t)
+{
+    const error_code invalid = base::validate_resource(resource);
+    enter([=, name = std::string(resource), done = std::move(done)](driver& d) mutable {
+        d.begin(std::move(done), t, o.report, invalid,
+                [&](core::coordinator& c, instant at) -> core::operation& {
+                    return c.inspect(at, name, o.report);
+                });
+    });
+}
+
+void driver::cancel(const ticket_ptr& t, asio::cancellation_type type)
+{
+    enter([t, type](driver& d) { d.cancel_here(*t, type); });
+}
+
+void driver::cancel_here(detail::ticket& t, asio::cancellation_type type)
+{
+    if (t.operation == nullptr) {
+        t.cancelled = true;
+        return;
+    }
+    if (t.operation == this) {
+        cancel_wait(t.waiter);
+        return;
+    }
+    auto& op = *static_cast<core::operation*>(t.operation);
+    if (op.serial != t.serial) {
+        return;  // it has completed, and its record serves another
+    }
+    const bool only_total =
+        (type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) ==
+        asio::cancellation_type::none;
+    // An inspect leaves nothing on a node; an acquire nothing before its first attempt.
+    const bool may_have_effect =
+        op.what != core::operation::kind::inspect &&
+        (op.what != core::operation::kind::acquire || op.attempts_made > 0);
+    if (only_total && may_have_effect) {
+        return;
+    }
+    core_.cancel(now(), op);
+    want_turn();
+}
+
+void driver::drop(core::lease& l) noexcept
+{
+    try {
+        enter([lease = &l](driver& d) {
+            if (!d.context_gone_) {
+                d.core_.drop(now(), *lease);
+                d.want_turn();
+            }
+        });
+    } catch (const std::bad_alloc&) {
+        // No room to go to the strand: the keys expire by themselves.
+        return;
+    }
+}
+
+void driver::let_go(core::lease& l) noexcept
+{
+    try {
+        enter([lease = &l](driver& d) {
+            if (!d.context_gone_) {
+                d.core_.let_go(*lease);
+            }
+        });
+    } catch (const std::bad_alloc&) {
+        return;  // its record stays in use as long as the client
+    }
+}
+
+}  // namespace redlock::engine

@@ -1,0 +1,232 @@
+#include "engine/driver.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <exception>
+
+// What happens on the loop: turns, the connections' news, the timer.
+namespace redlock::engine {
+
+using base::instant;
+
+namespace {
+
+template <class What>
+void each(core::node_mask nodes, What what)
+{
+    for (; nodes != 0; nodes &= nodes - 1) {
+        what(static_cast<unsigned>(std::countr_zero(nodes)));
+    }
+}
+
+}  // namespace
+
+/// Asks for a turn, once.
+void driver::want_turn() noexcept
+{
+    if (turn_wanted_ || context_gone_) {
+        return;
+    }
+    try {
+        later_.execute([self = shared_from_this()] { self->turn(); });
+        turn_wanted_ = true;
+    } catch (const std::bad_alloc&) {
+        return;  // the next event asks again
+    }
+}
+
+void driver::turn()
+{
+    turn_wanted_ = false;
+    deliver();
+    flush();
+}
+
+/// Completes what was finished by now; what handlers begin and finish at once waits for the next
+/// turn.
+void driver::deliver()
+{
+    // Whatever a handler throws goes to the user by way of the context; a turn of its own serves
+    // those behind it, and does the flush that is left out.
+    struct go_on {
+        driver& d;
+        bool threw = true;
+        ~go_on()
+        {
+            if (threw || !d.decided_.empty() || d.core_.finished() > 0) {
+                d.want_turn();
+            }
+        }
+    } after{*this};
+    for (std::size_t n = core_.finished(); n > 0; --n) {
+        core::operation* op = core_.take_finished();
+        if (op == nullptr) {
+            break;
+        }
+        complete(*op);
+    }
+    for (std::size_t n = decided_.size(); n > 0 && !decided_.empty(); --n) {
+        completion_ptr done = decided_.pop();
+        const error_code ec = done->decided;
+        done.release()->complete({ec, {}, {}, {}});
+    }
+    after.threw = false;
+}
+
+void driver::complete(core::operation& op)
+{
+    detail::outcome what;
+    what.error = op.error;
+    what.released = op.released;
+    what.inspection = op.inspection;
+    if (op.subject != nullptr) {
+        what.held = detail::held_lease(shared_from_this(), *op.subject);
+    }
+    auto* done = static_cast<detail::completion*>(op.user);
+    core_.recycle(op);
+    done->complete(std::move(what));
+}
+
+/// What the core wants done: connections, bytes, and to be woken.
+void driver::flush()
+{
+    if (context_gone_) {
+        return;
+    }
+    if (closing_ && !stopped_ && (core_.is_quiet() || now() >= close_by_)) {
+        stop({}, {});
+    }
+    close_given_up();
+    each(core_.take_to_connect(), [this](unsigned i) { connect(i); });
+    each(core_.take_written(), [this](unsigned i) { write(i); });
+    if (stopped_) {
+        timer_->cancel();
+    } else {
+        arm_timer();
+    }
+    if (settings_.thread_safe) {
+        publish_stats();
+    }
+}
+
+void driver::connect(unsigned node)
+{
+    peer& p = peers_[node];
+    const base::address& at = settings_.nodes[node];
+    const link_setup setup{executor_, this, node, &at, p.attempts++};
+    try {
+        switch (at.via) {
+            case base::address::transport::tcp: p.connection = make_tcp_link(setup); break;
+            case base::address::transport::tls: p.connection = make_tls_link(setup, tls_); break;
+            case base::address::transport::unix_socket: p.connection = make_unix_link(setup); break;
+        }
+        p.connection->start();
+    } catch (const std::exception& e) {
+        on_link_down(node, e.what());
+    }
+}
+
+void driver::write(unsigned node)
+{
+    link* l = peers_[node].connection.get();
+    if (l == nullptr || l->is_writing() || !core_.has_output(node)) {
+        return;
+    }
+    try {
+        l->write(core_.take_output(node));
+    } catch (const std::exception& e) {
+        on_link_down(node, e.what());
+    }
+}
+
+void driver::close_link(unsigned node) noexcept
+{
+    if (const auto gone = std::exchange(peers_[node].connection, nullptr)) {
+        gone->close();
+    }
+}
+
+/// At once, so that a connection the core has given up tells nothing more.
+void driver::close_given_up() noexcept
+{
+    each(core_.take_to_close(), [this](unsigned i) { close_link(i); });
+}
+
+void driver::on_link_up(unsigned node)
+{
+    const auto self = shared_from_this();
+    core_.on_connected(now(), node);
+    close_given_up();
+    want_turn();
+}
+
+void driver::on_link_bytes(unsigned node, std::string_view bytes)
+{
+    const auto self = shared_from_this();
+    core_.on_bytes(now(), node, bytes);
+    close_given_up();
+    want_turn();
+}
+
+void driver::on_link_written(unsigned node)
+{
+    core_.on_written(node);
+    write(node);
+}
+
+void driver::on_link_down(unsigned node, std::string_view reason)
+{
+    const auto self = shared_from_this();
+    // What it still writes must not keep it.
+    close_link(node);
+    core_.on_closed(now(), node, reason);
+    want_turn();
+}
+
+// ---- time
+
+void driver::arm_timer()
+{
+    instant next = core_.next_deadline();
+    if (closing_ && !stopped_) {
+        next = std::min(next, close_by_);
+    }
+    if (next >= armed_for_) {
+        return;  // lazily: it fires too early for what has gone by, and is armed again then
+    }
+    timer_->expires_after(next - now());
+    timer_->async_wait([self = shared_from_this()](boost::system::error_code ec) {
+        if (!ec && !self->context_gone_) {
+            self->on_timer();
+        }
+    });
+    armed_for_ = next;
+}
+
+void driver::on_timer()
+{
+    armed_for_ = instant::max();
+    // Replies that are here already come first: they must not be taken for late when it was we who
+    // slept.
+    later_.execute([self = shared_from_this()] {
+        self->core_.on_time(now());
+        self->turn();
+    });
+}
+
+void driver::publish_stats()
+{
+    const std::lock_guard guard(stats_mutex_);
+    published_ = core_.snapshot();
+}
+
+stats driver::stats() const
+{
+    if (!settings_.thread_safe) {
+        return core_.snapshot();
+    }
+    const std::lock_guard guard(stats_mutex_);
+    return published_;
+}
+
+}  // namespace redlock::engine
