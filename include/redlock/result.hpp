@@ -8,8 +8,8 @@ namespace redlock {
 
 /// What a release found.
 enum class release_result : std::uint8_t {
-    released,  ///< a majority of the nodes had the key and deleted it
-    not_held,  ///< a majority no longer had it: the lease had expired, or was given back before
+    released,  ///< the key was deleted wherever it was found, and no majority was without it
+    not_held,  ///< a majority had no such key: the lease had expired, or was given back before
 };
 
 /// How a resource stands, seen from a majority of the nodes.

@@ -13,8 +13,8 @@ struct stats {
     std::uint64_t unavailable = 0;      ///< acquires that ended `unavailable`
     std::uint64_t expired = 0;          ///< acquires that ended `expired`
     std::uint64_t timed_out = 0;        ///< acquires that ended `timed_out`
-    std::uint64_t cancelled = 0;        ///< acquires that were cancelled
-    std::uint64_t attempts = 0;         ///< rounds of SET sent, at least one an acquire
+    std::uint64_t cancelled = 0;        ///< acquires that their caller cancelled
+    std::uint64_t attempts = 0;         ///< rounds of SET begun
     std::uint64_t released = 0;         ///< releases that ended `released`
     std::uint64_t not_held = 0;         ///< releases that found nothing to release
     std::uint64_t release_unknown = 0;  ///< releases no majority answered
@@ -29,7 +29,7 @@ struct stats {
     std::uint64_t node_errors = 0;      ///< commands answered with an error
     std::uint64_t late_replies = 0;     ///< replies that came after their command's deadline
     std::uint64_t late_grants = 0;      ///< of those, grants of a lock nobody waited for any more
-    std::uint64_t give_backs = 0;       ///< compensating releases queued
+    std::uint64_t give_backs = 0;       ///< releases for nobody, a node each, queued or owed
     std::uint64_t debts_dropped = 0;    ///< owed releases given up because too many were owed
     std::uint64_t script_reloads = 0;   ///< scripts a node had forgotten
     std::uint64_t connects = 0;         ///< connections that became usable
@@ -39,7 +39,7 @@ struct stats {
     // How things stand now.
     std::size_t nodes_ready = 0;     ///< nodes that can be asked now
     std::size_t in_flight = 0;       ///< operations begun and not completed
-    std::size_t leases = 0;          ///< locks held or still being given back
+    std::size_t leases = 0;          ///< locks held, being taken or not wholly given back yet
     std::size_t unanswered = 0;      ///< commands without a reply yet, on all nodes
     std::size_t debts = 0;           ///< releases owed to nodes that were away
     std::size_t buffered_bytes = 0;  ///< bytes queued and not yet written, on all nodes

@@ -34,8 +34,6 @@ public:
 
     [[nodiscard]] std::string_view view() const noexcept { return {digits_.data(), size}; }
 
-    [[nodiscard]] bool empty() const noexcept { return digits_[0] == '\0'; }
-
     friend bool operator==(const owner_token&, const owner_token&) = default;
 
 private:

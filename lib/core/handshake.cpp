@@ -36,11 +36,6 @@ bool wants_older_words(std::string_view error) noexcept
                                    "NOPERM", "ERR unsupported", "ERR syntax"});
 }
 
-bool says_not_permitted(std::string_view error) noexcept
-{
-    return starts_with_any(error, {"NOPERM", "ERR unknown command"});
-}
-
 /// NOPERM speaks of the command or of the key; the probe's key is ours, and only the command
 /// matters.
 bool speaks_of_a_key(std::string_view error) noexcept
@@ -163,7 +158,7 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
                                 : progress::going_on;
         case step::load_script:
             // Without leave to load them, scripts go out with their text at their first use.
-            return r.is_error() && !says_not_permitted(r.text())
+            return r.is_error() && !resp::says_not_permitted(r.text())
                        ? refused("the server does not take scripts", r)
                        : progress::going_on;
         case step::capabilities: note_capabilities(r); return progress::going_on;
@@ -213,7 +208,7 @@ handshake::progress handshake::on_probe(step s, const resp::reply& r, std::strin
         ++more;
         return progress::going_on;
     }
-    if (!says_not_permitted(r.text())) {
+    if (!resp::says_not_permitted(r.text())) {
         return refused("a trial release was refused", r);
     }
     if (s == step::probe_native || deletes_by_ == compare_and_delete::script) {

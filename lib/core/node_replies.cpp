@@ -12,22 +12,6 @@ namespace redlock::core {
 
 using std::chrono::milliseconds;
 
-namespace {
-
-/// A key of another type: held by another kind of lock. Before Redis 7 a script wraps the error's
-/// text.
-bool says_wrong_type(std::string_view error) noexcept
-{
-    return error.starts_with("WRONGTYPE") || error.find(" WRONGTYPE ") != std::string_view::npos;
-}
-
-bool says_not_permitted(std::string_view error) noexcept
-{
-    return error.starts_with("NOPERM") || error.starts_with("ERR unknown command");
-}
-
-}  // namespace
-
 void node::on_bytes(std::string_view bytes)
 {
     if (state_ != state::handshaking && state_ != state::ready) {
@@ -164,14 +148,14 @@ node::scripted node::judge(const pending& p, const resp::reply& r) noexcept
     if (!r.is_error()) {
         return r.is_null() ? scripted::no : scripted::nonsense;
     }
-    if (says_wrong_type(r.text())) {
+    if (resp::says_wrong_type(r.text())) {
         return scripted::no;
     }
     if (p.sent_as == form::evalsha && r.text().starts_with("NOSCRIPT")) {
         ++c_.stats_.script_reloads;
         return scripted::again;
     }
-    if (p.sent_as == form::native && says_not_permitted(r.text())) {
+    if (p.sent_as == form::native && resp::says_not_permitted(r.text())) {
         native_refused_ = true;
         return scripted::again;
     }
@@ -291,7 +275,7 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
         if (judge(p, r) == scripted::again) {
             return asked.closed || send_again(p);
         }
-        if (says_wrong_type(r.text())) {
+        if (resp::says_wrong_type(r.text())) {
             told.foreign_kind = true;
             c_.record(asked, index_, node_outcome::granted);
         } else {

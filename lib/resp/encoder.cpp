@@ -92,8 +92,9 @@ private:
     [[gnu::always_inline]] void copy(std::string_view bytes)
     {
         // An empty view may point nowhere, which memcpy forbids.
-        if (!bytes.empty())
+        if (!bytes.empty()) {
             std::memcpy(at_, bytes.data(), bytes.size());
+        }
         at_ += bytes.size();
     }
 
@@ -130,13 +131,15 @@ void append_list(std::string& out, raw head, std::size_t head_count,
                  std::initializer_list<std::string_view> args)
 {
     std::size_t most = max_header + bound(head);
-    for (const std::string_view arg : args)
+    for (const std::string_view arg : args) {
         most += bound(arg);
+    }
     grow(out, most, [&](writer& w) {
         w.header('*', head_count + args.size());
         w.put(head);
-        for (const std::string_view arg : args)
+        for (const std::string_view arg : args) {
             w.put(arg);
+        }
     });
 }
 

@@ -23,8 +23,9 @@ bool is_hex(char c)
 
 std::string_view without_echo(std::string_view text)
 {
-    for (const std::string_view mark : echo_marks)
+    for (const std::string_view mark : echo_marks) {
         text = text.substr(0, text.find(mark));
+    }
     const std::size_t last = text.find_last_not_of(" ,;:(");
     return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
@@ -53,11 +54,13 @@ std::string without_tokens(std::string_view text)
 /// Cuts valid UTF-8 between two characters.
 void cut(std::string& text)
 {
-    if (text.size() <= max_error_text)
+    if (text.size() <= max_error_text) {
         return;
+    }
     std::size_t end = max_error_text;
-    while (end != 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+    while (end != 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
         --end;
+    }
     text.resize(end);
 }
 
@@ -68,6 +71,16 @@ std::string_view error_code_word(std::string_view text)
     const std::string_view word = text.substr(0, text.find(' '));
     const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
     return std::all_of(word.begin(), word.end(), is_capital) ? word : std::string_view();
+}
+
+bool says_wrong_type(std::string_view text)
+{
+    return text.starts_with("WRONGTYPE") || text.find(" WRONGTYPE ") != std::string_view::npos;
+}
+
+bool says_not_permitted(std::string_view text)
+{
+    return text.starts_with("NOPERM") || text.starts_with("ERR unknown command");
 }
 
 std::string clean_error(std::string_view text)

@@ -13,6 +13,12 @@ inline constexpr std::size_t max_error_text = 256;
 /// else nothing.
 [[nodiscard]] std::string_view error_code_word(std::string_view text);
 
+/// The key is of another type. Before Redis 7 a script wraps the error's text.
+[[nodiscard]] bool says_wrong_type(std::string_view text);
+
+/// The command is unknown, or an ACL forbids it.
+[[nodiscard]] bool says_not_permitted(std::string_view text);
+
 /**
  * What may be shown of a server's error: without the arguments that servers repeat in it, without
  * anything that looks like an owner token, in valid UTF-8 without control characters, and cut to

@@ -23,11 +23,13 @@ bool starts_with(std::string_view bytes, const char (&wanted)[N])
 
 std::size_t find_line_feed(std::string_view bytes)
 {
-    if (bytes.empty())
+    if (bytes.empty()) {
         return std::string_view::npos;
+    }
     const void* const at = std::memchr(bytes.data(), '\n', bytes.size());
-    if (at == nullptr)
+    if (at == nullptr) {
         return std::string_view::npos;
+    }
     return static_cast<std::size_t>(static_cast<const char*>(at) - bytes.data());
 }
 
@@ -64,8 +66,9 @@ reader::reader(const limits& l) : limits_(l)
 void reader::feed(std::string_view bytes)
 {
     assert(chunk_.empty() && "fed before the last chunk was used up");
-    if (error_ == parse_error::none)
+    if (error_ == parse_error::none) {
         chunk_ = bytes;
+    }
 }
 
 void reader::reset()
@@ -84,12 +87,15 @@ void reader::reset()
 
 read_status reader::next(reply& out)
 {
-    if (next_at_a_glance(out))
+    if (next_at_a_glance(out)) {
         return read_status::ready;
-    if (error_ != parse_error::none)
+    }
+    if (error_ != parse_error::none) {
         return read_status::error;
-    if (chunk_.empty())
+    }
+    if (chunk_.empty()) {
         return read_status::more;
+    }
     switch (parse()) {
         case step::complete: finish(out); return read_status::ready;
         case step::error: return read_status::error;
@@ -104,17 +110,20 @@ read_status reader::next(reply& out)
 bool reader::next_at_a_glance(reply& out)
 {
     // Amid a reply the bytes at hand may be anything; after an error there are none.
-    if (carried_ || chunk_.size() < 3)
+    if (carried_ || chunk_.size() < 3) {
         return false;
+    }
     switch (chunk_[0]) {
         case '+':
-            if (!starts_with(chunk_, "+OK\r\n"))
+            if (!starts_with(chunk_, "+OK\r\n")) {
                 return false;
+            }
             scalar(reply_type::simple_string, 1, 2, 0, 5, out);
             return true;
         case '$':
-            if (!starts_with(chunk_, "$-1\r\n"))
+            if (!starts_with(chunk_, "$-1\r\n")) {
                 return false;
+            }
             scalar(reply_type::null, 0, 0, 0, 5, out);
             return true;
         case ':':
@@ -125,8 +134,9 @@ bool reader::next_at_a_glance(reply& out)
             scalar(reply_type::integer, 1, 1, chunk_[1] - '0', 4, out);
             return true;
         case '_':
-            if (protocol_ == protocol::resp2 || !starts_with(chunk_, "_\r\n"))
+            if (protocol_ == protocol::resp2 || !starts_with(chunk_, "_\r\n")) {
                 return false;
+            }
             scalar(reply_type::null, 0, 0, 0, 3, out);
             return true;
         default: return false;
@@ -148,8 +158,9 @@ void reader::finish(reply& out)
 {
     assert(depth_ == 0 && !nodes_.empty() && nodes_.front().span == nodes_.size());
     out = {nodes_.data(), base()};
-    if (!carried_)
+    if (!carried_) {
         chunk_.remove_prefix(used_);
+    }
     carried_ = false;
     used_ = 0;
     announced_ = 0;
@@ -158,10 +169,12 @@ void reader::finish(reply& out)
 /// Keeps what has come of a reply, since the chunk may go away.
 void reader::stash()
 {
-    if (carried_ || chunk_.empty())
+    if (carried_ || chunk_.empty()) {
         return;
-    if (carry_.capacity() > kept_carry)
+    }
+    if (carry_.capacity() > kept_carry) {
         std::string().swap(carry_);
+    }
     carry_.assign(chunk_);
     carried_ = true;
     chunk_ = {};
@@ -178,11 +191,13 @@ reader::step reader::fail(parse_error e)
 
 reader::step reader::parse()
 {
-    if (used_ == 0)
+    if (used_ == 0) {
         nodes_.clear();
+    }
     step s = step::go_on;
-    while (s == step::go_on)
+    while (s == step::go_on) {
         s = in_payload_ ? parse_payload() : parse_line();
+    }
     return s;
 }
 
@@ -201,8 +216,9 @@ reader::step reader::take_line(std::string_view& line)
         carry_.append(chunk_.substr(0, taken));
         chunk_.remove_prefix(taken);
     }
-    if (!found)
+    if (!found) {
         return lacking_line(room);
+    }
     const std::size_t size = known + feed_at + 1;
     line = {base() + used_, size};
     used_ += size;
@@ -215,11 +231,13 @@ reader::step reader::lacking_line(std::size_t room)
     const std::size_t pending = held() - used_;
     if (pending != 0) {
         const parse_error e = check_mark(base()[used_]);
-        if (e != parse_error::none)
+        if (e != parse_error::none) {
             return fail(e);
+        }
     }
-    if (pending < room)
+    if (pending < room) {
         return step::more;
+    }
     return fail(room == limits_.max_line ? parse_error::line_too_long
                                          : parse_error::reply_too_long);
 }
@@ -233,8 +251,9 @@ reader::step reader::take_payload(std::string_view& payload)
         carry_.append(chunk_.substr(0, taken));
         chunk_.remove_prefix(taken);
     }
-    if (held() - used_ < wanted)
+    if (held() - used_ < wanted) {
         return step::more;
+    }
     payload = {base() + used_, payload_};
     if (payload.data()[payload_] != '\r' || payload.data()[payload_ + 1] != '\n') {
         return fail(parse_error::bad_terminator);
@@ -246,13 +265,15 @@ reader::step reader::take_payload(std::string_view& payload)
 reader::step reader::parse_payload()
 {
     std::string_view payload;
-    if (const step s = take_payload(payload); s != step::go_on)
+    if (const step s = take_payload(payload); s != step::go_on) {
         return s;
+    }
     in_payload_ = false;
     if (payload_type_ == reply_type::verbatim_string) {
         // Three letters of a format and a colon come first.
-        if (payload.size() < 4 || payload[3] != ':')
+        if (payload.size() < 4 || payload[3] != ':') {
             return fail(parse_error::bad_value);
+        }
         payload.remove_prefix(4);
     }
     return add_scalar(payload_type_, payload);
@@ -261,13 +282,16 @@ reader::step reader::parse_payload()
 reader::step reader::parse_line()
 {
     std::string_view line;
-    if (const step s = take_line(line); s != step::go_on)
+    if (const step s = take_line(line); s != step::go_on) {
         return s;
-    if (const parse_error e = check_mark(line[0]); e != parse_error::none)
+    }
+    if (const parse_error e = check_mark(line[0]); e != parse_error::none) {
         return fail(e);
+    }
     // The first line feed ends the line; the first carriage return has to stand before it.
-    if (line.find('\r') != line.size() - line_end)
+    if (line.find('\r') != line.size() - line_end) {
         return fail(parse_error::bad_line);
+    }
     return parse_header(line[0], line.substr(1, line.size() - 1 - line_end));
 }
 
@@ -293,10 +317,12 @@ parse_error reader::check_mark(char mark) const
         case '.': return parse_error::streamed;
         default: return parse_error::unknown_type;
     }
-    if (protocol_ == protocol::resp2)
+    if (protocol_ == protocol::resp2) {
         return parse_error::wrong_protocol;
-    if (mark == '>' && depth_ != 0)
+    }
+    if (mark == '>' && depth_ != 0) {
         return parse_error::misplaced_push;
+    }
     return parse_error::none;
 }
 
@@ -307,25 +333,30 @@ reader::step reader::parse_header(char mark, std::string_view rest)
         case '-': return add_scalar(reply_type::simple_error, rest);
         case ':': {
             std::int64_t value = 0;
-            if (!parse_integer(rest, value))
+            if (!parse_integer(rest, value)) {
                 return fail(parse_error::bad_integer);
+            }
             return add_scalar(reply_type::integer, rest, value);
         }
         case '_':
-            if (!rest.empty())
+            if (!rest.empty()) {
                 return fail(parse_error::bad_value);
+            }
             return add_scalar(reply_type::null, rest);
         case '#':
-            if (rest != "t" && rest != "f")
+            if (rest != "t" && rest != "f") {
                 return fail(parse_error::bad_value);
+            }
             return add_scalar(reply_type::boolean, {}, rest == "t" ? 1 : 0);
         case ',':
-            if (!is_real(rest))
+            if (!is_real(rest)) {
                 return fail(parse_error::bad_value);
+            }
             return add_scalar(reply_type::real, rest);
         case '(':
-            if (!is_whole_number(rest))
+            if (!is_whole_number(rest)) {
                 return fail(parse_error::bad_value);
+            }
             return add_scalar(reply_type::big_number, rest);
         case '$': return open_bulk(reply_type::bulk_string, rest);
         case '!': return open_bulk(reply_type::bulk_error, rest);
@@ -336,18 +367,23 @@ reader::step reader::parse_header(char mark, std::string_view rest)
 
 reader::step reader::open_bulk(reply_type type, std::string_view rest)
 {
-    if (rest == "-1" && type == reply_type::bulk_string)
+    if (rest == "-1" && type == reply_type::bulk_string) {
         return add_scalar(reply_type::null, {});
-    if (rest == "?")
+    }
+    if (rest == "?") {
         return fail(parse_error::streamed);
+    }
     std::int64_t length = 0;
-    if (!parse_integer(rest, length) || length < 0)
+    if (!parse_integer(rest, length) || length < 0) {
         return fail(parse_error::bad_length);
-    if (length > limits_.max_bulk)
+    }
+    if (length > limits_.max_bulk) {
         return fail(parse_error::bulk_too_long);
+    }
     const auto wanted = static_cast<std::size_t>(length) + line_end;
-    if (wanted > limits_.max_reply - used_)
+    if (wanted > limits_.max_reply - used_) {
         return fail(parse_error::reply_too_long);
+    }
     payload_ = static_cast<std::uint32_t>(length);
     payload_type_ = type;
     in_payload_ = true;
@@ -356,23 +392,27 @@ reader::step reader::open_bulk(reply_type type, std::string_view rest)
 
 reader::step reader::open_aggregate(char mark, std::string_view rest)
 {
-    if (rest == "-1" && mark == '*')
+    if (rest == "-1" && mark == '*') {
         return add_scalar(reply_type::null, {});
-    if (rest == "?")
+    }
+    if (rest == "?") {
         return fail(parse_error::streamed);
+    }
     std::int64_t count = 0;
     // A push says at least what it is about.
     const std::int64_t least = mark == '>' ? 1 : 0;
-    if (!parse_integer(rest, count) || count < least)
+    if (!parse_integer(rest, count) || count < least) {
         return fail(parse_error::bad_length);
+    }
     // Divided, since what a node announces may not survive being doubled.
     const std::uint32_t each = mark == '%' || mark == '|' ? 2 : 1;
     if (count > (limits_.max_elements - announced_) / each) {
         return fail(parse_error::too_many_elements);
     }
     const std::uint32_t children = static_cast<std::uint32_t>(count) * each;
-    if (children != 0 && depth_ == limits_.max_depth)
+    if (children != 0 && depth_ == limits_.max_depth) {
         return fail(parse_error::too_deep);
+    }
     announced_ += children;
     return add_aggregate(mark, children);
 }
@@ -380,8 +420,9 @@ reader::step reader::open_aggregate(char mark, std::string_view rest)
 reader::step reader::add_aggregate(char mark, std::uint32_t children)
 {
     const bool attribute = mark == '|';
-    if (attribute && children == 0)
+    if (attribute && children == 0) {
         return step::go_on;
+    }
     node n;
     n.type = mark == '%'   ? reply_type::map
              : mark == '~' ? reply_type::set
@@ -389,8 +430,9 @@ reader::step reader::add_aggregate(char mark, std::uint32_t children)
                            : reply_type::array;
     n.children = children;
     nodes_.push_back(n);
-    if (children == 0)
+    if (children == 0) {
         return value_done();
+    }
     const auto at = static_cast<std::uint32_t>(nodes_.size() - 1);
     frames_[depth_++] = {.at = at, .remaining = children, .attribute = attribute};
     return step::go_on;
@@ -414,8 +456,9 @@ reader::step reader::value_done()
 {
     while (depth_ != 0) {
         frame& top = frames_[depth_ - 1];
-        if (--top.remaining != 0)
+        if (--top.remaining != 0) {
             return step::go_on;
+        }
         --depth_;
         if (top.attribute) {
             // It is no value of what it stands in: that one is still to come.

@@ -25,9 +25,9 @@ inline constexpr script release_script{
     "end",
     "647c65a442733a1aa440f99908d249d13b4d6c4a"};
 
-/// Makes the key live ARGV[2] milliseconds or longer if its value is ARGV[1]. 1: it does; 0: another
-/// value, or no key. It never shortens: one that was held up on a lost connection may be executed
-/// behind a longer one.
+/// Makes the key live ARGV[2] milliseconds or longer if its value is ARGV[1]. 1: it does; 0:
+/// another value, or no key. It never shortens: one that was held up on a lost connection may be
+/// executed behind a longer one.
 inline constexpr script extend_script{
     "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
     "    if redis.call(\"pttl\",KEYS[1]) < tonumber(ARGV[2]) then\n"

@@ -48,6 +48,46 @@ TEST_CASE("a short extend does not shorten a long lease", "[core]")
     CHECK(w.keys() == 3);
 }
 
+TEST_CASE("an extend from a lost connection does not shorten what a later one gave", "[core]")
+{
+    config c;
+    c.reconnect_max = 20ms;
+    bench_world w{3, c};
+    w.start();
+    core::lease& l = w.lock("r", {.ttl = 10s});
+    w.peers[0]->frozen = w.peers[1]->frozen = true;
+    (void)w.extend(l, 10s);
+    for (const unsigned i : {0u, 1u}) {
+        w.go_astray(i, 1, 3s);
+        w.close(i);
+        w.thaw(i);
+    }
+    w.advance(1s);
+    REQUIRE(w.core->snapshot().nodes_ready == 3);
+    call& longer = w.extend(l, 60s);
+    REQUIRE(longer.done());
+    REQUIRE_FALSE(longer.error);
+    // The first one is executed now, on both.
+    w.advance(50s);
+    CHECK(w.peers[0]->strays.empty());
+    CHECK(w.now < l.valid_until());
+    CHECK(w.keys() == 3);
+}
+
+TEST_CASE("a lease that is adopted for less than its rest keeps its rest", "[core]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r", {.ttl = 60s});
+    call& a = w.adopt("r", l.token, 1s);
+    REQUIRE(a.done());
+    REQUIRE_FALSE(a.error);
+    CHECK(a.held->valid_until() == w.settings.validity_end(w.now, 1s));
+    w.advance(50s);
+    CHECK(w.now < l.valid_until());
+    CHECK(w.keys() == 3);
+}
+
 TEST_CASE("p10: after a pause beyond its validity a lease is lost", "[core][pitfall][p10]")
 {
     bench_world w;
