@@ -7,18 +7,32 @@
 namespace {
 
 constinit thread_local redlock::test::allocations counted;
+constinit thread_local unsigned failing_nth = 0;
+constinit thread_local unsigned since_failure = 0;
+
+bool fails() noexcept
+{
+    if (failing_nth == 0 || ++since_failure < failing_nth) {
+        return false;
+    }
+    since_failure = 0;
+    return true;
+}
 
 void* allocate(std::size_t size) noexcept
 {
     ++counted.blocks;
     counted.bytes += size;
-    return std::malloc(size == 0 ? 1 : size);
+    return fails() ? nullptr : std::malloc(size == 0 ? 1 : size);
 }
 
 void* allocate(std::size_t size, std::align_val_t alignment) noexcept
 {
     ++counted.blocks;
     counted.bytes += size;
+    if (fails()) {
+        return nullptr;
+    }
     const auto align = static_cast<std::size_t>(alignment);
     // aligned_alloc wants a multiple of the alignment.
     return std::aligned_alloc(align, (size + align) / align * align);
@@ -26,8 +40,9 @@ void* allocate(std::size_t size, std::align_val_t alignment) noexcept
 
 void* or_throw(void* block)
 {
-    if (block == nullptr)
+    if (block == nullptr) {
         throw std::bad_alloc();
+    }
     return block;
 }
 
@@ -38,6 +53,16 @@ namespace redlock::test {
 allocations allocated_here() noexcept
 {
     return counted;
+}
+
+scarce_memory::scarce_memory(unsigned nth) noexcept
+{
+    failing_nth = nth;
+}
+
+scarce_memory::~scarce_memory()
+{
+    failing_nth = 0;
 }
 
 }  // namespace redlock::test

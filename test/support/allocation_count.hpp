@@ -17,4 +17,14 @@ struct allocations {
  */
 [[nodiscard]] allocations allocated_here() noexcept;
 
+/// While one lives, every `nth` allocation of its thread fails, counted on from the last one that
+/// lived. Zero: none does.
+class scarce_memory {
+public:
+    explicit scarce_memory(unsigned nth) noexcept;
+    ~scarce_memory();
+    scarce_memory(const scarce_memory&) = delete;
+    scarce_memory& operator=(const scarce_memory&) = delete;
+};
+
 }  // namespace redlock::test

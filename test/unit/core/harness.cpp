@@ -1,6 +1,9 @@
 #include "harness.hpp"
 
+#include "support/allocation_count.hpp"
+
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 
 namespace redlock::test {
@@ -57,80 +60,91 @@ bench_world::bench_world(unsigned nodes, redlock::config c, std::uint32_t seed)
 
 bench_world::~bench_world() = default;
 
+/// Only within the core is memory scarce.
+template <class What>
+decltype(auto) bench_world::inside(What what)
+{
+    const scarce_memory scarce{fail_every};
+    return what();
+}
+
 void bench_world::start()
 {
-    core->start(now);
+    inside([&] { core->start(now); });
     settle();
 }
 
 // ---- operations
 
-call& bench_world::next_call()
+/// `begin`: what begins the operation; where it fails there has been none.
+template <class Begin>
+call& bench_world::begin(Begin begin)
 {
     call& c = calls.emplace_back();
     c.begun = now;
-    return c;
-}
-
-call& bench_world::began(call& c, core::operation& op)
-{
-    c.op = &op;
-    op.user = &c;
+    redlock::report* const r = with_report ? &c.report : nullptr;
+    try {
+        c.op = &inside([&]() -> core::operation& { return begin(r); });
+    } catch (const std::bad_alloc&) {
+        calls.pop_back();
+        settle();
+        throw;
+    }
+    c.op->user = &c;
     settle();
     return c;
 }
 
 call& bench_world::acquire(std::string_view resource, const acquire_options& o)
 {
-    call& c = next_call();
-    acquire_options with = o;
-    if (with_report) {
-        with.report = &c.report;
-    }
-    return began(c, core->acquire(now, resource, with));
+    return begin([&](redlock::report* r) -> core::operation& {
+        acquire_options with = o;
+        with.report = r;
+        return core->acquire(now, resource, with);
+    });
 }
 
 call& bench_world::adopt(std::string_view resource, const base::owner_token& owner, nanos ttl)
 {
-    call& c = next_call();
-    return began(c, core->adopt(now, resource, owner, ttl, with_report ? &c.report : nullptr));
+    return begin([&](redlock::report* r) -> core::operation& {
+        return core->adopt(now, resource, owner, ttl, r);
+    });
 }
 
 call& bench_world::extend(core::lease& l, nanos ttl)
 {
-    call& c = next_call();
-    return began(c, core->extend(now, l, ttl, with_report ? &c.report : nullptr));
+    return begin(
+        [&](redlock::report* r) -> core::operation& { return core->extend(now, l, ttl, r); });
 }
 
 call& bench_world::release(core::lease& l)
 {
-    call& c = next_call();
-    return began(c, core->release(now, l, with_report ? &c.report : nullptr));
+    return begin([&](redlock::report* r) -> core::operation& { return core->release(now, l, r); });
 }
 
 call& bench_world::inspect(std::string_view resource)
 {
-    call& c = next_call();
-    return began(c, core->inspect(now, resource, with_report ? &c.report : nullptr));
+    return begin(
+        [&](redlock::report* r) -> core::operation& { return core->inspect(now, resource, r); });
 }
 
 void bench_world::cancel(call& c)
 {
     if (!c.done()) {
-        core->cancel(now, *c.op);
+        inside([&] { core->cancel(now, *c.op); });
     }
     settle();
 }
 
 void bench_world::drop(core::lease& l)
 {
-    core->drop(now, l);
+    inside([&] { core->drop(now, l); });
     settle();
 }
 
 void bench_world::stop()
 {
-    core->stop(now);
+    inside([&] { core->stop(now); });
     settle();
 }
 
@@ -182,23 +196,31 @@ void bench_world::dial(unsigned node)
     p.dials.push_back(now);
     switch (p.dial) {
         case peer::dialling::silent: return;
-        case peer::dialling::refused: core->on_closed(now, node, "connection refused"); return;
+        case peer::dialling::refused:
+            inside([&] { core->on_closed(now, node, "connection refused"); });
+            return;
         case peer::dialling::at_once: break;
     }
     p.connected = true;
     ++p.connects;
     ++p.connection;
     p.speaks = {};
-    core->on_connected(now, node);
+    inside([&] { core->on_connected(now, node); });
 }
 
-void bench_world::close_from_here(unsigned node)
+bool bench_world::close_given_up()
 {
-    peer& p = *peers[node];
-    p.connected = false;
-    ++p.closes;
-    p.asked.clear();
-    p.coming.clear();
+    const node_mask given_up = core->take_to_close();
+    for (unsigned i = 0; i < peers.size(); ++i) {
+        if ((given_up & core::bit(i)) != 0) {
+            peer& p = *peers[i];
+            p.connected = false;
+            ++p.closes;
+            p.asked.clear();
+            p.coming.clear();
+        }
+    }
+    return given_up != 0;
 }
 
 void bench_world::carry_out(unsigned node)
@@ -264,12 +286,10 @@ bool bench_world::deliver(unsigned node)
     while (p.connected && !p.coming.empty() && p.coming.front().at <= now) {
         const std::string bytes = std::move(p.coming.front().bytes);
         p.coming.pop_front();
-        core->on_bytes(now, node, bytes);
+        inside([&] { core->on_bytes(now, node, bytes); });
         any = true;
-        // Only itself can a node make us close; and nothing behind a closed connection may be read.
-        if (core->take_to_close() != 0) {
-            close_from_here(node);
-        }
+        // Nothing behind a closed connection may be read.
+        close_given_up();
     }
     return any;
 }
@@ -286,7 +306,7 @@ void bench_world::settle()
                 }
             }
         };
-        each(core->take_to_close(), [&](unsigned i) { close_from_here(i); });
+        again = close_given_up() || again;
         each(core->take_to_connect(), [&](unsigned i) { dial(i); });
         each(core->take_written(), [&](unsigned i) { carry_out(i); });
         for (unsigned i = 0; i < peers.size(); ++i) {
@@ -327,7 +347,7 @@ void bench_world::advance(nanos span)
         now = std::max(now, next);
         // Bytes that came are read before the timer is looked at, as a socket's readiness is.
         settle();
-        core->on_time(now);
+        inside([&] { core->on_time(now); });
         settle();
     }
     now = end;
@@ -346,7 +366,7 @@ void bench_world::send(unsigned node, std::string_view bytes)
 {
     // In a chunk of its own, so that reading past its end is seen.
     const std::vector<char> chunk(bytes.begin(), bytes.end());
-    core->on_bytes(now, node, {chunk.data(), chunk.size()});
+    inside([&] { core->on_bytes(now, node, {chunk.data(), chunk.size()}); });
     settle();
 }
 
@@ -366,7 +386,7 @@ void bench_world::close(unsigned node, std::string_view reason)
     p.connected = false;
     p.asked.clear();
     p.coming.clear();
-    core->on_closed(now, node, reason);
+    inside([&] { core->on_closed(now, node, reason); });
     settle();
 }
 

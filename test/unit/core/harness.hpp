@@ -152,11 +152,15 @@ public:
     std::deque<call> calls;
     /// Whether a finished report was asked for by the next operations.
     bool with_report = false;
+    /// In the core every so many-th allocation fails; zero: none.
+    unsigned fail_every = 0;
 
 private:
-    call& next_call();
-    call& began(call& c, core::operation& op);
-    void close_from_here(unsigned node);
+    template <class What>
+    decltype(auto) inside(What what);
+    template <class Begin>
+    call& begin(Begin begin);
+    bool close_given_up();
     void dial(unsigned node);
     void carry_out(unsigned node);
     bool serve_strays(unsigned node);
