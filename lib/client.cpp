@@ -6,7 +6,8 @@ namespace redlock {
 
 using engine::completion_ptr;
 
-client::client(executor_type ex, config c) : driver_(engine::driver::make(std::move(ex), c)) {}
+client::client(executor_type ex, const config& c) : driver_(engine::driver::make(std::move(ex), c))
+{}
 
 client::executor_type client::get_executor() const noexcept
 {
@@ -36,45 +37,45 @@ detail::hop client::hops_of(const engine_ptr& d) noexcept
     return d->hops();
 }
 
-void client::run(engine_ptr& d, detail::completion* c, ticket_ptr t)
+void client::run(engine_ptr& d, detail::completion* c, const ticket_ptr& t)
 {
-    d->run(completion_ptr(c), std::move(t));
+    d->run(completion_ptr(c), t);
 }
 
 void client::acquire(engine_ptr& d, std::string_view resource, const acquire_options& o,
-                     detail::completion* c, ticket_ptr t)
+                     detail::completion* c, const ticket_ptr& t)
 {
-    d->acquire(resource, o, completion_ptr(c), std::move(t));
+    d->acquire(resource, o, completion_ptr(c), t);
 }
 
 void client::adopt(engine_ptr& d, std::string_view resource, std::string_view owner,
                    std::chrono::milliseconds ttl, const extend_options& o, detail::completion* c,
-                   ticket_ptr t)
+                   const ticket_ptr& t)
 {
-    d->adopt(resource, owner, ttl, o, completion_ptr(c), std::move(t));
+    d->adopt(resource, owner, ttl, o, completion_ptr(c), t);
 }
 
 void client::extend(engine_ptr& d, lock& l, std::chrono::milliseconds ttl, const extend_options& o,
-                    detail::completion* c, ticket_ptr t)
+                    detail::completion* c, const ticket_ptr& t)
 {
-    d->extend(l.held_, ttl, o, completion_ptr(c), std::move(t));
+    d->extend(l.held_, ttl, o, completion_ptr(c), t);
 }
 
 void client::release(engine_ptr& d, lock l, const release_options& o, detail::completion* c,
-                     ticket_ptr t)
+                     const ticket_ptr& t)
 {
-    d->release(std::move(l.held_), o, completion_ptr(c), std::move(t));
+    d->release(std::move(l.held_), o, completion_ptr(c), t);
 }
 
 void client::inspect(engine_ptr& d, std::string_view resource, const inspect_options& o,
-                     detail::completion* c, ticket_ptr t)
+                     detail::completion* c, const ticket_ptr& t)
 {
-    d->inspect(resource, o, completion_ptr(c), std::move(t));
+    d->inspect(resource, o, completion_ptr(c), t);
 }
 
-void client::close(engine_ptr& d, detail::completion* c, ticket_ptr t)
+void client::close(engine_ptr& d, detail::completion* c, const ticket_ptr& t)
 {
-    d->close(completion_ptr(c), std::move(t));
+    d->close(completion_ptr(c), t);
 }
 
 void client::cancel(engine_ptr& d, const ticket_ptr& t,

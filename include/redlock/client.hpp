@@ -50,11 +50,11 @@ public:
 
     /// @throws boost::system::system_error with `errc::invalid_config`, its text naming the field
     /// of `c` that is refused.
-    REDLOCK_API client(executor_type ex, config c);
+    REDLOCK_API client(executor_type ex, const config& c);
 
     template <std::derived_from<boost::asio::execution_context> ExecutionContext>
-    client(ExecutionContext& context, config c)
-        : client(executor_type(context.get_executor()), std::move(c))
+    client(ExecutionContext& context, const config& c)
+        : client(executor_type(context.get_executor()), c)
     {}
 
     client(client&&) noexcept = default;
@@ -92,8 +92,7 @@ public:
     auto async_run(Token&& token = Token{})
     {
         return initiate<void(error_code), detail::unpack_nothing>(
-            token,
-            [](engine_ptr& d, detail::completion* c, ticket_ptr t) { run(d, c, std::move(t)); });
+            token, [](engine_ptr& d, detail::completion* c, const ticket_ptr& t) { run(d, c, t); });
     }
 
     /**
@@ -117,8 +116,8 @@ public:
     {
         return initiate<void(error_code, lock), detail::unpack_lock>(
             token,
-            [resource, options](engine_ptr& d, detail::completion* c, ticket_ptr t) {
-                acquire(d, resource, options, c, std::move(t));
+            [resource, options](engine_ptr& d, detail::completion* c, const ticket_ptr& t) {
+                acquire(d, resource, options, c, t);
             },
             cancels_total);
     }
@@ -151,8 +150,8 @@ public:
     {
         return initiate<void(error_code, lock), detail::unpack_lock>(
             token,
-            [=](engine_ptr& d, detail::completion* c, ticket_ptr t) {
-                adopt(d, resource, owner_token, ttl, options, c, std::move(t));
+            [=](engine_ptr& d, detail::completion* c, const ticket_ptr& t) {
+                adopt(d, resource, owner_token, ttl, options, c, t);
             },
             cancels_total);
     }
@@ -189,8 +188,8 @@ public:
     {
         return initiate<void(error_code), detail::unpack_nothing>(
             token,
-            [&l, ttl, options](engine_ptr& d, detail::completion* c, ticket_ptr t) {
-                extend(d, l, ttl, options, c, std::move(t));
+            [&l, ttl, options](engine_ptr& d, detail::completion* c, const ticket_ptr& t) {
+                extend(d, l, ttl, options, c, t);
             },
             cancels_total);
     }
@@ -220,8 +219,8 @@ public:
         // The lock goes beside the function, which a deferred operation must be able to copy.
         return initiate<void(error_code, release_result), detail::unpack_release>(
             token,
-            [options](engine_ptr& d, detail::completion* c, ticket_ptr t, lock given) {
-                release(d, std::move(given), options, c, std::move(t));
+            [options](engine_ptr& d, detail::completion* c, const ticket_ptr& t, lock given) {
+                release(d, std::move(given), options, c, t);
             },
             cancels_started, std::move(l));
     }
@@ -249,8 +248,8 @@ public:
     {
         return initiate<void(error_code, inspection), detail::unpack_inspection>(
             token,
-            [resource, options](engine_ptr& d, detail::completion* c, ticket_ptr t) {
-                inspect(d, resource, options, c, std::move(t));
+            [resource, options](engine_ptr& d, detail::completion* c, const ticket_ptr& t) {
+                inspect(d, resource, options, c, t);
             },
             cancels_total);
     }
@@ -279,7 +278,7 @@ public:
     {
         return initiate<void(error_code), detail::unpack_nothing>(
             token,
-            [](engine_ptr& d, detail::completion* c, ticket_ptr t) { close(d, c, std::move(t)); });
+            [](engine_ptr& d, detail::completion* c, const ticket_ptr& t) { close(d, c, t); });
     }
 
 private:
@@ -304,19 +303,19 @@ private:
     }
 
     // Compiled. Each takes over the completion.
-    REDLOCK_API static void run(engine_ptr&, detail::completion*, ticket_ptr);
+    REDLOCK_API static void run(engine_ptr&, detail::completion*, const ticket_ptr&);
     REDLOCK_API static void acquire(engine_ptr&, std::string_view resource, const acquire_options&,
-                                    detail::completion*, ticket_ptr);
+                                    detail::completion*, const ticket_ptr&);
     REDLOCK_API static void adopt(engine_ptr&, std::string_view resource, std::string_view owner,
                                   std::chrono::milliseconds ttl, const extend_options&,
-                                  detail::completion*, ticket_ptr);
+                                  detail::completion*, const ticket_ptr&);
     REDLOCK_API static void extend(engine_ptr&, lock&, std::chrono::milliseconds ttl,
-                                   const extend_options&, detail::completion*, ticket_ptr);
+                                   const extend_options&, detail::completion*, const ticket_ptr&);
     REDLOCK_API static void release(engine_ptr&, lock, const release_options&, detail::completion*,
-                                    ticket_ptr);
+                                    const ticket_ptr&);
     REDLOCK_API static void inspect(engine_ptr&, std::string_view resource, const inspect_options&,
-                                    detail::completion*, ticket_ptr);
-    REDLOCK_API static void close(engine_ptr&, detail::completion*, ticket_ptr);
+                                    detail::completion*, const ticket_ptr&);
+    REDLOCK_API static void close(engine_ptr&, detail::completion*, const ticket_ptr&);
 
     REDLOCK_API static void cancel(engine_ptr&, const ticket_ptr&,
                                    boost::asio::cancellation_type) noexcept;
@@ -355,7 +354,7 @@ struct client::initiation {
         handler_type handler(std::forward<Handler>(h));
         auto* boxed = detail::boxed_handler<handler_type, Unpack>::make(
             std::move(handler), executor_of(driver), hops_of(driver));
-        begin(driver, boxed, std::move(ticket), std::forward<Args>(args)...);
+        begin(driver, boxed, ticket, std::forward<Args>(args)...);
     }
 };
 

@@ -92,11 +92,9 @@ base::instant driver::now() noexcept
     return instant{boot_clock::now().time_since_epoch()};
 }
 
-void driver::run(completion_ptr done, ticket_ptr t)
+void driver::run(completion_ptr done, const ticket_ptr& t)
 {
-    enter([done = std::move(done), t = std::move(t)](driver& d) mutable {
-        d.start(std::move(done), t);
-    });
+    enter([done = std::move(done), t](driver& d) mutable { d.start(std::move(done), t); });
 }
 
 void driver::start(completion_ptr done, const ticket_ptr& t)
@@ -122,11 +120,9 @@ void driver::start(completion_ptr done, const ticket_ptr& t)
     want_turn();
 }
 
-void driver::close(completion_ptr done, ticket_ptr t)
+void driver::close(completion_ptr done, const ticket_ptr& t)
 {
-    enter([done = std::move(done), t = std::move(t)](driver& d) mutable {
-        d.begin_close(std::move(done), t);
-    });
+    enter([done = std::move(done), t](driver& d) mutable { d.begin_close(std::move(done), t); });
 }
 
 void driver::begin_close(completion_ptr done, const ticket_ptr& t)

@@ -53,17 +53,18 @@ public:
     ~driver();
 
     // Operations, from wherever the user may call them.
-    void run(completion_ptr done, ticket_ptr t);
+    void run(completion_ptr done, const ticket_ptr& t);
     void acquire(std::string_view resource, const acquire_options& o, completion_ptr done,
-                 ticket_ptr t);
+                 const ticket_ptr& t);
     void adopt(std::string_view resource, std::string_view owner, std::chrono::milliseconds ttl,
-               const extend_options& o, completion_ptr done, ticket_ptr t);
+               const extend_options& o, completion_ptr done, const ticket_ptr& t);
     void extend(const detail::held_lease& l, std::chrono::milliseconds ttl, const extend_options& o,
-                completion_ptr done, ticket_ptr t);
-    void release(detail::held_lease l, const release_options& o, completion_ptr done, ticket_ptr t);
+                completion_ptr done, const ticket_ptr& t);
+    void release(detail::held_lease l, const release_options& o, completion_ptr done,
+                 const ticket_ptr& t);
     void inspect(std::string_view resource, const inspect_options& o, completion_ptr done,
-                 ticket_ptr t);
-    void close(completion_ptr done, ticket_ptr t);
+                 const ticket_ptr& t);
+    void close(completion_ptr done, const ticket_ptr& t);
     void cancel(const ticket_ptr& t, boost::asio::cancellation_type type);
     void drop(core::lease& l) noexcept;
     void let_go(core::lease& l) noexcept;
@@ -88,7 +89,8 @@ private:
     template <class F>
     void enter(F f);
     template <class Begin>
-    void begin(completion_ptr done, ticket_ptr t, report* r, error_code invalid, Begin start);
+    void begin(completion_ptr done, const ticket_ptr& t, report* r, error_code invalid,
+               Begin start);
     void finish_later(completion_ptr done, error_code ec) noexcept;
     [[nodiscard]] error_code refuses() const noexcept;
     [[nodiscard]] std::optional<error_code> refuses(const detail::held_lease& l) const noexcept;

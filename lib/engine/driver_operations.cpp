@@ -21,7 +21,8 @@ error_code driver::refuses() const noexcept
 
 /// Begins an operation of the core, unless its arguments or the client's state refuse it.
 template <class Begin>
-void driver::begin(completion_ptr done, ticket_ptr t, report* r, error_code invalid, Begin start)
+void driver::begin(completion_ptr done, const ticket_ptr& t, report* r, error_code invalid,
+                   Begin start)
 {
     if (r != nullptr) {
         *r = {};  // what an earlier operation left in it is not this one's
@@ -68,11 +69,11 @@ void driver::finish_later(completion_ptr done, error_code ec) noexcept
 }
 
 void driver::acquire(std::string_view resource, const acquire_options& o, completion_ptr done,
-                     ticket_ptr t)
+                     const ticket_ptr& t)
 {
     const error_code invalid = base::validate(settings_, resource, o);
     if (!settings_.thread_safe) {
-        begin(std::move(done), std::move(t), o.report, invalid,
+        begin(std::move(done), t, o.report, invalid,
               [&](core::coordinator& c, instant at) -> core::operation& {
                   return c.acquire(at, resource, o);
               });
@@ -87,7 +88,7 @@ void driver::acquire(std::string_view resource, const acquire_options& o, comple
 }
 
 void driver::adopt(std::string_view resource, std::string_view owner, std::chrono::milliseconds ttl,
-                   const extend_options& o, completion_ptr done, ticket_ptr t)
+                   const extend_options& o, completion_ptr done, const ticket_ptr& t)
 {
     error_code invalid = base::validate_resource(resource);
     if (!invalid) {
@@ -118,11 +119,11 @@ std::optional<error_code> driver::refuses(const detail::held_lease& l) const noe
 }
 
 void driver::extend(const detail::held_lease& l, std::chrono::milliseconds ttl,
-                    const extend_options& o, completion_ptr done, ticket_ptr t)
+                    const extend_options& o, completion_ptr done, const ticket_ptr& t)
 {
     const error_code invalid = refuses(l).value_or(base::validate_ttl(settings_, ttl));
     if (!settings_.thread_safe) {
-        begin(std::move(done), std::move(t), o.report, invalid,
+        begin(std::move(done), t, o.report, invalid,
               [&](core::coordinator& c, instant at) -> core::operation& {
                   return c.extend(at, *l.get(), ttl, o.report);
               });
@@ -141,7 +142,7 @@ void driver::extend(const detail::held_lease& l, std::chrono::milliseconds ttl,
 }
 
 void driver::release(detail::held_lease l, const release_options& o, completion_ptr done,
-                     ticket_ptr t)
+                     const ticket_ptr& t)
 {
     const error_code invalid = refuses(l).value_or(error_code{});
     enter([=, l = std::move(l), done = std::move(done)](driver& d) mutable {
@@ -155,7 +156,7 @@ void driver::release(detail::held_lease l, const release_options& o, completion_
 }
 
 void driver::inspect(std::string_view resource, const inspect_options& o, completion_ptr done,
-                     ticket_ptr t)
+                     const ticket_ptr& t)
 {
     const error_code invalid = base::validate_resource(resource);
     enter([=, name = std::string(resource), done = std::move(done)](driver& d) mutable {
