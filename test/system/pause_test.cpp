@@ -1,0 +1,133 @@
+#include "integration/locks.hpp"
+#include "support/process.hpp"
+#include "support/run.hpp"
+#include "support/scripted_server.hpp"
+#include "support/temp_dir.hpp"
+
+#include <redlock/clock.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A node that grants everything.
+scripted_server willing_node()
+{
+    return scripted_server(
+        [](scripted_connection& peer) -> asio::awaitable<void> { co_await peer.serve(); });
+}
+
+/// For locks that are to expire soon; an attempt that is too slow for that is made again.
+config hasty(std::vector<std::string> nodes)
+{
+    auto c = patient(std::move(nodes));
+    c.node_timeout = 250ms;
+    return c;
+}
+
+acquire_options for_moments(std::chrono::milliseconds ttl)
+{
+    return {.ttl = ttl, .deadline = 20s, .min_validity = ttl / 2};
+}
+
+bool has_passed(boot_clock::time_point t)
+{
+    return boot_clock::now() >= t;
+}
+
+// What parent and child tell each other stands in files that appear complete.
+
+void tell(const fs::path& file, const std::string& text)
+{
+    const auto unfinished = fs::path(file).concat(".part");
+    std::ofstream(unfinished) << text;
+    fs::rename(unfinished, file);
+}
+
+std::string hear(const fs::path& file)
+{
+    REQUIRE(wait_for([&] { return fs::exists(file); }));
+    std::ifstream in(file);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string variable(const char* name)
+{
+    const char* value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+constexpr const char* child = "the child that holds a lock";
+
+}  // namespace
+
+TEST_CASE("p10: a lock expires though the context is not run", "[system][pitfall][p10]")
+{
+    const auto node = willing_node();
+    locks mine(hasty({node.url()}));
+    REQUIRE(mine.await_ready(1));
+    auto [error, held] = mine.acquire("r", for_moments(1s));
+    REQUIRE_FALSE(error);
+    const auto until = held.valid_until();
+    REQUIRE(wait_for([&] { return has_passed(until); }));
+    // No handler has run since.
+    CHECK_FALSE(held.owns());
+    CHECK(held.remaining() == 0ns);
+    CHECK(held);
+    const auto sent = mine.stats().commands;
+    CHECK(mine.extend(held, 1s) == errc::lost);
+    CHECK(mine.stats().commands == sent);
+}
+
+TEST_CASE("p10: a process stopped beyond the validity denies the lock in its first answer",
+          "[system][pitfall][p10]")
+{
+    const auto* context = GENERATE("run", "not run");
+    const auto node = willing_node();
+    const temp_dir folder;
+    process holder(fs::read_symlink("/proc/self/exe"), {child},
+                   {.output = folder / "output",
+                    .environment = {"REDLOCK_TEST_FOLDER=" + folder.path().string(),
+                                    "REDLOCK_TEST_NODE=" + node.url(),
+                                    std::string("REDLOCK_TEST_CONTEXT=") + context}});
+    const boot_clock::time_point until{std::chrono::nanoseconds(std::stoll(hear(folder / "held")))};
+    holder.stop();
+    REQUIRE(wait_for([&] { return has_passed(until); }));
+    tell(folder / "question", "do you own it?");
+    holder.cont();
+    CHECK(hear(folder / "answer") == "no");
+    const auto code = holder.wait();
+    CAPTURE(hear(folder / "output"));
+    CHECK(code == 0);
+}
+
+TEST_CASE(child, "[.child]")
+{
+    const fs::path folder = variable("REDLOCK_TEST_FOLDER");
+    locks mine(hasty({variable("REDLOCK_TEST_NODE")}));
+    auto [error, held] = mine.acquire("r", for_moments(2s));
+    REQUIRE_FALSE(error);
+    tell(folder / "held", std::to_string(held.valid_until().time_since_epoch().count()));
+    const auto is_asked = [&] { return fs::exists(folder / "question"); };
+    if (variable("REDLOCK_TEST_CONTEXT") == "run") {
+        REQUIRE(mine.await(is_asked));
+    } else {
+        REQUIRE(wait_for(is_asked));
+    }
+    tell(folder / "answer", held.owns() ? "yes" : "no");
+    CHECK(mine.extend(held, 2s) == errc::lost);
+}
