@@ -5,6 +5,7 @@
 #include <boost/asio/strand.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
@@ -130,6 +131,39 @@ TEST_CASE("a context that is destroyed destroys the handlers of what is pending"
         }
         CHECK(all.handlers.called + all.handlers.destroyed_uncalled == everything::count);
         CHECK(all.handlers.called_again == 0);
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("a cancellation signal may go before or after the context", "[lifetimes]",
+                        all_operations)
+{
+    const bool signal_first = GENERATE(true, false);
+    const config c = either_kind();
+    for (unsigned after = 0; after < 12; ++after) {
+        CAPTURE(signal_first, after);
+        ledger handlers;
+        outcome<TestType> got;
+        std::optional<client> survivor;
+        std::optional<asio::cancellation_signal> signal(std::in_place);
+        {
+            scene s(c);
+            TestType::prepare(s);
+            TestType::begin(
+                s, asio::bind_cancellation_slot(signal->slot(), once(handlers, got.receiver())));
+            for (unsigned i = 0; i < after; ++i) {
+                s.io.poll_one();
+            }
+            survivor.emplace(std::move(*s.locks));
+            if (signal_first) {
+                signal.reset();
+            }
+        }
+        if (signal) {
+            // There is nothing left to cancel.
+            signal->emit(cancellation_type::terminal);
+        }
+        CHECK(handlers.called + handlers.destroyed_uncalled == 1);
+        CHECK(handlers.called_again == 0);
     }
 }
 

@@ -1,0 +1,113 @@
+#include "asio/operations.hpp"
+#include "support/scripted_server.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// One node that answers everything but what concerns a resource of the tests behind its SET.
+scripted_server holding_node()
+{
+    return scripted_server([](scripted_connection& peer) -> asio::awaitable<void> {
+        const scripted_connection::answerer answer =
+            [](const arguments& command) -> std::optional<std::string> {
+            if (command.size() > 3 && command[3].starts_with("asio/")) {
+                return std::nullopt;
+            }
+            return obedient(command);
+        };
+        co_await peer.serve(answer);
+    });
+}
+
+/// Nothing but the closing has a bound that a test could reach.
+config for_node(const scripted_server& node, std::chrono::milliseconds close_timeout)
+{
+    config c = shared_config();
+    c.nodes = {node.url()};
+    c.node_timeout = 29s;
+    c.stall_timeout = 600s;
+    c.close_timeout = close_timeout;
+    c.thread_safe = GENERATE(false, true);
+    return c;
+}
+
+/// A client with a release under way that is not going to be answered.
+struct held_up {
+    explicit held_up(std::chrono::milliseconds close_timeout) : s(for_node(node, close_timeout))
+    {
+        s.locks->async_run(asio::bind_cancellation_slot(run_signal.slot(), run.receiver()));
+        REQUIRE(run_until(s.io, [&] { return s.locks->stats().nodes_ready == 1; }));
+        s.held = s.take(s.name);
+        releasing::begin(s, release.receiver());
+        REQUIRE(run_until(s.io, [&] {
+            const auto all = node.commands();
+            return std::any_of(all.begin(), all.end(), [&](const arguments& command) {
+                return command.size() > 3 && command[3] == s.name;
+            });
+        }));
+    }
+
+    scripted_server node = holding_node();
+    asio::cancellation_signal run_signal;
+    outcome<running> run;
+    outcome<releasing> release;
+    scene s;
+};
+
+}  // namespace
+
+TEST_CASE("closing waits for a release that is not answered, but not for ever", "[closing]")
+{
+    constexpr auto bound = 300ms;
+    held_up w(bound);
+    const auto began = std::chrono::steady_clock::now();
+    outcome<closing> close;
+    closing::begin(w.s, close.receiver());
+    REQUIRE(run_until(w.s.io, [&] { return close.done; }));
+    CHECK(std::chrono::steady_clock::now() - began >= bound);
+    CHECK_FALSE(close.error);
+    CHECK(run_out(w.s.io));
+    CHECK(w.release.error == errc::closed);
+    CHECK((w.run.done && !w.run.error));
+    CHECK(w.s.locks->stats().nodes_ready == 0);
+    CHECK(wait_for([&] { return w.node.open_connections() == 0; }));
+}
+
+TEST_CASE("closing with a timeout of zero waits for nothing", "[closing]")
+{
+    held_up w(0ms);
+    outcome<closing> close;
+    closing::begin(w.s, close.receiver());
+    // Whatever is ready, and nothing that comes with time.
+    w.s.io.poll();
+    CHECK((close.done && !close.error));
+    CHECK(w.release.error == errc::closed);
+    CHECK((w.run.done && !w.run.error));
+    CHECK(run_out(w.s.io));
+}
+
+TEST_CASE("total cancels no closing", "[closing]")
+{
+    held_up w(300ms);
+    asio::cancellation_signal signal;
+    outcome<closing> close;
+    closing::begin(w.s, asio::bind_cancellation_slot(signal.slot(), close.receiver()));
+    w.s.io.poll();
+    signal.emit(cancellation_type::total);
+    w.s.io.poll();
+    CHECK_FALSE(close.done);
+    CHECK(run_out(w.s.io));
+    CHECK((close.done && !close.error));
+}
