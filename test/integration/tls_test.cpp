@@ -1,17 +1,26 @@
 #include "integration/locks.hpp"
 
+#include "support/background.hpp"
 #include "support/certificates.hpp"
+#include "support/listener.hpp"
 #include "support/proxy.hpp"
 #include "support/server.hpp"
+
+#include <boost/asio/ssl.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
 
 using namespace redlock;
 using namespace redlock::test;
 using namespace std::chrono_literals;
+
+namespace asio = boost::asio;
 
 namespace {
 
@@ -52,6 +61,56 @@ void check_refused(locks& client, const server& node, std::string_view reason = 
     CHECK(client.lines().front().find(reason) != std::string::npos);
     CHECK(node.ask({"INFO", "commandstats"}).text.find("cmdstat_hello") == std::string::npos);
 }
+
+/// A TLS server that notes the names it is asked for, empty ones too, and hangs up.
+class name_catcher {
+public:
+    explicit name_catcher(const identity& who)
+    {
+        context_.use_certificate_chain_file(who.certificate);
+        context_.use_private_key_file(who.key, asio::ssl::context::pem);
+        SSL_CTX_set_tlsext_servername_callback(context_.native_handle(), &name_catcher::take);
+        SSL_CTX_set_tlsext_servername_arg(context_.native_handle(), this);
+        own_.call([this] {
+            listening_->open([this](listener::socket peer) {
+                const auto stream = std::make_shared<asio::ssl::stream<listener::socket>>(
+                    std::move(peer), context_);
+                stream->async_handshake(asio::ssl::stream_base::server,
+                                        [stream](boost::system::error_code) {});
+            });
+        });
+    }
+    ~name_catcher()
+    {
+        own_.call([this] { listening_->close(); });
+    }
+    name_catcher(const name_catcher&) = delete;
+    name_catcher& operator=(const name_catcher&) = delete;
+
+    [[nodiscard]] std::string url(std::string_view host) const
+    {
+        return "rediss://" + std::string(host) + ":" + std::to_string(listening_->port());
+    }
+
+    [[nodiscard]] std::set<std::string> names()
+    {
+        return own_.call([this] { return names_; });
+    }
+
+private:
+    static int take(SSL* connection, int*, void* self)
+    {
+        const char* name = SSL_get_servername(connection, TLSEXT_NAMETYPE_host_name);
+        static_cast<name_catcher*>(self)->names_.insert(name != nullptr ? name : "");
+        return SSL_TLSEXT_ERR_OK;
+    }
+
+    asio::ssl::context context_{asio::ssl::context::tls_server};
+    /// Touched by the thread below only.
+    std::set<std::string> names_;
+    background own_;
+    std::shared_ptr<listener> listening_ = std::make_shared<listener>(own_.executor());
+};
 
 }  // namespace
 
@@ -120,6 +179,29 @@ TEST_CASE("the name to find in the certificate can be given", "[integration][tls
     c.tls.server_name = "elsewhere.example";
     locks mine(std::move(c));
     check_works(mine);
+}
+
+TEST_CASE("a TLS server is told which name it is taken for", "[integration][tls]")
+{
+    struct example {
+        const char* host;
+        const char* server_name;
+        const char* told;
+    };
+    // An address is no name to ask for.
+    const auto e = GENERATE(example{"localhost", "", "localhost"},
+                            example{"localhost", "elsewhere.example", "elsewhere.example"},
+                            example{"127.0.0.1", "elsewhere.example", "elsewhere.example"},
+                            example{"127.0.0.1", "", ""}, example{"localhost", "127.0.0.1", ""});
+    const bool verifies = GENERATE(true, false);
+    CAPTURE(e.host, e.server_name, verifies);
+    name_catcher server(world().server);
+    auto c = trusting(server.url(e.host), world().ca);
+    c.tls.server_name = e.server_name;
+    c.tls.insecure_skip_verification = !verifies;
+    locks mine(std::move(c));
+    REQUIRE(mine.await([&] { return !server.names().empty(); }));
+    CHECK(server.names() == std::set<std::string>{e.told});
 }
 
 TEST_CASE("verification is skipped when that is asked for, and said aloud", "[integration][tls]")

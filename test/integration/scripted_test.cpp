@@ -1,0 +1,118 @@
+#include "integration/locks.hpp"
+#include "support/scripted_server.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace asio = boost::asio;
+
+namespace {
+
+using answers = std::unique_ptr<scripted_server>;
+
+/// A willing node but for commands of one name about the resource `r`.
+answers node_with(std::string name, std::string answer)
+{
+    const scripted_connection::answerer say = [name = std::move(name), answer = std::move(answer)](
+                                                  const arguments& command) {
+        const bool about_r = std::find(command.begin(), command.end(), "r") != command.end();
+        return std::optional<std::string>(about_r && command.front() == name ? answer
+                                                                             : obedient(command));
+    };
+    return std::make_unique<scripted_server>(
+        [say](scripted_connection& peer) -> asio::awaitable<void> { co_await peer.serve(say); });
+}
+
+}  // namespace
+
+TEST_CASE("a node that sends us elsewhere is a node in error, and is not followed", "[integration]")
+{
+    const scripted_server elsewhere(
+        [](scripted_connection& peer) -> asio::awaitable<void> { co_await peer.serve(); });
+    const std::string way =
+        GENERATE("MOVED 3999 127.0.0.1:", "ASK 3999 127.0.0.1:") + std::to_string(elsewhere.port());
+    const auto one = node_with("SET", wire::error(way));
+    const auto two = node_with("SET", wire::error(way));
+    const auto willing = node_with("", "");
+    locks mine({one->url(), two->url(), willing->url()});
+    REQUIRE(mine.await_ready(3));
+    report told;
+    CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
+    for (const std::size_t i : {0U, 1U}) {
+        CHECK(told.nodes.at(i).outcome == node_outcome::failed);
+        CHECK(told.nodes.at(i).error == way);
+    }
+    REQUIRE(mine.await_quiet());
+    CHECK(mine.stats().node_errors >= 2);
+    CHECK(mine.stats().contended == 0);
+    CHECK(mine.stats().disconnects == 0);
+    CHECK(elsewhere.connections() == 0);
+}
+
+TEST_CASE("p24: only a 1 is a lock given back or extended", "[integration][pitfall][p24]")
+{
+    const std::string answer =
+        GENERATE(as<std::string>{}, ":0\r\n", ":-1\r\n", ":2\r\n", ":9223372036854775807\r\n",
+                 wire::null(), wire::null3(), wire::error("WRONGTYPE a hash stands there"));
+    CAPTURE(answer);
+    const auto node = node_with("EVALSHA", answer);
+    locks mine({node->url()});
+    REQUIRE(mine.await_ready(1));
+    SECTION("given back")
+    {
+        auto [error, held] = mine.acquire("r");
+        REQUIRE_FALSE(error);
+        report told;
+        const auto [failed, result] = mine.release(std::move(held), &told);
+        CHECK_FALSE(failed);
+        CHECK(result == release_result::not_held);
+        CHECK(told.nodes.at(0).outcome == node_outcome::refused);
+    }
+    SECTION("extended")
+    {
+        auto [error, held] = mine.acquire("r");
+        REQUIRE_FALSE(error);
+        CHECK(mine.extend(held, 60s) == errc::lost);
+        CHECK_FALSE(held.owns());
+    }
+    CHECK(mine.stats().disconnects == 0);
+    CHECK(mine.stats().protocol_errors == 0);
+}
+
+TEST_CASE("p24: an answer of another type is none, and nothing behind it is believed",
+          "[integration][pitfall][p24]")
+{
+    const std::string answer = GENERATE(as<std::string>{}, wire::status("OK"), wire::bulk("1"),
+                                        wire::aggregate('*', {wire::integer(1)}), "#t\r\n");
+    CAPTURE(answer);
+    const auto node = node_with("EVALSHA", answer);
+    auto c = brisk({node->url()});
+    c.stall_timeout = 10s;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(1));
+    auto [error, held] = mine.acquire("r", {.min_validity = 5s});
+    REQUIRE_FALSE(error);
+    const auto until = held.valid_until();
+    report told;
+    SECTION("given back")
+    {
+        CHECK(mine.release(std::move(held), &told).error == errc::unavailable);
+    }
+    SECTION("extended")
+    {
+        CHECK(mine.extend(held, 60s, &told) == errc::unavailable);
+        CHECK(held.valid_until() == until);
+    }
+    CHECK(told.nodes.at(0).outcome != node_outcome::granted);
+    CHECK(told.nodes.at(0).outcome != node_outcome::refused);
+    CHECK(mine.stats().protocol_errors >= 1);
+}

@@ -1,0 +1,181 @@
+#include "system/network.hpp"
+#include "integration/locks.hpp"
+#include "support/run.hpp"
+#include "support/scripted_server.hpp"
+
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <memory>
+#include <string>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+namespace {
+
+/// A node that grants everything.
+std::unique_ptr<scripted_server> willing_node()
+{
+    return std::make_unique<scripted_server>(
+        [](scripted_connection& peer) -> asio::awaitable<void> { co_await peer.serve(); });
+}
+
+std::string url_of(const std::string& name, const scripted_server& node)
+{
+    return "redis://" + name + ":" + std::to_string(node.port());
+}
+
+int option(int fd, int level, int name)
+{
+    int value = -1;
+    socklen_t size = sizeof value;
+    REQUIRE(::getsockopt(fd, level, name, &value, &size) == 0);
+    return value;
+}
+
+}  // namespace
+
+TEST_CASE("a connection sends small requests at once and notices a peer that has vanished",
+          "[system][network]")
+{
+    const auto node = willing_node();
+    locks mine({node->url()});
+    REQUIRE(mine.await_ready(1));
+    const auto sockets = sockets_to(node->port());
+    REQUIRE(sockets.size() == 1);
+    CHECK(option(sockets.front(), IPPROTO_TCP, TCP_NODELAY) != 0);
+    CHECK(option(sockets.front(), SOL_SOCKET, SO_KEEPALIVE) != 0);
+}
+
+TEST_CASE("however many operations begin in a turn, each node is written to once",
+          "[system][network]")
+{
+    constexpr std::size_t many = 100;
+    std::vector<std::unique_ptr<scripted_server>> nodes;
+    std::vector<std::string> urls;
+    for (int i = 0; i < 3; ++i) {
+        nodes.push_back(willing_node());
+        urls.push_back(nodes.back()->url());
+    }
+    auto c = patient(urls);
+    c.ping_interval = 0ms;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(3));
+    REQUIRE(mine.await_quiet());
+    const auto writes = [&] {
+        std::vector<std::size_t> result;
+        for (const auto& node : nodes) {
+            result.push_back(writes_to(node->port()));
+        }
+        return result;
+    };
+    // Of a turn with so many commands more for each node.
+    const auto check_one_write = [&](const std::vector<std::size_t>& before) {
+        REQUIRE(mine.await_quiet());
+        const auto now = writes();
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            CHECK(now[i] == before[i] + 1);
+        }
+    };
+
+    auto before = writes();
+    std::vector<pending<taken>> acquires;
+    for (std::size_t i = 0; i < many; ++i) {
+        acquires.push_back(mine.begin_acquire("r" + std::to_string(i)));
+    }
+    std::vector<lock> held;
+    for (const auto& acquire : acquires) {
+        auto [error, l] = mine.finish(acquire);
+        REQUIRE_FALSE(error);
+        held.push_back(std::move(l));
+    }
+    check_one_write(before);
+    for (const auto& node : nodes) {
+        CHECK(node->commands("SET").size() == many);
+    }
+
+    before = writes();
+    std::vector<pending<error_code>> extends;
+    for (auto& l : held) {
+        extends.push_back(mine.begin_extend(l, 20s));
+    }
+    for (const auto& extend : extends) {
+        CHECK_FALSE(mine.finish(extend));
+    }
+    check_one_write(before);
+
+    before = writes();
+    held.clear();
+    check_one_write(before);
+}
+
+TEST_CASE("a name whose first address is dead is connected to by its next one", "[system][network]")
+{
+    const auto* dead = GENERATE("127.0.0.2", "::1");
+    const auto node = willing_node();
+    const resolved_name name("two-faced.example", {dead, "127.0.0.1"});
+    locks mine({url_of("two-faced.example", *node)});
+    REQUIRE(mine.await_ready(1));
+    // In one attempt, with nothing to complain of.
+    CHECK(mine.stats().connects == 1);
+    CHECK_FALSE(mine.logged(log_level::warning, ""));
+    CHECK_FALSE(mine.logged(log_level::error, ""));
+    CHECK_FALSE(mine.acquire("r").error);
+}
+
+TEST_CASE("a name whose first address is silent is connected to at the second attempt",
+          "[system][network]")
+{
+    const auto node = willing_node();
+    const resolved_name name("two-faced.example", {"127.0.0.2", "127.0.0.1"});
+    // Nobody accepts there, and there is no room for another one that waits for it.
+    asio::io_context io{1};
+    const tcp::endpoint silent(asio::ip::make_address("127.0.0.2"), node->port());
+    tcp::acceptor never(io, silent.protocol());
+    never.set_option(tcp::acceptor::reuse_address(true));
+    never.bind(silent);
+    never.listen(0);
+    std::vector<tcp::socket> waiting;
+    bool full = false;
+    while (!full && waiting.size() < 64) {
+        auto& one = waiting.emplace_back(io);
+        bool connected = false;
+        one.async_connect(silent, [&](boost::system::error_code ec) { connected = !ec; });
+        full = !run_until(
+            io, [&] { return connected; }, 100ms);
+    }
+    if (!full) {
+        SKIP("a listener here has always room for another connection");
+    }
+    auto c = patient({url_of("two-faced.example", *node)});
+    c.connect_timeout = 300ms;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(1));
+    CHECK(mine.stats().connects == 1);
+    CHECK(node->connections() == 1);
+}
+
+TEST_CASE("a name without an address that answers is no node to wait for", "[system][network]")
+{
+    const auto node = willing_node();
+    const resolved_name name("nowhere.example", {"127.0.0.2", "127.0.0.3"});
+    locks mine({url_of("nowhere.example", *node)});
+    REQUIRE(mine.await([&] { return !mine.lines().empty(); }));
+    report told;
+    CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
+    CHECK(told.nodes.at(0).outcome == node_outcome::disconnected);
+    CHECK_FALSE(told.nodes.at(0).error.empty());
+    CHECK(node->connections() == 0);
+}
