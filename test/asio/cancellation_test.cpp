@@ -127,7 +127,8 @@ cancellation_type any_type()
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("cancelled after any number of handlers", "[cancellation]", all_operations)
+TEMPLATE_LIST_TEST_CASE("p19: cancelled after any number of handlers",
+                        "[cancellation][pitfall][p19]", all_operations)
 {
     sweep<TestType>(any_type(), [](scene& s) { TestType::prepare(s); });
 }

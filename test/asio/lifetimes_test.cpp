@@ -245,7 +245,7 @@ TEST_CASE("a client on a strand outlives its context", "[lifetimes]")
     CHECK(held.owns());
 }
 
-TEST_CASE("a lock is dropped while the stack is unwound", "[lifetimes]")
+TEST_CASE("p34: a lock is dropped while the stack is unwound", "[lifetimes][pitfall][p34]")
 {
     scene s(either_kind());
     s.start();
@@ -257,7 +257,7 @@ TEST_CASE("a lock is dropped while the stack is unwound", "[lifetimes]")
     }
 }
 
-TEST_CASE("a lock is dropped when all nodes are down", "[lifetimes]")
+TEST_CASE("p34: a lock is dropped when all nodes are down", "[lifetimes][pitfall][p34]")
 {
     masters own(3);
     config c = either_kind();

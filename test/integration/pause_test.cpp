@@ -146,8 +146,8 @@ TEST_CASE("p44: with a majority stopped an acquire ends within its deadline and 
     cycle(mine, "r");
 }
 
-TEST_CASE("an extend that too few nodes answer is unknown, and the lease stands as it stood",
-          "[integration]")
+TEST_CASE("p27: an extend that too few nodes answer is unknown, and the lease stands as it stood",
+          "[integration][pitfall][p27]")
 {
     masters nodes(3);
     auto c = brisk(nodes.urls());

@@ -207,7 +207,7 @@ TEST_CASE("signals that cut the kernel's answers short leave no gap", "[base][sy
     }
 }
 
-TEST_CASE("pitfall 37: 1000 forks make no token twice", "[base][owner_token][pitfall]")
+TEST_CASE("p37: 1000 forks make no token twice", "[base][owner_token][pitfall][p37]")
 {
     system_entropy source;
     std::set<std::string> tokens;

@@ -103,7 +103,7 @@ settings with_drift(double factor, milliseconds node_timeout = 1ms)
 
 }  // namespace
 
-TEST_CASE("pitfall 2: the quorum is the integer majority of all nodes", "[base][settings][pitfall]")
+TEST_CASE("p02: the quorum is the integer majority of all nodes", "[base][settings][pitfall][p02]")
 {
     const std::size_t table[] = {1, 2, 2, 3, 3, 4, 4};
     for (std::size_t n = 1; n <= std::size(table); ++n) {
@@ -162,8 +162,7 @@ TEST_CASE("the settings carry every field of the configuration", "[base][setting
     CHECK(s.log);
 }
 
-TEST_CASE("pitfall 5: no nodes, too many or the same twice are refused",
-          "[base][settings][pitfall]")
+TEST_CASE("p05: no nodes, too many or the same twice are refused", "[base][settings][pitfall][p05]")
 {
     CHECK(begins_with(refusal(nodes(0)), "config::nodes: "));
     CHECK(begins_with(refusal(nodes(33)), "config::nodes: "));
@@ -200,7 +199,7 @@ TEST_CASE("a TLS node needs a library with TLS", "[base][settings]")
     CHECK(refusal(nodes(2), tls_support::absent).empty());
 }
 
-TEST_CASE("pitfall 45: every duration at its limits", "[base][settings][pitfall]")
+TEST_CASE("p45: every duration at its limits", "[base][settings][pitfall][p45]")
 {
     for (const span_field& field : span_fields) {
         INFO(field.name);
@@ -349,7 +348,7 @@ TEST_CASE("validity counts from the instant before sending", "[base][settings]")
     CHECK(end == instant{14898ms});
 }
 
-TEST_CASE("pitfall 13: the largest ttl fits without overflow", "[base][settings][pitfall]")
+TEST_CASE("p13: the largest ttl fits without overflow", "[base][settings][pitfall][p13]")
 {
     for (const double factor : {0.0, 0.01, 0.999999999, 1.0 - 1e-12}) {
         const settings s = with_drift(factor);
@@ -362,7 +361,7 @@ TEST_CASE("pitfall 13: the largest ttl fits without overflow", "[base][settings]
     CHECK(with_drift(0.01).validity_end(late, max_ttl) > late);
 }
 
-TEST_CASE("pitfall 8: the ttl must leave validity, at -1, 0 and +1", "[base][settings][pitfall]")
+TEST_CASE("p08: the ttl must leave validity, at -1, 0 and +1", "[base][settings][pitfall][p08]")
 {
     // Half of 4 ms and 2 ms of allowance leave nothing.
     const settings half = with_drift(0.5);
@@ -378,7 +377,7 @@ TEST_CASE("pitfall 8: the ttl must leave validity, at -1, 0 and +1", "[base][set
     CHECK_FALSE(validate_ttl(greedy, 201ms));
 }
 
-TEST_CASE("the ttl is from four node timeouts to ten years", "[base][settings]")
+TEST_CASE("p31: the ttl is from four node timeouts to ten years", "[base][settings][pitfall][p31]")
 {
     const settings s = with_drift(0.01, 50ms);
     CHECK(validate_ttl(s, 199ms) == errc::invalid_ttl);
@@ -406,7 +405,7 @@ TEST_CASE("resource names have 1 to max_resource_size bytes of any kind", "[base
     CHECK(validate_resource(std::string(max_resource_size + 1, 'a')) == errc::invalid_resource);
 }
 
-TEST_CASE("pitfall 45: acquire options at 0, 1 and the largest", "[base][settings][pitfall]")
+TEST_CASE("p45: acquire options at 0, 1 and the largest", "[base][settings][pitfall][p45]")
 {
     const settings s = with_drift(0.01, 50ms);
     const auto code = [&](const acquire_options& options) { return validate(s, "r", options); };
