@@ -1,0 +1,46 @@
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <exception>
+#include <iostream>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+asio::awaitable<void> work(redlock::client& locks)
+{
+    redlock::report report;
+    auto [error, lock] =
+        co_await locks.async_acquire("orders/42", {.ttl = 10s, .deadline = 2s, .report = &report},
+                                     asio::as_tuple(asio::deferred));
+    if (error) {
+        std::cerr << "no lock: " << error.message() << '\n';
+        for (const auto& node : report.nodes) {
+            std::cerr << node.node << ": " << to_string(node.outcome) << ' ' << node.error << '\n';
+        }
+    } else {
+        std::cout << lock.resource() << " is ours for " << lock.remaining() / 1s << " s\n";
+        // ... and before every step that needs it: if (lock.owns()) ...
+        co_await locks.async_release(std::move(lock));  // or let it go out of scope
+    }
+    co_await locks.async_close();
+}
+
+// first_lock redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+int main(int argc, char** argv)
+{
+    asio::io_context context;
+    redlock::client locks(context, {.nodes = {argv + 1, argv + argc}});
+    locks.async_run(asio::detached);
+    asio::co_spawn(context, work(locks), [](std::exception_ptr thrown) {
+        if (thrown) {
+            std::rethrow_exception(thrown);
+        }
+    });
+    context.run();
+}
