@@ -1,5 +1,4 @@
-#include "integration/locks.hpp"
-
+#include "support/locks.hpp"
 #include "support/masters.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -15,10 +14,9 @@ namespace {
 
 void check_works(locks& client, const std::string& resource = "r")
 {
-    auto [error, held] = client.acquire(resource);
-    REQUIRE_FALSE(error);
+    lock held = client.take(resource);
     CHECK_FALSE(client.extend(held, 20s));
-    CHECK(client.release(std::move(held)).result == release_result::released);
+    client.give_back(std::move(held));
 }
 
 /// No node is used; the log says why, once, as a thing to put right, and so does the report.
@@ -104,8 +102,7 @@ TEST_CASE("a user with the fewest permissions can lock inside its prefix", "[int
     check_works(mine);
 
     report told;
-    auto held = mine.acquire("r", {.report = &told});
-    REQUIRE_FALSE(held.error);
+    lock held = mine.take("r", {.report = &told});
     CHECK(mine.acquire("r", once(&told)).error == errc::contended);
     CHECK(told.nodes.at(0).outcome == node_outcome::refused);
     CHECK_FALSE(told.nodes.at(0).holder_ttl);
@@ -152,8 +149,7 @@ TEST_CASE("without HELLO the older words do: AUTH, SELECT and CLIENT SETNAME", "
     c.client_name = "oldtimer";
     locks mine(std::move(c));
     check_works(mine);
-    auto [error, held] = mine.acquire("r");
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r");
     CHECK(mine.inspect("r").found.state == holding::held);
     const auto direct = node.connect();
     CHECK(direct->ask({"CLIENT", "LIST"}).text.find("name=oldtimer") != std::string::npos);

@@ -1,5 +1,4 @@
-#include "integration/locks.hpp"
-
+#include "support/locks.hpp"
 #include "support/masters.hpp"
 #include "support/proxy.hpp"
 
@@ -31,8 +30,7 @@ void live_a_lock(masters& nodes)
     REQUIRE(mine.await_ready(nodes.size()));
     REQUIRE(theirs.await_ready(nodes.size()));
 
-    auto [error, held] = mine.acquire("orders/42", {.ttl = 10s});
-    REQUIRE_FALSE(error);
+    lock held = mine.take("orders/42", {.ttl = 10s});
     CHECK(held.owns());
     CHECK(held.resource() == "orders/42");
     REQUIRE(mine.await_quiet());
@@ -169,12 +167,11 @@ TEST_CASE("p16: one dead node of three, whichever, hinders neither acquire nor r
     nodes[dead].kill();
     locks mine(nodes.urls());
     report told;
-    auto [error, held] = mine.acquire("r", once(&told));
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r", once(&told));
     CHECK(told.nodes[dead].outcome == node_outcome::disconnected);
     CHECK(nodes.count("r") == 2);
     CHECK_FALSE(mine.extend(held, 20s));
-    CHECK(mine.release(std::move(held)).result == release_result::released);
+    mine.give_back(std::move(held));
     CHECK(nodes.count("r") == 0);
 }
 
@@ -206,8 +203,7 @@ TEST_CASE(
     masters nodes(3);
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
-    auto [error, held] = mine.acquire("r");
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r");
     REQUIRE(mine.await_quiet());
     for (const std::size_t i : {0U, 2U}) {
         nodes[i].flush();
@@ -230,13 +226,10 @@ TEST_CASE("p23: an extend after another owner came and went creates nothing",
     masters nodes(3);
     locks mine(nodes.urls());
     locks theirs(nodes.urls());
-    auto [error, held] = mine.acquire("r");
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r");
     REQUIRE(mine.await_quiet());
     nodes.flush();
-    auto other = theirs.acquire("r");
-    REQUIRE_FALSE(other.error);
-    CHECK(theirs.release(std::move(other.lock)).result == release_result::released);
+    theirs.give_back(theirs.take("r"));
     REQUIRE(theirs.await_quiet());
     CHECK(mine.extend(held, 20s) == errc::lost);
     REQUIRE(mine.await_quiet());
@@ -251,8 +244,7 @@ TEST_CASE("p23: a lease that really expired is lost at the server and here",
     c.node_timeout = 50ms;
     locks mine(std::move(c));
     REQUIRE(mine.await_ready(3));
-    auto [error, held] = mine.acquire("r", {.ttl = 200ms});
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r", {.ttl = 200ms});
     const auto end = held.valid_until();
     REQUIRE(mine.await([&] { return boot_clock::now() >= end; }));
     CHECK_FALSE(held.owns());
@@ -267,8 +259,7 @@ TEST_CASE("p33: a release of what is gone is one round trip and no error",
     masters nodes(3);
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
-    auto [error, held] = mine.acquire("r");
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r");
     REQUIRE(mine.await_quiet());
     nodes.flush();
     const auto before = mine.stats();
@@ -289,19 +280,15 @@ TEST_CASE(
     {
         locks mine(nodes.urls());
         {
-            const auto dropped = mine.acquire("r");
-            REQUIRE_FALSE(dropped.error);
+            const lock dropped = mine.take("r");
         }
         REQUIRE(mine.await_quiet());
         CHECK(nodes.count("r") == 0);
         CHECK(mine.stats().dropped == 1);
         CHECK(mine.stats().leases == 0);
 
-        auto left = mine.acquire("orphan");
-        REQUIRE_FALSE(left.error);
-        orphan = std::move(left.lock);
-        const auto at_dead_nodes = mine.acquire("r");
-        REQUIRE_FALSE(at_dead_nodes.error);
+        orphan = mine.take("orphan");
+        const lock at_dead_nodes = mine.take("r");
         for (std::size_t i = 0; i < 3; ++i) {
             nodes[i].kill();
         }
@@ -316,8 +303,7 @@ TEST_CASE("closing waits for the releases that are still going out", "[integrati
     locks mine({slow.url()});
     REQUIRE(mine.await_ready(1));
     {
-        const auto dropped = mine.acquire("r");
-        REQUIRE_FALSE(dropped.error);
+        const lock dropped = mine.take("r");
         slow.delay(direction::up, 100ms);
     }
     CHECK(nodes.count("r") == 1);
@@ -335,13 +321,12 @@ TEST_CASE("a resource may hold any bytes and is never taken for a command", "[in
                  "\xff\xfe not UTF-8 \x80", "$3\r\nfoo\r\n*1\r\n", "{tag} with spaces\t\"'",
                  std::string(max_resource_size, 'x'));
     nodes[0].command({"SET", "canary", "sings"});
-    auto [error, held] = mine.acquire(resource);
-    REQUIRE_FALSE(error);
+    lock held = mine.take(resource);
     CHECK(nodes[0].get(resource) == std::string(held.owner_token()));
     CHECK(mine.acquire(resource, once()).error == errc::contended);
     CHECK_FALSE(mine.extend(held, 20s));
     CHECK(mine.inspect(resource).found.state == holding::held);
-    CHECK(mine.release(std::move(held)).result == release_result::released);
+    mine.give_back(std::move(held));
     CHECK(nodes[0].command({"KEYS", "*"}) == "[canary]");
 }
 
@@ -374,8 +359,7 @@ TEST_CASE("prefix, database, user and password of the configuration reach the se
     locks mine(std::move(c));
     mine.keep_secret("p@ss:w/rd %");
     REQUIRE(mine.await_ready(3));
-    const auto [error, held] = mine.acquire("r");
-    REQUIRE_FALSE(error);
+    const lock held = mine.take("r");
     REQUIRE(mine.await_quiet());
     for (std::size_t i = 0; i < 3; ++i) {
         const auto direct = nodes[i].connect();

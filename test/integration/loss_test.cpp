@@ -1,5 +1,4 @@
-#include "integration/locks.hpp"
-
+#include "support/locks.hpp"
 #include "support/masters.hpp"
 #include "support/proxy.hpp"
 #include "support/run.hpp"
@@ -49,11 +48,10 @@ struct network {
 void cycle_on_all(locks& client, masters& nodes, const std::string& resource)
 {
     REQUIRE(client.await_ready(nodes.size()));
-    auto [error, held] = client.acquire(resource);
-    REQUIRE_FALSE(error);
+    lock held = client.take(resource);
     REQUIRE(client.await_quiet());
     CHECK(held.granted_by() == nodes.size());
-    CHECK(client.release(std::move(held)).result == release_result::released);
+    client.give_back(std::move(held));
     REQUIRE(client.await_quiet());
     CHECK(nodes.count(resource) == 0);
 }
@@ -75,9 +73,7 @@ TEST_CASE("p21: each node in turn restarts with its memory lost, and takes part 
     cycle_on_all(mine, nodes, "before");
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         nodes[i].restart(memory::lost);
-        auto at_once = mine.acquire("at once");
-        REQUIRE_FALSE(at_once.error);
-        CHECK(mine.release(std::move(at_once.lock)).result == release_result::released);
+        mine.give_back(mine.take("at once"));
         REQUIRE(mine.await([&] { return mine.stats().disconnects == i + 1; }));
         cycle_on_all(mine, nodes, "after");
     }
@@ -89,8 +85,7 @@ TEST_CASE("p21: all nodes restart at once, scripts and all forgotten",
     masters nodes(3);
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
-    auto [error, held] = mine.acquire("r");
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r");
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         nodes[i].restart(memory::lost);
     }
@@ -104,8 +99,7 @@ TEST_CASE("a restart that kept the memory kept the lock as well", "[integration]
     masters nodes(3, {.files = persistence::append_only});
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
-    auto [error, held] = mine.acquire("r");
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r");
     REQUIRE(mine.await_quiet());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         nodes[i].restart(memory::kept);
@@ -114,7 +108,7 @@ TEST_CASE("a restart that kept the memory kept the lock as well", "[integration]
     REQUIRE(mine.await_ready(3));
     CHECK(mine.acquire("r", once()).error == errc::contended);
     CHECK_FALSE(mine.extend(held, 20s));
-    CHECK(mine.release(std::move(held)).result == release_result::released);
+    mine.give_back(std::move(held));
     REQUIRE(mine.await_quiet());
     CHECK(nodes.count("r") == 0);
 }
@@ -127,9 +121,7 @@ TEST_CASE("two of five masters die, then a third, and come back", "[integration]
     nodes[0].kill();
     nodes[3].kill();
     for (int i = 0; i < 20; ++i) {
-        auto [error, held] = mine.acquire("three of five");
-        REQUIRE_FALSE(error);
-        CHECK(mine.release(std::move(held)).result == release_result::released);
+        mine.give_back(mine.take("three of five"));
     }
     nodes[1].kill();
     REQUIRE(mine.await_ready(2));
@@ -173,13 +165,12 @@ TEST_CASE("p21: a connection that ends in the middle of an answer counts for not
     REQUIRE(mine.await_ready(3));
     net.paths[1]->cut_after(direction::down, bytes, how);
     report told;
-    auto [error, held] = mine.acquire("r", {.report = &told});
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r", {.report = &told});
     CHECK(told.nodes[1].outcome != node_outcome::granted);
     REQUIRE(mine.await([&] { return mine.stats().disconnects >= 1; }));
     CHECK(held.granted_by() == 2);
     net.paths[1]->cut_never();
-    CHECK(mine.release(std::move(held)).result == release_result::released);
+    mine.give_back(std::move(held));
     CHECK(mine.await([&] { return net.nodes.count("r") == 0; }));
     cycle_on_all(mine, net.nodes, "after");
 }
@@ -223,9 +214,7 @@ TEST_CASE("p20: a SET that is executed long after its deadline is followed by it
 {
     masters nodes(1);
     proxy path(nodes[0].port());
-    auto c = brisk({path.url()});
-    c.stall_timeout = 10s;
-    locks mine(std::move(c));
+    locks mine(brisk({path.url()}, 10s));
     REQUIRE(mine.await_ready(1));
     path.hold(direction::up);
     report told;
@@ -246,9 +235,7 @@ TEST_CASE("p21: a late answer is never taken for the answer to the next request"
 {
     masters nodes(1);
     proxy path(nodes[0].port());
-    auto c = brisk({path.url()});
-    c.stall_timeout = 10s;
-    locks mine(std::move(c));
+    locks mine(brisk({path.url()}, 10s));
     REQUIRE(mine.await_ready(1));
     nodes[0].command({"SET", "taken", "somebody"});
     path.hold(direction::down);
@@ -284,9 +271,7 @@ TEST_CASE("p21: a deadline that passes in the middle of an answer leaves the con
             }
         }
     });
-    auto c = brisk({node.url()});
-    c.stall_timeout = 10s;
-    locks mine(std::move(c));
+    locks mine(brisk({node.url()}, 10s));
     REQUIRE(mine.await_ready(1));
     CHECK(mine.acquire("slow", once()).error == errc::unavailable);
     *go_on = true;
@@ -316,10 +301,9 @@ TEST_CASE("a node that sends garbage, or unasked answers, costs its own vote and
     urls.insert(urls.begin(), mad.url());
     locks mine(urls);
     REQUIRE(mine.await_ready(3));
-    auto [error, held] = mine.acquire("r");
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r");
     REQUIRE(mine.await([&] { return mine.stats().protocol_errors >= 1; }));
-    CHECK(mine.release(std::move(held)).result == release_result::released);
+    mine.give_back(std::move(held));
     CHECK(nodes.count("r") == 0);
     CHECK(mad.failures().empty());
 }
@@ -338,9 +322,7 @@ TEST_CASE("one black hole of three, from the start or later, makes no acquire sl
     net.paths[2]->hold(direction::down);
     for (int i = 0; i < 20; ++i) {
         const auto started = clock_type::now();
-        auto [error, held] = mine.acquire("r");
-        REQUIRE_FALSE(error);
-        CHECK(mine.release(std::move(held)).result == release_result::released);
+        mine.give_back(mine.take("r"));
         // One wait for the silent node would take two seconds.
         CHECK(clock_type::now() - started < 1500ms);
     }
@@ -402,9 +384,7 @@ TEST_CASE("connections the server closes are made anew before anybody misses the
         }
     }
     REQUIRE(mine.await([&] { return mine.stats().disconnects >= 3; }));
-    auto [error, held] = mine.acquire("r");
-    REQUIRE_FALSE(error);
-    CHECK(mine.release(std::move(held)).result == release_result::released);
+    mine.give_back(mine.take("r"));
     CHECK(mine.stats().unavailable + mine.stats().timed_out == 0);
 }
 

@@ -1,5 +1,4 @@
-#include "integration/locks.hpp"
-
+#include "support/locks.hpp"
 #include "support/masters.hpp"
 #include "support/run.hpp"
 
@@ -109,11 +108,10 @@ TEST_CASE("a server's error is a node error with its text, and neither a vote no
 
     ill.begin(nodes[0]);
     report told;
-    auto [error, held] = mine.acquire("r", {.report = &told});
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r", {.report = &told});
     REQUIRE(mine.await_quiet());
     CHECK(held.granted_by() == 2);
-    CHECK(mine.release(std::move(held)).result == release_result::released);
+    mine.give_back(std::move(held));
 
     ill.begin(nodes[1]);
     CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
@@ -127,11 +125,10 @@ TEST_CASE("a server's error is a node error with its text, and neither a vote no
     ill.end(nodes[1]);
     REQUIRE(mine.await_ready(3));
     REQUIRE(mine.await_quiet());
-    auto after = mine.acquire("r");
-    REQUIRE_FALSE(after.error);
+    lock after = mine.take("r");
     REQUIRE(mine.await_quiet());
-    CHECK(after.lock.granted_by() == 3);
-    CHECK(mine.release(std::move(after.lock)).result == release_result::released);
+    CHECK(after.granted_by() == 3);
+    mine.give_back(std::move(after));
     REQUIRE(mine.await_quiet());
     CHECK(nodes.count("r") == 0);
 }
@@ -144,8 +141,7 @@ TEST_CASE("p25: a server without memory to spare still extends and releases",
     masters nodes(3, {.kind = kind, .arguments = {"--maxmemory-policy", "noeviction"}});
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
-    auto [error, held] = mine.acquire("r", {.ttl = 30s});
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r", {.ttl = 30s});
     REQUIRE(mine.await_quiet());
     const bool scripts_known = GENERATE(true, false);
     for (std::size_t i = 0; i < 3; ++i) {
@@ -167,7 +163,7 @@ TEST_CASE("p25: a server without memory to spare still extends and releases",
     CHECK(2 <= std::count_if(told.nodes.begin(), told.nodes.end(), [](const node_report& n) {
               return n.outcome == node_outcome::failed && n.error.starts_with("OOM");
           }));
-    CHECK(mine.release(std::move(held)).result == release_result::released);
+    mine.give_back(std::move(held));
     REQUIRE(mine.await_quiet());
     CHECK(nodes.count("r") == 0);
 }
@@ -245,15 +241,14 @@ TEST_CASE("scripts that are flushed between and amid commands are never missed",
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
     for (std::size_t i = 0; i < 30; ++i) {
-        auto [error, held] = mine.acquire("r", {.deadline = 20s});
-        REQUIRE_FALSE(error);
+        lock held = mine.take("r", {.deadline = 20s});
         nodes[i % 3].command({"SCRIPT", "FLUSH"});
         const auto extended = mine.begin_extend(held, 20s);
         nodes[(i + 1) % 3].command({"SCRIPT", "FLUSH", "ASYNC"});
         CHECK_FALSE(mine.finish(extended));
         nodes[(i + 2) % 3].command({"SCRIPT", "FLUSH", "SYNC"});
         if (i % 2 == 0) {
-            CHECK(mine.release(std::move(held)).result == release_result::released);
+            mine.give_back(std::move(held));
         }
     }
     REQUIRE(mine.await_quiet());

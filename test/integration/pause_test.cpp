@@ -1,5 +1,4 @@
-#include "integration/locks.hpp"
-
+#include "support/locks.hpp"
 #include "support/masters.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -17,9 +16,7 @@ using clock_type = std::chrono::steady_clock;
 
 void cycle(locks& client, const std::string& resource)
 {
-    auto [error, held] = client.acquire(resource, {.ttl = 60s});
-    REQUIRE_FALSE(error);
-    CHECK(client.release(std::move(held)).result == release_result::released);
+    client.give_back(client.take(resource, {.ttl = 60s}));
 }
 
 /// Cycles until the client has stopped asking a node that does not answer.
@@ -62,18 +59,16 @@ TEST_CASE("one stopped master of five: locks stay quick and nothing piles up for
     CHECK(mine.stats().debts <= stalled.debts);
 
     report told;
-    auto [error, held] = mine.acquire("r", {.ttl = 60s, .report = &told});
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r", {.ttl = 60s, .report = &told});
     CHECK(told.nodes[2].outcome == node_outcome::stalled);
-    CHECK(mine.release(std::move(held)).result == release_result::released);
+    mine.give_back(std::move(held));
 
     nodes[2].cont();
     REQUIRE(mine.await_quiet());
     CHECK(nodes[2].command({"DBSIZE"}) == "0");
-    auto after = mine.acquire("r");
-    REQUIRE_FALSE(after.error);
+    lock after = mine.take("r");
     REQUIRE(mine.await_quiet());
-    CHECK(after.lock.granted_by() == 5);
+    CHECK(after.granted_by() == 5);
 }
 
 TEST_CASE("p20: a stopped master that goes on executes what it was sent and keeps no key",
@@ -81,14 +76,10 @@ TEST_CASE("p20: a stopped master that goes on executes what it was sent and keep
 {
     const bool connection_lives = GENERATE(true, false);
     masters nodes(3);
-    auto c = brisk(nodes.urls());
-    c.stall_timeout = connection_lives ? 20s : 300ms;
-    locks mine(std::move(c));
+    locks mine(brisk(nodes.urls(), connection_lives ? 20s : 300ms));
     REQUIRE(mine.await_ready(3));
     nodes[1].stop();
-    auto [error, held] = mine.acquire("r", {.ttl = 60s});
-    REQUIRE_FALSE(error);
-    CHECK(mine.release(std::move(held)).result == release_result::released);
+    mine.give_back(mine.take("r", {.ttl = 60s}));
     if (!connection_lives) {
         REQUIRE(mine.await([&] { return mine.stats().disconnects == 1; }));
     }
@@ -105,13 +96,10 @@ TEST_CASE("a grant of a stopped master that comes late counts for the lock still
           "[integration]")
 {
     masters nodes(3);
-    auto c = brisk(nodes.urls());
-    c.stall_timeout = 20s;
-    locks mine(std::move(c));
+    locks mine(brisk(nodes.urls(), 20s));
     REQUIRE(mine.await_ready(3));
     nodes[1].stop();
-    auto [error, held] = mine.acquire("r", {.ttl = 60s});
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r", {.ttl = 60s});
     CHECK(held.granted_by() == 2);
     nodes[1].cont();
     REQUIRE(mine.await([&] { return held.granted_by() == 3; }));
@@ -122,9 +110,7 @@ TEST_CASE("p44: with a majority stopped an acquire ends within its deadline and 
           "[integration][pitfall][p44]")
 {
     masters nodes(3);
-    auto c = brisk(nodes.urls());
-    c.stall_timeout = 20s;
-    locks mine(std::move(c));
+    locks mine(brisk(nodes.urls(), 20s));
     REQUIRE(mine.await_ready(3));
     nodes[0].stop();
     nodes[2].stop();
@@ -150,12 +136,9 @@ TEST_CASE("p27: an extend that too few nodes answer is unknown, and the lease st
           "[integration][pitfall][p27]")
 {
     masters nodes(3);
-    auto c = brisk(nodes.urls());
-    c.stall_timeout = 20s;
-    locks mine(std::move(c));
+    locks mine(brisk(nodes.urls(), 20s));
     REQUIRE(mine.await_ready(3));
-    auto [error, held] = mine.acquire("r", {.ttl = 60s});
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r", {.ttl = 60s});
     const auto end = held.valid_until();
     nodes[0].stop();
     nodes[2].stop();
@@ -192,8 +175,7 @@ TEST_CASE("p35: a release whose answer was lost counts as released", "[integrati
     c.node_timeout = 10s;
     c.stall_timeout = 10s;
     locks mine(std::move(c));
-    auto [error, held] = mine.acquire("r", {.ttl = 60s});
-    REQUIRE_FALSE(error);
+    lock held = mine.take("r", {.ttl = 60s});
     nodes[0].stop();
     const auto begun = mine.begin_release(std::move(held));
     REQUIRE(mine.await([&] { return mine.stats().buffered_bytes == 0; }));

@@ -1,8 +1,7 @@
-#include "integration/locks.hpp"
-
 #include "support/background.hpp"
 #include "support/certificates.hpp"
 #include "support/listener.hpp"
+#include "support/locks.hpp"
 #include "support/proxy.hpp"
 #include "support/server.hpp"
 
@@ -44,10 +43,9 @@ config trusting(std::string url, const identity& authority)
 
 void check_works(locks& client)
 {
-    auto [error, held] = client.acquire("r");
-    REQUIRE_FALSE(error);
+    lock held = client.take("r");
     CHECK_FALSE(client.extend(held, 20s));
-    CHECK(client.release(std::move(held)).result == release_result::released);
+    client.give_back(std::move(held));
 }
 
 /// The node is given no command, the log says why, and so does the report.

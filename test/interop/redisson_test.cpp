@@ -1,5 +1,4 @@
-#include "integration/locks.hpp"
-
+#include "support/locks.hpp"
 #include "support/masters.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -62,8 +61,7 @@ TEST_CASE("our key is none that Redisson would take for free or for its own", "[
     masters nodes(3);
     locks ours(nodes.urls());
     REQUIRE(ours.await_ready(3));
-    const auto [error, held] = ours.acquire("r");
-    REQUIRE_FALSE(error);
+    const lock held = ours.take("r");
     REQUIRE(ours.await_quiet());
     for (std::size_t i = 0; i < 3; ++i) {
         // What its script asks first: is there no key, or a hash that is mine?
@@ -81,8 +79,7 @@ TEST_CASE("a lock whose key became Redisson's is lost, and its release touches n
     masters nodes(3, {.kind = kind});
     locks ours(nodes.urls());
     REQUIRE(ours.await_ready(3));
-    auto [error, held] = ours.acquire("r");
-    REQUIRE_FALSE(error);
+    lock held = ours.take("r");
     REQUIRE(ours.await_quiet());
     for (std::size_t i = 0; i < 3; ++i) {
         nodes[i].flush();

@@ -1,5 +1,4 @@
-#include "integration/locks.hpp"
-
+#include "support/locks.hpp"
 #include "support/masters.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -139,8 +138,7 @@ TEST_CASE("our lock excludes another client, which cannot extend it or give it b
     CAPTURE(who.name);
     both_sides sides(who, flavour::redis);
     REQUIRE(sides.ours.await_ready(3));
-    auto [error, held] = sides.ours.acquire("r");
-    REQUIRE_FALSE(error);
+    lock held = sides.ours.take("r");
     REQUIRE(sides.ours.await_quiet());
     for (const auto& peer : sides.theirs) {
         CHECK_FALSE(peer.take("r"));
@@ -148,7 +146,7 @@ TEST_CASE("our lock excludes another client, which cannot extend it or give it b
         CHECK_FALSE(peer.give_back("r"));
     }
     CHECK_FALSE(sides.ours.extend(held, 20s));
-    CHECK(sides.ours.release(std::move(held)).result == release_result::released);
+    sides.ours.give_back(std::move(held));
     REQUIRE(sides.ours.await_quiet());
     for (const auto& peer : sides.theirs) {
         CHECK(peer.take("r"));
@@ -179,11 +177,10 @@ TEST_CASE("the digests of our scripts are those the server computes", "[interop]
     const server node;
     locks ours({node.url()});
     REQUIRE(ours.await_ready(1));
-    auto [error, held] = ours.acquire("r");
-    REQUIRE_FALSE(error);
+    lock held = ours.take("r");
     CHECK_FALSE(ours.extend(held, 20s));
     CHECK(ours.inspect("r").found.state == holding::held);
-    CHECK(ours.release(std::move(held)).result == release_result::released);
+    ours.give_back(std::move(held));
     CHECK(ours.stats().script_reloads == 0);
     CHECK(ours.stats().node_errors == 0);
 }

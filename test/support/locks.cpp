@@ -1,4 +1,4 @@
-#include "integration/locks.hpp"
+#include "support/locks.hpp"
 
 #include "support/run.hpp"
 
@@ -67,11 +67,11 @@ config patient(std::vector<std::string> nodes)
     return c;
 }
 
-config brisk(std::vector<std::string> nodes)
+config brisk(std::vector<std::string> nodes, std::chrono::milliseconds stall_timeout)
 {
     auto c = patient(std::move(nodes));
     c.node_timeout = 150ms;
-    c.stall_timeout = 400ms;
+    c.stall_timeout = stall_timeout;
     c.connect_timeout = 1s;
     return c;
 }
@@ -167,6 +167,18 @@ taken locks::acquire(std::string_view resource, acquire_options options)
     }
     check_told(options.report);
     return result;
+}
+
+redlock::lock locks::take(std::string_view resource, acquire_options options)
+{
+    auto result = acquire(resource, options);
+    REQUIRE_FALSE(result.error);
+    return std::move(result.lock);
+}
+
+void locks::give_back(redlock::lock held)
+{
+    CHECK(release(std::move(held)).result == release_result::released);
 }
 
 pending<error_code> locks::begin_extend(lock& held, std::chrono::milliseconds ttl)

@@ -41,8 +41,9 @@ using pending = std::shared_ptr<std::optional<T>>;
 /// A configuration for tests that wait for no node: a busy machine does not make one late.
 [[nodiscard]] config patient(std::vector<std::string> nodes);
 
-/// A configuration for tests that do wait: a silent node is given up soon.
-[[nodiscard]] config brisk(std::vector<std::string> nodes);
+/// A configuration for tests that do wait: a silent node is given up soon, its connection later.
+[[nodiscard]] config brisk(std::vector<std::string> nodes, std::chrono::milliseconds stall_timeout =
+                                                               std::chrono::milliseconds(400));
 
 /// One attempt that does not wait for anything.
 [[nodiscard]] acquire_options once(report* told = nullptr);
@@ -70,6 +71,11 @@ public:
     taken adopt(std::string_view resource, std::string_view owner_token,
                 std::chrono::milliseconds ttl);
     error_code close();
+
+    /// An acquire that has to succeed.
+    redlock::lock take(std::string_view resource, acquire_options options = {});
+    /// A release that has to find the keys.
+    void give_back(redlock::lock held);
 
     pending<taken> begin_acquire(std::string_view resource, acquire_options options = {});
     pending<released> begin_release(lock held, report* told = nullptr);
