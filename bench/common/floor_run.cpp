@@ -1,9 +1,5 @@
 #include "common/floor_run.hpp"
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-
-#include <cstdlib>
 #include <iostream>
 #include <random>
 #include <stdexcept>
@@ -11,6 +7,12 @@
 
 namespace redlock::bench {
 namespace {
+
+floor_run::clock::duration duration(double seconds)
+{
+    return std::chrono::duration_cast<floor_run::clock::duration>(
+        std::chrono::duration<double>(seconds));
+}
 
 constexpr std::uint64_t ttl_ms = 10'000;
 constexpr std::size_t counter_digits = 16;
@@ -62,43 +64,13 @@ std::string quoted(std::string_view text)
 
 }  // namespace
 
-floor_run::floor_run(int argc, char** argv, std::string name) : name_(std::move(name))
+floor_run::floor_run(int argc, char** argv, std::string name)
+    : name_(std::move(name)),
+      options_(read_floor_options(argc, argv, name_)),
+      urls_(options_.nodes)
 {
-    CLI::App app(name_ +
-                 ": the least a client must do to take and give back quorum locks, measured");
-    server_options local;
-    double seconds = 5;
-    double warm_up = 1;
-    auto* nodes =
-        app.add_option("--nodes", urls_, "URLs of masters: redis://host:port or unix:///path");
-    auto* own =
-        app.add_option("--local", local.count, "Start so many masters here")->capture_default_str();
-    app.add_option("--server", local.program, "The program to start for --local")
-        ->capture_default_str();
-    app.add_flag("--unix", local.unix_sockets, "Unix sockets for --local");
-    app.add_option("--workers", workers_, "Cycles in flight")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 1'000'000));
-    app.add_option("--seconds", seconds, "To measure")
-        ->capture_default_str()
-        ->check(CLI::Range(0.1, 86'400.0));
-    app.add_option("--warmup", warm_up, "Seconds before that")
-        ->capture_default_str()
-        ->check(CLI::Range(0.0, 3600.0));
-    app.add_flag("--json", json_, "JSON instead of a table");
-    nodes->excludes(own);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& e) {
-        std::exit(app.exit(e));
-    }
-    const auto duration = [](double s) {
-        return std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(s));
-    };
-    measured_ = duration(seconds);
-    warm_up_ = duration(warm_up);
     if (urls_.empty())
-        urls_ = servers_.emplace(std::move(local)).urls();
+        urls_ = servers_.emplace(options_.local).urls();
     meter_.emplace(servers_ ? &*servers_ : nullptr);
 }
 
@@ -117,7 +89,7 @@ std::vector<stream_socket> floor_run::connect_all(boost::asio::io_context& io)
 
 void floor_run::start()
 {
-    phase_end_ = clock::now() + warm_up_;
+    phase_end_ = clock::now() + duration(options_.warm_up);
 }
 
 bool floor_run::next_cycle(clock::time_point now)
@@ -140,7 +112,7 @@ void floor_run::end_of_warm_up()
     result_.cycles = 0;
     result_.failures = 0;
     meter_->begin();
-    phase_end_ = clock::now() + measured_;
+    phase_end_ = clock::now() + duration(options_.seconds);
 }
 
 void floor_run::end()
@@ -148,16 +120,16 @@ void floor_run::end()
     phase_ = phase::over;
     result_.name = name_;
     result_.nodes = nodes();
-    result_.workers = workers_;
-    result_.resources = workers_;
+    result_.workers = workers();
+    result_.resources = workers();
     result_.ttl_ms = ttl_ms;
     meter_->end(result_, acquires_);
 }
 
 void floor_run::report() const
 {
-    if (json_)
-        std::cout << nlohmann::json(result_).dump(2) << '\n';
+    if (options_.json)
+        print_json(std::cout, result_);
     else
         print_table(std::cout, {&result_, 1});
 }

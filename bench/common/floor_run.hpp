@@ -3,6 +3,7 @@
 #include "common/endpoint.hpp"
 #include "common/histogram.hpp"
 #include "common/meter.hpp"
+#include "common/options.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -27,7 +28,7 @@ public:
     /// the arguments are wrong.
     floor_run(int argc, char** argv, std::string name);
 
-    [[nodiscard]] std::size_t workers() const noexcept { return workers_; }
+    [[nodiscard]] std::size_t workers() const noexcept { return options_.workers; }
     [[nodiscard]] std::size_t nodes() const noexcept { return urls_.size(); }
     [[nodiscard]] std::size_t quorum() const noexcept { return urls_.size() / 2 + 1; }
 
@@ -55,12 +56,9 @@ private:
     enum class phase { warming_up, measuring, over };
 
     std::string name_;
+    floor_options options_;
     std::vector<std::string> urls_;
     std::optional<local_servers> servers_;
-    std::size_t workers_ = 64;
-    clock::duration warm_up_{};
-    clock::duration measured_{};
-    bool json_ = false;
 
     phase phase_ = phase::warming_up;
     clock::time_point phase_end_;

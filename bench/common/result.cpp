@@ -118,6 +118,11 @@ void from_json(const nlohmann::json& from, result& to)
     for_each_field(to, reader{from});
 }
 
+void print_json(std::ostream& out, const result& r)
+{
+    out << nlohmann::json(r).dump(2) << '\n';
+}
+
 void print_table(std::ostream& out, std::span<const result> results)
 {
     const auto print_line = [&](auto cell) {

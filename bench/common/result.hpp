@@ -45,6 +45,9 @@ void to_json(nlohmann::json& to, const result& from);
 /// Throws `nlohmann::json::exception` where a key is absent or of another type.
 void from_json(const nlohmann::json& from, result& to);
 
+/// As one JSON object.
+void print_json(std::ostream& out, const result& r);
+
 /// A line a result below a line of titles.
 void print_table(std::ostream& out, std::span<const result> results);
 

@@ -1,23 +1,17 @@
 #include "common/servers.hpp"
 
+#include "common/bound_to_parent.hpp"
 #include "common/endpoint.hpp"
 #include "common/last_orders.hpp"
 
-// With both, Boost.Process needs nothing to link: std::filesystem, and its own sources compiled
-// here.
-#define BOOST_PROCESS_USE_STD_FS
-#define BOOST_PROCESS_V2_SEPARATE_COMPILATION
 #include <boost/process/v2/environment.hpp>
-#include <boost/process/v2/process.hpp>
 #include <boost/process/v2/src.hpp>
-#include <boost/process/v2/stdio.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -33,7 +27,6 @@
 #include <thread>
 #include <utility>
 
-#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace redlock::bench {
@@ -76,23 +69,6 @@ public:
 
 private:
     fs::path path_;
-};
-
-/// In the child, before exec: ends with its parent, and gets no signals from the terminal.
-struct bound_to_parent {
-    pid_t parent = ::getpid();
-
-    boost::system::error_code on_exec_setup(process::posix::default_launcher&,
-                                            const process::filesystem::path&,
-                                            const char* const*) const
-    {
-        if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::setpgid(0, 0) != 0)
-            return {errno, boost::system::system_category()};
-        // It may have died before it was asked for.
-        if (::getppid() != parent)
-            return {ESRCH, boost::system::system_category()};
-        return {};
-    }
 };
 
 fs::path find_program(const std::string& name)
@@ -242,9 +218,9 @@ void local_servers::group::launch(std::size_t i)
     const file_ptr log(std::fopen(s.log.c_str(), "we"));
     if (!log)
         throw std::system_error(errno, std::generic_category(), s.log.string());
-    s.child =
-        process::process(io_, program_, arguments(s),
-                         process::process_stdio{nullptr, log.get(), log.get()}, bound_to_parent{});
+    s.child = process::process(io_, program_, arguments(s),
+                               process::process_stdio{nullptr, log.get(), log.get()},
+                               bound_to_parent{.signal = SIGKILL, .in_own_group = true});
     orders_->set(i, s.child.id());
 }
 

@@ -1,21 +1,49 @@
 #pragma once
 
-#include <CLI/App.hpp>
+#include "common/options.hpp"
+#include "redlock_bench/plan.hpp"
 
-#include <functional>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace redlock::bench {
 
-/// What a subcommand does once the arguments are read; gives the exit status.
-using action = std::function<int()>;
+// The subcommands, and what each can be told. Each gives the exit status.
 
-// Each adds its subcommand, whose options the action holds.
+struct run_options : measuring_options {
+    plan work;
+    std::size_t resources = 0;  ///< 0: one a worker
+    std::int64_t hold_ms = 0;
+    std::int64_t ttl_ms = 10'000;
+    std::int64_t deadline_ms = 10'000;
+    std::optional<std::size_t> stop_node;
+    double stop_after = 0;  ///< 0: half of the seconds
+    std::string api = "callback";
+    std::string output = "table";
+};
 
 /// Measures the library.
-[[nodiscard]] action add_run(CLI::App& app);
+[[nodiscard]] int run(run_options o);
+
+struct compare_options : measuring_options {
+    std::vector<std::size_t> workers{64, 1000};
+    std::size_t rounds = 3;
+    std::string json;
+};
+
 /// Measures the library beside the reference programs.
-[[nodiscard]] action add_compare(CLI::App& app);
+[[nodiscard]] int compare(const compare_options& o);
+
+struct show_options {
+    server_options local;
+    std::size_t workers = 64;
+    double seconds = 3;
+};
+
 /// Shows locks going on while masters die and come back.
-[[nodiscard]] action add_show(CLI::App& app);
+[[nodiscard]] int show(const show_options& o);
 
 }  // namespace redlock::bench

@@ -3,7 +3,6 @@
 #include "common/servers.hpp"
 #include "redlock_bench/commands.hpp"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -20,16 +19,6 @@
 
 namespace redlock::bench {
 namespace {
-
-struct compare_options {
-    std::vector<std::string> nodes;
-    server_options local;
-    std::vector<std::size_t> workers{64, 1000};
-    std::size_t rounds = 3;
-    double seconds = 3;
-    double warm_up = 1;
-    std::string json;
-};
 
 /// One of those that are compared. The first is what the others are measured against.
 struct contestant {
@@ -195,41 +184,13 @@ void comparison::write_json() const
 
 }  // namespace
 
-action add_compare(CLI::App& app)
+int compare(const compare_options& o)
 {
-    auto o = std::make_shared<compare_options>();
-    auto* sub = app.add_subcommand(
-        "compare",
-        "Measure the library and the reference programs beside it in turn, on the same "
-        "masters");
-    auto* nodes =
-        sub->add_option("--nodes", o->nodes, "URLs of masters: redis://host:port or unix:///path");
-    auto* own = sub->add_option("--local", o->local.count, "Start so many masters here")
-                    ->capture_default_str()
-                    ->check(CLI::Range(1, 32));
-    nodes->excludes(own);
-    sub->add_option("--server", o->local.program, "The program to start for --local")
-        ->capture_default_str();
-    sub->add_option("--workers", o->workers, "Cycles in flight, one number or more")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 1'000'000));
-    sub->add_option("--rounds", o->rounds, "Runs of each, whose median counts")
-        ->capture_default_str()
-        ->check(CLI::PositiveNumber);
-    sub->add_option("--seconds", o->seconds, "To measure in each run")
-        ->capture_default_str()
-        ->check(CLI::PositiveNumber);
-    sub->add_option("--warmup", o->warm_up, "Seconds before that")
-        ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
-    sub->add_option("--json", o->json, "A file to write all results to");
-    return [o] {
-        comparison c(*o);
-        c.run();
-        c.print();
-        c.write_json();
-        return 0;
-    };
+    comparison c(o);
+    c.run();
+    c.print();
+    c.write_json();
+    return 0;
 }
 
 }  // namespace redlock::bench

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "redlock_bench/figures.hpp"
+#include "redlock_bench/plan.hpp"
 
 #include <redlock/client.hpp>
-#include <redlock/config.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -16,24 +16,6 @@
 #include <vector>
 
 namespace redlock::bench {
-
-/// How a worker calls the library.
-enum class api { callback, await };
-
-/// What the workers do.
-struct plan {
-    api style = api::callback;
-    std::size_t workers = 64;
-    /// Worker i takes resource i modulo this: fewer than workers are contended for.
-    std::size_t resources = 64;
-    /// Further resources, to which each worker turns in every 16th cycle.
-    std::size_t shared = 0;
-    std::chrono::milliseconds hold{0};
-    std::chrono::milliseconds hold_shared{0};
-    /// After an acquire that gave nothing.
-    std::chrono::milliseconds pause{1};
-    acquire_options acquire;
-};
 
 /// What all workers of a run have in common.
 struct course {

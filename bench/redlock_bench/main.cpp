@@ -4,15 +4,13 @@
 
 #include <redlock/version.hpp>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
+#include <CLI/CLI.hpp>
 
 #include <exception>
 #include <iostream>
-#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -30,6 +28,86 @@ std::vector<std::string> arguments(int argc, char** argv)
     return {all.rbegin(), all.rend()};
 }
 
+void add_nodes(CLI::App& sub, run_options& o)
+{
+    add_options(sub, o);
+    auto* stop = sub.add_option("--stop-node", o.stop_node,
+                                "Stop this local master (from 0) midway by SIGSTOP, and measure "
+                                "before it and from 1 s after it");
+    sub.add_option("--stop-after", o.stop_after,
+                   "Seconds measured before that; the rest of --seconds comes after it "
+                   "[half of --seconds]")
+        ->check(CLI::PositiveNumber)
+        ->needs(stop);
+    sub.get_option("--nodes")->excludes(stop);
+}
+
+void add_work(CLI::App& sub, run_options& o)
+{
+    sub.add_option("--workers", o.work.workers, "Cycles in flight")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1'000'000));
+    sub.add_option("--resources", o.resources,
+                   "Names to lock; fewer than workers are contended for [one a worker]")
+        ->check(CLI::PositiveNumber);
+    sub.add_option("--hold", o.hold_ms, "Milliseconds to hold each lock")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    sub.add_option("--ttl", o.ttl_ms, "Milliseconds a lock lives, at least 4 node timeouts (200)")
+        ->capture_default_str()
+        ->check(CLI::Range(200, 86'400'000));
+    sub.add_option("--deadline", o.deadline_ms,
+                   "Milliseconds to go on trying to get a lock; 0: one attempt")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    sub.add_option("--api", o.api, "How the library is called")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"callback", "await"}));
+}
+
+void add_run(CLI::App& app, run_options& o)
+{
+    auto* sub = app.add_subcommand("run", "Measure acquire and release cycles");
+    add_nodes(*sub, o);
+    add_work(*sub, o);
+    sub->add_option("--output", o.output, "How to print the result")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"table", "json"}));
+}
+
+void add_compare(CLI::App& app, compare_options& o)
+{
+    auto* sub = app.add_subcommand(
+        "compare",
+        "Measure the library and the reference programs beside it in turn, on the same "
+        "masters");
+    o.seconds = 3;
+    add_options(*sub, o);
+    sub->add_option("--workers", o.workers, "Cycles in flight, one number or more")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1'000'000));
+    sub->add_option("--rounds", o.rounds, "Runs of each, whose median counts")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    sub->add_option("--json", o.json, "A file to write all results to");
+}
+
+void add_show(CLI::App& app, show_options& o)
+{
+    auto* sub = app.add_subcommand("show", "Show locks going on while masters die and come back");
+    sub->add_option("--local", o.local.count, "Start so many masters here")
+        ->capture_default_str()
+        ->check(CLI::Range(3, 32));
+    sub->add_option("--server", o.local.program, "The program to start as a master")
+        ->capture_default_str();
+    sub->add_option("--workers", o.workers, "Cycles in flight")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 100'000));
+    sub->add_option("--seconds", o.seconds, "Length of each of the four parts")
+        ->capture_default_str()
+        ->check(CLI::Range(0.5, 3600.0));
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -38,16 +116,21 @@ int main(int argc, char** argv)
     app.name("redlock-bench");
     app.set_version_flag("--version", std::string(redlock::version()));
     app.require_subcommand(0, 1);
-    const std::map<std::string, action> actions{
-        {"run", add_run(app)},
-        {"compare", add_compare(app)},
-        {"show", add_show(app)},
-    };
+    run_options to_run;
+    compare_options to_compare;
+    show_options to_show;
+    add_run(app, to_run);
+    add_compare(app, to_compare);
+    add_show(app, to_show);
     // Now, or the subcommands would take it over.
     app.footer("Without a subcommand: run. More of each: redlock-bench run --help");
     try {
         app.parse(arguments(argc, argv));
-        return actions.at(app.get_subcommands().front()->get_name())();
+        if (app.got_subcommand("compare"))
+            return compare(to_compare);
+        if (app.got_subcommand("show"))
+            return show(to_show);
+        return run(std::move(to_run));
     } catch (const CLI::ParseError& e) {
         return app.exit(e);
     } catch (const std::exception& e) {

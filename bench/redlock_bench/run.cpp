@@ -7,7 +7,6 @@
 
 #include <redlock/version.hpp>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -28,22 +27,6 @@ using namespace std::chrono_literals;
 
 /// Not measured behind the stop of a node: time in which the client finds out.
 constexpr auto settling = 1s;
-
-struct run_options {
-    std::vector<std::string> nodes;
-    server_options local;
-    plan work;
-    double seconds = 5;
-    double warm_up = 1;
-    std::size_t resources = 0;
-    std::int64_t hold_ms = 0;
-    std::int64_t ttl_ms = 10'000;
-    std::int64_t deadline_ms = 10'000;
-    std::optional<std::size_t> stop_node;
-    double stop_after = 0;  ///< 0: half of the seconds
-    std::string api = "callback";
-    std::string output = "table";
-};
 
 bench_clock::duration duration(double seconds)
 {
@@ -189,74 +172,15 @@ void settle(run_options& o)
         throw std::invalid_argument("--stop-after must be less than --seconds");
 }
 
-void add_nodes(CLI::App& sub, run_options& o)
-{
-    auto* nodes = sub.add_option("--nodes", o.nodes,
-                                 "URLs of masters: redis://host:port, rediss://..., unix:///path");
-    auto* own = sub.add_option("--local", o.local.count, "Start so many masters here")
-                    ->capture_default_str()
-                    ->check(CLI::Range(1, 32));
-    sub.add_option("--server", o.local.program, "The program to start for --local")
-        ->capture_default_str();
-    auto* stop = sub.add_option("--stop-node", o.stop_node,
-                                "Stop this local master (from 0) midway by SIGSTOP, and measure "
-                                "before it and from 1 s after it");
-    sub.add_option("--stop-after", o.stop_after,
-                   "Seconds measured before that; the rest of --seconds comes after it "
-                   "[half of --seconds]")
-        ->check(CLI::PositiveNumber)
-        ->needs(stop);
-    nodes->excludes(own);
-    nodes->excludes(stop);
-}
-
-void add_work(CLI::App& sub, run_options& o)
-{
-    sub.add_option("--workers", o.work.workers, "Cycles in flight")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 1'000'000));
-    sub.add_option("--resources", o.resources,
-                   "Names to lock; fewer than workers are contended for [one a worker]")
-        ->check(CLI::PositiveNumber);
-    sub.add_option("--hold", o.hold_ms, "Milliseconds to hold each lock")
-        ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
-    sub.add_option("--ttl", o.ttl_ms, "Milliseconds a lock lives, at least 4 node timeouts (200)")
-        ->capture_default_str()
-        ->check(CLI::Range(200, 86'400'000));
-    sub.add_option("--deadline", o.deadline_ms,
-                   "Milliseconds to go on trying to get a lock; 0: one attempt")
-        ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
-    sub.add_option("--api", o.api, "How the library is called")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"callback", "await"}));
-}
-
 }  // namespace
 
-action add_run(CLI::App& app)
+int run(run_options o)
 {
-    auto o = std::make_shared<run_options>();
-    auto* sub = app.add_subcommand("run", "Measure acquire and release cycles");
-    add_nodes(*sub, *o);
-    add_work(*sub, *o);
-    sub->add_option("--seconds", o->seconds, "To measure")
-        ->capture_default_str()
-        ->check(CLI::PositiveNumber);
-    sub->add_option("--warmup", o->warm_up, "Seconds before that")
-        ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
-    sub->add_option("--output", o->output, "How to print the result")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"table", "json"}));
-    return [o] {
-        settle(*o);
-        bench_run run(*o);
-        run();
-        run.report();
-        return 0;
-    };
+    settle(o);
+    bench_run b(o);
+    b();
+    b.report();
+    return 0;
 }
 
 }  // namespace redlock::bench

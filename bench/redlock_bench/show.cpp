@@ -1,10 +1,7 @@
-#include "common/servers.hpp"
 #include "redlock_bench/commands.hpp"
 #include "redlock_bench/live_line.hpp"
 #include "redlock_bench/verdict.hpp"
 #include "redlock_bench/workload.hpp"
-
-#include <CLI/CLI.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -33,12 +30,6 @@ constexpr auto recovery_look_interval = 20ms;
 constexpr auto recovery_patience = 10s;
 constexpr std::size_t shared_resources = 4;
 
-struct show_options {
-    server_options local;
-    std::size_t workers = 64;
-    double seconds = 3;
-};
-
 config config_for(const local_servers& servers)
 {
     config c;
@@ -64,13 +55,13 @@ plan plan_for(const show_options& o)
  * The workers run in a thread of their own; the script kills and starts masters and prints lines,
  * all of which may block.
  */
-class show {
+class bench_show {
 public:
-    explicit show(const show_options& o);
-    ~show();
+    explicit bench_show(const show_options& o);
+    ~bench_show();
 
-    show(const show&) = delete;
-    show& operator=(const show&) = delete;
+    bench_show(const bench_show&) = delete;
+    bench_show& operator=(const bench_show&) = delete;
 
     /// Gives the exit status.
     [[nodiscard]] int operator()();
@@ -104,7 +95,7 @@ private:
     std::thread worker_;
 };
 
-show::show(const show_options& o)
+bench_show::bench_show(const show_options& o)
     : o_(o),
       spare_((o.local.count - 1) / 2),
       servers_(o.local),
@@ -113,14 +104,14 @@ show::show(const show_options& o)
       out_(o.local.count)
 {}
 
-show::~show()
+bench_show::~bench_show()
 {
     backstage_.stop();
     if (worker_.joinable())
         worker_.join();
 }
 
-int show::operator()()
+int bench_show::operator()()
 {
     // In place of the handlers of the servers, which know nothing of a line to be ended.
     asio::signal_set signals(stage_, SIGINT, SIGTERM);
@@ -144,7 +135,7 @@ int show::operator()()
     return 128 + interrupted_by_;
 }
 
-asio::awaitable<void> show::script()
+asio::awaitable<void> bench_show::script()
 {
     const auto all = servers_.size();
     out_.say(std::to_string(all) + " masters (" + servers_.version() + "), " +
@@ -173,7 +164,7 @@ asio::awaitable<void> show::script()
     asio::post(backstage_, [this] { load_.stop(); });
 }
 
-void show::begin(std::string name, expected what)
+void bench_show::begin(std::string name, expected what)
 {
     auto& now = phases_.emplace_back();
     now.name = std::move(name);
@@ -181,7 +172,7 @@ void show::begin(std::string name, expected what)
     first_look_ = true;
 }
 
-asio::awaitable<void> show::stay(std::string name, expected what)
+asio::awaitable<void> bench_show::stay(std::string name, expected what)
 {
     begin(std::move(name), what);
     const auto length = std::chrono::duration_cast<bench_clock::duration>(
@@ -193,7 +184,7 @@ asio::awaitable<void> show::stay(std::string name, expected what)
     }
 }
 
-asio::awaitable<void> show::recover()
+asio::awaitable<void> bench_show::recover()
 {
     begin("coming back", expected::either);
     const auto began = bench_clock::now();
@@ -211,7 +202,7 @@ asio::awaitable<void> show::recover()
              " after the start of the masters began.");
 }
 
-asio::awaitable<void> show::look()
+asio::awaitable<void> bench_show::look()
 {
     struct snapshot {
         figures latest;
@@ -232,24 +223,24 @@ asio::awaitable<void> show::look()
     out_.show(latest, ready);
 }
 
-asio::awaitable<void> show::wait(bench_clock::duration length)
+asio::awaitable<void> bench_show::wait(bench_clock::duration length)
 {
     asio::steady_timer timer(stage_, length);
     co_await timer.async_wait(asio::use_awaitable);
 }
 
-void show::kill(std::size_t from, std::size_t to)
+void bench_show::kill(std::size_t from, std::size_t to)
 {
     for (auto i = from; i < to; ++i)
         servers_.kill(i);
 }
 
-std::string show::alive_text(std::size_t alive) const
+std::string bench_show::alive_text(std::size_t alive) const
 {
     return std::to_string(alive) + " of " + std::to_string(servers_.size());
 }
 
-int show::conclude()
+int bench_show::conclude()
 {
     worker_.join();
     out_.say("");
@@ -270,25 +261,10 @@ int show::conclude()
 
 }  // namespace
 
-action add_show(CLI::App& app)
+int show(const show_options& o)
 {
-    auto o = std::make_shared<show_options>();
-    auto* sub = app.add_subcommand("show", "Show locks going on while masters die and come back");
-    sub->add_option("--local", o->local.count, "Start so many masters here")
-        ->capture_default_str()
-        ->check(CLI::Range(3, 32));
-    sub->add_option("--server", o->local.program, "The program to start as a master")
-        ->capture_default_str();
-    sub->add_option("--workers", o->workers, "Cycles in flight")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 100'000));
-    sub->add_option("--seconds", o->seconds, "Length of each of the four parts")
-        ->capture_default_str()
-        ->check(CLI::Range(0.5, 3600.0));
-    return [o] {
-        show it(*o);
-        return it();
-    };
+    bench_show b(o);
+    return b();
 }
 
 }  // namespace redlock::bench

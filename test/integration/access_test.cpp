@@ -61,18 +61,15 @@ server_options without_hello()
 TEST_CASE("a server that wants a password names the trouble to a client without one",
           "[integration]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
-    need(kind);
-    const server node({.kind = kind, .password = "hush-hush"});
+    const server node({.kind = each_kind(), .password = "hush-hush"});
     locks mine({node.url()});
     check_unusable(mine, "NOAUTH");
 }
 
 TEST_CASE("a wrong user or password is told of without being told", "[integration]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    const auto kind = each_kind();
     const std::string user = GENERATE(as<std::string>(), "", "nobody");
-    need(kind);
     const server node({.kind = kind, .password = "hush-hush"});
     locks mine({node.url(user, "wrong-and-secret")});
     check_unusable(mine, "WRONGPASS");
@@ -91,9 +88,7 @@ TEST_CASE("a node that becomes permitted is used by itself", "[integration]")
 
 TEST_CASE("a user with the fewest permissions can lock inside its prefix", "[integration]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
-    need(kind);
-    const server node({.kind = kind});
+    const server node({.kind = each_kind()});
     add_locker(node);
     locks mine(as_locker(node));
     check_works(mine);
@@ -133,9 +128,7 @@ TEST_CASE("a key that is forbidden is the node's error and no contention", "[int
 TEST_CASE("p42: a node that permits no compare-and-delete is not used",
           "[integration][pitfall][p42]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
-    need(kind);
-    const server node({.kind = kind});
+    const server node({.kind = each_kind()});
     add_locker(node, {"-eval", "-evalsha"});
     locks mine(as_locker(node));
     check_unusable(mine, "NOPERM");

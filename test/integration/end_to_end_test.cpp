@@ -85,9 +85,8 @@ void live_a_lock(masters& nodes)
 TEST_CASE("a lock is taken, looked at, extended, handed over and given back over TCP",
           "[integration]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    const auto kind = each_kind();
     const auto count = GENERATE(as<std::size_t>(), 1, 3, 5);
-    need(kind);
     masters nodes(count, {.kind = kind});
     live_a_lock(nodes);
 }
@@ -95,9 +94,8 @@ TEST_CASE("a lock is taken, looked at, extended, handed over and given back over
 TEST_CASE("a lock is taken, looked at, extended, handed over and given back over unix sockets",
           "[integration]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    const auto kind = each_kind();
     const auto count = GENERATE(as<std::size_t>(), 1, 3);
-    need(kind);
     masters nodes(count, {.kind = kind, .tcp = false});
     live_a_lock(nodes);
 }
@@ -347,9 +345,7 @@ TEST_CASE("a resource beyond the limit, or without a name, is refused and not se
 TEST_CASE("prefix, database, user and password of the configuration reach the server",
           "[integration]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
-    need(kind);
-    masters nodes(3, {.kind = kind, .password = "the-default-one"});
+    masters nodes(3, {.kind = each_kind(), .password = "the-default-one"});
     for (std::size_t i = 0; i < 3; ++i) {
         nodes[i].command({"ACL", "SETUSER", "locker", "on", ">p@ss:w/rd %", "~*", "+@all"});
     }

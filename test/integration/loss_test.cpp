@@ -66,9 +66,7 @@ bool is(const arguments& command, std::string_view name)
 TEST_CASE("p21: each node in turn restarts with its memory lost, and takes part again by itself",
           "[integration][pitfall][p21]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
-    need(kind);
-    masters nodes(3, {.kind = kind});
+    masters nodes(3, {.kind = each_kind()});
     locks mine(nodes.urls());
     cycle_on_all(mine, nodes, "before");
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -366,9 +364,7 @@ TEST_CASE("an idle connection that nobody answers on any more is found out by as
 
 TEST_CASE("connections the server closes are made anew before anybody misses them", "[integration]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
-    need(kind);
-    masters nodes(3, {.kind = kind});
+    masters nodes(3, {.kind = each_kind()});
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
     SECTION("by CLIENT KILL")

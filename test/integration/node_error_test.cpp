@@ -97,10 +97,9 @@ const std::vector<ailment>& ailments()
 TEST_CASE("a server's error is a node error with its text, and neither a vote nor contention",
           "[integration]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    const auto kind = each_kind();
     const auto which = GENERATE(range(std::size_t{0}, ailments().size()));
     const auto& ill = ailments().at(which);
-    need(kind);
     CAPTURE(ill.word);
     masters nodes(3, {.kind = kind});
     locks mine(nodes.urls());
@@ -136,9 +135,7 @@ TEST_CASE("a server's error is a node error with its text, and neither a vote no
 TEST_CASE("p25: a server without memory to spare still extends and releases",
           "[integration][pitfall][p25]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
-    need(kind);
-    masters nodes(3, {.kind = kind, .arguments = {"--maxmemory-policy", "noeviction"}});
+    masters nodes(3, {.kind = each_kind(), .arguments = {"--maxmemory-policy", "noeviction"}});
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
     lock held = mine.take("r", {.ttl = 30s});
@@ -170,9 +167,7 @@ TEST_CASE("p25: a server without memory to spare still extends and releases",
 
 TEST_CASE("a server that is loading is connected but not usable, and becomes it", "[integration]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
-    need(kind);
-    server node({.kind = kind,
+    server node({.kind = each_kind(),
                  .files = persistence::snapshot,
                  .arguments = {"--loading-process-events-interval-bytes", "1024"}});
     node.command({"DEBUG", "POPULATE", "20000"});
@@ -235,9 +230,7 @@ TEST_CASE("a node of a cluster is refused as what it is", "[integration]")
 
 TEST_CASE("scripts that are flushed between and amid commands are never missed", "[integration]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
-    need(kind);
-    masters nodes(3, {.kind = kind});
+    masters nodes(3, {.kind = each_kind()});
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
     for (std::size_t i = 0; i < 30; ++i) {

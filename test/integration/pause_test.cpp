@@ -33,9 +33,7 @@ void cycle_until_stalled(locks& client)
 TEST_CASE("one stopped master of five: locks stay quick and nothing piles up for it",
           "[integration]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
-    need(kind);
-    masters nodes(5, {.kind = kind});
+    masters nodes(5, {.kind = each_kind()});
     auto c = brisk(nodes.urls());
     c.node_timeout = 500ms;
     c.stall_timeout = 10s;

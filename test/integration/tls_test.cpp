@@ -114,9 +114,8 @@ private:
 
 TEST_CASE("locks over TLS, the server found by name or address", "[integration][tls]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    const auto kind = each_kind();
     const auto* host = GENERATE("127.0.0.1", "localhost");
-    need(kind);
     auto options = tls_server(world().server, kind);
     options.tcp = false;
     options.password = "hush-over-tls";

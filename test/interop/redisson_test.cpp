@@ -2,7 +2,6 @@
 #include "support/masters.hpp"
 
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 
 #include <string>
 
@@ -31,9 +30,7 @@ bool is_theirs(const server& node, const std::string& resource)
 TEST_CASE("Redisson's hash is a lock of a foreign kind: contended, not a fault of the node",
           "[interop]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
-    need(kind);
-    masters nodes(3, {.kind = kind});
+    masters nodes(3, {.kind = each_kind()});
     locks ours(nodes.urls());
     REQUIRE(ours.await_ready(3));
     for (const std::size_t i : {0U, 1U}) {
@@ -74,9 +71,7 @@ TEST_CASE("our key is none that Redisson would take for free or for its own", "[
 TEST_CASE("a lock whose key became Redisson's is lost, and its release touches nothing",
           "[interop]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
-    need(kind);
-    masters nodes(3, {.kind = kind});
+    masters nodes(3, {.kind = each_kind()});
     locks ours(nodes.urls());
     REQUIRE(ours.await_ready(3));
     lock held = ours.take("r");

@@ -106,9 +106,8 @@ struct both_sides {
 
 TEST_CASE("a lock of another client excludes us, and we leave it alone", "[interop]")
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    const auto kind = each_kind();
     const auto& who = peers().at(GENERATE(range(std::size_t{0}, peers().size())));
-    need(kind);
     CAPTURE(who.name);
     both_sides sides(who, kind);
     REQUIRE(sides.ours.await_ready(3));

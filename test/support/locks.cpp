@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -288,6 +289,13 @@ void need(flavour kind)
     if (!is_installed(program)) {
         SKIP(program << " is not installed");
     }
+}
+
+flavour each_kind()
+{
+    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    need(kind);
+    return kind;
 }
 
 }  // namespace redlock::test

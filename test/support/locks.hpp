@@ -123,4 +123,7 @@ private:
 /// Ends the test as skipped where a server of the kind is not installed.
 void need(flavour kind);
 
+/// A generator: runs the test once with each kind of server, or skips it.
+[[nodiscard]] flavour each_kind();
+
 }  // namespace redlock::test

@@ -15,6 +15,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <deque>
@@ -72,6 +73,13 @@ public:
     std::optional<client> locks;
     std::future<void> run_ended;
 };
+
+std::vector<std::string> fresh_names(std::size_t count)
+{
+    std::vector<std::string> names(count);
+    std::generate(names.begin(), names.end(), fresh_name);
+    return names;
+}
 
 /// Locks on their way from one thread to another.
 class exchange {
@@ -179,10 +187,7 @@ TEST_CASE("one name, many threads: the lock excludes", "[threads]")
 TEST_CASE("locks move between threads, and are used and dropped there", "[threads]")
 {
     nodes();
-    std::vector<std::string> names;
-    for (unsigned i = 0; i < thread_count * 20; ++i) {
-        names.push_back(fresh_name());
-    }
+    const auto names = fresh_names(thread_count * 20);
     shared_client c;
     exchange locks;
     std::atomic<unsigned> lost{0};
@@ -212,10 +217,7 @@ TEST_CASE("locks move between threads, and are used and dropped there", "[thread
 TEST_CASE("operations are cancelled while the client works in other threads", "[threads]")
 {
     nodes();
-    std::vector<std::string> names;
-    for (unsigned i = 0; i < thread_count * 20; ++i) {
-        names.push_back(fresh_name());
-    }
+    const auto names = fresh_names(thread_count * 20);
     shared_client c;
     ledger handlers;
     std::atomic<unsigned> other_errors{0};

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "common/servers.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace redlock::bench {
+
+/// What every program that measures can be told.
+struct measuring_options {
+    std::vector<std::string> nodes;
+    server_options local;
+    double seconds = 5;
+    double warm_up = 1;
+};
+
+/// Adds them to a command line.
+void add_options(CLI::App& app, measuring_options& o);
+
+/// What the reference programs can be told.
+struct floor_options : measuring_options {
+    std::size_t workers = 64;
+    bool json = false;
+};
+
+/// Reads the arguments of the program `name`. Ends the process if they are wrong.
+[[nodiscard]] floor_options read_floor_options(int argc, char** argv, const std::string& name);
+
+}  // namespace redlock::bench
