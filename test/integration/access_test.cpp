@@ -36,9 +36,9 @@ void check_unusable(locks& client, std::string_view word)
 /// What a lock needs of a server, and nothing else.
 void add_locker(const server& node, std::vector<std::string> more = {})
 {
-    std::vector<std::string> rule{"ACL",    "SETUSER", "locker", "reset",    "on",
-                                  ">hush",  "~app:*",  "+eval",  "+evalsha", "+ping",
-                                  "+hello", "+get",    "+set",   "+del",     "+pexpire"};
+    std::vector<std::string> rule{"ACL",    "SETUSER", "locker",   "reset", "on",     ">hush",
+                                  "~app:*", "+eval",   "+evalsha", "+ping", "+hello", "+get",
+                                  "+set",   "+del",    "+pexpire", "+pttl"};
     rule.insert(rule.end(), more.begin(), more.end());
     REQUIRE(node.command(rule) == "OK");
 }

@@ -1,4 +1,4 @@
-#include "integration/locks.hpp"
+#include "support/locks.hpp"
 #include "support/scripted_server.hpp"
 
 #include <catch2/catch_test_macros.hpp>

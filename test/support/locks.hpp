@@ -98,14 +98,14 @@ public:
 
     /**
      * Waits until every operation and every command has its answer. Something may still be owed to
-     * a node: a release of a key that nobody knows to be gone is repeated each second for as long
-     * as the key could live.
+     * a node: a release of a key that nobody knows to be gone is repeated, more and more seldom, for
+     * as long as the key could live.
      */
     [[nodiscard]] bool await_quiet();
 
     [[nodiscard]] redlock::stats stats() const;
 
-    /// What was logged, and whether some line of that level contains a text.
+    /// What was logged but for debugging, and whether some line of that level contains a text.
     [[nodiscard]] const std::vector<std::string>& lines() const;
     [[nodiscard]] bool logged(log_level level, std::string_view text) const;
 

@@ -1,5 +1,5 @@
 #include "system/network.hpp"
-#include "integration/locks.hpp"
+#include "support/locks.hpp"
 #include "support/run.hpp"
 #include "support/scripted_server.hpp"
 

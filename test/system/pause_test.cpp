@@ -1,4 +1,4 @@
-#include "integration/locks.hpp"
+#include "support/locks.hpp"
 #include "support/process.hpp"
 #include "support/run.hpp"
 #include "support/scripted_server.hpp"

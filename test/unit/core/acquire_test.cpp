@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <set>
+
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
@@ -305,6 +307,25 @@ TEST_CASE("p43: waiting costs a bounded number of commands", "[core][pitfall][p4
     CHECK(w.count(0, "SET") < 20 * 10 * 2);
     CHECK(w.count(0, "SET") > 20 * 10 / 2);
     CHECK(w.count(0, "EVALSHA") == w.count(0, "SET"));
+}
+
+TEST_CASE("p37: clients that were refused together try again apart", "[core][pitfall][p37]")
+{
+    config c;
+    c.retry_min = c.retry_max = 100ms;
+    std::set<nanos> waits;
+    for (std::uint32_t seed = 0; seed < 100; ++seed) {
+        bench_world w{1, c, seed};
+        w.start();
+        w.peers[0]->master.put("r", {.value = "x", .end = w.now + 1h});
+        call& refused = w.acquire("r");
+        REQUIRE_FALSE(refused.done());
+        waits.insert(w.core->next_deadline() - w.now);
+    }
+    CHECK(waits.size() == 100);
+    CHECK(*waits.begin() < 10ms);
+    CHECK(*waits.rbegin() > 90ms);
+    CHECK(*waits.rbegin() <= 100ms);
 }
 
 TEST_CASE("p43: the holder's remaining ttl brings the next try forward", "[core][pitfall][p43]")
