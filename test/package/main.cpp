@@ -1,18 +1,49 @@
-#include <redlock/error.hpp>
-#include <redlock/version.hpp>
+#include <redlock/redlock.hpp>
 
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
 #include <cstdio>
 #include <string>
 
-// What every way of getting the library must be able to build and run: headers, symbols and one version.
-int main()
+namespace {
+
+using namespace std::chrono_literals;
+
+bool has_the_version_of_its_headers()
 {
-    const redlock::error_code error = redlock::errc::contended;
-    std::printf("redlock %s, %s: %s\n", std::string(redlock::version()).c_str(),
-                error.category().name(), error.message().c_str());
     const std::string expected = std::to_string(REDLOCK_VERSION_MAJOR) + '.' +
                                  std::to_string(REDLOCK_VERSION_MINOR) + '.' +
                                  std::to_string(REDLOCK_VERSION_PATCH);
-    return redlock::version() == expected && error.category().name() == std::string("redlock") ? 0
-                                                                                               : 1;
+    return redlock::version() == expected;
+}
+
+/// Where nobody listens no lock is to be had, which is told soon.
+redlock::error_code acquire_from_nobody()
+{
+    boost::asio::io_context context;
+    redlock::config config;
+    config.nodes = {"redis://127.0.0.1:1"};
+    redlock::client locks(context, config);
+    locks.async_run(boost::asio::detached);
+    redlock::error_code got;
+    locks.async_acquire("resource", {.deadline = 300ms},
+                        [&](redlock::error_code ec, redlock::lock held) {
+                            got = held.owns() ? redlock::error_code() : ec;
+                            locks.async_close(boost::asio::detached);
+                        });
+    context.run_for(20s);
+    return context.stopped() ? got : redlock::error_code();
+}
+
+}  // namespace
+
+// What every way of getting the library must be able to build and run.
+int main()
+{
+    const redlock::error_code error = acquire_from_nobody();
+    std::printf("redlock %s, %s: %s\n", std::string(redlock::version()).c_str(),
+                error.category().name(), error.message().c_str());
+    return has_the_version_of_its_headers() && error == redlock::condition::not_acquired ? 0 : 1;
 }
