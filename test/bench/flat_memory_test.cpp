@@ -1,0 +1,126 @@
+#include "support/masters.hpp"
+#include "support/run.hpp"
+
+#include <redlock/client.hpp>
+
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <fstream>
+#include <string>
+#include <utility>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// What this process has in memory now.
+std::ptrdiff_t resident_kib()
+{
+    std::ifstream status("/proc/self/status");
+    std::ptrdiff_t kib = 0;
+    for (std::string word; status >> word;) {
+        if (word == "VmRSS:") {
+            status >> kib;
+        }
+    }
+    return kib;
+}
+
+/// One cycle after the other: a lock is taken, extended and given back, or dropped.
+class worker {
+public:
+    worker(client& locks, std::string resource, std::size_t& done)
+        : locks_(locks),
+          resource_(std::move(resource)),
+          done_(done)
+    {}
+
+    void start()
+    {
+        locks_.async_acquire(resource_, options, [this](error_code ec, lock l) {
+            if (ec) {
+                next();
+                return;
+            }
+            held_ = std::move(l);
+            locks_.async_extend(held_, options.ttl, [this](error_code) { give_back(); });
+        });
+    }
+
+private:
+    static constexpr acquire_options options{.ttl = 60s, .deadline = 60s};
+
+    void give_back()
+    {
+        if (done_ % 2 == 0) {
+            held_ = {};
+            next();
+            return;
+        }
+        locks_.async_release(std::move(held_), [this](error_code, release_result) { next(); });
+    }
+
+    void next()
+    {
+        ++done_;
+        start();
+    }
+
+    client& locks_;
+    std::string resource_;
+    std::size_t& done_;
+    lock held_;
+};
+
+}  // namespace
+
+TEST_CASE("the memory of a client does not grow with the cycles it makes", "[bench]")
+{
+    constexpr std::size_t warm_up = 50'000;
+    constexpr std::size_t cycles = 40'000;
+    // The least block leaked with every fourth cycle would be as much. The median, since a node may lag behind for longer than ever before.
+    constexpr std::ptrdiff_t leeway_kib = 8 * cycles / 1024;
+    std::array<std::ptrdiff_t, 5> growth{};
+    masters nodes(3);
+    boost::asio::io_context context{1};
+    config c;
+    c.nodes = nodes.urls();
+    // What a node that lags behind is owed is bounded by this, and kept for the next time.
+    c.node_timeout = 20ms;
+    c.thread_safe = GENERATE(false, true);
+    client locks(context, c);
+    locks.async_run(boost::asio::detached);
+    std::size_t done = 0;
+    std::deque<worker> workers;
+    for (int i = 0; i < 64; ++i) {
+        // Fewer names than workers, so that some have to wait.
+        workers.emplace_back(locks, "r" + std::to_string(i % 60), done).start();
+    }
+    const auto reach = [&](std::size_t count) {
+        REQUIRE(run_until(
+            context, [&] { return done >= count; }, 150s));
+    };
+    reach(warm_up);
+    auto before = resident_kib();
+    REQUIRE(before > 0);
+    for (std::size_t i = 0; i < growth.size(); ++i) {
+        reach(warm_up + (i + 1) * cycles);
+        const auto now = resident_kib();
+        growth[i] = now - std::exchange(before, now);
+    }
+    CHECK(locks.stats().acquired > growth.size() * cycles / 2);
+    CAPTURE(growth);
+    std::sort(growth.begin(), growth.end());
+    CHECK(growth[growth.size() / 2] <= leeway_kib);
+}
