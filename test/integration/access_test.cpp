@@ -99,16 +99,27 @@ TEST_CASE("a user with the fewest permissions can lock inside its prefix", "[int
     report told;
     lock held = mine.take("r", {.report = &told});
     CHECK(mine.acquire("r", once(&told)).error == errc::contended);
+    CHECK(told.nodes.at(0).holder_ttl.value_or(0ms) > 0ms);
+    CHECK(mine.inspect("r").found.state == holding::held);
+}
+
+TEST_CASE("a user who may not ask for a ttl can lock, and neither extend nor inspect",
+          "[integration]")
+{
+    const server node({.kind = each_kind()});
+    add_locker(node, {"-pttl"});
+    locks mine(as_locker(node));
+    report told;
+    lock held = mine.take("r", {.report = &told});
+    CHECK(mine.acquire("r", once(&told)).error == errc::contended);
     CHECK(told.nodes.at(0).outcome == node_outcome::refused);
     CHECK_FALSE(told.nodes.at(0).holder_ttl);
     CHECK(mine.inspect("r", &told).found.state == holding::unknown);
     CHECK(told.nodes.at(0).outcome == node_outcome::failed);
-
-    add_locker(node, {"+pttl"});
-    REQUIRE(mine.await_ready(1));
-    CHECK(mine.acquire("r", once(&told)).error == errc::contended);
-    CHECK(told.nodes.at(0).holder_ttl.value_or(0ms) > 0ms);
-    CHECK(mine.inspect("r").found.state == holding::held);
+    CHECK(mine.extend(held, 20s, &told) == errc::unavailable);
+    CHECK(told.nodes.at(0).outcome == node_outcome::failed);
+    CHECK(held.owns());
+    mine.give_back(std::move(held));
 }
 
 TEST_CASE("a key that is forbidden is the node's error and no contention", "[integration]")
