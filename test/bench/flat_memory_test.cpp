@@ -89,7 +89,8 @@ TEST_CASE("the memory of a client does not grow with the cycles it makes", "[ben
 {
     constexpr std::size_t warm_up = 50'000;
     constexpr std::size_t cycles = 40'000;
-    // The least block leaked with every fourth cycle would be as much. The median, since a node may lag behind for longer than ever before.
+    // The least block leaked with every fourth cycle would be as much. The median, since a node may
+    // lag behind for longer than ever before.
     constexpr std::ptrdiff_t leeway_kib = 8 * cycles / 1024;
     std::array<std::ptrdiff_t, 5> growth{};
     masters nodes(3);
