@@ -98,6 +98,41 @@ TEST_CASE("closing with a timeout of zero waits for nothing", "[closing]")
     CHECK(run_out(w.s.io));
 }
 
+TEST_CASE("a closing that is cancelled closes at once", "[closing]")
+{
+    const auto type = GENERATE(cancellation_type::terminal, cancellation_type::partial);
+    held_up w(60s);
+    asio::cancellation_signal signal;
+    outcome<closing> cancelled;
+    outcome<closing> other;
+    closing::begin(w.s, asio::bind_cancellation_slot(signal.slot(), cancelled.receiver()));
+    closing::begin(w.s, other.receiver());
+    w.s.io.poll();
+    CHECK_FALSE((cancelled.done || other.done || w.run.done));
+    signal.emit(type);
+    CHECK(run_out(w.s.io));
+    CHECK(cancelled.error == asio::error::operation_aborted);
+    // The others wanted the client closed, and that it is.
+    CHECK((other.done && !other.error));
+    CHECK((w.run.done && !w.run.error));
+    CHECK(w.release.error == errc::closed);
+}
+
+TEST_CASE("a run that is cancelled ends a closing without an error", "[closing]")
+{
+    const auto type = GENERATE(cancellation_type::terminal, cancellation_type::partial);
+    held_up w(60s);
+    outcome<closing> close;
+    closing::begin(w.s, close.receiver());
+    w.s.io.poll();
+    CHECK_FALSE((close.done || w.run.done));
+    w.run_signal.emit(type);
+    CHECK(run_out(w.s.io));
+    CHECK(w.run.error == asio::error::operation_aborted);
+    CHECK((close.done && !close.error));
+    CHECK(w.release.error == errc::closed);
+}
+
 TEST_CASE("total cancels no closing", "[closing]")
 {
     held_up w(300ms);
