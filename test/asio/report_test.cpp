@@ -183,3 +183,21 @@ TEMPLATE_LIST_TEST_CASE("a report is empty when the operation was cancelled", "[
     REQUIRE(run_until(s.io, [&] { return s.locks->stats().unanswered == 0; }));
     CHECK(is_empty(told));
 }
+
+TEST_CASE("a report of a wait that was cancelled is empty, whatever it has seen", "[report]")
+{
+    scene s(either_kind());
+    extending::prepare(s);
+    report told = used();
+    outcome<acquiring> got;
+    asio::cancellation_signal signal;
+    acquire_options o = long_lease();
+    o.report = &told;
+    s.locks->async_acquire(s.name, o, asio::bind_cancellation_slot(signal.slot(), got.receiver()));
+    const auto before = s.locks->stats().attempts;
+    REQUIRE(run_until(s.io, [&] { return s.locks->stats().attempts >= before + 3; }));
+    signal.emit(cancellation_type::partial);
+    REQUIRE(run_until(s.io, [&] { return got.done; }));
+    CHECK(got.error == asio::error::operation_aborted);
+    CHECK(is_empty(told));
+}
