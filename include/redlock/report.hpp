@@ -52,8 +52,8 @@ struct node_report {
 /**
  * What an operation met, node by node. Pass its address in the options of an operation; it is
  * filled before the completion handler runs and must live until then. It is empty when no node was
- * asked, or the operation was cancelled. An acquire with a report asks every node for the holder's
- * remaining ttl as well, one more command a node.
+ * asked, or the operation was cancelled or ended with the client. An acquire with a report asks
+ * every node for the holder's remaining ttl as well, one more command a node.
  */
 struct report {
     /// The nodes in the order of `config::nodes`, as of the last attempt.

@@ -197,6 +197,9 @@ void coordinator::finish(operation& op, error_code ec) noexcept
 
 void coordinator::give_up(operation& op) noexcept
 {
+    if (op.report != nullptr) {
+        *op.report = {};  // an earlier attempt may have filled it
+    }
     finish(op, op.error);
 }
 
