@@ -41,8 +41,9 @@ namespace redlock {
  *
  * Lifetimes: `std::string_view` arguments are read when an operation is begun, which for `deferred`
  * and `use_awaitable` is when it is awaited; they need not live longer. A client may be destroyed
- * at any time, from within a handler as well: its operations end with `errc::closed`. Locks may
- * outlive their client and their execution context.
+ * at any time, from within a handler as well: its operations end with `errc::closed`, and releases
+ * that are queued are handed to the sockets, but not waited for; `async_close` does that. Locks may
+ * outlive their client and their execution context; they then expire.
  */
 class client {
 public:

@@ -47,7 +47,9 @@ struct config {
      * The masters, 1 to 32 of them, independent of each other; a majority of all listed is needed.
      * `redis://[user[:password]@]host[:port][/db]`, `rediss://...` for TLS, `unix:///path[?db=n]`;
      * IPv6 in brackets, percent-encoding where a character has a meaning. Two addresses of one
-     * server are refused, as far as their text tells, whatever their databases.
+     * server are refused, as far as their text tells, whatever their databases. Names are looked up
+     * in turn, in the one thread that an execution context has for it: where a name server may hang,
+     * IP addresses are safer.
      */
     std::vector<std::string> nodes{};
 
@@ -67,7 +69,7 @@ struct config {
     /// allowance is 1 %.
     double drift_factor = 0.01;
 
-    /// From the first byte of a connection to its being usable. Positive.
+    /// From the look-up of a name to a connection that is usable. Positive.
     std::chrono::milliseconds connect_timeout{2000};
 
     /// Waits between attempts to connect: the first at least, and the longest. Random in between.
@@ -98,8 +100,8 @@ struct config {
     /// least 1 MiB.
     std::size_t max_buffered_bytes = 64 * 1024 * 1024;
 
-    /// Releases owed to one node while it is away; the oldest are given up first (their keys
-    /// expire). Zero: none are owed.
+    /// Releases owed to one node: while it is away, and of keys that may come to life yet. The
+    /// oldest are given up first (their keys expire). Zero: none are owed.
     std::size_t max_debts = 100'000;
 
     /// For the `rediss://` nodes.

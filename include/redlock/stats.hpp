@@ -7,7 +7,7 @@ namespace redlock {
 
 /// A snapshot of a client's counters. All of them start at zero; none ever wraps in practice.
 struct stats {
-    // What was asked for, by how it ended.
+    // What was asked for, by how it ended. An adopt counts as an acquire.
     std::uint64_t acquired = 0;         ///< acquires that gave a lock
     std::uint64_t contended = 0;        ///< acquires that ended `contended`
     std::uint64_t unavailable = 0;      ///< acquires that ended `unavailable`
@@ -30,7 +30,7 @@ struct stats {
     std::uint64_t late_replies = 0;     ///< replies that came after their command's deadline
     std::uint64_t late_grants = 0;      ///< of those, grants of a lock nobody waited for any more
     std::uint64_t give_backs = 0;       ///< releases for nobody, a node each, queued or owed
-    std::uint64_t debts_dropped = 0;    ///< owed releases given up because too many were owed
+    std::uint64_t debts_dropped = 0;    ///< owed releases given up: too many, or no memory
     std::uint64_t script_reloads = 0;   ///< scripts a node had forgotten
     std::uint64_t connects = 0;         ///< connections that became usable
     std::uint64_t disconnects = 0;      ///< usable connections that were lost or closed
@@ -41,7 +41,7 @@ struct stats {
     std::size_t in_flight = 0;       ///< operations begun and not completed
     std::size_t leases = 0;          ///< locks held, being taken or not wholly given back yet
     std::size_t unanswered = 0;      ///< commands without a reply yet, on all nodes
-    std::size_t debts = 0;           ///< releases owed to nodes that were away
+    std::size_t debts = 0;           ///< releases owed to nodes, to be sent late or once more
     std::size_t buffered_bytes = 0;  ///< bytes queued and not yet written, on all nodes
 };
 

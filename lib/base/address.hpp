@@ -27,7 +27,7 @@ struct address {
     /// The node for logs and reports, a URL without userinfo: printable ASCII only.
     std::string display;
 
-    /// Whether both lead to the same database of the same server, whoever one is there.
+    /// Whether both lead to the same server, as far as their text tells, whatever the database.
     friend bool operator==(const address& a, const address& b) noexcept;
 };
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <span>
 
 namespace redlock::core {
 
@@ -51,6 +50,7 @@ flow coordinator::run_acquire(operation& op)
         }
         errc why{};
         nanos wait{};
+        bool is_last = false;
         {
             const held_round r{*this, new_round(op, asks_holder(op))};
             fan_out(*r);
@@ -64,13 +64,13 @@ flow coordinator::run_acquire(operation& op)
             }
             why = reason_of(outcome_of(*r));
             wait = next_wait(op, *r);
-            fill_report(op, *r);
+            is_last = op.attempts_left == 0 || op.deadline - now_ < least_wait;
+            if (is_last) {
+                fill_report(op, *r);
+            }
         }
-        if (op.attempts_left == 0) {
-            co_return finish(op, why);
-        }
-        if (op.deadline - now_ < least_wait) {
-            co_return finish(op, errc::timed_out);
+        if (is_last) {
+            co_return finish(op, op.attempts_left == 0 ? why : errc::timed_out);
         }
         co_await sleep_until{*this, op, now_ + wait};
         if (op.cancelled) {
@@ -138,7 +138,8 @@ nanos coordinator::next_wait(const operation& op, const round& r)
         wait = std::min(round_trip_, settings_.node_timeout) + random_below(bound);
     }
     if (r.holder_ttl && *r.holder_ttl < wait) {
-        wait = std::max<nanos>(*r.holder_ttl, least_wait) + random_below(least_wait);
+        wait = std::max<nanos>(*r.holder_ttl, least_wait) +
+               random_below(std::max(round_trip_, least_wait));
     }
     if (now_ == r.t0) {
         // Nobody could be asked: without a wait the next attempt would meet the very same instant.

@@ -14,7 +14,7 @@ enum class command : std::uint8_t {
     extend,      ///< compare-and-PEXPIRE
     release,     ///< compare-and-delete somebody waits for
     give_back,   ///< compare-and-delete nobody waits for
-    owed,        ///< compare-and-delete sent again after a connection was lost
+    owed,        ///< compare-and-delete that was owed: late, or once more
     inspect,     ///< GET and PTTL in one
     ping,        ///< is anybody there?
     handshake,   ///< a step of the handshake

@@ -84,7 +84,7 @@ lease& coordinator::new_lease(std::string_view resource)
     l.t0 = l.keys_end = {};
     l.asked = l.answered = 0;
     l.granted.store(0, std::memory_order_relaxed);
-    l.lost = l.given_back = false;
+    l.adopted = l.lost = l.given_back = false;
     l.references = 1;
     l.set_valid_until(instant{});
     return l;
@@ -124,7 +124,8 @@ operation& coordinator::adopt(instant now, std::string_view resource,
     operation& op = new_operation(operation::kind::adopt, resource, r);
     lease& l = *op.subject;
     l.token = owner;
-    // Another client set the keys: any node may hold one, and nothing of it is under way from here.
+    // Nothing of the SETs is under way from here.
+    l.adopted = true;
     l.asked = l.answered = all_nodes(static_cast<unsigned>(nodes_.size()));
     l.t0 = l.keys_end = now;
     op.ttl = ttl;
@@ -197,9 +198,6 @@ void coordinator::finish(operation& op, error_code ec) noexcept
 
 void coordinator::give_up(operation& op) noexcept
 {
-    if (op.report != nullptr) {
-        *op.report = {};  // an earlier attempt may have filled it
-    }
     finish(op, op.error);
 }
 
@@ -290,14 +288,13 @@ void coordinator::cancel_all(Which which) noexcept
 void coordinator::close(instant now) noexcept
 {
     now_ = now;
-    closing_ = true;
     cancel_all([](const operation& op) { return op.what != operation::kind::release; });
 }
 
 void coordinator::stop(instant now) noexcept
 {
     now_ = now;
-    closing_ = stopped_ = true;
+    stopped_ = true;
     for (auto& n : nodes_) {
         n->stop();
     }
@@ -410,7 +407,7 @@ void coordinator::log(log_level level, std::initializer_list<std::string_view> l
         }
         settings_.log(level, whole);
     } catch (...) {
-        // A log must not break a lock; config.hpp says so.
+        // A log must not break a lock; log.hpp says so.
     }
 }
 

@@ -174,7 +174,6 @@ private:
     const base::settings& settings_;
     base::entropy& random_;
     base::instant now_{};
-    bool closing_ = false;
     bool stopped_ = false;
     std::uint64_t serials_ = 0;
 

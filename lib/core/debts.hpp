@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/instant.hpp"
+#include "core/ring.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -24,70 +25,95 @@ struct debt {
     base::nanos pause{};
     /// An earlier release of the same key may have been executed: a missing key counts as deleted.
     bool sent_before = false;
+
+    [[nodiscard]] bool is_repeat() const noexcept { return pause != base::nanos{}; }
 };
 
-/// What is owed to one node, the longest due first.
+/// What is owed to one node: first what has not been sent, the oldest first, then what is to be
+/// repeated, the longest due first.
 class debts {
 public:
-    [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
-    [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+    [[nodiscard]] std::size_t size() const noexcept { return unsent_.size() + repeats_.size(); }
     /// Those that have not been sent since their connection was lost, or at all.
-    [[nodiscard]] std::size_t unsent() const noexcept { return unsent_; }
+    [[nodiscard]] std::size_t unsent() const noexcept { return unsent_.size(); }
 
     [[nodiscard]] debt& front() const noexcept
     {
         assert(!empty());
-        return *heap_.front();
+        return unsent_.empty() ? *repeats_.front() : *unsent_.front();
     }
 
     /// Makes room for one more, so that the next push cannot throw.
     void reserve_one()
     {
-        if (heap_.size() == heap_.capacity()) {
-            heap_.reserve(std::max<std::size_t>(16, heap_.size() * 2));
+        unsent_.reserve_one();
+        if (repeats_.size() == repeats_.capacity()) {
+            repeats_.reserve(std::max<std::size_t>(16, repeats_.size() * 2));
         }
     }
 
     void push(debt& d) noexcept
     {
-        assert(heap_.size() < heap_.capacity());
-        unsent_ += is_unsent(d) ? 1u : 0u;
-        heap_.push_back(&d);
-        std::push_heap(heap_.begin(), heap_.end(), &is_later);
+        if (!d.is_repeat()) {
+            unsent_.push(&d);  // cannot throw, after reserve_one
+            return;
+        }
+        assert(repeats_.size() < repeats_.capacity());
+        repeats_.push_back(&d);
+        std::push_heap(repeats_.begin(), repeats_.end(), &is_later);
     }
 
     debt& pop() noexcept
     {
-        std::pop_heap(heap_.begin(), heap_.end(), &is_later);
-        debt& d = *heap_.back();
-        heap_.pop_back();
-        unsent_ -= is_unsent(d) ? 1u : 0u;
-        return d;
+        if (!unsent_.empty()) {
+            return *unsent_.pop();
+        }
+        std::pop_heap(repeats_.begin(), repeats_.end(), &is_later);
+        return pop_last_repeat();
     }
 
-    /// Those of keys that are alive no more, each told to `gone`.
+    /// The one that is missed least: a repeat, else the oldest.
+    debt& pop_least() noexcept
+    {
+        // Any leaf of the heap will do, and the last one leaves a heap behind.
+        return repeats_.empty() ? *unsent_.pop() : pop_last_repeat();
+    }
+
+    /// Takes out those of keys that are alive no more, each told to `gone`.
     template <class Gone>
     void remove_ended(base::instant now, Gone gone) noexcept
     {
-        const auto ended = std::partition(heap_.begin(), heap_.end(),
-                                          [now](const debt* d) { return d->end > now; });
-        for (auto at = ended; at != heap_.end(); ++at) {
-            unsent_ -= is_unsent(**at) ? 1u : 0u;
-            gone(**at);
+        for (std::size_t n = unsent_.size(); n > 0; --n) {
+            debt* d = unsent_.pop();
+            if (d->end > now) {
+                unsent_.push(d);
+            } else {
+                gone(*d);
+            }
         }
-        heap_.erase(ended, heap_.end());
-        std::make_heap(heap_.begin(), heap_.end(), &is_later);
+        const auto ended = std::partition(repeats_.begin(), repeats_.end(),
+                                          [now](const debt* d) { return d->end > now; });
+        std::for_each(ended, repeats_.end(), [&gone](debt* d) { gone(*d); });
+        repeats_.erase(ended, repeats_.end());
+        std::make_heap(repeats_.begin(), repeats_.end(), &is_later);
     }
 
 private:
-    [[nodiscard]] static bool is_unsent(const debt& d) noexcept { return d.pause == base::nanos{}; }
     [[nodiscard]] static bool is_later(const debt* a, const debt* b) noexcept
     {
         return a->due > b->due;
     }
 
-    std::vector<debt*> heap_;
-    std::size_t unsent_ = 0;
+    debt& pop_last_repeat() noexcept
+    {
+        debt& d = *repeats_.back();
+        repeats_.pop_back();
+        return d;
+    }
+
+    ring<debt*> unsent_;
+    std::vector<debt*> repeats_;
 };
 
 }  // namespace redlock::core

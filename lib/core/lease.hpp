@@ -38,6 +38,8 @@ struct lease {
     /// Nodes that granted the key, late ones too; atomic for the same reason as the validity.
     std::atomic<node_mask> granted{0};
 
+    /// Another client set the keys: any node may hold one.
+    bool adopted = false;
     /// A majority was seen to be without the key. Final.
     bool lost = false;
     /// Releases are queued or owed; nobody believes in the lease any more.

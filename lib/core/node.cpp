@@ -89,12 +89,13 @@ void node::break_off(std::string_view reason) noexcept
 void node::forget_connection(std::string_view reason) noexcept
 {
     const bool was_ready = state_ == state::ready;
+    const bool needs_attention = state_ == state::handshaking && handshake_.needs_attention();
     c_.to_connect_ &= ~bit(index_);
     c_.stats_.disconnects += was_ready;
     state_ = state::waiting;
     unproven_ = false;
     stalled_ = false;
-    complain(reason);
+    complain(reason, needs_attention ? log_level::error : log_level::warning);
     out_.clear();
     being_written_ = 0;
     // A loss may owe releases and decide rounds, but puts nothing new into the FIFO of a node that
@@ -111,7 +112,7 @@ void node::forget_connection(std::string_view reason) noexcept
 }
 
 /// Says a trouble once, and a new one when it is another.
-void node::complain(std::string_view reason) noexcept
+void node::complain(std::string_view reason, log_level level) noexcept
 {
     const bool is_news = trouble_ != reason;
     try {
@@ -124,8 +125,7 @@ void node::complain(std::string_view reason) noexcept
     }
     if (is_news) {
         complained_ = true;
-        c_.log(handshake_.needs_attention() ? log_level::error : log_level::warning,
-               {address_.display, " is out of use: ", reason});
+        c_.log(level, {address_.display, " is out of use: ", reason});
     } else {
         c_.log(log_level::debug, {address_.display, ": still out of use: ", reason});
     }

@@ -132,7 +132,7 @@ private:
     // The connection's life.
     void become_ready();
     void forget_connection(std::string_view reason) noexcept;
-    void complain(std::string_view reason) noexcept;
+    void complain(std::string_view reason, log_level level) noexcept;
     void forget_command(const pending& p) noexcept;
     void schedule_reconnect(bool was_ready) noexcept;
     void check_health();
@@ -145,6 +145,7 @@ private:
     void forget_debt(debt& d) noexcept;
     void forget_pointless_debts() noexcept;
     [[nodiscard]] bool may_be_set_yet(const lease& l) const noexcept;
+    [[nodiscard]] bool may_have_key(const lease& l) const noexcept;
     [[nodiscard]] base::instant end_of_key(const lease& l) const noexcept;
     [[nodiscard]] base::instant end_of_key_from_now(const lease& l) const noexcept;
 

@@ -38,6 +38,13 @@ bool node::may_be_set_yet(const lease& l) const noexcept
     return (l.asked & bit(index_)) != 0 && (l.answered & bit(index_)) == 0;
 }
 
+/// The node set the key, or another client did, or nobody knows.
+bool node::may_have_key(const lease& l) const noexcept
+{
+    return l.adopted || may_be_set_yet(l) ||
+           (l.granted.load(std::memory_order_relaxed) & bit(index_)) != 0;
+}
+
 /// From when on the node can have the key no more; `max` while that is not known: the SET may lie
 /// in a node that does not move.
 instant node::end_of_key(const lease& l) const noexcept
@@ -65,10 +72,10 @@ void node::owe(debt what) noexcept
     try {
         if (owed_.size() >= c_.settings_.max_debts) {
             ++c_.stats_.debts_dropped;
-            if (owed_.empty()) {
+            if (owed_.empty() || what.is_repeat()) {
                 return;
             }
-            forget_debt(owed_.pop());
+            forget_debt(owed_.pop_least());
         }
         owed_.reserve_one();
         debt& d = c_.debts_.take();

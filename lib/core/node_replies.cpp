@@ -129,7 +129,7 @@ bool node::on_holder_ttl(const pending& p, const resp::reply& r)
     if (r.is_integer() && r.integer() >= 0) {
         const milliseconds ttl{std::min<std::int64_t>(r.integer(), base::max_ttl.count())};
         if (was_refused) {
-            // A wish of the node's: it may shorten a wait, and never beyond our own ttl.
+            // What a node says may shorten a wait, and never lengthen it.
             asked.holder_ttl = std::min(asked.holder_ttl.value_or(ttl), ttl);
             asked.details->nodes[index_].ttl = ttl;
         }
@@ -254,7 +254,7 @@ void node::settle(const pending& p, node_outcome outcome, std::string_view error
             outcome == node_outcome::refused && paid != nullptr && paid->sent_before;
         c_.record(*waits, index_, was_ours ? node_outcome::granted : outcome, error);
     }
-    if (outcome == node_outcome::failed ||
+    if ((outcome == node_outcome::failed && may_have_key(*l)) ||
         (outcome == node_outcome::refused && may_be_set_yet(*l))) {
         owe_again(*l, paid);
     }

@@ -169,6 +169,8 @@ void driver::stop(error_code for_run, error_code for_close) noexcept
         return;
     }
     stopped_ = true;
+    // Releases of this turn would be lost else; most sockets take them at once.
+    write_all();
     core_.stop(now());
     if (running_) {
         finish_later(std::move(running_), for_run);

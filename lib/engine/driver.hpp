@@ -112,6 +112,7 @@ private:
     void complete(core::operation& op);
     void flush();
     void connect(unsigned node);
+    void write_all();
     void write(unsigned node);
     void close_link(unsigned node) noexcept;
     void close_given_up() noexcept;

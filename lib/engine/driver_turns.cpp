@@ -98,7 +98,7 @@ void driver::flush()
     }
     close_given_up();
     each(core_.take_to_connect(), [this](unsigned i) { connect(i); });
-    each(core_.take_written(), [this](unsigned i) { write(i); });
+    write_all();
     if (stopped_) {
         timer_->cancel();
     } else {
@@ -124,6 +124,11 @@ void driver::connect(unsigned node)
     } catch (const std::exception& e) {
         on_link_down(node, e.what());
     }
+}
+
+void driver::write_all()
+{
+    each(core_.take_written(), [this](unsigned i) { write(i); });
 }
 
 void driver::write(unsigned node)
@@ -194,6 +199,7 @@ void driver::arm_timer()
     if (next >= armed_for_) {
         return;  // lazily: it fires too early for what has gone by, and is armed again then
     }
+    armed_for_ = instant::max();  // until it stands
     timer_->expires_after(next - now());
     timer_->async_wait([self = shared_from_this()](boost::system::error_code ec) {
         if (!ec && !self->context_gone_) {
