@@ -1,6 +1,7 @@
 #!/bin/bash
 # usage: run.sh <find_package|pkg_config|add_subdirectory|FetchContent>
-# Builds and runs a user's program in a folder of its own. From ctest, in the environment: SOURCE and BUILD (the
+# Builds and runs a user's program in a folder of its own; with add_subdirectory only compiles it, as FetchContent does
+# the same and builds the library, which takes long. From ctest, in the environment: SOURCE and BUILD (the
 # library's trees), CMAKE, GENERATOR, CXX, FLAGS.
 set -euo pipefail
 way=$1
@@ -8,10 +9,13 @@ here=$(dirname "$(realpath "$0")")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# build <argument to cmake...>
-build() {
+# configure <argument to cmake...>
+configure() {
     "$CMAKE" -S "$here" -B "$work/build" -G "$GENERATOR" -DCMAKE_CXX_COMPILER="$CXX" \
         -DCMAKE_CXX_FLAGS="$FLAGS" -DREDLOCK_FROM="$way" -DREDLOCK_SOURCE="$SOURCE" "$@"
+}
+build() {
+    configure "$@"
     "$CMAKE" --build "$work/build"
     (cd "$work/build" && ctest --output-on-failure)
 }
@@ -40,7 +44,10 @@ case $way in
         "$CXX" -std=c++20 $FLAGS "$here/main.cpp" "${flags[@]}" -o "$work/user"
         LD_LIBRARY_PATH=$libraries "$work/user"
         ;;
-    add_subdirectory) build -DBUILD_SHARED_LIBS=ON ;;
+    add_subdirectory)
+        configure -DBUILD_SHARED_LIBS=ON
+        "$CMAKE" --build "$work/build" --target user_object
+        ;;
     FetchContent) build -DREDLOCK_TLS=OFF ;;
     *)
         echo "unknown way: $way" >&2
