@@ -406,3 +406,16 @@ TEST_CASE("clients that contend hold one resource one after the other", "[integr
     }
     CHECK(nodes.count("r") == 0);
 }
+
+TEST_CASE("locks that go out of scope together with their client are given back", "[integration]")
+{
+    const server node({.kind = each_kind()});
+    {
+        locks mine({node.url()});
+        const lock first = mine.take("a", {.ttl = 10min});
+        const lock second = mine.take("b", {.ttl = 10min});
+        CHECK(node.command({"DBSIZE"}) == "2");
+    }
+    locks watching({node.url()});
+    CHECK(watching.await([&] { return node.command({"DBSIZE"}) == "0"; }));
+}

@@ -224,6 +224,42 @@ TEST_CASE("debts are bounded, the oldest are given up", "[core]")
     CHECK(w.is_idle());
 }
 
+TEST_CASE("a release that was not sent displaces one that is to be repeated", "[core]")
+{
+    config c;
+    c.max_debts = 2;
+    bench_world w{1, c};
+    w.start();
+    std::vector<core::lease*> held;
+    for (const char* name : {"a", "b", "c", "d"}) {
+        held.push_back(&w.lock(name));
+    }
+    w.peers[0]->master.refusals["EVALSHA"] = "BUSY Redis is busy running a script.";
+    w.drop(*held[0]);
+    w.drop(*held[1]);
+    CHECK(w.core->snapshot().debts == 2);
+    w.peers[0]->master.refusals.clear();
+    lose(w, 0);
+    w.drop(*held[2]);
+    w.drop(*held[3]);
+    CHECK(w.core->snapshot().debts == 2);
+    bring_back(w, 0);
+    w.advance(2s);
+    CHECK(w.peers[0]->master.find(w.now, "c") == nullptr);
+    CHECK(w.peers[0]->master.find(w.now, "d") == nullptr);
+}
+
+TEST_CASE("a node that answered the SET with an error is owed nothing", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    w.peers[0]->master.refusals["SET"] = "READONLY You can't write against a read only replica.";
+    w.peers[0]->master.refusals["EVALSHA"] = "READONLY You can't write against a replica.";
+    CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::unavailable);
+    CHECK(w.core->snapshot().debts == 0);
+    CHECK(w.is_idle());
+}
+
 TEST_CASE("no debts at all where none are wanted", "[core]")
 {
     config c;
