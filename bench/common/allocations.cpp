@@ -28,8 +28,9 @@ void* try_allocate(std::size_t size, std::align_val_t align) noexcept
 
 void* or_throw(void* block)
 {
-    if (block == nullptr)
+    if (block == nullptr) {
         throw std::bad_alloc();
+    }
     return block;
 }
 

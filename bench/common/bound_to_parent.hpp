@@ -26,11 +26,13 @@ struct bound_to_parent {
                                             const boost::process::v2::filesystem::path&,
                                             const char* const*) const
     {
-        if (::prctl(PR_SET_PDEATHSIG, signal) != 0 || (in_own_group && ::setpgid(0, 0) != 0))
+        if (::prctl(PR_SET_PDEATHSIG, signal) != 0 || (in_own_group && ::setpgid(0, 0) != 0)) {
             return {errno, boost::system::system_category()};
+        }
         // It may have died before it was asked for.
-        if (::getppid() != parent)
+        if (::getppid() != parent) {
             return {ESRCH, boost::system::system_category()};
+        }
         return {};
     }
 };

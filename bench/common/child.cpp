@@ -19,8 +19,9 @@ namespace process = boost::process::v2;
 std::string output_of(const std::filesystem::path& program,
                       const std::vector<std::string>& arguments)
 {
-    if (!std::filesystem::exists(program))
+    if (!std::filesystem::exists(program)) {
         throw std::runtime_error("there is no " + program.string());
+    }
     asio::io_context io;
     asio::readable_pipe pipe(io);
     process::process child(io, program, arguments, process::process_stdio{nullptr, pipe, stderr},
@@ -28,9 +29,10 @@ std::string output_of(const std::filesystem::path& program,
     std::string output;
     boost::system::error_code end;
     asio::read(pipe, asio::dynamic_buffer(output), end);
-    if (const int status = child.wait(); status != 0 || end != asio::error::eof)
+    if (const int status = child.wait(); status != 0 || end != asio::error::eof) {
         throw std::runtime_error(program.filename().string() + " failed with status " +
                                  std::to_string(status));
+    }
     return output;
 }
 

@@ -48,10 +48,12 @@ stream_socket connect_unix(asio::io_context& io, std::string_view path)
 stream_socket connect(asio::io_context& io, std::string_view url)
 {
     try {
-        if (url.starts_with(tcp_scheme))
+        if (url.starts_with(tcp_scheme)) {
             return connect_tcp(io, url.substr(tcp_scheme.size()));
-        if (url.starts_with(unix_scheme))
+        }
+        if (url.starts_with(unix_scheme)) {
             return connect_unix(io, url.substr(unix_scheme.size()));
+        }
     } catch (const boost::system::system_error& e) {
         // The same with the URL, and without the place in Asio's sources.
         throw boost::system::system_error(e.code().value(), e.code().category(), std::string(url));
@@ -63,22 +65,26 @@ std::string ask(stream_socket& socket, std::string_view command, std::chrono::mi
 {
     asio::write(socket, asio::buffer(std::string(command) + "\r\n"));
     pollfd readable{.fd = socket.native_handle(), .events = POLLIN, .revents = 0};
-    if (::poll(&readable, 1, static_cast<int>(patience.count())) == 0)
+    if (::poll(&readable, 1, static_cast<int>(patience.count())) == 0) {
         throw boost::system::system_error(asio::error::timed_out, "no reply to a command");
+    }
 
     std::string reply;
     std::size_t line = asio::read_until(socket, asio::dynamic_buffer(reply), "\r\n");
-    if (!reply.starts_with('$'))
+    if (!reply.starts_with('$')) {
         return reply.substr(0, line - 2);
+    }
 
     std::ptrdiff_t length = -1;
     std::from_chars(reply.data() + 1, reply.data() + line, length);
-    if (length < 0)
+    if (length < 0) {
         return {};
+    }
     const auto whole = line + static_cast<std::size_t>(length) + 2;
-    if (reply.size() < whole)
+    if (reply.size() < whole) {
         asio::read(socket, asio::dynamic_buffer(reply),
                    asio::transfer_exactly(whole - reply.size()));
+    }
     return reply.substr(line, static_cast<std::size_t>(length));
 }
 
@@ -87,8 +93,9 @@ std::string_view info_field(std::string_view info, std::string_view name)
     while (!info.empty()) {
         const auto end = info.find("\r\n");
         const auto line = info.substr(0, end);
-        if (line.starts_with(name) && line.substr(name.size()).starts_with(':'))
+        if (line.starts_with(name) && line.substr(name.size()).starts_with(':')) {
             return line.substr(name.size() + 1);
+        }
         info.remove_prefix(end == info.npos ? info.size() : end + 2);
     }
     return {};
@@ -97,8 +104,9 @@ std::string_view info_field(std::string_view info, std::string_view name)
 std::string server_version(std::string_view info)
 {
     // Valkey also tells the version of Redis it stands in for.
-    if (const auto version = info_field(info, "valkey_version"); !version.empty())
+    if (const auto version = info_field(info, "valkey_version"); !version.empty()) {
         return "valkey " + std::string(version);
+    }
     return "redis " + std::string(info_field(info, "redis_version"));
 }
 

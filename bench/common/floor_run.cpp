@@ -25,8 +25,9 @@ constexpr std::string_view release_digest = "b70c2384248f88e6b75b9f89241a180f856
 std::string hex(std::uint64_t value, std::size_t digits)
 {
     std::string text(digits, '0');
-    for (std::size_t i = digits; i-- > 0; value >>= 4)
+    for (std::size_t i = digits; i-- > 0; value >>= 4) {
         text[i] = "0123456789abcdef"[value & 15];
+    }
     return text;
 }
 
@@ -41,12 +42,13 @@ const std::string& run_mark()
 std::string format(std::initializer_list<std::string_view> arguments)
 {
     std::string command = "*" + std::to_string(arguments.size()) + "\r\n";
-    for (const auto a : arguments)
+    for (const auto a : arguments) {
         command.append("$")
             .append(std::to_string(a.size()))
             .append("\r\n")
             .append(a)
             .append("\r\n");
+    }
     return command;
 }
 
@@ -55,8 +57,9 @@ std::string quoted(std::string_view text)
 {
     std::string inside;
     for (const char c : text) {
-        if (c == '"')
+        if (c == '"') {
             inside += '\\';
+        }
         inside += c;
     }
     return '"' + inside + '"';
@@ -69,8 +72,9 @@ floor_run::floor_run(int argc, char** argv, std::string name)
       options_(read_floor_options(argc, argv, name_)),
       urls_(options_.nodes)
 {
-    if (urls_.empty())
+    if (urls_.empty()) {
         urls_ = servers_.emplace(options_.local).urls();
+    }
     meter_.emplace(servers_ ? &*servers_ : nullptr);
 }
 
@@ -80,8 +84,9 @@ std::vector<stream_socket> floor_run::connect_all(boost::asio::io_context& io)
     result_.versions = build_versions();
     for (const auto& url : urls_) {
         auto& socket = sockets.emplace_back(connect(io, url));
-        if (ask(socket, "SCRIPT LOAD " + quoted(release_script)) != release_digest)
+        if (ask(socket, "SCRIPT LOAD " + quoted(release_script)) != release_digest) {
             throw std::runtime_error(url + " does not take the release script");
+        }
         result_.versions["server"] = server_version(ask(socket, "INFO server"));
     }
     return sockets;
@@ -95,8 +100,9 @@ void floor_run::start()
 bool floor_run::next_cycle(clock::time_point now)
 {
     ++result_.cycles;
-    if (now < phase_end_) [[likely]]
+    if (now < phase_end_) [[likely]] {
         return true;
+    }
     switch (phase_) {
         case phase::warming_up: end_of_warm_up(); return true;
         case phase::measuring: end(); return false;
@@ -128,10 +134,11 @@ void floor_run::end()
 
 void floor_run::report() const
 {
-    if (options_.json)
+    if (options_.json) {
         print_json(std::cout, result_);
-    else
+    } else {
         print_table(std::cout, {&result_, 1});
+    }
 }
 
 commands::commands(std::size_t worker)

@@ -79,16 +79,18 @@ public:
     /// without samples.
     [[nodiscard]] double percentile_us(double p) const
     {
-        if (total_ == 0)
+        if (total_ == 0) {
             return 0;
+        }
         const auto rank = static_cast<std::uint64_t>(std::ceil(p * static_cast<double>(total_)));
         const auto wanted = std::clamp<std::uint64_t>(rank, 1, total_);
         std::uint64_t seen = 0;
         int bin = 0;
         for (; bin < counts_.axis().size() - 1; ++bin) {
             seen += counts_.at(bin);
-            if (seen >= wanted)
+            if (seen >= wanted) {
                 break;
+            }
         }
         return counts_.axis().value(bin) / 1000.0;
     }

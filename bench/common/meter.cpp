@@ -29,8 +29,9 @@ void meter::end(result& r, const histogram& acquires) const
     r.client_cpu_us_per_cycle = (used.cpu_seconds - used_.cpu_seconds) * 1e6 / cycles;
     r.allocations_per_cycle = static_cast<double>(used.allocations - used_.allocations) / cycles;
     r.peak_rss_kib = used.peak_rss_kib;
-    if (servers_ != nullptr)
+    if (servers_ != nullptr) {
         r.server_cpu_us_per_cycle = (servers_->cpu_seconds() - server_cpu_) * 1e6 / cycles;
+    }
 }
 
 std::map<std::string, std::string> build_versions()

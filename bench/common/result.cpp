@@ -68,8 +68,9 @@ struct reader {
 
 std::string fixed(std::optional<double> value, int digits)
 {
-    if (!value)
+    if (!value) {
         return "-";
+    }
     std::ostringstream text;
     text << std::fixed << std::setprecision(digits) << *value;
     return text.str();
@@ -100,8 +101,9 @@ constexpr column columns[] = {
 std::size_t width(const column& c, std::span<const result> results)
 {
     std::size_t widest = c.title.size();
-    for (const auto& r : results)
+    for (const auto& r : results) {
         widest = std::max(widest, c.cell(r).size());
+    }
     return widest;
 }
 
@@ -136,8 +138,9 @@ void print_table(std::ostream& out, std::span<const result> results)
         out << '\n';
     };
     print_line([](const column& c) { return std::string(c.title); });
-    for (const auto& r : results)
+    for (const auto& r : results) {
         print_line([&](const column& c) { return c.cell(r); });
+    }
 }
 
 }  // namespace redlock::bench

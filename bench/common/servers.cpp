@@ -51,8 +51,9 @@ public:
     temporary_folder()
     {
         std::string name = (fs::temp_directory_path() / "redlock-servers-XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr)
+        if (::mkdtemp(name.data()) == nullptr) {
             throw std::system_error(errno, std::generic_category(), name);
+        }
         path_ = name;
     }
 
@@ -73,11 +74,13 @@ private:
 
 fs::path find_program(const std::string& name)
 {
-    if (name.find('/') != name.npos)
+    if (name.find('/') != name.npos) {
         return name;
+    }
     auto found = process::environment::find_executable(name);
-    if (found.empty())
+    if (found.empty()) {
         throw std::runtime_error("no " + name + " in PATH");
+    }
     return found;
 }
 
@@ -95,8 +98,9 @@ unsigned short free_port(asio::io_context& io)
         const asio::ip::tcp::endpoint wanted(asio::ip::address_v4::loopback(), port);
         boost::system::error_code taken;
         asio::ip::tcp::acceptor probe(io, wanted.protocol());
-        if (!probe.bind(wanted, taken))
+        if (!probe.bind(wanted, taken)) {
             return probe.local_endpoint().port();
+        }
     }
 }
 
@@ -111,13 +115,15 @@ double cpu_of(pid_t pid)
 {
     const std::string stat = content("/proc/" + std::to_string(pid) + "/stat");
     const auto name_end = stat.rfind(')');
-    if (name_end == stat.npos)
+    if (name_end == stat.npos) {
         return 0;
+    }
     // Behind the name follow the third field and so on; the 14th and 15th are the times.
     std::istringstream fields(stat.substr(name_end + 1));
     std::string skipped;
-    for (int field = 3; field < 14; ++field)
+    for (int field = 3; field < 14; ++field) {
         fields >> skipped;
+    }
     double user = 0;
     double system = 0;
     fields >> user >> system;
@@ -168,8 +174,9 @@ local_servers::group::group(server_options options)
     : options_(std::move(options)),
       program_(find_program(options_.program))
 {
-    if (options_.count == 0 || options_.count > last_orders::max_processes)
+    if (options_.count == 0 || options_.count > last_orders::max_processes) {
         throw std::invalid_argument("local servers: 1 to 64");
+    }
     urls.resize(options_.count);
     std::array<std::string, 2 * last_orders::max_processes> files;
     for (std::size_t i = 0; i < options_.count; ++i) {
@@ -183,8 +190,9 @@ local_servers::group::group(server_options options)
 
 local_servers::group::~group()
 {
-    for (std::size_t i = 0; i < servers_.size(); ++i)
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
         kill(i);
+    }
 }
 
 std::vector<std::string> local_servers::group::arguments(const server& s) const
@@ -193,8 +201,9 @@ std::vector<std::string> local_servers::group::arguments(const server& s) const
         "--save",    "",       "--appendonly",         "no",    "--bind",
         "127.0.0.1", "--port", std::to_string(s.port), "--dir", folder_.path().string(),
     };
-    if (options_.unix_sockets)
+    if (options_.unix_sockets) {
         all.insert(all.end(), {"--unixsocket", s.socket.string()});
+    }
     all.insert(all.end(), options_.arguments.begin(), options_.arguments.end());
     return all;
 }
@@ -216,8 +225,9 @@ void local_servers::group::launch(std::size_t i)
     // Not by the server's own option for it, as what is wrong with its arguments it tells on
     // stderr.
     const file_ptr log(std::fopen(s.log.c_str(), "we"));
-    if (!log)
+    if (!log) {
         throw std::system_error(errno, std::generic_category(), s.log.string());
+    }
     s.child = process::process(io_, program_, arguments(s),
                                process::process_stdio{nullptr, log.get(), log.get()},
                                bound_to_parent{.signal = SIGKILL, .in_own_group = true});
@@ -230,11 +240,13 @@ bool local_servers::group::answers(std::size_t i)
 {
     try {
         auto socket = connect(io_, urls[i]);
-        if (ask(socket, "PING", 1s) != "+PONG")
+        if (ask(socket, "PING", 1s) != "+PONG") {
             return false;
+        }
         const auto info = ask(socket, "INFO server", 1s);
-        if (info_field(info, "process_id") != std::to_string(pid(i)))
+        if (info_field(info, "process_id") != std::to_string(pid(i))) {
             return false;
+        }
         version = server_version(info);
         return true;
     } catch (const boost::system::system_error&) {
@@ -250,12 +262,14 @@ void local_servers::group::await(std::size_t i, bool may_move)
         const bool runs = s.child.running();
         const auto words = runs ? std::string() : content(s.log);
         const bool address_taken = words.find("Address already in use") != words.npos;
-        if (std::chrono::steady_clock::now() > end || (!runs && !address_taken))
+        if (std::chrono::steady_clock::now() > end || (!runs && !address_taken)) {
             throw std::runtime_error(program_.string() + " does not come up: " + content(s.log));
+        }
         if (address_taken) {
             kill(i);
-            if (may_move)
+            if (may_move) {
                 choose_address(i);
+            }
             launch(i);
         }
         std::this_thread::sleep_for(look_again);
@@ -265,24 +279,28 @@ void local_servers::group::await(std::size_t i, bool may_move)
 void local_servers::group::kill(std::size_t i)
 {
     auto& s = servers_.at(i);
-    if (!s.child.is_open())
+    if (!s.child.is_open()) {
         return;
+    }
     s.earlier_cpu = cpu_seconds(i);
     // One that ended by itself is reaped by this question, and its id may then be somebody else's.
     boost::system::error_code ignored;
     const bool runs = s.child.running(ignored);
-    if (runs)
+    if (runs) {
         s.child.terminate(ignored);
+    }
     orders_->set(i, 0);
-    if (runs)
+    if (runs) {
         s.child.wait(ignored);
+    }
     s.child = process::process(io_);
 }
 
 void local_servers::group::send(std::size_t i, int signal) const
 {
-    if (pid(i) > 0 && ::kill(pid(i), signal) != 0)
+    if (pid(i) > 0 && ::kill(pid(i), signal) != 0) {
         throw std::system_error(errno, std::generic_category(), "kill");
+    }
 }
 
 pid_t local_servers::group::pid(std::size_t i) const
@@ -304,8 +322,9 @@ local_servers::local_servers(server_options options)
         group_->choose_address(i);
         group_->launch(i);
     }
-    for (std::size_t i = 0; i < size(); ++i)
+    for (std::size_t i = 0; i < size(); ++i) {
         group_->await(i, true);
+    }
 }
 
 local_servers::~local_servers() = default;
@@ -360,8 +379,9 @@ double local_servers::cpu_seconds(std::size_t i) const
 double local_servers::cpu_seconds() const
 {
     double all = 0;
-    for (std::size_t i = 0; i < size(); ++i)
+    for (std::size_t i = 0; i < size(); ++i) {
         all += cpu_seconds(i);
+    }
     return all;
 }
 

@@ -19,8 +19,9 @@ std::uint64_t peak_rss_kib()
     std::ifstream status("/proc/self/status");
     for (std::string word; status >> word;) {
         std::uint64_t kib = 0;
-        if (word == "VmHWM:" && status >> kib)
+        if (word == "VmHWM:" && status >> kib) {
             return kib;
+        }
     }
     return 0;
 }

@@ -42,8 +42,9 @@ public:
 
     void set()
     {
-        if (waiter_)
+        if (waiter_) {
             asio::dispatch(std::move(waiter_));
+        }
     }
 
 private:
@@ -80,8 +81,9 @@ class loop {
 public:
     explicit loop(floor_run& run) : run_(run), rounds_(run.workers())
     {
-        for (auto& socket : run.connect_all(io_))
+        for (auto& socket : run.connect_all(io_)) {
             nodes_.push_back(std::make_unique<node>(std::move(socket)));
+        }
     }
 
     void operator()();
@@ -104,8 +106,9 @@ private:
 void loop::operator()()
 {
     const auto rethrow = [](std::exception_ptr e) {
-        if (e)
+        if (e) {
             std::rethrow_exception(e);
+        }
     };
     run_.start();
     for (auto& n : nodes_) {
@@ -113,8 +116,9 @@ void loop::operator()()
         asio::co_spawn(io_, write(*n), rethrow);
     }
     active_ = run_.workers();
-    for (std::size_t i = 0; i < run_.workers(); ++i)
+    for (std::size_t i = 0; i < run_.workers(); ++i) {
         asio::co_spawn(io_, work(i), rethrow);
+    }
     io_.run();
 }
 
@@ -126,8 +130,9 @@ awaitable<void> loop::read(node& n)
         std::string_view rest = in;
         for (auto end = rest.find("\r\n"); end != rest.npos; end = rest.find("\r\n")) {
             const auto reply = rest.substr(0, end);
-            if (reply.starts_with('-'))
+            if (reply.starts_with('-')) {
                 throw std::runtime_error("a node says " + std::string(reply));
+            }
             const auto e = n.expected.front();
             n.expected.pop_front();
             on_reply(e, reply == "+OK" || reply == ":1");
@@ -141,8 +146,9 @@ awaitable<void> loop::write(node& n)
 {
     std::string writing;
     for (;;) {
-        while (n.queued.empty())
+        while (n.queued.empty()) {
             co_await n.wake.wait();
+        }
         std::swap(writing, n.queued);
         co_await asio::async_write(n.socket, asio::buffer(writing), use_awaitable);
         writing.clear();
@@ -156,16 +162,19 @@ awaitable<void> loop::work(std::size_t i)
     do {
         text.renew();
         const auto began = clock_type::now();
-        if (co_await ask_all(r, text.acquire()))
+        if (co_await ask_all(r, text.acquire())) {
             run_.acquired(clock_type::now() - began);
-        else
+        } else {
             run_.failed();
-        if (!co_await ask_all(r, text.release()))
+        }
+        if (!co_await ask_all(r, text.release())) {
             run_.failed();
+        }
     } while (run_.next_cycle(clock_type::now()));
     ++r.number;
-    if (--active_ == 0)
+    if (--active_ == 0) {
         io_.stop();
+    }
 }
 
 awaitable<bool> loop::ask_all(round& r, const std::string& command)
@@ -184,8 +193,9 @@ awaitable<bool> loop::ask_all(round& r, const std::string& command)
 void loop::queue(node& n, const std::string& command)
 {
     n.queued += command;
-    if (std::exchange(n.flush_posted, true))
+    if (std::exchange(n.flush_posted, true)) {
         return;
+    }
     // After what is ready now, so that all that adds to the queue leaves in one write.
     asio::post(io_, [&n] {
         n.flush_posted = false;
@@ -196,12 +206,14 @@ void loop::queue(node& n, const std::string& command)
 void loop::on_reply(expectation e, bool granted)
 {
     auto& r = *e.asker;
-    if (e.number != r.number)
+    if (e.number != r.number) {
         return;
+    }
     const bool decided =
         granted ? ++r.yes == run_.quorum() : ++r.no == run_.nodes() - run_.quorum() + 1;
-    if (!decided)
+    if (!decided) {
         return;
+    }
     r.won = granted;
     r.decided.set();
 }

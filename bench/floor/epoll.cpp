@@ -99,8 +99,9 @@ loop::loop(floor_run& run)
       nodes_(run.nodes()),
       epoll_(::epoll_create1(EPOLL_CLOEXEC))
 {
-    if (epoll_ < 0)
+    if (epoll_ < 0) {
         fail("epoll_create1");
+    }
     boost::asio::io_context io;
     auto sockets = run.connect_all(io);
     for (std::size_t i = 0; i < sockets.size(); ++i) {
@@ -108,8 +109,9 @@ loop::loop(floor_run& run)
         nodes_[i].fd = sockets[i].release();
         watch(nodes_[i], EPOLL_CTL_ADD, false);
     }
-    for (std::size_t i = 0; i < run.workers(); ++i)
+    for (std::size_t i = 0; i < run.workers(); ++i) {
         workers_.emplace_back(i);
+    }
 }
 
 void loop::operator()()
@@ -118,21 +120,27 @@ void loop::operator()()
     run_.start();
     now_ = clock_type::now();
     active_ = workers_.size();
-    for (std::uint32_t i = 0; i < workers_.size(); ++i)
+    for (std::uint32_t i = 0; i < workers_.size(); ++i) {
         begin_cycle(i);
+    }
     while (active_ > 0) {
-        for (auto& n : nodes_)
-            if (!n.out.empty() && !n.wants_writable)
+        for (auto& n : nodes_) {
+            if (!n.out.empty() && !n.wants_writable) {
                 flush(n);
+            }
+        }
         const int ready = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), -1);
-        if (ready < 0 && errno != EINTR)
+        if (ready < 0 && errno != EINTR) {
             fail("epoll_wait");
+        }
         for (int i = 0; i < ready; ++i) {
             auto& n = *static_cast<node*>(events[static_cast<std::size_t>(i)].data.ptr);
-            if ((events[static_cast<std::size_t>(i)].events & EPOLLOUT) != 0)
+            if ((events[static_cast<std::size_t>(i)].events & EPOLLOUT) != 0) {
                 watch(n, EPOLL_CTL_MOD, false);
-            if ((events[static_cast<std::size_t>(i)].events & ~EPOLLOUT) != 0)
+            }
+            if ((events[static_cast<std::size_t>(i)].events & ~EPOLLOUT) != 0) {
                 receive(n);
+            }
         }
     }
 }
@@ -154,8 +162,9 @@ void loop::send_to_all(std::uint32_t i, const std::string& command)
     w.no = 0;
     for (auto& n : nodes_) {
         n.out += command;
-        if (n.expected.full())
+        if (n.expected.full()) {
             n.expected.set_capacity(2 * n.expected.capacity());
+        }
         n.expected.push_back({i, w.step});
     }
 }
@@ -163,20 +172,24 @@ void loop::send_to_all(std::uint32_t i, const std::string& command)
 void loop::on_reply(expectation e, bool granted)
 {
     auto& w = workers_[e.worker];
-    if (e.step != w.step)
+    if (e.step != w.step) {
         return;
-    if (granted ? ++w.yes == quorum_ : ++w.no == blocking_)
+    }
+    if (granted ? ++w.yes == quorum_ : ++w.no == blocking_) {
         end_of_step(e.worker, granted);
+    }
 }
 
 void loop::end_of_step(std::uint32_t i, bool won)
 {
     auto& w = workers_[i];
-    if (!won)
+    if (!won) {
         run_.failed();
+    }
     if (w.acquiring) {
-        if (won)
+        if (won) {
             run_.acquired(now_ - w.began);
+        }
         w.acquiring = false;
         send_to_all(i, w.text.release());
     } else if (run_.next_cycle(now_)) {
@@ -190,10 +203,12 @@ void loop::end_of_step(std::uint32_t i, bool won)
 void loop::receive(node& n)
 {
     const auto got = ::recv(n.fd, n.in.data() + n.filled, n.in.size() - n.filled, 0);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
-    if (got <= 0)
+    }
+    if (got <= 0) {
         fail("a node is gone");
+    }
     n.filled += static_cast<std::size_t>(got);
     // Once for all replies that came together.
     now_ = clock_type::now();
@@ -202,10 +217,12 @@ void loop::receive(node& n)
     while (rest.size() >= 4) {
         // +OK, $-1, :1 or :0, each with CR LF.
         const std::size_t length = rest[0] == ':' ? 4 : 5;
-        if (rest[0] == '-')
+        if (rest[0] == '-') {
             throw std::runtime_error("a node says " + std::string(rest.substr(0, rest.find('\r'))));
-        if (rest.size() < length)
+        }
+        if (rest.size() < length) {
             break;
+        }
         const auto e = n.expected.front();
         n.expected.pop_front();
         on_reply(e, rest[0] == '+' || rest[1] == '1');
@@ -219,11 +236,13 @@ void loop::flush(node& n)
 {
     const auto sent =
         ::send(n.fd, n.out.data() + n.written, n.out.size() - n.written, MSG_NOSIGNAL);
-    if (sent < 0 && errno != EAGAIN && errno != EINTR)
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) {
         fail("a node is gone");
+    }
     n.written += sent > 0 ? static_cast<std::size_t>(sent) : 0;
-    if (n.written < n.out.size())
+    if (n.written < n.out.size()) {
         return watch(n, EPOLL_CTL_MOD, true);
+    }
     n.out.clear();
     n.written = 0;
 }
@@ -233,8 +252,9 @@ void loop::watch(node& n, int operation, bool writable)
     epoll_event wanted{};
     wanted.events = writable ? EPOLLIN | EPOLLOUT : EPOLLIN;
     wanted.data.ptr = &n;
-    if (::epoll_ctl(epoll_, operation, n.fd, &wanted) != 0)
+    if (::epoll_ctl(epoll_, operation, n.fd, &wanted) != 0) {
         fail("epoll_ctl");
+    }
     n.wants_writable = writable;
 }
 

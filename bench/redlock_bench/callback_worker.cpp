@@ -31,10 +31,11 @@ void callback_worker::on_taken(error_code why, lock l)
     }
     all_.score.acquired(resource_, l, began_);
     held_ = std::move(l);
-    if (const auto hold = all_.hold_of(resource_); hold.count() != 0)
+    if (const auto hold = all_.hold_of(resource_); hold.count() != 0) {
         wait(hold, &callback_worker::give_back);
-    else
+    } else {
         give_back();
+    }
 }
 
 void callback_worker::give_back()

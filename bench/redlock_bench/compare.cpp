@@ -69,8 +69,8 @@ private:
 void comparison::run()
 {
     all_.assign(o_.workers.size(), std::vector<results>(contestants().size()));
-    for (std::size_t round = 0; round < o_.rounds; ++round)
-        for (std::size_t w = 0; w < o_.workers.size(); ++w)
+    for (std::size_t round = 0; round < o_.rounds; ++round) {
+        for (std::size_t w = 0; w < o_.workers.size(); ++w) {
             for (std::size_t turn = 0; turn < contestants().size(); ++turn) {
                 // Each round begins with another one, so that none always has the same neighbour.
                 const auto who = (turn + round) % contestants().size();
@@ -80,6 +80,8 @@ void comparison::run()
                           << " cycles/s\n";
                 all_[w][who].push_back(r);
             }
+        }
+    }
 }
 
 result comparison::once(const contestant& c, std::size_t workers) const
@@ -106,8 +108,9 @@ template <class Field>
 Field median_of(const results& all, Field result::*field)
 {
     std::vector<Field> values;
-    for (const auto& r : all)
+    for (const auto& r : all) {
         values.push_back(r.*field);
+    }
     return median_of(std::move(values));
 }
 
@@ -115,8 +118,9 @@ Field median_of(const results& all, Field result::*field)
 double median_ratio(const results& all, const results& floor, double result::*field)
 {
     std::vector<double> ratios;
-    for (std::size_t round = 0; round < all.size(); ++round)
+    for (std::size_t round = 0; round < all.size(); ++round) {
         ratios.push_back(all[round].*field / floor[round].*field);
+    }
     return median_of(std::move(ratios));
 }
 
@@ -139,17 +143,20 @@ result comparison::median(std::size_t who, std::size_t w) const
 void comparison::print() const
 {
     results table;
-    for (std::size_t w = 0; w < o_.workers.size(); ++w)
-        for (std::size_t who = 0; who < contestants().size(); ++who)
+    for (std::size_t w = 0; w < o_.workers.size(); ++w) {
+        for (std::size_t who = 0; who < contestants().size(); ++who) {
             table.push_back(median(who, w));
+        }
+    }
     std::cout << "Medians of " << o_.rounds << " rounds of " << o_.seconds << " s:\n";
     print_table(std::cout, table);
     std::cout << "\nAgainst " << contestants().front().name
               << ", medians of the ratios of each round:\n"
               << "program      workers  cycles/s  client CPU a cycle\n"
               << std::fixed << std::setprecision(2);
-    for (std::size_t w = 0; w < o_.workers.size(); ++w)
+    for (std::size_t w = 0; w < o_.workers.size(); ++w) {
         print_ratios(w);
+    }
 }
 
 void comparison::print_ratios(std::size_t w) const
@@ -166,20 +173,24 @@ void comparison::print_ratios(std::size_t w) const
 
 void comparison::write_json() const
 {
-    if (o_.json.empty())
+    if (o_.json.empty()) {
         return;
+    }
     nlohmann::json medians;
     nlohmann::json rounds;
-    for (std::size_t w = 0; w < o_.workers.size(); ++w)
+    for (std::size_t w = 0; w < o_.workers.size(); ++w) {
         for (std::size_t who = 0; who < contestants().size(); ++who) {
             medians.push_back(median(who, w));
-            for (const auto& r : all_[w][who])
+            for (const auto& r : all_[w][who]) {
                 rounds.push_back(r);
+            }
         }
+    }
     std::ofstream file(o_.json);
     file << nlohmann::json{{"medians", medians}, {"rounds", rounds}}.dump(2) << '\n';
-    if (!file.flush())
+    if (!file.flush()) {
         throw std::runtime_error("cannot write " + o_.json);
+    }
 }
 
 }  // namespace

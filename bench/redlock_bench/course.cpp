@@ -17,21 +17,24 @@ course::course(boost::asio::any_io_executor ex, config c, plan p)
 {
     // Keys of another run may still stand on the nodes.
     const std::string mark = "bench:" + std::to_string(std::random_device{}()) + ':';
-    for (std::size_t i = 0; i < todo.resources + todo.shared; ++i)
+    for (std::size_t i = 0; i < todo.resources + todo.shared; ++i) {
         names.push_back(mark + std::to_string(i));
+    }
 }
 
 std::size_t course::resource_of(std::size_t worker, std::size_t cycle) const
 {
-    if (todo.shared == 0 || (cycle + worker) % shared_every != 0)
+    if (todo.shared == 0 || (cycle + worker) % shared_every != 0) {
         return worker % todo.resources;
+    }
     return todo.resources + (worker + cycle / shared_every) % todo.shared;
 }
 
 void course::leaves()
 {
-    if (--active == 0 && on_all_left)
+    if (--active == 0 && on_all_left) {
         on_all_left();
+    }
 }
 
 }  // namespace redlock::bench

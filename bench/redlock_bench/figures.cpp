@@ -10,22 +10,25 @@ using counts = std::map<error_code, std::uint64_t>;
 
 void add(counts& to, const counts& from)
 {
-    for (const auto& [code, count] : from)
+    for (const auto& [code, count] : from) {
         to[code] += count;
+    }
 }
 
 std::uint64_t sum(const counts& all)
 {
     std::uint64_t total = 0;
-    for (const auto& [code, count] : all)
+    for (const auto& [code, count] : all) {
         total += count;
+    }
     return total;
 }
 
 std::string name_of(error_code code)
 {
-    if (code.category() != error_category())
+    if (code.category() != error_category()) {
         return code.message();
+    }
     switch (static_cast<errc>(code.value())) {
         case errc::contended: return "contended";
         case errc::unavailable: return "unavailable";
@@ -59,8 +62,9 @@ void figures::merge(const figures& later)
     not_held += later.not_held;
     violations += later.violations;
     slowest_failure = std::max(slowest_failure, later.slowest_failure);
-    if (!first_acquired)
+    if (!first_acquired) {
         first_acquired = later.first_acquired;
+    }
 }
 
 std::uint64_t figures::failures() const noexcept
@@ -82,12 +86,15 @@ std::uint64_t figures::failed_otherwise() const
 std::map<std::string, std::uint64_t> failures_by_name(const figures& f)
 {
     std::map<std::string, std::uint64_t> all;
-    for (const auto& [code, count] : f.acquire_errors)
+    for (const auto& [code, count] : f.acquire_errors) {
         all[name_of(code)] += count;
-    for (const auto& [code, count] : f.release_errors)
+    }
+    for (const auto& [code, count] : f.release_errors) {
         all["release: " + name_of(code)] += count;
-    if (f.not_held != 0)
+    }
+    if (f.not_held != 0) {
         all["release: not_held"] += f.not_held;
+    }
     return all;
 }
 
@@ -95,12 +102,14 @@ void scorer::acquired(std::size_t resource, const lock& l, bench_clock::time_poi
 {
     const auto now = bench_clock::now();
     now_.acquires.add(now - began);
-    if (!now_.first_acquired) [[unlikely]]
+    if (!now_.first_acquired) [[unlikely]] {
         now_.first_acquired = now;
+    }
     auto& until = held_until_[resource];
     // One that has run out may be given to somebody else.
-    if (until != boot_clock::time_point{} && until > boot_clock::now()) [[unlikely]]
+    if (until != boot_clock::time_point{} && until > boot_clock::now()) [[unlikely]] {
         ++now_.violations;
+    }
     until = l.valid_until();
 }
 
@@ -118,8 +127,9 @@ void scorer::released(error_code why, release_result found, bench_clock::time_po
     }
     now_.releases.add(bench_clock::now() - began);
     ++now_.cycles;
-    if (found == release_result::not_held) [[unlikely]]
+    if (found == release_result::not_held) [[unlikely]] {
         ++now_.not_held;
+    }
 }
 
 figures scorer::take()

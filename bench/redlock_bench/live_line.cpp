@@ -48,8 +48,9 @@ void live_line::show(const figures& latest, std::size_t ready)
 {
     since_printed_.merge(latest);
     ready_ = ready;
-    if (bench_clock::now() - printed_ >= (terminal_ ? terminal_interval : line_interval))
+    if (bench_clock::now() - printed_ >= (terminal_ ? terminal_interval : line_interval)) {
         print();
+    }
 }
 
 void live_line::print()
@@ -59,10 +60,11 @@ void live_line::print()
     line << std::fixed << std::setprecision(1) << std::setw(6) << seconds(now - began_) << " s"
          << text_of(since_printed_, seconds(now - printed_)) << "   " << ready_ << " of " << nodes_
          << " nodes";
-    if (terminal_)
+    if (terminal_) {
         std::cout << "\r\x1b[K" << line.str() << std::flush;
-    else
+    } else {
         std::cout << line.str() << std::endl;
+    }
     unfinished_ = terminal_;
     since_printed_ = {};
     printed_ = now;
@@ -71,10 +73,12 @@ void live_line::print()
 void live_line::say(std::string_view text)
 {
     if (!terminal_ && bench_clock::now() - printed_ >= least_interval &&
-        since_printed_.acquires.count() + since_printed_.failures() != 0)
+        since_printed_.acquires.count() + since_printed_.failures() != 0) {
         print();
-    if (unfinished_)
+    }
+    if (unfinished_) {
         std::cout << '\n';
+    }
     unfinished_ = false;
     std::cout << text << std::endl;
 }

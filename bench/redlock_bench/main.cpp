@@ -23,8 +23,9 @@ std::vector<std::string> arguments(int argc, char** argv)
     std::vector<std::string> all(argv + 1, argv + argc);
     const bool for_all = !all.empty() && (all[0] == "--help" || all[0] == "-h" ||
                                           all[0] == "--version" || !all[0].starts_with('-'));
-    if (!for_all)
+    if (!for_all) {
         all.insert(all.begin(), "run");
+    }
     return {all.rbegin(), all.rend()};
 }
 
@@ -126,10 +127,12 @@ int main(int argc, char** argv)
     app.footer("Without a subcommand: run. More of each: redlock-bench run --help");
     try {
         app.parse(arguments(argc, argv));
-        if (app.got_subcommand("compare"))
+        if (app.got_subcommand("compare")) {
             return compare(to_compare);
-        if (app.got_subcommand("show"))
+        }
+        if (app.got_subcommand("show")) {
             return show(to_show);
+        }
         return run(std::move(to_run));
     } catch (const CLI::ParseError& e) {
         return app.exit(e);

@@ -86,8 +86,9 @@ bench_run::bench_run(const run_options& o)
 // Only to be printed: a node that asks for a password or for TLS is measured all the same.
 std::string bench_run::server_name()
 {
-    if (servers_)
+    if (servers_) {
         return servers_->version();
+    }
     try {
         auto socket = connect(io_, urls_.front());
         return server_version(ask(socket, "INFO server", 1s));
@@ -99,8 +100,9 @@ std::string bench_run::server_name()
 void bench_run::operator()()
 {
     asio::co_spawn(io_, script(), [](std::exception_ptr e) {
-        if (e)
+        if (e) {
             std::rethrow_exception(e);
+        }
     });
     io_.run();
 }
@@ -147,8 +149,9 @@ void bench_run::report() const
         return;
     }
     nlohmann::json all = measured_.front();
-    if (o_.stop_node)
+    if (o_.stop_node) {
         all = {{"healthy", measured_.front()}, {"frozen", measured_.back()}};
+    }
     std::cout << all.dump(2) << '\n';
 }
 
@@ -160,16 +163,21 @@ void settle(run_options& o)
     o.work.hold = std::chrono::milliseconds(o.hold_ms);
     o.work.acquire.ttl = std::chrono::milliseconds(o.ttl_ms);
     o.work.acquire.deadline = std::chrono::milliseconds(o.deadline_ms);
-    if (o.hold_ms >= o.ttl_ms)
+    if (o.hold_ms >= o.ttl_ms) {
         throw std::invalid_argument("--hold must be shorter than --ttl, as nothing is extended");
-    if (!o.stop_node)
+    }
+    if (!o.stop_node) {
         return;
-    if (*o.stop_node >= o.local.count)
+    }
+    if (*o.stop_node >= o.local.count) {
         throw std::invalid_argument("--stop-node counts from 0 and must be below --local");
-    if (o.stop_after == 0)
+    }
+    if (o.stop_after == 0) {
         o.stop_after = o.seconds / 2;
-    if (o.stop_after >= o.seconds)
+    }
+    if (o.stop_after >= o.seconds) {
         throw std::invalid_argument("--stop-after must be less than --seconds");
+    }
 }
 
 }  // namespace

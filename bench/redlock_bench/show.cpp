@@ -107,8 +107,9 @@ bench_show::bench_show(const show_options& o)
 bench_show::~bench_show()
 {
     backstage_.stop();
-    if (worker_.joinable())
+    if (worker_.joinable()) {
         worker_.join();
+    }
 }
 
 int bench_show::operator()()
@@ -116,8 +117,9 @@ int bench_show::operator()()
     // In place of the handlers of the servers, which know nothing of a line to be ended.
     asio::signal_set signals(stage_, SIGINT, SIGTERM);
     signals.async_wait([this](error_code why, int signal) {
-        if (why)
+        if (why) {
             return;
+        }
         interrupted_by_ = signal;
         stage_.stop();
     });
@@ -127,10 +129,12 @@ int bench_show::operator()()
     });
     worker_ = std::thread([this] { backstage_.run(); });
     stage_.run();
-    if (broken_)
+    if (broken_) {
         std::rethrow_exception(broken_);
-    if (interrupted_by_ == 0)
+    }
+    if (interrupted_by_ == 0) {
         return conclude();
+    }
     out_.say("Interrupted: stopping the masters.");
     return 128 + interrupted_by_;
 }
@@ -188,15 +192,17 @@ asio::awaitable<void> bench_show::recover()
 {
     begin("coming back", expected::either);
     const auto began = bench_clock::now();
-    for (std::size_t i = 0; i <= spare_; ++i)
+    for (std::size_t i = 0; i <= spare_; ++i) {
         servers_.restart(i);
+    }
     const auto& first = phases_.back().total.first_acquired;
     while (!first && bench_clock::now() - began < recovery_patience) {
         co_await wait(recovery_look_interval);
         co_await look();
     }
-    if (!first)
+    if (!first) {
         co_return;
+    }
     recovery_ = *first - began;
     out_.say("The first lock came " + milliseconds_text(*recovery_) +
              " after the start of the masters began.");
@@ -218,8 +224,9 @@ asio::awaitable<void> bench_show::look()
     const auto now = bench_clock::now();
     here.seconds += std::chrono::duration<double>(now - std::exchange(looked_, now)).count();
     here.total.merge(latest);
-    if (!std::exchange(first_look_, false))
+    if (!std::exchange(first_look_, false)) {
         here.late_acquires += latest.acquires.count();
+    }
     out_.show(latest, ready);
 }
 
@@ -231,8 +238,9 @@ asio::awaitable<void> bench_show::wait(bench_clock::duration length)
 
 void bench_show::kill(std::size_t from, std::size_t to)
 {
-    for (auto i = from; i < to; ++i)
+    for (auto i = from; i < to; ++i) {
         servers_.kill(i);
+    }
 }
 
 std::string bench_show::alive_text(std::size_t alive) const
@@ -254,8 +262,9 @@ int bench_show::conclude()
         return 0;
     }
     std::cout << "Not everything held:\n";
-    for (const auto& what : broken)
+    for (const auto& what : broken) {
         std::cout << "  " << what << '\n';
+    }
     return 1;
 }
 

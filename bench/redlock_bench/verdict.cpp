@@ -19,9 +19,11 @@ constexpr int tolerated_timeouts = 4;
 std::map<std::string, std::uint64_t> all_failures(std::span<const phase> phases)
 {
     std::map<std::string, std::uint64_t> all;
-    for (const auto& p : phases)
-        for (const auto& [name, count] : failures_by_name(p.total))
+    for (const auto& p : phases) {
+        for (const auto& [name, count] : failures_by_name(p.total)) {
             all[name] += count;
+        }
+    }
     return all;
 }
 
@@ -29,24 +31,30 @@ void check_locks(const phase& p, std::vector<std::string>& broken)
 {
     const auto locks = p.total.acquires.count();
     const auto failed = p.total.failed_otherwise();
-    if (locks == 0)
+    if (locks == 0) {
         broken.push_back(p.name + ": no locks could be taken");
-    if (static_cast<double>(failed) > tolerated_share * static_cast<double>(locks + failed))
+    }
+    if (static_cast<double>(failed) > tolerated_share * static_cast<double>(locks + failed)) {
         broken.push_back(p.name + ": " + std::to_string(failed) + " acquires failed");
+    }
 }
 
 void check_no_locks(const phase& p, std::chrono::milliseconds node_timeout,
                     std::vector<std::string>& broken)
 {
-    if (p.late_acquires != 0)
+    if (p.late_acquires != 0) {
         broken.push_back(p.name + ": locks were given by a minority");
-    if (p.total.failed_by(errc::unavailable) == 0)
+    }
+    if (p.total.failed_by(errc::unavailable) == 0) {
         broken.push_back(p.name + ": no acquire failed with unavailable");
-    if (p.total.failed_by(errc::unavailable) != p.total.failed_otherwise())
+    }
+    if (p.total.failed_by(errc::unavailable) != p.total.failed_otherwise()) {
         broken.push_back(p.name + ": acquires failed with other errors than unavailable");
-    if (p.total.slowest_failure > tolerated_timeouts * node_timeout)
+    }
+    if (p.total.slowest_failure > tolerated_timeouts * node_timeout) {
         broken.push_back(p.name + ": an acquire hung for " +
                          milliseconds_text(p.total.slowest_failure));
+    }
 }
 
 }  // namespace
@@ -55,13 +63,15 @@ void print_phases(std::ostream& out, std::span<const phase> phases)
 {
     const auto failures = all_failures(phases);
     std::size_t widest = 5;
-    for (const auto& p : phases)
+    for (const auto& p : phases) {
         widest = std::max(widest, p.name.size());
+    }
 
     out << std::left << std::setw(static_cast<int>(widest)) << "phase" << std::right
         << "  acquires  acquires/s  p50 ms  p99 ms";
-    for (const auto& [name, count] : failures)
+    for (const auto& [name, count] : failures) {
         out << "  " << name;
+    }
     out << '\n' << std::fixed;
     for (const auto& p : phases) {
         const auto& locks = p.total.acquires;
@@ -70,8 +80,9 @@ void print_phases(std::ostream& out, std::span<const phase> phases)
             << static_cast<double>(locks.count()) / p.seconds << std::setw(8)
             << latency_text(locks, 0.5) << std::setw(8) << latency_text(locks, 0.99);
         auto here = failures_by_name(p.total);
-        for (const auto& [name, count] : failures)
+        for (const auto& [name, count] : failures) {
             out << std::setw(static_cast<int>(name.size()) + 2) << here[name];
+        }
         out << '\n';
     }
 }
@@ -82,24 +93,27 @@ std::vector<std::string> broken_promises(std::span<const phase> phases,
 {
     std::vector<std::string> broken;
     for (const auto& p : phases) {
-        if (p.total.violations != 0)
+        if (p.total.violations != 0) {
             broken.push_back(p.name + ": one resource was held twice at a time, " +
                              std::to_string(p.total.violations) + " times");
+        }
         switch (p.what) {
             case expected::locks: check_locks(p, broken); break;
             case expected::no_locks: check_no_locks(p, node_timeout, broken); break;
             case expected::either: break;
         }
     }
-    if (!recovery)
+    if (!recovery) {
         broken.emplace_back("no lock could be taken after the masters were back");
+    }
     return broken;
 }
 
 std::string latency_text(const histogram& h, double share)
 {
-    if (h.count() == 0)
+    if (h.count() == 0) {
         return "-";
+    }
     std::ostringstream text;
     text << std::fixed << std::setprecision(2) << h.percentile_us(share) / 1000;
     return text.str();

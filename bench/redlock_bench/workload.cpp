@@ -18,15 +18,17 @@ constexpr auto patience = 2s;
 
 void rethrow(std::exception_ptr e)
 {
-    if (e)
+    if (e) {
         std::rethrow_exception(e);
+    }
 }
 
 config with_log(config c, std::string& last_warning)
 {
     c.log = [&last_warning](log_level level, std::string_view line) {
-        if (level >= log_level::warning)
+        if (level >= log_level::warning) {
             last_warning = line;
+        }
     };
     return c;
 }
@@ -48,12 +50,14 @@ asio::awaitable<void> workload::connect()
     for (;;) {
         const auto ready = stats().nodes_ready;
         const bool late = bench_clock::now() > end;
-        if (ready == nodes_ || (late && ready > nodes_ / 2))
+        if (ready == nodes_ || (late && ready > nodes_ / 2)) {
             co_return;
-        if (late)
+        }
+        if (late) {
             throw std::runtime_error("only " + std::to_string(ready) + " of " +
                                      std::to_string(nodes_) +
                                      " nodes can be reached: " + last_warning_);
+        }
         timer.expires_after(5ms);
         co_await timer.async_wait(asio::use_awaitable);
     }

@@ -51,8 +51,8 @@ public:
         return left > boot_clock::duration::zero() ? left : boot_clock::duration::zero();
     }
 
-    /// The end of the validity, drift taken off. The clock's epoch when nothing is held, or the lease
-    /// is lost.
+    /// The end of the validity, drift taken off. The clock's epoch when nothing is held, or when
+    /// the lease is lost.
     [[nodiscard]] REDLOCK_API boot_clock::time_point valid_until() const noexcept;
 
     /// The resource's name as it was given; empty when nothing is held. Valid while the lock holds.

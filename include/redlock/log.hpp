@@ -18,8 +18,8 @@ enum class log_level {
  *
  * Called on the client's executor, one call at a time; it must not call the client or its locks. A
  * line holds no newline, no control character, no password and no owner token, and names the node
- * it speaks of by its URL, without user and password. What it throws is swallowed: a log must not break a lock. An empty
- * function logs nothing.
+ * it speaks of by its URL, without user and password. What it throws is swallowed: a log must not
+ * break a lock. An empty function logs nothing.
  */
 using log_sink = std::function<void(log_level, std::string_view line)>;
 

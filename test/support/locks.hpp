@@ -98,8 +98,8 @@ public:
 
     /**
      * Waits until every operation and every command has its answer. Something may still be owed to
-     * a node: a release of a key that nobody knows to be gone is repeated, more and more seldom, for
-     * as long as the key could live.
+     * a node: a release of a key that nobody knows to be gone is repeated, more and more seldom,
+     * for as long as the key could live.
      */
     [[nodiscard]] bool await_quiet();
 

@@ -119,8 +119,9 @@ TEST_CASE("a resource is data, whatever its bytes", "[resp]")
     const std::string nul_inside("a\0b", 3);
     const std::string all_there_is = [] {
         std::string s;
-        for (int c = 0; c < 256; ++c)
+        for (int c = 0; c < 256; ++c) {
             s += static_cast<char>(c);
+        }
         return s;
     }();
     const std::vector<std::string> resources{"",

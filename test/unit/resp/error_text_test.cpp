@@ -59,14 +59,16 @@ TEST_CASE("an error text is short, printable and valid UTF-8", "[resp]")
     CHECK(clean_error(std::string(256, 'z')) == std::string(256, 'z'));
 
     const std::string shown = clean_error("ERR \x1b[31mred\r\n\x7f\x01 \xff\xc3(");
-    for (const char c : shown)
+    for (const char c : shown) {
         CHECK((c >= ' ' && c <= '~'));
+    }
     CHECK(shown.starts_with("ERR "));
     CHECK(shown.find("[31mred") != std::string::npos);
 
     std::string umlauts;
-    for (int i = 0; i < 200; ++i)
+    for (int i = 0; i < 200; ++i) {
         umlauts += "\xc3\xbc";
+    }
     CHECK(clean_error("M" + umlauts) == "M" + umlauts.substr(0, 254));
     CHECK(clean_error(std::string(10'000, '\x01')).size() <= 256);
 }

@@ -22,8 +22,9 @@ struct hostile {
 std::string repeated(std::string_view what, std::size_t times)
 {
     std::string out;
-    for (std::size_t i = 0; i < times; ++i)
+    for (std::size_t i = 0; i < times; ++i) {
         out += what;
+    }
     return out;
 }
 
@@ -144,8 +145,9 @@ TEST_CASE("malformed replies are refused", "[resp]")
         {"|1\r\n+k\r\n>1\r\n+x\r\n", e::misplaced_push},
         {">1\r\n>1\r\n+x\r\n", e::misplaced_push},
     };
-    for (const hostile& h : all)
+    for (const hostile& h : all) {
         check_refused(h);
+    }
 }
 
 TEST_CASE("what is too large is refused when it is announced", "[resp]")

@@ -23,12 +23,14 @@ TEST_CASE("replies are the same wherever the stream is cut", "[resp]")
         CHECK_FALSE(whole.replies.empty());
         CHECK(whole.end == read_status::more);
         for (std::size_t at = 0; at <= bytes.size(); ++at) {
-            if (read_pieces({bytes.substr(0, at), bytes.substr(at)}) != whole)
+            if (read_pieces({bytes.substr(0, at), bytes.substr(at)}) != whole) {
                 FAIL("cut at " << at);
+            }
         }
         for (std::size_t size = 1; size < 20; ++size) {
-            if (read_pieces(cut_every(bytes, size)) != whole)
+            if (read_pieces(cut_every(bytes, size)) != whole) {
                 FAIL("pieces of " << size);
+            }
         }
     }
 }
@@ -42,13 +44,15 @@ TEST_CASE("a short stream gives the same in all of its cuttings", "[resp]")
             std::vector<std::string_view> pieces;
             std::size_t from = 0;
             for (std::size_t i = 1; i <= bytes.size(); ++i) {
-                if (i != bytes.size() && ((cuts >> (i - 1)) & 1U) == 0)
+                if (i != bytes.size() && ((cuts >> (i - 1)) & 1U) == 0) {
                     continue;
+                }
                 pieces.push_back(bytes.substr(from, i - from));
                 from = i;
             }
-            if (read_pieces(pieces) != whole)
+            if (read_pieces(pieces) != whole) {
                 FAIL("cuts " << cuts << " of " << bytes);
+            }
         }
     }
 }
@@ -57,8 +61,9 @@ TEST_CASE("a long reply that comes byte by byte is read in linear time", "[resp]
 {
     // Begun anew at each byte this would parse some 10^9 values.
     std::string stream = "*4000\r\n";
-    for (int i = 0; i < 4000; ++i)
+    for (int i = 0; i < 4000; ++i) {
         stream += "$250\r\n" + std::string(250, 'x') + "\r\n";
+    }
     const std::string long_line = "+" + std::string(60'000, 'y') + "\r\n";
     stream += long_line;
     reader reader;

@@ -38,8 +38,9 @@ std::string mutated(generator& g, std::string bytes)
             case 1: bytes.insert(at, 1, alphabet[below(g, alphabet.size())]); break;
             case 2: bytes.insert(at, bytes.substr(below(g, bytes.size() + 1), length)); break;
             default:
-                if (at != bytes.size())
+                if (at != bytes.size()) {
                     bytes[at] = alphabet[below(g, alphabet.size())];
+                }
         }
     }
     return bytes;
@@ -65,14 +66,17 @@ std::size_t read_and_bound(std::string_view bytes)
     reader.feed(bytes);
     reply r;
     std::size_t replies = 0;
-    while (reader.next(r) == read_status::ready)
+    while (reader.next(r) == read_status::ready) {
         ++replies;
+    }
     const std::uint64_t took = allocated_here().bytes - before;
     // The shortest reply has three bytes; a node has 32, and room doubles.
-    if (replies > bytes.size() / 3)
+    if (replies > bytes.size() / 3) {
         FAIL("more replies than bytes can give");
-    if (took > 32 * bytes.size() + 4096)
+    }
+    if (took > 32 * bytes.size() + 4096) {
         FAIL("took " << took << " bytes for " << bytes.size());
+    }
     return replies;
 }
 
@@ -86,16 +90,19 @@ TEST_CASE("mutated replies give the same however they are cut, in bounded memory
     std::size_t errors = 0;
     for (int i = 0; i < 150'000; ++i) {
         std::string bytes = seeds[below(g, seeds.size())];
-        if (below(g, 3) == 0)
+        if (below(g, 3) == 0) {
             bytes += seeds[below(g, seeds.size())];
+        }
         bytes = mutated(g, std::move(bytes));
         const auto p = static_cast<protocol>(below(g, 3));
         const readings whole = read_whole(bytes, p);
         const readings pieces = read_pieces(cut_at_random(g, bytes), p);
-        if (!bytes.empty() && pieces != whole)
+        if (!bytes.empty() && pieces != whole) {
             FAIL("input " << i << ": " << bytes);
-        if ((whole.end == read_status::error) != (whole.error != parse_error::none))
+        }
+        if ((whole.end == read_status::error) != (whole.error != parse_error::none)) {
             FAIL("input " << i);
+        }
         replies += read_and_bound(bytes);
         errors += whole.end == read_status::error ? 1 : 0;
     }
@@ -112,15 +119,18 @@ TEST_CASE("random bytes are no trouble", "[resp]")
         std::string bytes(below(g, 40), '\0');
         for (char& c : bytes) {
             c = below(g, 8) == 0 ? static_cast<char>(g() & 0xffU) : likely[below(g, likely.size())];
-            if (c == '\r' && below(g, 2) == 0)
+            if (c == '\r' && below(g, 2) == 0) {
                 c = '\n';
+            }
         }
-        for (std::size_t at; (at = bytes.find('\n')) != std::string::npos;)
+        for (std::size_t at; (at = bytes.find('\n')) != std::string::npos;) {
             bytes.replace(at, 1, "\r\f");
+        }
         std::replace(bytes.begin(), bytes.end(), '\f', '\n');
         (void)read_and_bound(bytes);
         const readings whole = read_whole(bytes);
-        if (!bytes.empty() && read_pieces(cut_every(bytes, 1)) != whole)
+        if (!bytes.empty() && read_pieces(cut_every(bytes, 1)) != whole) {
             FAIL("input " << i << ": " << bytes);
+        }
     }
 }

@@ -172,8 +172,9 @@ TEST_CASE("limits hold for each reply anew", "[resp]")
     small.max_reply = 40;
     const std::string_view one = "|1\r\n+k\r\n+v\r\n*1\r\n$2\r\nab\r\n";
     std::string many;
-    for (int i = 0; i < 100; ++i)
+    for (int i = 0; i < 100; ++i) {
         many += one;
+    }
     CHECK(read_whole(many, protocol::undecided, small).replies == texts(100, "*[$ab]"));
     CHECK(read_pieces(cut_every(many, 3), protocol::undecided, small).replies ==
           texts(100, "*[$ab]"));

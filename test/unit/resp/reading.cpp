@@ -35,10 +35,12 @@ std::string describe(const resp::reply& r)
     std::string out = mark(r.type());
     if (r.is_aggregate()) {
         out += "[";
-        for (const resp::reply& child : r)
+        for (const resp::reply& child : r) {
             out += describe(child) + " ";
-        if (r.size() != 0)
+        }
+        if (r.size() != 0) {
             out.pop_back();
+        }
         return out + "]";
     }
     out += r.text();
