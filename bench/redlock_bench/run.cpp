@@ -26,7 +26,7 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 /// Not measured behind the stop of a node: time in which the client finds out.
-constexpr auto settling = 1s;
+constexpr auto settling = 100ms;
 
 bench_clock::duration duration(double seconds)
 {

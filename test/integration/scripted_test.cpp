@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -56,6 +57,54 @@ TEST_CASE("a node that sends us elsewhere is a node in error, and is not followe
     CHECK(mine.stats().contended == 0);
     CHECK(mine.stats().disconnects == 0);
     CHECK(elsewhere.connections() == 0);
+}
+
+TEST_CASE("p21: a node that ends its side of the connection loses its vote, and is connected anew",
+          "[integration][pitfall][p21]")
+{
+    const std::string part = GENERATE(as<std::string>{}, "", "+O");
+    const auto ending = GENERATE(0U, 1U, 2U);
+    CAPTURE(part, ending);
+    const scripted_server::script ends =
+        [part](scripted_connection& peer) -> asio::awaitable<void> {
+        while (peer.index() == 0) {
+            const auto command = co_await peer.read_command();
+            if (command.front() == "SET") {
+                co_await peer.send(part);
+                peer.half_close();
+                co_await peer.ignore();
+                co_return;
+            }
+            co_await peer.send(obedient(command));
+        }
+        co_await peer.serve();
+    };
+    std::vector<std::unique_ptr<scripted_server>> nodes;
+    std::vector<std::string> urls;
+    for (unsigned i = 0; i < 3; ++i) {
+        nodes.push_back(i == ending ? std::make_unique<scripted_server>(ends) : node_with("", ""));
+        urls.push_back(nodes.back()->url());
+    }
+    locks mine(urls);
+    REQUIRE(mine.await_ready(3));
+    auto [error, held] = mine.acquire("r");
+    REQUIRE_FALSE(error);
+    CHECK(held.granted_by() == 2);
+    const std::string token{held.owner_token()};
+    mine.keep_secret(token);
+    REQUIRE(mine.await([&] { return mine.stats().disconnects == 1; }));
+    REQUIRE(mine.await_ready(3));
+    CHECK(nodes[ending]->connections() == 2);
+    // Nobody knows what became of the SET: it is not sent again, its release is.
+    mine.give_back(std::move(held));
+    CHECK(mine.await([&] {
+        const auto releases = nodes[ending]->commands("EVALSHA");
+        return std::any_of(releases.begin(), releases.end(),
+                           [&](const arguments& command) { return command.back() == token; });
+    }));
+    CHECK(nodes[ending]->commands("SET").size() == 1);
+    lock again = mine.take("r");
+    CHECK(mine.await([&] { return again.granted_by() == 3; }));
 }
 
 TEST_CASE("p24: only a 1 is a lock given back or extended", "[integration][pitfall][p24]")

@@ -14,11 +14,20 @@ using namespace std::chrono_literals;
 
 namespace {
 
+/// How another client takes and gives back.
+enum class manner {
+    options_of_set,  ///< SET NX PX, and scripts
+    options_turned,  ///< SET PX NX, and scripts
+    scripts,         ///< scripts for all
+    transactions,    ///< SET PX NX, and WATCH, GET, MULTI, DEL, EXEC
+};
+
 /// How another client writes its locks: a string at the resource, perhaps behind a prefix.
 struct peer {
     const char* name;
     const char* prefix;
     std::string token;
+    manner works_by = manner::options_of_set;
 };
 
 const std::vector<peer>& peers()
@@ -31,6 +40,9 @@ const std::vector<peer>& peers()
         {"redlock-py", "", "Wq3Zt8LmN0pRs5UvXy7AbC"},
         {"redlock-rb", "", "0b9ff1a6-3a47-4d8e-9a0b-7c1f5d2e8f34"},
         {"redlock-php", "", "6560f2a1b3c4d"},
+        {"redlock-cpp", "", "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d", manner::options_turned},
+        {"aioredlock", "", "9f8e7d6c-5b4a-4392-8170-6f5e4d3c2b1a", manner::scripts},
+        {"StackExchange.Redis", "", "machine-7:4711", manner::transactions},
         {"RedLock.net", "redlock:", "5c1de1a0-7f62-4c5e-8b39-2f8d9a4e6b17"},
         {"pottery", "redlock:", "d41f8cd98f00b2049e9800998ecf8427"},
     };
@@ -44,12 +56,39 @@ public:
 
     [[nodiscard]] bool take(const std::string& resource) const
     {
-        return node_.ask({"SET", key(resource), who_.token, "NX", "PX", "60000"}).text == "OK";
+        switch (who_.works_by) {
+            case manner::options_of_set:
+                return node_.ask({"SET", key(resource), who_.token, "NX", "PX", "60000"}).text ==
+                       "OK";
+            case manner::options_turned:
+            case manner::transactions:
+                return node_.ask({"SET", key(resource), who_.token, "PX", "60000", "NX"}).text ==
+                       "OK";
+            case manner::scripts: break;
+        }
+        const auto reply =
+            node_.ask({"EVAL",
+                       "local holder = redis.call('GET', KEYS[1]) if holder and holder ~= ARGV[1] "
+                       "then return redis.error_reply('HELD') end "
+                       "return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])",
+                       "1", key(resource), who_.token, "60000"});
+        return reply.text == "OK";
     }
 
     [[nodiscard]] bool give_back(const std::string& resource) const
     {
-        return if_mine(resource, "DEL", {}) == 1;
+        if (who_.works_by != manner::transactions) {
+            return if_mine(resource, "DEL", {}) == 1;
+        }
+        const auto one = node_.connect();
+        one->ask({"WATCH", key(resource)});
+        if (one->ask({"GET", key(resource)}).text != who_.token) {
+            return false;
+        }
+        one->ask({"MULTI"});
+        one->ask({"DEL", key(resource)});
+        const auto done = one->ask({"EXEC"});
+        return done.items.size() == 1 && done.items.front().integer == 1;
     }
 
     [[nodiscard]] bool extend(const std::string& resource) const

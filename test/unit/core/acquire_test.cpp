@@ -357,6 +357,36 @@ TEST_CASE("a report tells how long the holder's key lives", "[core]")
     CHECK(c.report.nodes[0].node == w.settings.nodes[0].display);
 }
 
+TEST_CASE("a report tells how long each node took", "[core]")
+{
+    bench_world w{5};
+    w.start();
+    w.with_report = true;
+    w.peers[0]->way_there = 1ms;
+    w.peers[1]->way_back = 5ms;
+    hold(w, "r", {2}, 1h);
+    w.peers[2]->way_back = 7ms;
+    w.peers[3]->frozen = true;
+    w.peers[4]->way_back = 1s;
+    call& c = w.acquire("r", {.deadline = 0ms});
+    w.advance(9ms);
+    w.close(4);
+    w.advance(w.settings.node_timeout);
+    REQUIRE(c.error == errc::contended);
+    const auto& nodes = c.report.nodes;
+    REQUIRE(nodes.size() == 5);
+    CHECK(nodes[0].elapsed == 1ms);
+    CHECK(nodes[0].outcome == node_outcome::granted);
+    CHECK(nodes[1].elapsed == 5ms);
+    CHECK(nodes[1].outcome == node_outcome::granted);
+    CHECK(nodes[2].elapsed == 7ms);
+    CHECK(nodes[2].outcome == node_outcome::refused);
+    CHECK(nodes[3].elapsed == w.settings.node_timeout);
+    CHECK(nodes[3].outcome == node_outcome::timed_out);
+    CHECK(nodes[4].elapsed == 9ms);
+    CHECK(nodes[4].outcome == node_outcome::disconnected);
+}
+
 TEST_CASE("p44: zero means zero", "[core][pitfall][p44]")
 {
     bench_world w;
@@ -455,6 +485,50 @@ TEST_CASE("p45: every option at its least and its largest", "[core][pitfall][p45
             }
         }
     }
+}
+
+TEST_CASE("p45: every timeout at its least and its largest", "[core][pitfall][p45]")
+{
+    for (const auto span : {1ms, std::chrono::milliseconds{base::max_timeout}}) {
+        config c;
+        c.node_timeout = c.stall_timeout = c.connect_timeout = span;
+        c.reconnect_min = c.reconnect_max = c.ping_interval = c.close_timeout = span;
+        bench_world w{3, c};
+        w.start();
+        const acquire_options least{.ttl = 4 * span, .deadline = 0ms};
+        REQUIRE_FALSE(base::validate(w.settings, "r", least));
+        call& taken = w.acquire("r", least);
+        REQUIRE(taken.held != nullptr);
+        CHECK_FALSE(w.extend(*taken.held, 4 * span).error);
+        CHECK_FALSE(w.release(*taken.held).error);
+        w.peers[0]->frozen = w.peers[1]->frozen = true;
+        call& unanswered = w.acquire("r", least);
+        w.advance(span);
+        CHECK(unanswered.error == errc::unavailable);
+        w.thaw(0);
+        w.thaw(1);
+        w.advance(8 * span + 10s);
+        CHECK(w.core->snapshot().nodes_ready == 3);
+        CHECK(w.keys() == 0);
+        CHECK(w.is_idle());
+    }
+}
+
+TEST_CASE("p45: all the validity there can be may be asked for", "[core][pitfall][p45]")
+{
+    bench_world w;
+    w.start();
+    const auto all = std::chrono::floor<std::chrono::milliseconds>(
+        w.settings.validity_end(w.now, base::max_ttl) - w.now);
+    const acquire_options most{.ttl = base::max_ttl, .deadline = 0ms, .min_validity = all - 1ms};
+    REQUIRE_FALSE(base::validate(w.settings, "r", most));
+    CHECK_FALSE(w.acquire("a", most).error);
+    for (auto& p : w.peers) {
+        p->way_back = 2ms;
+    }
+    call& late = w.acquire("b", most);
+    w.advance(2ms);
+    CHECK(late.error == errc::expired);
 }
 
 TEST_CASE("p46: cancelled, out of time, contended and unavailable are four codes",

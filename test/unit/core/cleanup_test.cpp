@@ -556,6 +556,25 @@ TEST_CASE("p21: after any loss the next acquire succeeds once reconnected", "[co
     }
 }
 
+TEST_CASE("p21: a reply that the deadline cuts in two is still one reply", "[core][pitfall][p21]")
+{
+    bench_world w{1};
+    w.start();
+    w.manual();
+    call& first = w.acquire("a", {.deadline = 0ms});
+    w.send(0, "+O");
+    w.advance(50ms);
+    REQUIRE(first.error == errc::unavailable);
+    w.answer(0, "K\r\n");
+    CHECK(w.core->snapshot().late_grants == 1);
+    call& second = w.acquire("b", {.deadline = 0ms});
+    w.answer(0, yes);  // the release of "a"
+    CHECK_FALSE(second.done());
+    w.answer(0, ok);
+    CHECK(second.held != nullptr);
+    CHECK(w.peers[0]->connects == 1);
+}
+
 TEST_CASE("p21: a late reply is never taken for another's", "[core][pitfall][p21]")
 {
     bench_world w{1};

@@ -218,7 +218,8 @@ TEST_CASE("p02: the quorum is an integer majority of all nodes", "[core][pitfall
     CHECK(votes{32}.quorum() == 17);
 }
 
-TEST_CASE("an acquire's votes are decided when a majority is had or impossible", "[core]")
+TEST_CASE("p01: an acquire's votes are decided when a majority is had or impossible",
+          "[core][pitfall][p01]")
 {
     for (unsigned nodes = 1; nodes <= 9; ++nodes) {
         const unsigned spare = nodes - (nodes / 2 + 1);
