@@ -1,5 +1,6 @@
 #include "support/locks.hpp"
 #include "support/masters.hpp"
+#include "support/port.hpp"
 #include "support/run.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -220,7 +221,10 @@ TEST_CASE("a replica is named as one when it is connected to", "[integration]")
 
 TEST_CASE("a node of a cluster is refused as what it is", "[integration]")
 {
-    const server node({.arguments = {"--cluster-enabled", "yes"}});
+    // Its own choice, 10000 above its port, may be taken.
+    const reserved_port bus;
+    const server node({.arguments = {"--cluster-enabled", "yes", "--cluster-port",
+                                     std::to_string(bus.number())}});
     locks mine({node.url()});
     REQUIRE(mine.await([&] { return !mine.lines().empty(); }));
     report told;
