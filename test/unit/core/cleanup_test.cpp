@@ -21,6 +21,19 @@ void bring_back(bench_world& w, unsigned node)
     w.peers[node]->dial = peer::dialling::at_once;
 }
 
+/// A lock whose SET a node was given and did not answer before its connection was lost, and will
+/// never execute.
+core::lease& lock_without_answer(bench_world& w, unsigned node, std::string_view resource,
+                                 const acquire_options& o)
+{
+    w.peers[node]->frozen = true;
+    core::lease& l = w.lock(resource, o);
+    w.close(node);
+    w.peers[node]->arriving.clear();
+    w.thaw(node);
+    return l;
+}
+
 }  // namespace
 
 TEST_CASE("p18: the key a slow node sets too late is released", "[core][pitfall][p18]")
@@ -385,11 +398,7 @@ TEST_CASE("releases whose key may come yet are sent more and more seldom, to an 
 {
     bench_world w;
     w.start();
-    w.peers[2]->frozen = true;
-    core::lease& l = w.lock("r", {.ttl = 10min});
-    w.close(2);
-    w.peers[2]->arriving.clear();
-    w.thaw(2);
+    core::lease& l = lock_without_answer(w, 2, "r", {.ttl = 10min});
     w.advance(2s);
     (void)w.release(l);
     w.advance(2min);
@@ -406,11 +415,7 @@ TEST_CASE("a release whose pause is long does not hold up those that are due", "
 {
     bench_world w;
     w.start();
-    w.peers[2]->frozen = true;
-    core::lease& first = w.lock("first", {.ttl = 10min});
-    w.close(2);
-    w.peers[2]->arriving.clear();
-    w.thaw(2);
+    core::lease& first = lock_without_answer(w, 2, "first", {.ttl = 10min});
     w.advance(2s);
     (void)w.release(first);
     w.advance(10s);  // the next release of it is seconds away
