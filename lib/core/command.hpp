@@ -3,6 +3,7 @@
 #include "base/instant.hpp"
 
 #include <cstdint>
+#include <string_view>
 
 namespace redlock::core {
 
@@ -24,7 +25,20 @@ enum class command : std::uint8_t {
 enum class form : std::uint8_t {
     evalsha,  ///< by digest; NOSCRIPT is answered by sending it again as eval
     eval,     ///< with the script's text
-    native,   ///< DELIFEQ or DELEX
+    delifeq,  ///< by a command of the server's own
+    delex,    ///< by that of another server
+};
+
+[[nodiscard]] constexpr bool is_script(form f) noexcept
+{
+    return f == form::evalsha || f == form::eval;
+}
+
+/// A command as it stands in the buffer of a node that was asked before: those behind it mostly get
+/// the same bytes. Good until that buffer grows.
+struct encoded {
+    std::string_view bytes;
+    form sent_as = form::evalsha;
 };
 
 /// A command whose reply has not come.

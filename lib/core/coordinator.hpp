@@ -140,8 +140,8 @@ private:
     void count(const operation& op) noexcept;
 
     // Rounds.
-    void ask(round& r, unsigned index);
-    void send(round& r, unsigned index);
+    void ask(round& r, unsigned index, encoded& same);
+    void send(round& r, unsigned index, encoded& same);
     void expire(round& r) noexcept;
     void consider(round& r) noexcept;
     [[nodiscard]] verdict outcome_of(const round& r) const noexcept;

@@ -255,31 +255,38 @@ void node::let_go(const pending& p) noexcept
     }
 }
 
-void node::send_set(round& r)
+void node::send_set(round& r, encoded& same)
 {
     lease& l = *r.of;
     const auto ttl = std::chrono::duration_cast<std::chrono::milliseconds>(l.ttl);
     const std::string& prefix = c_.settings_.key_prefix;
-    queue(r.what, &r, form::evalsha,
-          [&] { resp::append_set_nx_px(out_, prefix, l.resource, l.token.view(), ttl.count()); });
+    queue(r.what, &r, form::evalsha, [&] {
+        copy_or_append(same, form::evalsha, [&] {
+            resp::append_set_nx_px(out_, prefix, l.resource, l.token.view(), ttl.count());
+        });
+    });
     l.asked |= bit(index_);
     if (r.what == command::set_asked) {
+        same = {};  // the buffer grows
         queue(command::holder_ttl, &r, form::evalsha,
               [&] { resp::append_pttl(out_, prefix, l.resource); });
     }
 }
 
-void node::send_extend(round& r)
+void node::send_extend(round& r, encoded& same)
 {
-    queue(command::extend, &r, form::evalsha, [&] { append_extend(r, form::evalsha); });
+    constexpr form f = form::evalsha;
+    queue(command::extend, &r, f, [&] { copy_or_append(same, f, [&] { append_extend(r, f); }); });
 }
 
-void node::send_inspect(round& r)
+void node::send_inspect(round& r, encoded& same)
 {
-    queue(command::inspect, &r, form::evalsha, [&] { append_inspect(*r.of, form::evalsha); });
+    constexpr form f = form::evalsha;
+    queue(command::inspect, &r, f,
+          [&] { copy_or_append(same, f, [&] { append_inspect(*r.of, f); }); });
 }
 
-std::optional<node_outcome> node::send_release(round& r)
+std::optional<node_outcome> node::send_release(round& r, encoded& same)
 {
     lease& l = *r.of;
     if ((l.asked & bit(index_)) == 0) {
@@ -287,7 +294,8 @@ std::optional<node_outcome> node::send_release(round& r)
     }
     if (is_ready() && has_room()) {
         const form f = release_form();
-        queue(command::release, &r, f, [&] { append_release(l, f); });
+        queue(command::release, &r, f,
+              [&] { copy_or_append(same, f, [&] { append_release(l, f); }); });
         return std::nullopt;
     }
     const bool may_answer = is_ready() || may_come();
@@ -295,7 +303,7 @@ std::optional<node_outcome> node::send_release(round& r)
     return may_answer ? std::nullopt : std::optional{node_outcome::disconnected};
 }
 
-void node::give_back(lease& l) noexcept
+void node::give_back(lease& l, encoded& same) noexcept
 {
     if ((l.asked & bit(index_)) == 0) {
         return;
@@ -307,7 +315,8 @@ void node::give_back(lease& l) noexcept
     }
     try {
         const form f = release_form();
-        queue(command::give_back, &l, f, [&] { append_release(l, f); });
+        queue(command::give_back, &l, f,
+              [&] { copy_or_append(same, f, [&] { append_release(l, f); }); });
     } catch (const std::bad_alloc&) {
         owe_now(l, nullptr, false);
     }
@@ -315,8 +324,15 @@ void node::give_back(lease& l) noexcept
 
 form node::release_form() const noexcept
 {
-    const bool native = handshake_.deletes_by() != compare_and_delete::script && !native_refused_;
-    return native ? form::native : form::evalsha;
+    if (native_refused_) {
+        return form::evalsha;
+    }
+    switch (handshake_.deletes_by()) {
+        case compare_and_delete::delifeq: return form::delifeq;
+        case compare_and_delete::delex: return form::delex;
+        case compare_and_delete::script: break;
+    }
+    return form::evalsha;
 }
 
 void node::append_release(const lease& l, form f)
@@ -330,13 +346,8 @@ void node::append_release(const lease& l, form f)
         case form::eval:
             resp::append_eval(out_, resp::release_script.text, prefix, l.resource, token);
             return;
-        case form::native:
-            if (handshake_.deletes_by() == compare_and_delete::delifeq) {
-                resp::append_delifeq(out_, prefix, l.resource, token);
-            } else {
-                resp::append_delex(out_, prefix, l.resource, token);
-            }
-            return;
+        case form::delifeq: resp::append_delifeq(out_, prefix, l.resource, token); return;
+        case form::delex: resp::append_delex(out_, prefix, l.resource, token); return;
     }
 }
 

@@ -66,14 +66,15 @@ public:
     /// The first attempt to connect has not ended.
     [[nodiscard]] bool is_unproven() const noexcept { return unproven_; }
 
-    void send_set(round& r);
-    void send_extend(round& r);
-    void send_inspect(round& r);
+    // Each with what an earlier node was sent of the same round, if anything.
+    void send_set(round& r, encoded& same);
+    void send_extend(round& r, encoded& same);
+    void send_inspect(round& r, encoded& same);
     /// For somebody who waits, now or when the node is back; or what can be said of the node
     /// without asking.
-    std::optional<node_outcome> send_release(round& r);
+    std::optional<node_outcome> send_release(round& r, encoded& same);
     /// For nobody, now or when the node is back.
-    void give_back(lease& l) noexcept;
+    void give_back(lease& l, encoded& same) noexcept;
 
     /// A command was not answered in time: nothing new is sent until the node has caught up.
     void mark_stalled() noexcept { stalled_ = !fifo_.empty(); }
@@ -104,6 +105,8 @@ private:
     [[nodiscard]] bool has_room() const noexcept;
     template <class Append>
     void queue(command what, void* subject, form sent_as, Append append);
+    template <class Append>
+    void copy_or_append(encoded& same, form sent_as, Append append);
     void expect_handshake(unsigned replies);
     void hold(const pending& p) noexcept;
     void let_go(const pending& p) noexcept;

@@ -5,6 +5,20 @@
 
 namespace redlock::core {
 
+/// Adds a command to the buffer: the bytes of `same` if they are those, else what `append` adds,
+/// for the next node.
+template <class Append>
+void node::copy_or_append(encoded& same, form sent_as, Append append)
+{
+    if (!same.bytes.empty() && same.sent_as == sent_as) {
+        out_.append(same.bytes);
+        return;
+    }
+    const std::size_t before = out_.size();
+    append();
+    same = {std::string_view(out_).substr(before), sent_as};
+}
+
 /// Puts a command into the FIFO and its bytes into the buffer: both or, when memory runs out,
 /// neither.
 template <class Append>

@@ -155,7 +155,7 @@ node::scripted node::judge(const pending& p, const resp::reply& r) noexcept
         ++c_.stats_.script_reloads;
         return scripted::again;
     }
-    if (p.sent_as == form::native && resp::says_not_permitted(r.text())) {
+    if (!is_script(p.sent_as) && resp::says_not_permitted(r.text())) {
         native_refused_ = true;
         return scripted::again;
     }
@@ -165,7 +165,7 @@ node::scripted node::judge(const pending& p, const resp::reply& r) noexcept
 /// The script's text loads the script as well; what is queued by digest behind it finds it.
 bool node::send_again(const pending& p)
 {
-    const form f = p.sent_as == form::native ? form::evalsha : form::eval;
+    const form f = is_script(p.sent_as) ? form::eval : form::evalsha;
     queue(p.what, p.subject, f, [&] {
         switch (p.what) {
             case command::extend: append_extend(*static_cast<round*>(p.subject), f); return;

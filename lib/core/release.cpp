@@ -29,8 +29,9 @@ void coordinator::give_back(lease& l) noexcept
 {
     l.set_valid_until({});
     l.given_back = true;
+    encoded same;
     for (auto& n : nodes_) {
-        n->give_back(l);
+        n->give_back(l, same);
     }
 }
 

@@ -45,21 +45,22 @@ void coordinator::fan_out(round& r)
     if (r.what == command::extend) {
         r.of->keys_end = std::max(r.of->keys_end, now_ + r.ttl);
     }
+    encoded same;
     for (unsigned i = 0; i < nodes_.size(); ++i) {
-        ask(r, i);
+        ask(r, i, same);
     }
     consider(r);
 }
 
-void coordinator::ask(round& r, unsigned index)
+void coordinator::ask(round& r, unsigned index, encoded& same)
 {
     node& n = *nodes_[index];
     if (r.what == command::release) {
-        if (const auto known = n.send_release(r)) {
+        if (const auto known = n.send_release(r, same)) {
             set_vote(r, index, *known, n.trouble());
         }
     } else if (n.takes_requests()) {
-        send(r, index);
+        send(r, index, same);
     } else if (n.may_come()) {
         r.parked |= bit(index);
     } else {
@@ -68,13 +69,13 @@ void coordinator::ask(round& r, unsigned index)
     }
 }
 
-void coordinator::send(round& r, unsigned index)
+void coordinator::send(round& r, unsigned index, encoded& same)
 {
     switch (r.what) {
         case command::set:
-        case command::set_asked: nodes_[index]->send_set(r); return;
-        case command::extend: nodes_[index]->send_extend(r); return;
-        case command::inspect: nodes_[index]->send_inspect(r); return;
+        case command::set_asked: nodes_[index]->send_set(r, same); return;
+        case command::extend: nodes_[index]->send_extend(r, same); return;
+        case command::inspect: nodes_[index]->send_inspect(r, same); return;
         case command::holder_ttl:
         case command::release:
         case command::give_back:
@@ -195,7 +196,8 @@ void coordinator::on_ready(unsigned index)
          r = by_deadline_.after(*r)) {
         if ((r->parked & bit(index)) != 0 && !r->closed && r->deadline > now_) {
             r->parked &= ~bit(index);
-            send(*r, index);
+            encoded same;
+            send(*r, index, same);
         }
     }
     on_contact();
