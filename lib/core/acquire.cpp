@@ -43,6 +43,9 @@ flow coordinator::run_acquire(operation& op)
         if (op.cancelled) {
             co_return give_up(op);
         }
+        if (now_ >= op.deadline) {
+            co_return finish(op, errc::timed_out);
+        }
     }
     for (;;) {
         if (!begin_attempt(op)) {
@@ -65,9 +68,7 @@ flow coordinator::run_acquire(operation& op)
             why = reason_of(outcome_of(*r));
             wait = next_wait(op, *r);
             is_last = op.attempts_left == 0 || op.deadline - now_ < least_wait;
-            if (is_last) {
-                fill_report(op, *r);
-            }
+            fill_report(op, *r);
         }
         if (is_last) {
             co_return finish(op, op.attempts_left == 0 ? why : errc::timed_out);
@@ -75,6 +76,9 @@ flow coordinator::run_acquire(operation& op)
         co_await sleep_until{*this, op, now_ + wait};
         if (op.cancelled) {
             co_return give_up(op);
+        }
+        if (now_ >= op.deadline) {
+            co_return finish(op, errc::timed_out);  // it slept longer than it wanted to
         }
     }
 }

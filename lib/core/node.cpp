@@ -57,6 +57,7 @@ void node::become_ready()
     unproven_ = false;
     stalled_ = false;
     native_refused_ = false;
+    ailing_until_ = {};
     ready_since_ = last_reply_ = c_.now_;
     trouble_.clear();
     if (std::exchange(complained_, false)) {
@@ -190,7 +191,8 @@ void node::check_health()
         return;
     }
     pay_debts(false);
-    wake_up_ = (fifo_.empty() ? c_.now_ : fifo_.front().sent) + s.stall_timeout;
+    // While nothing is asked nothing can stall.
+    wake_up_ = fifo_.empty() ? instant::max() : fifo_.front().sent + s.stall_timeout;
     if (s.ping_interval > nanos{}) {
         if (fifo_.empty() && last_reply_ + s.ping_interval <= c_.now_) {
             queue(command::ping, nullptr, form::evalsha, [this] { resp::append_ping(out_); });
@@ -199,9 +201,9 @@ void node::check_health()
         wake_up_ = next_ping > c_.now_ ? std::min(wake_up_, next_ping) : wake_up_;
     }
     // What is due already waits for room, which the next reply makes.
-    if (!owed_.empty() && owed_.front().due > c_.now_) {
-        wake_up_ = std::min(wake_up_, owed_.front().due);
-    }
+    const instant next_debt =
+        owed_.empty() ? instant::max() : std::max(owed_.front().due, ailing_until_);
+    wake_up_ = next_debt > c_.now_ ? std::min(wake_up_, next_debt) : wake_up_;
 }
 
 // ---- sending

@@ -11,6 +11,7 @@
 #include "core/round.hpp"
 #include "resp/reader.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -101,6 +102,11 @@ public:
     }
 
 private:
+    /// Between releases of a key that might still come to life: what is under way comes soon or
+    /// hardly ever.
+    static constexpr base::nanos first_pause = std::chrono::seconds{1};
+    static constexpr base::nanos longest_pause = std::chrono::seconds{64};
+
     // Sending.
     [[nodiscard]] bool has_room() const noexcept;
     template <class Append>
@@ -143,7 +149,7 @@ private:
     // What is owed.
     void owe(debt what) noexcept;
     void owe_now(lease& l, round* answers, bool sent_before) noexcept;
-    void owe_again(lease& l, const debt* last) noexcept;
+    void owe_again(lease& l, const debt* last, bool failed) noexcept;
     void pay_debts(bool all);
     void forget_debt(debt& d) noexcept;
     void forget_pointless_debts() noexcept;
@@ -162,6 +168,9 @@ private:
     resp::reader reader_;
     ring<pending> fifo_;
     core::debts owed_;
+    /// Releases are answered with errors: what is owed waits until then, and is tried one by one
+    /// from then on.
+    base::instant ailing_until_{};
     std::size_t releases_unanswered_ = 0;
     std::string out_;
     std::size_t being_written_ = 0;

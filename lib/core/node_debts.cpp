@@ -20,16 +20,6 @@ namespace {
 /// in one flood.
 constexpr std::size_t debts_at_once = 1024;
 
-/// Between releases of a key that might still come to life: what is under way comes soon or hardly
-/// ever.
-constexpr nanos first_pause = std::chrono::seconds{1};
-constexpr nanos longest_pause = std::chrono::seconds{64};
-
-nanos next_pause(nanos pause) noexcept
-{
-    return pause == nanos{} ? first_pause : std::min(pause * 2, longest_pause);
-}
-
 }  // namespace
 
 /// The server may execute the SET at any time still: its connection was lost before the answer.
@@ -98,11 +88,12 @@ void node::owe_now(lease& l, round* answers, bool sent_before) noexcept
     owe({&l, answers, c_.now_, end_of_key(l), nanos{}, sent_before});
 }
 
-/// One more release, after a pause: the last one was answered, but the key may be there, or come
+/// One more release, after a pause: the last one was answered, but the key is there, or may come
 /// yet. `last`: the debt that it paid, if any.
-void node::owe_again(lease& l, const debt* last) noexcept
+void node::owe_again(lease& l, const debt* last, bool failed) noexcept
 {
-    const nanos pause = next_pause(last == nullptr ? nanos{} : last->pause);
+    const bool is_first = failed || last == nullptr || !last->is_repeat();
+    const nanos pause = is_first ? first_pause : std::min(last->pause * 2, longest_pause);
     const instant end = last == nullptr ? end_of_key_from_now(l) : last->end;
     owe({&l, nullptr, c_.now_ + pause, end, pause, true});
 }
@@ -110,7 +101,8 @@ void node::owe_again(lease& l, const debt* last) noexcept
 /// `all`: on a new connection, whatever their time.
 void node::pay_debts(bool all)
 {
-    while (!owed_.empty() && fifo_.size() < debts_at_once && has_room()) {
+    while (!owed_.empty() && ailing_until_ <= c_.now_ && fifo_.size() < debts_at_once &&
+           has_room()) {
         debt& d = owed_.front();
         if (!all && d.due > c_.now_) {
             return;
@@ -122,6 +114,9 @@ void node::pay_debts(bool all)
         const form f = release_form();
         queue(command::owed, &d, f, [&] { append_release(*d.of, f); });
         owed_.pop();
+        if (ailing_until_ != instant{}) {
+            ailing_until_ = c_.now_ + first_pause;
+        }
         d.end = std::min(d.end, end_of_key_from_now(*d.of));
     }
 }

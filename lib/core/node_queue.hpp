@@ -3,6 +3,8 @@
 #include "core/coordinator.hpp"
 #include "core/node.hpp"
 
+#include <algorithm>
+
 namespace redlock::core {
 
 /// Adds a command to the buffer: the bytes of `same` if they are those, else what `append` adds,
@@ -29,6 +31,10 @@ void node::queue(command what, void* subject, form sent_as, Append append)
     const pending p{subject, c_.now_, what, sent_as};
     fifo_.push(p);
     hold(p);
+    if (state_ == state::ready) {
+        // Too early for those behind the first, and looked at again then.
+        wake_up_ = std::min(wake_up_, c_.now_ + c_.settings_.stall_timeout);
+    }
     c_.written_ |= bit(index_);
     ++c_.stats_.commands;
 }

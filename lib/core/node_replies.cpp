@@ -10,6 +10,7 @@
 // What a node's replies mean, each by what it answers.
 namespace redlock::core {
 
+using base::instant;
 using std::chrono::milliseconds;
 
 void node::on_bytes(std::string_view bytes)
@@ -254,9 +255,10 @@ void node::settle(const pending& p, node_outcome outcome, std::string_view error
             outcome == node_outcome::refused && paid != nullptr && paid->sent_before;
         c_.record(*waits, index_, was_ours ? node_outcome::granted : outcome, error);
     }
-    if ((outcome == node_outcome::failed && may_have_key(*l)) ||
-        (outcome == node_outcome::refused && may_be_set_yet(*l))) {
-        owe_again(*l, paid);
+    const bool failed = outcome == node_outcome::failed;
+    ailing_until_ = failed ? c_.now_ + first_pause : instant{};
+    if (failed ? may_have_key(*l) : outcome == node_outcome::refused && may_be_set_yet(*l)) {
+        owe_again(*l, paid, failed);
     }
     if (paid != nullptr) {
         forget_debt(*paid);

@@ -430,6 +430,35 @@ TEST_CASE("p44: no wait at all between attempts", "[core][pitfall][p44]")
     CHECK(taken.ended - taken.begun == 10ms);
 }
 
+TEST_CASE("an acquire that is woken behind its deadline asks nobody any more", "[core]")
+{
+    bench_world w;
+    call* c = nullptr;
+    SECTION("from the wait between two attempts")
+    {
+        w.start();
+        hold(w, "r", {0, 1, 2}, 1h);
+        c = &w.acquire("r", {.deadline = 200ms});
+    }
+    SECTION("from the wait for the first connections")
+    {
+        for (auto& p : w.peers) {
+            p->dial = peer::dialling::silent;
+        }
+        w.start();
+        c = &w.acquire("r", {.deadline = 200ms});
+    }
+    REQUIRE_FALSE(c->done());
+    const auto asked = w.count(0, "SET");
+    // The process stood still.
+    w.now += 1s;
+    w.core->on_time(w.now);
+    w.settle();
+    REQUIRE(c->done());
+    CHECK(c->error == errc::timed_out);
+    CHECK(w.count(0, "SET") == asked);
+}
+
 TEST_CASE("p44: the whole wait is at most the deadline and one node timeout",
           "[core][pitfall][p44]")
 {

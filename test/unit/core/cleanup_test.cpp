@@ -213,6 +213,31 @@ TEST_CASE("releases that a node refuses with an error are repeated", "[core]")
     CHECK(w.is_idle());
 }
 
+TEST_CASE("a node that refuses releases is tried with one a second, and given all when it is well",
+          "[core]")
+{
+    bench_world w{1};
+    w.start();
+    std::vector<core::lease*> held;
+    for (unsigned i = 0; i < 100; ++i) {
+        held.push_back(&w.lock("r" + std::to_string(i), {.ttl = 10min}));
+    }
+    auto& refusals = w.peers[0]->master.refusals;
+    refusals["EVALSHA"] = "LOADING Redis is loading the dataset in memory";
+    for (core::lease* l : held) {
+        w.drop(*l);
+    }
+    const std::size_t sent = w.count(0, "EVALSHA");
+    w.advance(100s);
+    CHECK(w.count(0, "EVALSHA") - sent <= 101);
+    CHECK(w.count(0, "EVALSHA") - sent >= 99);
+    CHECK(w.core->snapshot().debts == 100);
+    refusals.clear();
+    w.advance(1s);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
 TEST_CASE("debts are bounded, the oldest are given up", "[core]")
 {
     config c;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/coordinator.hpp"
-#include "model_master.hpp"
+#include "sim/model_master.hpp"
 
 #include <cstdint>
 #include <deque>

@@ -75,6 +75,23 @@ TEST_CASE("an idle connection is asked whether it lives", "[core]")
     CHECK(w.peers[0]->closes == 1);
 }
 
+TEST_CASE("where nothing is asked no timer runs", "[core]")
+{
+    config c;
+    c.ping_interval = 0s;
+    bench_world w{3, c};
+    w.start();
+    CHECK(w.core->next_deadline() == instant::max());
+    core::lease& l = w.lock("r");
+    w.advance(c.stall_timeout);
+    CHECK(w.core->next_deadline() == instant::max());
+    // And it runs again with the next command.
+    w.peers[0]->frozen = true;
+    (void)w.release(l);
+    w.advance(c.stall_timeout);
+    CHECK(w.peers[0]->closes == 1);
+}
+
 TEST_CASE("a busy connection is not asked", "[core]")
 {
     bench_world w{1};

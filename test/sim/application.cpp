@@ -1,0 +1,237 @@
+#include "sim/application.hpp"
+
+#include "sim/world.hpp"
+
+#include <algorithm>
+
+namespace redlock::sim {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+application::application(world& w, client& c, unsigned index, random_source random)
+    : w_(w),
+      c_(c),
+      index_(index),
+      random_(random),
+      tasks_(w.planned().tasks)
+{}
+
+void application::begin()
+{
+    for (unsigned t = 0; t < tasks_.size(); ++t) {
+        pause(t);
+    }
+}
+
+/// Until the task's next step.
+void application::pause(unsigned t)
+{
+    w_.schedule(random_.waiting(w_.planned().pace), event_kind::step, index_, c_.generation(), t);
+}
+
+void application::step(unsigned t)
+{
+    if (ended_) {
+        return;
+    }
+    switch (tasks_[t].now) {
+        case state::idle: acquire(t); return;
+        case state::waiting: return;
+        case state::holding: use(t); return;
+    }
+}
+
+milliseconds application::some_ttl()
+{
+    const auto& ttls = w_.planned().ttls;
+    return ttls[random_.below(ttls.size())];
+}
+
+void application::acquire(unsigned t)
+{
+    if (w_.acquires_left == 0) {
+        return;
+    }
+    --w_.acquires_left;
+    acquire_options o;
+    o.ttl = some_ttl();
+    switch (random_.below(4)) {
+        case 0: o.deadline = 0ms; break;
+        case 1: o.deadline = milliseconds{random_.between(1, 300)}; break;
+        default: o.deadline = milliseconds{random_.between(500, 20'000)}; break;
+    }
+    if (random_.one_in(8)) {
+        o.attempts = static_cast<std::uint32_t>(random_.between(1, 4));
+    }
+    if (random_.one_in(8)) {
+        o.min_validity = o.ttl / 2;
+    }
+    task& mine = tasks_[t];
+    mine.now = state::waiting;
+    mine.resource = "r" + std::to_string(random_.below(w_.planned().resources));
+    const call& begun = c_.acquire(t, mine.resource, o);
+    if (w_.planned().has(fault::cancel) && random_.one_in(4)) {
+        w_.schedule(random_.between(nanos{0}, 80ms), event_kind::cancel, index_, c_.generation(),
+                    begun.serial);
+    }
+}
+
+/// The next thing with a lock that is held.
+void application::use(unsigned t)
+{
+    const auto choice = w_.is_quiet() ? 0 : random_.below(10);
+    if (choice < 5) {
+        release(t);
+    } else if (choice < 8) {
+        extend(t);
+    } else if (choice == 8 && w_.planned().has(fault::drop)) {
+        drop(t);
+    } else if (choice == 9 && w_.planned().has(fault::hand_over) && hand_over(t)) {
+        return;
+    } else {
+        c_.inspect(t, tasks_[t].resource);
+        pause(t);
+    }
+}
+
+/// In true time. One who never asks whether the lease still is believes in it until it has been
+/// given back.
+instant application::believed_until(const core::lease& l) const
+{
+    if (w_.planned().outside == beyond::ignores_owns) {
+        return w_.now() + 1000h;
+    }
+    return c_.true_time(l.valid_until());
+}
+
+void application::end_belief(task& t)
+{
+    w_.checks.end_belief(t.belief);
+    t.belief = 0;
+}
+
+void application::release(unsigned t)
+{
+    task& mine = tasks_[t];
+    const instant until = believed_until(*mine.lease);
+    end_belief(mine);
+    mine.now = state::waiting;
+    c_.release(t, *std::exchange(mine.lease, nullptr), until);
+}
+
+void application::drop(unsigned t)
+{
+    task& mine = tasks_[t];
+    end_belief(mine);
+    c_.drop(*std::exchange(mine.lease, nullptr));
+    mine.now = state::idle;
+    pause(t);
+}
+
+void application::extend(unsigned t)
+{
+    task& mine = tasks_[t];
+    const call& begun = c_.extend(t, *mine.lease, some_ttl(), believed_until(*mine.lease));
+    if (w_.planned().has(fault::cancel) && random_.one_in(4)) {
+        w_.schedule(random_.between(nanos{0}, 20ms), event_kind::cancel, index_, c_.generation(),
+                    begun.serial);
+    }
+    if (random_.one_in(3)) {
+        pause(t);  // it is not waited for
+    } else {
+        mine.now = state::waiting;
+    }
+}
+
+bool application::hand_over(unsigned t)
+{
+    task& mine = tasks_[t];
+    client& other = *w_.clients[random_.below(w_.clients.size())];
+    if (&other == &c_ || !other.is_alive() || other.is_paused()) {
+        return false;
+    }
+    const base::owner_token token = mine.lease->token;
+    if (!other.app().take_over(mine.resource, token)) {
+        return false;
+    }
+    w_.checks.orphan(token.view());
+    end_belief(mine);
+    c_.let_go(*std::exchange(mine.lease, nullptr));
+    mine.now = state::idle;
+    pause(t);
+    return true;
+}
+
+bool application::take_over(const std::string& resource, const base::owner_token& token)
+{
+    for (unsigned t = 0; t < tasks_.size(); ++t) {
+        task& mine = tasks_[t];
+        if (mine.now == state::idle && !ended_) {
+            mine.now = state::waiting;
+            mine.resource = resource;
+            c_.adopt(t, resource, token, some_ttl());
+            return true;
+        }
+    }
+    return false;
+}
+
+void application::on_done(const call& c, const error_code& ec, core::lease* held)
+{
+    task& mine = tasks_[c.task];
+    switch (c.what) {
+        case core::operation::kind::acquire:
+        case core::operation::kind::adopt:
+            mine.now = ec ? state::idle : state::holding;
+            if (held != nullptr) {
+                mine.lease = held;
+                mine.belief = w_.checks.begin_belief(index_, c.resource, held->token.view(),
+                                                     believed_until(*held));
+            }
+            break;
+        case core::operation::kind::extend:
+            if (mine.lease != c.lease) {
+                return;  // given back in the meantime
+            }
+            if (!ec) {
+                w_.checks.prolong_belief(mine.belief, believed_until(*c.lease));
+            } else if (ec == errc::lost) {
+                w_.checks.end_belief(mine.belief);
+            }
+            if (mine.now == state::holding) {
+                return;  // went on without waiting for it
+            }
+            mine.now = state::holding;
+            break;
+        case core::operation::kind::release: mine.now = state::idle; break;
+        case core::operation::kind::inspect: return;
+    }
+    pause(c.task);
+}
+
+void application::end()
+{
+    ended_ = true;
+    for (task& t : tasks_) {
+        if (t.lease != nullptr && random_.one_in(2)) {
+            c_.drop(*t.lease);
+        }
+        t.lease = nullptr;
+    }
+    w_.checks.end_beliefs_of(index_);
+}
+
+bool application::is_idle() const noexcept
+{
+    return std::all_of(tasks_.begin(), tasks_.end(),
+                       [](const task& t) { return t.now == state::idle; });
+}
+
+bool application::holds_something() const noexcept
+{
+    return std::any_of(tasks_.begin(), tasks_.end(),
+                       [](const task& t) { return t.lease != nullptr; });
+}
+
+}  // namespace redlock::sim

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "base/instant.hpp"
+#include "core/operation.hpp"
+#include "sim/clock.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace redlock::sim {
+
+/// An operation of the core, as its caller sees it.
+struct call {
+    core::operation::kind what{};
+    std::uint64_t serial = 0;
+    unsigned client = 0;
+    unsigned task = 0;
+    std::string resource;
+    /// The owner token, of an operation on a lease.
+    std::string token;
+    /// In true time; and by when it is to have ended by its client's clock.
+    instant begun;
+    instant due;
+    /// Until when its lease was believed in as it began, in true time.
+    instant believed_until;
+    std::uint64_t refusals_before = 0;
+    core::operation* op = nullptr;
+    core::lease* lease = nullptr;
+    unsigned completions = 0;
+    std::uint32_t attempts = 0;
+    bool cancelled = false;
+};
+
+}  // namespace redlock::sim

@@ -1,0 +1,111 @@
+#pragma once
+
+#include "sim/call.hpp"
+#include "sim/clock.hpp"
+#include "sim/model_master.hpp"
+
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace redlock::sim {
+
+class world;
+
+/// Something happened that must not.
+struct violation : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Two believe that they hold the same.
+struct double_lease : violation {
+    using violation::violation;
+};
+
+/// A client's belief in a lease, in true time.
+struct belief {
+    unsigned id = 0;
+    unsigned client = 0;
+    std::string resource;
+    std::string token;
+    instant until;
+};
+
+/**
+ * Knows everything, and says what must not be. It follows the true state of all nodes and all that
+ * clients believe; no client knows of it.
+ */
+class checker {
+public:
+    explicit checker(world& w);
+
+    // How well a client and a node can speak with each other.
+    void upset(unsigned client, unsigned node, instant until);
+    void upset_node(unsigned node, instant until);
+    void upset_client(unsigned client, instant until);
+    void upset_if_late(unsigned client, unsigned node, instant arrival);
+    /// Until a new connection stands: the present one is over, and the client does not know.
+    void deceive(unsigned client, unsigned node);
+    void mend(unsigned client, unsigned node);
+
+    // What nodes do.
+    void on_reply(unsigned client, unsigned node, const test::words& command,
+                  std::string_view reply);
+    void on_change(unsigned node, const std::string& key, const test::model_master::entry* before,
+                   const test::model_master::entry* after, const test::session* by);
+
+    // What clients believe.
+    unsigned begin_belief(unsigned client, const std::string& resource, std::string_view token,
+                          instant until);
+    void prolong_belief(unsigned id, instant until);
+    void end_belief(unsigned id);
+    void end_beliefs_of(unsigned client);
+
+    // What clients are told.
+    void on_begun(call& c);
+    void on_done(const call& c, const error_code& ec, release_result released,
+                 instant may_last_until);
+
+    /// Whether a majority of the nodes has the key, and will have it until then.
+    [[nodiscard]] unsigned nodes_with(const std::string& resource, std::string_view token,
+                                      instant until) const;
+    /// Every token a client alive has used is gone from all nodes.
+    void nothing_left();
+    /// The client is no more: what it leaves behind expires.
+    void orphan_tokens_of(unsigned client);
+    /// Nobody has to give it back any more.
+    void orphan(std::string_view token);
+    /// The client has been given the token.
+    void allow(std::string_view token, unsigned client);
+
+    [[noreturn]] void fail(const std::string& what) const;
+
+private:
+    struct token_users {
+        std::uint32_t clients = 0;
+        bool orphaned = false;
+    };
+
+    void check_exclusion(const belief& b) const;
+    void check_majority(const belief& b) const;
+    void check_acquire(const call& c, const error_code& ec, bool healthy, bool refused) const;
+    void check_extend(const call& c, const error_code& ec) const;
+    void check_release(const call& c, const error_code& ec, release_result released) const;
+    [[nodiscard]] unsigned healthy_since(unsigned client, instant begun) const;
+    [[nodiscard]] unsigned quorum() const;
+    [[nodiscard]] std::string resource_of(const std::string& key) const;
+
+    world& w_;
+    std::vector<std::vector<instant>> trouble_;  ///< of a client with a node: until when
+    std::vector<std::uint32_t> deceived_;        ///< by client: nodes with half-open connections
+    std::map<std::pair<unsigned, std::string>, std::uint64_t> refusals_;
+    std::unordered_map<std::string, token_users> tokens_;
+    std::vector<belief> beliefs_;
+    unsigned ids_ = 0;
+};
+
+}  // namespace redlock::sim

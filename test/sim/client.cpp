@@ -1,0 +1,477 @@
+#include "sim/client.hpp"
+
+#include "sim/world.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace redlock::sim {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+namespace {
+
+skewed_clock clock_of(const plan& p, unsigned index)
+{
+    random_source r(p.seed, 400 + index);
+    const auto most = static_cast<std::int64_t>(p.drift_factor * 0.49e9);
+    const auto ppb = static_cast<std::int64_t>(r.below(static_cast<std::uint64_t>(2 * most + 1)));
+    const nanos offset = p.has(fault::clock_offset) ? r.between(-100'000s, 100'000s) : 0s;
+    return {offset, p.has(fault::clock_rate) ? ppb - most : 0};
+}
+
+redlock::config config_of(const plan& p)
+{
+    redlock::config c;
+    for (unsigned i = 0; i < p.nodes; ++i) {
+        c.nodes.push_back("redis://10.0.0." + std::to_string(i + 1));
+    }
+    c.key_prefix = p.key_prefix;
+    c.drift_factor = p.drift_factor;
+    c.connect_timeout = 300ms;
+    c.reconnect_max = 200ms;
+    c.stall_timeout = 200ms;
+    c.ping_interval = p.pings ? 30s : 0s;
+    c.max_in_flight = 100;
+    c.max_debts = 1000;
+    return c;
+}
+
+template <class What>
+void each(core::node_mask nodes, What what)
+{
+    for (; nodes != 0; nodes &= nodes - 1) {
+        what(static_cast<unsigned>(std::countr_zero(nodes)));
+    }
+}
+
+}  // namespace
+
+bool seeded_entropy::fill(std::span<std::byte> out) noexcept
+{
+    for (std::byte& b : out) {
+        b = static_cast<std::byte>(random_.next() & 0xffU);
+    }
+    return true;
+}
+
+client::client(world& w, unsigned index)
+    : w_(w),
+      index_(index),
+      clock_(clock_of(w.planned(), index)),
+      random_(w.planned().seed, 500 + index),
+      settings_(std::make_unique<base::settings>(base::make_settings(config_of(w.planned())))),
+      connections_(w.planned().nodes)
+{}
+
+client::~client() = default;
+
+bool client::is_paused() const noexcept
+{
+    return paused_until_ > w_.now();
+}
+
+instant client::local_now() const
+{
+    return clock_.shows(w_.now());
+}
+
+// ---- its life
+
+void client::begin()
+{
+    ++generation_;
+    const std::uint64_t life = index_ * 1000 + generation_;
+    entropy_ = std::make_unique<seeded_entropy>(w_.planned().seed, 10'000 + life);
+    core_ = std::make_unique<core::coordinator>(*settings_, *entropy_);
+    app_ = std::make_unique<application>(w_, *this, index_,
+                                         random_source(w_.planned().seed, 20'000 + life));
+    armed_for_ = instant::max();
+    turn_wanted_ = false;
+    w_.checks.upset_client(index_, w_.now());
+    w_.say("c", index_, ": begins");
+    core_->start(local_now());
+    app_->begin();
+    want_turn();
+}
+
+void client::pause(nanos span)
+{
+    paused_until_ = std::max(paused_until_, w_.now() + span);
+    w_.schedule(paused_until_ - w_.now(), event_kind::resume, index_);
+}
+
+void client::resume()
+{
+    if (is_paused() || !is_alive()) {
+        return;
+    }
+    resumed_at_ = w_.now();
+    // What comes of one of these may end the client.
+    auto held_back = std::exchange(held_back_, {});
+    for (const auto& what : held_back) {
+        what();
+    }
+    if (std::exchange(timer_held_back_, false) && is_alive()) {
+        on_timer();
+    }
+}
+
+void client::end()
+{
+    w_.checks.end_beliefs_of(index_);
+    w_.checks.orphan_tokens_of(index_);
+    app_.reset();
+    core_.reset();
+    calls_.clear();
+    held_back_.clear();
+    timer_held_back_ = false;
+    ++timer_;
+    paused_until_ = {};
+    disconnect_all();
+}
+
+void client::kill()
+{
+    w_.say("c", index_, ": is killed");
+    end();
+}
+
+void client::destroy()
+{
+    w_.say("c", index_, ": is destroyed");
+    app_->end();
+    close_given_up();
+    each(core_->take_written(), [this](unsigned n) { write(n); });
+    core_->stop(local_now());
+    deliver();
+    if (!calls_.empty() || core_->operations() != 0) {
+        w_.checks.fail("c" + std::to_string(index_) + ": ended with an operation in flight");
+    }
+    close_given_up();
+    end();
+}
+
+void client::disconnect_all()
+{
+    for (connection& c : connections_) {
+        if (c.of != nullptr) {
+            w_.net.close_by_client(*c.of);
+        }
+        c = {};
+    }
+}
+
+// ---- what comes in
+
+template <class What>
+void client::unless_paused(What what)
+{
+    if (is_paused() || !held_back_.empty()) {
+        held_back_.emplace_back(std::move(what));
+    } else {
+        what();
+    }
+}
+
+void client::on_dialled(link& l)
+{
+    unless_paused([this, &l] {
+        if (connections_[l.node].of != &l) {
+            return;
+        }
+        if (l.refused) {
+            on_closed(l);
+            return;
+        }
+        w_.checks.mend(index_, l.node);
+        core_->on_connected(local_now(), l.node);
+        close_given_up();
+        want_turn();
+    });
+}
+
+void client::on_bytes(link& l, std::string_view bytes)
+{
+    unless_paused([this, &l, text = std::string(bytes)] {
+        if (connections_[l.node].of != &l) {
+            return;
+        }
+        core_->on_bytes(local_now(), l.node, text);
+        close_given_up();
+        want_turn();
+    });
+}
+
+void client::on_closed(link& l)
+{
+    unless_paused([this, &l] {
+        if (connections_[l.node].of != &l) {
+            return;
+        }
+        w_.say("c", index_, " n", l.node, ": the connection is lost");
+        w_.net.close_by_client(l);
+        connections_[l.node] = {};
+        w_.checks.upset(index_, l.node, w_.now());
+        core_->on_closed(local_now(), l.node, "closed");
+        want_turn();
+    });
+}
+
+void client::on_event(const event& e)
+{
+    if (!is_alive() || e.which != generation_) {
+        return;
+    }
+    if (e.kind == event_kind::timer) {
+        if (e.what != timer_) {
+            return;
+        }
+        if (is_paused() || !held_back_.empty()) {
+            timer_held_back_ = true;
+        } else {
+            on_timer();
+        }
+        return;
+    }
+    unless_paused([this, e] {
+        switch (e.kind) {
+            case event_kind::turn: turn(); return;
+            case event_kind::step: app_->step(static_cast<unsigned>(e.what)); return;
+            case event_kind::cancel: cancel(e.what); return;
+            default: return;
+        }
+    });
+}
+
+void client::on_written(link& l)
+{
+    unless_paused([this, &l] {
+        connection& c = connections_[l.node];
+        if (c.of == &l) {
+            c.writing = false;
+            core_->on_written(l.node);
+            write(l.node);
+        }
+    });
+}
+
+void client::on_timer()
+{
+    armed_for_ = instant::max();
+    core_->on_time(local_now());
+    turn();
+}
+
+void client::cancel(std::uint64_t serial)
+{
+    for (call& c : calls_) {
+        if (c.serial == serial) {
+            w_.say("c", index_, ": cancels operation ", serial);
+            c.cancelled = true;
+            core_->cancel(local_now(), *c.op);
+            want_turn();
+            return;
+        }
+    }
+}
+
+// ---- turns
+
+void client::want_turn()
+{
+    if (!std::exchange(turn_wanted_, true)) {
+        w_.schedule(random_.between(0us, 100us), event_kind::turn, index_, generation_);
+    }
+}
+
+void client::turn()
+{
+    turn_wanted_ = false;
+    deliver();
+    flush();
+    if (++turns_ % 16 == 0) {
+        check_bounds();
+    }
+}
+
+void client::deliver()
+{
+    for (std::size_t n = core_->finished(); n > 0; --n) {
+        complete(*core_->take_finished());
+    }
+    if (core_->finished() > 0) {
+        want_turn();
+    }
+}
+
+void client::complete(core::operation& op)
+{
+    const auto at =
+        std::find_if(calls_.begin(), calls_.end(), [&](const call& c) { return &c == op.user; });
+    if (at == calls_.end()) {
+        w_.checks.fail("an operation was completed that nobody waits for");
+    }
+    call c = *at;
+    calls_.erase(at);
+    ++c.completions;
+    c.attempts = op.attempts_made;
+    const error_code ec = op.error;
+    const bool gives =
+        c.what == core::operation::kind::acquire || c.what == core::operation::kind::adopt;
+    core::lease* const held = gives && !ec ? op.subject : nullptr;
+    const release_result released = op.released;
+    core_->recycle(op);
+    w_.say("c", index_, " task ", c.task, ": operation ", c.serial, " on ", c.resource,
+           " ends: ", ec ? ec.message() : "success");
+    w_.mix(static_cast<std::uint64_t>(ec.value()) + 1);
+    w_.count(c, ec);
+    w_.checks.on_done(c, ec, released, std::max(clock_.when_shows(c.due), resumed_at_));
+    app_->on_done(c, ec, held);
+}
+
+void client::flush()
+{
+    close_given_up();
+    each(core_->take_to_connect(), [this](unsigned n) {
+        connections_[n] = {&w_.net.dial(index_, generation_, n), false};
+    });
+    each(core_->take_written(), [this](unsigned n) { write(n); });
+    arm_timer();
+}
+
+void client::write(unsigned node)
+{
+    connection& c = connections_[node];
+    if (c.of == nullptr || c.writing || !core_->has_output(node)) {
+        return;
+    }
+    std::string bytes;
+    bytes.swap(core_->take_output(node));
+    c.writing = true;
+    nanos takes = random_.between(1us, 50us);
+    if (w_.planned().has(fault::slow_write) && !w_.is_quiet() && random_.one_in(10)) {
+        takes = random_.waiting(30ms);
+        w_.checks.upset(index_, node, w_.now() + takes);
+    }
+    w_.net.send_up(*c.of, bytes);
+    w_.schedule(takes, event_kind::written, index_, c.of->id);
+}
+
+void client::close_given_up()
+{
+    each(core_->take_to_close(), [this](unsigned n) {
+        if (link* l = std::exchange(connections_[n].of, nullptr)) {
+            w_.say("c", index_, " n", n, ": gives the connection up");
+            w_.net.close_by_client(*l);
+            w_.checks.upset(index_, n, w_.now());
+        }
+        connections_[n] = {};
+    });
+}
+
+void client::arm_timer()
+{
+    const instant next = core_->next_deadline();
+    if (next >= armed_for_) {
+        return;
+    }
+    armed_for_ = next;
+    const instant when = std::max(clock_.when_shows(next), w_.now());
+    const nanos lag = random_.between(0us, 200us);
+    w_.schedule(when - w_.now() + lag, event_kind::timer, index_, generation_, ++timer_);
+}
+
+void client::check_bounds()
+{
+    const stats s = core_->snapshot();
+    const std::size_t nodes = connections_.size();
+    const bool fits = s.in_flight <= settings_->max_in_flight &&
+                      s.debts <= nodes * settings_->max_debts &&
+                      s.buffered_bytes <= nodes * (settings_->max_buffered_bytes + 256);
+    if (!fits) {
+        w_.checks.fail("c" + std::to_string(index_) + ": holds more than its bounds");
+    }
+}
+
+// ---- operations
+
+template <class Begin>
+call& client::start(core::operation::kind what, unsigned task, const std::string& resource,
+                    nanos deadline, Begin begin)
+{
+    call& c = calls_.emplace_back();
+    c.what = what;
+    c.serial = ++serials_;
+    c.client = index_;
+    c.task = task;
+    c.resource = resource;
+    c.begun = w_.now();
+    c.due = local_now() + deadline + settings_->node_timeout;
+    w_.checks.on_begun(c);
+    static constexpr const char* names[] = {"acquire", "adopt", "extend", "release", "inspect"};
+    w_.say("c", index_, " task ", task, ": operation ", c.serial, ": ",
+           names[static_cast<unsigned>(what)], " ", resource);
+    c.op = &begin();
+    c.op->user = &c;
+    want_turn();
+    return c;
+}
+
+call& client::acquire(unsigned task, const std::string& resource, const acquire_options& o)
+{
+    return start(core::operation::kind::acquire, task, resource, o.deadline,
+                 [&]() -> core::operation& { return core_->acquire(local_now(), resource, o); });
+}
+
+call& client::adopt(unsigned task, const std::string& resource, const base::owner_token& owner,
+                    milliseconds ttl)
+{
+    w_.checks.allow(owner.view(), index_);
+    return start(core::operation::kind::adopt, task, resource, {}, [&]() -> core::operation& {
+        return core_->adopt(local_now(), resource, owner, ttl, nullptr);
+    });
+}
+
+call& client::extend(unsigned task, core::lease& l, milliseconds ttl, instant believed_until)
+{
+    call& c = start(core::operation::kind::extend, task, l.resource, {}, [&]() -> core::operation& {
+        return core_->extend(local_now(), l, ttl, nullptr);
+    });
+    c.lease = &l;
+    c.token = l.token.view();
+    c.believed_until = believed_until;
+    return c;
+}
+
+call& client::release(unsigned task, core::lease& l, instant believed_until)
+{
+    const std::string token(l.token.view());
+    const std::string resource = l.resource;
+    call& c = start(core::operation::kind::release, task, resource, {},
+                    [&]() -> core::operation& { return core_->release(local_now(), l, nullptr); });
+    c.token = token;
+    c.believed_until = believed_until;
+    return c;
+}
+
+call& client::inspect(unsigned task, const std::string& resource)
+{
+    return start(core::operation::kind::inspect, task, resource, {}, [&]() -> core::operation& {
+        return core_->inspect(local_now(), resource, nullptr);
+    });
+}
+
+void client::drop(core::lease& l)
+{
+    core_->drop(local_now(), l);
+    want_turn();
+}
+
+void client::let_go(core::lease& l)
+{
+    core_->let_go(l);
+}
+
+}  // namespace redlock::sim

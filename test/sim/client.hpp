@@ -1,0 +1,133 @@
+#pragma once
+
+#include "base/entropy.hpp"
+#include "base/settings.hpp"
+#include "core/coordinator.hpp"
+#include "sim/application.hpp"
+#include "sim/call.hpp"
+#include "sim/clock.hpp"
+#include "sim/network.hpp"
+#include "sim/random.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace redlock::sim {
+
+class world;
+struct event;
+
+/// Owner tokens and jitter, from the play's seed.
+class seeded_entropy final : public base::entropy {
+public:
+    seeded_entropy(std::uint64_t seed, std::uint64_t purpose) : random_(seed, purpose) {}
+    [[nodiscard]] bool fill(std::span<std::byte> out) noexcept override;
+
+private:
+    random_source random_;
+};
+
+/**
+ * One process with one client: the core that ships, and round it what the engine does, in the same
+ * order: bytes before timers, completions and one flush a connection in a turn of their own.
+ */
+class client {
+public:
+    client(world& w, unsigned index);
+    ~client();
+    client(const client&) = delete;
+    client& operator=(const client&) = delete;
+
+    // Its life.
+    void begin();
+    void pause(nanos span);
+    void resume();
+    /// From one moment to the next, as by a signal.
+    void kill();
+    /// As a program ends that ends well.
+    void destroy();
+
+    // What the network and time tell. Held back while the process stands still.
+    void on_dialled(link& l);
+    void on_bytes(link& l, std::string_view bytes);
+    void on_closed(link& l);
+    void on_written(link& l);
+    void on_event(const event& e);
+
+    // What its application does.
+    call& acquire(unsigned task, const std::string& resource, const acquire_options& o);
+    call& adopt(unsigned task, const std::string& resource, const base::owner_token& owner,
+                std::chrono::milliseconds ttl);
+    call& extend(unsigned task, core::lease& l, std::chrono::milliseconds ttl,
+                 instant believed_until);
+    call& release(unsigned task, core::lease& l, instant believed_until);
+    call& inspect(unsigned task, const std::string& resource);
+    void drop(core::lease& l);
+    void let_go(core::lease& l);
+
+    [[nodiscard]] bool is_alive() const noexcept { return core_ != nullptr; }
+    [[nodiscard]] bool is_paused() const noexcept;
+    [[nodiscard]] unsigned generation() const noexcept { return generation_; }
+    [[nodiscard]] instant local_now() const;
+    [[nodiscard]] instant true_time(instant local) const { return clock_.when_shows(local); }
+    [[nodiscard]] bool has_calls() const noexcept { return !calls_.empty(); }
+    [[nodiscard]] application& app() noexcept { return *app_; }
+    [[nodiscard]] stats snapshot() const { return core_->snapshot(); }
+    [[nodiscard]] const base::settings& settings() const noexcept { return *settings_; }
+    [[nodiscard]] instant next_deadline() const noexcept { return core_->next_deadline(); }
+    [[nodiscard]] core::coordinator& core() noexcept { return *core_; }
+
+private:
+    struct connection {
+        link* of = nullptr;
+        bool writing = false;
+    };
+    template <class Begin>
+    call& start(core::operation::kind what, unsigned task, const std::string& resource,
+                nanos deadline, Begin begin);
+    template <class What>
+    void unless_paused(What what);
+    void want_turn();
+    void turn();
+    void deliver();
+    void complete(core::operation& op);
+    void flush();
+    void write(unsigned node);
+    void close_given_up();
+    void arm_timer();
+    void on_timer();
+    void cancel(std::uint64_t serial);
+    void disconnect_all();
+    void end();
+    void check_bounds();
+
+    world& w_;
+    const unsigned index_;
+    unsigned generation_ = 0;
+    skewed_clock clock_;
+    random_source random_;
+    std::unique_ptr<seeded_entropy> entropy_;
+    std::unique_ptr<base::settings> settings_;
+    std::unique_ptr<core::coordinator> core_;
+    std::unique_ptr<application> app_;
+    std::vector<connection> connections_;
+    std::list<call> calls_;
+    std::uint64_t serials_ = 0;
+    instant paused_until_{};
+    instant resumed_at_{};
+    /// What came while the process stood still, in order; the timer is looked at behind it.
+    std::vector<std::function<void()>> held_back_;
+    bool timer_held_back_ = false;
+    bool turn_wanted_ = false;
+    instant armed_for_ = instant::max();
+    /// Of the timer that stands; those before it were cancelled.
+    std::uint64_t timer_ = 0;
+    unsigned turns_ = 0;
+};
+
+}  // namespace redlock::sim

@@ -1,0 +1,210 @@
+#include "sim/faults.hpp"
+
+#include "sim/world.hpp"
+
+#include <algorithm>
+
+namespace redlock::sim {
+
+using namespace std::chrono_literals;
+
+fault_injector::fault_injector(world& w)
+    : w_(w),
+      delays_(w.planned().seed, 5),
+      one_delay_in_(delays_.between(2, 40)),
+      full_until_(w.planned().nodes),
+      loading_until_(w.planned().nodes)
+{
+    for (std::size_t i = 0; i <= fault_kinds; ++i) {
+        random_.emplace_back(w.planned().seed, 1000 + i);
+    }
+}
+
+void fault_injector::begin()
+{
+    for (unsigned i = 0; i < fault_kinds; ++i) {
+        if (w_.planned().has(static_cast<fault>(i))) {
+            schedule(i);
+        }
+    }
+    if (w_.planned().outside != beyond::nothing) {
+        schedule(fault_kinds);
+    }
+}
+
+void fault_injector::schedule(unsigned kind)
+{
+    const nanos mean = kind < fault_kinds ? w_.planned().every[kind] : nanos{150ms};
+    w_.schedule(random_[kind].waiting(mean), event_kind::strike, 0, kind);
+}
+
+void fault_injector::strike(unsigned kind)
+{
+    if (w_.is_quiet()) {
+        return;
+    }
+    if (kind == fault_kinds) {
+        go_beyond();
+    } else {
+        befall(static_cast<fault>(kind));
+    }
+    schedule(kind);
+}
+
+/// Those that are not named here come with every message, clock or operation.
+void fault_injector::befall(fault f)
+{
+    random_source& r = random_[static_cast<std::size_t>(f)];
+    const auto node = static_cast<unsigned>(r.below(w_.servers.size()));
+    const auto client = static_cast<unsigned>(r.below(w_.clients.size()));
+    switch (f) {
+        case fault::cut:
+        case fault::black_hole: befall_link(f, client, node); return;
+        case fault::node_pause:
+        case fault::restart:
+        case fault::restart_empty:
+        case fault::full:
+        case fault::loading:
+        case fault::script_flush: befall_node(f, node); return;
+        case fault::client_pause:
+        case fault::client_kill:
+        case fault::client_destroy: befall_client(f, client); return;
+        case fault::delay:
+        case fault::split:
+        case fault::half_open:
+        case fault::slow_write:
+        case fault::slow_dial:
+        case fault::old_server:
+        case fault::clock_rate:
+        case fault::clock_offset:
+        case fault::cancel:
+        case fault::drop:
+        case fault::hand_over: return;
+    }
+}
+
+void fault_injector::befall_link(fault f, unsigned client, unsigned node)
+{
+    random_source& r = random_[static_cast<std::size_t>(f)];
+    const nanos span = r.between(5ms, 800ms);
+    const bool up = r.one_in(2);
+    for (link* l : w_.net.between(client, node)) {
+        if (!l->client_end || !l->server_end) {
+            continue;
+        }
+        ++w_.counts.struck[static_cast<std::size_t>(f)];
+        w_.say("c", client, " n", node, ": ", name_of(f));
+        if (f == fault::cut) {
+            w_.checks.upset(client, node, w_.now());
+            w_.net.cut(*l);
+        } else {
+            w_.checks.upset(client, node, w_.now() + span);
+            (up ? l->up : l->down).blocked_until = w_.now() + span;
+        }
+    }
+}
+
+void fault_injector::befall_node(fault f, unsigned node)
+{
+    random_source& r = random_[static_cast<std::size_t>(f)];
+    server& s = *w_.servers[node];
+    if (!s.is_up()) {
+        return;
+    }
+    ++w_.counts.struck[static_cast<std::size_t>(f)];
+    nanos span = r.between(5ms, 800ms);
+    if (f == fault::restart_empty) {
+        span = w_.planned().longest_ttl() * 6 / 5 + 10ms;
+    }
+    w_.say("n", node, ": ", name_of(f), " for ", span.count() / 1000, " us");
+    w_.checks.upset_node(node, w_.now() + (f == fault::script_flush ? nanos{} : span));
+    switch (f) {
+        case fault::node_pause: s.pause(span); return;
+        case fault::restart: s.die(span, false); return;
+        case fault::restart_empty: s.die(span, true); return;
+        case fault::full:
+            s.master.is_full = true;
+            full_until_[node] = w_.now() + span;
+            w_.schedule(span, event_kind::relief, node);
+            return;
+        case fault::loading:
+            s.master.is_loading = true;
+            loading_until_[node] = w_.now() + span;
+            w_.schedule(span, event_kind::relief, node);
+            return;
+        case fault::script_flush: s.master.flush_scripts(); return;
+        default: return;
+    }
+}
+
+void fault_injector::befall_client(fault f, unsigned index)
+{
+    random_source& r = random_[static_cast<std::size_t>(f)];
+    client& c = *w_.clients[index];
+    const nanos longest = std::min<nanos>(2 * w_.planned().longest_ttl(), 3s);
+    const nanos span = r.between(1ms, f == fault::client_pause ? longest : nanos{300ms});
+    if (!c.is_alive()) {
+        return;
+    }
+    ++w_.counts.struck[static_cast<std::size_t>(f)];
+    w_.checks.upset_client(index, w_.now() + span);
+    if (f == fault::client_pause) {
+        w_.say("c", index, ": stands still for ", span.count() / 1000, " us");
+        c.pause(span);
+        return;
+    }
+    if (f == fault::client_kill) {
+        c.kill();
+    } else if (!c.is_paused()) {
+        c.destroy();
+    } else {
+        return;
+    }
+    w_.schedule(span, event_kind::rebirth, index);
+}
+
+/// What no lock of this kind can bear.
+void fault_injector::go_beyond()
+{
+    random_source& r = random_[fault_kinds];
+    server& s = *w_.servers[r.below(w_.servers.size())];
+    switch (w_.planned().outside) {
+        case beyond::nothing: return;
+        case beyond::clock_step:
+            w_.say("a clock steps ahead");
+            s.step_clock(2 * w_.planned().longest_ttl());
+            return;
+        case beyond::amnesia:
+            if (s.is_up()) {
+                w_.say("a node forgets");
+                s.die(r.between(1ms, 20ms), true);
+            }
+            return;
+        case beyond::ignores_owns:
+            befall_client(fault::client_pause, static_cast<unsigned>(r.below(w_.clients.size())));
+            return;
+    }
+}
+
+void fault_injector::relieve(unsigned node)
+{
+    auto& master = w_.servers[node]->master;
+    master.is_full = master.is_full && full_until_[node] > w_.now();
+    master.is_loading = master.is_loading && loading_until_[node] > w_.now();
+}
+
+void fault_injector::stop()
+{
+    for (unsigned n = 0; n < w_.servers.size(); ++n) {
+        full_until_[n] = loading_until_[n] = {};
+        relieve(n);
+    }
+    w_.net.unblock();
+}
+
+bool fault_injector::delays(unsigned, unsigned, bool)
+{
+    return w_.planned().has(fault::delay) && !w_.is_quiet() && delays_.one_in(one_delay_in_);
+}
+
+}  // namespace redlock::sim

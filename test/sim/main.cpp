@@ -1,0 +1,255 @@
+// redlock-sim: plays seeds of the deterministic simulation, and repeats one that failed.
+
+#include "sim/runner.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <mutex>
+#include <random>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace redlock::sim;
+using clock_type = std::chrono::steady_clock;
+
+struct settings {
+    options what;
+    std::uint64_t seeds = 1000;
+    double seconds = 0;
+    unsigned jobs = 1;
+    bool trace = false;
+    bool fresh = false;
+    bool twice = false;
+    bool expect_double_lease = false;
+    bool progress = false;
+};
+
+/// What all threads have come to so far.
+struct campaign {
+    explicit campaign(const settings& s) : wants(s), next(s.what.seed), began(clock_type::now()) {}
+
+    const settings& wants;
+    std::atomic<std::uint64_t> next;
+    std::atomic<std::uint64_t> played{0};
+    std::atomic<bool> enough{false};
+    const clock_type::time_point began;
+    std::mutex mutex;  ///< for what follows
+    tally sum;
+    std::vector<options> failed;
+    std::vector<result> results;
+
+    [[nodiscard]] double elapsed() const
+    {
+        return std::chrono::duration<double>(clock_type::now() - began).count();
+    }
+    [[nodiscard]] bool goes_on() const
+    {
+        return !enough && (wants.seconds > 0 ? elapsed() < wants.seconds : played < wants.seeds);
+    }
+};
+
+void play_seeds(campaign& c)
+{
+    tally sum;
+    while (c.goes_on()) {
+        options o = c.wants.what;
+        o.seed = c.next++;
+        if (c.wants.seconds <= 0 && o.seed - c.wants.what.seed >= c.wants.seeds) {
+            break;
+        }
+        const result r = play(o, c.wants.twice);
+        ++c.played;
+        sum.add(r.counts);
+        if (r.ended == result::kind::well ||
+            (c.wants.expect_double_lease && r.ended != result::kind::two_leases)) {
+            continue;
+        }
+        const std::lock_guard guard(c.mutex);
+        c.failed.push_back(o);
+        c.results.push_back(r);
+        c.enough = true;
+    }
+    const std::lock_guard guard(c.mutex);
+    c.sum.add(sum);
+}
+
+void show_progress(const campaign& c)
+{
+    std::fprintf(stderr, "\r%10.0f s %12llu seeds %8.0f seeds/s ", c.elapsed(),
+                 static_cast<unsigned long long>(c.played.load()),
+                 static_cast<double>(c.played.load()) / c.elapsed());
+}
+
+void play_all(campaign& c)
+{
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < c.wants.jobs; ++i) {
+        threads.emplace_back([&c] { play_seeds(c); });
+    }
+    while (c.wants.progress && c.goes_on()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{500});
+        show_progress(c);
+    }
+    for (std::thread& t : threads) {
+        t.join();
+    }
+    if (c.wants.progress) {
+        show_progress(c);
+        std::fputc('\n', stderr);
+    }
+}
+
+void print_counts(const tally& t)
+{
+    std::cout << "events " << t.events << ", acquired " << t.acquired << ", extended " << t.extended
+              << ", released " << t.released << ", adopted " << t.adopted << ", contended "
+              << t.contended << ", unavailable " << t.unavailable << ", timed out " << t.timed_out
+              << ", expired " << t.expired << ", lost " << t.lost << ", cancelled " << t.cancelled
+              << ", closed " << t.closed << ", served in the quiet " << t.served_when_quiet << '\n';
+    std::cout << "faults:";
+    for (std::size_t i = 0; i < fault_kinds; ++i) {
+        if (t.struck[i] > 0) {
+            std::cout << ' ' << name_of(static_cast<fault>(i)) << ' ' << t.struck[i];
+        }
+    }
+    std::cout << '\n';
+}
+
+/// A campaign that saw none of this would prove nothing.
+bool is_about_something(const campaign& c)
+{
+    const tally& t = c.sum;
+    const std::uint64_t often = c.played / 2;
+    const std::uint64_t at_times = c.played / 2000;
+    bool all = t.acquired > often && t.extended > often && t.released > often &&
+               t.contended > often && t.unavailable > often && t.timed_out > often &&
+               t.cancelled > often && t.lost > at_times && t.adopted > at_times &&
+               t.served_when_quiet > at_times;
+    for (const fault f : {fault::cut, fault::black_hole, fault::node_pause, fault::restart,
+                          fault::restart_empty, fault::full, fault::loading, fault::script_flush,
+                          fault::client_pause, fault::client_kill, fault::client_destroy}) {
+        all = all && t.struck[static_cast<std::size_t>(f)] > at_times;
+    }
+    return all;
+}
+
+void report_failure(const std::string& program, const options& o, const result& r)
+{
+    std::cout << "FAILED: " << r.what << '\n';
+    std::cout << "  faults: " << names_of(make_plan(o).faults) << '\n';
+    std::cout << "  again:  " << program << ' ' << arguments_of(o) << '\n';
+    if (r.ended != result::kind::not_repeatable) {
+        std::cout << "  least:  " << program << ' ' << arguments_of(shrink(o)) << " --trace\n";
+    }
+}
+
+int run_campaign(const settings& s, const std::string& program)
+{
+    campaign c(s);
+    if (s.fresh) {
+        std::cout << "seeds from " << s.what.seed << " on\n";
+    }
+    play_all(c);
+    std::cout << c.played << " seeds, "
+              << static_cast<std::uint64_t>(static_cast<double>(c.played.load()) / c.elapsed())
+              << " a second\n";
+    print_counts(c.sum);
+    if (s.expect_double_lease) {
+        if (c.failed.empty()) {
+            std::cout << "FAILED: no double lease was seen, though nothing forbids it here\n";
+            return 1;
+        }
+        std::cout << "as expected: " << c.results[0].what << " (" << arguments_of(c.failed[0])
+                  << ")\n";
+        return 0;
+    }
+    if (!c.failed.empty()) {
+        report_failure(program, c.failed[0], c.results[0]);
+        return 1;
+    }
+    if (s.what.allowed == all_faults && c.played >= 1000 && !is_about_something(c)) {
+        std::cout << "FAILED: the plays are not about what they are to be about\n";
+        return 1;
+    }
+    return 0;
+}
+
+int run_one(const settings& s)
+{
+    const result r = play(s.what, true, s.trace ? &std::cout : nullptr);
+    std::cout << "hash " << std::hex << r.hash << std::dec << '\n';
+    if (r.ended == result::kind::well) {
+        return s.expect_double_lease ? 1 : 0;
+    }
+    std::cout << (s.expect_double_lease ? "as expected: " : "FAILED: ") << r.what << '\n';
+    return s.expect_double_lease && r.ended == result::kind::two_leases ? 0 : 1;
+}
+
+fault_set faults_named(const std::string& list)
+{
+    fault_set all = 0;
+    std::stringstream names(list == "none" ? "" : list);
+    for (std::string name; std::getline(names, name, ',');) {
+        const auto f = fault_named(name);
+        if (!f) {
+            throw CLI::ValidationError("--faults", "no such fault: " + name);
+        }
+        all |= only(*f);
+    }
+    return all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    settings s;
+    std::string faults;
+    std::string outside;
+    CLI::App app("Plays seeds of the deterministic simulation of clients, network and masters.");
+    auto* seed = app.add_option("--seed", s.what.seed, "play this one seed, twice");
+    app.add_flag("--trace", s.trace, "with --seed: tell each step");
+    app.add_option("--from", s.what.seed, "the first seed of many")->excludes(seed);
+    app.add_option("--seeds", s.seeds, "how many")->excludes(seed)->capture_default_str();
+    app.add_option("--seconds", s.seconds, "as many as fit into this time")->excludes(seed);
+    app.add_flag("--fresh", s.fresh, "begin at a seed never seen, and say which")->excludes(seed);
+    app.add_flag("--twice", s.twice, "play each seed twice, which must give the same");
+    app.add_option("--jobs", s.jobs, "threads")->check(CLI::Range(1, 256))->capture_default_str();
+    app.add_flag("--progress", s.progress, "keep a line on the standard error");
+    app.add_option("--faults", faults, "no other faults than these, by commas; none");
+    app.add_option("--acquires", s.what.acquires, "so many, and not what the seed says");
+    app.add_option("--beyond", outside,
+                   "leave the algorithm's assumptions: clock_step, amnesia, ignores_owns");
+    app.add_flag("--expect-double-lease", s.expect_double_lease, "fail if there is none");
+    try {
+        app.parse(argc, argv);
+        if (!faults.empty()) {
+            s.what.allowed = faults_named(faults);
+        }
+        if (!outside.empty()) {
+            const auto b = beyond_named(outside);
+            if (!b) {
+                throw CLI::ValidationError("--beyond", "no such thing: " + outside);
+            }
+            s.what.outside = *b;
+        }
+    } catch (const CLI::ParseError& e) {
+        return app.exit(e);
+    }
+    if (*seed) {
+        return run_one(s);
+    }
+    if (s.fresh) {
+        std::random_device random;
+        s.what.seed = (std::uint64_t{random()} << 31U) ^ random();
+    }
+    return run_campaign(s, argv[0]);
+}

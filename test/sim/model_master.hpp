@@ -1,0 +1,133 @@
+#pragma once
+
+#include "base/instant.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::test {
+
+/// One command, as a server reads it.
+using words = std::vector<std::string>;
+
+/// Takes the commands that are complete off the front of what a client wrote, and leaves the rest.
+/// @throws std::runtime_error for what is no command.
+[[nodiscard]] std::vector<words> take_commands(std::string_view& bytes);
+
+/// Cuts what was written to a node into commands.
+/// @throws std::runtime_error for what is no row of whole commands.
+[[nodiscard]] std::vector<words> parse_commands(std::string_view bytes);
+
+/// What a server knows of one connection.
+struct session {
+    int protocol = 2;
+    bool authenticated = false;
+    /// CLIENT TRACKING ON OPTIN, and CLIENT CACHING YES for the next command.
+    bool tracks = false;
+    bool tracks_next = false;
+    /// Pushes and replies to be sent, in this order.
+    std::string out;
+    /// For whoever watches the keys: which client this is, and in which of its lives.
+    unsigned client = 0;
+    unsigned life = 0;
+};
+
+/**
+ * A Redis master as far as locks use one, in virtual time; its answers are compared with those of
+ * a real one. The switches may be turned at any moment.
+ *
+ * The scripts it knows are written out here once more: it does what the wire contract says, not
+ * what the library under test sends.
+ */
+class model_master {
+public:
+    struct entry {
+        std::string value;
+        std::optional<base::instant> end;
+        bool foreign_kind = false;
+    };
+
+    /// Is told of each change of a key; `after` is null for a key that is gone, and `by` for one that
+    /// expired or was lost.
+    struct watcher {
+        virtual ~watcher() = default;
+        virtual void on_change(const std::string& key, const entry* before, const entry* after,
+                               const session* by) = 0;
+    };
+
+    // What kind of server it is.
+    bool knows_hello = true;
+    bool has_delifeq = false;
+    bool has_delex = false;
+    std::string role = "master";
+    std::string run_id = "0123456789abcdef0123456789abcdef01234567";
+    /// Empty: everybody is let in.
+    std::string password;
+    /// The line that a command is answered with instead of being done, by its name or its first two
+    /// words.
+    std::map<std::string, std::string, std::less<>> refusals;
+    /// Has no memory to spare: what would take more is refused.
+    bool is_full = false;
+    /// Has not read its data yet.
+    bool is_loading = false;
+    watcher* watched_by = nullptr;
+
+    /// The reply to one command. Pushes that it causes go to the sessions' `out`.
+    std::string execute(base::instant now, session& s, const words& command);
+    /// Removes what has expired, as a server does now and then, and tells those who track it.
+    void expire(base::instant now);
+    /// The connection is gone.
+    void forget(session& s);
+
+    void put(const std::string& key, entry e) { keys_[key] = std::move(e); }
+    [[nodiscard]] const entry* find(base::instant now, std::string_view key) const;
+    [[nodiscard]] std::string value(base::instant now, const std::string& key) const;
+    [[nodiscard]] std::size_t keys(base::instant now) const;
+    /// Those that have expired and were not touched since, too.
+    [[nodiscard]] const std::map<std::string, entry, std::less<>>& all() const { return keys_; }
+    void flush_keys();
+    void flush_scripts() { scripts_.clear(); }
+
+    std::uint64_t sets = 0;
+    std::uint64_t commands = 0;
+
+private:
+    enum class script : std::uint8_t { release, extend, inspect };
+
+    std::optional<std::string> refusal(const words& command, const session& s) const;
+    std::string hello(session& s, const words& command);
+    std::string auth(session& s, const words& command);
+    std::string client(session& s, const words& command);
+    std::string script_command(const words& command);
+    std::string info(const session& s) const;
+    std::string keyed(base::instant now, session& s, const words& command);
+    std::string set(base::instant now, session& s, const words& command);
+    std::string get(base::instant now, const session& s, const std::string& key);
+    std::string remove(base::instant now, session& s, const words& command);
+    std::string pexpire(base::instant now, session& s, const words& command);
+    std::string increment(base::instant now, session& s, const std::string& key);
+    std::string eval(base::instant now, session& s, const words& command);
+    std::string run(base::instant now, session& s, script which, const words& command);
+    std::string compare_and_delete(base::instant now, session& s, const std::string& key,
+                                   const std::string& token);
+    std::string inspect(base::instant now, const session& s, const std::string& key);
+    [[nodiscard]] std::int64_t pttl(base::instant now, const std::string& key) const;
+    [[nodiscard]] static std::optional<script> script_of(std::string_view sha1_or_text);
+
+    void change(const std::string& key, std::optional<entry> to, session* by);
+    void track(session& s, const std::string& key);
+    void invalidate(const std::string& key, session* by);
+
+    std::map<std::string, entry, std::less<>> keys_;
+    std::set<std::string, std::less<>> scripts_;
+    std::map<std::string, std::vector<session*>, std::less<>> tracked_;
+    /// Pushes to the one whose command is being done: sent behind its reply.
+    std::string own_pushes_;
+};
+
+}  // namespace redlock::test

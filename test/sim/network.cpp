@@ -1,0 +1,253 @@
+#include "sim/network.hpp"
+
+#include "sim/world.hpp"
+
+#include <algorithm>
+
+namespace redlock::sim {
+
+using namespace std::chrono_literals;
+
+network::network(world& w)
+    : w_(w),
+      ways_(w.planned().seed, 2),
+      pieces_(w.planned().seed, 3),
+      losses_(w.planned().seed, 4)
+{}
+
+link& network::dial(unsigned client, unsigned generation, unsigned node)
+{
+    auto l = std::make_unique<link>();
+    l->id = links_.size();
+    l->client = client;
+    l->generation = generation;
+    l->node = node;
+    links_.push_back(std::move(l));
+    link& made = *links_.back();
+    nanos in = way(made, true) + way(made, false);
+    if (w_.planned().has(fault::slow_dial) && !w_.is_quiet() && ways_.one_in(4)) {
+        in += ways_.between(1ms, 400ms);
+        made.refused = ways_.one_in(2);
+        w_.checks.upset(client, node, w_.now() + in);
+    }
+    w_.schedule(in, event_kind::dialled, client, made.id);
+    return made;
+}
+
+/// How long a message takes.
+nanos network::way(const link& l, bool up)
+{
+    nanos takes = ways_.between(w_.planned().least_way, w_.planned().longest_way);
+    if (w_.faults.delays(l.client, l.node, up)) {
+        takes += ways_.waiting(40ms);
+    }
+    return takes;
+}
+
+void network::send_up(link& l, std::string_view bytes)
+{
+    send(l, true, bytes);
+}
+
+void network::send_down(link& l, std::string_view bytes)
+{
+    if (l.client_end) {
+        send(l, false, bytes);
+    }
+}
+
+void network::send(link& l, bool up, std::string_view bytes)
+{
+    const bool splits = w_.planned().has(fault::split) && !w_.is_quiet();
+    while (splits && bytes.size() > 1 && pieces_.one_in(2)) {
+        const std::size_t first = pieces_.between(1, std::min<std::size_t>(bytes.size() - 1, 40));
+        put(l, up, std::string(bytes.substr(0, first)), false);
+        bytes.remove_prefix(first);
+    }
+    put(l, up, std::string(bytes), false);
+}
+
+void network::put(link& l, bool up, std::string bytes, bool is_end)
+{
+    pipe& p = up ? l.up : l.down;
+    p.last = std::max({p.last, w_.now() + way(l, up), p.blocked_until});
+    p.chunks.push_back({p.last, std::move(bytes), is_end});
+    const auto kind = up ? event_kind::bytes_up : event_kind::bytes_down;
+    w_.checks.upset_if_late(l.client, l.node, p.last);
+    w_.schedule(p.last - w_.now(), kind, l.client, l.id);
+}
+
+/// What is on its way gets there only up to some byte.
+void network::lose_some(link& l, bool up)
+{
+    pipe& p = up ? l.up : l.down;
+    const std::size_t kept = losses_.below(p.chunks.size() + 1);
+    if (kept == p.chunks.size()) {
+        return;
+    }
+    auto& torn = p.chunks[kept].bytes;
+    torn.resize(losses_.one_in(2) ? 0 : losses_.below(torn.size() + 1));
+    p.chunks.resize(kept + 1);
+}
+
+void network::close_by_client(link& l)
+{
+    l.client_end = false;
+    l.down.chunks.clear();
+    if (losses_.one_in(3)) {
+        lose_some(l, true);
+    }
+    put(l, true, {}, true);
+}
+
+void network::close_by_server(link& l)
+{
+    l.server_end = false;
+    l.unread.clear();
+    l.up.chunks.clear();
+    w_.servers[l.node]->master.forget(l.session);
+    if (l.client_end) {
+        if (losses_.one_in(2)) {
+            lose_some(l, false);
+        }
+        tell_client(l);
+    }
+}
+
+void network::cut(link& l)
+{
+    lose_some(l, true);
+    put(l, true, {}, true);
+    lose_some(l, false);
+    if (l.client_end) {
+        tell_client(l);
+    }
+}
+
+/// Behind what still gets there; or never, and then only a node that is back tells.
+void network::tell_client(link& l)
+{
+    if (w_.planned().has(fault::half_open) && !w_.is_quiet() && losses_.one_in(2)) {
+        l.half_open = true;
+        w_.checks.deceive(l.client, l.node);
+        w_.say("c", l.client, " n", l.node, ": link ", l.id, " is half open");
+        return;
+    }
+    l.down.last = std::max(l.down.last, w_.now() + way(l, false));
+    w_.schedule(l.down.last - w_.now(), event_kind::told_closed, l.client, l.id);
+}
+
+/// The front chunk, if it may pass now.
+bool network::take(link& l, bool up, pipe::chunk& c)
+{
+    pipe& p = up ? l.up : l.down;
+    if (p.chunks.empty() || p.chunks.front().at > w_.now()) {
+        return false;  // lost, or put off
+    }
+    if (p.blocked_until > w_.now()) {
+        const auto kind = up ? event_kind::bytes_up : event_kind::bytes_down;
+        p.last = std::max(p.last, p.blocked_until);
+        w_.schedule(p.blocked_until - w_.now(), kind, l.client, l.id);
+        return false;
+    }
+    c = std::move(p.chunks.front());
+    p.chunks.pop_front();
+    return true;
+}
+
+void network::on_bytes_up(link& l)
+{
+    pipe::chunk c;
+    if (!take(l, true, c)) {
+        return;
+    }
+    server& s = *w_.servers[l.node];
+    if (c.is_end) {
+        s.on_end(l);
+        return;
+    }
+    if (l.server_end) {
+        s.on_bytes(l, c.bytes);
+        return;
+    }
+    // The node knows nothing of this connection: it says so, if there is one.
+    if (s.is_up() && l.client_end && !l.refused) {
+        l.half_open = false;
+        w_.schedule(way(l, false), event_kind::told_closed, l.client, l.id);
+    }
+}
+
+void network::on_bytes_down(link& l)
+{
+    pipe::chunk c;
+    if (take(l, false, c) && l.client_end) {
+        w_.clients[l.client]->on_bytes(l, c.bytes);
+    }
+}
+
+void network::on_dialled(link& l)
+{
+    server& s = *w_.servers[l.node];
+    if (!l.refused && s.is_up()) {
+        l.server_end = true;
+        s.on_link(l);
+    } else {
+        l.refused = true;
+    }
+    if (!l.client_end) {
+        if (l.server_end) {
+            s.on_end(l);
+        }
+        return;
+    }
+    w_.clients[l.client]->on_dialled(l);
+}
+
+void network::on_told_closed(link& l)
+{
+    if (l.client_end) {
+        l.client_end = false;
+        w_.clients[l.client]->on_closed(l);
+    }
+}
+
+std::vector<link*> network::between(unsigned client, unsigned node)
+{
+    std::vector<link*> found;
+    for (const auto& l : links_) {
+        if (l->client == client && l->node == node && (l->client_end || l->server_end)) {
+            found.push_back(l.get());
+        }
+    }
+    return found;
+}
+
+std::vector<link*> network::of_node(unsigned node)
+{
+    std::vector<link*> found;
+    for (const auto& l : links_) {
+        if (l->node == node && l->server_end) {
+            found.push_back(l.get());
+        }
+    }
+    return found;
+}
+
+bool network::is_something_under_way() const
+{
+    return std::any_of(links_.begin(), links_.end(), [](const auto& l) {
+        return l->server_end && (!l->up.chunks.empty() || !l->unread.empty());
+    });
+}
+
+/// What was held up gets through now.
+void network::unblock()
+{
+    for (const auto& l : links_) {
+        for (pipe* p : {&l->up, &l->down}) {
+            p->blocked_until = instant{};
+        }
+    }
+}
+
+}  // namespace redlock::sim

@@ -1,0 +1,93 @@
+#pragma once
+
+#include "sim/clock.hpp"
+#include "sim/model_master.hpp"
+#include "sim/random.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::sim {
+
+class world;
+
+/// Bytes on their way in one direction, in order. What was sent is not lost before its link is.
+struct pipe {
+    struct chunk {
+        instant at;
+        std::string bytes;
+        bool is_end = false;
+    };
+    std::deque<chunk> chunks;
+    instant last{};
+    /// Until then nothing gets through.
+    instant blocked_until{};
+};
+
+/// A connection, or the attempt to make one, from its first packet until both ends have forgotten
+/// it.
+struct link {
+    std::uint64_t id = 0;
+    unsigned client = 0;
+    unsigned generation = 0;
+    unsigned node = 0;
+    bool client_end = true;   ///< the client's side is open, or being opened
+    bool server_end = false;  ///< the node's side is open
+    bool ends = false;        ///< the end has come to a node that stands still
+    bool refused = false;
+    /// Nobody tells the client that the other end is gone.
+    bool half_open = false;
+    pipe up;
+    pipe down;
+    test::session session;
+    /// Read by the node, and not yet a whole command or not yet done.
+    std::string unread;
+};
+
+/// All connections, and what is on them.
+class network {
+public:
+    explicit network(world& w);
+
+    link& dial(unsigned client, unsigned generation, unsigned node);
+    void send_up(link& l, std::string_view bytes);
+    void send_down(link& l, std::string_view bytes);
+    /// The client closes its end. What it sent gets there, or the front part of it.
+    void close_by_client(link& l);
+    /// The node's end is gone at once, as its process is.
+    void close_by_server(link& l);
+    /// Both ends lose it, each with the front part of what was on its way.
+    void cut(link& l);
+
+    void on_bytes_up(link& l);
+    void on_bytes_down(link& l);
+    void on_dialled(link& l);
+    void on_told_closed(link& l);
+
+    [[nodiscard]] link& at(std::uint64_t id) { return *links_[id]; }
+    [[nodiscard]] std::vector<link*> between(unsigned client, unsigned node);
+    [[nodiscard]] std::vector<link*> of_node(unsigned node);
+    /// Bytes that could still reach a node.
+    [[nodiscard]] bool is_something_under_way() const;
+    void unblock();
+
+private:
+    [[nodiscard]] nanos way(const link& l, bool up);
+    void send(link& l, bool up, std::string_view bytes);
+    void put(link& l, bool up, std::string bytes, bool is_end);
+    void lose_some(link& l, bool up);
+    bool take(link& l, bool up, pipe::chunk& c);
+    void tell_client(link& l);
+
+    world& w_;
+    random_source ways_;
+    random_source pieces_;
+    random_source losses_;
+    std::vector<std::unique_ptr<link>> links_;
+};
+
+}  // namespace redlock::sim

@@ -1,0 +1,98 @@
+#include "sim/plan.hpp"
+
+#include "sim/random.hpp"
+
+#include <algorithm>
+
+namespace redlock::sim {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::array<std::string_view, fault_kinds> fault_names{
+    "delay",          "split",      "cut",        "black_hole",    "half_open",    "slow_write",
+    "slow_dial",      "node_pause", "restart",    "restart_empty", "full",         "loading",
+    "script_flush",   "old_server", "clock_rate", "clock_offset",  "client_pause", "client_kill",
+    "client_destroy", "cancel",     "drop",       "hand_over",
+};
+
+std::vector<milliseconds> some_ttls(random_source& r)
+{
+    // Either leases end while the play goes on, or no key goes by itself before its end has been
+    // looked at.
+    if (r.one_in(2)) {
+        return {milliseconds{r.between(200, 400)}, milliseconds{r.between(200, 1500)}};
+    }
+    return {60s};
+}
+
+}  // namespace
+
+std::string_view name_of(fault f) noexcept
+{
+    return fault_names[static_cast<std::size_t>(f)];
+}
+
+std::optional<fault> fault_named(std::string_view name) noexcept
+{
+    const auto at = std::find(fault_names.begin(), fault_names.end(), name);
+    if (at == fault_names.end()) {
+        return std::nullopt;
+    }
+    return static_cast<fault>(at - fault_names.begin());
+}
+
+std::string names_of(fault_set faults)
+{
+    std::string names;
+    for (std::size_t i = 0; i < fault_kinds; ++i) {
+        if ((faults & only(static_cast<fault>(i))) != 0) {
+            names += (names.empty() ? "" : ",") + std::string(fault_names[i]);
+        }
+    }
+    return names.empty() ? "none" : names;
+}
+
+milliseconds plan::longest_ttl() const noexcept
+{
+    return *std::max_element(ttls.begin(), ttls.end());
+}
+
+plan make_plan(const options& o)
+{
+    random_source r(o.seed, 1);
+    plan p;
+    p.seed = o.seed;
+    p.outside = o.outside;
+    p.nodes = static_cast<unsigned>(r.one_in(3) ? r.between(1, 7) : 3 + 2 * r.below(2));
+    p.clients = static_cast<unsigned>(r.one_in(4) ? r.between(1, 6) : r.between(2, 3));
+    p.tasks = static_cast<unsigned>(r.between(1, 3));
+    p.resources = static_cast<unsigned>(r.between(1, 3));
+    p.acquires = static_cast<unsigned>(r.one_in(8) ? r.between(30, 100) : r.between(4, 20));
+    p.ttls = some_ttls(r);
+    p.drift_factor = r.one_in(4) ? 0.1 : 0.01;
+    p.least_way = r.between(10us, 1ms);
+    p.longest_way = p.least_way + r.between(0us, 4ms);
+    p.pace = r.between(1ms, 60ms);
+    p.pings = !r.one_in(4);
+    p.key_prefix = r.one_in(3) ? "locks:" : "";
+
+    // Some plays have hardly a fault, some are nothing but faults.
+    const std::uint64_t share = r.below(5);
+    for (std::size_t i = 0; i < fault_kinds; ++i) {
+        random_source own(o.seed, 100 + i);
+        const bool chosen = own.below(4) < share;
+        p.faults |= chosen ? only(static_cast<fault>(i)) : 0;
+        p.every[i] = own.between(20ms, 1000ms);
+    }
+    p.faults &= o.allowed;
+    if (p.longest_ttl() > 10s) {
+        p.faults &= ~only(fault::restart_empty);  // nobody has the time to wait
+    }
+    p.acquires = o.acquires.value_or(p.acquires);
+    return p;
+}
+
+}  // namespace redlock::sim

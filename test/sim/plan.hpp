@@ -1,0 +1,103 @@
+#pragma once
+
+#include "base/instant.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::sim {
+
+/// What can go wrong. Each play has some of them, each as often as its seed says.
+enum class fault : std::uint8_t {
+    delay,           ///< bytes that take longer, in one direction, beyond the node timeout too
+    split,           ///< bytes that come in pieces
+    cut,             ///< a connection is lost, with some of what is on its way
+    black_hole,      ///< nothing gets through in one direction for a while
+    half_open,       ///< connections whose end nobody is told of
+    slow_write,      ///< a socket that takes its time to take bytes
+    slow_dial,       ///< connections that take long to be made, or are refused
+    node_pause,      ///< a node stands still, and does everything afterwards
+    restart,         ///< a node dies and comes back with its keys
+    restart_empty,   ///< without them, once every key it had would be gone
+    full,            ///< a node without memory
+    loading,         ///< a node that has not read its data
+    script_flush,    ///< a node forgets the scripts
+    old_server,      ///< nodes before RESP3, or with a compare-and-delete of their own
+    clock_rate,      ///< clocks that run apart as far as the drift allows
+    clock_offset,    ///< clocks that are off
+    client_pause,    ///< a client stands still, for longer than its leases at times
+    client_kill,     ///< a client is gone from one moment to the next
+    client_destroy,  ///< a client is destroyed, and another one begun
+    cancel,          ///< operations are cancelled
+    drop,            ///< locks are dropped instead of released
+    hand_over,       ///< locks are handed to another client
+};
+inline constexpr std::size_t fault_kinds = 22;
+
+/// What is outside of the algorithm's assumptions.
+enum class beyond : std::uint8_t {
+    nothing,
+    clock_step,    ///< a node's clock jumps ahead by more than a ttl
+    amnesia,       ///< a node comes back at once, without its keys
+    ignores_owns,  ///< the application never asks whether its lease still is
+};
+
+using fault_set = std::uint32_t;
+
+[[nodiscard]] constexpr fault_set only(fault f) noexcept
+{
+    return fault_set{1} << static_cast<unsigned>(f);
+}
+inline constexpr fault_set all_faults = (fault_set{1} << fault_kinds) - 1;
+
+[[nodiscard]] std::string_view name_of(fault f) noexcept;
+[[nodiscard]] std::optional<fault> fault_named(std::string_view name) noexcept;
+/// As in "delay,cut"; "none".
+[[nodiscard]] std::string names_of(fault_set faults);
+
+/// What one play consists of; the seed says what is left open.
+struct options {
+    std::uint64_t seed = 0;
+    /// No other faults than these.
+    fault_set allowed = all_faults;
+    beyond outside = beyond::nothing;
+    /// How many acquires are begun, if not as many as the seed says.
+    std::optional<unsigned> acquires;
+};
+
+/// A play before it begins.
+struct plan {
+    std::uint64_t seed = 0;
+    beyond outside = beyond::nothing;
+    unsigned nodes = 3;
+    unsigned clients = 2;
+    unsigned tasks = 2;  ///< of each client
+    unsigned resources = 1;
+    unsigned acquires = 20;
+    fault_set faults = 0;
+    /// The mean time between two faults of a kind.
+    std::array<base::nanos, fault_kinds> every{};
+    /// What acquires and extends ask for.
+    std::vector<std::chrono::milliseconds> ttls;
+    double drift_factor = 0.01;
+    /// A message's way, when nothing is wrong.
+    base::nanos least_way{};
+    base::nanos longest_way{};
+    /// What a step of a task takes, on average.
+    base::nanos pace{};
+    bool pings = true;
+    std::string key_prefix;
+
+    [[nodiscard]] bool has(fault f) const noexcept { return (faults & only(f)) != 0; }
+    [[nodiscard]] std::chrono::milliseconds longest_ttl() const noexcept;
+};
+
+[[nodiscard]] plan make_plan(const options& o);
+
+}  // namespace redlock::sim

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "base/instant.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace redlock::sim {
+
+/// Numbers from a seed, the same on every machine (SplitMix64, Steele, Lea and Flood, 2014). Each
+/// kind of decision has a source of its own, so that leaving one kind out leaves the others as they
+/// were.
+class random_source {
+public:
+    explicit random_source(std::uint64_t seed) noexcept : state_(seed) {}
+    random_source(std::uint64_t seed, std::uint64_t purpose) noexcept
+        : state_(scramble(seed ^ scramble(purpose)))
+    {}
+
+    std::uint64_t next() noexcept
+    {
+        state_ += 0x9e3779b97f4a7c15U;
+        return scramble(state_);
+    }
+
+    /// From 0 to n - 1; 0 for n = 0.
+    std::uint64_t below(std::uint64_t n) noexcept { return n == 0 ? 0 : next() % n; }
+
+    std::uint64_t between(std::uint64_t least, std::uint64_t most) noexcept
+    {
+        return least + below(most - least + 1);
+    }
+
+    base::nanos between(base::nanos least, base::nanos most) noexcept
+    {
+        const auto span = static_cast<std::uint64_t>((most - least).count());
+        return least + base::nanos{static_cast<std::int64_t>(below(span + 1))};
+    }
+
+    bool one_in(std::uint64_t n) noexcept { return below(n) == 0; }
+
+    /// A waiting time, as of things that happen independently of each other. At most twenty times
+    /// the mean.
+    base::nanos waiting(base::nanos mean) noexcept
+    {
+        const double u = static_cast<double>((next() >> 11) + 1) * 0x1.0p-53;
+        const double factor = std::fmin(-std::log(u), 20.0);
+        return base::nanos{static_cast<std::int64_t>(static_cast<double>(mean.count()) * factor)};
+    }
+
+private:
+    static std::uint64_t scramble(std::uint64_t z) noexcept
+    {
+        z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+        z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+        return z ^ (z >> 31U);
+    }
+
+    std::uint64_t state_;
+};
+
+}  // namespace redlock::sim

@@ -1,0 +1,155 @@
+#include "sim/server.hpp"
+
+#include "sim/world.hpp"
+
+#include <cstdio>
+
+namespace redlock::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+skewed_clock clock_of(const plan& p, unsigned index)
+{
+    random_source r(p.seed, 200 + index);
+    const nanos offset = p.has(fault::clock_offset) ? r.between(-100'000s, 100'000s) : 0s;
+    // Half of what the drift allows for this clock, half of it for the client's.
+    const auto most = static_cast<std::int64_t>(p.drift_factor * 0.49e9);
+    const auto ppb = static_cast<std::int64_t>(r.below(static_cast<std::uint64_t>(2 * most + 1)));
+    return {offset, p.has(fault::clock_rate) ? ppb - most : 0};
+}
+
+}  // namespace
+
+server::server(world& w, unsigned index)
+    : w_(w),
+      index_(index),
+      clock_(clock_of(w.planned(), index))
+{
+    random_source r(w.planned().seed, 300 + index);
+    master.watched_by = this;
+    if (w.planned().has(fault::old_server)) {
+        master.knows_hello = !r.one_in(3);
+        master.has_delifeq = r.one_in(3);
+        master.has_delex = r.one_in(3);
+    }
+}
+
+bool server::is_paused() const noexcept
+{
+    return paused_until_ > w_.now();
+}
+
+instant server::local_now() const
+{
+    return clock_.shows(w_.now());
+}
+
+instant server::true_end(const test::model_master::entry& e) const
+{
+    return e.end ? clock_.when_shows(*e.end) : instant::max();
+}
+
+void server::on_link(link& l)
+{
+    l.session = {};
+    l.session.client = l.client;
+    l.session.life = l.generation;
+    l.unread.clear();
+}
+
+void server::on_bytes(link& l, std::string_view bytes)
+{
+    if (l.ends) {
+        return;
+    }
+    l.unread += bytes;
+    if (!is_paused()) {
+        serve(l);
+    }
+}
+
+/// Does every whole command that has come, and answers.
+void server::serve(link& l)
+{
+    std::string_view rest = l.unread;
+    const auto commands = test::take_commands(rest);
+    l.unread.erase(0, l.unread.size() - rest.size());
+    std::string replies;
+    for (const test::words& command : commands) {
+        const std::string reply = master.execute(local_now(), l.session, command);
+        w_.say("  n", index_, " c", l.client, ": ", command.front(), " ",
+               command.size() > 3 ? command[command.front() == "SET" ? 1 : 3] : "", " -> ",
+               reply.substr(0, reply.find('\r')));
+        w_.checks.on_reply(l.client, index_, command, reply);
+        replies += std::exchange(l.session.out, {});
+        replies += reply;
+    }
+    if (!replies.empty()) {
+        w_.net.send_down(l, replies);
+    }
+}
+
+void server::on_end(link& l)
+{
+    if (l.server_end && is_paused()) {
+        l.ends = true;  // which it finds behind what it has not read yet
+        return;
+    }
+    l.server_end = false;
+    l.unread.clear();
+    master.forget(l.session);
+}
+
+void server::pause(nanos span)
+{
+    paused_until_ = std::max(paused_until_, w_.now() + span);
+    w_.schedule(span, event_kind::wake, index_);
+}
+
+void server::wake()
+{
+    if (!up_ || is_paused()) {
+        return;
+    }
+    for (link* l : w_.net.of_node(index_)) {
+        serve(*l);
+        if (l->ends) {
+            on_end(*l);
+        }
+    }
+}
+
+void server::die(nanos away, bool loses_keys)
+{
+    up_ = false;
+    loses_keys_ = loses_keys;
+    for (link* l : w_.net.of_node(index_)) {
+        w_.net.close_by_server(*l);
+    }
+    w_.schedule(away, event_kind::restarted, index_);
+}
+
+void server::restart()
+{
+    up_ = true;
+    paused_until_ = {};
+    master.flush_scripts();
+    if (std::exchange(loses_keys_, false)) {
+        master.flush_keys();
+    }
+}
+
+void server::step_clock(nanos ahead)
+{
+    clock_.step(ahead);
+}
+
+void server::on_change(const std::string& key, const test::model_master::entry* before,
+                       const test::model_master::entry* after, const test::session* by)
+{
+    w_.checks.on_change(index_, key, before, after, by);
+}
+
+}  // namespace redlock::sim

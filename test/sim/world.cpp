@@ -1,0 +1,192 @@
+#include "sim/world.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <iomanip>
+
+namespace redlock::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// So that the heap's front is what comes first.
+bool comes_later(const event& a, const event& b)
+{
+    return a.at != b.at ? a.at > b.at : a.order > b.order;
+}
+
+/// Beyond this a play is not lengthened; whoever still waits is served in the quiet that follows.
+constexpr nanos longest_play = 30s;
+
+}  // namespace
+
+void tally::add(const tally& t)
+{
+    events += t.events;
+    acquired += t.acquired;
+    extended += t.extended;
+    released += t.released;
+    contended += t.contended;
+    unavailable += t.unavailable;
+    timed_out += t.timed_out;
+    expired += t.expired;
+    lost += t.lost;
+    cancelled += t.cancelled;
+    closed += t.closed;
+    adopted += t.adopted;
+    served_when_quiet += t.served_when_quiet;
+    for (std::size_t i = 0; i < fault_kinds; ++i) {
+        struck[i] += t.struck[i];
+    }
+}
+
+world::world(plan p, std::ostream* trace)
+    : plan_(std::move(p)),
+      trace_(trace),
+      checks(*this),
+      net(*this),
+      faults(*this),
+      acquires_left(plan_.acquires)
+{
+    for (unsigned n = 0; n < plan_.nodes; ++n) {
+        servers.push_back(std::make_unique<server>(*this, n));
+    }
+    for (unsigned c = 0; c < plan_.clients; ++c) {
+        clients.push_back(std::make_unique<client>(*this, c));
+    }
+}
+
+world::~world() = default;
+
+void world::begin_line()
+{
+    const auto us =
+        std::chrono::duration_cast<std::chrono::microseconds>(now_.time_since_epoch() - 1000h);
+    *trace_ << std::setw(10) << us.count() << " us  ";
+}
+
+void world::schedule(nanos in, event_kind kind, unsigned who, std::uint64_t which,
+                     std::uint64_t what)
+{
+    queue_.push_back({now_ + in, ++orders_, kind, who, which, what});
+    std::push_heap(queue_.begin(), queue_.end(), comes_later);
+}
+
+void world::mix(std::uint64_t value) noexcept
+{
+    hash_ = std::rotl(hash_ ^ value, 27) * 0x9e3779b97f4a7c15U;
+}
+
+void world::count(const call& c, const error_code& ec)
+{
+    using kind = core::operation::kind;
+    counts.acquired += c.what == kind::acquire && !ec;
+    counts.adopted += c.what == kind::adopt && !ec;
+    counts.extended += c.what == kind::extend && !ec;
+    counts.released += c.what == kind::release && !ec;
+    counts.served_when_quiet += c.what == kind::acquire && !ec && quiet_;
+    counts.contended += ec == errc::contended;
+    counts.unavailable += ec == errc::unavailable;
+    counts.timed_out += ec == errc::timed_out;
+    counts.expired += ec == errc::expired;
+    counts.lost += ec == errc::lost;
+    counts.closed += ec == errc::closed;
+    counts.cancelled += c.cancelled && ec;
+}
+
+void world::dispatch(const event& e)
+{
+    ++counts.events;
+    mix(static_cast<std::uint64_t>(e.at.time_since_epoch().count()));
+    mix((static_cast<std::uint64_t>(e.kind) << 56U) ^ (e.which << 24U) ^ (e.what << 8U) ^ e.who);
+    switch (e.kind) {
+        case event_kind::bytes_up: net.on_bytes_up(net.at(e.which)); return;
+        case event_kind::bytes_down: net.on_bytes_down(net.at(e.which)); return;
+        case event_kind::dialled: net.on_dialled(net.at(e.which)); return;
+        case event_kind::told_closed: net.on_told_closed(net.at(e.which)); return;
+        case event_kind::written: clients[e.who]->on_written(net.at(e.which)); return;
+        case event_kind::timer:
+        case event_kind::turn:
+        case event_kind::step:
+        case event_kind::cancel: clients[e.who]->on_event(e); return;
+        case event_kind::resume: clients[e.who]->resume(); return;
+        case event_kind::rebirth: clients[e.who]->begin(); return;
+        case event_kind::wake: servers[e.who]->wake(); return;
+        case event_kind::restarted: servers[e.who]->restart(); return;
+        case event_kind::relief: faults.relieve(e.who); return;
+        case event_kind::strike: faults.strike(static_cast<unsigned>(e.which)); return;
+    }
+}
+
+/// Nobody waits for anything, and nobody will begin anything.
+bool world::is_over() const
+{
+    return acquires_left == 0 && std::all_of(clients.begin(), clients.end(), [](const auto& c) {
+               return !c->is_alive() || (!c->has_calls() && c->app().is_idle());
+           });
+}
+
+void world::run_until(instant end)
+{
+    while (!queue_.empty() && queue_.front().at <= end) {
+        std::pop_heap(queue_.begin(), queue_.end(), comes_later);
+        const event e = queue_.back();
+        queue_.pop_back();
+        now_ = e.at;
+        dispatch(e);
+        if (stop_when_over_ && is_over()) {
+            return;
+        }
+    }
+    now_ = end;
+}
+
+void world::run()
+{
+    for (const auto& c : clients) {
+        c->begin();
+    }
+    faults.begin();
+    stop_when_over_ = true;
+    run_until(now_ + longest_play);
+    calm_down();
+}
+
+/// Nothing goes wrong any more: whoever waits is served, and in the end nothing is left of anything.
+void world::calm_down()
+{
+    say("---- from here on nothing goes wrong");
+    quiet_ = true;
+    acquires_left = 0;
+    faults.stop();
+    run_until(now_ + 60s);
+    if (!is_over()) {
+        checks.fail("somebody was not served, though everything was well for a minute");
+    }
+    stop_when_over_ = false;
+    run_until(now_ + 8s);
+    checks.nothing_left();
+    run_until(now_ + plan_.longest_ttl() * 2 + 130s);
+    for (unsigned i = 0; i < clients.size(); ++i) {
+        if (!rests(*clients[i])) {
+            run_until(now_ + 1s);  // for a ping that is just under way
+        }
+        if (!rests(*clients[i])) {
+            checks.fail("c" + std::to_string(i) + ": something is left when nothing happens");
+        }
+        if (!plan_.pings && clients[i]->next_deadline() != instant::max()) {
+            checks.fail("c" + std::to_string(i) + ": a timer is left when nothing happens");
+        }
+    }
+}
+
+/// Every record is back in its pool, and every connection stands.
+bool world::rests(const client& c) const
+{
+    const stats s = c.snapshot();
+    return s.in_flight == 0 && s.leases == 0 && s.debts == 0 && s.unanswered == 0 &&
+           s.buffered_bytes == 0 && s.nodes_ready == plan_.nodes;
+}
+
+}  // namespace redlock::sim

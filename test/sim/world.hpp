@@ -1,0 +1,130 @@
+#pragma once
+
+#include "sim/checker.hpp"
+#include "sim/client.hpp"
+#include "sim/faults.hpp"
+#include "sim/network.hpp"
+#include "sim/plan.hpp"
+#include "sim/random.hpp"
+#include "sim/server.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <vector>
+
+namespace redlock::sim {
+
+/// What is to happen; who it happens to is in the event.
+enum class event_kind : std::uint8_t {
+    bytes_up,     ///< a chunk comes to a node's end of a link (link)
+    bytes_down,   ///< to a client's end (link)
+    dialled,      ///< a link stands, or is refused (link)
+    told_closed,  ///< a client's end hears that the link is over (link)
+    written,      ///< a client's socket has taken what it was given (link)
+    timer,        ///< a client's timer (client, generation)
+    turn,         ///< the turn that a client asked for (client, generation)
+    step,         ///< a task goes on (client, generation, task)
+    cancel,       ///< an operation is to be cancelled (client, generation, serial)
+    resume,       ///< a client that stood still goes on (client)
+    rebirth,      ///< a client begins anew (client)
+    wake,         ///< a node that stood still goes on (node)
+    restarted,    ///< a node is back (node)
+    relief,       ///< a node has memory, or its data, again (node)
+    strike,       ///< the next fault of a kind (fault)
+};
+
+struct event {
+    instant at;
+    std::uint64_t order = 0;
+    event_kind kind{};
+    unsigned who = 0;
+    std::uint64_t which = 0;
+    std::uint64_t what = 0;
+};
+
+/// A sum of what happened in one play, to see that plays are about something.
+struct tally {
+    std::uint64_t events = 0;
+    std::uint64_t acquired = 0;
+    std::uint64_t extended = 0;
+    std::uint64_t released = 0;
+    std::uint64_t contended = 0;
+    std::uint64_t unavailable = 0;
+    std::uint64_t timed_out = 0;
+    std::uint64_t expired = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t closed = 0;
+    std::uint64_t adopted = 0;
+    std::uint64_t served_when_quiet = 0;
+    std::array<std::uint64_t, fault_kinds> struck{};
+
+    void add(const tally& t);
+};
+
+/**
+ * One play: masters, a network, clients and their applications, in virtual time. Everything follows
+ * from the plan. Throws `violation` at the first thing that must not be.
+ */
+class world {
+public:
+    /// `trace`: where each step is told; null: nowhere.
+    explicit world(plan p, std::ostream* trace = nullptr);
+    ~world();
+    world(const world&) = delete;
+    world& operator=(const world&) = delete;
+
+    void run();
+
+    /// Of everything that happened: two plays of one seed have the same.
+    [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
+
+    // What the parts share.
+    [[nodiscard]] const plan& planned() const noexcept { return plan_; }
+    [[nodiscard]] instant now() const noexcept { return now_; }
+    [[nodiscard]] bool is_quiet() const noexcept { return quiet_; }
+    void schedule(nanos in, event_kind kind, unsigned who = 0, std::uint64_t which = 0,
+                  std::uint64_t what = 0);
+    void mix(std::uint64_t value) noexcept;
+    void count(const call& c, const error_code& ec);
+    template <class... Parts>
+    void say(const Parts&... parts)
+    {
+        if (trace_ != nullptr) {
+            begin_line();
+            ((*trace_ << parts), ...);
+            *trace_ << '\n';
+        }
+    }
+
+private:
+    void begin_line();
+    void dispatch(const event& e);
+    void run_until(instant end);
+    void calm_down();
+    [[nodiscard]] bool is_over() const;
+    [[nodiscard]] bool rests(const client& c) const;
+
+    const plan plan_;
+    std::ostream* const trace_;
+    instant now_{std::chrono::hours{1000}};
+    bool quiet_ = false;
+    bool stop_when_over_ = false;
+    std::uint64_t hash_ = 0;
+    std::uint64_t orders_ = 0;
+    std::vector<event> queue_;
+
+public:
+    // Behind what they need when they are made.
+    tally counts;
+    checker checks;
+    network net;
+    std::vector<std::unique_ptr<server>> servers;
+    std::vector<std::unique_ptr<client>> clients;
+    fault_injector faults;
+    /// Acquires that may yet be begun.
+    unsigned acquires_left = 0;
+};
+
+}  // namespace redlock::sim
