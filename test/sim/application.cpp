@@ -37,6 +37,10 @@ void application::step(unsigned t)
     }
     switch (tasks_[t].now) {
         case state::idle: acquire(t); return;
+        case state::offered:
+            tasks_[t].now = state::waiting;
+            c_.adopt(t, tasks_[t].resource, tasks_[t].offered, some_ttl());
+            return;
         case state::waiting: return;
         case state::holding: use(t); return;
     }
@@ -80,14 +84,14 @@ void application::acquire(unsigned t)
 /// The next thing with a lock that is held.
 void application::use(unsigned t)
 {
-    const auto choice = w_.is_quiet() ? 0 : random_.below(10);
+    const auto choice = w_.is_quiet() ? 0 : random_.below(12);
     if (choice < 5) {
         release(t);
     } else if (choice < 8) {
         extend(t);
     } else if (choice == 8 && w_.planned().has(fault::drop)) {
         drop(t);
-    } else if (choice == 9 && w_.planned().has(fault::hand_over) && hand_over(t)) {
+    } else if (choice > 8 && w_.planned().has(fault::hand_over) && hand_over(t)) {
         return;
     } else {
         c_.inspect(t, tasks_[t].resource);
@@ -168,9 +172,13 @@ bool application::take_over(const std::string& resource, const base::owner_token
     for (unsigned t = 0; t < tasks_.size(); ++t) {
         task& mine = tasks_[t];
         if (mine.now == state::idle && !ended_) {
-            mine.now = state::waiting;
+            mine.now = state::offered;
             mine.resource = resource;
-            c_.adopt(t, resource, token, some_ttl());
+            mine.offered = token;
+            // At times the lease will have ended by then.
+            const nanos longest = random_.one_in(2) ? nanos{2 * some_ttl()} : w_.planned().pace;
+            w_.schedule(random_.between(nanos{0}, std::min<nanos>(longest, 5s)), event_kind::step,
+                        index_, c_.generation(), t);
             return true;
         }
     }

@@ -33,10 +33,12 @@ public:
     [[nodiscard]] bool holds_something() const noexcept;
 
 private:
-    enum class state : std::uint8_t { idle, waiting, holding };
+    enum class state : std::uint8_t { idle, offered, waiting, holding };
     struct task {
         state now = state::idle;
         std::string resource;
+        /// Of another client's lock that is to be taken over.
+        base::owner_token offered;
         core::lease* lease = nullptr;
         unsigned belief = 0;
     };

@@ -80,6 +80,14 @@ void checker::mend(unsigned client, unsigned node)
     deceived_[client] &= ~(1U << node);
 }
 
+void checker::on_given_up(unsigned client, unsigned node) const
+{
+    const bool deceived = (deceived_[client] & (1U << node)) != 0;
+    if (!deceived && trouble_[client][node] + convalescence <= w_.now()) {
+        fail("c" + std::to_string(client) + ": gave a connection up that was well");
+    }
+}
+
 /// Nodes that nothing has kept from answering this client since then.
 unsigned checker::healthy_since(unsigned client, instant begun) const
 {

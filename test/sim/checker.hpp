@@ -52,6 +52,9 @@ public:
     void deceive(unsigned client, unsigned node);
     void mend(unsigned client, unsigned node);
 
+    /// The client has ended a connection, for which there has to be a reason.
+    void on_given_up(unsigned client, unsigned node) const;
+
     // What nodes do.
     void on_reply(unsigned client, unsigned node, const test::words& command,
                   std::string_view reply);

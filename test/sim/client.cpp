@@ -364,6 +364,7 @@ void client::close_given_up()
     each(core_->take_to_close(), [this](unsigned n) {
         if (link* l = std::exchange(connections_[n].of, nullptr)) {
             w_.say("c", index_, " n", n, ": gives the connection up");
+            w_.checks.on_given_up(index_, n);
             w_.net.close_by_client(*l);
             w_.checks.upset(index_, n, w_.now());
         }
