@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <optional>
 
 namespace redlock::core {
 
@@ -51,34 +52,36 @@ flow coordinator::run_acquire(operation& op)
         if (!begin_attempt(op)) {
             co_return finish(op, errc::no_entropy);
         }
-        errc why{};
-        nanos wait{};
-        bool is_last = false;
-        {
-            const held_round r{*this, new_round(op, asks_holder(op))};
-            fan_out(*r);
-            co_await verdict_of{op, *r};
-            if (!op.cancelled && succeed(op, *r)) {
-                co_return finish(op, {});
-            }
-            give_back(*op.subject);
-            if (op.cancelled) {
-                co_return give_up(op);
-            }
-            why = reason_of(outcome_of(*r));
-            wait = next_wait(op, *r);
-            is_last = op.attempts_left == 0 || op.deadline - now_ < least_wait;
-            fill_report(op, *r);
+        std::optional<held_round> held;
+        round& r = *held.emplace(*this, new_round(op, asks_holder(op)));
+        fan_out(r);
+        co_await verdict_of{op, r};
+        if (!op.cancelled && succeed(op, r)) {
+            co_return finish(op, {});
         }
-        if (is_last) {
-            co_return finish(op, op.attempts_left == 0 ? why : errc::timed_out);
+        give_back(*op.subject);
+        if (op.cancelled) {
+            co_return give_up(op);
+        }
+        const nanos wait = next_wait(op, r);
+        if (op.attempts_left == 0 || op.deadline - now_ < least_wait) {
+            fill_report(op, r);
+            co_return finish(op,
+                             op.attempts_left == 0 ? reason_of(outcome_of(r)) : errc::timed_out);
+        }
+        if (op.report == nullptr) {
+            held.reset();  // nobody will ask for it any more
         }
         co_await sleep_until{*this, op, now_ + wait};
         if (op.cancelled) {
             co_return give_up(op);
         }
         if (now_ >= op.deadline) {
-            co_return finish(op, errc::timed_out);  // it slept longer than it wanted to
+            // Woken late, as behind a suspension: no attempt begins any more.
+            if (held) {
+                fill_report(op, r);
+            }
+            co_return finish(op, errc::timed_out);
         }
     }
 }

@@ -492,6 +492,42 @@ TEST_CASE("p44: the whole wait is at most the deadline and one node timeout",
     }
 }
 
+TEST_CASE("p44: who wakes up long after the deadline makes no further attempt",
+          "[core][pitfall][p44]")
+{
+    bench_world w;
+    w.start();
+    hold(w, "r", {0, 1, 2}, 1min);
+    w.with_report = true;
+    call& c = w.acquire("r", {.deadline = 300ms});
+    w.advance(100ms);
+    const auto attempts = w.core->snapshot().attempts;
+    // As a machine that was suspended: the lock would be free by now.
+    w.now += 1h;
+    w.core->on_time(w.now);
+    w.settle();
+    REQUIRE(c.done());
+    CHECK(c.error == errc::timed_out);
+    CHECK(w.core->snapshot().attempts == attempts);
+    CHECK(c.report.attempts == attempts);
+    REQUIRE(c.report.nodes.size() == 3);
+    CHECK(c.report.nodes[0].outcome == node_outcome::refused);
+}
+
+TEST_CASE("an acquire that is cancelled between two attempts has an empty report", "[core]")
+{
+    bench_world w;
+    w.start();
+    hold(w, "r", {0, 1, 2}, 1min);
+    w.with_report = true;
+    call& c = w.acquire("r", {.deadline = 10s});
+    w.advance(1s);
+    CHECK(w.core->snapshot().attempts > 1);
+    w.cancel(c);
+    REQUIRE(c.done());
+    CHECK(c.report.nodes.empty());
+}
+
 TEST_CASE("p45: every option at its least and its largest", "[core][pitfall][p45]")
 {
     for (const auto wait : {0ms, 1ms, std::chrono::milliseconds{base::max_timeout}}) {
