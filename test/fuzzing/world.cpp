@@ -1,0 +1,537 @@
+#include "world.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::test {
+
+using core::bit;
+using core::node_mask;
+using kind = core::operation::kind;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::string_view nobodys_token = "00000000000000000000000000000000000000ff";
+
+bool is_greeting(const words& w)
+{
+    constexpr std::string_view names[] = {"HELLO", "AUTH", "CLIENT", "SELECT", "SCRIPT", "COMMAND"};
+    return std::find(std::begin(names), std::end(names), w[0]) != std::end(names) ||
+           std::any_of(w.begin(), w.end(),
+                       [](const std::string& word) { return word.ends_with("redlock:probe"); });
+}
+
+answer evidence_of(const resp::reply& r)
+{
+    if (r.type() == resp::reply_type::simple_string && r.text() == "OK") {
+        return answer::ok;
+    }
+    return r.is_integer() && r.integer() == 1 ? answer::one : answer::other;
+}
+
+}  // namespace
+
+bool world::repeated_entropy::fill(std::span<std::byte> out) noexcept
+{
+    for (std::byte& b : out) {
+        state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+        b = static_cast<std::byte>(state_ >> 56U);
+    }
+    return !broken_;
+}
+
+redlock::config world::completed(redlock::config c, unsigned nodes)
+{
+    for (unsigned i = 0; i < nodes; ++i) {
+        c.nodes.push_back("redis://tiger:hunter2%23@10.0.0." + std::to_string(i + 1) + "/1");
+    }
+    c.log = [this](log_level, std::string_view line) { check_text(line); };
+    return c;
+}
+
+world::world(redlock::config c, unsigned nodes, std::uint8_t seed)
+    : config_(completed(std::move(c), nodes)),
+      settings_(base::make_settings(config_)),
+      entropy_(seed, no_entropy),
+      ledger_(nodes),
+      core_(settings_, entropy_)
+{
+    for (unsigned i = 0; i < nodes; ++i) {
+        peers_.push_back(std::make_unique<peer>());
+        peers_.back()->master.password = node_password;
+    }
+    ledger_.add_token(nobodys_token);
+}
+
+void world::start()
+{
+    if (!started_ && !closed_) {
+        started_ = true;
+        core_.start(now_);
+    }
+    settle();
+}
+
+// ---- callers
+
+template <class Begin>
+void world::begin(caller as, nanos patience, Begin begin)
+{
+    if (closed_) {
+        return;
+    }
+    caller& c = callers_.emplace_back(std::move(as));
+    c.begun = now_;
+    c.due = now_ + patience + settings_.node_timeout;
+    c.op = &begin(with_reports ? &c.report : nullptr);
+    c.op->user = &c;
+    settle();
+}
+
+void world::acquire(std::string_view resource, acquire_options o)
+{
+    if (base::validate(settings_, resource, o)) {
+        return;
+    }
+    caller as;
+    as.what = kind::acquire;
+    as.ttl = o.ttl;
+    begin(std::move(as), base::deadline_span(o.deadline),
+          [&](redlock::report* r) -> core::operation& {
+              o.report = r;
+              return core_.acquire(now_, resource, o);
+          });
+}
+
+void world::adopt(std::string_view resource, std::string_view token, milliseconds ttl)
+{
+    if (base::validate_resource(resource) || base::validate_ttl(settings_, ttl)) {
+        return;
+    }
+    caller as;
+    as.what = kind::adopt;
+    as.token = token;
+    as.ttl = ttl;
+    lied = true;
+    begin(std::move(as), nanos{}, [&](redlock::report* r) -> core::operation& {
+        return core_.adopt(now_, resource, *base::owner_token::parse(token), ttl, r);
+    });
+}
+
+core::lease* world::take_held(std::size_t which)
+{
+    if (held_.empty()) {
+        return nullptr;
+    }
+    std::swap(held_[which % held_.size()], held_.back());
+    core::lease* const l = held_.back();
+    held_.pop_back();
+    return l;
+}
+
+std::string world::token_of(std::size_t held) const
+{
+    return std::string(held_.empty() ? nobodys_token : held_[held % held_.size()]->token.view());
+}
+
+void world::extend(std::size_t held, milliseconds ttl)
+{
+    if (held_.empty() || base::validate_ttl(settings_, ttl)) {
+        return;
+    }
+    core::lease& l = *held_[held % held_.size()];
+    caller as;
+    as.what = kind::extend;
+    as.token = l.token.view();
+    as.ttl = ttl;
+    begin(std::move(as), nanos{},
+          [&](redlock::report* r) -> core::operation& { return core_.extend(now_, l, ttl, r); });
+}
+
+void world::release(std::size_t held)
+{
+    core::lease* const l = closed_ ? nullptr : take_held(held);
+    if (l == nullptr) {
+        return;
+    }
+    caller as;
+    as.what = kind::release;
+    as.token = l->token.view();
+    begin(std::move(as), nanos{},
+          [&](redlock::report* r) -> core::operation& { return core_.release(now_, *l, r); });
+}
+
+void world::drop(std::size_t held)
+{
+    if (core::lease* const l = take_held(held)) {
+        core_.drop(now_, *l);
+        settle();
+    }
+}
+
+void world::inspect(std::string_view resource)
+{
+    if (base::validate_resource(resource)) {
+        return;
+    }
+    caller as;
+    as.what = kind::inspect;
+    begin(std::move(as), nanos{},
+          [&](redlock::report* r) -> core::operation& { return core_.inspect(now_, resource, r); });
+}
+
+void world::cancel(std::size_t nth)
+{
+    for (caller& c : callers_) {
+        if (!c.done() && nth-- == 0) {
+            core_.cancel(now_, *c.op);
+            settle();
+            require(c.done(), "what is cancelled completes at once");
+            return;
+        }
+    }
+}
+
+void world::close()
+{
+    if (closed_) {
+        return;
+    }
+    closed_ = true;
+    core_.close(now_);
+    settle();
+    for (const caller& c : callers_) {
+        require(c.done() || c.what == kind::release, "a close ends all but releases");
+    }
+}
+
+void world::stop()
+{
+    if (stopped_) {
+        return;
+    }
+    closed_ = stopped_ = true;
+    core_.stop(now_);
+    settle();
+    for (const caller& c : callers_) {
+        require(c.done(), "a stop ends everything");
+    }
+}
+
+// ---- nodes
+
+void world::connect(unsigned node)
+{
+    peer& p = *peers_[node];
+    if (!std::exchange(p.dialled, false)) {
+        return;
+    }
+    p.connected = true;
+    p.speaks = {};
+    p.cutter = std::make_unique<resp::reader>();
+    core_.on_connected(now_, node);
+    settle();
+}
+
+void world::hang_up(unsigned node)
+{
+    peer& p = *peers_[node];
+    if (p.connected || p.dialled) {
+        forget_connection(node);
+        core_.on_closed(now_, node, "closed by the node");
+        settle();
+    }
+}
+
+void world::forget_connection(unsigned node)
+{
+    peer& p = *peers_[node];
+    if (p.has_proof()) {
+        ledger_.distrust(node);
+    }
+    for (std::size_t i = p.served; i < p.asked.size(); ++i) {
+        p.strays.push_back(std::move(p.asked[i].command));
+    }
+    p.dialled = p.connected = p.writing = false;
+    p.asked.clear();
+    p.served = 0;
+    p.early.clear();
+    p.held_back.clear();
+}
+
+void world::say(unsigned node, std::string_view bytes)
+{
+    lied = true;
+    deliver(node, bytes);
+    settle();
+}
+
+/// Reads along what the core is given, with a reader of its own.
+void world::deliver(unsigned node, std::string_view bytes)
+{
+    peer& p = *peers_[node];
+    if (!p.connected) {
+        return;
+    }
+    // In a block of its own, so that reading past its end is seen.
+    const std::vector<char> block(bytes.begin(), bytes.end());
+    const std::string_view chunk(block.data(), block.size());
+    core_.on_bytes(now_, node, chunk);
+    p.cutter->feed(chunk);
+    resp::reply r;
+    while (p.cutter->next(r) == resp::read_status::ready) {
+        if (!r.is_push()) {
+            p.early.push_back(evidence_of(r));
+        }
+    }
+    collect(node);
+    match(node);
+}
+
+/// Takes what is to be written, unless the last of it is under way.
+void world::collect(unsigned node)
+{
+    peer& p = *peers_[node];
+    if (p.writing || !core_.has_output(node)) {
+        return;
+    }
+    require(p.connected, "nothing is written without a connection");
+    std::string bytes;
+    bytes.swap(core_.take_output(node));
+    p.writing = p.slow;
+    if (!p.slow) {
+        core_.on_written(node);
+    }
+    for (words& w : parse_commands(bytes)) {
+        p.asked.push_back({std::move(w), now_});
+        ledger_.note_request(node, p.asked.back());
+    }
+}
+
+void world::match(unsigned node)
+{
+    peer& p = *peers_[node];
+    while (!p.asked.empty() && !p.early.empty()) {
+        ledger_.note_answer(node, p.asked.front(), p.early.front());
+        p.asked.pop_front();
+        p.early.pop_front();
+        p.served -= std::min<std::size_t>(p.served, 1);
+    }
+}
+
+/// Answers as it is this node's habit.
+bool world::serve(unsigned node)
+{
+    peer& p = *peers_[node];
+    if (p.dialled && p.does != peer::habit::nothing) {
+        connect(node);
+        return true;
+    }
+    const bool has_request = p.connected && p.served < p.asked.size();
+    const bool acts =
+        p.does == peer::habit::answers ||
+        (p.does == peer::habit::greets && has_request && is_greeting(p.asked[p.served].command));
+    if (!has_request || !acts) {
+        return false;
+    }
+    const std::string reply = p.master.execute(now_, p.speaks, p.asked[p.served].command);
+    ++p.served;
+    deliver(node, std::exchange(p.held_back, {}) + reply);
+    return true;
+}
+
+void world::answer_right(unsigned node, std::size_t bytes)
+{
+    peer& p = *peers_[node];
+    if (!p.connected || p.served == p.asked.size()) {
+        return;
+    }
+    std::string reply = std::exchange(p.held_back, {});
+    reply += p.master.execute(now_, p.speaks, p.asked[p.served].command);
+    ++p.served;
+    bytes = std::min(bytes, reply.size());
+    p.held_back = reply.substr(bytes);
+    deliver(node, reply.substr(0, bytes));
+    settle();
+}
+
+void world::answer_with(unsigned node, bool executed, std::string_view reply)
+{
+    peer& p = *peers_[node];
+    if (!p.connected || p.served == p.asked.size()) {
+        return;
+    }
+    if (executed) {
+        (void)p.master.execute(now_, p.speaks, p.asked[p.served].command);
+    }
+    ++p.served;
+    lied = lied || !reply.starts_with('-');
+    deliver(node, std::exchange(p.held_back, {}) + std::string(reply));
+    settle();
+}
+
+void world::answer_with_echo(unsigned node)
+{
+    peer& p = *peers_[node];
+    if (!p.connected || p.served == p.asked.size()) {
+        return;
+    }
+    const words& w = p.asked[p.served].command;
+    std::string reply = "-ERR unknown command '" + w[0] + "', with args beginning with: ";
+    for (std::size_t i = 1; i < w.size(); ++i) {
+        const bool is_line = w[i].find_first_of("\r\n") == std::string::npos;
+        reply += is_line ? "'" + w[i] + "' " : std::string("? ");
+    }
+    answer_with(node, false, reply + "\r\n");
+}
+
+void world::say_rest(unsigned node)
+{
+    deliver(node, std::exchange(peers_[node]->held_back, {}));
+    settle();
+}
+
+void world::execute_stray(unsigned node)
+{
+    peer& p = *peers_[node];
+    if (!p.strays.empty()) {
+        session gone;
+        gone.authenticated = true;
+        (void)p.master.execute(now_, gone, p.strays.front());
+        p.strays.pop_front();
+    }
+}
+
+void world::take_written(unsigned node)
+{
+    peer& p = *peers_[node];
+    if (std::exchange(p.writing, false)) {
+        core_.on_written(node);
+        collect(node);
+        match(node);
+    }
+    settle();
+}
+
+// ---- turns and time
+
+void world::settle()
+{
+    for (bool again = true; again;) {
+        again = core_.finished() > 0;
+        const node_mask given_up = core_.take_to_close();
+        const node_mask wanted = core_.take_to_connect();
+        (void)core_.take_written();
+        for (unsigned i = 0; i < nodes(); ++i) {
+            peer& p = *peers_[i];
+            if ((given_up & bit(i)) != 0) {
+                require(p.connected || p.dialled, "only what is open is closed");
+                forget_connection(i);
+            }
+            if ((wanted & bit(i)) != 0) {
+                require(!p.connected && !p.dialled, "one connection to a node");
+                p.dialled = true;
+            }
+            collect(i);
+            match(i);
+        }
+        take_finished();
+        for (unsigned i = 0; i < nodes(); ++i) {
+            again = serve(i) || again;
+        }
+    }
+    check();
+}
+
+/// An acquire that waits for its first attempt makes it as late as it wakes.
+void world::set_clock(instant to)
+{
+    constexpr nanos longest_run = 24h * 365 * 50;
+    now_ = std::min(to, instant{} + longest_run);
+    for (caller& c : callers_) {
+        if (!c.done() && c.what == kind::acquire && c.op->attempts_made == 0) {
+            c.due = std::max(c.due, now_ + settings_.node_timeout);
+        }
+    }
+}
+
+void world::tick()
+{
+    core_.on_time(now_);
+    settle();
+    for (const caller& c : callers_) {
+        require(c.done() || c.due > now_, "an operation ends in time");
+    }
+}
+
+void world::advance(nanos span)
+{
+    constexpr unsigned most_steps = 500;
+    const instant end = now_ + span;
+    unsigned at_one_instant = 0;
+    instant next = core_.next_deadline();
+    for (unsigned n = 0; n < most_steps && next <= end; ++n) {
+        at_one_instant = next <= now_ ? at_one_instant + 1 : 0;
+        require(at_one_instant < 100, "time does not stand still");
+        set_clock(std::max(now_, next));
+        tick();
+        next = core_.next_deadline();
+    }
+    if (next > end) {
+        set_clock(end);
+    }
+}
+
+void world::jump(nanos span)
+{
+    set_clock(now_ + span);
+    tick();
+}
+
+void world::let_pass(nanos span)
+{
+    set_clock(now_ + span);
+}
+
+// ---- the end
+
+void world::heal()
+{
+    if (stopped_) {
+        return;
+    }
+    no_entropy = false;
+    while (std::any_of(callers_.begin(), callers_.end(), [](auto& c) { return !c.done(); })) {
+        cancel(0);
+    }
+    while (!held_.empty()) {
+        drop(0);
+    }
+    for (unsigned i = 0; i < nodes(); ++i) {
+        peers_[i]->slow = false;
+        peers_[i]->does = peer::habit::answers;
+        hang_up(i);
+    }
+    advance(settings_.connect_timeout + settings_.stall_timeout + 2 * settings_.reconnect_max);
+    require(core_.is_quiet(), "what is owed to nodes that work is given to them");
+    require(!started_ || core_.snapshot().nodes_ready == nodes(), "nodes that work are found");
+}
+
+void world::end()
+{
+    stop();
+    while (!held_.empty()) {
+        drop(0);
+    }
+    const redlock::stats s = core_.snapshot();
+    require(s.in_flight == 0 && s.leases == 0 && s.unanswered == 0 && s.debts == 0 &&
+                s.buffered_bytes == 0 && s.nodes_ready == 0,
+            "after the end nothing is in use");
+    require(core_.next_deadline() == instant::max(), "after the end nothing is due");
+    for (const caller& c : callers_) {
+        require(c.completions == 1, "every operation ends once");
+    }
+}
+
+}  // namespace redlock::test

@@ -1,0 +1,188 @@
+#pragma once
+
+#include "core/coordinator.hpp"
+#include "input.hpp"
+#include "ledger.hpp"
+#include "resp/reader.hpp"
+#include "unit/core/model_master.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::test {
+
+using base::instant;
+using base::nanos;
+using namespace std::chrono_literals;
+
+/// No secret of these worlds has this in common with any text that a node thinks of by itself.
+inline constexpr std::string_view node_password = "hunter2#";
+
+/// The other end of a node's connection.
+struct peer {
+    /// What it does without being told.
+    enum class habit : std::uint8_t { nothing, greets, answers };
+
+    habit does = habit::nothing;
+    model_master master;
+    session speaks;
+    bool dialled = false;
+    bool connected = false;
+    /// Takes long to take bytes: what was written last is still under way.
+    bool slow = false;
+    bool writing = false;
+    /// What it was asked and has not answered; the first `served` of them were executed.
+    std::deque<request> asked;
+    std::size_t served = 0;
+    /// What it answered before it was asked.
+    std::deque<answer> early;
+    /// Asked on connections that are gone, and not executed yet.
+    std::deque<words> strays;
+    /// The rest of a reply that was given in part.
+    std::string held_back;
+    /// Cuts what it says into replies.
+    std::unique_ptr<resp::reader> cutter;
+
+    /// Whether it may have granted or extended what it was not seen to be asked for.
+    [[nodiscard]] bool has_proof() const
+    {
+        return std::any_of(early.begin(), early.end(), [](answer a) { return a != answer::other; });
+    }
+};
+
+/// An operation as its caller sees it.
+struct caller {
+    core::operation* op = nullptr;
+    core::operation::kind what = core::operation::kind::acquire;
+    unsigned completions = 0;
+    std::string token;
+    nanos ttl{};
+    instant begun{};
+    /// By when it has completed, if the core is told the time.
+    instant due{};
+    redlock::report report;
+
+    [[nodiscard]] bool done() const { return completions > 0; }
+};
+
+/**
+ * A coordinator with everything round it, all of it told what to do by a target: time, connections,
+ * nodes, callers. Whatever it is told, it checks after each step what has to hold.
+ */
+class world {
+public:
+    world(redlock::config c, unsigned nodes, std::uint8_t seed);
+    world(const world&) = delete;
+    world& operator=(const world&) = delete;
+
+    void start();
+
+    // Callers. A choice among none does nothing; so does beginning anything on a closed client.
+    void acquire(std::string_view resource, acquire_options o);
+    void adopt(std::string_view resource, std::string_view token, std::chrono::milliseconds ttl);
+    void extend(std::size_t held, std::chrono::milliseconds ttl);
+    void release(std::size_t held);
+    void drop(std::size_t held);
+    void inspect(std::string_view resource);
+    /// The `nth` of those that are under way.
+    void cancel(std::size_t nth);
+    void close();
+    void stop();
+
+    // Nodes.
+    void connect(unsigned node);
+    void hang_up(unsigned node);
+    /// Any bytes, as a whole.
+    void say(unsigned node, std::string_view bytes);
+    /// What the first request that was not executed yet is answered with; of it the first `bytes`.
+    void answer_right(unsigned node, std::size_t bytes);
+    /// Executed or not, and answered with this.
+    void answer_with(unsigned node, bool executed, std::string_view reply);
+    /// An error that repeats what was asked.
+    void answer_with_echo(unsigned node);
+    void say_rest(unsigned node);
+    void execute_stray(unsigned node);
+    void take_written(unsigned node);
+
+    // Time. `advance` passes every instant at which something is due, `jump` none between, and
+    // `let_pass` does not even tell the core.
+    void advance(nanos span);
+    void jump(nanos span);
+    void let_pass(nanos span);
+
+    /// All nodes work again: they are found, and given what they are owed.
+    void heal();
+    /// The client ends: so does everything it began.
+    void end();
+
+    [[nodiscard]] peer& at(unsigned node) { return *peers_[node]; }
+    [[nodiscard]] unsigned nodes() const { return static_cast<unsigned>(peers_.size()); }
+    [[nodiscard]] std::size_t held() const { return held_.size(); }
+    /// The token of a held lease, or one that nobody has.
+    [[nodiscard]] std::string token_of(std::size_t held) const;
+
+    bool with_reports = false;
+    /// A node did what no master does, or a lock has two holders by a caller's wish.
+    bool lied = false;
+    bool no_entropy = false;
+
+private:
+    /// Bytes that a seed repeats.
+    class repeated_entropy final : public base::entropy {
+    public:
+        repeated_entropy(std::uint8_t seed, const bool& broken) : state_(seed), broken_(broken) {}
+        [[nodiscard]] bool fill(std::span<std::byte> out) noexcept override;
+
+    private:
+        std::uint64_t state_;
+        const bool& broken_;
+    };
+
+    [[nodiscard]] redlock::config completed(redlock::config c, unsigned nodes);
+    template <class Begin>
+    void begin(caller as, nanos patience, Begin begin);
+    [[nodiscard]] core::lease* take_held(std::size_t which);
+    void deliver(unsigned node, std::string_view bytes);
+    void collect(unsigned node);
+    void match(unsigned node);
+    void forget_connection(unsigned node);
+    [[nodiscard]] bool serve(unsigned node);
+    void settle();
+    void set_clock(instant to);
+    void tick();
+    void take_finished();
+    void conclude(caller& c, core::operation& op);
+    void conclude_lock(caller& c, core::lease& l);
+    void check_report(const caller& c, const core::operation& op);
+    void check_inspection(const redlock::inspection& found) const;
+    void check();
+    void check_stats();
+    void check_held();
+    void check_text(std::string_view text) const;
+    [[nodiscard]] instant validity_end(instant t0, nanos ttl) const;
+    [[nodiscard]] core::node_mask may_have_granted(std::string_view token) const;
+
+    redlock::config config_;
+    base::settings settings_;
+    repeated_entropy entropy_;
+    instant now_{instant{} + 1000s};
+    std::vector<std::unique_ptr<peer>> peers_;
+    ledger ledger_;
+    core::coordinator core_;
+    std::deque<caller> callers_;
+    std::vector<core::lease*> held_;
+    /// Until when a lease may be believed in at most, by token.
+    std::map<std::string, instant, std::less<>> believed_until_;
+    bool started_ = false;
+    bool closed_ = false;
+    bool stopped_ = false;
+};
+
+}  // namespace redlock::test
