@@ -193,7 +193,7 @@ private:
     void trouble()
     {
         const unsigned i = node();
-        switch (in_.below(9)) {
+        switch (in_.below(10)) {
             case 0: w_.answer_right(i, in_.byte() % 8); return;
             case 1: w_.say_rest(i); return;
             case 2: w_.answer_with(i, in_.flag(), one_of(replies)); return;
@@ -206,6 +206,7 @@ private:
                 w_.at(i).master.flush_keys();
                 w_.lied = true;
                 return;
+            case 9: w_.push(i); return;
         }
     }
 

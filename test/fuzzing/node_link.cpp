@@ -40,6 +40,7 @@ void step(world& w, unsigned what, input& in)
         case 207: w.jump(milliseconds{in.byte() * 20}); return;
         case 208: w.at(0).does = static_cast<peer::habit>(in.below(3)); return;
         case 209: w.take_written(0); return;
+        case 210: w.push(0); return;
         default: begin_something(w, what); return;
     }
 }

@@ -223,15 +223,20 @@ void world::stop()
 
 void world::connect(unsigned node)
 {
-    peer& p = *peers_[node];
-    if (!std::exchange(p.dialled, false)) {
-        return;
+    if (peers_[node]->dialled) {
+        accept(node);
+        settle();
     }
+}
+
+void world::accept(unsigned node)
+{
+    peer& p = *peers_[node];
+    p.dialled = false;
     p.connected = true;
     p.speaks = {};
     p.cutter = std::make_unique<resp::reader>();
     core_.on_connected(now_, node);
-    settle();
 }
 
 void world::hang_up(unsigned node)
@@ -253,7 +258,7 @@ void world::forget_connection(unsigned node)
     for (std::size_t i = p.served; i < p.asked.size(); ++i) {
         p.strays.push_back(std::move(p.asked[i].command));
     }
-    p.dialled = p.connected = p.writing = false;
+    p.dialled = p.connected = p.writing = p.odd = false;
     p.asked.clear();
     p.served = 0;
     p.early.clear();
@@ -262,7 +267,7 @@ void world::forget_connection(unsigned node)
 
 void world::say(unsigned node, std::string_view bytes)
 {
-    lied = true;
+    lied = peers_[node]->odd = true;
     deliver(node, bytes);
     settle();
 }
@@ -300,6 +305,7 @@ void world::collect(unsigned node)
     std::string bytes;
     bytes.swap(core_.take_output(node));
     p.writing = p.slow;
+    p.odd = p.odd || p.slow;
     if (!p.slow) {
         core_.on_written(node);
     }
@@ -325,7 +331,7 @@ bool world::serve(unsigned node)
 {
     peer& p = *peers_[node];
     if (p.dialled && p.does != peer::habit::nothing) {
-        connect(node);
+        accept(node);
         return true;
     }
     const bool has_request = p.connected && p.served < p.asked.size();
@@ -366,6 +372,7 @@ void world::answer_with(unsigned node, bool executed, std::string_view reply)
         (void)p.master.execute(now_, p.speaks, p.asked[p.served].command);
     }
     ++p.served;
+    p.odd = true;
     lied = lied || !reply.starts_with('-');
     deliver(node, std::exchange(p.held_back, {}) + std::string(reply));
     settle();
@@ -392,10 +399,21 @@ void world::say_rest(unsigned node)
     settle();
 }
 
+void world::push(unsigned node)
+{
+    peer& p = *peers_[node];
+    if (p.held_back.empty() && p.speaks.protocol == 3) {
+        deliver(node, ">2\r\n$10\r\ninvalidate\r\n*1\r\n+a\r\n");
+        settle();
+    }
+}
+
 void world::execute_stray(unsigned node)
 {
     peer& p = *peers_[node];
     if (!p.strays.empty()) {
+        // What comes so late may come behind the last release of its key.
+        may_leave_keys_ = may_leave_keys_ || p.connected;
         session gone;
         gone.authenticated = true;
         (void)p.master.execute(now_, gone, p.strays.front());
@@ -426,12 +444,13 @@ void world::settle()
         for (unsigned i = 0; i < nodes(); ++i) {
             peer& p = *peers_[i];
             if ((given_up & bit(i)) != 0) {
-                require(p.connected || p.dialled, "only what is open is closed");
+                check_given_up(p);
                 forget_connection(i);
             }
             if ((wanted & bit(i)) != 0) {
                 require(!p.connected && !p.dialled, "one connection to a node");
                 p.dialled = true;
+                p.dialled_at = now_;
             }
             collect(i);
             match(i);
@@ -442,6 +461,20 @@ void world::settle()
         }
     }
     check();
+}
+
+/// A connection is given up only for a reason.
+void world::check_given_up(const peer& p) const
+{
+    require(p.connected || p.dialled, "only what is open is closed");
+    if (stopped_ || p.odd) {
+        return;
+    }
+    const bool greets = p.dialled || (!p.asked.empty() && is_greeting(p.asked.front().command));
+    const bool in_time = greets            ? p.dialled_at + settings_.connect_timeout > now_
+                         : p.asked.empty() ? true
+                                           : p.asked.front().at + settings_.stall_timeout > now_;
+    require(!in_time, "a node that does as masters do is not given up");
 }
 
 /// An acquire that waits for its first attempt makes it as late as it wakes.
@@ -467,7 +500,7 @@ void world::tick()
 
 void world::advance(nanos span)
 {
-    constexpr unsigned most_steps = 500;
+    constexpr unsigned most_steps = 100;
     const instant end = now_ + span;
     unsigned at_one_instant = 0;
     instant next = core_.next_deadline();
@@ -516,6 +549,24 @@ void world::heal()
     advance(settings_.connect_timeout + settings_.stall_timeout + 2 * settings_.reconnect_max);
     require(core_.is_quiet(), "what is owed to nodes that work is given to them");
     require(!started_ || core_.snapshot().nodes_ready == nodes(), "nodes that work are found");
+    check_given_back();
+}
+
+/// Nobody holds anything any more: once nothing is owed, no key is left to expire.
+void world::check_given_back()
+{
+    constexpr int most_jumps = 40;
+    if (!started_ || lied || may_leave_keys_) {
+        return;
+    }
+    for (int i = 0; i < most_jumps && core_.snapshot().debts > 0; ++i) {
+        jump(5s);
+    }
+    const redlock::stats s = core_.snapshot();
+    for (const auto& p : peers_) {
+        require(p->master.keys(now_) == 0 || s.debts > 0 || s.debts_dropped > 0,
+                "what was taken is given back");
+    }
 }
 
 void world::end()

@@ -6,12 +6,14 @@
 #include "resp/reader.hpp"
 #include "unit/core/model_master.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +40,9 @@ struct peer {
     /// Takes long to take bytes: what was written last is still under way.
     bool slow = false;
     bool writing = false;
+    /// On this connection it was slow, or said what no master says.
+    bool odd = false;
+    instant dialled_at{};
     /// What it was asked and has not answered; the first `served` of them were executed.
     std::deque<request> asked;
     std::size_t served = 0;
@@ -108,6 +113,8 @@ public:
     /// An error that repeats what was asked.
     void answer_with_echo(unsigned node);
     void say_rest(unsigned node);
+    /// What nobody asked for, where that is allowed.
+    void push(unsigned node);
     void execute_stray(unsigned node);
     void take_written(unsigned node);
 
@@ -149,11 +156,13 @@ private:
     template <class Begin>
     void begin(caller as, nanos patience, Begin begin);
     [[nodiscard]] core::lease* take_held(std::size_t which);
+    void accept(unsigned node);
     void deliver(unsigned node, std::string_view bytes);
     void collect(unsigned node);
     void match(unsigned node);
     void forget_connection(unsigned node);
     [[nodiscard]] bool serve(unsigned node);
+    void check_given_up(const peer& p) const;
     void settle();
     void set_clock(instant to);
     void tick();
@@ -164,6 +173,7 @@ private:
     void check_inspection(const redlock::inspection& found) const;
     void check();
     void check_stats();
+    void check_given_back();
     void check_held();
     void check_text(std::string_view text) const;
     [[nodiscard]] instant validity_end(instant t0, nanos ttl) const;
@@ -183,6 +193,8 @@ private:
     bool started_ = false;
     bool closed_ = false;
     bool stopped_ = false;
+    /// A command of a lost connection was executed behind the first of the next one.
+    bool may_leave_keys_ = false;
 };
 
 }  // namespace redlock::test
