@@ -131,7 +131,6 @@ public:
 
     [[nodiscard]] peer& at(unsigned node) { return *peers_[node]; }
     [[nodiscard]] unsigned nodes() const { return static_cast<unsigned>(peers_.size()); }
-    [[nodiscard]] std::size_t held() const { return held_.size(); }
     /// The token of a held lease, or one that nobody has.
     [[nodiscard]] std::string token_of(std::size_t held) const;
 
