@@ -2,7 +2,7 @@
 
 #include "base/instant.hpp"
 #include "core/votes.hpp"
-#include "unit/core/model_master.hpp"
+#include "sim/model_master.hpp"
 
 #include <map>
 #include <optional>

@@ -4,7 +4,7 @@
 #include "input.hpp"
 #include "ledger.hpp"
 #include "resp/reader.hpp"
-#include "unit/core/model_master.hpp"
+#include "sim/model_master.hpp"
 
 #include <algorithm>
 #include <chrono>
