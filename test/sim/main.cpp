@@ -167,8 +167,9 @@ int run_campaign(const settings& s, const std::string& program)
             std::cout << "FAILED: no double lease was seen, though nothing forbids it here\n";
             return 1;
         }
-        std::cout << "as expected: " << c.results[0].what << " (" << arguments_of(c.failed[0])
-                  << ")\n";
+        std::cout << "as expected: " << c.results[0].what << '\n';
+        std::cout << "  again: " << program << ' ' << arguments_of(c.failed[0]) << '\n';
+        std::cout << "  least: " << program << ' ' << arguments_of(shrink(c.failed[0])) << '\n';
         return 0;
     }
     if (!c.failed.empty()) {

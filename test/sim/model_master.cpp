@@ -226,6 +226,9 @@ void model_master::flush_keys()
 
 void model_master::track(session& s, const std::string& key)
 {
+    if (!s.tracks_now) {
+        return;
+    }
     auto& all = tracked_[key];
     if (std::find(all.begin(), all.end(), &s) == all.end()) {
         all.push_back(&s);
@@ -258,6 +261,8 @@ void model_master::forget(session& s)
 std::string model_master::execute(instant now, session& s, const words& command)
 {
     ++commands;
+    // Only what is read is tracked, and only by the command behind CLIENT CACHING YES.
+    s.tracks_now = command.at(0) != "CLIENT" && std::exchange(s.tracks_next, false) && s.tracks;
     if (auto refused = refusal(command, s)) {
         return std::move(*refused);
     }
@@ -294,12 +299,10 @@ std::string model_master::execute(instant now, session& s, const words& command)
         flush_keys();
         return std::string(ok);
     }
-    // Only what is read is tracked, and only by the command behind CLIENT CACHING YES.
-    const bool tracks = std::exchange(s.tracks_next, false) && s.tracks;
-    std::string reply = keyed(now, s, command);
-    if (tracks && (name == "GET" || name == "PTTL" || name == "EXISTS") && command.size() > 1) {
-        track(s, command[1]);
+    if (name == "GET" || name == "PTTL" || name == "EXISTS") {
+        track(s, command.at(1));
     }
+    std::string reply = keyed(now, s, command);
     return reply + std::exchange(own_pushes_, {});
 }
 
@@ -321,7 +324,7 @@ std::optional<std::string> model_master::refusal(const words& command, const ses
         return error("LOADING Redis is loading the dataset in memory");
     }
     // Scripts without a shebang are let in, and only what they call is looked at.
-    if (is_full && (name == "SET" || name == "INCR")) {
+    if (is_full && (name == "SET" || name == "INCR" || name == "HSET")) {
         return error(no_memory);
     }
     return std::nullopt;
@@ -366,8 +369,13 @@ std::string model_master::keyed(instant now, session& s, const words& command)
         return increment(now, s, command.at(1));
     }
     if (name == "HSET") {
-        change(command.at(1), entry{{}, std::nullopt, true}, &s);
-        return integer(1);
+        const entry* there = find(now, command.at(1));
+        if (there != nullptr && !there->foreign_kind) {
+            return error(wrong_type);
+        }
+        const bool is_new = there == nullptr;
+        change(command[1], is_new ? entry{{}, std::nullopt, true} : entry{*there}, &s);
+        return integer(is_new);
     }
     return unknown(command);
 }
@@ -561,6 +569,7 @@ std::string model_master::eval(instant now, session& s, const words& command)
 std::string model_master::run(instant now, session& s, script which, const words& command)
 {
     const std::string& key = command.at(3);
+    track(s, key);  // all of them read it first
     switch (which) {
         case script::inspect: return inspect(now, s, key);
         case script::release: return compare_and_delete(now, s, key, command.at(4));

@@ -27,9 +27,10 @@ using words = std::vector<std::string>;
 struct session {
     int protocol = 2;
     bool authenticated = false;
-    /// CLIENT TRACKING ON OPTIN, and CLIENT CACHING YES for the next command.
+    /// CLIENT TRACKING ON OPTIN, and CLIENT CACHING YES for the next command, or this one.
     bool tracks = false;
     bool tracks_next = false;
+    bool tracks_now = false;
     /// Pushes and replies to be sent, in this order.
     std::string out;
     /// For whoever watches the keys: which client this is, and in which of its lives.

@@ -29,11 +29,6 @@ result play_once(const options& o, std::ostream* trace)
     return r;
 }
 
-bool fails(const options& o)
-{
-    return play_once(o, nullptr).ended != result::kind::well;
-}
-
 }  // namespace
 
 result play(const options& o, bool twice, std::ostream* trace)
@@ -48,6 +43,8 @@ result play(const options& o, bool twice, std::ostream* trace)
 
 options shrink(options failing)
 {
+    const auto ending = play_once(failing, nullptr).ended;
+    const auto fails = [ending](const options& o) { return play_once(o, nullptr).ended == ending; };
     failing.allowed = make_plan(failing).faults;
     for (std::size_t i = 0; i < fault_kinds; ++i) {
         options without = failing;

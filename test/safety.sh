@@ -1,0 +1,18 @@
+#!/bin/bash
+# usage: safety.sh <root of the source tree> <redlock-sim>
+# Plays what docs/design/safety.md says to end in two leases, and demands that it does.
+set -euo pipefail
+cd "$1"
+simulation=$2
+
+plays=0
+while read -r arguments; do
+    plays=$((plays + 1))
+    # shellcheck disable=SC2086 # several words
+    "$simulation" $arguments --expect-double-lease || {
+        echo "not so: redlock-sim $arguments" >&2
+        exit 1
+    }
+done < <(grep -oE 'redlock-sim --seed [^`]*--beyond [a-z_]+' docs/design/safety.md | sed 's/^redlock-sim //')
+echo "$plays plays"
+((plays > 0))
