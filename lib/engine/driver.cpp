@@ -3,8 +3,6 @@
 #include "engine/context_watch.hpp"
 #include "engine/driver_enter.hpp"
 
-#include <redlock/clock.hpp>
-
 #include <boost/asio/error.hpp>
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution/relationship.hpp>
@@ -59,9 +57,11 @@ driver::driver(any_io_executor ex, base::settings s)
       later_(later_on(executor_)),
       watch_(
           &asio::use_service<context_watch>(asio::query(user_executor_, asio::execution::context))),
-      core_(settings_, entropy_),
+      world_(asio::use_service<world_service>(asio::query(user_executor_, asio::execution::context))
+                 .get()),
+      core_(settings_, world_->entropy()),
       peers_(settings_.nodes.size()),
-      timer_(executor_)
+      timer_(world_->make_alarm(executor_))
 {
     const auto is_tls = [](const base::address& a) {
         return a.via == base::address::transport::tls;
@@ -85,11 +85,6 @@ driver::~driver()
         static_cast<detail::completion*>(op->user)->abandon();
         core_.recycle(*op);
     }
-}
-
-base::instant driver::now() noexcept
-{
-    return instant{boot_clock::now().time_since_epoch()};
 }
 
 void driver::run(completion_ptr done, const ticket_ptr& t)

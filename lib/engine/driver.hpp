@@ -9,14 +9,13 @@
 
 #include "base/instant.hpp"
 #include "base/settings.hpp"
-#include "base/system_entropy.hpp"
 #include "core/coordinator.hpp"
 #include "engine/completion_queue.hpp"
 #include "engine/link.hpp"
+#include "engine/world.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -43,7 +42,9 @@ using ticket_ptr = std::shared_ptr<detail::ticket>;
  *
  * It is kept alive by the client, by its locks, and by what is pending in the execution context.
  */
-class driver final : public link_events, public std::enable_shared_from_this<driver> {
+class driver final : public link_events,
+                     public alarm_events,
+                     public std::enable_shared_from_this<driver> {
 public:
     /// @throws boost::system::system_error with `errc::invalid_config`.
     [[nodiscard]] static std::shared_ptr<driver> make(boost::asio::any_io_executor ex,
@@ -117,9 +118,9 @@ private:
     void close_link(unsigned node) noexcept;
     void close_given_up() noexcept;
     void arm_timer();
-    void on_timer();
+    void on_alarm() override;
     void publish_stats();
-    [[nodiscard]] static base::instant now() noexcept;
+    [[nodiscard]] base::instant now() const noexcept { return world_->now(); }
 
     /// One node's connection.
     struct peer {
@@ -135,12 +136,12 @@ private:
     /// For what must come after everything that is ready now.
     boost::asio::any_io_executor later_;
     context_watch* watch_;
+    std::shared_ptr<world> world_;
     std::shared_ptr<tls_context> tls_;
-    base::system_entropy entropy_;
     core::coordinator core_;
     std::vector<peer> peers_;
 
-    std::optional<boost::asio::steady_timer> timer_;
+    std::unique_ptr<alarm> timer_;
     base::instant armed_for_ = base::instant::max();
 
     /// Completions that never went through the core.

@@ -205,7 +205,7 @@ void driver::drop(core::lease& l) noexcept
     try {
         enter([lease = &l](driver& d) {
             if (!d.context_gone_) {
-                d.core_.drop(now(), *lease);
+                d.core_.drop(d.now(), *lease);
                 d.want_turn();
             }
         });

@@ -112,14 +112,9 @@ void driver::flush()
 void driver::connect(unsigned node)
 {
     peer& p = peers_[node];
-    const base::address& at = settings_.nodes[node];
-    const link_setup setup{executor_, this, node, &at, p.attempts++};
+    const link_setup setup{executor_, this, node, &settings_.nodes[node], p.attempts++};
     try {
-        switch (at.via) {
-            case base::address::transport::tcp: p.connection = make_tcp_link(setup); break;
-            case base::address::transport::tls: p.connection = make_tls_link(setup, tls_); break;
-            case base::address::transport::unix_socket: p.connection = make_unix_link(setup); break;
-        }
+        p.connection = world_->make_link(setup, tls_);
         p.connection->start();
     } catch (const std::exception& e) {
         on_link_down(node, e.what());
@@ -200,22 +195,20 @@ void driver::arm_timer()
         return;  // lazily: it fires too early for what has gone by, and is armed again then
     }
     armed_for_ = instant::max();  // until it stands
-    timer_->expires_after(next - now());
-    timer_->async_wait([self = shared_from_this()](boost::system::error_code ec) {
-        if (!ec && !self->context_gone_) {
-            self->on_timer();
-        }
-    });
+    timer_->set(next - now(), shared_from_this());
     armed_for_ = next;
 }
 
-void driver::on_timer()
+void driver::on_alarm()
 {
+    if (context_gone_) {
+        return;
+    }
     armed_for_ = instant::max();
     // Replies that are here already come first: they must not be taken for late when it was we who
     // slept.
     later_.execute([self = shared_from_this()] {
-        self->core_.on_time(now());
+        self->core_.on_time(self->now());
         self->turn();
     });
 }

@@ -1,0 +1,83 @@
+#include "engine/world.hpp"
+
+#include <redlock/clock.hpp>
+
+#include "base/system_entropy.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <utility>
+
+namespace redlock::engine {
+
+namespace {
+
+class steady_alarm final : public alarm {
+public:
+    explicit steady_alarm(const boost::asio::any_io_executor& ex) : timer_(ex) {}
+
+    void set(base::nanos after, std::shared_ptr<alarm_events> whom) override
+    {
+        timer_.expires_after(after);
+        timer_.async_wait([whom = std::move(whom)](boost::system::error_code ec) {
+            if (!ec) {
+                whom->on_alarm();
+            }
+        });
+    }
+
+    void cancel() noexcept override { timer_.cancel(); }
+
+private:
+    boost::asio::steady_timer timer_;
+};
+
+class system_world final : public world {
+public:
+    base::instant now() noexcept override
+    {
+        return base::instant{boot_clock::now().time_since_epoch()};
+    }
+
+    base::entropy& entropy() noexcept override { return entropy_; }
+
+    std::unique_ptr<alarm> make_alarm(const boost::asio::any_io_executor& ex) override
+    {
+        return std::make_unique<steady_alarm>(ex);
+    }
+
+    std::shared_ptr<link> make_link(const link_setup& setup,
+                                    const std::shared_ptr<tls_context>& tls) override
+    {
+        switch (setup.address->via) {
+            case base::address::transport::tcp: return make_tcp_link(setup);
+            case base::address::transport::tls: return make_tls_link(setup, tls);
+            case base::address::transport::unix_socket: return make_unix_link(setup);
+        }
+        return nullptr;
+    }
+
+private:
+    base::system_entropy entropy_;
+};
+
+}  // namespace
+
+std::shared_ptr<world> make_system_world()
+{
+    return std::make_shared<system_world>();
+}
+
+boost::asio::execution_context::id world_service::id;
+
+world_service::world_service(boost::asio::execution_context& context)
+    : world_service(context, make_system_world())
+{}
+
+world_service::world_service(boost::asio::execution_context& context, std::shared_ptr<world> w)
+    : service(context),
+      world_(std::move(w))
+{}
+
+}  // namespace redlock::engine
