@@ -81,6 +81,13 @@ driver::~driver()
             p.connection->close();
         }
     }
+    abandon_operations();
+}
+
+/// Where nothing will come back to them.
+void driver::abandon_operations() noexcept
+{
+    core_.stop(now());
     while (core::operation* op = core_.take_finished()) {
         static_cast<detail::completion*>(op->user)->abandon();
         core_.recycle(*op);
@@ -202,11 +209,7 @@ void driver::on_context_gone() noexcept
             gone->close();
         }
     }
-    core_.stop(now());
-    while (core::operation* op = core_.take_finished()) {
-        static_cast<detail::completion*>(op->user)->abandon();
-        core_.recycle(*op);
-    }
+    abandon_operations();
     decided_.clear();
     closers_.clear();
     running_.reset();

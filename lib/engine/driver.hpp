@@ -99,6 +99,7 @@ private:
     void start(completion_ptr done, const ticket_ptr& t);
     void begin_close(completion_ptr done, const ticket_ptr& t);
     void stop(error_code for_run, error_code for_close) noexcept;
+    void abandon_operations() noexcept;
     void cancel_wait(detail::completion* waiter) noexcept;
     void cancel_here(detail::ticket& t, boost::asio::cancellation_type type);
 

@@ -134,6 +134,26 @@ TEST_CASE("a context that is destroyed destroys the handlers of what is pending"
     }
 }
 
+TEST_CASE("a client that ends together with its context destroys its handlers", "[lifetimes]")
+{
+    ledger of;
+    {
+        asio::io_context io{1};
+        // The strand's service is younger than what watches the context, and goes first.
+        client before(io, shared_config());
+        config c = shared_config();
+        c.thread_safe = true;
+        std::optional<client> locks(std::in_place, io, c);
+        locks->async_acquire(fresh_name(), long_lease(), once(of, [](error_code, lock) {}));
+        locks->async_run(once(of, [](error_code) {}));
+        io.poll();
+        // Its end waits on the strand, and is destroyed there.
+        locks.reset();
+    }
+    CHECK(of.called == 0);
+    CHECK(of.destroyed_uncalled == 2);
+}
+
 TEMPLATE_LIST_TEST_CASE("a cancellation signal may go before or after the context", "[lifetimes]",
                         all_operations)
 {
