@@ -1,0 +1,42 @@
+#include "shell/play.hpp"
+
+#include <catch2/catch_session.hpp>
+
+#include <cstdint>
+#include <iostream>
+#include <optional>
+#include <string>
+
+// The tests, or with --seed one play, to look at.
+
+namespace {
+
+int replay(std::uint64_t seed, bool trace)
+{
+    using redlock::test::play;
+    const auto first = play(seed, trace ? &std::cout : nullptr).run();
+    const auto again = play(seed).run();
+    std::cout << "seed " << seed << ", hash " << std::hex << first.hash << std::dec << ", "
+              << first.steps << " steps: "
+              << (first.failure.empty() ? std::string("nothing wrong") : first.failure) << '\n';
+    if (again.hash != first.hash) {
+        std::cout << "the second time the hash is " << std::hex << again.hash << '\n';
+    }
+    return first.failure.empty() && again.hash == first.hash ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    std::uint64_t seed = 0;
+    bool trace = false;
+    Catch::Session session;
+    using Catch::Clara::Opt;
+    session.cli(session.cli() | Opt(seed, "number")["--seed"]("plays this seed, and no test") |
+                Opt(trace)["--trace"]("with --seed: prints every step"));
+    if (const int wrong = session.applyCommandLine(argc, argv); wrong != 0) {
+        return wrong;
+    }
+    return seed != 0 ? replay(seed, trace) : session.run();
+}

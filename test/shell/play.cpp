@@ -1,0 +1,359 @@
+#include "shell/play.hpp"
+
+#include <algorithm>
+#include <utility>
+
+// The loop of a play, what is checked with each step, and its end.
+namespace redlock::test {
+
+using namespace std::chrono_literals;
+using base::instant;
+
+namespace {
+
+habits any_habits(clockwork& c)
+{
+    habits h;
+    h.any_order = !c.one_in(3);
+    h.may_queue = c.one_in(2);
+    h.keeps_exceptions = c.one_in(2);
+    h.io_goes_first = c.one_in(2);
+    return h;
+}
+
+redlock::config any_config(clockwork& c, std::size_t nodes)
+{
+    redlock::config wanted;
+    for (std::size_t i = 0; i < nodes; ++i) {
+        wanted.nodes.push_back("redis://10.0.0." + std::to_string(i + 1));
+    }
+    wanted.connect_timeout = 200ms;
+    wanted.reconnect_max = 100ms;
+    wanted.stall_timeout = 200ms;
+    wanted.ping_interval = std::chrono::milliseconds{c.below(2) * 300};
+    wanted.close_timeout = std::chrono::milliseconds{c.below(3) * 150};
+    if (c.one_in(8)) {
+        wanted.max_in_flight = 3;
+    }
+    return wanted;
+}
+
+}  // namespace
+
+verdict& verdict::operator+=(const verdict& o)
+{
+    handlers += o.handlers;
+    locks += o.locks;
+    aborted += o.aborted;
+    closed += o.closed;
+    abandoned += o.abandoned;
+    thrown += o.thrown;
+    steps += o.steps;
+    return *this;
+}
+
+std::ostream& operator<<(std::ostream& out, const verdict& v)
+{
+    return out << v.steps << " steps, " << v.handlers << " handlers called, " << v.abandoned
+               << " abandoned, " << v.locks << " locks, " << v.aborted << " cancelled, " << v.closed
+               << " closed, " << v.thrown << " exceptions";
+}
+
+play::play(std::uint64_t seed, std::ostream* trace)
+    : clock_(seed, trace),
+      lags_(clock_.one_in(4)),
+      tidy_(clock_.one_in(3)),
+      actions_left_(20 + clock_.below(60))
+{
+    verdict_.seed = seed;
+    verdict_.tidy = tidy_;
+    const std::size_t count = 1 + clock_.below(5);
+    for (std::size_t i = 0; i < count; ++i) {
+        model_master& m = nodes_.emplace_back(clock_).master;
+        m.has_delifeq = clock_.one_in(4);
+        m.knows_hello = !clock_.one_in(8);
+    }
+    other_.emplace(clock_, 2, any_habits(clock_));
+    main_.emplace(clock_, 1, any_habits(clock_));
+    asio::make_service<engine::world_service>(*main_, std::make_shared<sim_world>(clock_, nodes_));
+    for (seat& s : seats_) {
+        s.how = static_cast<seat::kind>(clock_.below(3));
+        s.config = any_config(clock_, count);
+        s.config.thread_safe = s.how == seat::kind::thread_safe;
+        s.executor = main_->get_executor();
+        if (s.how == seat::kind::on_strand) {
+            s.strand.emplace(main_->get_executor());
+            s.executor = *s.strand;
+        }
+    }
+}
+
+play::~play()
+{
+    end_contexts();
+}
+
+verdict play::run()
+{
+    for (seat& s : seats_) {
+        make_client(s);
+        if (tidy_ || !clock_.one_in(4)) {
+            on_client(s, [this, &s] { begin(s, verb::run); });
+        }
+    }
+    while (actions_left_ > 0 && !clock_.failed()) {
+        if (clock_.one_in(12)) {
+            --actions_left_;
+            act();
+            check_work();
+        } else {
+            step();
+        }
+    }
+    over_ = true;
+    if (tidy_) {
+        end_tidily();
+    } else {
+        end_abruptly();
+    }
+    check_handlers();
+    verdict_.hash = clock_.hash();
+    verdict_.failure = clock_.failure();
+    return verdict_;
+}
+
+void play::step()
+{
+    ++verdict_.steps;
+    if (lags_ && clock_.one_in(16)) {
+        clock_.lag(clock_.some_time(40ms));
+    }
+    const bool main = main_->is_ready();
+    const bool other = other_->is_ready();
+    if (main || other) {
+        step(!main || (other && clock_.one_in(2)) ? *other_ : *main_);
+    } else if (clock_.has_events()) {
+        check_due();
+        clock_.advance();
+    }
+    check_work();
+}
+
+void play::step(sim_context& c)
+{
+    try {
+        c.step();
+    } catch (const thrown& t) {
+        clock_.note("caught", t.by);
+        ++caught_;
+    }
+}
+
+void play::run_for(std::chrono::milliseconds time)
+{
+    bool over = false;
+    clock_.at(time, [&over] { over = true; });
+    while (!over && !clock_.failed()) {
+        step();
+    }
+}
+
+/// Until there is nothing left to do.
+void play::run_dry()
+{
+    constexpr unsigned too_many = 200'000;
+    for (unsigned i = 0; i < too_many; ++i) {
+        if (clock_.failed()) {
+            return;
+        }
+        if (!main_->is_ready() && !other_->is_ready() && !clock_.has_events()) {
+            if (main_->outstanding() + other_->outstanding() > 0) {
+                clock_.fail("a context still counts work when nothing is left to do");
+            }
+            return;
+        }
+        step();
+    }
+    clock_.fail("the context does not run dry");
+}
+
+/// Before time goes on.
+void play::check_due()
+{
+    const instant next = clock_.next_event();
+    for (const record* r : open_) {
+        if (!lags_ && r->open() && r->due && *r->due < next) {
+            clock_.note("overdue", r->number);
+            clock_.fail("an operation did not end in time");
+        }
+    }
+}
+
+/// A context that an operation is pending in must not run dry.
+void play::check_work()
+{
+    std::erase_if(open_, [](const record* r) { return !r->open(); });
+    for (const record* r : open_) {
+        const sim_context& c = r->in_other_context ? *other_ : *main_;
+        if (c.outstanding() == 0) {
+            clock_.note("without work", r->number);
+            clock_.fail("a context ran out of work while an operation was pending");
+        }
+    }
+}
+
+/// One client at most believes that it holds a resource.
+void play::check_exclusion()
+{
+    std::vector<std::string_view> believed;
+    const auto add = [&](const lock& l) {
+        if (l && instant{l.valid_until().time_since_epoch()} > clock_.now()) {
+            believed.push_back(l.resource());
+        }
+    };
+    for (const held& h : held_) {
+        add(h.l);
+    }
+    for (const lock* l : shown_) {
+        add(*l);
+    }
+    std::ranges::sort(believed);
+    if (std::ranges::adjacent_find(believed) != believed.end()) {
+        clock_.fail("two locks of one resource are valid at once");
+    }
+}
+
+/// Nothing is left on the nodes but what was handed over.
+void play::check_keys()
+{
+    for (const sim_node& n : nodes_) {
+        for (const std::string_view name : {"a", "b"}) {
+            const std::string owner = n.master.value(clock_.now(), std::string(name));
+            if (!owner.empty() && std::ranges::find(handed_over_, owner) == handed_over_.end()) {
+                clock_.fail("a key was left behind");
+            }
+        }
+    }
+}
+
+void play::check_handlers()
+{
+    for (const record& r : records_) {
+        if (r.begun && r.called + r.destroyed != 1) {
+            clock_.note("handler", r.number, r.called + r.destroyed);
+            clock_.fail("a handler was not called or destroyed exactly once");
+        }
+        if (r.blocks != 0) {
+            clock_.note("memory", r.number, r.blocks);
+            clock_.fail("memory of a handler's allocator was not given back");
+        }
+    }
+    if (thrown_ != caught_ && !may_abandon_) {
+        clock_.fail("what a handler threw did not come out of its context");
+    }
+}
+
+void play::heal()
+{
+    for (sim_node& n : nodes_) {
+        n.heal();
+    }
+}
+
+void play::end_tidily()
+{
+    heal();
+    run_for(2s);
+    while (!held_.empty() && !clock_.failed()) {
+        seat& s = *held_.back().from;
+        asio::post(s.executor, [l = std::move(held_.back().l)]() mutable { l = {}; });
+        held_.pop_back();
+    }
+    run_for(3s);
+    for (const record* r : open_) {
+        if (r->what != verb::run) {
+            clock_.fail("an operation is pending when all should have ended");
+        }
+    }
+    check_keys();
+    for (seat& s : seats_) {
+        asio::post(s.executor, [this, &s] {
+            if (clock_.one_in(2)) {
+                begin(s, verb::close);
+            } else {
+                end_client(s);
+            }
+        });
+    }
+    run_dry();
+    for (seat& s : seats_) {
+        asio::post(s.executor, [&s] { s.locks.reset(); });
+    }
+    run_dry();
+    if (!clock_.failed() && !open_.empty()) {
+        clock_.fail("an operation outlived its client");
+    }
+    may_abandon_ = clock_.failed();
+    end_abruptly();
+}
+
+/// Everything goes, whatever is pending, in any order that is allowed.
+void play::end_abruptly()
+{
+    const bool all_end_first = !tidy_ && clock_.one_in(2);
+    if (all_end_first) {
+        for (seat& s : seats_) {
+            asio::post(s.executor, [this, &s] { end_client(s); });
+        }
+        run_dry();
+        if (!clock_.failed() && !open_.empty()) {
+            clock_.fail("an operation outlived its client");
+        }
+    }
+    may_abandon_ = may_abandon_ || (!tidy_ && !all_end_first) || clock_.failed();
+    const unsigned order = clock_.below(8);
+    const bool clients_first = (order & 1) != 0;
+    const bool locks_first = (order & 2) != 0;
+    const bool signals_first = (order & 4) != 0;
+    if (clients_first) {
+        for (seat& s : seats_) {
+            s.locks.reset();
+        }
+    }
+    if (locks_first) {
+        held_.clear();
+    }
+    const auto is_script = [](const record* r) { return r->what == verb::script; };
+    if (signals_first && std::ranges::none_of(open_, is_script)) {
+        for (record& r : records_) {
+            r.signal.reset();
+        }
+    }
+    end_contexts();
+}
+
+void play::end_contexts() noexcept
+{
+    actions_left_ = 0;
+    // A strand may not outlive its context.
+    for (record& r : records_) {
+        r.in_place = nullptr;
+    }
+    for (seat& s : seats_) {
+        s.strand.reset();
+        s.executor = {};
+    }
+    main_.reset();
+    other_.reset();
+}
+
+verdict play_twice(std::uint64_t seed)
+{
+    verdict v = play(seed).run();
+    if (v.failure.empty() && play(seed).run().hash != v.hash) {
+        v.failure = "the same seed came to another hash";
+    }
+    return v;
+}
+
+}  // namespace redlock::test

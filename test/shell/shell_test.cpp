@@ -1,0 +1,48 @@
+#include "shell/play.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstdint>
+#include <random>
+
+using namespace redlock::test;
+
+namespace {
+
+/// Plays so many seeds from `first` on; the first that fails ends it.
+verdict play_all(std::uint64_t first, unsigned count)
+{
+    verdict sum;
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
+        const verdict v = play_twice(seed);
+        INFO("seed " << seed << ": " << v.failure);
+        INFO("to repeat it: test-shell --seed " << seed << " --trace");
+        REQUIRE(v.failure.empty());
+        sum += v;
+    }
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("whatever its users and its context do, a client keeps its promises", "[shell]")
+{
+    constexpr unsigned count = 2000;
+    const verdict sum = play_all(1, count);
+    CAPTURE(sum);
+    // They are about something.
+    for (const unsigned often : {sum.handlers, sum.locks, sum.closed, sum.aborted}) {
+        CHECK(often > count);
+    }
+    for (const unsigned now_and_then : {sum.abandoned, sum.thrown}) {
+        CHECK(now_and_then > count / 4);
+    }
+}
+
+TEST_CASE("so it does with seeds that nobody has seen", "[shell]")
+{
+    constexpr unsigned count = 500;
+    const std::uint64_t first = 1'000'000 + std::random_device()();
+    WARN("seeds " << first << " to " << first + count - 1);
+    play_all(first, count);
+}

@@ -1,0 +1,241 @@
+#include "shell/sim_node.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace redlock::test {
+
+namespace {
+
+using boost::system::error_code;
+namespace error = boost::asio::error;
+
+std::uint64_t digest(std::string_view bytes)
+{
+    std::uint64_t h = 0xcbf29ce484222325u;
+    for (const char c : bytes) {
+        h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    }
+    return h;
+}
+
+/// The number in a line like "$12\r\n", which is left out then.
+std::optional<std::size_t> take_line(std::string_view& bytes)
+{
+    const std::size_t end = bytes.find("\r\n");
+    if (end == std::string_view::npos) {
+        return std::nullopt;
+    }
+    std::size_t n = 0;
+    std::from_chars(bytes.data() + 1, bytes.data() + end, n);
+    bytes.remove_prefix(end + 2);
+    return n;
+}
+
+/// The first command, once all of it has come.
+std::optional<words> take_command(std::string& bytes)
+{
+    std::string_view rest = bytes;
+    const auto count = take_line(rest);
+    if (!count) {
+        return std::nullopt;
+    }
+    for (std::size_t i = 0; i < *count; ++i) {
+        const auto size = take_line(rest);
+        if (!size || rest.size() < *size + 2) {
+            return std::nullopt;
+        }
+        rest.remove_prefix(*size + 2);
+    }
+    const std::size_t whole = bytes.size() - rest.size();
+    words command = parse_commands(std::string_view(bytes).substr(0, whole)).front();
+    bytes.erase(0, whole);
+    return command;
+}
+
+/// Nothing of this says that something was done.
+constexpr std::array<std::string_view, 5> nonsense{"*1\r\n*1\r\n:1\r\n", "+WHAT\r\n",
+                                                   "-ERR of the test\r\n", "%x\r\n", "\r\n\r\n"};
+
+}  // namespace
+
+void sim_node::heal()
+{
+    dial = dialling::at_once;
+    latency = std::chrono::milliseconds{2};
+    talks_nonsense = hangs_up = 0;
+    master.refusals.clear();
+    frozen_ = false;
+    const auto wires = std::exchange(wires_, {});
+    for (const auto& weak : wires) {
+        if (const auto w = weak.lock()) {
+            wires_.push_back(w);
+            w->serve();
+        }
+    }
+}
+
+void wire::complete(std::uint64_t& id, error_code ec, std::size_t n)
+{
+    if (id != 0 && !context_alive_.expired()) {
+        context_.complete(std::exchange(id, 0), ec, n);
+    }
+}
+
+void wire::complete_later(std::uint64_t& id, base::nanos after, error_code ec, std::size_t n)
+{
+    if (after == base::nanos{}) {
+        complete(id, ec, n);
+        return;
+    }
+    clock_.at(after, [me = shared_from_this(), &id, which = id, ec, n] {
+        if (id == which) {
+            me->complete(id, ec, n);
+        }
+    });
+}
+
+/// Bytes never overtake those before them.
+base::nanos wire::next_arrival(base::instant& last)
+{
+    last = std::max(last, clock_.now() + clock_.some_time(node_.latency));
+    return last - clock_.now();
+}
+
+void wire::connect(std::uint64_t id)
+{
+    connecting_ = id;
+    const auto after = clock_.some_time(node_.latency);
+    switch (node_.dial) {
+        case sim_node::dialling::hanging: return;
+        case sim_node::dialling::refused:
+            complete_later(connecting_, after, error::connection_refused);
+            return;
+        case sim_node::dialling::at_once: break;
+    }
+    clock_.at(after, [me = shared_from_this()] {
+        if (me->connecting_ != 0) {
+            me->open_ = true;
+            me->node_.wires_.push_back(me);
+            me->complete(me->connecting_, {});
+        }
+    });
+}
+
+void wire::read(std::uint64_t id, char* into, std::size_t size)
+{
+    reading_ = id;
+    into_ = into;
+    room_ = size;
+    give();
+}
+
+/// What has come goes to whoever reads, in pieces.
+void wire::give()
+{
+    if (reading_ == 0) {
+        return;
+    }
+    if (closed_here_) {
+        complete(reading_, error::bad_descriptor);
+    } else if (!incoming_.empty()) {
+        std::size_t n = std::min(room_, incoming_.size());
+        if (clock_.one_in(4)) {
+            n = 1 + clock_.below(static_cast<std::uint32_t>(n));
+        }
+        std::memcpy(into_, incoming_.data(), n);
+        clock_.note("read", n, digest({into_, n}));
+        incoming_.erase(0, n);
+        complete(reading_, {}, n);
+    } else if (closed_there_) {
+        const bool reset = clock_.one_in(2);
+        complete(reading_, reset ? error_code(error::connection_reset) : error_code(error::eof));
+    }
+}
+
+void wire::write(std::uint64_t id, std::string_view bytes)
+{
+    writing_ = id;
+    if (closed_here_ || closed_there_) {
+        complete(writing_, closed_here_ ? error::bad_descriptor : error::broken_pipe);
+        return;
+    }
+    std::size_t n = bytes.size();
+    if (clock_.one_in(4)) {
+        n = 1 + clock_.below(static_cast<std::uint32_t>(n));
+    }
+    clock_.note("write", n, digest(bytes.substr(0, n)));
+    clock_.at(next_arrival(last_there_),
+              [me = shared_from_this(), b = std::string(bytes.substr(0, n))] { me->arrive(b); });
+    complete_later(writing_, clock_.some_time(std::chrono::milliseconds{clock_.below(20)}), {}, n);
+}
+
+/// As with a socket, what is complete already stays so, and bytes that were taken go out; unless
+/// they are lost with an unread answer.
+void wire::close()
+{
+    if (closed_here_) {
+        return;
+    }
+    closed_here_ = true;
+    complete(connecting_, error::operation_aborted);
+    complete(reading_, error::operation_aborted);
+    complete(writing_, error::operation_aborted);
+    closed_there_ = closed_there_ || clock_.one_in(4);
+}
+
+void wire::hang_up()
+{
+    closed_there_ = true;
+    asked_.clear();
+    complete(writing_, error::connection_reset);
+    give();
+}
+
+void wire::arrive(std::string bytes)
+{
+    if (!closed_there_) {
+        asked_ += bytes;
+        serve();
+    }
+}
+
+void wire::serve()
+{
+    while (!node_.frozen_ && !closed_there_) {
+        const auto command = take_command(asked_);
+        if (!command) {
+            return;
+        }
+        std::string reply = node_.master.execute(clock_.now(), session_, *command);
+        clock_.note("served", digest(command->front()), digest(reply));
+        if (node_.hangs_up != 0 && clock_.one_in(node_.hangs_up)) {
+            hang_up();
+            return;
+        }
+        if (node_.talks_nonsense != 0 && clock_.one_in(node_.talks_nonsense)) {
+            reply = nonsense[clock_.below(nonsense.size())];
+        }
+        answer(std::move(reply));
+    }
+}
+
+void wire::answer(std::string reply)
+{
+    const std::size_t cut =
+        clock_.one_in(4) ? clock_.below(static_cast<std::uint32_t>(reply.size())) : 0;
+    for (std::string piece : {reply.substr(0, cut), reply.substr(cut)}) {
+        clock_.at(next_arrival(last_back_), [me = shared_from_this(), p = std::move(piece)] {
+            me->incoming_ += p;
+            me->give();
+        });
+    }
+}
+
+}  // namespace redlock::test

@@ -1,0 +1,152 @@
+#pragma once
+
+#include "shell/clockwork.hpp"
+#include "shell/sim_context.hpp"
+#include "unit/core/model_master.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::test {
+
+class wire;
+
+/// A master and the way to it, with all that can go wrong with both.
+class sim_node {
+public:
+    enum class dialling : std::uint8_t { at_once, refused, hanging };
+
+    explicit sim_node(clockwork& c) : clock_(c) {}
+
+    model_master master;
+    dialling dial = dialling::at_once;
+    /// The longest that bytes are under way.
+    std::chrono::milliseconds latency{2};
+    /// Now and then: a reply that makes no sense; a connection closed instead of an answer. One in
+    /// so many, 0 for never.
+    std::uint32_t talks_nonsense = 0;
+    std::uint32_t hangs_up = 0;
+
+    [[nodiscard]] bool is_frozen() const noexcept { return frozen_; }
+    void freeze() { frozen_ = true; }
+    /// Back to normal. What was asked meanwhile is answered now.
+    void heal();
+
+private:
+    friend class wire;
+
+    clockwork& clock_;
+    bool frozen_ = false;
+    std::vector<std::weak_ptr<wire>> wires_;
+};
+
+/// One connection: what the client's stream and the node have in common.
+class wire : public std::enable_shared_from_this<wire> {
+public:
+    wire(sim_node& n, sim_context& c)
+        : node_(n),
+          clock_(n.clock_),
+          context_(c),
+          context_alive_(c.alive())
+    {}
+
+    // The client's side: operations that were begun in its context.
+    void connect(std::uint64_t id);
+    void read(std::uint64_t id, char* into, std::size_t size);
+    void write(std::uint64_t id, std::string_view bytes);
+    void close();
+
+    /// The node's side: the connection is reset, and bytes under way are lost.
+    void hang_up();
+    void serve();
+
+private:
+    void complete(std::uint64_t& id, boost::system::error_code ec, std::size_t n = 0);
+    void complete_later(std::uint64_t& id, base::nanos after, boost::system::error_code ec,
+                        std::size_t n = 0);
+    void arrive(std::string bytes);
+    void answer(std::string reply);
+    void give();
+    [[nodiscard]] base::nanos next_arrival(base::instant& last);
+
+    sim_node& node_;
+    clockwork& clock_;
+    sim_context& context_;
+    std::weak_ptr<const void> context_alive_;
+
+    std::uint64_t connecting_ = 0;
+    std::uint64_t reading_ = 0;
+    std::uint64_t writing_ = 0;
+    char* into_ = nullptr;
+    std::size_t room_ = 0;
+    bool open_ = false;
+    bool closed_here_ = false;
+    bool closed_there_ = false;
+    /// What has come, and not been read.
+    std::string incoming_;
+    /// What the node has got, and not served.
+    std::string asked_;
+    session session_;
+    base::instant last_there_{};
+    base::instant last_back_{};
+};
+
+/// The stream under a link. Only as much of one as `stream_link` asks for.
+class sim_stream {
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    sim_stream(executor_type ex, sim_node& n)
+        : executor_(std::move(ex)),
+          context_(static_cast<sim_context&>(
+              boost::asio::query(executor_, boost::asio::execution::context))),
+          wire_(std::make_shared<wire>(n, context_))
+    {}
+    sim_stream(const sim_stream&) = delete;
+    sim_stream& operator=(const sim_stream&) = delete;
+    ~sim_stream() { wire_->close(); }
+
+    [[nodiscard]] executor_type get_executor() const noexcept { return executor_; }
+
+    template <class Handler>
+    void async_connect(Handler&& h)
+    {
+        wire_->connect(context_.begin(executor_, std::forward<Handler>(h)));
+    }
+
+    template <class Buffer, class Handler>
+    void async_read_some(const Buffer& b, Handler&& h)
+    {
+        const auto id = context_.begin(executor_, std::forward<Handler>(h));
+        wire_->read(id, static_cast<char*>(b.data()), b.size());
+    }
+
+    template <class Buffers, class Handler>
+    void async_write_some(const Buffers& buffers, Handler&& h)
+    {
+        const boost::asio::const_buffer b = *boost::asio::buffer_sequence_begin(buffers);
+        const auto id = context_.begin(executor_, std::forward<Handler>(h));
+        wire_->write(id, {static_cast<const char*>(b.data()), b.size()});
+    }
+
+    void close(boost::system::error_code& ec)
+    {
+        ec = {};
+        wire_->close();
+    }
+
+private:
+    executor_type executor_;
+    sim_context& context_;
+    std::shared_ptr<wire> wire_;
+};
+
+}  // namespace redlock::test

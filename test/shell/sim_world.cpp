@@ -1,0 +1,104 @@
+#include "shell/sim_world.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::test {
+
+namespace {
+
+/// As a steady_timer: a wait that has come to its end is told, whatever happens then.
+class sim_alarm final : public engine::alarm {
+public:
+    sim_alarm(clockwork& c, boost::asio::any_io_executor ex)
+        : clock_(c),
+          executor_(std::move(ex)),
+          context_(static_cast<sim_context&>(
+              boost::asio::query(executor_, boost::asio::execution::context)))
+    {}
+    ~sim_alarm() override { cancel(); }
+
+    void set(base::nanos after, std::shared_ptr<engine::alarm_events> whom) override
+    {
+        cancel();
+        waiting_ = context_.begin(
+            executor_, [whom = std::move(whom)](boost::system::error_code ec, std::size_t) {
+                if (!ec) {
+                    whom->on_alarm();
+                }
+            });
+        event_ = clock_.at(after, [&c = context_, alive = context_.alive(), id = waiting_] {
+            if (!alive.expired()) {
+                c.complete(id, {});
+            }
+        });
+    }
+
+    void cancel() noexcept override
+    {
+        if (waiting_ != 0) {
+            clock_.forget(event_);
+            context_.complete(std::exchange(waiting_, 0), boost::asio::error::operation_aborted);
+        }
+    }
+
+private:
+    clockwork& clock_;
+    boost::asio::any_io_executor executor_;
+    sim_context& context_;
+    clockwork::event_id event_;
+    std::uint64_t waiting_ = 0;
+};
+
+/// The link that ships, on a stream of our own.
+class sim_link final : public engine::stream_link<sim_link> {
+public:
+    sim_link(const engine::link_setup& s, sim_node& n) : stream_link(s), stream_(s.executor, n) {}
+
+    void start() override
+    {
+        stream_.async_connect([me = shared_from_this()](boost::system::error_code ec, std::size_t) {
+            if (me->is_closed()) {
+                return;
+            }
+            if (ec) {
+                me->down(ec.message());
+            } else {
+                me->up();
+            }
+        });
+    }
+
+    [[nodiscard]] sim_stream& stream() noexcept { return stream_; }
+    [[nodiscard]] sim_stream& lowest() noexcept { return stream_; }
+    void stop_connecting() noexcept {}
+
+private:
+    sim_stream stream_;
+};
+
+}  // namespace
+
+bool sim_world::seeded::fill(std::span<std::byte> out) noexcept
+{
+    if (clock_.one_in(500)) {
+        return false;
+    }
+    std::ranges::generate(out, [this] { return static_cast<std::byte>(clock_.below(256)); });
+    return true;
+}
+
+std::unique_ptr<engine::alarm> sim_world::make_alarm(const boost::asio::any_io_executor& ex)
+{
+    return std::make_unique<sim_alarm>(clock_, ex);
+}
+
+std::shared_ptr<engine::link> sim_world::make_link(const engine::link_setup& setup,
+                                                   const std::shared_ptr<engine::tls_context>&)
+{
+    return std::make_shared<sim_link>(setup, nodes_[setup.node]);
+}
+
+}  // namespace redlock::test

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "engine/stream_link.hpp"
+#include "engine/world.hpp"
+#include "shell/clockwork.hpp"
+#include "shell/sim_context.hpp"
+#include "shell/sim_node.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <span>
+
+namespace redlock::test {
+
+/// The world of clients under virtual time: what `engine::world` asks for, out of the clockwork.
+class sim_world final : public engine::world {
+public:
+    sim_world(clockwork& c, std::deque<sim_node>& nodes) : clock_(c), entropy_(c), nodes_(nodes) {}
+
+    base::instant now() noexcept override { return clock_.now(); }
+    base::entropy& entropy() noexcept override { return entropy_; }
+    std::unique_ptr<engine::alarm> make_alarm(const boost::asio::any_io_executor& ex) override;
+    std::shared_ptr<engine::link> make_link(
+        const engine::link_setup& setup, const std::shared_ptr<engine::tls_context>& tls) override;
+
+private:
+    class seeded final : public base::entropy {
+    public:
+        explicit seeded(clockwork& c) : clock_(c) {}
+        bool fill(std::span<std::byte> out) noexcept override;
+
+    private:
+        clockwork& clock_;
+    };
+
+    clockwork& clock_;
+    seeded entropy_;
+    std::deque<sim_node>& nodes_;
+};
+
+}  // namespace redlock::test
