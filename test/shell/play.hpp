@@ -75,6 +75,11 @@ private:
         lock l;
         seat* from;
     };
+    struct handed_over {
+        std::string name;
+        std::string owner;
+    };
+    static constexpr std::array<std::string_view, 3> names{"a", "b", "c"};
     class shown;
     /// By a handler of ours.
     struct thrown {
@@ -149,7 +154,9 @@ private:
     std::vector<record*> open_;
     std::vector<held> held_;
     std::vector<const lock*> shown_;
-    std::deque<std::string> handed_over_;
+    std::deque<handed_over> handed_over_;
+    /// So many of them, from the front on, were taken up again.
+    std::size_t adopted_ = 0;
     unsigned actions_left_;
     unsigned thrown_ = 0;
     unsigned caught_ = 0;

@@ -205,7 +205,11 @@ void play::give_one_up()
         clock_.note("given up");
         switch (clock_.below(3)) {
             case 0: return;
-            case 1: handed_over_.push_back(std::move(l).hand_over()); return;
+            case 1: {
+                std::string name(l.resource());
+                handed_over_.push_back({std::move(name), std::move(l).hand_over()});
+                return;
+            }
             case 2: {
                 lock moved(std::move(l));
                 held_.push_back({std::move(moved), &s});
@@ -224,7 +228,7 @@ acquire_options play::any_options()
 
 std::string_view play::any_name()
 {
-    return clock_.one_in(50) ? "" : clock_.one_in(3) ? "b" : "a";
+    return clock_.one_in(50) ? "" : names[clock_.below(names.size())];
 }
 
 record& play::new_record(seat& s, verb what)
@@ -252,7 +256,7 @@ void play::begin_any(seat& s)
 {
     constexpr std::array often{verb::acquire, verb::acquire, verb::acquire, verb::acquire,
                                verb::adopt,   verb::extend,  verb::release, verb::release,
-                               verb::inspect, verb::run};
+                               verb::release, verb::inspect, verb::run};
     const bool close = !tidy_ && clock_.one_in(30);
     begin(s, close ? verb::close : often[clock_.below(often.size())]);
 }
@@ -277,11 +281,15 @@ void play::begin(seat& s, verb what)
             return;
         }
         case verb::adopt: {
-            const std::string_view owner =
-                handed_over_.empty() || clock_.one_in(8)
-                    ? "of nobody"
-                    : handed_over_[clock_.below(static_cast<std::uint32_t>(handed_over_.size()))];
-            launch(s, r, c.async_adopt(any_name(), owner, ttl, asio::deferred));
+            std::string_view name = any_name();
+            std::string_view owner = "of nobody";
+            if (adopted_ < handed_over_.size() && !clock_.one_in(8)) {
+                // Each once: by two it would be held twice.
+                name = handed_over_[adopted_].name;
+                owner = handed_over_[adopted_].owner;
+                ++adopted_;
+            }
+            launch(s, r, c.async_adopt(name, owner, ttl, asio::deferred));
             return;
         }
         case verb::extend: {
@@ -412,8 +420,7 @@ void play::on_called(record& r, error_code ec, lock l)
     check_error(r, r.of, r.what, ec, static_cast<bool>(l));
     if (l) {
         ++verdict_.locks;
-        seat* from = &seats_[seats_[1].now == &r.of ? 1 : 0];
-        held_.push_back({std::move(l), from});
+        held_.push_back({std::move(l), &seats_[seats_[1].now == &r.of ? 1 : 0]});
         check_exclusion();
     }
     if (r.is_first_run) {

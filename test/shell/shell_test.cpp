@@ -29,7 +29,7 @@ TEST_CASE("whatever its users and its context do, a client keeps its promises", 
 {
     constexpr unsigned count = 2000;
     const verdict sum = play_all(1, count);
-    CAPTURE(sum);
+    WARN(sum);
     // They are about something.
     for (const unsigned often : {sum.handlers, sum.locks, sum.closed, sum.aborted}) {
         CHECK(often > count);
