@@ -325,8 +325,7 @@ void play::end_abruptly()
     if (locks_first) {
         held_.clear();
     }
-    const auto is_script = [](const record* r) { return r->what == verb::script; };
-    if (signals_first && std::ranges::none_of(open_, is_script)) {
+    if (signals_first) {
         for (record& r : records_) {
             r.signal.reset();
         }
@@ -337,9 +336,12 @@ void play::end_abruptly()
 void play::end_contexts() noexcept
 {
     actions_left_ = 0;
-    // A strand may not outlive its context.
+    // A strand may not outlive its context; co_spawn keeps one in the signal.
     for (record& r : records_) {
         r.in_place = nullptr;
+        if (r.what == verb::script) {
+            r.signal.reset();
+        }
     }
     for (seat& s : seats_) {
         s.strand.reset();
