@@ -69,13 +69,14 @@ void sim_node::heal()
 {
     dial = dialling::at_once;
     latency = std::chrono::milliseconds{2};
-    talks_nonsense = hangs_up = 0;
+    talks_nonsense = hangs_up = blocks = 0;
     master.refusals.clear();
     frozen_ = false;
     const auto wires = std::exchange(wires_, {});
     for (const auto& weak : wires) {
         if (const auto w = weak.lock()) {
             wires_.push_back(w);
+            w->unblock();
             w->serve();
         }
     }
@@ -173,6 +174,10 @@ void wire::write(std::uint64_t id, std::string_view bytes)
     clock_.note("write", n, digest(bytes.substr(0, n)));
     clock_.at(next_arrival(last_there_),
               [me = shared_from_this(), b = std::string(bytes.substr(0, n))] { me->arrive(b); });
+    if (node_.blocks != 0 && clock_.one_in(node_.blocks)) {
+        blocked_ = n;
+        return;
+    }
     complete_later(writing_, clock_.some_time(std::chrono::milliseconds{clock_.below(20)}), {}, n);
 }
 
@@ -186,6 +191,7 @@ void wire::close()
     closed_here_ = true;
     complete(connecting_, error::operation_aborted);
     complete(reading_, error::operation_aborted);
+    blocked_ = 0;
     complete(writing_, error::operation_aborted);
     closed_there_ = closed_there_ || clock_.one_in(4);
 }
@@ -194,8 +200,17 @@ void wire::hang_up()
 {
     closed_there_ = true;
     asked_.clear();
-    complete(writing_, error::connection_reset);
+    if (blocked_ == 0 || clock_.one_in(2)) {
+        complete(writing_, error::connection_reset);
+    }
     give();
+}
+
+void wire::unblock()
+{
+    if (blocked_ != 0) {
+        complete(writing_, {}, std::exchange(blocked_, 0));
+    }
 }
 
 void wire::arrive(std::string bytes)

@@ -34,6 +34,8 @@ public:
     /// so many, 0 for never.
     std::uint32_t talks_nonsense = 0;
     std::uint32_t hangs_up = 0;
+    /// Takes bytes so slowly that a write does not end; one in so many, 0 for never.
+    std::uint32_t blocks = 0;
 
     [[nodiscard]] bool is_frozen() const noexcept { return frozen_; }
     void freeze() { frozen_ = true; }
@@ -67,6 +69,7 @@ public:
     /// The node's side: the connection is reset, and bytes under way are lost.
     void hang_up();
     void serve();
+    void unblock();
 
 private:
     void complete(std::uint64_t& id, boost::system::error_code ec, std::size_t n = 0);
@@ -87,6 +90,8 @@ private:
     std::uint64_t writing_ = 0;
     char* into_ = nullptr;
     std::size_t room_ = 0;
+    /// Of the pending write, as long as the node does not read on.
+    std::size_t blocked_ = 0;
     bool open_ = false;
     bool closed_here_ = false;
     bool closed_there_ = false;
