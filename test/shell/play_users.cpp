@@ -131,7 +131,7 @@ void play::upset_a_node()
     n.dial = static_cast<sim_node::dialling>(clock_.below(3));
     switch (clock_.below(8)) {
         case 0: n.freeze(); return;
-        case 7: n.blocks = 1 + clock_.below(8); return;
+        case 7: n.blocks = n.hangs_up = 1 + clock_.below(8); return;
         case 1: n.talks_nonsense = 1 + clock_.below(20); return;
         case 2:
         case 3: n.hangs_up = 1 + clock_.below(20); return;
