@@ -66,7 +66,7 @@ void play::act()
             }
             return;
         case 8:
-            on_client(s, [this, &s] {
+            on_client(s, [&s] {
                 if (s.locks) {
                     client moved(std::move(*s.locks));
                     s.locks.emplace(std::move(moved));
@@ -98,9 +98,9 @@ void play::make_client(seat& s)
         s.locks.reset();
         s.locks.emplace(std::move(fresh));
     }
-    s.now = &lives_.emplace_back();
+    s.now = &lives_.emplace_back(&s == &seats_[1] ? 1 : 0);
     clock_.note("client", lives_.size());
-    if (lives_.size() > 2 && !clock_.one_in(4)) {
+    if (lives_.size() > seats_.size() && !clock_.one_in(4)) {
         begin(s, verb::run);
     }
 }
@@ -153,13 +153,7 @@ void play::cancel_one()
     }
     const auto type = std::array{cancellation_type::terminal, cancellation_type::partial,
                                  cancellation_type::total, cancellation_type::all}[clock_.below(4)];
-    seat* where = &seats_[0];
-    for (seat& s : seats_) {
-        if (s.now == &r.of) {
-            where = &s;
-        }
-    }
-    on_client(*where, [this, &r, type] {
+    on_client(seats_[r.of.seat], [this, &r, type] {
         const bool can_be = r.what != verb::script || r.runs;
         if (!can_be || !r.open() || !r.signal->slot().has_handler()) {
             return;
@@ -421,7 +415,7 @@ void play::on_called(record& r, error_code ec, lock l)
     check_error(r, r.of, r.what, ec, static_cast<bool>(l));
     if (l) {
         ++verdict_.locks;
-        held_.push_back({std::move(l), &seats_[seats_[1].now == &r.of ? 1 : 0]});
+        held_.push_back({std::move(l), &seats_[r.of.seat]});
         check_exclusion();
     }
     if (r.is_first_run) {

@@ -22,6 +22,10 @@ enum class verb : std::uint8_t { run, acquire, adopt, extend, release, inspect, 
 
 /// A client, from its making to its end.
 struct life {
+    explicit life(std::size_t where) : seat(where) {}
+
+    /// Whose clients come one after the other in the same place.
+    const std::size_t seat;
     unsigned runs = 0;
     /// Somebody closed or destroyed it, or cancelled its run.
     bool asked_to_end = false;
