@@ -235,6 +235,8 @@ void wire::serve()
             return;
         }
         if (node_.talks_nonsense != 0 && clock_.one_in(node_.talks_nonsense)) {
+            clock_.note("nonsense instead of " + command->front());
+            node_.has_talked_nonsense = true;
             reply = nonsense[clock_.below(nonsense.size())];
         }
         answer(std::move(reply));

@@ -34,6 +34,8 @@ public:
     /// so many, 0 for never.
     std::uint32_t talks_nonsense = 0;
     std::uint32_t hangs_up = 0;
+    /// Ever: no one can know what it did.
+    bool has_talked_nonsense = false;
     /// Takes bytes so slowly that a write does not end; one in so many, 0 for never.
     std::uint32_t blocks = 0;
 
