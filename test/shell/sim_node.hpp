@@ -2,7 +2,7 @@
 
 #include "shell/clockwork.hpp"
 #include "shell/sim_context.hpp"
-#include "unit/core/model_master.hpp"
+#include "sim/model_master.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/buffer.hpp>
