@@ -664,3 +664,48 @@ TEST_CASE("a proxy ends connections, refuses new ones and accepts again", "[supp
     REQUIRE_THROWS(last.read());
     REQUIRE_THROWS(resp_client(network.port()).ask({"PING"}));
 }
+
+TEST_CASE("a proxy half-opens a connection: one side is told, the other swallowed", "[support]")
+{
+    const server one;
+    proxy network(one.port());
+    {
+        resp_client client(network.port());
+        client.ask({"PING"});
+        network.sever(direction::down);
+        REQUIRE(error_of([&] { (void)client.read(); }) == ECONNRESET);
+        REQUIRE(network.open_connections() == 1);
+        network.cut(ending::rst);
+    }
+    {
+        resp_client client(network.port());
+        client.ask({"PING"});
+        const auto passed = network.bytes(direction::up);
+        network.sever(direction::up);
+        client.send(wire::command({"SET", "key", "value"}));
+        REQUIRE(network.open_connections() == 1);
+        REQUIRE(network.bytes(direction::up) == passed);
+    }
+    REQUIRE(wait_for([&] { return network.open_connections() == 0; }));
+    REQUIRE_FALSE(one.exists("key"));
+    REQUIRE(resp_client(network.port()).ask({"PING"}).str() == "PONG");
+}
+
+TEST_CASE("a proxy spoils the rest of a connection", "[support]")
+{
+    const server one;
+    proxy network(one.port());
+    for (const auto way : {direction::up, direction::down}) {
+        const auto passed = network.bytes(way);
+        resp_client client(network.port());
+        client.ask({"PING"});
+        network.spoil(way, "~~");
+        const auto before = network.bytes(way);
+        REQUIRE(before > passed);
+        client.send(wire::command({"SET", "key", "value"}));
+        const auto sent = way == direction::up ? wire::command({"SET", "key", "value"}).size() : 5;
+        REQUIRE(wait_for([&] { return network.bytes(way) == before + sent / 2 + 2; }));
+        REQUIRE(one.exists("key") == (way == direction::down));
+    }
+    REQUIRE(resp_client(network.port()).ask({"PING"}).str() == "PONG");
+}

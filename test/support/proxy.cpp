@@ -77,6 +77,10 @@ struct proxy::link {
         clock::time_point not_before;
         /// What may still pass before the connection is cut.
         std::size_t budget = no_limit;
+        /// What the rest of the next bytes is replaced by.
+        std::string noise;
+        /// What is read goes nowhere.
+        bool swallows = false;
         asio::steady_timer readable;  ///< the reading half waits here
         asio::steady_timer writable;  ///< the writing half waits here
     };
@@ -88,6 +92,21 @@ struct proxy::link {
     {}
 
     channel& at(direction way) { return channels[static_cast<std::size_t>(way)]; }
+
+    tcp::socket& source(direction way) { return way == direction::up ? client : server; }
+    tcp::socket& sink(direction way) { return way == direction::up ? server : client; }
+
+    void sever(direction way)
+    {
+        for (auto& each : channels) {
+            each.swallows = true;
+            each.wake();
+        }
+        reset(sink(way));
+    }
+
+    /// The link goes on without this socket.
+    [[nodiscard]] bool is_severed(const tcp::socket& side) const { return open && !side.is_open(); }
 
     void end(ending how)
     {
@@ -181,28 +200,45 @@ struct proxy::state : std::enable_shared_from_this<state> {
 
     static asio::awaitable<void> read(std::shared_ptr<state> self, link_ptr of, direction way)
     {
-        auto& from = way == direction::up ? of->client : of->server;
+        auto& from = of->source(way);
         auto& channel = of->at(way);
         std::array<char, 16 * 1024> chunk;
         for (;;) {
             while (of->open && (self->at(way).held || channel.waiting >= most_waiting)) {
                 co_await woken(channel.readable);
             }
-            if (!of->open) {
+            if (!of->open || of->is_severed(from)) {
                 co_return;
             }
             const auto [error, size] = co_await from.async_read_some(asio::buffer(chunk), quiet);
-            if (error && error != asio::error::eof) {
+            if (of->is_severed(from)) {
+                co_return;
+            }
+            if (error && (error != asio::error::eof || channel.swallows)) {
                 self->drop(of, ending::rst);
                 co_return;
             }
-            channel.packets.push_back({clock::now() + self->at(way).delay, {chunk.data(), size}});
-            channel.waiting += size;
-            channel.writable.cancel();
+            self->take(channel, way, {chunk.data(), size});
             if (error) {
                 co_return;
             }
         }
+    }
+
+    /// Queues what was read.
+    void take(link::channel& channel, direction way, std::string bytes)
+    {
+        if (channel.swallows) {
+            return;
+        }
+        if (!channel.noise.empty() && !bytes.empty()) {
+            bytes.resize(bytes.size() / 2);
+            bytes += std::exchange(channel.noise, {});
+            channel.swallows = true;
+        }
+        channel.waiting += bytes.size();
+        channel.packets.push_back({clock::now() + at(way).delay, std::move(bytes)});
+        channel.writable.cancel();
     }
 
     static asio::awaitable<void> write(std::shared_ptr<state> self, link_ptr of, direction way)
@@ -210,7 +246,8 @@ struct proxy::state : std::enable_shared_from_this<state> {
         auto& channel = of->at(way);
         for (;;) {
             co_await self->next_due(*of, way);
-            if (!of->open) {
+            auto& to = of->sink(way);
+            if (!of->open || of->is_severed(to)) {
                 co_return;
             }
             if (channel.packets.front().bytes.empty()) {
@@ -219,9 +256,11 @@ struct proxy::state : std::enable_shared_from_this<state> {
             }
             auto& bytes = channel.packets.front().bytes;
             const auto size = std::min({bytes.size(), self->at(way).piece, channel.budget});
-            auto& to = way == direction::up ? of->server : of->client;
             const auto [error, sent] =
                 co_await asio::async_write(to, asio::buffer(bytes.data(), size), quiet);
+            if (of->is_severed(to)) {
+                co_return;
+            }
             self->passed(channel, way, sent);
             if (error || channel.budget == 0) {
                 self->drop(of, error ? ending::rst : self->at(way).how);
@@ -234,7 +273,7 @@ struct proxy::state : std::enable_shared_from_this<state> {
     asio::awaitable<void> next_due(link& of, direction way)
     {
         auto& channel = of.at(way);
-        while (of.open) {
+        while (of.open && !of.is_severed(of.sink(way))) {
             if (channel.packets.empty() || at(way).held) {
                 co_await woken(channel.writable);
                 continue;
@@ -266,8 +305,7 @@ struct proxy::state : std::enable_shared_from_this<state> {
     void finish(const link_ptr& of, direction way)
     {
         boost::system::error_code ignored;
-        (way == direction::up ? of->server : of->client)
-            .shutdown(tcp::socket::shutdown_send, ignored);
+        of->sink(way).shutdown(tcp::socket::shutdown_send, ignored);
         if (++of->finished == of->channels.size()) {
             drop(of, ending::fin);
         }
@@ -357,6 +395,24 @@ void proxy::cut_never()
 void proxy::cut(ending how)
 {
     own_.call([=, this] { state_->end_all(how); });
+}
+
+void proxy::sever(direction way)
+{
+    own_.call([=, this] {
+        for (const auto& each : state_->links) {
+            each->sever(way);
+        }
+    });
+}
+
+void proxy::spoil(direction way, const std::string& noise)
+{
+    own_.call([&, this] {
+        for (const auto& each : state_->links) {
+            each->at(way).noise = noise;
+        }
+    });
 }
 
 void proxy::refuse()
