@@ -1,0 +1,303 @@
+#include "chaos/catalogue.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace redlock::chaos {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using test::direction;
+using test::ending;
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+fault of_master(const char* name, double per_minute, milliseconds shortest, milliseconds longest,
+                std::function<void(unsigned, milliseconds)> begin,
+                std::function<void(unsigned)> end)
+{
+    return {name,
+            victim::master,
+            per_minute,
+            shortest,
+            longest,
+            [begin = std::move(begin)](unsigned i, milliseconds time) {
+                begin(i, time);
+                return true;
+            },
+            std::move(end)};
+}
+
+/// Of the network in front of a master.
+template <class Begin, class End>
+fault of_network(const stage& s, const char* name, double per_minute, milliseconds shortest,
+                 milliseconds longest, Begin begin, End end)
+{
+    auto& sites = s.sites;
+    return of_master(
+        name, per_minute, shortest, longest,
+        [&sites, begin](unsigned i, milliseconds) { begin(sites[i]->network); },
+        [&sites, end](unsigned i) { end(sites[i]->network); });
+}
+
+constexpr auto over_at_once = [](test::proxy&) {};
+
+/// What happens to the connections of the moment.
+template <class Begin>
+fault of_connections(const stage& s, const char* name, Begin begin)
+{
+    return of_network(s, name, 12, 20ms, 300ms, begin, over_at_once);
+}
+
+fault held(const stage& s, const char* name, bool up, bool down)
+{
+    return of_network(
+        s, name, 8, 100ms, 1500ms,
+        [=](test::proxy& p) {
+            if (up) {
+                p.hold(direction::up);
+            }
+            if (down) {
+                p.hold(direction::down);
+            }
+        },
+        [](test::proxy& p) {
+            p.release(direction::up);
+            p.release(direction::down);
+        });
+}
+
+fault delayed(const stage& s)
+{
+    auto& chance = s.chance;
+    return of_network(
+        s, "delayed", 12, 200ms, 2000ms,
+        [&chance](test::proxy& p) {
+            p.delay(direction::up, chance.between(0ms, 250ms));
+            p.delay(direction::down, chance.between(0ms, 250ms));
+        },
+        [](test::proxy& p) {
+            p.delay(direction::up, 0ms);
+            p.delay(direction::down, 0ms);
+        });
+}
+
+fault split(const stage& s)
+{
+    return of_network(
+        s, "split into bytes", 12, 100ms, 1000ms,
+        [](test::proxy& p) {
+            p.split(direction::up, 1);
+            p.split(direction::down, 1);
+        },
+        [](test::proxy& p) {
+            p.split(direction::up, test::proxy::no_limit);
+            p.split(direction::down, test::proxy::no_limit);
+        });
+}
+
+fault cut_midway(const stage& s)
+{
+    auto& chance = s.chance;
+    return of_network(
+        s, "cut within messages", 12, 50ms, 500ms,
+        [&chance](test::proxy& p) {
+            const auto way = chance.one_in(2) ? direction::up : direction::down;
+            p.cut_after(way, chance.below(200), chance.one_in(2) ? ending::fin : ending::rst);
+        },
+        [](test::proxy& p) { p.cut_never(); });
+}
+
+fault refused(const stage& s)
+{
+    return of_network(
+        s, "connections refused", 8, 100ms, 1000ms,
+        [](test::proxy& p) {
+            p.refuse();
+            p.cut(ending::rst);
+        },
+        [](test::proxy& p) { p.accept(); });
+}
+
+fault kills(const stage& s, const char* name, double per_minute, test::memory files,
+            milliseconds longest)
+{
+    auto& sites = s.sites;
+    return of_master(
+        name, per_minute, 0ms, longest,
+        [&sites](unsigned i, milliseconds) { sites[i]->server.kill(); },
+        [&sites, files](unsigned i) { sites[i]->server.launch(files); });
+}
+
+fault paused(const stage& s, const char* name, const char* what)
+{
+    auto& sites = s.sites;
+    return of_master(
+        name, 8, 100ms, 1500ms,
+        [&sites, what](unsigned i, milliseconds time) {
+            sites[i]->server.ask({"CLIENT", "PAUSE", std::to_string(time.count()), what});
+        },
+        [](unsigned) {});
+}
+
+fault of_clients(const stage& s, const char* name, double per_minute, milliseconds shortest,
+                 milliseconds longest)
+{
+    auto& clients = s.clients;
+    return {name,
+            victim::client,
+            per_minute,
+            shortest,
+            longest,
+            [&clients](unsigned i, milliseconds) { return clients.stop(i); },
+            [&clients](unsigned i) { clients.cont(i); }};
+}
+
+}  // namespace
+
+std::vector<fault> server_faults(const stage& s)
+{
+    auto& sites = s.sites;
+    return {
+        kills(s, "killed (SIGKILL, fsync always)", 15, test::memory::kept, 800ms),
+        of_master(
+            "stopped (SIGSTOP)", 12, 50ms, 2000ms,
+            [&sites](unsigned i, milliseconds) { sites[i]->server.stop(); },
+            [&sites](unsigned i) { sites[i]->server.cont(); }),
+        of_master(
+            "asleep (DEBUG SLEEP)", 12, 50ms, 1500ms,
+            [&sites](unsigned i, milliseconds time) {
+                sites[i]->sleeper = sites[i]->server.connect();
+                const auto seconds = std::to_string(static_cast<double>(time.count()) / 1000);
+                sites[i]->sleeper->send(test::wire::command({"DEBUG", "SLEEP", seconds}));
+            },
+            [&sites](unsigned i) { sites[i]->sleeper.reset(); }),
+        paused(s, "paused (CLIENT PAUSE ALL)", "ALL"),
+        paused(s, "paused (CLIENT PAUSE WRITE)", "WRITE"),
+    };
+}
+
+std::vector<fault> network_faults(const stage& s)
+{
+    auto& chance = s.chance;
+    return {
+        of_connections(s, "connections ended (FIN)", [](test::proxy& p) { p.cut(ending::fin); }),
+        of_connections(s, "connections ended (RST)", [](test::proxy& p) { p.cut(ending::rst); }),
+        cut_midway(s),
+        refused(s),
+        of_connections(s, "half-open: master gone", [](test::proxy& p) { p.sever(direction::up); }),
+        of_connections(s, "half-open: clients gone",
+                       [](test::proxy& p) { p.sever(direction::down); }),
+        of_connections(s, "garbled requests",
+                       [&chance](test::proxy& p) { p.spoil(direction::up, chance.noise()); }),
+        of_connections(s, "garbled replies",
+                       [&chance](test::proxy& p) { p.spoil(direction::down, chance.noise()); }),
+        delayed(s),
+        split(s),
+        held(s, "requests held", true, false),
+        held(s, "replies held", false, true),
+        held(s, "black hole", true, true),
+    };
+}
+
+/**
+ * With the allowance of 10 % of the ttl that the clients of a run take for drift.
+ *
+ * A lease is believed in for 0.9 ttl - 2 ms. A key of it lives until the master's clock has gone on
+ * by ttl: with a clock at most 5 % fast, and set forward by at most 3 % of the shortest ttl once
+ * in that time, for at least 0.97 / 1.05 = 0.923 ttl. So no key dies under a belief, however many
+ * masters are affected. To set back, or to go slow, lets keys live longer, which costs time and no
+ * more. To set forward by more on a single master is beyond the model: a lease held by three of five
+ * would be left with two.
+ */
+std::vector<fault> clock_faults(const stage& s)
+{
+    auto& sites = s.sites;
+    auto& chance = s.chance;
+    const auto forward = s.ttl * 3 / 100;
+    const auto apart = 4 * s.ttl;
+    auto last = std::make_shared<std::vector<clock::time_point>>(sites.size());
+    return {
+        {"clock rate changed (up to 5 %)",
+         victim::clock,
+         60,
+         0ms,
+         0ms,
+         [&](unsigned i, milliseconds) {
+             sites[i]->clock.run_faster(chance.between(-50'000, 50'000));
+             return true;
+         },
+         {}},
+        {"clock set back (up to 300 ms)",
+         victim::clock,
+         15,
+         0ms,
+         0ms,
+         [&](unsigned i, milliseconds) {
+             sites[i]->clock.step(-chance.between(1ms, 300ms));
+             return true;
+         },
+         {}},
+        {"clock set forward (3 % of a ttl)",
+         victim::clock,
+         30,
+         0ms,
+         0ms,
+         [&sites, forward, apart, last](unsigned i, milliseconds) {
+             if (clock::now() - (*last)[i] < apart) {
+                 return false;
+             }
+             (*last)[i] = clock::now();
+             sites[i]->clock.step(forward);
+             return true;
+         },
+         {}},
+    };
+}
+
+std::vector<fault> client_faults(const stage& s)
+{
+    auto& clients = s.clients;
+    return {
+        of_clients(s, "stopped (SIGSTOP), shortly", 20, 10ms, s.ttl / 2),
+        of_clients(s, "stopped (SIGSTOP), past validity", 10, 2 * s.ttl, 3 * s.ttl),
+        {"killed (SIGKILL)", victim::client, 15, 0ms, 1000ms,
+         [&clients](unsigned i, milliseconds) {
+             clients.kill(i);
+             return true;
+         },
+         [&clients](unsigned i) { clients.start(i); }},
+    };
+}
+
+std::vector<fault> forgetful_restarts(const stage& s)
+{
+    return {kills(s, "killed, and back without its keys", 600, test::memory::lost, 20ms)};
+}
+
+std::vector<fault> steps_of_majorities(const stage& s)
+{
+    auto& sites = s.sites;
+    return {{"clocks of a majority set forward",
+             victim::clock,
+             120,
+             0ms,
+             0ms,
+             [&sites, ttl = s.ttl](unsigned first, milliseconds) {
+                 for (std::size_t i = 0; i < sites.size() / 2 + 1; ++i) {
+                     sites[(first + i) % sites.size()]->clock.step(2 * ttl);
+                 }
+                 return true;
+             },
+             {}}};
+}
+
+std::vector<fault> pauses_past_validity(const stage& s)
+{
+    return {of_clients(s, "stopped (SIGSTOP), past validity", 60, 2 * s.ttl, 3 * s.ttl)};
+}
+
+}  // namespace redlock::chaos

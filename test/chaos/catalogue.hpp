@@ -1,0 +1,33 @@
+#pragma once
+
+#include "chaos/dice.hpp"
+#include "chaos/fault.hpp"
+#include "chaos/fleet.hpp"
+#include "chaos/site.hpp"
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+namespace redlock::chaos {
+
+/// What faults are done to.
+struct stage {
+    std::vector<std::unique_ptr<site>>& sites;
+    fleet& clients;
+    dice& chance;
+    std::chrono::milliseconds ttl;  ///< the shortest in use; none is longer than twice this
+};
+
+// Within what the algorithm assumes.
+[[nodiscard]] std::vector<fault> server_faults(const stage& s);
+[[nodiscard]] std::vector<fault> network_faults(const stage& s);
+[[nodiscard]] std::vector<fault> clock_faults(const stage& s);
+[[nodiscard]] std::vector<fault> client_faults(const stage& s);
+
+// Beyond it.
+[[nodiscard]] std::vector<fault> forgetful_restarts(const stage& s);
+[[nodiscard]] std::vector<fault> steps_of_majorities(const stage& s);
+[[nodiscard]] std::vector<fault> pauses_past_validity(const stage& s);
+
+}  // namespace redlock::chaos

@@ -1,0 +1,270 @@
+#include "chaos/chronicle.hpp"
+#include "chaos/history.hpp"
+#include "chaos/report.hpp"
+#include "chaos/watch.hpp"
+
+#include "support/temp_dir.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <sstream>
+
+using namespace redlock::chaos;
+
+namespace {
+
+constexpr nanos second = 1'000'000'000;
+
+/// What one worker of a process puts on record, in seconds.
+class author {
+public:
+    author(chronicle& to, unsigned process, std::uint16_t worker = 0)
+        : to_(to),
+          process_(process),
+          worker_(worker)
+    {}
+
+    author& says(nanos at, event what, std::int64_t value = 0, reason why = reason::none)
+    {
+        const bool is_time = what == event::acquired || what == event::extended;
+        to_.add(process_, {at * second, is_time ? value * second : value, worker_, 7, what, why});
+        return *this;
+    }
+
+    author& takes(nanos at, nanos until)
+    {
+        return says(at, event::acquire_begins).says(at, event::acquired, until);
+    }
+
+private:
+    chronicle& to_;
+    unsigned process_;
+    std::uint16_t worker_;
+};
+
+findings good_findings()
+{
+    findings f;
+    f.counts.acquired = 1;
+    return f;
+}
+
+bool verdict(demand wanted, const findings& f)
+{
+    std::ostringstream out;
+    return print_verdict(out, wanted, f);
+}
+
+}  // namespace
+
+TEST_CASE("two who believe in one lock are seen, as long as it was only for an instant", "[chaos]")
+{
+    chronicle c;
+    author(c, 1).takes(10, 20);
+    SECTION("the second is told while the first believes")
+    {
+        author(c, 2).takes(19, 25);
+        REQUIRE(overlaps(c.leases()).size() == 1);
+    }
+    SECTION("the second is told when the validity is over")
+    {
+        author(c, 2).takes(20, 25);
+        REQUIRE(overlaps(c.leases()).empty());
+    }
+    SECTION("in one process too")
+    {
+        author(c, 1, 1).takes(19, 25);
+        REQUIRE(overlaps(c.leases()).size() == 1);
+    }
+    SECTION("a third, behind a short second one")
+    {
+        author(c, 2).takes(11, 12);
+        author(c, 3).takes(13, 14);
+        REQUIRE(overlaps(c.leases()).size() == 2);
+    }
+}
+
+TEST_CASE("a belief ends with the release, whatever becomes of it, and else with the validity",
+          "[chaos]")
+{
+    chronicle c;
+    author one(c, 1);
+    one.takes(10, 20);
+    SECTION("given back, with an error")
+    {
+        one.says(12, event::gives_back).says(13, event::given_back, 0, reason::unavailable);
+        author(c, 2).takes(12, 22);
+        REQUIRE(overlaps(c.leases()).empty());
+    }
+    SECTION("killed")
+    {
+        c.died(1);
+        author(c, 2).takes(12, 22);
+        REQUIRE(overlaps(c.leases()).size() == 1);
+        REQUIRE(c.open_operations().empty());
+    }
+    SECTION("extended")
+    {
+        one.says(15, event::extend_begins).says(16, event::extended, 30);
+        author(c, 2).takes(25, 35);
+        REQUIRE(overlaps(c.leases()).size() == 1);
+    }
+    SECTION("not extended")
+    {
+        one.says(15, event::extend_begins).says(16, event::not_extended, 0, reason::unavailable);
+        author(c, 2).takes(25, 35);
+        REQUIRE(overlaps(c.leases()).empty());
+    }
+    SECTION("released after the validity")
+    {
+        one.says(28, event::gives_back).says(29, event::given_back, 0, reason::not_held);
+        author(c, 2).takes(25, 35);
+        REQUIRE(overlaps(c.leases()).empty());
+    }
+}
+
+TEST_CASE("an acquire that errs gives no belief", "[chaos]")
+{
+    chronicle c;
+    author(c, 1).takes(10, 20);
+    author(c, 2)
+        .says(11, event::acquire_begins)
+        .says(12, event::not_acquired, 0, reason::unavailable);
+    REQUIRE(overlaps(c.leases()).empty());
+    REQUIRE(c.leases().size() == 1);
+    REQUIRE(c.counts().not_acquired[static_cast<std::size_t>(reason::unavailable)] == 1);
+}
+
+TEST_CASE("what was written and is not there is missed", "[chaos]")
+{
+    chronicle c;
+    author(c, 1).takes(10, 20).says(11, event::reads).says(12, event::wrote, 5);
+    author(c, 2).takes(20, 30).says(21, event::reads).says(22, event::wrote_late, 6);
+    REQUIRE(c.written(7).size() == 2);
+    REQUIRE(c.written(8).empty());
+    REQUIRE(c.written_late(7));
+    REQUIRE_FALSE(c.written_late(8));
+    REQUIRE(missing(c.written(7), std::vector<std::uint64_t>{6, 5, 4}).empty());
+    REQUIRE(missing(c.written(7), std::vector<std::uint64_t>{6}) == std::vector<std::uint64_t>{5});
+    REQUIRE(overlaps(c.steps()).empty());
+}
+
+TEST_CASE("what has begun and not ended is known, and what took long", "[chaos]")
+{
+    chronicle c;
+    author one(c, 1);
+    one.says(10, event::acquire_begins);
+    REQUIRE(c.open_operations().size() == 1);
+    one.says(50, event::acquired, 60).says(51, event::gives_back);
+    REQUIRE(c.longest_operation() == 40 * second);
+    REQUIRE(c.open_operations().size() == 1);
+    one.says(52, event::given_back);
+    REQUIRE(c.open_operations().empty());
+}
+
+TEST_CASE("a client without progress is complained of when it could have had some", "[chaos]")
+{
+    progress_watch watch(std::chrono::seconds(3));
+    const nanos step = second / 10;
+    // Gives the time of the first complaint within ten seconds, or 0.
+    const auto first = [&](auto&& majority, auto&& sight) {
+        for (nanos at = second; at < 11 * second; at += step) {
+            if (watch.look(at, majority(at), {sight(at)})) {
+                return at;
+            }
+        }
+        return nanos{0};
+    };
+    const auto always = [](nanos) { return true; };
+    const auto stuck = [](nanos) { return progress_watch::sight{true, 0, 0}; };
+    SECTION("none at all")
+    {
+        REQUIRE(first(always, stuck) == 4 * second + step);
+        REQUIRE(watch.longest() > 3 * second);
+    }
+    SECTION("some")
+    {
+        REQUIRE(first(always, [&](nanos at) {
+                    return progress_watch::sight{true, 0, at - 2 * second};
+                }) == 0);
+    }
+    SECTION("no majority for a moment every other second")
+    {
+        REQUIRE(first([&](nanos at) { return at % (2 * second) != 0; }, stuck) == 0);
+    }
+    SECTION("stopped")
+    {
+        REQUIRE(first(always, [](nanos) { return progress_watch::sight{}; }) == 0);
+    }
+    SECTION("just continued")
+    {
+        REQUIRE(first(always, [&](nanos) {
+                    return progress_watch::sight{true, 5 * second, 0};
+                }) == 8 * second + step);
+    }
+    SECTION("a watch that is late itself")
+    {
+        for (nanos at = second; at < 11 * second; at += second) {
+            REQUIRE_FALSE(watch.look(at, true, {stuck(at)}));
+        }
+    }
+}
+
+TEST_CASE("a file of records is read while it grows, and a torn end waits", "[chaos]")
+{
+    const redlock::test::temp_dir folder;
+    const auto path = folder / "history";
+    const history_file file(path);
+    history_tail tail(path);
+    REQUIRE(tail.read().empty());
+    file.add({1, 2, 3, 4, event::acquired, reason::none});
+    file.add({5, 6, 7, 8, event::not_acquired, reason::expired});
+    const auto all = tail.read();
+    REQUIRE(all.size() == 2);
+    REQUIRE(all[1].at == 5);
+    REQUIRE(all[1].why == reason::expired);
+    file.add({9, 0, 0, 0, event::gives_back, reason::none});
+    const auto size = std::filesystem::file_size(path);
+    std::filesystem::resize_file(path, size - 1);
+    REQUIRE(tail.read().empty());
+    std::filesystem::resize_file(path, size);
+    REQUIRE(tail.read().size() == 1);
+    REQUIRE(tail.read().empty());
+}
+
+TEST_CASE("a verdict falls with each of its demands", "[chaos]")
+{
+    auto f = good_findings();
+    REQUIRE(verdict(demand::safety_and_progress, f));
+    REQUIRE(verdict(demand::safety_and_recovery, f));
+    REQUIRE_FALSE(verdict(demand::double_lease, f));
+    REQUIRE_FALSE(verdict(demand::lost_update, f));
+    SECTION("a complaint")
+    {
+        f.complaints.emplace_back("something");
+        REQUIRE_FALSE(verdict(demand::safety_and_progress, f));
+        REQUIRE_FALSE(verdict(demand::safety_and_recovery, f));
+    }
+    SECTION("two who believe")
+    {
+        f.double_leases.emplace_back();
+        REQUIRE_FALSE(verdict(demand::safety_and_progress, f));
+        REQUIRE_FALSE(verdict(demand::safety_and_recovery, f));
+        REQUIRE(verdict(demand::double_lease, f));
+    }
+    SECTION("a lost update")
+    {
+        f.lost_updates = 1;
+        REQUIRE_FALSE(verdict(demand::safety_and_progress, f));
+        REQUIRE(verdict(demand::lost_update, f));
+        f.double_leases.emplace_back();
+        REQUIRE_FALSE(verdict(demand::lost_update, f));
+    }
+    SECTION("nothing was ever acquired")
+    {
+        f.counts.acquired = 0;
+        REQUIRE_FALSE(verdict(demand::safety_and_progress, f));
+    }
+}

@@ -1,0 +1,159 @@
+#include "chaos/chronicle.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <tuple>
+#include <unordered_set>
+
+namespace redlock::chaos {
+
+void chronicle::add(unsigned process, const record& what)
+{
+    const worker_id who{process, what.worker};
+    auto& w = workers_[who];
+    const auto why = static_cast<std::size_t>(what.why);
+    switch (what.what) {
+        case event::acquire_begins:
+            // One that was dropped without being given back goes on being believed in.
+            end_belief(w, what.at);
+            w.operation_since = what.at;
+            break;
+        case event::acquired:
+            end_operation(w, what.at);
+            w.held = stretch{what.at, what.value, what.resource, process, what.worker};
+            last_acquired_[{process, what.resource}] = what.at;
+            ++counts_.acquired;
+            break;
+        case event::not_acquired:
+            end_operation(w, what.at);
+            ++counts_.not_acquired.at(why);
+            break;
+        case event::extend_begins: w.operation_since = what.at; break;
+        case event::extended:
+            end_operation(w, what.at);
+            if (w.held) {
+                w.held->until = std::max(w.held->until, what.value);
+            }
+            ++counts_.extended;
+            break;
+        case event::not_extended:
+            end_operation(w, what.at);
+            ++counts_.not_extended.at(why);
+            break;
+        case event::gives_back:
+            end_belief(w, what.at);
+            w.operation_since = what.at;
+            break;
+        case event::given_back:
+            end_operation(w, what.at);
+            ++(what.why == reason::none ? counts_.given_back : counts_.not_given_back.at(why));
+            break;
+        case event::reads: w.reading_since = what.at; break;
+        case event::wrote_late:
+            ++counts_.late;
+            written_late_.insert(what.resource);
+            [[fallthrough]];
+        case event::wrote: end_step(w, who, what); break;
+        case event::refrained: ++counts_.refrained; break;
+    }
+}
+
+void chronicle::end_operation(worker_state& of, nanos at)
+{
+    longest_operation_ = std::max(longest_operation_, at - of.operation_since);
+    of.operation_since = 0;
+}
+
+void chronicle::end_belief(worker_state& of, nanos at)
+{
+    if (of.held) {
+        of.held->until = std::min(of.held->until, at);
+        past_leases_.push_back(*of.held);
+        of.held.reset();
+    }
+}
+
+void chronicle::end_step(const worker_state& of, worker_id who, const record& what)
+{
+    ++counts_.written;
+    written_[what.resource].push_back(static_cast<std::uint64_t>(what.value));
+    steps_.push_back({of.reading_since, what.at, what.resource, who.first, who.second});
+}
+
+void chronicle::died(unsigned process)
+{
+    for (auto& [who, w] : workers_) {
+        if (who.first == process) {
+            w.operation_since = 0;
+        }
+    }
+}
+
+std::vector<stretch> chronicle::leases() const
+{
+    auto result = past_leases_;
+    for (const auto& [who, w] : workers_) {
+        if (w.held) {
+            result.push_back(*w.held);
+        }
+    }
+    return result;
+}
+
+const std::vector<std::uint64_t>& chronicle::written(unsigned resource) const
+{
+    static const std::vector<std::uint64_t> none;
+    const auto found = written_.find(resource);
+    return found == written_.end() ? none : found->second;
+}
+
+nanos chronicle::last_acquired(unsigned process, unsigned resource) const
+{
+    const auto found = last_acquired_.find({process, resource});
+    return found == last_acquired_.end() ? 0 : found->second;
+}
+
+std::vector<open_operation> chronicle::open_operations() const
+{
+    std::vector<open_operation> result;
+    for (const auto& [who, w] : workers_) {
+        if (w.operation_since != 0) {
+            result.push_back({w.operation_since, who.first, who.second});
+        }
+    }
+    return result;
+}
+
+std::vector<std::pair<stretch, stretch>> overlaps(std::vector<stretch> all)
+{
+    // What ended before it began, a lease told of too late, was never believed in.
+    std::erase_if(all, [](const stretch& s) { return s.until <= s.from; });
+    std::sort(all.begin(), all.end(), [](const stretch& a, const stretch& b) {
+        return std::tie(a.resource, a.from) < std::tie(b.resource, b.from);
+    });
+    std::vector<std::pair<stretch, stretch>> result;
+    const stretch* longest = nullptr;
+    for (const auto& next : all) {
+        if (longest != nullptr && longest->resource == next.resource &&
+            next.from < longest->until) {
+            result.emplace_back(*longest, next);
+        }
+        if (longest == nullptr || longest->resource != next.resource ||
+            longest->until < next.until) {
+            longest = &next;
+        }
+    }
+    return result;
+}
+
+std::vector<std::uint64_t> missing(std::span<const std::uint64_t> written,
+                                   std::span<const std::uint64_t> there)
+{
+    const std::unordered_set<std::uint64_t> known(there.begin(), there.end());
+    std::vector<std::uint64_t> result;
+    std::copy_if(written.begin(), written.end(), std::back_inserter(result),
+                 [&](std::uint64_t element) { return !known.contains(element); });
+    return result;
+}
+
+}  // namespace redlock::chaos

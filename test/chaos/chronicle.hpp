@@ -1,0 +1,116 @@
+#pragma once
+
+#include "chaos/history.hpp"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace redlock::chaos {
+
+/// A stretch of time in which one worker had one resource, as far as it knew.
+struct stretch {
+    nanos from = 0;
+    nanos until = 0;
+    unsigned resource = 0;
+    unsigned process = 0;
+    unsigned worker = 0;
+};
+
+/// An operation that has begun and not ended.
+struct open_operation {
+    nanos since = 0;
+    unsigned process = 0;
+    unsigned worker = 0;
+};
+
+/// How often what happened.
+struct tally {
+    std::uint64_t acquired = 0;
+    std::uint64_t extended = 0;
+    std::uint64_t given_back = 0;
+    std::uint64_t written = 0;
+    std::uint64_t refrained = 0;
+    std::uint64_t late = 0;  ///< writes that were done after the validity had ended
+    std::array<std::uint64_t, reasons> not_acquired{};
+    std::array<std::uint64_t, reasons> not_extended{};
+    std::array<std::uint64_t, reasons> not_given_back{};
+};
+
+/**
+ * What the histories of all processes say, read from the first record of each to its last.
+ *
+ * A lease is believed in from the moment its worker was told of it until the worker begins to give
+ * it back, be that a success or not, or until its validity ends, whichever is first. An acquire
+ * that ends with an error gave no belief, whatever it left on the masters. A process that was
+ * killed believes in its leases to the end of their validity.
+ */
+class chronicle {
+public:
+    /// Adds one record of a process; those of one worker have to come in their order.
+    void add(unsigned process, const record& what);
+
+    /// The process is no more: what it had begun will not end.
+    void died(unsigned process);
+
+    /// Everybody's belief, that of now included.
+    [[nodiscard]] std::vector<stretch> leases() const;
+
+    /// From reading a set to having written it.
+    [[nodiscard]] const std::vector<stretch>& steps() const noexcept { return steps_; }
+
+    /// The elements that were written to a resource's set, as far as their writers know.
+    [[nodiscard]] const std::vector<std::uint64_t>& written(unsigned resource) const;
+
+    [[nodiscard]] const tally& counts() const noexcept { return counts_; }
+
+    /// Whether somebody was held up in writing it until the validity was over.
+    [[nodiscard]] bool written_late(unsigned resource) const
+    {
+        return written_late_.contains(resource);
+    }
+
+    /// Of those that have ended.
+    [[nodiscard]] nanos longest_operation() const noexcept { return longest_operation_; }
+
+    /// When a process last took this resource; 0 if it never did.
+    [[nodiscard]] nanos last_acquired(unsigned process, unsigned resource) const;
+
+    [[nodiscard]] std::vector<open_operation> open_operations() const;
+
+private:
+    struct worker_state {
+        nanos operation_since = 0;
+        nanos reading_since = 0;
+        std::optional<stretch> held;
+    };
+    using worker_id = std::pair<unsigned, unsigned>;
+
+    void end_operation(worker_state& of, nanos at);
+    void end_belief(worker_state& of, nanos at);
+    void end_step(const worker_state& of, worker_id who, const record& what);
+
+    std::map<worker_id, worker_state> workers_;
+    std::vector<stretch> past_leases_;
+    std::vector<stretch> steps_;
+    std::map<unsigned, std::vector<std::uint64_t>> written_;
+    std::set<unsigned> written_late_;
+    std::map<std::pair<unsigned, unsigned>, nanos> last_acquired_;
+    nanos longest_operation_ = 0;
+    tally counts_;
+};
+
+/// Pairs of stretches of one resource that have an instant in common, each with the one before it
+/// that lasts longest.
+[[nodiscard]] std::vector<std::pair<stretch, stretch>> overlaps(std::vector<stretch> all);
+
+/// What was written and is not there.
+[[nodiscard]] std::vector<std::uint64_t> missing(std::span<const std::uint64_t> written,
+                                                 std::span<const std::uint64_t> there);
+
+}  // namespace redlock::chaos

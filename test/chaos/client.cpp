@@ -1,0 +1,316 @@
+#include "chaos/client.hpp"
+
+#include "chaos/mapped.hpp"
+
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <exception>
+#include <memory>
+#include <random>
+#include <thread>
+#include <utility>
+
+namespace redlock::chaos {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto quiet = asio::as_tuple(asio::use_awaitable);
+
+/// How long a worker goes on trying for its own resource, and for one that others want too.
+constexpr auto own_patience = 5s;
+constexpr auto shared_patience = 2s;
+
+reason reason_of(const error_code& e)
+{
+    if (!e) {
+        return reason::none;
+    }
+    if (e == asio::error::operation_aborted) {
+        return reason::cancelled;
+    }
+    if (e.category() != error_category()) {
+        return reason::other;
+    }
+    switch (static_cast<errc>(e.value())) {
+        case errc::contended: return reason::contended;
+        case errc::unavailable: return reason::unavailable;
+        case errc::expired: return reason::expired;
+        case errc::timed_out: return reason::timed_out;
+        case errc::lost: return reason::lost;
+        case errc::not_held: return reason::not_held;
+        default: return reason::other;
+    }
+}
+
+config config_of(const client_options& o)
+{
+    config c;
+    c.nodes = o.nodes;
+    c.node_timeout = o.node_timeout;
+    c.drift_factor = o.drift_factor;
+    c.connect_timeout = 1s;
+    // What a fault leaves behind is over soon, so that there are many of them.
+    c.reconnect_max = 200ms;
+    c.stall_timeout = 600ms;
+    c.ping_interval = 500ms;
+    c.retry_max = 60ms;
+    c.thread_safe = o.threads > 1;
+    return c;
+}
+
+/// What the workers of a process have in common.
+struct shop {
+    explicit shop(const client_options& o)
+        : options(o),
+          io(static_cast<int>(o.threads)),
+          locks(io, config_of(o)),
+          history(o.place.history(o.process)),
+          wall(o.place.board(o.process)),
+          own_set(o.place.set(o.own))
+    {
+        for (unsigned i = 0; i < o.shared; ++i) {
+            sets.push_back(std::make_unique<mapped<shared_set>>(o.place.set(i)));
+        }
+    }
+
+    [[nodiscard]] shared_set& set(unsigned resource) const
+    {
+        return resource < sets.size() ? **sets[resource] : *own_set;
+    }
+
+    const client_options& options;
+    asio::io_context io;
+    redlock::client locks;
+    history_file history;
+    mapped<board> wall;
+    mapped<shared_set> own_set;
+    std::vector<std::unique_ptr<mapped<shared_set>>> sets;
+    std::atomic<bool> stopping{false};
+    std::atomic<unsigned> working{0};
+};
+
+class worker {
+public:
+    worker(shop& s, unsigned index)
+        : shop_(s),
+          index_(index),
+          executor_(asio::make_strand(s.io)),
+          timer_(executor_),
+          random_(s.options.seed + 1'000 * s.options.process + index)
+    {}
+
+    [[nodiscard]] const asio::any_io_executor& executor() const { return executor_; }
+
+    asio::awaitable<void> run()
+    {
+        while (!shop_.stopping) {
+            resource_ = index_ == 0 ? shop_.options.own : below(shop_.options.shared);
+            auto held = co_await take();
+            if (held) {
+                co_await update(held);
+                co_await give_back(std::move(held));
+            }
+            co_await rest(std::chrono::microseconds(500 + below(index_ == 0 ? 9'500 : 1'500)));
+        }
+    }
+
+private:
+    unsigned below(unsigned bound)
+    {
+        return std::uniform_int_distribution<unsigned>(0, bound - 1)(random_);
+    }
+
+    bool one_in(unsigned n) { return below(n) == 0; }
+
+    asio::awaitable<void> rest(std::chrono::nanoseconds time)
+    {
+        timer_.expires_after(time);
+        co_await timer_.async_wait(quiet);
+    }
+
+    void note(event what, std::int64_t value = 0, reason why = reason::none)
+    {
+        shop_.history.add({now(), value, static_cast<std::uint16_t>(index_),
+                           static_cast<std::uint16_t>(resource_), what, why});
+    }
+
+    std::chrono::milliseconds some_ttl()
+    {
+        const auto least = shop_.options.ttl;
+        return least + std::chrono::milliseconds(below(static_cast<unsigned>(least.count()) + 1));
+    }
+
+    static nanos end_of(const lock& held) { return held.valid_until().time_since_epoch().count(); }
+
+    asio::awaitable<lock> take()
+    {
+        note(event::acquire_begins);
+        const acquire_options wanted{.ttl = some_ttl(),
+                                     .deadline = index_ == 0 ? own_patience : shared_patience};
+        const bool impatient = index_ != 0 && one_in(16);
+        if (impatient) {
+            timer_.expires_after(std::chrono::microseconds(below(10'000)));
+            timer_.async_wait([this](const error_code& e) {
+                if (!e) {
+                    enough_.emit(asio::cancellation_type::terminal);
+                }
+            });
+        }
+        const auto name = resource_name(resource_);
+        auto [error, held] = co_await shop_.locks.async_acquire(
+            name, wanted, asio::bind_cancellation_slot(enough_.slot(), quiet));
+        timer_.cancel();
+        if (error) {
+            note(event::not_acquired, 0, reason_of(error));
+        } else {
+            note(event::acquired, end_of(held));
+        }
+        co_return std::move(held);
+    }
+
+    asio::awaitable<void> update(lock& held)
+    {
+        auto& set = shop_.set(resource_);
+        note(event::reads);
+        const auto size = set.size.load();
+        if (const auto most = shop_.options.hold.count(); most != 0) {
+            co_await rest(std::chrono::microseconds(below(static_cast<unsigned>(most) * 1'000)));
+        }
+        if (one_in(4)) {
+            co_await extend(held);
+        }
+        write(held, set, size);
+    }
+
+    asio::awaitable<void> extend(lock& held)
+    {
+        note(event::extend_begins);
+        const auto [error] = co_await shop_.locks.async_extend(held, some_ttl(), quiet);
+        if (error) {
+            note(event::not_extended, 0, reason_of(error));
+        } else {
+            note(event::extended, end_of(held));
+        }
+    }
+
+    /// The step that needs the lock. The board tells of it, since between the question and the end
+    /// of the write only the margin stands against a pause.
+    void write(const lock& held, shared_set& set, std::uint64_t size)
+    {
+        auto& in_step = shop_.wall->in_step[index_];
+        in_step = 1;
+        const bool may = shop_.options.heedless || held.remaining() > shop_.options.ttl / 5;
+        if (may && size < shared_set::capacity) {
+            const auto element = (std::uint64_t{shop_.options.process} << 44) |
+                                 (std::uint64_t{index_} << 36) | ++updates_;
+            set.elements[size] = element;
+            set.size = size + 1;
+            const bool late = !held.owns();
+            note(late ? event::wrote_late : event::wrote, static_cast<std::int64_t>(element));
+        } else {
+            note(event::refrained);
+        }
+        in_step = 0;
+    }
+
+    asio::awaitable<void> give_back(lock held)
+    {
+        note(event::gives_back);
+        reason why = reason::none;
+        if (one_in(8)) {
+            held = lock();  // in the background
+        } else {
+            const auto [error, found] = co_await shop_.locks.async_release(std::move(held), quiet);
+            why = error ? reason_of(error)
+                        : (found == release_result::not_held ? reason::not_held : reason::none);
+        }
+        note(event::given_back, 0, why);
+    }
+
+    shop& shop_;
+    unsigned index_;
+    asio::any_io_executor executor_;
+    asio::steady_timer timer_;
+    asio::cancellation_signal enough_;
+    std::mt19937_64 random_;
+    unsigned resource_ = 0;
+    std::uint64_t updates_ = 0;
+};
+
+/// Shows how many nodes can be asked, until the last worker has gone; then closes the client.
+asio::awaitable<void> keep(shop& s)
+{
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    while (s.working != 0) {
+        s.wall->nodes_ready = static_cast<std::uint32_t>(s.locks.stats().nodes_ready);
+        timer.expires_after(5ms);
+        co_await timer.async_wait(quiet);
+    }
+    (void)co_await s.locks.async_close(quiet);
+}
+
+/// An exception in a worker is an end of the process that the director sees.
+void rethrow(const std::exception_ptr& error)
+{
+    if (error) {
+        std::rethrow_exception(error);
+    }
+}
+
+}  // namespace
+
+std::string resource_name(unsigned resource)
+{
+    return "chaos/" + std::to_string(resource);
+}
+
+int run_client(const client_options& options)
+{
+    shop s(options);
+    asio::signal_set signals(s.io, SIGTERM);
+    signals.async_wait([&](const error_code&, int) { s.stopping = true; });
+    std::vector<std::unique_ptr<worker>> workers;
+    s.working = options.workers;
+    for (unsigned i = 0; i < options.workers; ++i) {
+        workers.push_back(std::make_unique<worker>(s, i));
+        asio::co_spawn(workers.back()->executor(), workers.back()->run(),
+                       [&](const std::exception_ptr& error) {
+                           rethrow(error);
+                           --s.working;
+                       });
+    }
+    s.locks.async_run(asio::detached);
+    asio::co_spawn(s.io, keep(s), [&](const std::exception_ptr& error) {
+        rethrow(error);
+        signals.cancel();
+    });
+    std::vector<std::thread> others;
+    for (unsigned i = 1; i < options.threads; ++i) {
+        others.emplace_back([&] { s.io.run(); });
+    }
+    s.io.run();
+    for (auto& each : others) {
+        each.join();
+    }
+    return 0;
+}
+
+}  // namespace redlock::chaos

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "chaos/shared.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace redlock::chaos {
+
+/// What one client process does. The same words, as options, make its command line.
+struct client_options {
+    workplace place;
+    std::vector<std::string> nodes;
+    /// A number of its own among all processes of the run, for its files and elements.
+    unsigned process = 0;
+    /// The resources that all workers of all processes contend for: 0 and so on.
+    unsigned shared = 3;
+    /// And one that its first worker has for itself.
+    unsigned own = 100;
+    unsigned workers = 8;
+    /// More than one: the client is made thread-safe and called from each of them.
+    unsigned threads = 1;
+    std::chrono::milliseconds ttl{1'000};
+    std::chrono::milliseconds node_timeout{200};
+    double drift_factor = 0.1;
+    /// The longest time between reading the set and writing it.
+    std::chrono::milliseconds hold{20};
+    /// Writes without asking whether it still owns the lock.
+    bool heedless = false;
+    std::uint64_t seed = 0;
+};
+
+[[nodiscard]] std::string resource_name(unsigned resource);
+
+/// Runs until SIGTERM; the exit code of the process.
+int run_client(const client_options& options);
+
+}  // namespace redlock::chaos

@@ -1,0 +1,249 @@
+#include "chaos/director.hpp"
+
+#include "chaos/chronicle.hpp"
+#include "chaos/interruption.hpp"
+#include "chaos/mischief.hpp"
+#include "chaos/probe.hpp"
+#include "chaos/report.hpp"
+#include "chaos/watch.hpp"
+
+#include "support/run.hpp"
+#include "support/temp_dir.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace redlock::chaos {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr unsigned masters = 5;
+constexpr unsigned quorum = masters / 2 + 1;
+constexpr auto turn_time = 5ms;
+constexpr auto reading_time = 100ms;
+constexpr auto progress_patience = 3s;
+
+std::vector<std::unique_ptr<site>> start_sites(const site_options& options)
+{
+    std::vector<std::unique_ptr<site>> result;
+    for (unsigned i = 0; i < masters; ++i) {
+        result.push_back(std::make_unique<site>(i, options));
+        result.back()->server.launch();
+    }
+    for (auto& each : result) {
+        each->server.await();
+    }
+    return result;
+}
+
+std::vector<std::uint16_t> ports_of(const std::vector<std::unique_ptr<site>>& sites)
+{
+    std::vector<std::uint16_t> result;
+    for (const auto& each : sites) {
+        result.push_back(each->network.port());
+    }
+    return result;
+}
+
+fleet_options fleet_of(const run_options& o, const std::filesystem::path& folder,
+                       const std::vector<std::unique_ptr<site>>& sites)
+{
+    fleet_options result{.program = o.program, .client = {}, .clients = o.clients};
+    result.client.place = {folder};
+    for (const auto& each : sites) {
+        result.client.nodes.push_back(each->network.url());
+    }
+    result.client.shared = o.resources;
+    result.client.workers = o.workers;
+    result.client.ttl = o.play->ttl;
+    result.client.hold = o.play->hold;
+    result.client.heedless = o.play->heedless;
+    result.client.seed = o.seed;
+    return result;
+}
+
+/// One run, from the first master's start to the last client's end.
+class performance {
+public:
+    explicit performance(const run_options& o)
+        : options_(o),
+          play_(*o.play),
+          chance_(o.seed),
+          sites_(start_sites({play_.remembers, folder_.path(), o.shim})),
+          clients_(fleet_of(o, folder_.path(), sites_)),
+          reference_(ports_of(sites_), client_options{}.node_timeout),
+          mischief_(play_.faults({sites_, clients_, chance_, play_.ttl}), sites_, clients_,
+                    reference_, chance_, play_.most_impaired, play_.pace)
+    {}
+
+    bool play()
+    {
+        const auto start = now();
+        const auto end = start + std::chrono::nanoseconds(options_.time).count();
+        nanos next_line = start;
+        while (now() < end && !disease_is_seen()) {
+            turn();
+            if (now() >= next_line) {
+                next_line += 1'000'000'000;
+                print_line(std::cout, (now() - start) / 1'000'000'000, past_.counts(), shown_,
+                           mischief_.in_force());
+                shown_ = past_.counts();
+            }
+        }
+        mischief_.heal();
+        await_recovery();
+        end_clients();
+        return judge();
+    }
+
+private:
+    void turn()
+    {
+        throw_if_interrupted();
+        mischief_.turn();
+        if (now() >= next_reading_) {
+            next_reading_ = now() + std::chrono::nanoseconds(reading_time).count();
+            clients_.check();
+            clients_.read(past_);
+            watch_progress();
+        }
+        std::this_thread::sleep_for(turn_time);
+    }
+
+    void watch_progress()
+    {
+        std::vector<progress_watch::sight> all;
+        for (unsigned i = 0; i < clients_.size(); ++i) {
+            all.push_back({clients_.goes(i), clients_.going_since(i), clients_.last_own(past_, i)});
+        }
+        const auto complaint = progress_.look(now(), reference_.answering() >= quorum, all);
+        if (complaint && play_.wanted == demand::safety_and_progress) {
+            complain(*complaint);
+        }
+    }
+
+    /// An update that was done late is the machine's doing, which held a worker up between the
+    /// question and the step for longer than the margin: that set proves nothing. Heedless workers
+    /// do not ask.
+    [[nodiscard]] bool proves(unsigned resource) const
+    {
+        return play_.heedless || !past_.written_late(resource);
+    }
+
+    [[nodiscard]] std::uint64_t lost_updates() const
+    {
+        std::uint64_t result = 0;
+        for (unsigned i = 0; i < clients_.resources(); ++i) {
+            if (proves(i)) {
+                // Read after the records, so that an element on record has been written.
+                result += missing(past_.written(i), clients_.elements(i)).size();
+            }
+        }
+        return result;
+    }
+
+    [[nodiscard]] bool disease_is_seen() const
+    {
+        switch (play_.wanted) {
+            case demand::safety_and_progress:
+            case demand::safety_and_recovery: return false;
+            case demand::double_lease: return !overlaps(past_.leases()).empty();
+            case demand::lost_update: return lost_updates() != 0;
+        }
+        return false;
+    }
+
+    /// Every client has to take the lock of its own again, and somebody each of the shared ones.
+    void await_recovery()
+    {
+        const auto healed = now();
+        const auto recovered = [&] {
+            turn();
+            for (unsigned i = 0; i < clients_.size(); ++i) {
+                if (!clients_.goes(i) || clients_.last_own(past_, i) < healed) {
+                    return false;
+                }
+            }
+            return mischief_.impaired() == 0;
+        };
+        if (test::wait_for(recovered)) {
+            std::cout << "recovered within " << (now() - healed) / 1'000'000 << " ms\n";
+        } else {
+            complain("no recovery: " + mischief_.in_force());
+        }
+    }
+
+    void end_clients()
+    {
+        clients_.check();
+        for (const auto seat : clients_.finish(test::generous)) {
+            complain("client " + std::to_string(seat) + " does not come to its end");
+        }
+        clients_.read(past_);
+        for (const auto& each : past_.open_operations()) {
+            complain("an operation of worker " + std::to_string(each.worker) + " in process " +
+                     std::to_string(each.process) + " never ended");
+        }
+        if (past_.longest_operation() > std::chrono::nanoseconds(test::generous).count()) {
+            complain("an operation took far longer than its deadline");
+        }
+    }
+
+    bool judge()
+    {
+        findings f;
+        f.complaints = complaints_;
+        f.counts = past_.counts();
+        f.leases = past_.leases().size();
+        f.double_leases = overlaps(past_.leases());
+        f.steps_at_once = overlaps(past_.steps()).size();
+        f.lost_updates = lost_updates();
+        for (unsigned i = 0; i < clients_.resources(); ++i) {
+            f.sets_not_judged += proves(i) ? 0U : 1U;
+        }
+        f.longest_operation = past_.longest_operation();
+        f.longest_without = progress_.longest();
+        f.counted = progress_.counted();
+        std::cout << '\n';
+        mischief_.print(std::cout);
+        return print_verdict(std::cout, play_.wanted, f);
+    }
+
+    void complain(std::string what)
+    {
+        std::cout << "! " << what << std::endl;
+        complaints_.push_back(std::move(what));
+    }
+
+    const run_options& options_;
+    const scenario& play_;
+    dice chance_;
+    test::temp_dir folder_;
+    std::vector<std::unique_ptr<site>> sites_;
+    fleet clients_;
+    probe reference_;
+    mischief mischief_;
+    chronicle past_;
+    tally shown_;
+    progress_watch progress_{progress_patience};
+    std::vector<std::string> complaints_;
+    nanos next_reading_ = 0;
+};
+
+}  // namespace
+
+bool run(const run_options& options)
+{
+    std::cout << options.play->name << ": " << options.play->what << "\nseed " << options.seed
+              << std::endl;
+    return performance(options).play();
+}
+
+}  // namespace redlock::chaos

@@ -1,0 +1,127 @@
+// Breaks five real masters, their network, their clocks and its own clients in every way there is,
+// and looks on whether locks stay locks.
+
+#include "chaos/client.hpp"
+#include "chaos/director.hpp"
+#include "chaos/interruption.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace redlock::chaos;
+
+/// The sub-command that the director starts its clients by; not for people.
+CLI::App* add_client(CLI::App& app, client_options& o)
+{
+    auto* sub = app.add_subcommand("client")->group("");
+    sub->add_option("--folder", o.place.folder)->required();
+    sub->add_option("--process", o.process)->required();
+    sub->add_option("--own", o.own)->required();
+    sub->add_option("--shared", o.shared)->required();
+    sub->add_option("--workers", o.workers)->required();
+    sub->add_option("--threads", o.threads)->required();
+    sub->add_option_function<long>("--ttl",
+                                   [&](long ms) { o.ttl = std::chrono::milliseconds(ms); });
+    sub->add_option_function<long>(
+        "--node-timeout", [&](long ms) { o.node_timeout = std::chrono::milliseconds(ms); });
+    sub->add_option("--drift-factor", o.drift_factor);
+    sub->add_option_function<long>("--hold",
+                                   [&](long ms) { o.hold = std::chrono::milliseconds(ms); });
+    sub->add_option("--seed", o.seed);
+    sub->add_flag("--heedless", o.heedless);
+    sub->add_option("--nodes", o.nodes)->required();
+    return sub;
+}
+
+std::vector<std::string> scenario_names()
+{
+    std::vector<std::string> result;
+    for (const auto& each : scenarios()) {
+        result.emplace_back(each.name);
+    }
+    return result;
+}
+
+std::string descriptions()
+{
+    std::string result = "Scenarios:\n";
+    for (const auto& each : scenarios()) {
+        result.append("  ").append(each.name).append(": ").append(each.what).append("\n");
+    }
+    return result;
+}
+
+void add_run(CLI::App& app, run_options& o, std::string& name, double& seconds)
+{
+    app.add_option("--scenario", name, "What goes wrong, see below")
+        ->capture_default_str()
+        ->check(CLI::IsMember(scenario_names()));
+    app.add_option("--seconds", seconds,
+                   "How long it goes wrong; where something has to be seen, how long to look for "
+                   "it at most")
+        ->capture_default_str()
+        ->check(CLI::Range(1.0, 1e6));
+    app.add_option("--seed", o.seed, "Of the dice; it is printed [a random one]");
+    app.add_option("--clients", o.clients, "Client processes")
+        ->capture_default_str()
+        ->check(CLI::Range(2, 64));
+    app.add_option("--workers", o.workers, "Workers in each; the first has a lock for itself")
+        ->capture_default_str()
+        ->check(CLI::Range(std::size_t{2}, max_workers));
+    app.add_option("--resources", o.resources, "Locks that all others contend for")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 99));
+    app.footer(descriptions());
+}
+
+bool run_scenario(run_options& o, const std::string& name, double seconds)
+{
+    o.time = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+    o.program = std::filesystem::read_symlink("/proc/self/exe");
+    o.shim = CLOCK_SHIM;
+    for (const auto& each : scenarios()) {
+        if (each.name == name) {
+            o.play = &each;
+        }
+    }
+    note_interruptions();
+    return run(o);
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    CLI::App app("Locks on real masters, with everything going wrong");
+    app.name("redlock-chaos");
+    run_options options;
+    options.seed = std::random_device()();
+    client_options client;
+    std::string name = "minority";
+    double seconds = 60;
+    add_run(app, options, name, seconds);
+    const auto* as_client = add_client(app, client);
+    try {
+        app.parse(argc, argv);
+        if (as_client->parsed()) {
+            return run_client(client);
+        }
+        return run_scenario(options, name, seconds) ? 0 : 1;
+    } catch (const CLI::ParseError& e) {
+        return app.exit(e);
+    } catch (const interruption& e) {
+        std::cerr << "redlock-chaos: interrupted\n";
+        return 128 + e.number;
+    } catch (const std::exception& e) {
+        std::cerr << "redlock-chaos: " << e.what() << '\n';
+        return 2;
+    }
+}

@@ -1,0 +1,185 @@
+#include "chaos/mischief.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+namespace redlock::chaos {
+
+mischief::mischief(std::vector<fault> faults, std::vector<std::unique_ptr<site>>& sites,
+                   fleet& clients, const probe& reference, dice& chance, unsigned most_impaired,
+                   double pace)
+    : sites_(sites),
+      clients_(clients),
+      reference_(reference),
+      chance_(chance),
+      most_impaired_(most_impaired),
+      masters_(sites.size()),
+      processes_(clients.size())
+{
+    const auto start = now();
+    for (auto& each : faults) {
+        each.per_minute *= pace;
+        const auto due = start + chance_.wait(each.per_minute).count();
+        kinds_.push_back({std::move(each), due});
+    }
+}
+
+void mischief::turn()
+{
+    look_after_masters();
+    look_after_clients();
+    if (healing_) {
+        return;
+    }
+    // Those that have been due for longest are first to get the room there is.
+    std::vector<kind*> due;
+    for (auto& each : kinds_) {
+        if (each.due <= now()) {
+            due.push_back(&each);
+        }
+    }
+    std::sort(due.begin(), due.end(), [](const kind* a, const kind* b) { return a->due < b->due; });
+    for (auto* each : due) {
+        begin(*each);
+    }
+}
+
+std::vector<unsigned> mischief::victims(victim of) const
+{
+    std::vector<unsigned> result;
+    switch (of) {
+        case victim::master:
+            for (unsigned i = 0; i < masters_.size() && impaired() < most_impaired_; ++i) {
+                if (masters_[i].from == nullptr) {
+                    result.push_back(i);
+                }
+            }
+            break;
+        case victim::clock:
+            for (unsigned i = 0; i < masters_.size(); ++i) {
+                result.push_back(i);
+            }
+            break;
+        case victim::client:
+            for (unsigned i = 0; i < processes_.size(); ++i) {
+                if (processes_[i].from == nullptr) {
+                    result.push_back(i);
+                }
+            }
+            break;
+    }
+    return result;
+}
+
+void mischief::begin(kind& what)
+{
+    const auto candidates = victims(what.what.of);
+    if (candidates.empty()) {
+        return;
+    }
+    const unsigned which = candidates[chance_.below(candidates.size())];
+    const auto time = chance_.between(what.what.shortest, what.what.longest);
+    if (!what.what.begin(which, time)) {
+        return;
+    }
+    ++what.times;
+    what.due = now() + chance_.wait(what.what.per_minute).count();
+    if (what.what.of == victim::clock) {
+        return;
+    }
+    auto& who = what.what.of == victim::master ? masters_[which] : processes_[which];
+    who = {&what, now(), now() + std::chrono::nanoseconds(time).count()};
+}
+
+void mischief::relieve(suffering& who, unsigned index)
+{
+    who.from->what.end(index);
+    who.from->time += now() - who.since;
+    who.recovering = true;
+}
+
+void mischief::look_after_masters()
+{
+    for (unsigned i = 0; i < masters_.size(); ++i) {
+        auto& who = masters_[i];
+        if (who.from == nullptr) {
+            continue;
+        }
+        if (!who.recovering && (healing_ || who.until <= now())) {
+            relieve(who, i);
+        }
+        if (!who.recovering) {
+            continue;
+        }
+        if (!sites_[i]->server.running()) {
+            throw std::runtime_error("a master does not come back:\n" + sites_[i]->server.log());
+        }
+        const auto all = static_cast<unsigned>(masters_.size());
+        if (reference_.answers(i) && clients_.fewest_ready(all) > all - impaired()) {
+            who = {};
+        }
+    }
+}
+
+void mischief::look_after_clients()
+{
+    for (unsigned i = 0; i < processes_.size(); ++i) {
+        auto& who = processes_[i];
+        if (who.from != nullptr && (healing_ || who.until <= now())) {
+            relieve(who, i);
+            who = {};
+        }
+    }
+}
+
+void mischief::heal()
+{
+    healing_ = true;
+    turn();
+}
+
+unsigned mischief::impaired() const
+{
+    return static_cast<unsigned>(std::count_if(masters_.begin(), masters_.end(),
+                                               [](const auto& m) { return m.from != nullptr; }));
+}
+
+std::string mischief::in_force() const
+{
+    std::string result;
+    for (const auto* group : {&masters_, &processes_}) {
+        for (unsigned i = 0; i < group->size(); ++i) {
+            const auto& who = (*group)[i];
+            if (who.from != nullptr) {
+                result += result.empty() ? "" : ", ";
+                result += group == &masters_ ? "master " : "client ";
+                result +=
+                    std::to_string(i) + " " + (who.recovering ? "recovering" : who.from->what.name);
+            }
+        }
+    }
+    return result.empty() ? "nothing" : result;
+}
+
+void mischief::print(std::ostream& out) const
+{
+    constexpr auto title = [](victim of) {
+        switch (of) {
+            case victim::master: return "master: ";
+            case victim::clock: return "master: ";
+            case victim::client: return "client: ";
+        }
+        return "";
+    };
+    out << "injected" << std::string(38, ' ') << "times  seconds\n";
+    for (const auto& each : kinds_) {
+        out << "  " << std::left << std::setw(42) << title(each.what.of) + each.what.name
+            << std::right << std::setw(7) << each.times << std::setw(9) << std::fixed
+            << std::setprecision(1) << static_cast<double>(each.time) / 1e9 << '\n';
+    }
+}
+
+}  // namespace redlock::chaos

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "chaos/dice.hpp"
+#include "chaos/fault.hpp"
+#include "chaos/fleet.hpp"
+#include "chaos/probe.hpp"
+#include "chaos/site.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace redlock::chaos {
+
+/**
+ * Does the faults, each at its own rate by the dice, to victims by the dice.
+ *
+ * A master has one fault at a time. Afterwards it counts as impaired until the probe has its answers
+ * and every client that goes can ask it again; of all masters at most so many are impaired at a
+ * time.
+ */
+class mischief {
+public:
+    mischief(std::vector<fault> faults, std::vector<std::unique_ptr<site>>& sites, fleet& clients,
+             const probe& reference, dice& chance, unsigned most_impaired, double pace);
+
+    /// Ends what has lasted, and begins what is due.
+    void turn();
+
+    /// Ends everything and begins nothing any more. Masters may still have to come up.
+    void heal();
+
+    /// Masters that have a fault, or have not recovered from it.
+    [[nodiscard]] unsigned impaired() const;
+
+    /// What is in force, in a few words.
+    [[nodiscard]] std::string in_force() const;
+
+    /// What was done how often, and for how long in all.
+    void print(std::ostream& out) const;
+
+private:
+    struct kind {
+        fault what;
+        nanos due = 0;
+        std::uint64_t times = 0;
+        nanos time = 0;
+    };
+    struct suffering {
+        kind* from = nullptr;
+        nanos since = 0;
+        nanos until = 0;
+        bool recovering = false;
+    };
+
+    void relieve(suffering& who, unsigned index);
+    void look_after_masters();
+    void look_after_clients();
+    void begin(kind& what);
+    [[nodiscard]] std::vector<unsigned> victims(victim of) const;
+
+    std::vector<kind> kinds_;
+    std::vector<std::unique_ptr<site>>& sites_;
+    fleet& clients_;
+    const probe& reference_;
+    dice& chance_;
+    unsigned most_impaired_;
+    std::vector<suffering> masters_;
+    std::vector<suffering> processes_;
+    bool healing_ = false;
+};
+
+}  // namespace redlock::chaos

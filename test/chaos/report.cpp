@@ -1,0 +1,93 @@
+#include "chaos/report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iomanip>
+
+namespace redlock::chaos {
+namespace {
+
+using by_reason = std::array<std::uint64_t, reasons>;
+
+std::string in_words(const by_reason& counts, const by_reason& before = {})
+{
+    std::string result;
+    for (std::size_t i = 0; i < reasons; ++i) {
+        if (const auto n = counts[i] - before[i]; n != 0) {
+            result += result.empty() ? "" : ", ";
+            result += std::to_string(n) + " " + std::string(to_string(static_cast<reason>(i)));
+        }
+    }
+    return result.empty() ? "none" : result;
+}
+
+void print_counts(std::ostream& out, const findings& f)
+{
+    const auto& c = f.counts;
+    out << "acquired " << c.acquired << " (not: " << in_words(c.not_acquired) << ")\n"
+        << "extended " << c.extended << " (not: " << in_words(c.not_extended) << ")\n"
+        << "given back " << c.given_back << " (not: " << in_words(c.not_given_back) << ")\n"
+        << "updates " << c.written << ", refrained from " << c.refrained << ", done late " << c.late
+        << ", lost " << f.lost_updates << ", at the same time as others " << f.steps_at_once
+        << ", sets not judged " << f.sets_not_judged << '\n'
+        << "longest operation " << f.longest_operation / 1'000'000 << " ms\n"
+        << "longest that a client was without a free lock: " << f.longest_without / 1'000'000
+        << " ms, in " << f.counted / 1'000'000 << " ms with a majority\n"
+        << "leases " << f.leases << ", of which two at a time: " << f.double_leases.size() << '\n';
+}
+
+void print_examples(std::ostream& out, const findings& f)
+{
+    constexpr std::size_t most = 5;
+    for (std::size_t i = 0; i < std::min(most, f.double_leases.size()); ++i) {
+        const auto& [one, other] = f.double_leases[i];
+        out << "  resource " << one.resource << ": process " << one.process << " worker "
+            << one.worker << ", and process " << other.process << " worker " << other.worker
+            << " for " << (std::min(one.until, other.until) - other.from) / 1'000 << " us, "
+            << (other.from - one.from) / 1'000 << " us after the first had begun\n";
+    }
+}
+
+bool is_as_demanded(demand wanted, const findings& f)
+{
+    switch (wanted) {
+        case demand::safety_and_progress:
+        case demand::safety_and_recovery:
+            return f.complaints.empty() && f.double_leases.empty() && f.lost_updates == 0 &&
+                   f.counts.acquired != 0;
+        case demand::double_lease: return !f.double_leases.empty();
+        case demand::lost_update: return f.lost_updates != 0 && f.double_leases.empty();
+    }
+    return false;
+}
+
+}  // namespace
+
+void print_line(std::ostream& out, std::int64_t second, const tally& counts, const tally& before,
+                const std::string& in_force)
+{
+    out << std::setw(5) << second << " s  acquired " << std::setw(4)
+        << counts.acquired - before.acquired
+        << ", not: " << in_words(counts.not_acquired, before.not_acquired)
+        << "; in force: " << in_force << std::endl;
+}
+
+bool print_verdict(std::ostream& out, demand wanted, const findings& f)
+{
+    out << '\n';
+    print_counts(out, f);
+    print_examples(out, f);
+    for (const auto& each : f.complaints) {
+        out << "! " << each << '\n';
+    }
+    const bool good = is_as_demanded(wanted, f);
+    if (is_disease(wanted)) {
+        out << (good ? "seen, as it has to be\n" : "FAILED: the disease was not seen\n");
+    } else {
+        out << (good ? "all was as demanded\n" : "FAILED\n");
+    }
+    out.flush();
+    return good;
+}
+
+}  // namespace redlock::chaos

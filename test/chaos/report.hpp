@@ -1,0 +1,35 @@
+#pragma once
+
+#include "chaos/chronicle.hpp"
+#include "chaos/scenario.hpp"
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::chaos {
+
+/// What a run has shown.
+struct findings {
+    std::vector<std::string> complaints;
+    tally counts;
+    std::size_t leases = 0;
+    std::vector<std::pair<stretch, stretch>> double_leases;
+    std::size_t steps_at_once = 0;
+    std::uint64_t lost_updates = 0;
+    unsigned sets_not_judged = 0;
+    nanos longest_operation = 0;
+    nanos longest_without = 0;
+    nanos counted = 0;
+};
+
+/// One line of progress: what has come to `counts` since `before`.
+void print_line(std::ostream& out, std::int64_t second, const tally& counts, const tally& before,
+                const std::string& in_force);
+
+/// The findings, and whether they are what was demanded.
+[[nodiscard]] bool print_verdict(std::ostream& out, demand wanted, const findings& f);
+
+}  // namespace redlock::chaos

@@ -1,0 +1,67 @@
+#include "chaos/scenario.hpp"
+
+#include <array>
+#include <iterator>
+
+namespace redlock::chaos {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+std::vector<fault> all_within_the_model(const stage& s)
+{
+    std::vector<fault> result;
+    for (const auto& part :
+         {server_faults(s), network_faults(s), clock_faults(s), client_faults(s)}) {
+        result.insert(result.end(), part.begin(), part.end());
+    }
+    return result;
+}
+
+constexpr std::array all{
+    scenario{.name = "minority",
+             .what = "every fault the algorithm allows for, to at most two masters of five at a "
+                     "time, to their clocks and to clients: safety, and progress all the time",
+             .wanted = demand::safety_and_progress,
+             .most_impaired = 2,
+             .faults = all_within_the_model},
+    scenario{.name = "storm",
+             .what = "the same to any number of masters at a time: safety, and recovery afterwards",
+             .wanted = demand::safety_and_recovery,
+             .most_impaired = 5,
+             .pace = 4,
+             .faults = all_within_the_model},
+    scenario{.name = "heedless",
+             .what = "clients that are stopped past the validity of their locks and do not ask: "
+                     "updates must be lost",
+             .wanted = demand::lost_update,
+             .heedless = true,
+             .hold = 100ms,
+             .faults = pauses_past_validity},
+    scenario{.name = "clock-steps",
+             .what = "the clocks of a majority are set forward by more than a ttl: two must "
+                     "believe in one lock",
+             .wanted = demand::double_lease,
+             .ttl = 2s,
+             .hold = 1s,
+             .faults = steps_of_majorities},
+    scenario{.name = "amnesia",
+             .what = "masters that restart without their keys, one after the other: two must "
+                     "believe in one lock",
+             .wanted = demand::double_lease,
+             .most_impaired = 2,
+             .remembers = false,
+             .ttl = 6s,
+             .hold = 4s,
+             .faults = forgetful_restarts},
+};
+
+}  // namespace
+
+std::span<const scenario> scenarios()
+{
+    return all;
+}
+
+}  // namespace redlock::chaos
