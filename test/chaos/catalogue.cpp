@@ -143,6 +143,18 @@ fault paused(const stage& s, const char* name, const char* what)
         [](unsigned) {});
 }
 
+fault of_packets(const stage& s, const char* name, packet_fate fate)
+{
+    auto& sites = s.sites;
+    const auto& packets = *s.packets;
+    return of_master(
+        name, 8, 100ms, 1500ms,
+        [&sites, &packets, fate](unsigned i, milliseconds) {
+            packets.begin(fate, sites[i]->network.port());
+        },
+        [&sites, &packets, fate](unsigned i) { packets.end(fate, sites[i]->network.port()); });
+}
+
 fault of_clients(const stage& s, const char* name, double per_minute, milliseconds shortest,
                  milliseconds longest)
 {
@@ -200,6 +212,19 @@ std::vector<fault> network_faults(const stage& s)
         held(s, "requests held", true, false),
         held(s, "replies held", false, true),
         held(s, "black hole", true, true),
+    };
+}
+
+std::vector<fault> packet_faults(const stage& s)
+{
+    if (s.packets == nullptr) {
+        return {};
+    }
+    return {
+        of_packets(s, "packets to it dropped", packet_fate::swallowed_up),
+        of_packets(s, "packets from it dropped", packet_fate::swallowed_down),
+        of_packets(s, "packets to it rejected", packet_fate::rejected),
+        of_packets(s, "packets dropped, 30 %", packet_fate::scattered),
     };
 }
 

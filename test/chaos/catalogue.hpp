@@ -3,6 +3,7 @@
 #include "chaos/dice.hpp"
 #include "chaos/fault.hpp"
 #include "chaos/fleet.hpp"
+#include "chaos/packet_filter.hpp"
 #include "chaos/site.hpp"
 
 #include <chrono>
@@ -16,12 +17,14 @@ struct stage {
     std::vector<std::unique_ptr<site>>& sites;
     fleet& clients;
     dice& chance;
+    const packet_filter* packets = nullptr;  ///< null: packets are left alone
     std::chrono::milliseconds ttl;  ///< the shortest in use; none is longer than twice this
 };
 
 // Within what the algorithm assumes.
 [[nodiscard]] std::vector<fault> server_faults(const stage& s);
 [[nodiscard]] std::vector<fault> network_faults(const stage& s);
+[[nodiscard]] std::vector<fault> packet_faults(const stage& s);
 [[nodiscard]] std::vector<fault> clock_faults(const stage& s);
 [[nodiscard]] std::vector<fault> client_faults(const stage& s);
 

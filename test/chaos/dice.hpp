@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,12 @@ public:
     }
 
     bool one_in(std::int64_t n) { return between(1, n) == 1; }
+
+    template <class Range>
+    void shuffle(Range& all)
+    {
+        std::shuffle(all.begin(), all.end(), engine_);
+    }
 
     /// Until the next of what happens so often.
     std::chrono::nanoseconds wait(double per_minute)

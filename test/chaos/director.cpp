@@ -3,6 +3,7 @@
 #include "chaos/chronicle.hpp"
 #include "chaos/interruption.hpp"
 #include "chaos/mischief.hpp"
+#include "chaos/packet_filter.hpp"
 #include "chaos/probe.hpp"
 #include "chaos/report.hpp"
 #include "chaos/watch.hpp"
@@ -72,14 +73,14 @@ fleet_options fleet_of(const run_options& o, const std::filesystem::path& folder
 /// One run, from the first master's start to the last client's end.
 class performance {
 public:
-    explicit performance(const run_options& o)
+    performance(const run_options& o, const packet_filter* packets)
         : options_(o),
           play_(*o.play),
           chance_(o.seed),
           sites_(start_sites({play_.remembers, folder_.path(), o.shim})),
           clients_(fleet_of(o, folder_.path(), sites_)),
           reference_(ports_of(sites_), client_options{}.node_timeout),
-          mischief_(play_.faults({sites_, clients_, chance_, play_.ttl}), sites_, clients_,
+          mischief_(play_.faults({sites_, clients_, chance_, packets, play_.ttl}), sites_, clients_,
                     reference_, chance_, play_.most_impaired, play_.pace)
     {}
 
@@ -243,7 +244,12 @@ bool run(const run_options& options)
 {
     std::cout << options.play->name << ": " << options.play->what << "\nseed " << options.seed
               << std::endl;
-    return performance(options).play();
+    std::string why_not;
+    const auto packets = packet_filter::make(why_not);
+    if (!packets) {
+        std::cout << "packets are left alone: " << why_not << std::endl;
+    }
+    return performance(options, packets.get()).play();
 }
 
 }  // namespace redlock::chaos

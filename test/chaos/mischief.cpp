@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <iomanip>
-#include <map>
 #include <stdexcept>
 #include <utility>
 
 namespace redlock::chaos {
+
+namespace {
+
+/// Between the first faults of each kind.
+constexpr std::chrono::milliseconds apart{300};
+
+}  // namespace
 
 mischief::mischief(std::vector<fault> faults, std::vector<std::unique_ptr<site>>& sites,
                    fleet& clients, const probe& reference, dice& chance, unsigned most_impaired,
@@ -19,11 +25,15 @@ mischief::mischief(std::vector<fault> faults, std::vector<std::unique_ptr<site>>
       masters_(sites.size()),
       processes_(clients.size())
 {
-    const auto start = now();
-    for (auto& each : faults) {
-        each.per_minute *= pace;
-        const auto due = start + chance_.wait(each.per_minute).count();
-        kinds_.push_back({std::move(each), due});
+    // Each kind once soon, in an order by the dice, so that a short run has seen all of them.
+    std::vector<nanos> first(faults.size());
+    std::generate(first.begin(), first.end(), [due = now()]() mutable {
+        return std::exchange(due, due + std::chrono::nanoseconds(apart).count());
+    });
+    chance_.shuffle(first);
+    for (std::size_t i = 0; i < faults.size(); ++i) {
+        faults[i].per_minute *= pace;
+        kinds_.push_back({std::move(faults[i]), first[i]});
     }
 }
 

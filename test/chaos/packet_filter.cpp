@@ -1,0 +1,126 @@
+#include "chaos/packet_filter.hpp"
+
+#include "support/process.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace redlock::chaos {
+namespace {
+
+constexpr const char* rules = R"(
+table inet chaos {
+    set swallowed_up { type inet_service; }
+    set swallowed_down { type inet_service; }
+    set rejected { type inet_service; }
+    set scattered { type inet_service; }
+    chain input {
+        type filter hook input priority 0;
+        tcp dport @swallowed_up drop
+        tcp sport @swallowed_down drop
+        tcp dport @rejected reject with tcp reset
+        tcp dport @scattered numgen random mod 10 < 3 drop
+        tcp sport @scattered numgen random mod 10 < 3 drop
+    }
+}
+)";
+
+const char* set_of(packet_fate fate)
+{
+    switch (fate) {
+        case packet_fate::swallowed_up: return "swallowed_up";
+        case packet_fate::swallowed_down: return "swallowed_down";
+        case packet_fate::rejected: return "rejected";
+        case packet_fate::scattered: return "scattered";
+    }
+    return "";
+}
+
+std::filesystem::path find_nft()
+{
+    // Not always in the PATH of who is not root, nor of who has become root.
+    for (const std::filesystem::path each : {"/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft"}) {
+        if (std::filesystem::exists(each)) {
+            return each;
+        }
+    }
+    return {};
+}
+
+/// The loopback device of a new namespace is down.
+bool raise_loopback()
+{
+    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ifreq request{};
+    std::strcpy(request.ifr_name, "lo");
+    request.ifr_flags = IFF_UP | IFF_RUNNING | IFF_LOOPBACK;
+    const bool done = fd >= 0 && ::ioctl(fd, SIOCSIFFLAGS, &request) == 0;
+    const int error = errno;
+    if (fd >= 0) {
+        ::close(fd);
+    }
+    errno = error;
+    return done;
+}
+
+}  // namespace
+
+std::unique_ptr<packet_filter> packet_filter::make(std::string& why_not)
+{
+    if (::geteuid() != 0) {
+        why_not = "not root";
+        return nullptr;
+    }
+    auto program = find_nft();
+    if (program.empty()) {
+        why_not = "no nft";
+        return nullptr;
+    }
+    if (::unshare(CLONE_NEWNET) != 0) {
+        why_not = std::string("no network namespace: ") + std::strerror(errno);
+        return nullptr;
+    }
+    if (!raise_loopback()) {
+        throw std::system_error(errno, std::generic_category(), "the namespace's loopback");
+    }
+    std::unique_ptr<packet_filter> result(new packet_filter(std::move(program)));
+    try {
+        result->run(rules);
+    } catch (const std::exception& e) {
+        // A kernel without some part of nftables: the namespace serves as well as the other one.
+        why_not = e.what();
+        return nullptr;
+    }
+    return result;
+}
+
+void packet_filter::begin(packet_fate fate, std::uint16_t port) const
+{
+    run("add element inet chaos " + std::string(set_of(fate)) + " { " + std::to_string(port) +
+        " }");
+}
+
+void packet_filter::end(packet_fate fate, std::uint16_t port) const
+{
+    run("delete element inet chaos " + std::string(set_of(fate)) + " { " + std::to_string(port) +
+        " }");
+}
+
+void packet_filter::run(const std::string& command) const
+{
+    test::process nft(program_, {command});
+    if (nft.wait() != 0) {
+        throw std::runtime_error("nft refuses its rules");
+    }
+}
+
+}  // namespace redlock::chaos
