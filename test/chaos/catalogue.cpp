@@ -143,6 +143,12 @@ fault paused(const stage& s, const char* name, const char* what)
         [](unsigned) {});
 }
 
+/// Answers with an error, and forgets nothing: it evicts no key.
+void limit_memory(const test::server& server, const char* bytes)
+{
+    server.ask({"CONFIG", "SET", "maxmemory", bytes});
+}
+
 fault of_packets(const stage& s, const char* name, packet_fate fate)
 {
     auto& sites = s.sites;
@@ -189,6 +195,10 @@ std::vector<fault> server_faults(const stage& s)
             [&sites](unsigned i) { sites[i]->sleeper.reset(); }),
         paused(s, "paused (CLIENT PAUSE ALL)", "ALL"),
         paused(s, "paused (CLIENT PAUSE WRITE)", "WRITE"),
+        of_master(
+            "out of memory (maxmemory 1)", 12, 100ms, 1000ms,
+            [&sites](unsigned i, milliseconds) { limit_memory(sites[i]->server, "1"); },
+            [&sites](unsigned i) { limit_memory(sites[i]->server, "0"); }),
     };
 }
 
