@@ -194,11 +194,12 @@ private:
         if (const auto most = shop_.options.hold.count(); most != 0) {
             co_await rest(std::chrono::microseconds(below(static_cast<unsigned>(most) * 1'000)));
         }
-        if (one_in(4)) {
+        const bool overstays = !shop_.options.heedless && index_ != 0 && one_in(100);
+        if (overstays || one_in(4)) {
             co_await extend(held);
         }
-        if (!shop_.options.heedless && index_ != 0 && one_in(100)) {
-            // Past the end, so that others take over a lock that was never given back.
+        if (overstays) {
+            // So that others take over a lock that was never given back.
             co_await rest(held.remaining() + std::chrono::milliseconds(below(50)));
         }
         write(held, set, size);
