@@ -1,6 +1,5 @@
 #include "chaos/catalogue.hpp"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <sstream>
+#include <vector>
 
 using namespace redlock::chaos;
 

@@ -16,7 +16,6 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <exception>

@@ -11,7 +11,6 @@
 #include "support/run.hpp"
 #include "support/temp_dir.hpp"
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>

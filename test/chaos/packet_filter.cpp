@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
+#include <initializer_list>
 #include <stdexcept>
 #include <system_error>
 #include <utility>

@@ -1,7 +1,6 @@
 #include "chaos/scenario.hpp"
 
 #include <array>
-#include <iterator>
 
 namespace redlock::chaos {
 
@@ -30,7 +29,7 @@ constexpr std::array all{
              .what = "the same to any number of masters at a time: safety, and recovery afterwards",
              .wanted = demand::safety_and_recovery,
              .most_impaired = 5,
-             .pace = 4,
+             .pace = 2,
              .faults = all_within_the_model},
     scenario{.name = "heedless",
              .what = "clients that are stopped past the validity of their locks and do not ask: "
