@@ -160,6 +160,25 @@ fault of_packets(const stage& s, const char* name, packet_fate fate)
         [&sites, &packets, fate](unsigned i) { packets.end(fate, sites[i]->network.port()); });
 }
 
+/// Of so many clocks at once that what they forget is forgotten.
+template <class Change>
+fault of_majority_clocks(const stage& s, const char* name, Change change)
+{
+    auto& sites = s.sites;
+    return {name,
+            victim::clock,
+            120,
+            0ms,
+            0ms,
+            [&sites, change](unsigned first, milliseconds) {
+                for (std::size_t i = 0; i < sites.size() / 2 + 1; ++i) {
+                    change(sites[(first + i) % sites.size()]->clock);
+                }
+                return true;
+            },
+            {}};
+}
+
 fault of_clients(const stage& s, const char* name, double per_minute, milliseconds shortest,
                  milliseconds longest)
 {
@@ -314,19 +333,14 @@ std::vector<fault> forgetful_restarts(const stage& s)
 
 std::vector<fault> steps_of_majorities(const stage& s)
 {
-    auto& sites = s.sites;
-    return {{"clocks of a majority set forward",
-             victim::clock,
-             120,
-             0ms,
-             0ms,
-             [&sites, ttl = s.ttl](unsigned first, milliseconds) {
-                 for (std::size_t i = 0; i < sites.size() / 2 + 1; ++i) {
-                     sites[(first + i) % sites.size()]->clock.step(2 * ttl);
-                 }
-                 return true;
-             },
-             {}}};
+    return {of_majority_clocks(s, "clocks of a majority set forward",
+                               [by = 2 * s.ttl](clock_dial& clock) { clock.step(by); })};
+}
+
+std::vector<fault> fast_majorities(const stage& s)
+{
+    return {of_majority_clocks(s, "clocks of a majority twice as fast",
+                               [](clock_dial& clock) { clock.run_faster(1'000'000); })};
 }
 
 std::vector<fault> pauses_past_validity(const stage& s)

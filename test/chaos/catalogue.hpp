@@ -31,6 +31,7 @@ struct stage {
 // Beyond it.
 [[nodiscard]] std::vector<fault> forgetful_restarts(const stage& s);
 [[nodiscard]] std::vector<fault> steps_of_majorities(const stage& s);
+[[nodiscard]] std::vector<fault> fast_majorities(const stage& s);
 [[nodiscard]] std::vector<fault> pauses_past_validity(const stage& s);
 
 }  // namespace redlock::chaos

@@ -45,6 +45,13 @@ constexpr std::array all{
              .ttl = 2s,
              .hold = 1s,
              .faults = steps_of_majorities},
+    scenario{.name = "fast-clocks",
+             .what = "the clocks of a majority run faster than the drift allowed for: two must "
+                     "believe in one lock",
+             .wanted = demand::double_lease,
+             .ttl = 2s,
+             .hold = 2s,
+             .faults = fast_majorities},
     scenario{.name = "amnesia",
              .what = "masters that restart without their keys, one after the other: two must "
                      "believe in one lock",
