@@ -77,10 +77,10 @@ public:
             case 1: same(who, {"SET", key, value, "NX", "PX", "200000"}); return;
             case 2: same(who, {"SET", key, value, "XX", "PX", "100000"}); return;
             case 3: same(who, {"EVALSHA", release, "1", key, value}); return;
-            case 4: same(who, {"EVALSHA", extend, "1", key, value, "150000"}); return;
+            case 4: same(who, {"EVALSHA", extend, "1", key, value, longer_or_shorter()}); return;
             case 5: same(who, {"EVALSHA", inspect, "1", key}); return;
             case 6:
-                same(who, {"EVAL", script_texts()[below(3)], "1", key, value, "120000"});
+                same(who, {"EVAL", script_texts()[below(3)], "1", key, value, longer_or_shorter()});
                 return;
             case 7: same(who, {"SCRIPT", "LOAD", script_texts()[below(3)]}); return;
             case 8: same(who, below(4) == 0 ? words{"SCRIPT", "FLUSH"} : words{"PING"}); return;
@@ -108,6 +108,13 @@ private:
     [[nodiscard]] base::instant now() const
     {
         return base::instant{} + 1000h + (clock_type::now() - began_);
+    }
+
+    /// A ttl that is certain to be longer, or shorter, than what any key has left.
+    std::string longer_or_shorter()
+    {
+        longest_ += 1000;
+        return std::to_string(below(2) == 0 ? longest_ : 50'000);
     }
 
     /// Asks both, and compares all that comes of it.
@@ -187,6 +194,7 @@ private:
     model_master model_;
     std::vector<end> ends_;
     const clock_type::time_point began_ = clock_type::now();
+    std::int64_t longest_ = 200'000;
     std::size_t pushes_ = 0;
     std::size_t errors_ = 0;
 };
