@@ -61,6 +61,7 @@ void fault_injector::befall(fault f)
         case fault::cut:
         case fault::black_hole: befall_link(f, client, node); return;
         case fault::node_pause:
+        case fault::node_block:
         case fault::restart:
         case fault::restart_empty:
         case fault::full:
@@ -120,6 +121,7 @@ void fault_injector::befall_node(fault f, unsigned node)
     w_.checks.upset_node(node, w_.now() + (f == fault::script_flush ? nanos{} : span));
     switch (f) {
         case fault::node_pause: s.pause(span); return;
+        case fault::node_block: s.block(span); return;
         case fault::restart: s.die(span, false); return;
         case fault::restart_empty: s.die(span, true); return;
         case fault::full:

@@ -133,9 +133,10 @@ bool is_about_something(const campaign& c)
                t.contended > often && t.unavailable > often && t.timed_out > often &&
                t.cancelled > often && t.lost > at_times && t.adopted > at_times &&
                t.served_when_quiet > at_times;
-    for (const fault f : {fault::cut, fault::black_hole, fault::node_pause, fault::restart,
-                          fault::restart_empty, fault::full, fault::loading, fault::script_flush,
-                          fault::client_pause, fault::client_kill, fault::client_destroy}) {
+    for (const fault f :
+         {fault::cut, fault::black_hole, fault::node_pause, fault::node_block, fault::restart,
+          fault::restart_empty, fault::full, fault::loading, fault::script_flush,
+          fault::client_pause, fault::client_kill, fault::client_destroy}) {
         all = all && t.struck[static_cast<std::size_t>(f)] > at_times;
     }
     return all;

@@ -77,26 +77,6 @@ std::optional<std::string> take_word(std::string_view& bytes)
     return word;
 }
 
-std::optional<words> take_command(std::string_view& bytes)
-{
-    std::string_view rest = bytes;
-    const auto count = take_count(rest, '*');
-    if (!count) {
-        return std::nullopt;
-    }
-    words w;
-    w.reserve(*count);
-    while (w.size() < *count) {
-        auto word = take_word(rest);
-        if (!word) {
-            return std::nullopt;
-        }
-        w.push_back(std::move(*word));
-    }
-    bytes = rest;
-    return w;
-}
-
 std::string integer(std::int64_t n)
 {
     return ":" + std::to_string(n) + "\r\n";
@@ -133,18 +113,32 @@ constexpr std::string_view no_memory = "OOM command not allowed when used memory
 
 }  // namespace
 
-std::vector<words> take_commands(std::string_view& bytes)
+std::optional<words> take_command(std::string_view& bytes)
+{
+    std::string_view rest = bytes;
+    const auto count = take_count(rest, '*');
+    if (!count) {
+        return std::nullopt;
+    }
+    words w;
+    w.reserve(*count);
+    while (w.size() < *count) {
+        auto word = take_word(rest);
+        if (!word) {
+            return std::nullopt;
+        }
+        w.push_back(std::move(*word));
+    }
+    bytes = rest;
+    return w;
+}
+
+std::vector<words> parse_commands(std::string_view bytes)
 {
     std::vector<words> commands;
     while (auto w = take_command(bytes)) {
         commands.push_back(std::move(*w));
     }
-    return commands;
-}
-
-std::vector<words> parse_commands(std::string_view bytes)
-{
-    auto commands = take_commands(bytes);
     if (!bytes.empty()) {
         throw std::runtime_error("what was written ends within a command");
     }

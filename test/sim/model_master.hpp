@@ -15,9 +15,9 @@ namespace redlock::test {
 /// One command, as a server reads it.
 using words = std::vector<std::string>;
 
-/// Takes the commands that are complete off the front of what a client wrote, and leaves the rest.
+/// Takes a command off the front of what a client wrote, if a whole one is there.
 /// @throws std::runtime_error for what is no command.
-[[nodiscard]] std::vector<words> take_commands(std::string_view& bytes);
+[[nodiscard]] std::optional<words> take_command(std::string_view& bytes);
 
 /// Cuts what was written to a node into commands.
 /// @throws std::runtime_error for what is no row of whole commands.

@@ -12,10 +12,10 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::array<std::string_view, fault_kinds> fault_names{
-    "delay",          "split",      "cut",        "black_hole",    "half_open",    "slow_write",
-    "slow_dial",      "node_pause", "restart",    "restart_empty", "full",         "loading",
-    "script_flush",   "old_server", "clock_rate", "clock_offset",  "client_pause", "client_kill",
-    "client_destroy", "cancel",     "drop",       "hand_over",
+    "delay",       "split",          "cut",        "black_hole", "half_open",     "slow_write",
+    "slow_dial",   "node_pause",     "node_block", "restart",    "restart_empty", "full",
+    "loading",     "script_flush",   "old_server", "clock_rate", "clock_offset",  "client_pause",
+    "client_kill", "client_destroy", "cancel",     "drop",       "hand_over",
 };
 
 std::vector<milliseconds> some_ttls(random_source& r)

@@ -23,6 +23,7 @@ enum class fault : std::uint8_t {
     slow_write,      ///< a socket that takes its time to take bytes
     slow_dial,       ///< connections that take long to be made, or are refused
     node_pause,      ///< a node stands still, and does everything afterwards
+    node_block,      ///< a node does nothing that writes, and answers what only reads
     restart,         ///< a node dies and comes back with its keys
     restart_empty,   ///< without them, once every key it had would be gone
     full,            ///< a node without memory
@@ -38,7 +39,7 @@ enum class fault : std::uint8_t {
     drop,            ///< locks are dropped instead of released
     hand_over,       ///< locks are handed to another client
 };
-inline constexpr std::size_t fault_kinds = 22;
+inline constexpr std::size_t fault_kinds = 23;
 
 /// What is outside of the algorithm's assumptions.
 enum class beyond : std::uint8_t {

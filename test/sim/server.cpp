@@ -73,22 +73,36 @@ void server::on_bytes(link& l, std::string_view bytes)
 /// Does every whole command that has come, and answers.
 void server::serve(link& l)
 {
-    std::string_view rest = l.unread;
-    const auto commands = test::take_commands(rest);
-    l.unread.erase(0, l.unread.size() - rest.size());
     std::string replies;
-    for (const test::words& command : commands) {
-        const std::string reply = master.execute(local_now(), l.session, command);
-        w_.say("  n", index_, " c", l.client, ": ", command.front(), " ",
-               command.size() > 3 ? command[command.front() == "SET" ? 1 : 3] : "", " -> ",
-               reply.substr(0, reply.find('\r')));
-        w_.checks.on_reply(l.client, index_, command, reply);
-        replies += std::exchange(l.session.out, {});
-        replies += reply;
+    std::string_view rest = l.unread;
+    for (std::string_view next = rest; auto command = test::take_command(next); rest = next) {
+        if (holds_up(*command)) {
+            break;  // and with it all that stands behind it on this connection
+        }
+        replies += answer(l, *command);
     }
+    l.unread.erase(0, l.unread.size() - rest.size());
     if (!replies.empty()) {
         w_.net.send_down(l, replies);
     }
+}
+
+/// As CLIENT PAUSE WRITE does, for scripts too.
+bool server::holds_up(const test::words& command) const
+{
+    const std::string& name = command.front();
+    return blocked_until_ > w_.now() && (name == "SET" || name == "EVAL" || name == "EVALSHA" ||
+                                         name == "DELIFEQ" || name == "DELEX");
+}
+
+std::string server::answer(link& l, const test::words& command)
+{
+    const std::string reply = master.execute(local_now(), l.session, command);
+    w_.say("  n", index_, " c", l.client, ": ", command.front(), " ",
+           command.size() > 3 ? command[command.front() == "SET" ? 1 : 3] : "", " -> ",
+           reply.substr(0, reply.find('\r')));
+    w_.checks.on_reply(l.client, index_, command, reply);
+    return std::exchange(l.session.out, {}) + reply;
 }
 
 void server::on_end(link& l)
@@ -105,6 +119,12 @@ void server::on_end(link& l)
 void server::pause(nanos span)
 {
     paused_until_ = std::max(paused_until_, w_.now() + span);
+    w_.schedule(span, event_kind::wake, index_);
+}
+
+void server::block(nanos span)
+{
+    blocked_until_ = std::max(blocked_until_, w_.now() + span);
     w_.schedule(span, event_kind::wake, index_);
 }
 
@@ -134,7 +154,7 @@ void server::die(nanos away, bool loses_keys)
 void server::restart()
 {
     up_ = true;
-    paused_until_ = {};
+    paused_until_ = blocked_until_ = {};
     master.flush_scripts();
     if (std::exchange(loses_keys_, false)) {
         master.flush_keys();

@@ -23,6 +23,7 @@ public:
 
     // What befalls it.
     void pause(nanos span);
+    void block(nanos span);
     void wake();
     void die(nanos away, bool loses_keys);
     void restart();
@@ -41,6 +42,8 @@ public:
 
 private:
     void serve(link& l);
+    [[nodiscard]] bool holds_up(const test::words& command) const;
+    std::string answer(link& l, const test::words& command);
 
     world& w_;
     const unsigned index_;
@@ -48,6 +51,7 @@ private:
     bool up_ = true;
     bool loses_keys_ = false;
     instant paused_until_{};
+    instant blocked_until_{};
 };
 
 }  // namespace redlock::sim
