@@ -79,7 +79,7 @@ flow coordinator::run_acquire(operation& op)
         if (now_ >= op.deadline) {
             // Woken late, as behind a suspension: no attempt begins any more.
             if (held) {
-                fill_report(op, r);
+                fill_report(op, **held);
             }
             co_return finish(op, errc::timed_out);
         }

@@ -36,10 +36,10 @@ bool node::may_have_key(const lease& l) const noexcept
 }
 
 /// From when on the node can have the key no more; `max` while that is not known: the SET may lie
-/// in a node that does not move.
+/// in a node that does not move, or be another client's, of any ttl.
 instant node::end_of_key(const lease& l) const noexcept
 {
-    if (may_be_set_yet(l)) {
+    if (l.adopted || may_be_set_yet(l)) {
         return instant::max();
     }
     // What was sent and not answered within the stall timeout took its connection with it.
@@ -49,6 +49,9 @@ instant node::end_of_key(const lease& l) const noexcept
 /// The same, once the node moves: what it has from lost connections is executed now, or soon.
 instant node::end_of_key_from_now(const lease& l) const noexcept
 {
+    if (l.adopted) {
+        return instant::max();
+    }
     const nanos life = std::max(l.ttl, l.keys_end - l.t0);
     const instant latest = c_.now_ + c_.settings_.stall_timeout + life + c_.settings_.drift(life);
     return std::min(end_of_key(l), latest);

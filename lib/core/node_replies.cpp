@@ -169,7 +169,12 @@ bool node::send_again(const pending& p)
     const form f = is_script(p.sent_as) ? form::eval : form::evalsha;
     queue(p.what, p.subject, f, [&] {
         switch (p.what) {
-            case command::extend: append_extend(*static_cast<round*>(p.subject), f); return;
+            case command::extend: {
+                round& again = *static_cast<round*>(p.subject);
+                again.of->keys_end = std::max(again.of->keys_end, c_.now_ + again.ttl);
+                append_extend(again, f);
+                return;
+            }
             case command::inspect: append_inspect(*static_cast<round*>(p.subject)->of, f); return;
             case command::release: append_release(*static_cast<round*>(p.subject)->of, f); return;
             case command::give_back: append_release(*static_cast<lease*>(p.subject), f); return;

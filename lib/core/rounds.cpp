@@ -42,9 +42,6 @@ round& coordinator::new_round(operation& op, command what)
 
 void coordinator::fan_out(round& r)
 {
-    if (r.what == command::extend) {
-        r.of->keys_end = std::max(r.of->keys_end, now_ + r.ttl);
-    }
     encoded same;
     for (unsigned i = 0; i < nodes_.size(); ++i) {
         ask(r, i, same);
@@ -71,6 +68,12 @@ void coordinator::ask(round& r, unsigned index, encoded& same)
 
 void coordinator::send(round& r, unsigned index, encoded& same)
 {
+    // Of nodes that were waited for it may be sent later than of the others.
+    if (r.what == command::extend) {
+        r.of->keys_end = std::max(r.of->keys_end, now_ + r.ttl);
+    } else if (r.what != command::inspect) {
+        r.of->keys_end = std::max(r.of->keys_end, now_ + r.of->ttl);
+    }
     switch (r.what) {
         case command::set:
         case command::set_asked: nodes_[index]->send_set(r, same); return;

@@ -229,7 +229,7 @@ reader::step reader::take_line(std::string_view& line)
 reader::step reader::lacking_line(std::size_t room)
 {
     const std::size_t pending = held() - used_;
-    if (pending != 0) {
+    if (pending != 0 && room != 0) {
         const parse_error e = check_mark(base()[used_]);
         if (e != parse_error::none) {
             return fail(e);

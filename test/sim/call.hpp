@@ -26,7 +26,6 @@ struct call {
     std::uint64_t refusals_before = 0;
     core::operation* op = nullptr;
     core::lease* lease = nullptr;
-    unsigned completions = 0;
     std::uint32_t attempts = 0;
     bool cancelled = false;
 };

@@ -315,7 +315,6 @@ void client::complete(core::operation& op)
     }
     call c = *at;
     calls_.erase(at);
-    ++c.completions;
     c.attempts = op.attempts_made;
     const error_code ec = op.error;
     const bool gives =

@@ -70,6 +70,9 @@ void network::send(link& l, bool up, std::string_view bytes)
 void network::put(link& l, bool up, std::string bytes, bool is_end)
 {
     pipe& p = up ? l.up : l.down;
+    if (p.torn && !is_end) {
+        return;
+    }
     p.last = std::max({p.last, w_.now() + way(l, up), p.blocked_until});
     p.chunks.push_back({p.last, std::move(bytes), is_end});
     const auto kind = up ? event_kind::bytes_up : event_kind::bytes_down;
@@ -85,6 +88,7 @@ void network::lose_some(link& l, bool up)
     if (kept == p.chunks.size()) {
         return;
     }
+    p.torn = true;
     auto& torn = p.chunks[kept].bytes;
     torn.resize(losses_.one_in(2) ? 0 : losses_.below(torn.size() + 1));
     p.chunks.resize(kept + 1);

@@ -26,6 +26,8 @@ struct pipe {
     instant last{};
     /// Until then nothing gets through.
     instant blocked_until{};
+    /// Bytes of it were lost, and so are all behind them.
+    bool torn = false;
 };
 
 /// A connection, or the attempt to make one, from its first packet until both ends have forgotten

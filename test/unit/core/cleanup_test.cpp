@@ -238,6 +238,33 @@ TEST_CASE("a node that refuses releases is tried with one a second, and given al
     CHECK(w.is_idle());
 }
 
+TEST_CASE("an adopted key is owed for as long as another client may have made it live", "[core]")
+{
+    bench_world w;
+    w.start();
+    core::lease& first = w.lock("r", {.ttl = 1h});
+    const base::owner_token token = first.token;
+    w.core->let_go(first);
+    call& adopted = w.adopt("r", token, 1s);
+    REQUIRE(adopted.held != nullptr);
+    lose(w, 2);
+    SECTION("by a release")
+    {
+        CHECK(w.release(*adopted.held).error == error_code{});
+    }
+    SECTION("by a lock that is dropped behind its validity")
+    {
+        w.advance(5s);
+        w.drop(*adopted.held);
+    }
+    w.advance(1min);
+    CHECK(w.keys() == 1);
+    bring_back(w, 2);
+    w.advance(w.settings.reconnect_max);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
 TEST_CASE("debts are bounded, the oldest are given up", "[core]")
 {
     config c;
