@@ -30,6 +30,14 @@ void application::pause(unsigned t)
     w_.schedule(random_.waiting(w_.planned().pace), event_kind::step, index_, c_.generation(), t);
 }
 
+void application::may_cancel(const call& c, nanos within)
+{
+    if (w_.planned().has(fault::cancel) && random_.one_in(4)) {
+        w_.schedule(random_.between(nanos{0}, within), event_kind::cancel, index_, c_.generation(),
+                    c.serial);
+    }
+}
+
 void application::step(unsigned t)
 {
     if (ended_) {
@@ -39,7 +47,7 @@ void application::step(unsigned t)
         case state::idle: acquire(t); return;
         case state::offered:
             tasks_[t].now = state::waiting;
-            c_.adopt(t, tasks_[t].resource, tasks_[t].offered, some_ttl());
+            may_cancel(c_.adopt(t, tasks_[t].resource, tasks_[t].offered, some_ttl()), 10ms);
             return;
         case state::waiting: return;
         case state::holding: use(t); return;
@@ -75,10 +83,7 @@ void application::acquire(unsigned t)
     mine.now = state::waiting;
     mine.resource = "r" + std::to_string(random_.below(w_.planned().resources));
     const call& begun = c_.acquire(t, mine.resource, o);
-    if (w_.planned().has(fault::cancel) && random_.one_in(4)) {
-        w_.schedule(random_.between(nanos{0}, 80ms), event_kind::cancel, index_, c_.generation(),
-                    begun.serial);
-    }
+    may_cancel(begun, random_.one_in(2) ? nanos{80ms} : nanos{o.deadline});
 }
 
 /// The next thing with a lock that is held.
@@ -94,7 +99,7 @@ void application::use(unsigned t)
     } else if (choice > 8 && w_.planned().has(fault::hand_over) && hand_over(t)) {
         return;
     } else {
-        c_.inspect(t, tasks_[t].resource);
+        may_cancel(c_.inspect(t, tasks_[t].resource), 10ms);
         pause(t);
     }
 }
@@ -121,7 +126,7 @@ void application::release(unsigned t)
     const instant until = believed_until(*mine.lease);
     end_belief(mine);
     mine.now = state::waiting;
-    c_.release(t, *std::exchange(mine.lease, nullptr), until);
+    may_cancel(c_.release(t, *std::exchange(mine.lease, nullptr), until), 10ms);
 }
 
 void application::drop(unsigned t)
@@ -137,10 +142,7 @@ void application::extend(unsigned t)
 {
     task& mine = tasks_[t];
     const call& begun = c_.extend(t, *mine.lease, some_ttl(), believed_until(*mine.lease));
-    if (w_.planned().has(fault::cancel) && random_.one_in(4)) {
-        w_.schedule(random_.between(nanos{0}, 20ms), event_kind::cancel, index_, c_.generation(),
-                    begun.serial);
-    }
+    may_cancel(begun, 20ms);
     if (random_.one_in(3)) {
         pause(t);  // it is not waited for
     } else {
@@ -159,7 +161,7 @@ bool application::hand_over(unsigned t)
     if (!other.app().take_over(mine.resource, token)) {
         return false;
     }
-    w_.checks.orphan(token.view());
+    w_.checks.orphan(token.view(), mine.lease->answered != mine.lease->asked);
     end_belief(mine);
     c_.let_go(*std::exchange(mine.lease, nullptr));
     mine.now = state::idle;

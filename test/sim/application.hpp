@@ -50,6 +50,7 @@ private:
     void extend(unsigned t);
     bool hand_over(unsigned t);
     void pause(unsigned t);
+    void may_cancel(const call& c, nanos within);
     [[nodiscard]] std::chrono::milliseconds some_ttl();
     [[nodiscard]] instant believed_until(const core::lease& l) const;
     void end_belief(task& t);

@@ -27,6 +27,7 @@ struct call {
     core::operation* op = nullptr;
     core::lease* lease = nullptr;
     std::uint32_t attempts = 0;
+    std::uint32_t most_attempts = unlimited;
     bool cancelled = false;
 };
 

@@ -17,7 +17,7 @@ namespace {
 constexpr nanos late = 10ms;
 
 /// After a trouble has ended: until the connection stands again, at the latest.
-constexpr nanos convalescence = 1500ms;
+constexpr nanos convalescence = 800ms;
 
 /// What a client's own scheduling may add to a deadline.
 constexpr nanos scheduling = 5ms;
@@ -168,13 +168,17 @@ unsigned checker::nodes_with(const std::string& resource, std::string_view token
 void checker::orphan_tokens_of(unsigned client)
 {
     for (auto& [token, users] : tokens_) {
-        users.orphaned = users.orphaned || (users.clients & (1U << client)) != 0;
+        const bool its = (users.clients & (1U << client)) != 0;
+        users.orphaned = users.orphaned || its;
+        users.strays = users.strays || its;
     }
 }
 
-void checker::orphan(std::string_view token)
+void checker::orphan(std::string_view token, bool strays)
 {
-    tokens_[std::string(token)].orphaned = true;
+    token_users& users = tokens_[std::string(token)];
+    users.orphaned = true;
+    users.strays = users.strays || strays;
 }
 
 void checker::allow(std::string_view token, unsigned client)
@@ -200,7 +204,9 @@ void checker::nothing_left()
 unsigned checker::begin_belief(unsigned client, const std::string& resource, std::string_view token,
                                instant until)
 {
-    tokens_[std::string(token)].clients |= 1U << client;
+    token_users& users = tokens_[std::string(token)];
+    users.clients |= 1U << client;
+    users.orphaned = users.strays;
     const belief b{++ids_, client, resource, std::string(token), until};
     check_exclusion(b);
     beliefs_.push_back(b);
@@ -233,8 +239,9 @@ void checker::end_beliefs_of(unsigned client)
 void checker::check_exclusion(const belief& b) const
 {
     for (const belief& other : beliefs_) {
+        // A lease that has ended by the time its owner hears of it is believed in by nobody.
         if (other.id != b.id && other.resource == b.resource && other.token != b.token &&
-            other.until > w_.now()) {
+            other.until > w_.now() && b.until > w_.now()) {
             const std::string what = "c" + std::to_string(b.client) + " and c" +
                                      std::to_string(other.client) +
                                      " both believe that they hold " + b.resource;
@@ -296,6 +303,9 @@ void checker::on_done(const call& c, const error_code& ec, release_result releas
 void checker::check_acquire(const call& c, const error_code& ec, bool healthy, bool refused) const
 {
     const std::string who = "c" + std::to_string(c.client) + ": acquiring " + c.resource + ": ";
+    if (c.attempts > c.most_attempts) {
+        fail(who + "more attempts than allowed");
+    }
     if (!ec) {
         if (healthy && !refused && c.attempts > 1) {
             fail(who + "took more than one attempt, though a majority was healthy and it was free");
@@ -325,7 +335,10 @@ void checker::check_extend(const call& c, const error_code& ec) const
     if (!ec) {
         return;
     }
-    const bool may_be_believed = c.believed_until > w_.now();
+    // Who adopts asks the nodes, whatever was believed before; the answers may be too late.
+    const bool may_be_believed = c.what == core::operation::kind::adopt
+                                     ? c.begun + 100ms > w_.now()
+                                     : c.believed_until > w_.now();
     if (ec == errc::lost) {
         if (may_be_believed && w_.planned().outside == beyond::nothing &&
             nodes_with(c.resource, c.token, w_.now()) >= quorum()) {

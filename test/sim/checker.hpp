@@ -80,8 +80,9 @@ public:
     void nothing_left();
     /// The client is no more: what it leaves behind expires.
     void orphan_tokens_of(unsigned client);
-    /// Nobody has to give it back any more.
-    void orphan(std::string_view token);
+    /// Nobody has to give it back, until somebody takes it over. `strays`: not even then, as a SET
+    /// of it may be executed yet that only its first owner knows of.
+    void orphan(std::string_view token, bool strays);
     /// The client has been given the token.
     void allow(std::string_view token, unsigned client);
 
@@ -91,6 +92,7 @@ private:
     struct token_users {
         std::uint32_t clients = 0;
         bool orphaned = false;
+        bool strays = false;
     };
 
     void check_exclusion(const belief& b) const;

@@ -270,6 +270,7 @@ void client::cancel(std::uint64_t serial)
         if (c.serial == serial) {
             w_.say("c", index_, ": cancels operation ", serial);
             c.cancelled = true;
+            c.due = local_now();
             core_->cancel(local_now(), *c.op);
             want_turn();
             return;
@@ -421,17 +422,21 @@ call& client::start(core::operation::kind what, unsigned task, const std::string
 
 call& client::acquire(unsigned task, const std::string& resource, const acquire_options& o)
 {
-    return start(core::operation::kind::acquire, task, resource, o.deadline,
-                 [&]() -> core::operation& { return core_->acquire(local_now(), resource, o); });
+    call& c = start(core::operation::kind::acquire, task, resource, o.deadline,
+                    [&]() -> core::operation& { return core_->acquire(local_now(), resource, o); });
+    c.most_attempts = o.attempts;
+    return c;
 }
 
 call& client::adopt(unsigned task, const std::string& resource, const base::owner_token& owner,
                     milliseconds ttl)
 {
     w_.checks.allow(owner.view(), index_);
-    return start(core::operation::kind::adopt, task, resource, {}, [&]() -> core::operation& {
+    call& c = start(core::operation::kind::adopt, task, resource, {}, [&]() -> core::operation& {
         return core_->adopt(local_now(), resource, owner, ttl, nullptr);
     });
+    c.token = owner.view();
+    return c;
 }
 
 call& client::extend(unsigned task, core::lease& l, milliseconds ttl, instant believed_until)
