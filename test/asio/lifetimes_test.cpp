@@ -150,8 +150,9 @@ TEST_CASE("a client that ends together with its context destroys its handlers", 
         // Its end waits on the strand, and is destroyed there.
         locks.reset();
     }
-    CHECK(of.called == 0);
-    CHECK(of.destroyed_uncalled == 2);
+    // A fast server may have granted the lock within the poll.
+    CHECK(of.called + of.destroyed_uncalled == 2);
+    CHECK(of.destroyed_uncalled >= 1);
 }
 
 TEMPLATE_LIST_TEST_CASE("a cancellation signal may go before or after the context", "[lifetimes]",
