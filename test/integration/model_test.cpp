@@ -22,32 +22,6 @@ namespace {
 
 using clock_type = std::chrono::steady_clock;
 
-constexpr const char* release = "647c65a442733a1aa440f99908d249d13b4d6c4a";
-constexpr const char* extend = "d5acb5c7c024cae8dac2c0506d98c6233f858abc";
-constexpr const char* inspect = "66bff2d4e53a99bdaabd30b9855cea2fe14bf6a8";
-
-/// In the order of the digests.
-const std::vector<std::string>& script_texts()
-{
-    static const std::vector<std::string> texts{
-        "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
-        "    return redis.call(\"del\",KEYS[1])\n"
-        "else\n"
-        "    return 0\n"
-        "end",
-        "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
-        "    if redis.call(\"pttl\",KEYS[1]) < tonumber(ARGV[2]) then\n"
-        "        redis.call(\"pexpire\",KEYS[1],ARGV[2])\n"
-        "    end\n"
-        "    return 1\n"
-        "else\n"
-        "    return 0\n"
-        "end",
-        "local v = redis.call(\"get\",KEYS[1])\n"
-        "return {v and string.sub(v,1,64),redis.call(\"pttl\",KEYS[1])}"};
-    return texts;
-}
-
 /// One real server and one model, each with the same connections, and the same asked of both.
 class pair_of_masters {
 public:
@@ -76,13 +50,11 @@ public:
             case 0: same(who, {"SET", key, value, "NX", "PX", "100000"}); return;
             case 1: same(who, {"SET", key, value, "NX", "PX", "200000"}); return;
             case 2: same(who, {"SET", key, value, "XX", "PX", "100000"}); return;
-            case 3: same(who, {"EVALSHA", release, "1", key, value}); return;
-            case 4: same(who, {"EVALSHA", extend, "1", key, value, longer_or_shorter()}); return;
-            case 5: same(who, {"EVALSHA", inspect, "1", key}); return;
-            case 6:
-                same(who, {"EVAL", script_texts()[below(3)], "1", key, value, longer_or_shorter()});
-                return;
-            case 7: same(who, {"SCRIPT", "LOAD", script_texts()[below(3)]}); return;
+            case 3: same(who, {"EVALSHA", sha1(0), "1", key, value}); return;
+            case 4: same(who, {"EVALSHA", sha1(1), "1", key, value, longer_or_shorter()}); return;
+            case 5: same(who, {"EVALSHA", sha1(2), "1", key}); return;
+            case 6: same(who, {"EVAL", any_script(), "1", key, value, longer_or_shorter()}); return;
+            case 7: same(who, {"SCRIPT", "LOAD", any_script()}); return;
             case 8: same(who, below(4) == 0 ? words{"SCRIPT", "FLUSH"} : words{"PING"}); return;
             case 9: same(who, {"PTTL", key}); return;
             case 10: same(who, {"GET", key}); return;
@@ -109,6 +81,9 @@ private:
     {
         return base::instant{} + 1000h + (clock_type::now() - began_);
     }
+
+    static std::string sha1(std::size_t which) { return std::string(contract_scripts[which].sha1); }
+    std::string any_script() { return std::string(contract_scripts[below(3)].text); }
 
     /// A ttl that is certain to be longer, or shorter, than what any key has left.
     std::string longer_or_shorter()

@@ -1,7 +1,6 @@
 #include "sim/model_master.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <stdexcept>
@@ -12,34 +11,6 @@ namespace {
 
 using base::instant;
 using std::chrono::milliseconds;
-
-/// A script as the wire contract has it.
-struct known_script {
-    std::string_view sha1;
-    std::string_view text;
-};
-
-// In the order of `model_master::script`.
-constexpr std::array known_scripts{
-    known_script{"647c65a442733a1aa440f99908d249d13b4d6c4a",
-                 "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
-                 "    return redis.call(\"del\",KEYS[1])\n"
-                 "else\n"
-                 "    return 0\n"
-                 "end"},
-    known_script{"d5acb5c7c024cae8dac2c0506d98c6233f858abc",
-                 "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
-                 "    if redis.call(\"pttl\",KEYS[1]) < tonumber(ARGV[2]) then\n"
-                 "        redis.call(\"pexpire\",KEYS[1],ARGV[2])\n"
-                 "    end\n"
-                 "    return 1\n"
-                 "else\n"
-                 "    return 0\n"
-                 "end"},
-    known_script{"66bff2d4e53a99bdaabd30b9855cea2fe14bf6a8",
-                 "local v = redis.call(\"get\",KEYS[1])\n"
-                 "return {v and string.sub(v,1,64),redis.call(\"pttl\",KEYS[1])}"},
-};
 
 /// One header, as in "*3\r\n", off the front; nothing if it is not there yet.
 std::optional<std::size_t> take_count(std::string_view& bytes, char mark)
@@ -428,8 +399,8 @@ std::string model_master::client(session& s, const words& command)
 
 std::optional<model_master::script> model_master::script_of(std::string_view sha1_or_text)
 {
-    for (std::size_t i = 0; i < known_scripts.size(); ++i) {
-        if (known_scripts[i].sha1 == sha1_or_text || known_scripts[i].text == sha1_or_text) {
+    for (std::size_t i = 0; i < contract_scripts.size(); ++i) {
+        if (contract_scripts[i].sha1 == sha1_or_text || contract_scripts[i].text == sha1_or_text) {
             return static_cast<script>(i);
         }
     }
@@ -450,7 +421,7 @@ std::string model_master::script_command(const words& command)
     if (what != "LOAD" || !known) {
         throw std::runtime_error("a script that is none of the contract's was loaded");
     }
-    const std::string_view sha1 = known_scripts[static_cast<std::size_t>(*known)].sha1;
+    const std::string_view sha1 = contract_scripts[static_cast<std::size_t>(*known)].sha1;
     scripts_.emplace(sha1);
     return bulk(sha1);
 }
@@ -556,7 +527,7 @@ std::string model_master::eval(instant now, session& s, const words& command)
     if (!known || command.at(2) != "1") {
         throw std::runtime_error("a script that is none of the contract's");
     }
-    scripts_.emplace(known_scripts[static_cast<std::size_t>(*known)].sha1);
+    scripts_.emplace(contract_scripts[static_cast<std::size_t>(*known)].sha1);
     return run(now, s, *known, command);
 }
 

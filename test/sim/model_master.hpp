@@ -2,6 +2,7 @@
 
 #include "base/instant.hpp"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,6 +12,35 @@
 #include <vector>
 
 namespace redlock::test {
+
+/// A script as the wire contract has it.
+struct contract_script {
+    std::string_view sha1;
+    std::string_view text;
+};
+
+/// To release, to extend, to inspect. Written out here once more, and not taken from the library: it
+/// is what is agreed, whatever the library sends.
+inline constexpr std::array contract_scripts{
+    contract_script{"647c65a442733a1aa440f99908d249d13b4d6c4a",
+                    "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
+                    "    return redis.call(\"del\",KEYS[1])\n"
+                    "else\n"
+                    "    return 0\n"
+                    "end"},
+    contract_script{"d5acb5c7c024cae8dac2c0506d98c6233f858abc",
+                    "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
+                    "    if redis.call(\"pttl\",KEYS[1]) < tonumber(ARGV[2]) then\n"
+                    "        redis.call(\"pexpire\",KEYS[1],ARGV[2])\n"
+                    "    end\n"
+                    "    return 1\n"
+                    "else\n"
+                    "    return 0\n"
+                    "end"},
+    contract_script{"66bff2d4e53a99bdaabd30b9855cea2fe14bf6a8",
+                    "local v = redis.call(\"get\",KEYS[1])\n"
+                    "return {v and string.sub(v,1,64),redis.call(\"pttl\",KEYS[1])}"},
+};
 
 /// One command, as a server reads it.
 using words = std::vector<std::string>;
@@ -40,10 +70,8 @@ struct session {
 
 /**
  * A Redis master as far as locks use one, in virtual time; its answers are compared with those of
- * a real one. The switches may be turned at any moment.
- *
- * The scripts it knows are written out here once more: it does what the wire contract says, not
- * what the library under test sends.
+ * a real one. The switches may be turned at any moment. The only scripts it knows are the
+ * contract's.
  */
 class model_master {
 public:
@@ -98,6 +126,7 @@ public:
     std::uint64_t commands = 0;
 
 private:
+    /// In the order of `contract_scripts`.
     enum class script : std::uint8_t { release, extend, inspect };
 
     std::optional<std::string> refusal(const words& command, const session& s) const;
