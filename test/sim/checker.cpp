@@ -106,10 +106,19 @@ std::string checker::resource_of(const std::string& key) const
     return key.substr(w_.planned().key_prefix.size());
 }
 
-void checker::on_reply(unsigned client, unsigned, const test::words& command,
+void checker::on_reply(unsigned client, unsigned node, const test::words& command,
                        std::string_view reply)
 {
-    if (command.front() == "SET" && (reply.starts_with('_') || reply.starts_with("$-1"))) {
+    if (command.front() != "SET") {
+        return;
+    }
+    std::uint32_t& set_on = tokens_[command.at(2)].set_on;
+    if ((set_on & (1U << node)) != 0) {
+        fail("n" + std::to_string(node) + " was sent a SET a second time by c" +
+             std::to_string(client));
+    }
+    set_on |= 1U << node;
+    if (reply.starts_with('_') || reply.starts_with("$-1")) {
         ++refusals_[{client, resource_of(command[1])}];
     }
 }

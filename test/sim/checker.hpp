@@ -91,6 +91,7 @@ public:
 private:
     struct token_users {
         std::uint32_t clients = 0;
+        std::uint32_t set_on = 0;  ///< nodes that were given its SET
         bool orphaned = false;
         bool strays = false;
     };
