@@ -256,6 +256,7 @@ struct proxy::state : std::enable_shared_from_this<state> {
             }
             auto& bytes = channel.packets.front().bytes;
             const auto size = std::min({bytes.size(), self->at(way).piece, channel.budget});
+            self->at(way).bytes += size;  // before the other side can have seen them
             const auto [error, sent] =
                 co_await asio::async_write(to, asio::buffer(bytes.data(), size), quiet);
             if (of->is_severed(to)) {
@@ -288,7 +289,6 @@ struct proxy::state : std::enable_shared_from_this<state> {
 
     void passed(link::channel& channel, direction way, std::size_t size)
     {
-        at(way).bytes += size;
         channel.waiting -= size;
         if (channel.budget != no_limit) {
             channel.budget -= std::min(channel.budget, size);

@@ -72,7 +72,8 @@ public:
     void refuse();
     void accept();
 
-    /// Connections accepted so far, those of now, and the bytes passed on so far.
+    /// Connections accepted so far, those of now, and the bytes passed on so far, those just being
+    /// written too.
     [[nodiscard]] std::size_t connections();
     [[nodiscard]] std::size_t open_connections();
     [[nodiscard]] std::size_t bytes(direction way);
