@@ -1,14 +1,18 @@
 #include "core/coordinator.hpp"
 #include "core/waits.hpp"
 
+#include <boost/system/errc.hpp>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <new>
 #include <optional>
 
 namespace redlock::core {
 
+using base::instant;
 using base::nanos;
 
 namespace {
@@ -121,13 +125,41 @@ bool coordinator::succeed(operation& op, const round& r)
     const nanos took = now_ - r.t0;
     round_trip_ = round_trip_ == nanos{} ? took : round_trip_ + (took - round_trip_) / 8;
     const auto end = settings_.validity_end(r.t0, op.ttl);
-    const nanos left = end - now_;
-    if (left <= nanos{} || left < op.min_validity) {
+    if (!is_worth_having(op, end)) {
         return false;
     }
     op.subject->set_valid_until(end);
     fill_report(op, r);
     return true;
+}
+
+/// What was won is over before its caller could hear of it: as any attempt that was won too late.
+/// False: it was the last.
+bool coordinator::acquire_again(operation& op) noexcept
+{
+    give_back(*op.subject);
+    if (closed_) {
+        op.error = errc::closed;
+        return false;
+    }
+    if (op.attempts_left == 0 || op.deadline - now_ < least_wait) {
+        op.error = op.attempts_left == 0 ? errc::expired : errc::timed_out;
+        return false;
+    }
+    try {
+        run_acquire(op);
+    } catch (const std::bad_alloc&) {
+        op.error = make_error_code(boost::system::errc::not_enough_memory);
+        return false;
+    }
+    run();
+    return true;
+}
+
+bool coordinator::is_worth_having(const operation& op, instant end) const noexcept
+{
+    const nanos left = end - now_;
+    return left > nanos{} && left >= op.min_validity;
 }
 
 /// Full jitter under a bound that doubles, never below a round trip, so that two who collided part

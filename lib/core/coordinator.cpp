@@ -187,13 +187,47 @@ void coordinator::drop(instant now, lease& l) noexcept
 void coordinator::finish(operation& op, error_code ec) noexcept
 {
     op.error = ec;
-    count(op);
-    const bool gives_lease =
-        op.what == operation::kind::acquire || op.what == operation::kind::adopt;
-    if (ec || !gives_lease) {
-        unref(*std::exchange(op.subject, nullptr));
-    }
     finished_.push_back(op);
+}
+
+operation* coordinator::take_finished(instant now) noexcept
+{
+    now_ = now;
+    while (operation* op = finished_.pop_front()) {
+        if (!op->error && !holds_yet(*op)) {
+            continue;
+        }
+        count(*op);
+        const bool gives_lease =
+            op->what == operation::kind::acquire || op->what == operation::kind::adopt;
+        if (op->error || !gives_lease) {
+            unref(*std::exchange(op->subject, nullptr));
+        }
+        return op;
+    }
+    return nullptr;
+}
+
+/// No success may speak of a lease that is over when its caller hears of it. False: the operation
+/// goes on.
+bool coordinator::holds_yet(operation& op) noexcept
+{
+    lease& l = *op.subject;
+    switch (op.what) {
+        case operation::kind::acquire:
+            return is_worth_having(op, l.valid_until()) || !acquire_again(op);
+        case operation::kind::adopt:
+        case operation::kind::extend:
+            if (l.given_back) {
+                op.error = errc::not_held;
+            } else if (l.valid_until() <= now_) {
+                op.error = lose(l);
+            }
+            return true;
+        case operation::kind::release:
+        case operation::kind::inspect: break;
+    }
+    return true;
 }
 
 void coordinator::give_up(operation& op) noexcept
@@ -288,13 +322,14 @@ void coordinator::cancel_all(Which which) noexcept
 void coordinator::close(instant now) noexcept
 {
     now_ = now;
+    closed_ = true;
     cancel_all([](const operation& op) { return op.what != operation::kind::release; });
 }
 
 void coordinator::stop(instant now) noexcept
 {
     now_ = now;
-    stopped_ = true;
+    closed_ = stopped_ = true;
     for (auto& n : nodes_) {
         n->stop();
     }

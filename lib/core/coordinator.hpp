@@ -61,7 +61,9 @@ public:
     /// Forgets a lease without giving it back. Takes over the caller's reference.
     void let_go(lease& l) noexcept { unref(l); }
 
-    [[nodiscard]] operation* take_finished() noexcept { return finished_.pop_front(); }
+    /// To be told to its caller at once: a success whose lease has ended since it was decided, as in
+    /// a process that stood still, is none any more, and an acquire may go on.
+    [[nodiscard]] operation* take_finished(base::instant now) noexcept;
     [[nodiscard]] std::size_t finished() const noexcept { return finished_.size(); }
     /// Begun and not recycled.
     [[nodiscard]] std::size_t operations() const noexcept { return in_flight_.size(); }
@@ -132,11 +134,14 @@ private:
     [[nodiscard]] error_code conclude_extend(lease& l, const round& r);
     error_code lose(lease& l) noexcept;
     bool succeed(operation& op, const round& r);
+    [[nodiscard]] bool is_worth_having(const operation& op, base::instant end) const noexcept;
     [[nodiscard]] base::nanos next_wait(const operation& op, const round& r);
     [[nodiscard]] base::nanos random_below(base::nanos bound) noexcept;
     void conclude_inspection(operation& op, const round& r);
     void fill_report(const operation& op, const round& r) const;
     void finish(operation& op, error_code ec) noexcept;
+    bool holds_yet(operation& op) noexcept;
+    bool acquire_again(operation& op) noexcept;
     void count(const operation& op) noexcept;
 
     // Rounds.
@@ -174,6 +179,7 @@ private:
     const base::settings& settings_;
     base::entropy& random_;
     base::instant now_{};
+    bool closed_ = false;
     bool stopped_ = false;
     std::uint64_t serials_ = 0;
 

@@ -88,7 +88,7 @@ driver::~driver()
 void driver::abandon_operations() noexcept
 {
     core_.stop(now());
-    while (core::operation* op = core_.take_finished()) {
+    while (core::operation* op = core_.take_finished(now())) {
         static_cast<detail::completion*>(op->user)->abandon();
         core_.recycle(*op);
     }

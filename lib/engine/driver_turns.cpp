@@ -59,7 +59,7 @@ void driver::deliver()
         }
     } after{*this};
     for (std::size_t n = core_.finished(); n > 0; --n) {
-        core::operation* op = core_.take_finished();
+        core::operation* op = core_.take_finished(now());
         if (op == nullptr) {
             break;
         }

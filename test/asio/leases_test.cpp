@@ -113,3 +113,33 @@ TEST_CASE("a lock that is taken up knows the nodes that have its key", "[leases]
     CHECK(release.fulfilled(s));
     CHECK(s.keys_become(0, s.name));
 }
+
+TEST_CASE("p10: no handler is told of a lock whose lease shrank too far while another one ran",
+          "[leases][pitfall][p10]")
+{
+    scene s;
+    s.start();
+    acquire_options o = long_lease();
+    o.attempts = 1;
+    o.min_validity = std::chrono::floor<std::chrono::milliseconds>(
+        o.ttl * (1 - shared_config().drift_factor) - 200ms);
+    // Both answers are here when the first handler runs; the second waits until it is done.
+    unsigned told = 0;
+    unsigned held = 0;
+    const auto receive = [&](error_code ec, lock l) {
+        if (++told == 1) {
+            for (const auto end = boot_clock::now() + 200ms; boot_clock::now() < end;) {
+            }
+            return;
+        }
+        held += l.owns() ? 1U : 0U;
+        CHECK(ec == errc::expired);
+        CHECK_FALSE(l);
+    };
+    const std::string other = fresh_name();
+    s.locks->async_acquire(s.name, o, receive);
+    s.locks->async_acquire(other, o, receive);
+    REQUIRE(run_until(s.io, [&] { return told == 2; }));
+    CHECK(held == 0);
+    CHECK(s.keys_become(0, other));
+}

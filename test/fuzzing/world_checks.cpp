@@ -13,7 +13,7 @@ using kind = core::operation::kind;
 
 void world::take_finished()
 {
-    while (core::operation* op = core_.take_finished()) {
+    while (core::operation* op = core_.take_finished(now_)) {
         caller& c = *static_cast<caller*>(op->user);
         require(++c.completions == 1, "an operation ends once");
         conclude(c, *op);

@@ -217,6 +217,7 @@ unsigned checker::begin_belief(unsigned client, const std::string& resource, std
     users.clients |= 1U << client;
     users.orphaned = users.strays;
     const belief b{++ids_, client, resource, std::string(token), until};
+    check_begun(b);
     check_exclusion(b);
     beliefs_.push_back(b);
     check_majority(b);
@@ -228,6 +229,7 @@ void checker::prolong_belief(unsigned id, instant until)
     for (belief& b : beliefs_) {
         if (b.id == id) {
             b.until = std::max(b.until, until);
+            check_begun(b);
             check_exclusion(b);
             check_majority(b);
         }
@@ -242,6 +244,15 @@ void checker::end_belief(unsigned id)
 void checker::end_beliefs_of(unsigned client)
 {
     std::erase_if(beliefs_, [client](const belief& b) { return b.client == client; });
+}
+
+/// Nobody is told of a success whose lease is over.
+void checker::check_begun(const belief& b) const
+{
+    if (b.until < w_.now()) {
+        fail("c" + std::to_string(b.client) + ": was told that it holds " + b.resource +
+             ", whose lease was over");
+    }
 }
 
 /// At most one lease of a resource is believed in at one instant, whoever believes.

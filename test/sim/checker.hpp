@@ -96,6 +96,7 @@ private:
         bool strays = false;
     };
 
+    void check_begun(const belief& b) const;
     void check_exclusion(const belief& b) const;
     void check_majority(const belief& b) const;
     void check_acquire(const call& c, const error_code& ec, bool healthy, bool refused) const;

@@ -300,7 +300,11 @@ void client::turn()
 void client::deliver()
 {
     for (std::size_t n = core_->finished(); n > 0; --n) {
-        complete(*core_->take_finished());
+        core::operation* const op = core_->take_finished(local_now());
+        if (op == nullptr) {
+            break;
+        }
+        complete(*op);
     }
     if (core_->finished() > 0) {
         want_turn();

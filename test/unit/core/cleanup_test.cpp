@@ -527,7 +527,7 @@ TEST_CASE("what is being written counts as buffered", "[core]")
     CHECK(core->snapshot().buffered_bytes < 1024 * 1024 + 2 * name.size());
     core->on_written(0);
     CHECK(core->snapshot().buffered_bytes < 1024 * 1024 - 5 * name.size());
-    while (core::operation* op = core->take_finished()) {
+    while (core::operation* op = core->take_finished(w.now)) {
         core->recycle(*op);
     }
 }

@@ -160,7 +160,7 @@ core::lease& bench_world::lock(std::string_view resource, const acquire_options&
 bool bench_world::take_finished()
 {
     bool any = false;
-    while (core::operation* op = core->take_finished()) {
+    while (core::operation* op = core->take_finished(now)) {
         call& c = *static_cast<call*>(op->user);
         ++c.completions;
         c.error = op->error;

@@ -3,6 +3,9 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <cerrno>
+#include <string>
+#include <string_view>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -114,6 +117,139 @@ TEST_CASE("p10: after a pause beyond its validity a lease is lost", "[core][pitf
         CHECK(c.held->valid_until() < w.now);
     }
     CHECK(w.extend(*c.held, 1s).error == errc::lost);
+}
+
+namespace {
+
+/// All three nodes have answered, and nobody has been told.
+void everybody_answers(bench_world& w, std::string_view bytes)
+{
+    for (unsigned i = 0; i < 3; ++i) {
+        w.core->on_bytes(w.now, i, bytes);
+    }
+    REQUIRE(w.core->finished() == 1);
+}
+
+}  // namespace
+
+TEST_CASE("p10: a lock that is over before its caller can hear of it was never had",
+          "[core][pitfall][p10]")
+{
+    bench_world w;
+    w.start();
+    w.manual();
+    const auto had_before_a_pause = [&](const acquire_options& o, nanos pause) -> call& {
+        call& c = w.acquire("r", o);
+        everybody_answers(w, ok);
+        w.now += pause;
+        w.settle();
+        return c;
+    };
+    SECTION("the last attempt was won too late")
+    {
+        call& c = had_before_a_pause({.ttl = 10s, .deadline = 1h, .attempts = 1}, 10s);
+        CHECK(c.error == errc::expired);
+        CHECK(w.core->snapshot().expired == 1);
+    }
+    SECTION("the deadline is over as well")
+    {
+        call& c = had_before_a_pause({.ttl = 10s, .deadline = 5s}, 10s);
+        CHECK(c.error == errc::timed_out);
+        CHECK(w.core->snapshot().timed_out == 1);
+    }
+    SECTION("less is left than was wished for")
+    {
+        call& c =
+            had_before_a_pause({.ttl = 10s, .deadline = 1h, .attempts = 1, .min_validity = 5s}, 5s);
+        CHECK(c.error == errc::expired);
+    }
+    SECTION("the client has been closed")
+    {
+        call& c = w.acquire("r", {.ttl = 10s, .deadline = 1h});
+        everybody_answers(w, ok);
+        w.core->close(w.now);
+        w.now += 10s;
+        w.settle();
+        CHECK(c.error == errc::closed);
+    }
+    SECTION("one nanosecond is left")
+    {
+        const nanos left = w.settings.validity_end(w.now, 10s) - w.now;
+        call& c = had_before_a_pause({.ttl = 10s, .attempts = 1}, left - nanos{1});
+        REQUIRE_FALSE(c.error);
+        CHECK(c.held->valid_until() == w.now + nanos{1});
+        return;
+    }
+    CHECK(w.core->snapshot().acquired == 0);
+    for (unsigned i = 0; i < 3; ++i) {
+        CHECK(w.pending(i) == std::vector<std::string>{"SET", "EVALSHA"});
+    }
+}
+
+TEST_CASE("an acquire whose lock is over before it can be told goes on until its deadline",
+          "[core]")
+{
+    bench_world w;
+    w.start();
+    w.manual();
+    call& c = w.acquire("r", {.ttl = 10s, .deadline = 1h});
+    const std::string first(c.op->subject->token.view());
+    everybody_answers(w, ok);
+    w.now += 20s;
+    w.settle();
+    REQUIRE_FALSE(c.done());
+    for (unsigned i = 0; i < 3; ++i) {
+        CHECK(w.pending(i) == std::vector<std::string>{"SET", "EVALSHA", "SET", "PTTL"});
+        w.core->on_bytes(w.now, i, yes);
+        w.core->on_bytes(w.now, i, ok);
+    }
+    w.settle();
+    REQUIRE(c.done());
+    REQUIRE_FALSE(c.error);
+    CHECK(c.held->token.view() != first);
+    CHECK(c.held->valid_until() == w.settings.validity_end(w.now, 10s));
+    CHECK(w.core->snapshot().acquired == 1);
+    CHECK(w.core->snapshot().attempts == 2);
+}
+
+TEST_CASE("p10: an extend whose lease is over before its caller can hear of it is lost",
+          "[core][pitfall][p10]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r", {.ttl = 10s});
+    w.manual();
+    SECTION("of a lock")
+    {
+        call& c = w.extend(l, 10s);
+        everybody_answers(w, yes);
+        w.now += 10s;
+        w.settle();
+        CHECK(c.error == errc::lost);
+        CHECK(l.valid_until() <= w.now);
+        w.manual(false);
+        CHECK(w.extend(l, 10s).error == errc::lost);
+    }
+    SECTION("of a lock that is taken over")
+    {
+        call& c = w.adopt("r", l.token, 10s);
+        everybody_answers(w, yes);
+        w.now += 10s;
+        w.settle();
+        CHECK(c.error == errc::lost);
+        CHECK(c.held == nullptr);
+    }
+    SECTION("and was given back in the meantime")
+    {
+        call& c = w.extend(l, 10s);
+        everybody_answers(w, yes);
+        core::operation& released = w.core->release(w.now, l, nullptr);
+        call& r = w.calls.emplace_back();
+        released.user = &r;
+        w.settle();
+        CHECK(c.error == errc::not_held);
+    }
+    CHECK(w.core->snapshot().extended == 0);
 }
 
 TEST_CASE("p22: without the key on a majority an extend is lost", "[core][pitfall][p22]")

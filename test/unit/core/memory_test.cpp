@@ -44,7 +44,7 @@ struct bare_world {
 
     core::operation* finished()
     {
-        core::operation* op = c.take_finished();
+        core::operation* op = c.take_finished(now);
         if (op != nullptr) {
             c.recycle(*op);
         }
