@@ -200,7 +200,7 @@ void node::check_health()
         const instant next_ping = last_reply_ + s.ping_interval;
         wake_up_ = next_ping > c_.now_ ? std::min(wake_up_, next_ping) : wake_up_;
     }
-    // What is due already waits for room, which the next reply makes.
+    // What is due already waits for the next reply.
     const instant next_debt =
         owed_.empty() ? instant::max() : std::max(owed_.front().due, ailing_until_);
     wake_up_ = next_debt > c_.now_ ? std::min(wake_up_, next_debt) : wake_up_;

@@ -104,8 +104,9 @@ void node::owe_again(lease& l, const debt* last, bool failed) noexcept
 /// `all`: on a new connection, whatever their time.
 void node::pay_debts(bool all)
 {
+    // What is left waits for the next reply: there has to be one, though there is no room.
     while (!owed_.empty() && ailing_until_ <= c_.now_ && fifo_.size() < debts_at_once &&
-           has_room()) {
+           (has_room() || fifo_.empty())) {
         debt& d = owed_.front();
         if (!all && d.due > c_.now_) {
             return;

@@ -532,6 +532,36 @@ TEST_CASE("what is being written counts as buffered", "[core]")
     }
 }
 
+TEST_CASE("what is owed is paid when all is answered, though a write has not ended", "[core]")
+{
+    config c;
+    c.max_buffered_bytes = 1024 * 1024;
+    c.ping_interval = 0ms;
+    bench_world w{1, c};
+    w.start();
+    core::coordinator& core = *w.core;
+    const std::string name(60'000, 'x');
+    call dummy;
+    std::vector<core::operation*> begun;
+    for (int i = 0; i < 18; ++i) {
+        begun.push_back(&core.acquire(w.now, name + std::to_string(i), {.attempts = 1}));
+        begun.back()->user = &dummy;
+    }
+    core.take_output(0).clear();
+    // No room for the release.
+    core.cancel(w.now, *begun.back());
+    REQUIRE(core.snapshot().debts == 1);
+    CHECK_FALSE(core.has_output(0));
+    for (std::size_t i = 0; i < begun.size(); ++i) {
+        core.on_bytes(w.now, 0, ok);
+    }
+    CHECK(core.snapshot().debts == 0);
+    CHECK(core.has_output(0));
+    while (core::operation* op = core.take_finished(w.now)) {
+        core.recycle(*op);
+    }
+}
+
 TEST_CASE("a cancelled acquire that has asked nobody leaves no trace", "[core]")
 {
     bench_world w;
