@@ -9,6 +9,13 @@ namespace redlock::sim {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
+namespace {
+
+/// The deadline of who waits until served.
+constexpr milliseconds for_ever = 1h;
+
+}  // namespace
+
 application::application(world& w, client& c, unsigned index, random_source random)
     : w_(w),
       c_(c),
@@ -32,7 +39,7 @@ void application::pause(unsigned t)
 
 void application::may_cancel(const call& c, nanos within)
 {
-    if (w_.planned().has(fault::cancel) && random_.one_in(4)) {
+    if (w_.faults.happens(fault::cancel)) {
         w_.schedule(random_.between(nanos{0}, within), event_kind::cancel, index_, c_.generation(),
                     c.serial);
     }
@@ -68,12 +75,17 @@ void application::acquire(unsigned t)
     --w_.acquires_left;
     acquire_options o;
     o.ttl = some_ttl();
-    switch (random_.below(4)) {
+    switch (random_.below(5)) {
         case 0: o.deadline = 0ms; break;
         case 1: o.deadline = milliseconds{random_.between(1, 300)}; break;
+        case 2:
+            // What dead clients leave behind is waited for, too.
+            o.deadline = w_.planned().longest_ttl() < 10s ? for_ever : 20s;
+            break;
         default: o.deadline = milliseconds{random_.between(500, 20'000)}; break;
     }
-    if (random_.one_in(8)) {
+    const bool waits = w_.planned().retry_max > 0ms;
+    if (!waits || random_.one_in(8)) {
         o.attempts = static_cast<std::uint32_t>(random_.between(1, 4));
     }
     if (random_.one_in(8)) {
@@ -89,15 +101,22 @@ void application::acquire(unsigned t)
 /// The next thing with a lock that is held.
 void application::use(unsigned t)
 {
-    const auto choice = w_.is_quiet() ? 0 : random_.below(12);
+    if (w_.is_quiet()) {
+        release(t);
+        return;
+    }
+    if (w_.faults.happens(fault::drop)) {
+        drop(t);
+        return;
+    }
+    if (w_.faults.happens(fault::hand_over) && hand_over(t)) {
+        return;
+    }
+    const auto choice = random_.below(10);
     if (choice < 5) {
         release(t);
     } else if (choice < 8) {
         extend(t);
-    } else if (choice == 8 && w_.planned().has(fault::drop)) {
-        drop(t);
-    } else if (choice > 8 && w_.planned().has(fault::hand_over) && hand_over(t)) {
-        return;
     } else {
         may_cancel(c_.inspect(t, tasks_[t].resource), 10ms);
         pause(t);
@@ -187,17 +206,26 @@ bool application::take_over(const std::string& resource, const base::owner_token
     return false;
 }
 
-void application::on_done(const call& c, const error_code& ec, core::lease* held)
+void application::on_done(const call& c, const ending& e)
 {
+    if (proof_ != stage::none) {
+        on_proof(c, e);
+        return;
+    }
+    const error_code& ec = e.error;
     task& mine = tasks_[c.task];
     switch (c.what) {
         case core::operation::kind::acquire:
         case core::operation::kind::adopt:
             mine.now = ec ? state::idle : state::holding;
-            if (held != nullptr) {
-                mine.lease = held;
-                mine.belief = w_.checks.begin_belief(index_, c.resource, held->token.view(),
-                                                     believed_until(*held));
+            if (e.held != nullptr) {
+                mine.lease = e.held;
+                mine.belief = w_.checks.begin_belief(index_, c.resource, e.held->token.view(),
+                                                     believed_until(*e.held));
+            }
+            if (ended_ && mine.lease != nullptr) {
+                drop(c.task);
+                return;
             }
             break;
         case core::operation::kind::extend:
@@ -220,12 +248,74 @@ void application::on_done(const call& c, const error_code& ec, core::lease* held
     pause(c.task);
 }
 
+void application::prove()
+{
+    proof_ = stage::taking;
+    acquire_options o;
+    o.ttl = some_ttl();
+    // Of connections that are gone nobody knows who never asks.
+    const bool may_be_surprised = w_.planned().has(fault::half_open) && !w_.planned().pings;
+    o.deadline = may_be_surprised ? 500ms : 0ms;
+    (void)c_.acquire(0, "r" + std::to_string(index_ % w_.planned().resources), o);
+}
+
+void application::on_proof(const call& c, const ending& e)
+{
+    const auto demand = [&](bool true_, const char* what) {
+        if (!true_) {
+            w_.checks.fail("c" + std::to_string(index_) + ": all is well, but " + what);
+        }
+    };
+    core::lease*& lease = tasks_[0].lease;
+    switch (proof_) {
+        case stage::taking:
+            demand(!e.error, "a free lock cannot be had");
+            lease = e.held;
+            proof_ = stage::looking;
+            (void)c_.inspect(0, c.resource);
+            return;
+        case stage::looking:
+            demand(!e.error && e.found.state == holding::held && e.found.owner_known,
+                   "who looks at a lock does not see that it is held");
+            demand(e.found.remaining && *e.found.remaining <= w_.planned().longest_ttl(),
+                   "who looks at a lock does not see how long");
+            proof_ = stage::keeping;
+            (void)c_.extend(0, *lease, some_ttl(), believed_until(*lease));
+            return;
+        case stage::keeping:
+            demand(!e.error, "a held lock cannot be kept");
+            proof_ = stage::releasing;
+            (void)c_.release(0, *lease, believed_until(*lease));
+            lease = nullptr;
+            return;
+        case stage::releasing:
+            demand(!e.error && e.released == release_result::released,
+                   "a held lock cannot be given back");
+            proof_ = stage::looking_again;
+            (void)c_.inspect(0, c.resource);
+            return;
+        case stage::looking_again:
+            demand(!e.error && e.found.state == holding::free,
+                   "who looks at a lock does not see that it is free");
+            proof_ = stage::done;
+            return;
+        case stage::none:
+        case stage::done: return;
+    }
+}
+
 void application::end()
 {
     ended_ = true;
     for (task& t : tasks_) {
-        if (t.lease != nullptr && random_.one_in(2)) {
+        if (t.lease == nullptr) {
+            continue;
+        }
+        if (random_.one_in(2)) {
             c_.drop(*t.lease);
+        } else {
+            w_.checks.orphan(t.lease->token.view(), true);
+            c_.let_go(*t.lease);
         }
         t.lease = nullptr;
     }
@@ -238,10 +328,10 @@ bool application::is_idle() const noexcept
                        [](const task& t) { return t.now == state::idle; });
 }
 
-bool application::holds_something() const noexcept
+std::size_t application::held() const noexcept
 {
-    return std::any_of(tasks_.begin(), tasks_.end(),
-                       [](const task& t) { return t.lease != nullptr; });
+    return static_cast<std::size_t>(std::count_if(
+        tasks_.begin(), tasks_.end(), [](const task& t) { return t.lease != nullptr; }));
 }
 
 }  // namespace redlock::sim

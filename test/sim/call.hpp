@@ -24,11 +24,24 @@ struct call {
     /// Until when its lease was believed in as it began, in true time.
     instant believed_until;
     std::uint64_t refusals_before = 0;
+    // What was asked for.
+    nanos ttl{};
+    nanos min_validity{};
+    nanos deadline{};
     core::operation* op = nullptr;
     core::lease* lease = nullptr;
     std::uint32_t attempts = 0;
     std::uint32_t most_attempts = unlimited;
     bool cancelled = false;
+};
+
+/// What came of it.
+struct ending {
+    error_code error;
+    release_result released{};
+    inspection found;
+    /// Of an acquire or adopt that succeeded.
+    core::lease* held = nullptr;
 };
 
 }  // namespace redlock::sim

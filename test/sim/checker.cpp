@@ -19,6 +19,14 @@ constexpr nanos late = 10ms;
 /// After a trouble has ended: until the connection stands again, at the latest.
 constexpr nanos convalescence = 800ms;
 
+unsigned count_of(std::uint32_t nodes)
+{
+    return static_cast<unsigned>(std::popcount(nodes));
+}
+
+/// Until a client that has just begun has a connection, when nothing is wrong.
+constexpr nanos first_connections = 200ms;
+
 /// What a client's own scheduling may add to a deadline.
 constexpr nanos scheduling = 5ms;
 
@@ -26,7 +34,8 @@ constexpr nanos scheduling = 5ms;
 
 checker::checker(world& w)
     : w_(w),
-      trouble_(w.planned().clients, std::vector<instant>(w.planned().nodes)),
+      known_(w.planned().clients, std::vector<acquaintance>(w.planned().nodes)),
+      born_(w.planned().clients),
       deceived_(w.planned().clients)
 {}
 
@@ -45,19 +54,21 @@ unsigned checker::quorum() const
 
 void checker::upset(unsigned client, unsigned node, instant until)
 {
-    trouble_[client][node] = std::max(trouble_[client][node], until);
+    acquaintance& a = known_[client][node];
+    a.trouble = std::max(a.trouble, until);
+    a.proof = instant::max();
 }
 
 void checker::upset_node(unsigned node, instant until)
 {
-    for (unsigned c = 0; c < trouble_.size(); ++c) {
+    for (unsigned c = 0; c < known_.size(); ++c) {
         upset(c, node, until);
     }
 }
 
 void checker::upset_client(unsigned client, instant until)
 {
-    for (unsigned n = 0; n < trouble_[client].size(); ++n) {
+    for (unsigned n = 0; n < known_[client].size(); ++n) {
         upset(client, n, until);
     }
 }
@@ -72,29 +83,72 @@ void checker::upset_if_late(unsigned client, unsigned node, instant arrival)
 void checker::deceive(unsigned client, unsigned node)
 {
     deceived_[client] |= 1U << node;
+    upset(client, node, w_.now());
 }
 
 void checker::mend(unsigned client, unsigned node)
 {
-    upset(client, node, w_.now());
-    deceived_[client] &= ~(1U << node);
+    if ((deceived_[client] & (1U << node)) != 0) {
+        upset(client, node, w_.now());
+        deceived_[client] &= ~(1U << node);
+    }
+}
+
+void checker::on_birth(unsigned client)
+{
+    born_[client] = w_.now();
+    for (acquaintance& a : known_[client]) {
+        a.proof = instant::max();
+    }
+}
+
+/// What was done when the last trouble was over and all that was on its way then had come, was asked
+/// for behind it.
+void checker::on_proof(unsigned client, unsigned node, instant done)
+{
+    acquaintance& a = known_[client][node];
+    if (a.proof == instant::max() && done > a.trouble + w_.planned().longest_way) {
+        a.proof = w_.now();
+    }
 }
 
 void checker::on_given_up(unsigned client, unsigned node) const
 {
     const bool deceived = (deceived_[client] & (1U << node)) != 0;
-    if (!deceived && trouble_[client][node] + convalescence <= w_.now()) {
+    const instant trouble = std::max(known_[client][node].trouble, born_[client]);
+    if (!deceived && !w_.clients[client]->is_ending() && trouble + convalescence <= w_.now()) {
         fail("c" + std::to_string(client) + ": gave a connection up that was well");
     }
 }
 
-/// Nodes that nothing has kept from answering this client since then.
-unsigned checker::healthy_since(unsigned client, instant begun) const
+bool checker::is_well(unsigned client, unsigned node, instant since) const
 {
-    unsigned healthy = 0;
-    for (unsigned n = 0; n < trouble_[client].size(); ++n) {
-        const bool deceived = (deceived_[client] & (1U << n)) != 0;
-        healthy += !deceived && trouble_[client][n] + convalescence <= begun ? 1U : 0U;
+    if (w_.planned().is_tight() || (deceived_[client] & (1U << node)) != 0) {
+        return false;
+    }
+    const acquaintance& a = known_[client][node];
+    return a.proof <= since || std::max(a.trouble, born_[client]) + convalescence <= since;
+}
+
+std::uint32_t checker::healthy_since(unsigned client, instant begun) const
+{
+    std::uint32_t healthy = 0;
+    for (unsigned n = 0; n < known_[client].size(); ++n) {
+        healthy |= is_well(client, n, begun) ? 1U << n : 0U;
+    }
+    return healthy;
+}
+
+/// Who acquires waits for the first connections too, if there is the time.
+std::uint32_t checker::healthy_for(const call& c) const
+{
+    std::uint32_t healthy = healthy_since(c.client, c.begun);
+    if (c.what != core::operation::kind::acquire || c.deadline < first_connections ||
+        w_.planned().is_tight()) {
+        return healthy;
+    }
+    for (unsigned n = 0; n < known_[c.client].size(); ++n) {
+        healthy |= known_[c.client][n].trouble <= born_[c.client] ? 1U << n : 0U;
     }
     return healthy;
 }
@@ -112,12 +166,13 @@ void checker::on_reply(unsigned client, unsigned node, const test::words& comman
     if (command.front() != "SET") {
         return;
     }
-    std::uint32_t& set_on = tokens_[command.at(2)].set_on;
-    if ((set_on & (1U << node)) != 0) {
+    token_users& users = tokens_[command.at(2)];
+    if ((users.set_on & (1U << node)) != 0) {
         fail("n" + std::to_string(node) + " was sent a SET a second time by c" +
              std::to_string(client));
     }
-    set_on |= 1U << node;
+    users.set_on |= 1U << node;
+    users.first_set = std::min(users.first_set, w_.now());
     if (reply.starts_with('_') || reply.starts_with("$-1")) {
         ++refusals_[{client, resource_of(command[1])}];
     }
@@ -138,17 +193,29 @@ void checker::on_change(unsigned node, const std::string& key,
         if (users == tokens_.end() || (users->second.clients & (1U << by->client)) == 0) {
             fail(who + ": somebody else's key was deleted or changed");
         }
+        const test::words& command = *w_.servers[node]->doing();
+        if (std::find(command.begin(), command.end(), before->value) == command.end()) {
+            fail(who + ": was deleted or changed by who did not name its token");
+        }
+        users->second.deleted_on |= after == nullptr ? 1U << node : 0U;
     }
+    changed_[resource_of(key)] = w_.now();
     if (after != nullptr) {
         if (by != nullptr && before == nullptr) {
             token_users& users = tokens_[after->value];
             const client& c = *w_.clients[by->client];
             users.clients |= 1U << by->client;
             users.orphaned = users.orphaned || !c.is_alive() || c.generation() != by->life;
+            const nanos ttl = after->end.value_or(instant::max()) - w_.servers[node]->local_now();
+            const auto& asked = ttls_[{by->client, resource_of(key)}];
+            if (std::find(asked.begin(), asked.end(), ttl) == asked.end()) {
+                fail(who + ": has a ttl that nobody asked for");
+            }
+            users.longest_ttl = std::max(users.longest_ttl, ttl);
         }
-        const auto longest = w_.servers[node]->local_now() + w_.planned().longest_ttl();
-        if (!after->end || *after->end > longest) {
-            fail(who + ": lives longer than any ttl");
+        const instant now = w_.servers[node]->local_now();
+        if (!after->end || *after->end > now + tokens_[after->value].longest_ttl) {
+            fail(who + ": lives longer than was asked for");
         }
     }
     const std::string resource = resource_of(key);
@@ -159,19 +226,25 @@ void checker::on_change(unsigned node, const std::string& key,
     }
 }
 
+std::uint32_t checker::holders(const std::string& resource, std::string_view token,
+                               instant until) const
+{
+    const std::string key = w_.planned().key_prefix + resource;
+    std::uint32_t nodes = 0;
+    for (unsigned n = 0; n < w_.servers.size(); ++n) {
+        const server& s = *w_.servers[n];
+        const auto at = s.master.all().find(key);
+        const bool has = at != s.master.all().end() && at->second.value == token &&
+                         s.true_end(at->second) >= until;
+        nodes |= has ? 1U << n : 0U;
+    }
+    return nodes;
+}
+
 unsigned checker::nodes_with(const std::string& resource, std::string_view token,
                              instant until) const
 {
-    const std::string key = w_.planned().key_prefix + resource;
-    unsigned count = 0;
-    for (const auto& s : w_.servers) {
-        const auto at = s->master.all().find(key);
-        count += at != s->master.all().end() && at->second.value == token &&
-                         s->true_end(at->second) >= until
-                     ? 1U
-                     : 0U;
-    }
-    return count;
+    return count_of(holders(resource, token, until));
 }
 
 void checker::orphan_tokens_of(unsigned client)
@@ -193,6 +266,33 @@ void checker::orphan(std::string_view token, bool strays)
 void checker::allow(std::string_view token, unsigned client)
 {
     tokens_[std::string(token)].clients |= 1U << client;
+}
+
+void checker::allow_ttl(unsigned client, const std::string& resource, nanos ttl)
+{
+    ttls_[{client, resource}].push_back(ttl);
+}
+
+void checker::allow_ttl(std::string_view token, nanos ttl)
+{
+    nanos& longest = tokens_[std::string(token)].longest_ttl;
+    longest = std::max(longest, ttl);
+}
+
+void checker::nothing_left_of(unsigned client, instant since)
+{
+    for (unsigned n = 0; n < w_.servers.size(); ++n) {
+        const server& s = *w_.servers[n];
+        for (const auto& [key, e] : s.master.all()) {
+            const token_users& users = tokens_[e.value];
+            if (users.clients == 1U << client && !users.orphaned &&
+                is_well(client, n, std::min(since, users.first_set)) &&
+                s.master.find(s.local_now(), key) != nullptr) {
+                fail("n" + std::to_string(n) + " still has the key " + key + ", though c" +
+                     std::to_string(client) + " gave it back before it ended");
+            }
+        }
+    }
 }
 
 void checker::nothing_left()
@@ -260,8 +360,8 @@ void checker::check_exclusion(const belief& b) const
 {
     for (const belief& other : beliefs_) {
         // A lease that has ended by the time its owner hears of it is believed in by nobody.
-        if (other.id != b.id && other.resource == b.resource && other.token != b.token &&
-            other.until > w_.now() && b.until > w_.now()) {
+        if (other.id != b.id && other.resource == b.resource && other.until > w_.now() &&
+            b.until > w_.now()) {
             const std::string what = "c" + std::to_string(b.client) + " and c" +
                                      std::to_string(other.client) +
                                      " both believe that they hold " + b.resource;
@@ -290,9 +390,9 @@ void checker::on_begun(call& c)
     c.refusals_before = refusals_[{c.client, c.resource}];
 }
 
-void checker::on_done(const call& c, const error_code& ec, release_result released,
-                      instant may_last_until)
+void checker::on_done(const call& c, const ending& e, instant may_last_until)
 {
+    const error_code& ec = e.error;
     if (w_.now() > may_last_until + scheduling) {
         fail("c" + std::to_string(c.client) + ": an operation ended after its deadline");
     }
@@ -303,36 +403,34 @@ void checker::on_done(const call& c, const error_code& ec, release_result releas
         return;
     }
     if (ec == errc::closed) {
-        return;  // only by its client's end: the client looks after that
+        if (!w_.clients[c.client]->is_ending()) {
+            fail("c" + std::to_string(c.client) + ": closed, but nobody closes it");
+        }
+        return;
     }
-    const bool refused = refusals_[{c.client, c.resource}] > c.refusals_before;
-    const bool healthy = healthy_since(c.client, c.begun) >= quorum();
+    const bool healthy = count_of(healthy_for(c)) >= quorum();
+    w_.counts.judged += healthy;
     switch (c.what) {
-        case core::operation::kind::acquire: check_acquire(c, ec, healthy, refused); return;
+        case core::operation::kind::acquire: check_acquire(c, e, healthy); return;
         case core::operation::kind::adopt:
         case core::operation::kind::extend: check_extend(c, ec); return;
-        case core::operation::kind::release: check_release(c, ec, released); return;
-        case core::operation::kind::inspect:
-            if (ec) {
-                fail("an inspect failed: " + ec.message());
-            }
-            return;
+        case core::operation::kind::release: check_release(c, e); return;
+        case core::operation::kind::inspect: check_inspection(c, e); return;
     }
 }
 
-void checker::check_acquire(const call& c, const error_code& ec, bool healthy, bool refused) const
+void checker::check_acquire(const call& c, const ending& e, bool healthy) const
 {
     const std::string who = "c" + std::to_string(c.client) + ": acquiring " + c.resource + ": ";
+    const error_code& ec = e.error;
+    const auto before = refusals_.find({c.client, c.resource});
+    const bool refused = before != refusals_.end() && before->second > c.refusals_before;
     if (c.attempts > c.most_attempts) {
         fail(who + "more attempts than allowed");
     }
     if (!ec) {
-        if (healthy && !refused && c.attempts > 1) {
-            fail(who + "took more than one attempt, though a majority was healthy and it was free");
-        }
-        return;
-    }
-    if (ec == errc::contended) {
+        check_success(c, e, healthy && !refused);
+    } else if (ec == errc::contended) {
         if (!refused) {
             fail(who + "contended, but nobody held it");
         }
@@ -344,8 +442,23 @@ void checker::check_acquire(const call& c, const error_code& ec, bool healthy, b
         if (healthy && !refused) {
             fail(who + "timed out, though a majority was healthy and it was free");
         }
+        const client& own = *w_.clients[c.client];
+        if (own.local_now() + 1ms < c.due - own.settings().node_timeout) {
+            fail(who + "timed out before its deadline");
+        }
     } else {
         fail(who + "an unexpected error: " + ec.message());
+    }
+}
+
+void checker::check_success(const call& c, const ending& e, bool at_once) const
+{
+    const std::string who = "c" + std::to_string(c.client) + ": acquiring " + c.resource + ": ";
+    if (at_once && c.attempts > 1) {
+        fail(who + "took more than one attempt, though a majority was healthy and it was free");
+    }
+    if (e.held->valid_until() - w_.clients[c.client]->local_now() < c.min_validity) {
+        fail(who + "less validity is left than was wished for");
     }
 }
 
@@ -355,39 +468,89 @@ void checker::check_extend(const call& c, const error_code& ec) const
     if (!ec) {
         return;
     }
+    const std::uint32_t having = holders(c.resource, c.token, w_.now());
     // Who adopts asks the nodes, whatever was believed before; the answers may be too late.
     const bool may_be_believed = c.what == core::operation::kind::adopt
                                      ? c.begun + 100ms > w_.now()
                                      : c.believed_until > w_.now();
     if (ec == errc::lost) {
         if (may_be_believed && w_.planned().outside == beyond::nothing &&
-            nodes_with(c.resource, c.token, w_.now()) >= quorum()) {
+            count_of(having) >= quorum()) {
             fail(who + "lost, but a majority has it");
         }
     } else if (ec == errc::unavailable) {
-        if (healthy_since(c.client, c.begun) == w_.planned().nodes) {
-            fail(who + "unavailable, though every node was healthy");
+        const std::uint32_t healthy = healthy_for(c);
+        if (count_of(healthy) == w_.planned().nodes || count_of(healthy & having) >= quorum()) {
+            fail(who + "unavailable, though a healthy majority has it");
         }
     } else if (ec != errc::not_held) {
         fail(who + "an unexpected error: " + ec.message());
     }
 }
 
-void checker::check_release(const call& c, const error_code& ec, release_result released) const
+void checker::check_release(const call& c, const ending& e) const
 {
     const std::string who = "c" + std::to_string(c.client) + ": releasing " + c.resource + ": ";
-    if (ec) {
-        if (ec != errc::unavailable) {
-            fail(who + "an unexpected error: " + ec.message());
+    const std::uint32_t healthy = healthy_for(c);
+    if (e.error) {
+        if (e.error != errc::unavailable) {
+            fail(who + "an unexpected error: " + e.error.message());
         }
-        if (healthy_since(c.client, c.begun) >= quorum()) {
+        if (count_of(healthy) >= quorum()) {
             fail(who + "unavailable, though a majority was healthy");
         }
         return;
     }
-    if (released == release_result::not_held && c.believed_until > w_.now() &&
-        w_.planned().outside == beyond::nothing) {
-        fail(who + "not held, though it was to be held for longer");
+    if (w_.planned().outside != beyond::nothing) {
+        return;
+    }
+    const auto users = tokens_.find(c.token);
+    const std::uint32_t deleted = users == tokens_.end() ? 0 : users->second.deleted_on;
+    if (e.released == release_result::not_held) {
+        if (c.believed_until > w_.now()) {
+            fail(who + "not held, though it was to be held for longer");
+        }
+        if (count_of(deleted & healthy) >= quorum()) {
+            fail(who + "not held, though a majority deleted it");
+        }
+    } else if (w_.planned().nodes - count_of(healthy & ~deleted) < quorum()) {
+        // Of a node in trouble nobody may know whether it has deleted it.
+        fail(who + "released, though no majority deleted it");
+    }
+}
+
+/// Where nothing was wrong and nothing has changed, it is the truth.
+void checker::check_inspection(const call& c, const ending& e) const
+{
+    const std::string who = "c" + std::to_string(c.client) + ": inspecting " + c.resource + ": ";
+    if (e.error) {
+        fail(who + e.error.message());
+    }
+    if (count_of(healthy_for(c)) < w_.planned().nodes) {
+        return;
+    }
+    const auto changed = changed_.find(c.resource);
+    if (changed != changed_.end() && changed->second >= c.begun) {
+        return;
+    }
+    const std::string key = w_.planned().key_prefix + c.resource;
+    std::map<std::string_view, unsigned> owners;
+    unsigned most = 0;
+    for (const auto& s : w_.servers) {
+        const auto at = s->master.all().find(key);
+        if (at == s->master.all().end() || s->true_end(at->second) <= c.begun) {
+            continue;
+        }
+        if (s->true_end(at->second) <= w_.now()) {
+            return;  // it has expired in the meantime
+        }
+        most = std::max(most, ++owners[at->second.value]);
+    }
+    if (e.found.state != (most >= quorum() ? holding::held : holding::free)) {
+        fail(who + "not what all nodes have");
+    }
+    if (most >= quorum() && (!e.found.owner_known || e.found.agreeing < quorum())) {
+        fail(who + "nobody knows whose it is, but all nodes do");
     }
 }
 

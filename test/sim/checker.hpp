@@ -51,6 +51,11 @@ public:
     /// Until a new connection stands: the present one is over, and the client does not know.
     void deceive(unsigned client, unsigned node);
     void mend(unsigned client, unsigned node);
+    /// The client begins, and has never spoken with anybody.
+    void on_birth(unsigned client);
+    /// A reply has come to what the node did then for an operation: whatever was wrong before is
+    /// over, and the client knows.
+    void on_proof(unsigned client, unsigned node, instant done);
 
     /// The client has ended a connection, for which there has to be a reason.
     void on_given_up(unsigned client, unsigned node) const;
@@ -70,14 +75,15 @@ public:
 
     // What clients are told.
     void on_begun(call& c);
-    void on_done(const call& c, const error_code& ec, release_result released,
-                 instant may_last_until);
+    void on_done(const call& c, const ending& e, instant may_last_until);
 
     /// Whether a majority of the nodes has the key, and will have it until then.
     [[nodiscard]] unsigned nodes_with(const std::string& resource, std::string_view token,
                                       instant until) const;
     /// Every token a client alive has used is gone from all nodes.
     void nothing_left();
+    /// Every token that the client has used is gone from the nodes that were well for so long.
+    void nothing_left_of(unsigned client, instant since);
     /// The client is no more: what it leaves behind expires.
     void orphan_tokens_of(unsigned client);
     /// Nobody has to give it back, until somebody takes it over. `strays`: not even then, as a SET
@@ -85,13 +91,19 @@ public:
     void orphan(std::string_view token, bool strays);
     /// The client has been given the token.
     void allow(std::string_view token, unsigned client);
+    /// Keys may be given so much: those that the client sets for the resource, those of the token.
+    void allow_ttl(unsigned client, const std::string& resource, nanos ttl);
+    void allow_ttl(std::string_view token, nanos ttl);
 
     [[noreturn]] void fail(const std::string& what) const;
 
 private:
     struct token_users {
         std::uint32_t clients = 0;
-        std::uint32_t set_on = 0;  ///< nodes that were given its SET
+        std::uint32_t set_on = 0;      ///< nodes that were given its SET
+        std::uint32_t deleted_on = 0;  ///< nodes on which its owner deleted it
+        instant first_set = instant::max();
+        nanos longest_ttl{};
         bool orphaned = false;
         bool strays = false;
     };
@@ -99,17 +111,33 @@ private:
     void check_begun(const belief& b) const;
     void check_exclusion(const belief& b) const;
     void check_majority(const belief& b) const;
-    void check_acquire(const call& c, const error_code& ec, bool healthy, bool refused) const;
+    void check_acquire(const call& c, const ending& e, bool healthy) const;
+    void check_success(const call& c, const ending& e, bool at_once) const;
     void check_extend(const call& c, const error_code& ec) const;
-    void check_release(const call& c, const error_code& ec, release_result released) const;
-    [[nodiscard]] unsigned healthy_since(unsigned client, instant begun) const;
+    void check_release(const call& c, const ending& e) const;
+    void check_inspection(const call& c, const ending& e) const;
+    /// The nodes that nothing has kept from answering this client since then.
+    [[nodiscard]] std::uint32_t healthy_since(unsigned client, instant begun) const;
+    [[nodiscard]] std::uint32_t healthy_for(const call& c) const;
+    [[nodiscard]] bool is_well(unsigned client, unsigned node, instant since) const;
+    [[nodiscard]] std::uint32_t holders(const std::string& resource, std::string_view token,
+                                        instant until) const;
     [[nodiscard]] unsigned quorum() const;
     [[nodiscard]] std::string resource_of(const std::string& key) const;
 
     world& w_;
-    std::vector<std::vector<instant>> trouble_;  ///< of a client with a node: until when
-    std::vector<std::uint32_t> deceived_;        ///< by client: nodes with half-open connections
+    /// Between a client and a node.
+    struct acquaintance {
+        instant trouble;  ///< until when
+        instant proof;    ///< when it was known that there is none any more
+    };
+    std::vector<std::vector<acquaintance>> known_;
+    std::vector<instant> born_;            ///< by client
+    std::vector<std::uint32_t> deceived_;  ///< by client: nodes with half-open connections
     std::map<std::pair<unsigned, std::string>, std::uint64_t> refusals_;
+    std::map<std::pair<unsigned, std::string>, std::vector<nanos>> ttls_;
+    /// By resource: when a key of it changed last.
+    std::map<std::string, instant> changed_;
     std::unordered_map<std::string, token_users> tokens_;
     std::vector<belief> beliefs_;
     unsigned ids_ = 0;

@@ -34,7 +34,9 @@ redlock::config config_of(const plan& p)
     c.stall_timeout = 200ms;
     c.ping_interval = p.pings ? 30s : 0s;
     c.max_in_flight = 100;
-    c.max_debts = 1000;
+    c.max_debts = p.max_debts;
+    c.retry_min = p.retry_min;
+    c.retry_max = p.retry_max;
     return c;
 }
 
@@ -63,7 +65,10 @@ client::client(world& w, unsigned index)
       random_(w.planned().seed, 500 + index),
       settings_(std::make_unique<base::settings>(base::make_settings(config_of(w.planned())))),
       connections_(w.planned().nodes)
-{}
+{
+    // Below what a configuration may have, so that it is reached.
+    settings_->max_buffered_bytes = w.planned().max_buffered_bytes;
+}
 
 client::~client() = default;
 
@@ -89,7 +94,7 @@ void client::begin()
                                          random_source(w_.planned().seed, 20'000 + life));
     armed_for_ = instant::max();
     turn_wanted_ = false;
-    w_.checks.upset_client(index_, w_.now());
+    w_.checks.on_birth(index_);
     w_.say("c", index_, ": begins");
     core_->start(local_now());
     app_->begin();
@@ -111,6 +116,9 @@ void client::resume()
     // What comes of one of these may end the client.
     auto held_back = std::exchange(held_back_, {});
     for (const auto& what : held_back) {
+        if (!is_alive()) {
+            return;
+        }
         what();
     }
     if (std::exchange(timer_held_back_, false) && is_alive()) {
@@ -118,7 +126,7 @@ void client::resume()
     }
 }
 
-void client::end()
+void client::end(nanos away)
 {
     w_.checks.end_beliefs_of(index_);
     w_.checks.orphan_tokens_of(index_);
@@ -127,21 +135,31 @@ void client::end()
     calls_.clear();
     held_back_.clear();
     timer_held_back_ = false;
+    ending_ = false;
+    closing_.reset();
     ++timer_;
     paused_until_ = {};
     disconnect_all();
+    w_.schedule(away, event_kind::rebirth, index_);
 }
 
-void client::kill()
+void client::kill(nanos away)
 {
     w_.say("c", index_, ": is killed");
-    end();
+    end(away);
 }
 
-void client::destroy()
+void client::destroy(nanos away)
 {
     w_.say("c", index_, ": is destroyed");
+    ending_ = true;
     app_->end();
+    break_off(away);
+}
+
+/// Releases of this turn go out still, as far as sockets take them at once.
+void client::break_off(nanos away)
+{
     close_given_up();
     each(core_->take_written(), [this](unsigned n) { write(n); });
     core_->stop(local_now());
@@ -150,7 +168,18 @@ void client::destroy()
         w_.checks.fail("c" + std::to_string(index_) + ": ended with an operation in flight");
     }
     close_given_up();
-    end();
+    end(away);
+}
+
+void client::close(nanos away)
+{
+    w_.say("c", index_, ": is closed");
+    ending_ = true;
+    app_->end();
+    const instant now = local_now();
+    closing_ = {w_.now(), now + settings_->close_timeout, away};
+    core_->close(now);
+    want_turn();
 }
 
 void client::disconnect_all()
@@ -192,15 +221,19 @@ void client::on_dialled(link& l)
     });
 }
 
-void client::on_bytes(link& l, std::string_view bytes)
+void client::on_bytes(link& l, std::string_view bytes, instant proof)
 {
-    unless_paused([this, &l, text = std::string(bytes)] {
+    unless_paused([this, &l, text = std::string(bytes), proof] {
         if (connections_[l.node].of != &l) {
             return;
         }
         core_->on_bytes(local_now(), l.node, text);
+        w_.checks.on_proof(index_, l.node, proof);
         close_given_up();
         want_turn();
+        if (core_->finished() > 0 && w_.faults.happens(fault::client_pause)) {
+            w_.faults.halt(index_);
+        }
     });
 }
 
@@ -292,7 +325,7 @@ void client::turn()
     turn_wanted_ = false;
     deliver();
     flush();
-    if (++turns_ % 16 == 0) {
+    if (is_alive() && ++turns_ % 16 == 0) {
         check_bounds();
     }
 }
@@ -321,22 +354,27 @@ void client::complete(core::operation& op)
     call c = *at;
     calls_.erase(at);
     c.attempts = op.attempts_made;
-    const error_code ec = op.error;
     const bool gives =
         c.what == core::operation::kind::acquire || c.what == core::operation::kind::adopt;
-    core::lease* const held = gives && !ec ? op.subject : nullptr;
-    const release_result released = op.released;
+    const ending e{op.error, op.released, op.inspection, gives && !op.error ? op.subject : nullptr};
     core_->recycle(op);
     w_.say("c", index_, " task ", c.task, ": operation ", c.serial, " on ", c.resource,
-           " ends: ", ec ? ec.message() : "success");
-    w_.mix(static_cast<std::uint64_t>(ec.value()) + 1);
-    w_.count(c, ec);
-    w_.checks.on_done(c, ec, released, std::max(clock_.when_shows(c.due), resumed_at_));
-    app_->on_done(c, ec, held);
+           " ends: ", e.error ? e.error.message() : "success");
+    w_.mix(static_cast<std::uint64_t>(e.error.value()) + 1);
+    w_.count(c, e.error);
+    w_.checks.on_done(c, e, std::max(clock_.when_shows(c.due), resumed_at_));
+    app_->on_done(c, e);
 }
 
 void client::flush()
 {
+    if (closing_ && (core_->is_quiet() || local_now() >= closing_->by)) {
+        if (core_->is_quiet()) {
+            w_.checks.nothing_left_of(index_, closing_->began);
+        }
+        break_off(closing_->away);
+        return;
+    }
     close_given_up();
     each(core_->take_to_connect(), [this](unsigned n) {
         connections_[n] = {&w_.net.dial(index_, generation_, n), false};
@@ -355,7 +393,7 @@ void client::write(unsigned node)
     bytes.swap(core_->take_output(node));
     c.writing = true;
     nanos takes = random_.between(1us, 50us);
-    if (w_.planned().has(fault::slow_write) && !w_.is_quiet() && random_.one_in(10)) {
+    if (w_.faults.happens(fault::slow_write)) {
         takes = random_.waiting(30ms);
         w_.checks.upset(index_, node, w_.now() + takes);
     }
@@ -378,7 +416,10 @@ void client::close_given_up()
 
 void client::arm_timer()
 {
-    const instant next = core_->next_deadline();
+    instant next = core_->next_deadline();
+    if (closing_) {
+        next = std::min(next, closing_->by);
+    }
     if (next >= armed_for_) {
         return;
     }
@@ -392,12 +433,17 @@ void client::check_bounds()
 {
     const stats s = core_->snapshot();
     const std::size_t nodes = connections_.size();
-    const bool fits = s.in_flight <= settings_->max_in_flight &&
-                      s.debts <= nodes * settings_->max_debts &&
-                      s.buffered_bytes <= nodes * (settings_->max_buffered_bytes + 256);
-    if (!fits) {
-        w_.checks.fail("c" + std::to_string(index_) + ": holds more than its bounds");
-    }
+    const auto most = [this](const char* what, std::size_t is, std::size_t may_be) {
+        if (is > may_be) {
+            w_.checks.fail("c" + std::to_string(index_) + ": " + std::to_string(is) + ' ' + what +
+                           ", and no more than " + std::to_string(may_be) + " may be");
+        }
+    };
+    most("operations", s.in_flight, calls_.size());
+    most("debts", s.debts, nodes * settings_->max_debts);
+    // A command that begins below the bound may end above it.
+    most("bytes", s.buffered_bytes, nodes * (settings_->max_buffered_bytes + 512));
+    most("leases", s.leases, s.in_flight + app_->held() + s.unanswered + s.debts);
 }
 
 // ---- operations
@@ -413,6 +459,7 @@ call& client::start(core::operation::kind what, unsigned task, const std::string
     c.task = task;
     c.resource = resource;
     c.begun = w_.now();
+    c.deadline = deadline;
     c.due = local_now() + deadline + settings_->node_timeout;
     w_.checks.on_begun(c);
     static constexpr const char* names[] = {"acquire", "adopt", "extend", "release", "inspect"};
@@ -429,6 +476,9 @@ call& client::acquire(unsigned task, const std::string& resource, const acquire_
     call& c = start(core::operation::kind::acquire, task, resource, o.deadline,
                     [&]() -> core::operation& { return core_->acquire(local_now(), resource, o); });
     c.most_attempts = o.attempts;
+    c.ttl = o.ttl;
+    c.min_validity = o.min_validity;
+    w_.checks.allow_ttl(index_, resource, o.ttl);
     return c;
 }
 
@@ -436,6 +486,7 @@ call& client::adopt(unsigned task, const std::string& resource, const base::owne
                     milliseconds ttl)
 {
     w_.checks.allow(owner.view(), index_);
+    w_.checks.allow_ttl(owner.view(), ttl);
     call& c = start(core::operation::kind::adopt, task, resource, {}, [&]() -> core::operation& {
         return core_->adopt(local_now(), resource, owner, ttl, nullptr);
     });
@@ -445,6 +496,7 @@ call& client::adopt(unsigned task, const std::string& resource, const base::owne
 
 call& client::extend(unsigned task, core::lease& l, milliseconds ttl, instant believed_until)
 {
+    w_.checks.allow_ttl(l.token.view(), ttl);
     call& c = start(core::operation::kind::extend, task, l.resource, {}, [&]() -> core::operation& {
         return core_->extend(local_now(), l, ttl, nullptr);
     });

@@ -47,14 +47,18 @@ public:
     void begin();
     void pause(nanos span);
     void resume();
-    /// From one moment to the next, as by a signal.
-    void kill();
-    /// As a program ends that ends well.
-    void destroy();
+    // Its end, and how long after it another one begins. From one moment to the next, as by a
+    // signal:
+    void kill(nanos away);
+    /// As a program does that does not wait:
+    void destroy(nanos away);
+    /// As one that lets what is going out go out:
+    void close(nanos away);
 
     // What the network and time tell. Held back while the process stands still.
     void on_dialled(link& l);
-    void on_bytes(link& l, std::string_view bytes);
+    /// `proof`: see pipe::chunk.
+    void on_bytes(link& l, std::string_view bytes, instant proof);
     void on_closed(link& l);
     void on_written(link& l);
     void on_event(const event& e);
@@ -72,6 +76,8 @@ public:
 
     [[nodiscard]] bool is_alive() const noexcept { return core_ != nullptr; }
     [[nodiscard]] bool is_paused() const noexcept;
+    /// It was told to end: no new operation, and those of now may be broken off.
+    [[nodiscard]] bool is_ending() const noexcept { return ending_; }
     [[nodiscard]] unsigned generation() const noexcept { return generation_; }
     [[nodiscard]] instant local_now() const;
     [[nodiscard]] instant true_time(instant local) const { return clock_.when_shows(local); }
@@ -103,7 +109,8 @@ private:
     void on_timer();
     void cancel(std::uint64_t serial);
     void disconnect_all();
-    void end();
+    void end(nanos away);
+    void break_off(nanos away);
     void check_bounds();
 
     world& w_;
@@ -124,6 +131,14 @@ private:
     std::vector<std::function<void()>> held_back_;
     bool timer_held_back_ = false;
     bool turn_wanted_ = false;
+    bool ending_ = false;
+    /// Of a close that waits for what goes out.
+    struct closing {
+        instant began;
+        instant by;
+        nanos away;
+    };
+    std::optional<closing> closing_;
     instant armed_for_ = instant::max();
     /// Of the timer that stands; those before it were cancelled.
     std::uint64_t timer_ = 0;

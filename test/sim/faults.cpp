@@ -10,8 +10,6 @@ using namespace std::chrono_literals;
 
 fault_injector::fault_injector(world& w)
     : w_(w),
-      delays_(w.planned().seed, 5),
-      one_delay_in_(delays_.between(2, 40)),
       full_until_(w.planned().nodes),
       loading_until_(w.planned().nodes)
 {
@@ -69,7 +67,8 @@ void fault_injector::befall(fault f)
         case fault::script_flush: befall_node(f, node); return;
         case fault::client_pause:
         case fault::client_kill:
-        case fault::client_destroy: befall_client(f, client); return;
+        case fault::client_destroy:
+        case fault::client_close: befall_client(f, client); return;
         case fault::delay:
         case fault::split:
         case fault::half_open:
@@ -134,7 +133,7 @@ void fault_injector::befall_node(fault f, unsigned node)
             loading_until_[node] = w_.now() + span;
             w_.schedule(span, event_kind::relief, node);
             return;
-        case fault::script_flush: s.master.flush_scripts(); return;
+        case fault::script_flush: s.flush_scripts(); return;
         default: return;
     }
 }
@@ -143,26 +142,33 @@ void fault_injector::befall_client(fault f, unsigned index)
 {
     random_source& r = random_[static_cast<std::size_t>(f)];
     client& c = *w_.clients[index];
-    const nanos longest = std::min<nanos>(2 * w_.planned().longest_ttl(), 3s);
-    const nanos span = r.between(1ms, f == fault::client_pause ? longest : nanos{300ms});
     if (!c.is_alive()) {
         return;
     }
-    ++w_.counts.struck[static_cast<std::size_t>(f)];
-    w_.checks.upset_client(index, w_.now() + span);
     if (f == fault::client_pause) {
-        w_.say("c", index, ": stands still for ", span.count() / 1000, " us");
-        c.pause(span);
+        ++w_.counts.struck[static_cast<std::size_t>(f)];
+        halt(index);
         return;
     }
-    if (f == fault::client_kill) {
-        c.kill();
-    } else if (!c.is_paused()) {
-        c.destroy();
-    } else {
+    const nanos span = r.between(1ms, 300ms);
+    if (f != fault::client_kill && c.is_paused()) {
         return;
     }
-    w_.schedule(span, event_kind::rebirth, index);
+    ++w_.counts.struck[static_cast<std::size_t>(f)];
+    switch (f) {
+        case fault::client_kill: c.kill(span); return;
+        case fault::client_destroy: c.destroy(span); return;
+        default: c.close(span); return;
+    }
+}
+
+void fault_injector::halt(unsigned client)
+{
+    random_source& r = random_[static_cast<std::size_t>(fault::client_pause)];
+    const nanos span = r.between(1ms, std::min<nanos>(2 * w_.planned().longest_ttl(), 3s));
+    w_.checks.upset_client(client, w_.now() + span);
+    w_.say("c", client, ": stands still for ", span.count() / 1000, " us");
+    w_.clients[client]->pause(span);
 }
 
 /// What no lock of this kind can bear.
@@ -204,9 +210,26 @@ void fault_injector::stop()
     w_.net.unblock();
 }
 
-bool fault_injector::delays(unsigned, unsigned, bool)
+bool fault_injector::happens(fault f, std::uint32_t one_in)
 {
-    return w_.planned().has(fault::delay) && !w_.is_quiet() && delays_.one_in(one_delay_in_);
+    const auto i = static_cast<std::size_t>(f);
+    const bool may = w_.planned().has(f) && !w_.is_quiet() && one_in > 0;
+    if (!may || !random_[i].one_in(one_in)) {
+        return false;
+    }
+    ++w_.counts.struck[i];
+    return true;
+}
+
+bool fault_injector::happens(fault f)
+{
+    return happens(f, w_.planned().one_in[static_cast<std::size_t>(f)]);
+}
+
+bool fault_injector::delays(bool up)
+{
+    const plan& p = w_.planned();
+    return happens(fault::delay, up ? p.delay_up_one_in : p.delay_down_one_in);
 }
 
 }  // namespace redlock::sim

@@ -19,13 +19,18 @@ public:
     /// The next fault of a kind; `fault_kinds` stands for what is beyond the assumptions.
     void strike(unsigned kind);
     void relieve(unsigned node);
+    /// The client stands still from now on, for a while.
+    void halt(unsigned client);
     /// Nothing new happens, and what has happened ends.
     void stop();
-    /// Whether the next message takes longer.
-    [[nodiscard]] bool delays(unsigned client, unsigned node, bool up);
+    /// Of what comes with a message, a connection or an operation: whether it comes with this one.
+    [[nodiscard]] bool happens(fault f);
+    /// The same of a message that takes longer.
+    [[nodiscard]] bool delays(bool up);
 
 private:
     void schedule(unsigned kind);
+    [[nodiscard]] bool happens(fault f, std::uint32_t one_in);
     void befall(fault f);
     void befall_node(fault f, unsigned node);
     void befall_client(fault f, unsigned client);
@@ -34,8 +39,6 @@ private:
 
     world& w_;
     std::vector<random_source> random_;
-    random_source delays_;
-    std::uint64_t one_delay_in_;
     std::vector<instant> full_until_;
     std::vector<instant> loading_until_;
 };

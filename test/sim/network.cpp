@@ -24,21 +24,22 @@ link& network::dial(unsigned client, unsigned generation, unsigned node)
     l->node = node;
     links_.push_back(std::move(l));
     link& made = *links_.back();
-    nanos in = way(made, true) + way(made, false);
-    if (w_.planned().has(fault::slow_dial) && !w_.is_quiet() && ways_.one_in(4)) {
+    nanos in = way(true) + way(false);
+    if (w_.faults.happens(fault::slow_dial)) {
         in += ways_.between(1ms, 400ms);
         made.refused = ways_.one_in(2);
         w_.checks.upset(client, node, w_.now() + in);
     }
+    w_.checks.upset_if_late(client, node, w_.now() + in);
     w_.schedule(in, event_kind::dialled, client, made.id);
     return made;
 }
 
 /// How long a message takes.
-nanos network::way(const link& l, bool up)
+nanos network::way(bool up)
 {
     nanos takes = ways_.between(w_.planned().least_way, w_.planned().longest_way);
-    if (w_.faults.delays(l.client, l.node, up)) {
+    if (w_.faults.delays(up)) {
         takes += ways_.waiting(40ms);
     }
     return takes;
@@ -46,35 +47,36 @@ nanos network::way(const link& l, bool up)
 
 void network::send_up(link& l, std::string_view bytes)
 {
-    send(l, true, bytes);
+    send(l, true, bytes, {});
 }
 
-void network::send_down(link& l, std::string_view bytes)
+void network::send_down(link& l, std::string_view bytes, instant proof)
 {
     if (l.client_end) {
-        send(l, false, bytes);
+        send(l, false, bytes, proof);
     }
 }
 
-void network::send(link& l, bool up, std::string_view bytes)
+void network::send(link& l, bool up, std::string_view bytes, instant proof)
 {
-    const bool splits = w_.planned().has(fault::split) && !w_.is_quiet();
-    while (splits && bytes.size() > 1 && pieces_.one_in(2)) {
+    w_.mix_bytes(bytes);
+    while (bytes.size() > 1 && w_.faults.happens(fault::split)) {
         const std::size_t first = pieces_.between(1, std::min<std::size_t>(bytes.size() - 1, 40));
-        put(l, up, std::string(bytes.substr(0, first)), false);
+        put(l, up, {.bytes = std::string(bytes.substr(0, first))});
         bytes.remove_prefix(first);
     }
-    put(l, up, std::string(bytes), false);
+    put(l, up, {.bytes = std::string(bytes), .proof = proof});
 }
 
-void network::put(link& l, bool up, std::string bytes, bool is_end)
+void network::put(link& l, bool up, pipe::chunk c)
 {
     pipe& p = up ? l.up : l.down;
-    if (p.torn && !is_end) {
+    if (p.torn && !c.is_end) {
         return;
     }
-    p.last = std::max({p.last, w_.now() + way(l, up), p.blocked_until});
-    p.chunks.push_back({p.last, std::move(bytes), is_end});
+    p.last = std::max({p.last, w_.now() + way(up), p.blocked_until});
+    c.at = p.last;
+    p.chunks.push_back(std::move(c));
     const auto kind = up ? event_kind::bytes_up : event_kind::bytes_down;
     w_.checks.upset_if_late(l.client, l.node, p.last);
     w_.schedule(p.last - w_.now(), kind, l.client, l.id);
@@ -101,7 +103,7 @@ void network::close_by_client(link& l)
     if (losses_.one_in(3)) {
         lose_some(l, true);
     }
-    put(l, true, {}, true);
+    put(l, true, {.is_end = true});
 }
 
 void network::close_by_server(link& l)
@@ -121,7 +123,7 @@ void network::close_by_server(link& l)
 void network::cut(link& l)
 {
     lose_some(l, true);
-    put(l, true, {}, true);
+    put(l, true, {.is_end = true});
     lose_some(l, false);
     if (l.client_end) {
         tell_client(l);
@@ -131,13 +133,13 @@ void network::cut(link& l)
 /// Behind what still gets there; or never, and then only a node that is back tells.
 void network::tell_client(link& l)
 {
-    if (w_.planned().has(fault::half_open) && !w_.is_quiet() && losses_.one_in(2)) {
+    if (w_.faults.happens(fault::half_open)) {
         l.half_open = true;
         w_.checks.deceive(l.client, l.node);
         w_.say("c", l.client, " n", l.node, ": link ", l.id, " is half open");
         return;
     }
-    l.down.last = std::max(l.down.last, w_.now() + way(l, false));
+    l.down.last = std::max(l.down.last, w_.now() + way(false));
     w_.schedule(l.down.last - w_.now(), event_kind::told_closed, l.client, l.id);
 }
 
@@ -177,7 +179,7 @@ void network::on_bytes_up(link& l)
     // The node knows nothing of this connection: it says so, if there is one.
     if (s.is_up() && l.client_end && !l.refused) {
         l.half_open = false;
-        w_.schedule(way(l, false), event_kind::told_closed, l.client, l.id);
+        w_.schedule(way(false), event_kind::told_closed, l.client, l.id);
     }
 }
 
@@ -185,7 +187,7 @@ void network::on_bytes_down(link& l)
 {
     pipe::chunk c;
     if (take(l, false, c) && l.client_end) {
-        w_.clients[l.client]->on_bytes(l, c.bytes);
+        w_.clients[l.client]->on_bytes(l, c.bytes, c.proof);
     }
 }
 

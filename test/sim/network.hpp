@@ -18,9 +18,11 @@ class world;
 /// Bytes on their way in one direction, in order. What was sent is not lost before its link is.
 struct pipe {
     struct chunk {
-        instant at;
-        std::string bytes;
+        instant at{};
+        std::string bytes{};
         bool is_end = false;
+        /// When the node did the last lock command that is answered here.
+        instant proof{};
     };
     std::deque<chunk> chunks;
     instant last{};
@@ -57,7 +59,7 @@ public:
 
     link& dial(unsigned client, unsigned generation, unsigned node);
     void send_up(link& l, std::string_view bytes);
-    void send_down(link& l, std::string_view bytes);
+    void send_down(link& l, std::string_view bytes, instant proof);
     /// The client closes its end. What it sent gets there, or the front part of it.
     void close_by_client(link& l);
     /// The node's end is gone at once, as its process is.
@@ -78,9 +80,9 @@ public:
     void unblock();
 
 private:
-    [[nodiscard]] nanos way(const link& l, bool up);
-    void send(link& l, bool up, std::string_view bytes);
-    void put(link& l, bool up, std::string bytes, bool is_end);
+    [[nodiscard]] nanos way(bool up);
+    void send(link& l, bool up, std::string_view bytes, instant proof);
+    void put(link& l, bool up, pipe::chunk c);
     void lose_some(link& l, bool up);
     bool take(link& l, bool up, pipe::chunk& c);
     void tell_client(link& l);

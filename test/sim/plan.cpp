@@ -12,10 +12,10 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::array<std::string_view, fault_kinds> fault_names{
-    "delay",       "split",          "cut",        "black_hole", "half_open",     "slow_write",
-    "slow_dial",   "node_pause",     "node_block", "restart",    "restart_empty", "full",
-    "loading",     "script_flush",   "old_server", "clock_rate", "clock_offset",  "client_pause",
-    "client_kill", "client_destroy", "cancel",     "drop",       "hand_over",
+    "delay",       "split",          "cut",          "black_hole", "half_open",     "slow_write",
+    "slow_dial",   "node_pause",     "node_block",   "restart",    "restart_empty", "full",
+    "loading",     "script_flush",   "old_server",   "clock_rate", "clock_offset",  "client_pause",
+    "client_kill", "client_destroy", "client_close", "cancel",     "drop",          "hand_over",
 };
 
 std::vector<milliseconds> some_ttls(random_source& r)
@@ -78,6 +78,11 @@ plan make_plan(const options& o)
     p.pace = r.between(1ms, 60ms);
     p.pings = !r.one_in(4);
     p.key_prefix = r.one_in(3) ? "locks:" : "";
+    p.max_debts = r.one_in(6) ? r.below(6) : 1000;
+    p.max_buffered_bytes = r.one_in(10) ? r.between(200, 3000) : 1024 * 1024;
+    if (r.one_in(6)) {
+        p.retry_min = p.retry_max = 0ms;
+    }
 
     // Some plays have hardly a fault, some are nothing but faults.
     const std::uint64_t share = r.below(5);
@@ -86,7 +91,14 @@ plan make_plan(const options& o)
         const bool chosen = own.below(4) < share;
         p.faults |= chosen ? only(static_cast<fault>(i)) : 0;
         p.every[i] = own.between(20ms, 1000ms);
+        p.one_in[i] = static_cast<std::uint32_t>(own.between(2, 20));
     }
+    // Besides, at a verdict, before it is told.
+    p.one_in[static_cast<std::size_t>(fault::client_pause)] *= 10;
+    // In both directions, or in one of them.
+    const std::uint64_t directions = r.between(1, 3);
+    p.delay_up_one_in = (directions & 1U) != 0 ? static_cast<std::uint32_t>(r.between(2, 40)) : 0;
+    p.delay_down_one_in = (directions & 2U) != 0 ? static_cast<std::uint32_t>(r.between(2, 40)) : 0;
     p.faults &= o.allowed;
     if (p.longest_ttl() > 10s) {
         p.faults &= ~only(fault::restart_empty);  // nobody has the time to wait

@@ -28,18 +28,19 @@ enum class fault : std::uint8_t {
     restart_empty,   ///< without them, once every key it had would be gone
     full,            ///< a node without memory
     loading,         ///< a node that has not read its data
-    script_flush,    ///< a node forgets the scripts
+    script_flush,    ///< a node forgets the scripts; what it may be asked besides them changes
     old_server,      ///< nodes before RESP3, or with a compare-and-delete of their own
     clock_rate,      ///< clocks that run apart as far as the drift allows
     clock_offset,    ///< clocks that are off
     client_pause,    ///< a client stands still, for longer than its leases at times
     client_kill,     ///< a client is gone from one moment to the next
     client_destroy,  ///< a client is destroyed, and another one begun
+    client_close,    ///< a client is closed, and ends when nothing goes out any more
     cancel,          ///< operations are cancelled
     drop,            ///< locks are dropped instead of released
     hand_over,       ///< locks are handed to another client
 };
-inline constexpr std::size_t fault_kinds = 23;
+inline constexpr std::size_t fault_kinds = 24;
 
 /// What is outside of the algorithm's assumptions.
 enum class beyond : std::uint8_t {
@@ -82,8 +83,13 @@ struct plan {
     unsigned resources = 1;
     unsigned acquires = 20;
     fault_set faults = 0;
-    /// The mean time between two faults of a kind.
+    /// The mean time between two faults of a kind, of those that come by themselves.
     std::array<base::nanos, fault_kinds> every{};
+    /// One message, connection or operation in so many, of those that come with them.
+    std::array<std::uint32_t, fault_kinds> one_in{};
+    /// The same of delays, by direction: of bytes to a node, and of bytes to a client.
+    std::uint32_t delay_up_one_in = 0;
+    std::uint32_t delay_down_one_in = 0;
     /// What acquires and extends ask for.
     std::vector<std::chrono::milliseconds> ttls;
     double drift_factor = 0.01;
@@ -93,10 +99,17 @@ struct plan {
     /// What a step of a task takes, on average.
     base::nanos pace{};
     bool pings = true;
+    // What a client may keep, and how it waits.
+    std::size_t max_debts = 1000;
+    std::size_t max_buffered_bytes = 1024 * 1024;
+    std::chrono::milliseconds retry_min{5};
+    std::chrono::milliseconds retry_max{250};
     std::string key_prefix;
 
     [[nodiscard]] bool has(fault f) const noexcept { return (faults & only(f)) != 0; }
     [[nodiscard]] std::chrono::milliseconds longest_ttl() const noexcept;
+    /// A node can be full of what one client has to say.
+    [[nodiscard]] bool is_tight() const noexcept { return max_buffered_bytes < 100'000; }
 };
 
 [[nodiscard]] plan make_plan(const options& o);

@@ -2,7 +2,7 @@
 
 #include "sim/world.hpp"
 
-#include <cstdio>
+#include <algorithm>
 
 namespace redlock::sim {
 
@@ -18,6 +18,13 @@ skewed_clock clock_of(const plan& p, unsigned index)
     const auto most = static_cast<std::int64_t>(p.drift_factor * 0.49e9);
     const auto ppb = static_cast<std::int64_t>(r.below(static_cast<std::uint64_t>(2 * most + 1)));
     return {offset, p.has(fault::clock_rate) ? ppb - most : 0};
+}
+
+/// Said while a connection is made.
+bool is_probe(const test::words& command)
+{
+    return std::any_of(command.begin(), command.end(),
+                       [](const std::string& word) { return word.ends_with("redlock:probe"); });
 }
 
 }  // namespace
@@ -74,30 +81,39 @@ void server::on_bytes(link& l, std::string_view bytes)
 void server::serve(link& l)
 {
     std::string replies;
+    instant proof{};
     std::string_view rest = l.unread;
     for (std::string_view next = rest; auto command = test::take_command(next); rest = next) {
         if (holds_up(*command)) {
             break;  // and with it all that stands behind it on this connection
         }
         replies += answer(l, *command);
+        proof = is_of_a_lock(*command) && !is_probe(*command) ? w_.now() : proof;
     }
     l.unread.erase(0, l.unread.size() - rest.size());
     if (!replies.empty()) {
-        w_.net.send_down(l, replies);
+        w_.net.send_down(l, replies, proof);
     }
+}
+
+bool server::is_of_a_lock(const test::words& command)
+{
+    const std::string& name = command.front();
+    return name == "SET" || name == "EVAL" || name == "EVALSHA" || name == "DELIFEQ" ||
+           name == "DELEX";
 }
 
 /// As CLIENT PAUSE WRITE does, for scripts too.
 bool server::holds_up(const test::words& command) const
 {
-    const std::string& name = command.front();
-    return blocked_until_ > w_.now() && (name == "SET" || name == "EVAL" || name == "EVALSHA" ||
-                                         name == "DELIFEQ" || name == "DELEX");
+    return blocked_until_ > w_.now() && is_of_a_lock(command);
 }
 
 std::string server::answer(link& l, const test::words& command)
 {
+    doing_ = &command;
     const std::string reply = master.execute(local_now(), l.session, command);
+    doing_ = nullptr;
     w_.say("  n", index_, " c", l.client, ": ", command.front(), " ",
            command.size() > 3 ? command[command.front() == "SET" ? 1 : 3] : "", " -> ",
            reply.substr(0, reply.find('\r')));
@@ -164,6 +180,21 @@ void server::restart()
 void server::step_clock(nanos ahead)
 {
     clock_.step(ahead);
+}
+
+void server::flush_scripts()
+{
+    master.flush_scripts();
+    if (!master.has_delifeq && !master.has_delex) {
+        return;
+    }
+    if (!master.refusals.empty()) {
+        master.refusals.clear();
+        return;
+    }
+    for (const char* name : {"DELIFEQ", "DELEX"}) {
+        master.refusals[name] = "NOPERM this user has no permissions to run the command";
+    }
 }
 
 void server::on_change(const std::string& key, const test::model_master::entry* before,

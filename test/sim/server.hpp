@@ -28,6 +28,8 @@ public:
     void die(nanos away, bool loses_keys);
     void restart();
     void step_clock(nanos ahead);
+    /// And whoever might delete with a command of the server's own may no more, or may again.
+    void flush_scripts();
 
     [[nodiscard]] bool is_up() const noexcept { return up_; }
     [[nodiscard]] bool is_paused() const noexcept;
@@ -38,10 +40,14 @@ public:
     void on_change(const std::string& key, const test::model_master::entry* before,
                    const test::model_master::entry* after, const test::session* by) override;
 
+    /// The command that is being done, if any.
+    [[nodiscard]] const test::words* doing() const noexcept { return doing_; }
+
     test::model_master master;
 
 private:
     void serve(link& l);
+    [[nodiscard]] static bool is_of_a_lock(const test::words& command);
     [[nodiscard]] bool holds_up(const test::words& command) const;
     std::string answer(link& l, const test::words& command);
 
@@ -52,6 +58,7 @@ private:
     bool loses_keys_ = false;
     instant paused_until_{};
     instant blocked_until_{};
+    const test::words* doing_ = nullptr;
 };
 
 }  // namespace redlock::sim

@@ -58,6 +58,8 @@ struct tally {
     std::uint64_t closed = 0;
     std::uint64_t adopted = 0;
     std::uint64_t served_when_quiet = 0;
+    /// Operations that had a healthy majority throughout, so that their results could be judged.
+    std::uint64_t judged = 0;
     std::array<std::uint64_t, fault_kinds> struck{};
 
     void add(const tally& t);
@@ -87,6 +89,7 @@ public:
     void schedule(nanos in, event_kind kind, unsigned who = 0, std::uint64_t which = 0,
                   std::uint64_t what = 0);
     void mix(std::uint64_t value) noexcept;
+    void mix_bytes(std::string_view bytes) noexcept;
     void count(const call& c, const error_code& ec);
     template <class... Parts>
     void say(const Parts&... parts)
@@ -103,8 +106,12 @@ private:
     void dispatch(const event& e);
     void run_until(instant end);
     void calm_down();
+    void forgive_dropped_debts();
+    void prove(client& c);
     [[nodiscard]] bool is_over() const;
+    [[nodiscard]] bool rests() const;
     [[nodiscard]] bool rests(const client& c) const;
+    void check_rest();
 
     const plan plan_;
     std::ostream* const trace_;
