@@ -228,6 +228,7 @@ bool world::rests(const client& c) const
 
 void world::check_rest()
 {
+    run_until(now_ + 1s);  // timers are looked at lazily
     if (!rests()) {
         run_until(now_ + 1s);  // for a ping that is just under way
     }
