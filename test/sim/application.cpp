@@ -89,7 +89,9 @@ void application::acquire(unsigned t)
         o.attempts = static_cast<std::uint32_t>(random_.between(1, 4));
     }
     if (random_.one_in(8)) {
-        o.min_validity = o.ttl / 2;
+        // Half of it; or so much that most attempts take too long, of who does not wait long.
+        const auto most = std::chrono::floor<milliseconds>(c_.settings().validity(o.ttl));
+        o.min_validity = o.deadline > 300ms ? o.ttl / 2 : most - milliseconds{random_.below(10)};
     }
     task& mine = tasks_[t];
     mine.now = state::waiting;

@@ -24,6 +24,8 @@ struct call {
     /// Until when its lease was believed in as it began, in true time.
     instant believed_until;
     std::uint64_t refusals_before = 0;
+    /// The nodes that had its token then.
+    std::uint32_t had_by = 0;
     // What was asked for.
     nanos ttl{};
     nanos min_validity{};

@@ -403,12 +403,14 @@ void checker::on_done(const call& c, const ending& e, instant may_last_until)
         return;
     }
     if (ec == errc::closed) {
-        if (!w_.clients[c.client]->is_ending()) {
+        const client& own = *w_.clients[c.client];
+        const bool is_release = c.what == core::operation::kind::release;
+        if (!(is_release ? own.is_broken_off() : own.is_ending())) {
             fail("c" + std::to_string(c.client) + ": closed, but nobody closes it");
         }
         return;
     }
-    const bool healthy = count_of(healthy_for(c)) >= quorum();
+    const bool healthy = count_of(healthy_for(c)) >= quorum() && !is_demanding(c);
     w_.counts.judged += healthy;
     switch (c.what) {
         case core::operation::kind::acquire: check_acquire(c, e, healthy); return;
@@ -417,6 +419,13 @@ void checker::on_done(const call& c, const ending& e, instant may_last_until)
         case core::operation::kind::release: check_release(c, e); return;
         case core::operation::kind::inspect: check_inspection(c, e); return;
     }
+}
+
+/// More validity is wished for than a well network leaves.
+bool checker::is_demanding(const call& c) const
+{
+    const nanos most = w_.clients[c.client]->settings().validity(c.ttl);
+    return c.what == core::operation::kind::acquire && c.min_validity > most - 100ms;
 }
 
 void checker::check_acquire(const call& c, const ending& e, bool healthy) const
@@ -480,7 +489,8 @@ void checker::check_extend(const call& c, const error_code& ec) const
         }
     } else if (ec == errc::unavailable) {
         const std::uint32_t healthy = healthy_for(c);
-        if (count_of(healthy) == w_.planned().nodes || count_of(healthy & having) >= quorum()) {
+        if (count_of(healthy) == w_.planned().nodes ||
+            count_of(healthy & having & c.had_by) >= quorum()) {
             fail(who + "unavailable, though a healthy majority has it");
         }
     } else if (ec != errc::not_held) {

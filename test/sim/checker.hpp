@@ -77,7 +77,9 @@ public:
     void on_begun(call& c);
     void on_done(const call& c, const ending& e, instant may_last_until);
 
-    /// Whether a majority of the nodes has the key, and will have it until then.
+    /// The nodes that have the key, and will have it until then.
+    [[nodiscard]] std::uint32_t holders(const std::string& resource, std::string_view token,
+                                        instant until) const;
     [[nodiscard]] unsigned nodes_with(const std::string& resource, std::string_view token,
                                       instant until) const;
     /// Every token a client alive has used is gone from all nodes.
@@ -119,9 +121,8 @@ private:
     /// The nodes that nothing has kept from answering this client since then.
     [[nodiscard]] std::uint32_t healthy_since(unsigned client, instant begun) const;
     [[nodiscard]] std::uint32_t healthy_for(const call& c) const;
+    [[nodiscard]] bool is_demanding(const call& c) const;
     [[nodiscard]] bool is_well(unsigned client, unsigned node, instant since) const;
-    [[nodiscard]] std::uint32_t holders(const std::string& resource, std::string_view token,
-                                        instant until) const;
     [[nodiscard]] unsigned quorum() const;
     [[nodiscard]] std::string resource_of(const std::string& key) const;
 

@@ -135,7 +135,7 @@ void client::end(nanos away)
     calls_.clear();
     held_back_.clear();
     timer_held_back_ = false;
-    ending_ = false;
+    ending_ = broken_off_ = false;
     closing_.reset();
     ++timer_;
     paused_until_ = {};
@@ -162,6 +162,7 @@ void client::break_off(nanos away)
 {
     close_given_up();
     each(core_->take_written(), [this](unsigned n) { write(n); });
+    broken_off_ = true;
     core_->stop(local_now());
     deliver();
     if (!calls_.empty() || core_->operations() != 0) {
@@ -491,6 +492,7 @@ call& client::adopt(unsigned task, const std::string& resource, const base::owne
         return core_->adopt(local_now(), resource, owner, ttl, nullptr);
     });
     c.token = owner.view();
+    c.had_by = w_.checks.holders(resource, c.token, w_.now());
     return c;
 }
 
@@ -502,6 +504,7 @@ call& client::extend(unsigned task, core::lease& l, milliseconds ttl, instant be
     });
     c.lease = &l;
     c.token = l.token.view();
+    c.had_by = w_.checks.holders(c.resource, c.token, w_.now());
     c.believed_until = believed_until;
     return c;
 }

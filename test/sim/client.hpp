@@ -76,8 +76,9 @@ public:
 
     [[nodiscard]] bool is_alive() const noexcept { return core_ != nullptr; }
     [[nodiscard]] bool is_paused() const noexcept;
-    /// It was told to end: no new operation, and those of now may be broken off.
+    /// It was told to end, and operations with it; releases not before it waits no longer.
     [[nodiscard]] bool is_ending() const noexcept { return ending_; }
+    [[nodiscard]] bool is_broken_off() const noexcept { return broken_off_; }
     [[nodiscard]] unsigned generation() const noexcept { return generation_; }
     [[nodiscard]] instant local_now() const;
     [[nodiscard]] instant true_time(instant local) const { return clock_.when_shows(local); }
@@ -132,6 +133,7 @@ private:
     bool timer_held_back_ = false;
     bool turn_wanted_ = false;
     bool ending_ = false;
+    bool broken_off_ = false;
     /// Of a close that waits for what goes out.
     struct closing {
         instant began;
