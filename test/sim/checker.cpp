@@ -27,6 +27,9 @@ unsigned count_of(std::uint32_t nodes)
 /// Until a client that has just begun has a connection, when nothing is wrong.
 constexpr nanos first_connections = 200ms;
 
+/// What was asked before may time out still, and its node be left alone for a moment.
+constexpr nanos after_a_proof = 60ms;
+
 /// What a client's own scheduling may add to a deadline.
 constexpr nanos scheduling = 5ms;
 
@@ -36,6 +39,7 @@ checker::checker(world& w)
     : w_(w),
       known_(w.planned().clients, std::vector<acquaintance>(w.planned().nodes)),
       born_(w.planned().clients),
+      heard_(w.planned().clients),
       deceived_(w.planned().clients)
 {}
 
@@ -97,9 +101,15 @@ void checker::mend(unsigned client, unsigned node)
 void checker::on_birth(unsigned client)
 {
     born_[client] = w_.now();
+    heard_[client] = 0;
     for (acquaintance& a : known_[client]) {
         a.proof = instant::max();
     }
+}
+
+void checker::on_heard(unsigned client, unsigned node)
+{
+    heard_[client] |= 1U << node;
 }
 
 /// What was done when the last trouble was over and all that was on its way then had come, was asked
@@ -127,7 +137,8 @@ bool checker::is_well(unsigned client, unsigned node, instant since) const
         return false;
     }
     const acquaintance& a = known_[client][node];
-    return a.proof <= since || std::max(a.trouble, born_[client]) + convalescence <= since;
+    const bool is_proved = a.proof != instant::max() && a.proof + after_a_proof <= since;
+    return is_proved || std::max(a.trouble, born_[client]) + convalescence <= since;
 }
 
 std::uint32_t checker::healthy_since(unsigned client, instant begun) const
@@ -446,6 +457,13 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy) const
     } else if (ec == errc::unavailable || ec == errc::expired) {
         if (healthy) {
             fail(who + ec.message() + ", though a majority was healthy all the time");
+        }
+        const client& own = *w_.clients[c.client];
+        const unsigned unheard = w_.planned().nodes - count_of(heard_[c.client]);
+        const bool may_come = w_.now() < born_[c.client] + first_connections;
+        if (may_come && unheard > w_.planned().nodes - quorum() &&
+            own.local_now() < c.due - own.settings().node_timeout) {
+            fail(who + ec.message() + ", though a majority was yet to be heard of");
         }
     } else if (ec == errc::timed_out) {
         if (healthy && !refused) {

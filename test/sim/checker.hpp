@@ -53,6 +53,8 @@ public:
     void mend(unsigned client, unsigned node);
     /// The client begins, and has never spoken with anybody.
     void on_birth(unsigned client);
+    /// The first attempt to connect has come to something.
+    void on_heard(unsigned client, unsigned node);
     /// A reply has come to what the node did then for an operation: whatever was wrong before is
     /// over, and the client knows.
     void on_proof(unsigned client, unsigned node, instant done);
@@ -134,6 +136,7 @@ private:
     };
     std::vector<std::vector<acquaintance>> known_;
     std::vector<instant> born_;            ///< by client
+    std::vector<std::uint32_t> heard_;     ///< by client: nodes
     std::vector<std::uint32_t> deceived_;  ///< by client: nodes with half-open connections
     std::map<std::pair<unsigned, std::string>, std::uint64_t> refusals_;
     std::map<std::pair<unsigned, std::string>, std::vector<nanos>> ttls_;

@@ -211,6 +211,7 @@ void client::on_dialled(link& l)
         if (connections_[l.node].of != &l) {
             return;
         }
+        w_.checks.on_heard(index_, l.node);
         if (l.refused) {
             on_closed(l);
             return;
@@ -407,6 +408,7 @@ void client::close_given_up()
     each(core_->take_to_close(), [this](unsigned n) {
         if (link* l = std::exchange(connections_[n].of, nullptr)) {
             w_.say("c", index_, " n", n, ": gives the connection up");
+            w_.checks.on_heard(index_, n);
             w_.checks.on_given_up(index_, n);
             w_.net.close_by_client(*l);
             w_.checks.upset(index_, n, w_.now());
