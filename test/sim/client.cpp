@@ -444,8 +444,8 @@ void client::check_bounds()
     };
     most("operations", s.in_flight, calls_.size());
     most("debts", s.debts, nodes * settings_->max_debts);
-    // A command that begins below the bound may end above it.
-    most("bytes", s.buffered_bytes, nodes * (settings_->max_buffered_bytes + 512));
+    // A command that begins below the bound may end above it, and one that is owed has no need of room.
+    most("bytes", s.buffered_bytes, nodes * (settings_->max_buffered_bytes + 1024));
     most("leases", s.leases, s.in_flight + app_->held() + s.unanswered + s.debts);
 }
 
