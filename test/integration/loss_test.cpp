@@ -1,3 +1,4 @@
+#include "support/bad_network.hpp"
 #include "support/locks.hpp"
 #include "support/masters.hpp"
 #include "support/proxy.hpp"
@@ -21,28 +22,6 @@ namespace asio = boost::asio;
 namespace {
 
 using clock_type = std::chrono::steady_clock;
-
-/// Three masters, each behind a network of its own.
-struct network {
-    masters nodes{3};
-    std::vector<std::unique_ptr<proxy>> paths;
-
-    network()
-    {
-        for (std::size_t i = 0; i < nodes.size(); ++i) {
-            paths.push_back(std::make_unique<proxy>(nodes[i].port()));
-        }
-    }
-
-    [[nodiscard]] std::vector<std::string> urls() const
-    {
-        std::vector<std::string> result;
-        for (const auto& path : paths) {
-            result.push_back(path->url());
-        }
-        return result;
-    }
-};
 
 /// Takes a lock with the votes of all nodes and gives it back, and leaves no key.
 void cycle_on_all(locks& client, masters& nodes, const std::string& resource)
@@ -142,7 +121,7 @@ TEST_CASE("two of five masters die, then a third, and come back", "[integration]
 TEST_CASE("p21: connections that end by FIN or RST are made anew", "[integration][pitfall][p21]")
 {
     const auto how = GENERATE(ending::fin, ending::rst);
-    network net;
+    bad_network net(3);
     locks mine(net.urls());
     cycle_on_all(mine, net.nodes, "before");
     for (const auto& path : net.paths) {
@@ -153,29 +132,9 @@ TEST_CASE("p21: connections that end by FIN or RST are made anew", "[integration
     }
 }
 
-TEST_CASE("p21: a connection that ends in the middle of an answer counts for nothing",
-          "[integration][pitfall][p21]")
-{
-    const auto how = GENERATE(ending::fin, ending::rst);
-    const auto bytes = GENERATE(as<std::size_t>(), 0, 1, 4);
-    network net;
-    locks mine(net.urls());
-    REQUIRE(mine.await_ready(3));
-    net.paths[1]->cut_after(direction::down, bytes, how);
-    report told;
-    lock held = mine.take("r", {.report = &told});
-    CHECK(told.nodes[1].outcome != node_outcome::granted);
-    REQUIRE(mine.await([&] { return mine.stats().disconnects >= 1; }));
-    CHECK(held.granted_by() == 2);
-    net.paths[1]->cut_never();
-    mine.give_back(std::move(held));
-    CHECK(mine.await([&] { return net.nodes.count("r") == 0; }));
-    cycle_on_all(mine, net.nodes, "after");
-}
-
 TEST_CASE("answers that come byte by byte are the same answers", "[integration]")
 {
-    network net;
+    bad_network net(3);
     for (const auto& path : net.paths) {
         path->split(direction::down, 1);
         path->split(direction::up, 3);
@@ -310,7 +269,7 @@ TEST_CASE("one black hole of three, from the start or later, makes no acquire sl
           "[integration]")
 {
     const bool from_the_start = GENERATE(true, false);
-    network net;
+    bad_network net(3);
     if (from_the_start) {
         net.paths[2]->hold(direction::down);
     }

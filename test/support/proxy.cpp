@@ -71,6 +71,16 @@ struct proxy::link {
             writable.cancel();
         }
 
+        /// Whether the connection is to end behind so many more bytes.
+        bool spend(std::size_t size)
+        {
+            if (budget == no_limit) {
+                return false;
+            }
+            budget -= size;
+            return budget == 0;
+        }
+
         std::deque<packet> packets;
         std::size_t waiting = 0;
         /// When the pause after the last piece ends.
@@ -256,14 +266,16 @@ struct proxy::state : std::enable_shared_from_this<state> {
             }
             auto& bytes = channel.packets.front().bytes;
             const auto size = std::min({bytes.size(), self->at(way).piece, channel.budget});
-            self->at(way).bytes += size;  // before the other side can have seen them
+            // Counted before the other side can have seen them.
+            self->at(way).bytes += size;
+            const bool is_end = channel.spend(size);
             const auto [error, sent] =
                 co_await asio::async_write(to, asio::buffer(bytes.data(), size), quiet);
             if (of->is_severed(to)) {
                 co_return;
             }
             self->passed(channel, way, sent);
-            if (error || channel.budget == 0) {
+            if (error || is_end) {
                 self->drop(of, error ? ending::rst : self->at(way).how);
                 co_return;
             }
@@ -290,9 +302,6 @@ struct proxy::state : std::enable_shared_from_this<state> {
     void passed(link::channel& channel, direction way, std::size_t size)
     {
         channel.waiting -= size;
-        if (channel.budget != no_limit) {
-            channel.budget -= std::min(channel.budget, size);
-        }
         channel.not_before = clock::now() + at(way).pause;
         channel.readable.cancel();
         auto& bytes = channel.packets.front().bytes;

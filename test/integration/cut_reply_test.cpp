@@ -1,0 +1,226 @@
+#include "support/bad_network.hpp"
+#include "support/locks.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto ttl = 60s;
+
+/// The answers that are cut, byte for byte. PTTL's has five digits, whatever has passed of `ttl`.
+constexpr std::string_view ok = "+OK\r\n";
+constexpr std::string_view one = ":1\r\n";
+constexpr std::string_view remaining = ":60000\r\n";
+constexpr std::string_view null2 = "$-1\r\n";
+constexpr std::string_view null3 = "_\r\n";
+
+/// Connections that end when so many bytes of an answer have come.
+struct cut {
+    std::vector<std::size_t> victims;
+    std::size_t bytes;
+    ending how;
+};
+
+/// How many nodes there are, and how many of them are cut at once.
+struct extent {
+    std::size_t nodes;
+    std::size_t victims;
+};
+
+extent each_extent()
+{
+    return GENERATE(extent{3, 1}, extent{3, 2}, extent{5, 2});
+}
+
+/// Also where nothing was told.
+bool none_is(const report& told, const std::vector<std::size_t>& victims, node_outcome what)
+{
+    return told.nodes.empty() || std::none_of(victims.begin(), victims.end(), [&](std::size_t i) {
+               return told.nodes.at(i).outcome == what;
+           });
+}
+
+/// Masters whose answers are cut on the way to a client.
+class scene {
+public:
+    explicit scene(const extent& e, const server_options& options = {})
+        : extent_(e),
+          net_(e.nodes, options)
+    {}
+
+    [[nodiscard]] masters& nodes() { return net_.nodes; }
+
+    /// The client of this cut. It is another one for each, since what is owed of a lost answer is
+    /// said again later, and would be in the way.
+    [[nodiscard]] locks& client() { return *client_; }
+
+    /// Calls `play` for each node and its neighbours as victims, each place up to behind the last of
+    /// `bytes`, FIN and RST. Nothing may be left of the lock then.
+    template <class Play>
+    void each_cut(std::size_t bytes, const Play& play)
+    {
+        for (std::size_t first = 0; first < extent_.nodes; ++first) {
+            std::vector<std::size_t> victims;
+            for (std::size_t i = 0; i < extent_.victims; ++i) {
+                victims.push_back((first + i) % extent_.nodes);
+            }
+            for (std::size_t at = 0; at <= bytes; ++at) {
+                for (const auto how : {ending::fin, ending::rst}) {
+                    CAPTURE(extent_.nodes, victims, at, how == ending::rst);
+                    play_once({victims, at, how}, play);
+                }
+            }
+        }
+    }
+
+    /// A lock that every node has granted.
+    lock take()
+    {
+        lock held = client_->take("r", {.ttl = ttl});
+        REQUIRE(client_->await_quiet());
+        REQUIRE(held.granted_by() == extent_.nodes);
+        return held;
+    }
+
+    void arm(const cut& c)
+    {
+        for (const auto i : c.victims) {
+            net_.paths[i]->cut_after(direction::down, c.bytes, c.how);
+        }
+    }
+
+    /// Waits until the connections are lost, and has all of them made anew.
+    void mend()
+    {
+        REQUIRE(client_->await([this] { return client_->stats().disconnects == extent_.victims; }));
+        for (const auto& path : net_.paths) {
+            path->cut_never();
+        }
+        REQUIRE(client_->await_ready(extent_.nodes));
+    }
+
+    /// Whether enough answers come for a majority, where one of `size` bytes is cut.
+    [[nodiscard]] bool is_decided(const cut& c, std::size_t size) const
+    {
+        return c.bytes >= size || c.victims.size() <= extent_.nodes / 2;
+    }
+
+    /// How many nodes answer.
+    [[nodiscard]] std::size_t answers(const cut& c, std::size_t size) const
+    {
+        return c.bytes >= size ? extent_.nodes : extent_.nodes - c.victims.size();
+    }
+
+private:
+    template <class Play>
+    void play_once(const cut& c, const Play& play)
+    {
+        auto quick = patient(net_.urls());
+        quick.reconnect_min = quick.reconnect_max = 1ms;
+        client_.emplace(std::move(quick));
+        REQUIRE(client_->await_ready(extent_.nodes));
+        play(c);
+        REQUIRE(client_->await([this] { return net_.nodes.count("r") == 0; }));
+    }
+
+    const extent extent_;
+    bad_network net_;
+    std::optional<locks> client_;
+};
+
+}  // namespace
+
+TEST_CASE("p21: the answer to a SET that is cut anywhere is no vote", "[integration][pitfall][p21]")
+{
+    // With a report PTTL is asked behind the SET.
+    const bool reports = GENERATE(false, true);
+    scene s(each_extent());
+    s.each_cut(ok.size() + (reports ? remaining.size() : 0), [&](const cut& c) {
+        s.arm(c);
+        report told;
+        auto got = s.client().acquire(
+            "r", {.ttl = ttl, .deadline = 0s, .attempts = 1, .report = reports ? &told : nullptr});
+        CHECK(got.error ==
+              (s.is_decided(c, ok.size()) ? error_code() : make_error_code(errc::unavailable)));
+        REQUIRE(s.client().await_quiet());
+        if (got.lock) {
+            CHECK(got.lock.granted_by() == s.answers(c, ok.size()));
+        }
+        CHECK((c.bytes >= ok.size() || none_is(told, c.victims, node_outcome::granted)));
+        s.mend();
+        if (got.lock) {
+            s.client().give_back(std::move(got.lock));
+        }
+    });
+}
+
+TEST_CASE("p21: the refusal of a SET that is cut anywhere is none", "[integration][pitfall][p21]")
+{
+    // RESP2 is spoken to servers that do not know HELLO.
+    const bool resp2 = GENERATE(false, true);
+    server_options options;
+    if (resp2) {
+        options.arguments = {"--rename-command", "HELLO", ""};
+    }
+    scene s(each_extent(), options);
+    for (std::size_t i = 0; i < s.nodes().size(); ++i) {
+        REQUIRE(s.nodes()[i].command({"SET", "taken", "by another"}) == "OK");
+    }
+    const auto size = (resp2 ? null2 : null3).size();
+    s.each_cut(size, [&](const cut& c) {
+        s.arm(c);
+        report told;
+        CHECK(s.client().acquire("taken", once(&told)).error == condition::not_acquired);
+        CHECK((c.bytes >= size || none_is(told, c.victims, node_outcome::refused)));
+        s.mend();
+    });
+    CHECK(s.nodes().count("taken") == s.nodes().size());
+}
+
+TEST_CASE("p21: the answer to an extend that is cut anywhere is none",
+          "[integration][pitfall][p21]")
+{
+    scene s(each_extent());
+    s.each_cut(one.size(), [&](const cut& c) {
+        lock held = s.take();
+        const auto before = held.valid_until();
+        s.arm(c);
+        const auto error = s.client().extend(held, 2 * ttl);
+        if (s.is_decided(c, one.size())) {
+            CHECK_FALSE(error);
+            CHECK(held.valid_until() > before);
+        } else {
+            CHECK(error == errc::unavailable);
+            CHECK(held.valid_until() == before);
+        }
+        s.mend();
+        s.client().give_back(std::move(held));
+    });
+}
+
+TEST_CASE("p21: the answer to a release that is cut anywhere is none",
+          "[integration][pitfall][p21]")
+{
+    scene s(each_extent());
+    s.each_cut(one.size(), [&](const cut& c) {
+        lock held = s.take();
+        s.arm(c);
+        const auto begun = s.client().begin_release(std::move(held));
+        s.mend();
+        const auto given_back = s.client().finish(begun);
+        CHECK_FALSE(given_back.error);
+        CHECK(given_back.result == release_result::released);
+    });
+}
