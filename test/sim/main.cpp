@@ -1,5 +1,6 @@
 // redlock-sim: plays seeds of the deterministic simulation, and repeats one that failed.
 
+#include "sim/last_words.hpp"
 #include "sim/runner.hpp"
 
 #include <CLI/CLI.hpp>
@@ -58,6 +59,7 @@ struct campaign {
 
 void play_seeds(campaign& c)
 {
+    const spare_stack own;
     tally sum;
     while (c.goes_on()) {
         options o = c.wants.what;
@@ -156,6 +158,7 @@ void report_failure(const std::string& program, const options& o, const result& 
 
 int run_campaign(const settings& s, const std::string& program)
 {
+    const watchdog until_the_end;
     campaign c(s);
     if (s.fresh) {
         std::cout << "seeds from " << s.what.seed << " on\n";
@@ -248,6 +251,8 @@ int main(int argc, char** argv)
     } catch (const CLI::ParseError& e) {
         return app.exit(e);
     }
+    const spare_stack own;
+    speak_when_killed(further_arguments_of(s.what));
     if (*seed) {
         return run_one(s);
     }

@@ -1,5 +1,7 @@
 #include "sim/runner.hpp"
 
+#include "sim/last_words.hpp"
+
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -13,6 +15,7 @@ constexpr std::array<std::string_view, 4> beyond_names{"nothing", "clock_step", 
 
 result play_once(const options& o, std::ostream* trace)
 {
+    const playing now(o.seed);
     world w(make_plan(o), trace);
     result r;
     try {
@@ -72,7 +75,12 @@ options shrink(options failing)
 
 std::string arguments_of(const options& o)
 {
-    std::string text = "--seed " + std::to_string(o.seed);
+    return "--seed " + std::to_string(o.seed) + further_arguments_of(o);
+}
+
+std::string further_arguments_of(const options& o)
+{
+    std::string text;
     if (o.allowed != all_faults) {
         text += " --faults " + names_of(o.allowed);
     }

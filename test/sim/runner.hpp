@@ -32,6 +32,9 @@ struct result {
 /// The arguments that repeat a play.
 [[nodiscard]] std::string arguments_of(const options& o);
 
+/// The same without the seed; each begins with a space.
+[[nodiscard]] std::string further_arguments_of(const options& o);
+
 [[nodiscard]] std::string_view name_of(beyond b) noexcept;
 [[nodiscard]] std::optional<beyond> beyond_named(std::string_view name) noexcept;
 

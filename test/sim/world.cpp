@@ -20,6 +20,9 @@ bool comes_later(const event& a, const event& b)
 /// Beyond this a play is not lengthened; whoever still waits is served in the quiet that follows.
 constexpr nanos longest_play = 30s;
 
+/// More than ten times what the longest of many plays needs.
+constexpr std::uint64_t most_events = 1'000'000;
+
 }  // namespace
 
 void tally::add(const tally& t)
@@ -109,7 +112,9 @@ void world::count(const call& c, const error_code& ec)
 
 void world::dispatch(const event& e)
 {
-    ++counts.events;
+    if (++counts.events > most_events) {
+        checks.fail("it goes on without end");
+    }
     mix(static_cast<std::uint64_t>(e.at.time_since_epoch().count()));
     mix((static_cast<std::uint64_t>(e.kind) << 56U) ^ (e.which << 24U) ^ (e.what << 8U) ^ e.who);
     switch (e.kind) {

@@ -1,0 +1,52 @@
+#!/bin/bash
+# usage: last_words.sh <redlock-sim>
+# A campaign that dies names the plays it was in the middle of, so that they can be played again.
+set -euo pipefail
+
+ulimit -c 0
+folder=$(mktemp -d)
+sim=
+cleanup() {
+    [[ -z $sim ]] || kill -KILL "$sim" 2>/dev/null || true
+    rm -rf "$folder"
+}
+trap cleanup EXIT
+
+fail() {
+    echo "$*" >&2
+    cat "$folder/said" >&2
+    exit 1
+}
+
+# Waits until seeds have been played, as the line on the standard error tells.
+await_plays() {
+    local tries
+    for ((tries = 0; tries < 300; ++tries)); do
+        ! grep -qE ' [1-9][0-9]* seeds ' "$folder/progress" || return 0
+        sleep 0.1
+    done
+    fail "no seed was played in half a minute"
+}
+
+# dies_by <signal> <status...>: so many threads that some of them are always in the middle of a play.
+dies_by() {
+    local signal=$1 status=0
+    shift
+    "$program" --seconds 600 --jobs 8 --faults cut --progress >"$folder/said" 2>"$folder/progress" &
+    sim=$!
+    await_plays
+    kill -s "$signal" "$sim"
+    wait "$sim" 2>/dev/null || status=$?
+    sim=
+    [[ " $* " == *" $status "* ]] || fail "SIG$signal ended it with status $status"
+    local again
+    again=$(sed -n "s/^FAILED: signal $(kill -l "$signal") while playing \(--seed [0-9]* --faults cut\)$/\1/p" \
+        "$folder/said" | head -n 1)
+    [[ -n $again ]] || fail "SIG$signal: no play was named"
+    # shellcheck disable=SC2086 # arguments
+    "$program" $again >/dev/null || fail "$again: not to be repeated"
+}
+
+program=$1
+dies_by ABRT 134
+dies_by SEGV 139 1  # 1: a sanitizer has told of it, and ended the program
