@@ -5,6 +5,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -77,26 +81,24 @@ private:
     std::size_t size_ = 0;
 };
 
-void name_play(int signal, const play_under_way& p) noexcept
+/// What is played in this thread; in a thread without a play whatever is played in the others may be
+/// meant, as by a signal from outside.
+void name_plays(const line& why) noexcept
 {
-    line text;
-    text << "FAILED: signal " << static_cast<unsigned>(signal) << " while playing --seed " << p.seed
-         << shared_arguments;
-    text.say();
-}
-
-/// A signal from outside comes to any thread; whatever is played then may be meant.
-void on_signal(int signal, siginfo_t* why, void*)
-{
-    if (mine != nullptr) {
-        name_play(signal, *mine);
-    } else {
-        for (const auto& p : plays) {
-            if (p.told) {
-                name_play(signal, p);
-            }
+    for (const auto& p : plays) {
+        if (mine != nullptr ? mine == &p : p.told.load()) {
+            line text = why;
+            text << " while playing --seed " << p.seed << shared_arguments;
+            text.say();
         }
     }
+}
+
+void on_signal(int signal, siginfo_t* why, void*)
+{
+    line text;
+    text << "FAILED: signal " << static_cast<unsigned>(signal);
+    name_plays(text);
     const auto which = std::find(deadly.begin(), deadly.end(), signal) - deadly.begin();
     ::sigaction(signal, &before[static_cast<std::size_t>(which)], nullptr);
     if (why->si_code <= 0) {
@@ -104,6 +106,16 @@ void on_signal(int signal, siginfo_t* why, void*)
     }
     // Otherwise the instruction at fault is tried again, and its context is there to be told.
 }
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/// Of what a sanitizer finds, which need not end in a signal.
+void on_report()
+{
+    line text;
+    text << "FAILED: a sanitizer's report";
+    name_plays(text);
+}
+#endif
 
 play_under_way* claim() noexcept
 {
@@ -126,6 +138,9 @@ void speak_when_killed(std::string further)
     for (std::size_t i = 0; i < deadly.size(); ++i) {
         ::sigaction(deadly[i], &action, &before[i]);
     }
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    __sanitizer_set_death_callback(&on_report);
+#endif
 }
 
 playing::playing(std::uint64_t seed) noexcept

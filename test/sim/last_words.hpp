@@ -23,9 +23,9 @@ inline constexpr std::chrono::seconds longest_computing
 };
 
 /**
- * From here on a signal that ends the program says first what was being played. What has handled the
- * signal before, such as a sanitizer, handles it then. Once a program. `further`: the arguments that
- * all plays share.
+ * From here on a signal that ends the program says first what was being played, and so does a
+ * sanitizer that ends it. What has handled the signal before handles it then. Once a program.
+ * `further`: the arguments that all plays share.
  */
 void speak_when_killed(std::string further);
 
