@@ -1,6 +1,7 @@
 #include "sim/model_master.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <stdexcept>
@@ -68,19 +69,88 @@ std::string error(std::string_view text)
     return "-" + std::string(text) + "\r\n";
 }
 
-std::string unknown(const words& command)
-{
-    std::string text = "ERR unknown command '" + command[0] + "', with args beginning with: ";
-    for (std::size_t i = 1; i < command.size(); ++i) {
-        text += "'" + command[i] + "' ";
-    }
-    return error(text);
-}
-
 constexpr std::string_view ok = "+OK\r\n";
 constexpr std::string_view wrong_type =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
 constexpr std::string_view no_memory = "OOM command not allowed when used memory > 'maxmemory'.";
+constexpr std::string_view wrong_password =
+    "WRONGPASS invalid username-password pair or user is disabled.";
+constexpr std::string_view no_integer = "ERR value is not an integer or out of range";
+
+/// What COMMAND INFO tells of a command, and what a server looks at before it does one.
+struct command_traits {
+    std::string_view name;
+    int arity;
+    /// Is done by a server that is loading; is refused by one that is full.
+    bool while_loading = false;
+    bool takes_memory = false;
+};
+
+constexpr std::array known_commands{
+    command_traits{"AUTH", -2, true},
+    command_traits{"CLIENT", -2, true},
+    command_traits{"COMMAND", -1, true},
+    command_traits{"DEL", -2},
+    command_traits{"DELEX", -2},
+    command_traits{"DELIFEQ", 3},
+    command_traits{"EVAL", -3},
+    command_traits{"EVALSHA", -3},
+    command_traits{"EXISTS", -2},
+    command_traits{"FLUSHALL", -1},
+    command_traits{"GET", 2},
+    command_traits{"HELLO", -1, true},
+    command_traits{"HSET", -4, false, true},
+    command_traits{"INCR", 2, false, true},
+    command_traits{"INFO", -1, true},
+    command_traits{"PEXPIRE", -3},
+    command_traits{"PING", -1},
+    command_traits{"PTTL", 2},
+    command_traits{"SCRIPT", -2},
+    command_traits{"SELECT", 2, true},
+    command_traits{"SET", -3, false, true},
+};
+
+const command_traits* traits_of(std::string_view name)
+{
+    const auto at = std::ranges::find(known_commands, name, &command_traits::name);
+    return at == known_commands.end() ? nullptr : &*at;
+}
+
+template <class Number>
+std::optional<Number> number(std::string_view text)
+{
+    Number n{};
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), n);
+    return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() ? std::optional(n)
+                                                                               : std::nullopt;
+}
+
+/// Names of clients and of commands, as servers compare and tell them.
+std::string in_case(std::string text, int (*change)(int))
+{
+    std::ranges::transform(text, text.begin(), [&](char c) {
+        return static_cast<char>(change(static_cast<unsigned char>(c)));
+    });
+    return text;
+}
+
+std::string select(std::string_view database)
+{
+    const auto n = number<int>(database);
+    if (!n) {
+        return error(no_integer);
+    }
+    return *n >= 0 && *n < 16 ? std::string(ok) : error("ERR DB index is out of range");
+}
+
+/// Of CLIENT SETNAME and HELLO ... SETNAME: nothing, or the error.
+std::optional<std::string> refused_name(std::string_view name)
+{
+    if (std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; })) {
+        return std::nullopt;
+    }
+    return error("ERR Client names cannot contain spaces, newlines or special characters.");
+}
 
 }  // namespace
 
@@ -191,7 +261,8 @@ void model_master::flush_keys()
 
 void model_master::track(session& s, const std::string& key)
 {
-    if (!s.tracks_now) {
+    const bool is_chosen = s.tracks == session::tracking::chosen && s.tracks_now;
+    if (!is_chosen && s.tracks != session::tracking::all) {
         return;
     }
     auto& all = tracked_[key];
@@ -200,7 +271,7 @@ void model_master::track(session& s, const std::string& key)
     }
 }
 
-/// A push to everybody who tracks the key, once; it is tracked no more.
+/// A push to everybody who has read the key and can be told, once; it is tracked no more.
 void model_master::invalidate(const std::string& key, session* by)
 {
     const auto at = tracked_.find(key);
@@ -209,13 +280,22 @@ void model_master::invalidate(const std::string& key, session* by)
     }
     const std::string push = ">2\r\n" + bulk("invalidate") + "*1\r\n" + bulk(key);
     for (session* s : at->second) {
-        (s == by ? own_pushes_ : s->out) += push;
+        tell(*s, push, by);
     }
     tracked_.erase(at);
 }
 
+/// Pushes are of RESP3; with RESP2 nothing is told.
+void model_master::tell(session& s, std::string_view push, const session* by)
+{
+    if (s.tracks != session::tracking::off && s.protocol == 3) {
+        (&s == by ? own_pushes_ : s.out) += push;
+    }
+}
+
 void model_master::forget(session& s)
 {
+    std::erase(trackers_, &s);
     for (auto& [key, all] : tracked_) {
         std::erase(all, &s);
     }
@@ -226,8 +306,8 @@ void model_master::forget(session& s)
 std::string model_master::execute(instant now, session& s, const words& command)
 {
     ++commands;
-    // Only what is read is tracked, and only by the command behind CLIENT CACHING YES.
-    s.tracks_now = command.at(0) != "CLIENT" && std::exchange(s.tracks_next, false) && s.tracks;
+    // Only the command behind CLIENT CACHING YES is meant, and those about the connection between.
+    s.tracks_now = command.at(0) != "CLIENT" && std::exchange(s.tracks_next, false);
     if (auto refused = refusal(command, s)) {
         return std::move(*refused);
     }
@@ -238,9 +318,6 @@ std::string model_master::execute(instant now, session& s, const words& command)
     if (name == "AUTH") {
         return auth(s, command);
     }
-    if (!password.empty() && !s.authenticated) {
-        return error("NOAUTH Authentication required.");
-    }
     if (name == "INFO") {
         return info(s);
     }
@@ -248,7 +325,7 @@ std::string model_master::execute(instant now, session& s, const words& command)
         return "+PONG\r\n";
     }
     if (name == "SELECT") {
-        return std::string(ok);
+        return select(command.at(1));
     }
     if (name == "CLIENT") {
         return client(s, command);
@@ -257,12 +334,10 @@ std::string model_master::execute(instant now, session& s, const words& command)
         return script_command(command);
     }
     if (name == "COMMAND") {
-        const std::string known = "*2\r\n$1\r\nx\r\n:3\r\n";
-        return "*2\r\n" + (has_delifeq ? known : null_of(s)) + (has_delex ? known : null_of(s));
+        return command_info(s, command);
     }
     if (name == "FLUSHALL") {
-        flush_keys();
-        return std::string(ok);
+        return flush_all(s);
     }
     if (name == "GET" || name == "PTTL" || name == "EXISTS") {
         track(s, command.at(1));
@@ -271,8 +346,14 @@ std::string model_master::execute(instant now, session& s, const words& command)
     return reply + std::exchange(own_pushes_, {});
 }
 
-/// What the server says instead of doing it.
-std::optional<std::string> model_master::refusal(const words& command, const session&) const
+bool model_master::has(std::string_view name) const
+{
+    return traits_of(name) != nullptr && (name != "HELLO" || knows_hello) &&
+           (name != "DELIFEQ" || has_delifeq) && (name != "DELEX" || has_delex);
+}
+
+/// What the server says instead of doing it, in the order in which servers look at these things.
+std::optional<std::string> model_master::refusal(const words& command, const session& s) const
 {
     const std::string& name = command.at(0);
     if (!refusals.empty()) {
@@ -283,16 +364,35 @@ std::optional<std::string> model_master::refusal(const words& command, const ses
             }
         }
     }
-    // A server that is loading still greets, and tells of itself.
-    if (is_loading && name != "HELLO" && name != "AUTH" && name != "INFO" && name != "CLIENT" &&
-        name != "COMMAND" && name != "SELECT") {
-        return error("LOADING Redis is loading the dataset in memory");
+    if (!has(name)) {
+        return unknown(command);
+    }
+    if (!password.empty() && !s.authenticated && name != "HELLO" && name != "AUTH") {
+        return error("NOAUTH Authentication required.");
     }
     // Scripts without a shebang are let in, and only what they call is looked at.
-    if (is_full && (name == "SET" || name == "INCR" || name == "HSET")) {
+    const command_traits& traits = *traits_of(name);
+    if (is_full && traits.takes_memory) {
         return error(no_memory);
     }
+    // A server that is loading still greets, and tells of itself.
+    if (is_loading && !traits.while_loading) {
+        return error("LOADING Redis is loading the dataset in memory");
+    }
     return std::nullopt;
+}
+
+/// In the words of its time.
+std::string model_master::unknown(const words& command) const
+{
+    constexpr std::size_t room = 128;
+    std::string arguments;
+    for (std::size_t i = 1; i < command.size() && arguments.size() < room; ++i) {
+        const std::string some = command[i].substr(0, room - arguments.size());
+        arguments += knows_hello ? "'" + some + "' " : "`" + some + "`, ";
+    }
+    const std::string quoted = knows_hello ? "'" + command[0] + "'" : "`" + command[0] + "`";
+    return error("ERR unknown command " + quoted + ", with args beginning with: " + arguments);
 }
 
 /// A command that speaks of one key.
@@ -312,7 +412,7 @@ std::string model_master::keyed(instant now, session& s, const words& command)
     if (name == "EVALSHA" || name == "EVAL") {
         return eval(now, s, command);
     }
-    if ((name == "DELIFEQ" && has_delifeq) || (name == "DELEX" && has_delex)) {
+    if (name == "DELIFEQ" || name == "DELEX") {
         return compare_and_delete(now, s, command.at(1), command.back());
     }
     if (name == "PTTL") {
@@ -342,58 +442,128 @@ std::string model_master::keyed(instant now, session& s, const words& command)
         change(command[1], is_new ? entry{{}, std::nullopt, true} : entry{*there}, &s);
         return integer(is_new);
     }
-    return unknown(command);
+    throw std::logic_error("a command that the model knows and does not do");
 }
 
 std::string model_master::hello(session& s, const words& command)
 {
-    if (!knows_hello) {
-        std::string text = "ERR unknown command `HELLO`, with args beginning with: ";
-        for (std::size_t i = 1; i < command.size(); ++i) {
-            text += "`" + command[i] + "`, ";
+    int protocol = s.protocol;
+    if (command.size() > 1) {
+        const auto wanted = number<int>(command[1]);
+        if (!wanted) {
+            return error("ERR Protocol version is not an integer or out of range");
         }
-        return error(text);
+        if (*wanted != 2 && *wanted != 3) {
+            return error("NOPROTO unsupported protocol version");
+        }
+        protocol = *wanted;
     }
-    if (!password.empty()) {
-        if (command.size() < 5 || command[2] != "AUTH") {
-            return error("NOAUTH HELLO must be called with the client already authenticated");
-        }
-        if (command[4] != password) {
-            return error("WRONGPASS invalid username-password pair or user is disabled.");
+    if (auto refused = hello_options(s, command)) {
+        return std::move(*refused);
+    }
+    if (!password.empty() && !s.authenticated) {
+        return error(
+            "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
+            "HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and "
+            "select the RESP protocol version at the same time");
+    }
+    s.protocol = protocol;
+    return greeting(s);
+}
+
+/// AUTH and SETNAME, in any order: nothing, or the error.
+std::optional<std::string> model_master::hello_options(session& s, const words& command) const
+{
+    for (std::size_t i = 2; i < command.size(); ++i) {
+        if (command[i] == "AUTH" && i + 2 < command.size()) {
+            if (!password.empty() && command[i + 2] != password) {
+                return error(wrong_password);
+            }
+            s.authenticated = true;
+            i += 2;
+        } else if (command[i] == "SETNAME" && i + 1 < command.size()) {
+            if (auto refused = refused_name(command[++i])) {
+                return std::move(*refused);
+            }
+        } else {
+            return error("ERR Syntax error in HELLO option '" + command[i] + "'");
         }
     }
-    s.authenticated = true;
-    s.protocol = 3;
-    return "%3\r\n" + bulk("server") + bulk("redis") + bulk("proto") + integer(3) + bulk("role") +
-           bulk(role);
+    return std::nullopt;
+}
+
+std::string model_master::greeting(const session& s) const
+{
+    return std::string(s.protocol == 3 ? "%7\r\n" : "*14\r\n") + bulk("server") + bulk("redis") +
+           bulk("version") + bulk("7.0.15") + bulk("proto") + integer(s.protocol) + bulk("id") +
+           integer(1) + bulk("mode") + bulk("standalone") + bulk("role") + bulk(role) +
+           bulk("modules") + "*0\r\n";
 }
 
 std::string model_master::auth(session& s, const words& command)
 {
-    s.authenticated = command.back() == password;
-    return s.authenticated ? std::string(ok) : error("WRONGPASS invalid username-password pair");
+    if (password.empty() && command.size() == 2) {
+        return error(
+            "ERR AUTH <password> called without any password configured for the default user. "
+            "Are you sure your configuration is correct?");
+    }
+    if (!password.empty() && command.back() != password) {
+        return error(wrong_password);
+    }
+    s.authenticated = true;
+    return std::string(ok);
 }
 
 std::string model_master::client(session& s, const words& command)
 {
     const std::string& what = command.at(1);
-    if (what == "TRACKING") {
-        if (s.protocol != 3 && command.at(2) == "ON") {
-            return error(
-                "ERR Client tracking can be enabled only in RESP3 mode or with a redirection");
-        }
-        s.tracks = command.at(2) == "ON";
-        if (!s.tracks) {
-            forget(s);
-        }
-    } else if (what == "CACHING") {
-        if (!s.tracks) {
-            return error(
-                "ERR CLIENT CACHING can be called only when the client is in tracking mode with "
-                "OPTIN or OPTOUT mode enabled");
-        }
-        s.tracks_next = true;
+    if (what == "SETNAME") {
+        return refused_name(command.at(2)).value_or(std::string(ok));
     }
+    if (what == "TRACKING") {
+        return client_tracking(s, command);
+    }
+    if (what == "CACHING") {
+        return client_caching(s, command);
+    }
+    throw std::runtime_error("CLIENT with what no lock needs");
+}
+
+std::string model_master::client_tracking(session& s, const words& command)
+{
+    using tracking = session::tracking;
+    if (command.at(2) == "OFF") {
+        // What was read is remembered, for when it is turned on again.
+        s.tracks = tracking::off;
+        s.tracks_next = false;
+        std::erase(trackers_, &s);
+        return std::string(ok);
+    }
+    const bool opts_in = command.size() > 3 && command[3] == "OPTIN";
+    if (s.tracks == tracking::off) {
+        trackers_.push_back(&s);
+    }
+    s.tracks = opts_in ? tracking::chosen : tracking::all;
+    return std::string(ok);
+}
+
+std::string model_master::client_caching(session& s, const words& command)
+{
+    using tracking = session::tracking;
+    if (s.tracks == tracking::off) {
+        return error(
+            "ERR CLIENT CACHING can be called only when the client is in tracking mode with "
+            "OPTIN or OPTOUT mode enabled");
+    }
+    if (command.at(2) != "YES") {
+        return error(
+            "ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.");
+    }
+    if (s.tracks != tracking::chosen) {
+        return error(
+            "ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.");
+    }
+    s.tracks_next = true;
     return std::string(ok);
 }
 
@@ -415,7 +585,11 @@ std::string model_master::script_command(const words& command)
         return std::string(ok);
     }
     if (what == "EXISTS") {
-        return "*1\r\n" + integer(scripts_.contains(command.at(2)));
+        std::string there = "*" + std::to_string(command.size() - 2) + "\r\n";
+        for (std::size_t i = 2; i < command.size(); ++i) {
+            there += integer(scripts_.contains(command[i]));
+        }
+        return there;
     }
     const auto known = script_of(command.at(2));
     if (what != "LOAD" || !known) {
@@ -436,22 +610,52 @@ std::string model_master::info(const session& s) const
     return bulk(text);
 }
 
+/// No more than what tells a command from none; servers tell ten things of each.
+std::string model_master::command_info(const session& s, const words& command) const
+{
+    std::string all = "*" + std::to_string(command.size() - 2) + "\r\n";
+    for (std::size_t i = 2; i < command.size(); ++i) {
+        const std::string name = in_case(command[i], std::toupper);
+        all += has(name)
+                   ? "*2\r\n" + bulk(in_case(name, std::tolower)) + integer(traits_of(name)->arity)
+                   : null_of(s);
+    }
+    return all;
+}
+
+/// Everybody who tracks is told once, and of no key.
+std::string model_master::flush_all(const session& s)
+{
+    tracked_.clear();
+    flush_keys();
+    const std::string push = ">2\r\n" + bulk("invalidate") + "_\r\n";
+    for (session* t : trackers_) {
+        tell(*t, push, &s);
+    }
+    return std::string(ok) + std::exchange(own_pushes_, {});
+}
+
 std::string model_master::set(instant now, session& s, const words& command)
 {
     ++sets;
-    const entry* there = find(now, command.at(1));
+    const bool is_there = find(now, command.at(1)) != nullptr;
     entry e{command.at(2), std::nullopt, false};
+    bool stays_out = false;
     for (std::size_t i = 3; i < command.size(); ++i) {
-        if ((command[i] == "NX" && there != nullptr) || (command[i] == "XX" && there == nullptr)) {
-            return null_of(s);
-        }
+        stays_out |= command[i] == (is_there ? "NX" : "XX");
         if (command[i] == "PX") {
-            const std::int64_t ms = std::stoll(command.at(++i));
-            if (ms <= 0) {
+            const auto ms = number<std::int64_t>(command.at(++i));
+            if (!ms) {
+                return error(no_integer);
+            }
+            if (*ms <= 0) {
                 return error("ERR invalid expire time in 'set' command");
             }
-            e.end = now + milliseconds{ms};
+            e.end = now + milliseconds{*ms};
         }
+    }
+    if (stays_out) {
+        return null_of(s);
     }
     change(command[1], std::move(e), &s);
     return std::string(ok);
@@ -505,10 +709,11 @@ std::string model_master::increment(instant now, session& s, const std::string& 
     entry e;
     if (there != nullptr) {
         e = *there;
-        const auto parsed = std::from_chars(e.value.data(), e.value.data() + e.value.size(), n);
-        if (parsed.ec != std::errc{} || parsed.ptr != e.value.data() + e.value.size()) {
-            return error("ERR value is not an integer or out of range");
+        const auto was = number<std::int64_t>(e.value);
+        if (!was) {
+            return error(no_integer);
         }
+        n = *was;
     }
     e.value = std::to_string(++n);
     change(key, std::move(e), &s);

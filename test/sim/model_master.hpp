@@ -57,8 +57,10 @@ using words = std::vector<std::string>;
 struct session {
     int protocol = 2;
     bool authenticated = false;
-    /// CLIENT TRACKING ON OPTIN, and CLIENT CACHING YES for the next command, or this one.
-    bool tracks = false;
+    /// CLIENT TRACKING: of nothing, of all that is read, or with OPTIN of what is chosen by CLIENT
+    /// CACHING YES for the next command, or this one.
+    enum class tracking : std::uint8_t { off, all, chosen };
+    tracking tracks = tracking::off;
     bool tracks_next = false;
     bool tracks_now = false;
     /// Pushes and replies to be sent, in this order.
@@ -71,7 +73,7 @@ struct session {
 /**
  * A Redis master as far as locks use one, in virtual time; its answers are compared with those of
  * a real one. The switches may be turned at any moment. The only scripts it knows are the
- * contract's.
+ * contract's, and its databases are all the same one.
  */
 class model_master {
 public:
@@ -95,7 +97,7 @@ public:
     bool has_delex = false;
     std::string role = "master";
     std::string run_id = "0123456789abcdef0123456789abcdef01234567";
-    /// Empty: everybody is let in.
+    /// Lets in whoever knows it, by any name. Empty: everybody is let in.
     std::string password;
     /// The line that a command is answered with instead of being done, by its name or its first two
     /// words.
@@ -129,12 +131,20 @@ private:
     /// In the order of `contract_scripts`.
     enum class script : std::uint8_t { release, extend, inspect };
 
+    [[nodiscard]] bool has(std::string_view name) const;
     std::optional<std::string> refusal(const words& command, const session& s) const;
+    [[nodiscard]] std::string unknown(const words& command) const;
     std::string hello(session& s, const words& command);
+    std::optional<std::string> hello_options(session& s, const words& command) const;
+    [[nodiscard]] std::string greeting(const session& s) const;
     std::string auth(session& s, const words& command);
     std::string client(session& s, const words& command);
+    std::string client_tracking(session& s, const words& command);
+    static std::string client_caching(session& s, const words& command);
     std::string script_command(const words& command);
     std::string info(const session& s) const;
+    [[nodiscard]] std::string command_info(const session& s, const words& command) const;
+    std::string flush_all(const session& s);
     std::string keyed(base::instant now, session& s, const words& command);
     std::string set(base::instant now, session& s, const words& command);
     std::string get(base::instant now, const session& s, const std::string& key);
@@ -152,10 +162,13 @@ private:
     void change(const std::string& key, std::optional<entry> to, session* by);
     void track(session& s, const std::string& key);
     void invalidate(const std::string& key, session* by);
+    void tell(session& s, std::string_view push, const session* by);
 
     std::map<std::string, entry, std::less<>> keys_;
     std::set<std::string, std::less<>> scripts_;
     std::map<std::string, std::vector<session*>, std::less<>> tracked_;
+    /// Those who track anything now.
+    std::vector<session*> trackers_;
     /// Pushes to the one whose command is being done: sent behind its reply.
     std::string own_pushes_;
 };
