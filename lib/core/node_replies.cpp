@@ -143,11 +143,12 @@ bool node::on_holder_ttl(const pending& p, const resp::reply& r)
 
 node::scripted node::judge(const pending& p, const resp::reply& r) noexcept
 {
-    if (r.is_integer()) {
+    // Every server's script, DELIFEQ and DELEX say 1 or 0.
+    if (r.is_integer() && (r.integer() == 0 || r.integer() == 1)) {
         return r.integer() == 1 ? scripted::yes : scripted::no;
     }
     if (!r.is_error()) {
-        return r.is_null() ? scripted::no : scripted::nonsense;
+        return scripted::nonsense;
     }
     if (resp::says_wrong_type(r.text())) {
         return scripted::no;

@@ -68,7 +68,8 @@ void ledger::note_answer(unsigned node, const request& r, answer a)
         k.granted |= bit(node);
         k.renewals.push_back({r.at, node});
     }
-    if (m.what == purpose::release) {
+    if (m.what == purpose::release &&
+        (a == answer::one || a == answer::zero || a == answer::error)) {
         k.released |= bit(node);
     }
 }

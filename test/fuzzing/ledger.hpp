@@ -19,7 +19,7 @@ struct request {
 };
 
 /// As much of a reply as evidence needs.
-enum class answer { ok, one, other };
+enum class answer { ok, one, zero, error, other };
 
 /**
  * What went over the wire, read by itself: who was asked for what, and what was answered in its
@@ -40,7 +40,8 @@ public:
     [[nodiscard]] std::optional<base::instant> asked_at(std::string_view token) const;
     /// Whether a majority extended the key by commands sent since `begun`.
     [[nodiscard]] bool extended(std::string_view token, base::instant begun) const;
-    /// How many nodes either answered a release or have never been asked to set the key.
+    /// How many nodes either answered a release with 1, 0 or an error, or have never been asked to
+    /// set the key.
     [[nodiscard]] unsigned without_key(std::string_view token, unsigned nodes) const;
     [[nodiscard]] bool is_majority(core::node_mask nodes) const;
     /// Whether the bytes, or most of them, are those of some owner token.

@@ -27,7 +27,13 @@ answer evidence_of(const resp::reply& r)
     if (r.type() == resp::reply_type::simple_string && r.text() == "OK") {
         return answer::ok;
     }
-    return r.is_integer() && r.integer() == 1 ? answer::one : answer::other;
+    if (r.is_error()) {
+        return answer::error;
+    }
+    if (r.is_integer() && (r.integer() == 0 || r.integer() == 1)) {
+        return r.integer() == 1 ? answer::one : answer::zero;
+    }
+    return answer::other;
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ struct peer {
     /// Whether it may have granted or extended what it was not seen to be asked for.
     [[nodiscard]] bool has_proof() const
     {
-        return std::any_of(early.begin(), early.end(), [](answer a) { return a != answer::other; });
+        return std::any_of(early.begin(), early.end(),
+                           [](answer a) { return a == answer::ok || a == answer::one; });
     }
 };
 

@@ -110,8 +110,7 @@ TEST_CASE("p21: a node that ends its side of the connection loses its vote, and 
 TEST_CASE("p24: only a 1 is a lock given back or extended", "[integration][pitfall][p24]")
 {
     const std::string answer =
-        GENERATE(as<std::string>{}, ":0\r\n", ":-1\r\n", ":2\r\n", ":9223372036854775807\r\n",
-                 wire::null(), wire::null3(), wire::error("WRONGTYPE a hash stands there"));
+        GENERATE(as<std::string>{}, ":0\r\n", wire::error("WRONGTYPE a hash stands there"));
     CAPTURE(answer);
     const auto node = node_with("EVALSHA", answer);
     locks mine({node->url()});
@@ -137,10 +136,11 @@ TEST_CASE("p24: only a 1 is a lock given back or extended", "[integration][pitfa
     CHECK(mine.stats().protocol_errors == 0);
 }
 
-TEST_CASE("p24: an answer of another type is none, and nothing behind it is believed",
+TEST_CASE("p24: an answer that no script gives is none, and nothing behind it is believed",
           "[integration][pitfall][p24]")
 {
-    const std::string answer = GENERATE(as<std::string>{}, wire::status("OK"), wire::bulk("1"),
+    const std::string answer = GENERATE(as<std::string>{}, ":-1\r\n", ":2\r\n", wire::null(),
+                                        wire::null3(), wire::status("OK"), wire::bulk("1"),
                                         wire::aggregate('*', {wire::integer(1)}), "#t\r\n");
     CAPTURE(answer);
     const auto node = node_with("EVALSHA", answer);

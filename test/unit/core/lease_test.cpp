@@ -307,8 +307,7 @@ TEST_CASE("p24: each reply of a script is taken for what it says", "[core][pitfa
     CHECK_FALSE(extended(":1\r\n"));
     CHECK(extended("-ERR something\r\n") == errc::unavailable);
     CHECK_FALSE(extended(":1\r\n"));
-    for (const std::string_view refusal :
-         {no, nil, std::string_view(":-1\r\n"), std::string_view(":2\r\n"), foreign_kind}) {
+    for (const std::string_view refusal : {no, foreign_kind}) {
         CAPTURE(refusal);
         const base::instant before = c.held->valid_until();
         CHECK(extended(refusal) == errc::lost);
@@ -318,22 +317,53 @@ TEST_CASE("p24: each reply of a script is taken for what it says", "[core][pitfa
     }
 }
 
-TEST_CASE("p24: a release that is answered with another type is not believed",
+TEST_CASE("p24: what no script says is not believed, and breaks the connection",
           "[core][pitfall][p24]")
 {
-    for (const std::string_view reply : {"+OK\r\n", "*0\r\n", "$1\r\n1\r\n", "#t\r\n"}) {
+    for (const std::string_view reply :
+         {":2\r\n", ":-1\r\n", ":9223372036854775807\r\n", "_\r\n", "$-1\r\n", "*-1\r\n", "+OK\r\n",
+          "*0\r\n", "$1\r\n1\r\n", "#t\r\n", "#f\r\n", ",1\r\n"}) {
+        for (const bool releases : {true, false}) {
+            CAPTURE(reply, releases);
+            bench_world w{1};
+            w.start();
+            core::lease& l = w.lock("r");
+            const base::instant until = l.valid_until();
+            w.manual();
+            call& c = releases ? w.release(l) : w.extend(l, 20s);
+            w.answer(0, reply);
+            CHECK(w.peers[0]->closes == 1);
+            CHECK(w.core->snapshot().protocol_errors == 1);
+            w.advance(50ms);
+            CHECK(c.error == errc::unavailable);
+            CHECK((releases || l.valid_until() == until));
+            // What is owed is done on the next connection.
+            w.manual(false);
+            w.advance(5s);
+            CHECK(w.keys() == (releases ? 0 : 1));
+        }
+    }
+}
+
+TEST_CASE("p24: so it is with the answer to a native compare-and-delete", "[core][pitfall][p24]")
+{
+    for (const std::string_view reply : {":2\r\n", ":-1\r\n", "_\r\n"}) {
         CAPTURE(reply);
         bench_world w{1};
+        w.peers[0]->master.has_delifeq = true;
         w.start();
+        core::lease& l = w.lock("r");
         w.manual();
-        call& c = w.acquire("r");
-        w.answer(0, ok);
-        call& r = w.release(*c.held);
+        call& r = w.release(l);
+        CHECK(w.pending(0) == std::vector<std::string>{"DELIFEQ"});
         w.answer(0, reply);
-        w.advance(50ms);
-        CHECK(r.error == errc::unavailable);
         CHECK(w.peers[0]->closes == 1);
-        CHECK(w.core->snapshot().protocol_errors == 1);
+        w.manual(false);
+        w.advance(5s);
+        CHECK_FALSE(r.error);
+        CHECK(r.released == release_result::released);
+        CHECK(w.keys() == 0);
+        CHECK(w.is_idle());
     }
 }
 
