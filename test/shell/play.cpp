@@ -227,9 +227,6 @@ void play::check_exclusion()
 void play::check_keys()
 {
     for (const sim_node& n : nodes_) {
-        if (n.has_talked_nonsense) {
-            continue;
-        }
         for (const std::string_view name : names) {
             const std::string owner = n.master.value(clock_.now(), std::string(name));
             const bool given =

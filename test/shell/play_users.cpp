@@ -132,7 +132,11 @@ void play::upset_a_node()
     switch (clock_.below(8)) {
         case 0: n.freeze(); return;
         case 7: n.blocks = n.hangs_up = 1 + clock_.below(8); return;
-        case 1: n.talks_nonsense = 1 + clock_.below(20); return;
+        case 1:
+            n.talks_nonsense = 1 + clock_.below(8);
+            n.greets_well = !clock_.one_in(3);
+            n.dial = sim_node::dialling::at_once;
+            return;
         case 2:
         case 3: n.hangs_up = 1 + clock_.below(20); return;
         case 4: n.master.refusals["SET"] = "OOM command not allowed"; return;

@@ -60,8 +60,9 @@ std::optional<words> take_command(std::string& bytes)
 }
 
 /// Nothing of this says that something was done.
-constexpr std::array<std::string_view, 5> nonsense{"*1\r\n*1\r\n:1\r\n", "+WHAT\r\n",
-                                                   "-ERR of the test\r\n", "%x\r\n", "\r\n\r\n"};
+constexpr std::array<std::string_view, 8> nonsense{
+    "*1\r\n*1\r\n:1\r\n",    "+WHAT\r\n", ":7\r\n",   "-ERR of the test\r\n",
+    "-BUSY of the test\r\n", "%x\r\n",    "\r\n\r\n", "-TRYAGAIN of the test\r\n"};
 
 }  // namespace
 
@@ -221,6 +222,26 @@ void wire::arrive(std::string bytes)
     }
 }
 
+/// Behind nonsense a command is done or not, but an error that answers a SET says that nothing was
+/// set: servers keep to that.
+std::string wire::reply_to(const words& command)
+{
+    was_greeted_ = was_greeted_ || command.front() == "SET";
+    std::optional<std::string> instead;
+    if ((was_greeted_ || !node_.greets_well) && node_.talks_nonsense != 0 &&
+        clock_.one_in(node_.talks_nonsense)) {
+        clock_.note("nonsense instead of " + command.front());
+        instead = nonsense[clock_.below(nonsense.size())];
+    }
+    const bool denies = instead && instead->front() == '-' && command.front() == "SET";
+    std::string reply;
+    if (!denies && !(instead && clock_.one_in(4))) {
+        reply = node_.master.execute(clock_.now(), session_, command);
+    }
+    clock_.note("served", digest(command.front()), digest(reply));
+    return std::move(instead).value_or(std::move(reply));
+}
+
 void wire::serve()
 {
     while (!node_.frozen_ && !closed_there_) {
@@ -228,16 +249,10 @@ void wire::serve()
         if (!command) {
             return;
         }
-        std::string reply = node_.master.execute(clock_.now(), session_, *command);
-        clock_.note("served", digest(command->front()), digest(reply));
+        std::string reply = reply_to(*command);
         if (node_.hangs_up != 0 && clock_.one_in(node_.hangs_up)) {
             hang_up();
             return;
-        }
-        if (node_.talks_nonsense != 0 && clock_.one_in(node_.talks_nonsense)) {
-            clock_.note("nonsense instead of " + command->front());
-            node_.has_talked_nonsense = true;
-            reply = nonsense[clock_.below(nonsense.size())];
         }
         answer(std::move(reply));
     }

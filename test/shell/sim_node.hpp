@@ -34,8 +34,8 @@ public:
     /// so many, 0 for never.
     std::uint32_t talks_nonsense = 0;
     std::uint32_t hangs_up = 0;
-    /// Ever: no one can know what it did.
-    bool has_talked_nonsense = false;
+    /// Nonsense begins with the first SET of a connection, so that there is one.
+    bool greets_well = false;
     /// Takes bytes so slowly that a write does not end; one in so many, 0 for never.
     std::uint32_t blocks = 0;
 
@@ -78,6 +78,7 @@ private:
     void complete_later(std::uint64_t& id, base::nanos after, boost::system::error_code ec,
                         std::size_t n = 0);
     void arrive(std::string bytes);
+    [[nodiscard]] std::string reply_to(const words& command);
     void answer(std::string reply);
     void give();
     [[nodiscard]] base::nanos next_arrival(base::instant& last);
@@ -95,6 +96,7 @@ private:
     /// Of the pending write, as long as the node does not read on.
     std::size_t blocked_ = 0;
     bool open_ = false;
+    bool was_greeted_ = false;
     bool closed_here_ = false;
     bool closed_there_ = false;
     /// What has come, and not been read.
