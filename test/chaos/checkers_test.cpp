@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <filesystem>
 #include <sstream>
+#include <string>
+#include <string_view>
 #include <vector>
 
 using namespace redlock::chaos;
@@ -49,6 +51,7 @@ findings good_findings()
 {
     findings f;
     f.counts.acquired = 1;
+    f.counted = second;
     return f;
 }
 
@@ -56,6 +59,14 @@ bool verdict(demand wanted, const findings& f)
 {
     std::ostringstream out;
     return print_verdict(out, wanted, f);
+}
+
+/// Fails, and says that it is for this reason.
+bool is_about_nothing(demand wanted, const findings& f, std::string_view reason)
+{
+    std::ostringstream out;
+    return !print_verdict(out, wanted, f) &&
+           out.str().find("the run is about nothing: " + std::string(reason)) != std::string::npos;
 }
 
 }  // namespace
@@ -263,9 +274,34 @@ TEST_CASE("a verdict falls with each of its demands", "[chaos]")
         f.double_leases.emplace_back();
         REQUIRE_FALSE(verdict(demand::lost_update, f));
     }
+}
+
+TEST_CASE("a run that was about nothing fails, and says so", "[chaos]")
+{
+    auto f = good_findings();
     SECTION("nothing was ever acquired")
     {
         f.counts.acquired = 0;
-        REQUIRE_FALSE(verdict(demand::safety_and_progress, f));
+        REQUIRE(is_about_nothing(demand::safety_and_progress, f, "nothing was ever acquired"));
+        REQUIRE(is_about_nothing(demand::safety_and_recovery, f, "nothing was ever acquired"));
+    }
+    SECTION("progress was never watched")
+    {
+        f.counted = 0;
+        REQUIRE(is_about_nothing(demand::safety_and_progress, f, "progress"));
+        REQUIRE(verdict(demand::safety_and_recovery, f));
+    }
+    SECTION("a fault was never injected")
+    {
+        f.never_done = {"master: stopped"};
+        REQUIRE(
+            is_about_nothing(demand::safety_and_progress, f, "never injected: master: stopped"));
+        REQUIRE(
+            is_about_nothing(demand::safety_and_recovery, f, "never injected: master: stopped"));
+        f.double_leases.emplace_back();
+        REQUIRE(is_about_nothing(demand::double_lease, f, "never injected: master: stopped"));
+        f.double_leases.clear();
+        f.lost_updates = 1;
+        REQUIRE(is_about_nothing(demand::lost_update, f, "never injected: master: stopped"));
     }
 }

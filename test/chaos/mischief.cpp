@@ -12,6 +12,16 @@ namespace {
 /// Between the first faults of each kind.
 constexpr std::chrono::milliseconds apart{300};
 
+std::string full_name(const fault& f)
+{
+    switch (f.of) {
+        case victim::master:
+        case victim::clock: return "master: " + f.name;
+        case victim::client: return "client: " + f.name;
+    }
+    return {};
+}
+
 }  // namespace
 
 mischief::mischief(std::vector<fault> faults, std::vector<std::unique_ptr<site>>& sites,
@@ -174,21 +184,24 @@ std::string mischief::in_force() const
     return result.empty() ? "nothing" : result;
 }
 
+std::vector<std::string> mischief::never_done() const
+{
+    std::vector<std::string> result;
+    for (const auto& each : kinds_) {
+        if (each.times == 0) {
+            result.push_back(full_name(each.what));
+        }
+    }
+    return result;
+}
+
 void mischief::print(std::ostream& out) const
 {
-    constexpr auto title = [](victim of) {
-        switch (of) {
-            case victim::master: return "master: ";
-            case victim::clock: return "master: ";
-            case victim::client: return "client: ";
-        }
-        return "";
-    };
     out << "injected" << std::string(38, ' ') << "times  seconds\n";
     for (const auto& each : kinds_) {
-        out << "  " << std::left << std::setw(42) << title(each.what.of) + each.what.name
-            << std::right << std::setw(7) << each.times << std::setw(9) << std::fixed
-            << std::setprecision(1) << static_cast<double>(each.time) / 1e9 << '\n';
+        out << "  " << std::left << std::setw(42) << full_name(each.what) << std::right
+            << std::setw(7) << each.times << std::setw(9) << std::fixed << std::setprecision(1)
+            << static_cast<double>(each.time) / 1e9 << '\n';
     }
 }
 

@@ -38,6 +38,9 @@ public:
     /// What is in force, in a few words.
     [[nodiscard]] std::string in_force() const;
 
+    /// Kinds that were not done once.
+    [[nodiscard]] std::vector<std::string> never_done() const;
+
     /// What was done how often, and for how long in all.
     void print(std::ostream& out) const;
 

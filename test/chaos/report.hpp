@@ -22,7 +22,8 @@ struct findings {
     unsigned sets_not_judged = 0;
     nanos longest_operation = 0;
     nanos longest_without = 0;
-    nanos counted = 0;
+    nanos counted = 0;                    ///< while things went wrong, for progress
+    std::vector<std::string> never_done;  ///< kinds of faults
 };
 
 /// One line of progress: what has come to `counts` since `before`.
