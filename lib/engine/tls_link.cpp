@@ -6,25 +6,14 @@
 
 #if REDLOCK_HAS_TLS
 
-#include "engine/stream_link.hpp"
 #include "engine/tcp_connector.hpp"
+#include "engine/tls_link.hpp"
 
-#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl.hpp>
 
 namespace redlock::engine {
 
 namespace ssl = boost::asio::ssl;
-
-class tls_context {
-public:
-    explicit tls_context(const base::settings& s) : context(ssl::context::tls_client), settings(s)
-    {}
-
-    ssl::context context;
-    const base::settings& settings;
-};
 
 namespace {
 
@@ -36,80 +25,7 @@ void check(const boost::system::error_code& ec, const char* field)
     }
 }
 
-class tls_link final : public stream_link<tls_link> {
-public:
-    using socket_type = boost::asio::ip::tcp::socket;
-
-    tls_link(const link_setup& s, std::shared_ptr<tls_context> tls)
-        : stream_link(s),
-          tls_(std::move(tls)),
-          stream_(s.executor, tls_->context),
-          connector_(s.executor)
-    {}
-
-    void start() override
-    {
-        connector_.connect(
-            stream_.next_layer(), *setup().address, setup().attempt,
-            [me = shared_from_this()](boost::system::error_code ec) { me->on_connect(ec); });
-    }
-
-    [[nodiscard]] ssl::stream<socket_type>& stream() noexcept { return stream_; }
-    [[nodiscard]] socket_type& lowest() noexcept { return stream_.next_layer(); }
-    void stop_connecting() noexcept { connector_.cancel(); }
-
-private:
-    void on_connect(boost::system::error_code ec)
-    {
-        if (is_closed()) {
-            return;
-        }
-        if (!ec) {
-            ec = prepare();
-        }
-        if (ec) {
-            down(ec.message());
-            return;
-        }
-        stream_.async_handshake(ssl::stream_base::client,
-                                [me = shared_from_this()](boost::system::error_code failed) {
-                                    if (me->is_closed()) {
-                                        return;
-                                    }
-                                    if (failed) {
-                                        me->down("TLS: " + failed.message());
-                                    } else {
-                                        me->up();
-                                    }
-                                });
-    }
-
-    /// Whom to ask for and whom to expect. A resumed session would be checked the same.
-    boost::system::error_code prepare()
-    {
-        const tls_config& config = tls_->settings.tls;
-        const std::string& name =
-            config.server_name.empty() ? setup().address->host : config.server_name;
-        boost::system::error_code ec;
-        boost::system::error_code not_an_address;
-        boost::asio::ip::make_address(name, not_an_address);
-        if (not_an_address &&
-            SSL_set_tlsext_host_name(stream_.native_handle(), name.c_str()) != 1) {
-            return boost::asio::error::invalid_argument;
-        }
-        if (!config.insecure_skip_verification) {
-            stream_.set_verify_mode(ssl::verify_peer, ec);
-            if (!ec) {
-                stream_.set_verify_callback(ssl::host_name_verification(name), ec);
-            }
-        }
-        return ec;
-    }
-
-    std::shared_ptr<tls_context> tls_;
-    ssl::stream<socket_type> stream_;
-    tcp_connector connector_;
-};
+using tcp_tls_link = tls_link<boost::asio::ip::tcp::socket, tcp_connector>;
 
 }  // namespace
 
@@ -139,7 +55,8 @@ std::shared_ptr<tls_context> make_tls_context(const base::settings& s)
 std::shared_ptr<link> make_tls_link(const link_setup& setup,
                                     const std::shared_ptr<tls_context>& tls)
 {
-    return std::make_shared<tls_link>(setup, tls);
+    return std::make_shared<tcp_tls_link>(setup, tls, boost::asio::ip::tcp::socket(setup.executor),
+                                          tcp_connector(setup.executor));
 }
 
 }  // namespace redlock::engine

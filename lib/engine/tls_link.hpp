@@ -1,0 +1,108 @@
+#pragma once
+
+#include "engine/stream_link.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace redlock::engine {
+
+class tls_context {
+public:
+    explicit tls_context(const base::settings& s)
+        : context(boost::asio::ssl::context::tls_client),
+          settings(s)
+    {}
+
+    boost::asio::ssl::context context;
+    const base::settings& settings;
+};
+
+/**
+ * TLS over a stream that `Connector` connects: `connect(stream, address, attempt, done)`, which
+ * calls `done(error_code)`, and `cancel()`. Seen by one translation unit of the library, for TCP, and
+ * by tests.
+ */
+template <class Stream, class Connector>
+class tls_link final : public stream_link<tls_link<Stream, Connector>> {
+public:
+    tls_link(const link_setup& s, std::shared_ptr<tls_context> tls, Stream lower,
+             Connector connector)
+        : stream_link<tls_link>(s),
+          tls_(std::move(tls)),
+          stream_(std::move(lower), tls_->context),
+          connector_(std::move(connector))
+    {}
+
+    void start() override
+    {
+        connector_.connect(
+            stream_.next_layer(), *this->setup().address, this->setup().attempt,
+            [me = this->shared_from_this()](boost::system::error_code ec) { me->on_connect(ec); });
+    }
+
+    [[nodiscard]] boost::asio::ssl::stream<Stream>& stream() noexcept { return stream_; }
+    [[nodiscard]] Stream& lowest() noexcept { return stream_.next_layer(); }
+    void stop_connecting() noexcept { connector_.cancel(); }
+
+private:
+    void on_connect(boost::system::error_code ec)
+    {
+        if (this->is_closed()) {
+            return;
+        }
+        if (!ec) {
+            ec = prepare();
+        }
+        if (ec) {
+            this->down(ec.message());
+            return;
+        }
+        stream_.async_handshake(boost::asio::ssl::stream_base::client,
+                                [me = this->shared_from_this()](boost::system::error_code failed) {
+                                    if (me->is_closed()) {
+                                        return;
+                                    }
+                                    if (failed) {
+                                        me->down("TLS: " + failed.message());
+                                    } else {
+                                        me->up();
+                                    }
+                                });
+    }
+
+    /// Whom to ask for and whom to expect. A resumed session would be checked the same.
+    boost::system::error_code prepare()
+    {
+        namespace ssl = boost::asio::ssl;
+        const tls_config& config = tls_->settings.tls;
+        const std::string& name =
+            config.server_name.empty() ? this->setup().address->host : config.server_name;
+        boost::system::error_code ec;
+        boost::system::error_code not_an_address;
+        boost::asio::ip::make_address(name, not_an_address);
+        if (not_an_address &&
+            SSL_set_tlsext_host_name(stream_.native_handle(), name.c_str()) != 1) {
+            return boost::asio::error::invalid_argument;
+        }
+        if (!config.insecure_skip_verification) {
+            stream_.set_verify_mode(ssl::verify_peer, ec);
+            if (!ec) {
+                stream_.set_verify_callback(ssl::host_name_verification(name), ec);
+            }
+        }
+        return ec;
+    }
+
+    std::shared_ptr<tls_context> tls_;
+    boost::asio::ssl::stream<Stream> stream_;
+    Connector connector_;
+};
+
+}  // namespace redlock::engine
