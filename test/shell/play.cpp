@@ -1,5 +1,7 @@
 #include "shell/play.hpp"
 
+#include "base/settings.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -21,11 +23,15 @@ habits any_habits(clockwork& c)
     return h;
 }
 
-redlock::config any_config(clockwork& c, std::size_t nodes)
+redlock::config any_config(clockwork& c, const std::deque<sim_node>& nodes)
 {
     redlock::config wanted;
-    for (std::size_t i = 0; i < nodes; ++i) {
-        wanted.nodes.push_back("redis://10.0.0." + std::to_string(i + 1));
+    for (const sim_node& n : nodes) {
+        const std::string scheme = n.identity == nullptr ? "redis" : "rediss";
+        wanted.nodes.push_back(scheme + "://10.0.0." + std::to_string(wanted.nodes.size() + 1));
+        if (n.identity != nullptr) {
+            wanted.tls.ca_file = n.identity->ca_file();
+        }
     }
     wanted.connect_timeout = 200ms;
     wanted.reconnect_max = 100ms;
@@ -49,6 +55,8 @@ verdict& verdict::operator+=(const verdict& o)
     abandoned += o.abandoned;
     thrown += o.thrown;
     steps += o.steps;
+    encrypted += o.encrypted;
+    locks_encrypted += o.locks_encrypted;
     return *this;
 }
 
@@ -56,7 +64,8 @@ std::ostream& operator<<(std::ostream& out, const verdict& v)
 {
     return out << v.steps << " steps, " << v.handlers << " handlers called, " << v.abandoned
                << " abandoned, " << v.locks << " locks, " << v.aborted << " cancelled, " << v.closed
-               << " closed, " << v.thrown << " exceptions";
+               << " closed, " << v.thrown << " exceptions, " << v.encrypted << " plays with TLS, "
+               << v.locks_encrypted << " locks in these";
 }
 
 play::play(std::uint64_t seed, std::ostream* trace)
@@ -67,9 +76,15 @@ play::play(std::uint64_t seed, std::ostream* trace)
 {
     verdict_.seed = seed;
     verdict_.tidy = tidy_;
+    if (base::built_with_tls == base::tls_support::present && clock_.one_in(8)) {
+        identity_.emplace();
+    }
     const std::size_t count = 1 + clock_.below(5);
     for (std::size_t i = 0; i < count; ++i) {
-        model_master& m = nodes_.emplace_back(clock_).master;
+        sim_node& n = nodes_.emplace_back(clock_);
+        n.identity = identity_ && !clock_.one_in(3) ? &*identity_ : nullptr;
+        verdict_.encrypted |= n.identity != nullptr ? 1U : 0U;
+        model_master& m = n.master;
         m.has_delifeq = clock_.one_in(4);
         m.knows_hello = !clock_.one_in(8);
     }
@@ -78,7 +93,7 @@ play::play(std::uint64_t seed, std::ostream* trace)
     asio::make_service<engine::world_service>(*main_, std::make_shared<sim_world>(clock_, nodes_));
     for (seat& s : seats_) {
         s.how = static_cast<seat::kind>(clock_.below(3));
-        s.config = any_config(clock_, count);
+        s.config = any_config(clock_, nodes_);
         s.config.thread_safe = s.how == seat::kind::thread_safe;
         s.executor = main_->get_executor();
         if (s.how == seat::kind::on_strand) {
@@ -117,6 +132,7 @@ verdict play::run()
         end_abruptly();
     }
     check_handlers();
+    verdict_.locks_encrypted = verdict_.encrypted * verdict_.locks;
     verdict_.hash = clock_.hash();
     verdict_.failure = clock_.failure();
     return verdict_;

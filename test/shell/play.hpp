@@ -41,6 +41,9 @@ struct verdict {
     unsigned thrown = 0;
     unsigned steps = 0;
     bool tidy = false;
+    /// With TLS to some node, and the locks of such plays.
+    unsigned encrypted = 0;
+    unsigned locks_encrypted = 0;
 
     verdict& operator+=(const verdict& o);
 };
@@ -145,6 +148,8 @@ private:
     const bool lags_;
     /// No client ends before the end, so that no key may be left.
     const bool tidy_;
+    /// Of the nodes with TLS.
+    std::optional<sim_identity> identity_;
     std::deque<sim_node> nodes_;
     std::optional<sim_context> main_;
     std::optional<sim_context> other_;

@@ -1,10 +1,13 @@
 #include "shell/play.hpp"
 
+#include "base/settings.hpp"
+
 #include <catch2/catch_test_macros.hpp>
 
 #include <cstdint>
 #include <random>
 
+using namespace redlock;
 using namespace redlock::test;
 
 namespace {
@@ -42,6 +45,10 @@ TEST_CASE("whatever its users and its context do, a client keeps its promises", 
     }
     for (const unsigned now_and_then : {sum.abandoned, sum.thrown}) {
         CHECK(now_and_then > count / 4);
+    }
+    if (base::built_with_tls == base::tls_support::present) {
+        CHECK(sum.encrypted > count / 16);
+        CHECK(sum.locks_encrypted > count / 16);
     }
 }
 

@@ -16,7 +16,7 @@ namespace {
 using boost::system::error_code;
 namespace error = boost::asio::error;
 
-std::uint64_t digest(std::string_view bytes)
+std::uint64_t digest_of(std::string_view bytes)
 {
     std::uint64_t h = 0xcbf29ce484222325u;
     for (const char c : bytes) {
@@ -130,8 +130,19 @@ void wire::connect(std::uint64_t id)
     });
 }
 
+/// Of what TLS makes of the bytes nothing is the same the next time.
+std::uint64_t wire::digest(std::string_view bytes) const
+{
+    return tls_ ? 0 : digest_of(bytes);
+}
+
 void wire::read(std::uint64_t id, char* into, std::size_t size)
 {
+    if (size == 0) {
+        // At once, whatever else is read: TLS does so to have its handler called later.
+        context_.complete(id, closed_here_ ? error_code(error::bad_descriptor) : error_code());
+        return;
+    }
     reading_ = id;
     into_ = into;
     room_ = size;
@@ -201,6 +212,7 @@ void wire::hang_up()
 {
     closed_there_ = true;
     asked_.clear();
+    encrypted_.clear();
     if (blocked_ == 0 || clock_.one_in(2)) {
         complete(writing_, error::connection_reset);
     }
@@ -217,9 +229,16 @@ void wire::unblock()
 void wire::arrive(std::string bytes)
 {
     if (!closed_there_) {
-        asked_ += bytes;
+        (tls_ ? encrypted_ : asked_) += bytes;
         serve();
     }
+}
+
+bool wire::decrypt()
+{
+    const bool is_tls = tls_->take(std::exchange(encrypted_, {}), asked_);
+    send(tls_->take_output());
+    return is_tls;
 }
 
 /// Behind nonsense a command is done or not, but an error that answers a SET says that nothing was
@@ -238,13 +257,17 @@ std::string wire::reply_to(const words& command)
     if (!denies && !(instead && clock_.one_in(4))) {
         reply = node_.master.execute(clock_.now(), session_, command);
     }
-    clock_.note("served", digest(command.front()), digest(reply));
+    clock_.note("served", digest_of(command.front()), digest_of(reply));
     return std::move(instead).value_or(std::move(reply));
 }
 
 void wire::serve()
 {
     while (!node_.frozen_ && !closed_there_) {
+        if (!encrypted_.empty() && !decrypt()) {
+            clock_.fail("a client does not speak TLS");
+            return;
+        }
         const auto command = take_command(asked_);
         if (!command) {
             return;
@@ -254,15 +277,29 @@ void wire::serve()
             hang_up();
             return;
         }
-        answer(std::move(reply));
+        answer(reply);
     }
 }
 
-void wire::answer(std::string reply)
+void wire::answer(const std::string& reply)
 {
+    if (!tls_) {
+        send(reply);
+    } else if (tls_->say(reply)) {
+        send(tls_->take_output());
+    } else {
+        clock_.fail("TLS fails a master");
+    }
+}
+
+void wire::send(const std::string& bytes)
+{
+    if (bytes.empty()) {
+        return;
+    }
     const std::size_t cut =
-        clock_.one_in(4) ? clock_.below(static_cast<std::uint32_t>(reply.size())) : 0;
-    for (std::string piece : {reply.substr(0, cut), reply.substr(cut)}) {
+        clock_.one_in(4) ? clock_.below(static_cast<std::uint32_t>(bytes.size())) : 0;
+    for (std::string piece : {bytes.substr(0, cut), bytes.substr(cut)}) {
         clock_.at(next_arrival(last_back_), [me = shared_from_this(), p = std::move(piece)] {
             me->incoming_ += p;
             me->give();

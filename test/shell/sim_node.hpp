@@ -2,6 +2,7 @@
 
 #include "shell/clockwork.hpp"
 #include "shell/sim_context.hpp"
+#include "shell/sim_tls.hpp"
 #include "sim/model_master.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -27,6 +28,8 @@ public:
     explicit sim_node(clockwork& c) : clock_(c) {}
 
     model_master master;
+    /// Speaks TLS, as this one.
+    const sim_identity* identity = nullptr;
     dialling dial = dialling::at_once;
     /// The longest that bytes are under way.
     std::chrono::milliseconds latency{2};
@@ -59,7 +62,8 @@ public:
         : node_(n),
           clock_(n.clock_),
           context_(c),
-          context_alive_(c.alive())
+          context_alive_(c.alive()),
+          tls_(n.identity == nullptr ? nullptr : std::make_unique<sim_tls>(*n.identity))
     {}
 
     // The client's side: operations that were begun in its context.
@@ -79,8 +83,12 @@ private:
                         std::size_t n = 0);
     void arrive(std::string bytes);
     [[nodiscard]] std::string reply_to(const words& command);
-    void answer(std::string reply);
+    /// What TLS brings becomes what is asked. False: it brought something else.
+    [[nodiscard]] bool decrypt();
+    void answer(const std::string& reply);
+    void send(const std::string& bytes);
     void give();
+    [[nodiscard]] std::uint64_t digest(std::string_view bytes) const;
     [[nodiscard]] base::nanos next_arrival(base::instant& last);
 
     sim_node& node_;
@@ -101,8 +109,10 @@ private:
     bool closed_there_ = false;
     /// What has come, and not been read.
     std::string incoming_;
-    /// What the node has got, and not served.
+    /// What the node has got, and not served; with TLS, what it has not looked at.
     std::string asked_;
+    std::string encrypted_;
+    std::unique_ptr<sim_tls> tls_;
     session session_;
     base::instant last_there_{};
     base::instant last_back_{};
@@ -112,6 +122,7 @@ private:
 class sim_stream {
 public:
     using executor_type = boost::asio::any_io_executor;
+    using lowest_layer_type = sim_stream;
 
     sim_stream(executor_type ex, sim_node& n)
         : executor_(std::move(ex)),
@@ -119,11 +130,19 @@ public:
               boost::asio::query(executor_, boost::asio::execution::context))),
           wire_(std::make_shared<wire>(n, context_))
     {}
-    sim_stream(const sim_stream&) = delete;
-    sim_stream& operator=(const sim_stream&) = delete;
-    ~sim_stream() { wire_->close(); }
+    /// As long as nothing is pending.
+    sim_stream(sim_stream&& o) noexcept = default;
+    sim_stream& operator=(sim_stream&&) = delete;
+    ~sim_stream()
+    {
+        if (wire_) {
+            wire_->close();
+        }
+    }
 
     [[nodiscard]] executor_type get_executor() const noexcept { return executor_; }
+    [[nodiscard]] lowest_layer_type& lowest_layer() noexcept { return *this; }
+    [[nodiscard]] const lowest_layer_type& lowest_layer() const noexcept { return *this; }
 
     template <class Handler>
     void async_connect(Handler&& h)

@@ -1,5 +1,7 @@
 #include "shell/sim_world.hpp"
 
+#include "engine/tls_link.hpp"
+
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
@@ -79,6 +81,20 @@ private:
     sim_stream stream_;
 };
 
+struct sim_connector {
+    template <class Done>
+    void connect(sim_stream& s, const base::address&, unsigned, Done done)
+    {
+        s.async_connect([done = std::move(done)](boost::system::error_code ec,
+                                                 std::size_t) mutable { done(ec); });
+    }
+    void cancel() noexcept {}
+};
+
+/// The same with TLS. Asio's TLS stream has timers of its own, which start a thread of the context:
+/// it sleeps, since they are waited for only where reading has to write or writing to read.
+using sim_tls_link = engine::tls_link<sim_stream, sim_connector>;
+
 }  // namespace
 
 bool sim_world::seeded::fill(std::span<std::byte> out) noexcept
@@ -96,9 +112,14 @@ std::unique_ptr<engine::alarm> sim_world::make_alarm(const boost::asio::any_io_e
 }
 
 std::shared_ptr<engine::link> sim_world::make_link(const engine::link_setup& setup,
-                                                   const std::shared_ptr<engine::tls_context>&)
+                                                   const std::shared_ptr<engine::tls_context>& tls)
 {
-    return std::make_shared<sim_link>(setup, nodes_[setup.node]);
+    sim_node& n = nodes_[setup.node];
+    if (setup.address->via == base::address::transport::tls) {
+        return std::make_shared<sim_tls_link>(setup, tls, sim_stream(setup.executor, n),
+                                              sim_connector());
+    }
+    return std::make_shared<sim_link>(setup, n);
 }
 
 }  // namespace redlock::test
