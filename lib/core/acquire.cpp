@@ -138,14 +138,16 @@ bool coordinator::succeed(operation& op, const round& r)
 bool coordinator::acquire_again(operation& op) noexcept
 {
     give_back(*op.subject);
-    if (closed_) {
-        op.error = errc::closed;
+    if (op.cancelled) {
+        op.error = op.cancelled;
+        clear_report(op);
         return false;
     }
     if (op.attempts_left == 0 || op.deadline - now_ < least_wait) {
         op.error = op.attempts_left == 0 ? errc::expired : errc::timed_out;
         return false;
     }
+    clear_report(op);
     try {
         run_acquire(op);
     } catch (const std::bad_alloc&) {

@@ -49,7 +49,7 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     op.user = nullptr;
     op.frame = nullptr;
     op.attempts_made = 0;
-    op.cancelled = false;
+    op.cancelled = {};
     op.error = {};
     op.released = release_result::not_held;
     op.inspection = {};
@@ -165,12 +165,20 @@ operation& coordinator::inspect(instant now, std::string_view resource, report* 
 void coordinator::cancel(instant now, operation& op) noexcept
 {
     now_ = now;
-    if (!op.cancelled && op.frame) {
-        op.cancelled = true;
-        // The value that asio::error::operation_aborted has; that name belongs above this layer.
-        op.error = {ECANCELED, boost::system::system_category()};
+    // The value that asio::error::operation_aborted has; that name belongs above this layer.
+    call_off(op, {ECANCELED, boost::system::system_category()});
+    run();
+}
+
+/// What is decided already stands, unless it turns out that the operation has to go on.
+void coordinator::call_off(operation& op, error_code ec) noexcept
+{
+    if (op.cancelled) {
+        return;
+    }
+    op.cancelled = ec;
+    if (op.frame) {
         resume_later(op);
-        run();
     }
 }
 
@@ -232,7 +240,7 @@ bool coordinator::holds_yet(operation& op) noexcept
 
 void coordinator::give_up(operation& op) noexcept
 {
-    finish(op, op.error);
+    finish(op, op.cancelled);
 }
 
 void coordinator::recycle(operation& op) noexcept
@@ -304,16 +312,14 @@ void coordinator::on_time(instant now) noexcept
     run();
 }
 
-/// Resumes every flow that `which` speaks of as cancelled.
+/// Ends every operation that `which` speaks of, with its client.
 template <class Which>
 void coordinator::cancel_all(Which which) noexcept
 {
     for (operation* op = in_flight_.empty() ? nullptr : &in_flight_.front(); op != nullptr;
          op = in_flight_.after(*op)) {
-        if (op->frame && !op->cancelled && which(*op)) {
-            op->cancelled = true;
-            op->error = errc::closed;
-            resume_later(*op);
+        if (which(*op)) {
+            call_off(*op, errc::closed);
         }
     }
     run();
@@ -322,14 +328,13 @@ void coordinator::cancel_all(Which which) noexcept
 void coordinator::close(instant now) noexcept
 {
     now_ = now;
-    closed_ = true;
     cancel_all([](const operation& op) { return op.what != operation::kind::release; });
 }
 
 void coordinator::stop(instant now) noexcept
 {
     now_ = now;
-    closed_ = stopped_ = true;
+    stopped_ = true;
     for (auto& n : nodes_) {
         n->stop();
     }

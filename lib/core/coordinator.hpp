@@ -118,6 +118,7 @@ private:
     flow run_release(operation& op);
     flow run_inspect(operation& op);
 
+    void call_off(operation& op, error_code ec) noexcept;
     template <class Which>
     void cancel_all(Which which) noexcept;
     template <class Step>
@@ -139,6 +140,7 @@ private:
     [[nodiscard]] base::nanos random_below(base::nanos bound) noexcept;
     void conclude_inspection(operation& op, const round& r);
     void fill_report(const operation& op, const round& r) const;
+    static void clear_report(const operation& op) noexcept;
     void finish(operation& op, error_code ec) noexcept;
     bool holds_yet(operation& op) noexcept;
     bool acquire_again(operation& op) noexcept;
@@ -179,7 +181,6 @@ private:
     const base::settings& settings_;
     base::entropy& random_;
     base::instant now_{};
-    bool closed_ = false;
     bool stopped_ = false;
     std::uint64_t serials_ = 0;
 

@@ -43,8 +43,8 @@ struct operation : list_hook<in_queue>, list_hook<in_flight> {
     std::size_t heap_place = no_wake_up;
     base::instant wake_up{};
     std::uint32_t attempts_made = 0;
-    /// By its caller or by the end of the client, which `error` tells.
-    bool cancelled = false;
+    /// How it is to end, by its caller's wish or the end of the client; empty: as it may.
+    error_code cancelled;
     /// Stands in the queue of those who wait for the first connections.
     bool is_newcomer = false;
 

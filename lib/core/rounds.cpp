@@ -270,6 +270,15 @@ void coordinator::fill_report(const operation& op, const round& r) const
     }
 }
 
+/// Of an attempt that is not to be told of.
+void coordinator::clear_report(const operation& op) noexcept
+{
+    if (op.report != nullptr) {
+        op.report->nodes.clear();
+        op.report->attempts = 0;
+    }
+}
+
 void coordinator::count(const operation& op) noexcept
 {
     const error_code& ec = op.error;
@@ -281,7 +290,7 @@ void coordinator::count(const operation& op) noexcept
             stats_.unavailable += ec == errc::unavailable;
             stats_.expired += ec == errc::expired;
             stats_.timed_out += ec == errc::timed_out;
-            stats_.cancelled += op.cancelled && ec != errc::closed;
+            stats_.cancelled += op.cancelled && ec == op.cancelled && ec != errc::closed;
             return;
         case operation::kind::extend:
             stats_.extended += !ec;

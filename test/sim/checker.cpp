@@ -516,7 +516,25 @@ void checker::check_extend(const call& c, const error_code& ec) const
     }
 }
 
-void checker::check_release(const call& c, const ending& e) const
+instant checker::now() const
+{
+    return w_.now();
+}
+
+void checker::look_at(const past_release& r) const
+{
+    const auto users = tokens_.find(r.token);
+    if (users == tokens_.end() || users->second.strays) {
+        return;  // its first owner may set it yet
+    }
+    const std::uint32_t having = holders(r.resource, r.token, w_.now());
+    if ((having & healthy_since(r.client, r.begun)) != 0) {
+        fail("c" + std::to_string(r.client) + ": a node that was well still has the key " +
+             r.resource + ", which was released");
+    }
+}
+
+void checker::check_release(const call& c, const ending& e)
 {
     const std::string who = "c" + std::to_string(c.client) + ": releasing " + c.resource + ": ";
     const std::uint32_t healthy = healthy_for(c);
@@ -534,6 +552,7 @@ void checker::check_release(const call& c, const ending& e) const
     }
     const auto users = tokens_.find(c.token);
     const std::uint32_t deleted = users == tokens_.end() ? 0 : users->second.deleted_on;
+    releases_.push_back({w_.now() + 60ms, c.begun, c.client, c.resource, c.token});
     if (e.released == release_result::not_held) {
         if (c.believed_until > w_.now()) {
             fail(who + "not held, though it was to be held for longer");

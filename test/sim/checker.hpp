@@ -5,6 +5,7 @@
 #include "sim/model_master.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -99,6 +100,15 @@ public:
     void allow_ttl(unsigned client, const std::string& resource, nanos ttl);
     void allow_ttl(std::string_view token, nanos ttl);
 
+    /// Looks at what was to be gone by now.
+    void look_at_releases()
+    {
+        while (!releases_.empty() && releases_.front().due <= now()) {
+            look_at(releases_.front());
+            releases_.pop_front();
+        }
+    }
+
     [[noreturn]] void fail(const std::string& what) const;
 
 private:
@@ -112,13 +122,23 @@ private:
         bool strays = false;
     };
 
+    /// A release that has ended, and when its key is to be gone wherever nothing is wrong.
+    struct past_release {
+        instant due;
+        instant begun;
+        unsigned client = 0;
+        std::string resource;
+        std::string token;
+    };
+    void look_at(const past_release& r) const;
+    [[nodiscard]] instant now() const;
     void check_begun(const belief& b) const;
     void check_exclusion(const belief& b) const;
     void check_majority(const belief& b) const;
     void check_acquire(const call& c, const ending& e, bool healthy) const;
     void check_success(const call& c, const ending& e, bool at_once) const;
     void check_extend(const call& c, const error_code& ec) const;
-    void check_release(const call& c, const ending& e) const;
+    void check_release(const call& c, const ending& e);
     void check_inspection(const call& c, const ending& e) const;
     /// The nodes that nothing has kept from answering this client since then.
     [[nodiscard]] std::uint32_t healthy_since(unsigned client, instant begun) const;
@@ -144,6 +164,7 @@ private:
     std::map<std::string, instant> changed_;
     std::unordered_map<std::string, token_users> tokens_;
     std::vector<belief> beliefs_;
+    std::deque<past_release> releases_;
     unsigned ids_ = 0;
 };
 

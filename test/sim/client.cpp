@@ -33,7 +33,6 @@ redlock::config config_of(const plan& p)
     c.reconnect_max = 200ms;
     c.stall_timeout = 200ms;
     c.ping_interval = p.pings ? 30s : 0s;
-    c.max_in_flight = 100;
     c.max_debts = p.max_debts;
     c.retry_min = p.retry_min;
     c.retry_max = p.retry_max;
@@ -234,9 +233,26 @@ void client::on_bytes(link& l, std::string_view bytes, instant proof)
         close_given_up();
         want_turn();
         if (core_->finished() > 0 && w_.faults.happens(fault::client_pause)) {
-            w_.faults.halt(index_);
+            stop_at_a_verdict();
         }
     });
+}
+
+/// Stands still before it has told of it; and at times somebody has called it off just before.
+void client::stop_at_a_verdict()
+{
+    const auto way = random_.below(8);
+    if (way < 2 && w_.planned().has(fault::cancel)) {
+        for (const call& c : calls_) {
+            if (c.what == core::operation::kind::acquire && !c.cancelled) {
+                cancel(c.serial);
+                break;
+            }
+        }
+    } else if (way == 2 && w_.planned().has(fault::client_close) && !ending_) {
+        close(random_.between(1ms, 300ms));
+    }
+    w_.faults.halt(index_);
 }
 
 void client::on_closed(link& l)

@@ -113,6 +113,7 @@ private:
     void end(nanos away);
     void break_off(nanos away);
     void check_bounds();
+    void stop_at_a_verdict();
 
     world& w_;
     const unsigned index_;

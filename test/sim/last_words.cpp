@@ -205,7 +205,8 @@ void watchdog::watch()
     while (!changed_.wait_for(guard, std::chrono::seconds{1}, [this] { return ended_; })) {
         for (const auto& p : plays) {
             const nanos began{p.began};
-            if (p.told && time_on(p.clock) - began > longest_computing &&
+            // The place may have gone to another play, in another thread, meanwhile.
+            if (time_on(p.clock) - began > longest_computing && p.told &&
                 p.began == began.count()) {
                 line text;
                 text << "FAILED: no end after "

@@ -7,6 +7,8 @@ ulimit -c 0
 folder=$(mktemp -d)
 sim=
 cleanup() {
+    # Not in a child that was killed before it became another program.
+    ((BASHPID == $$)) || return 0
     [[ -z $sim ]] || kill -KILL "$sim" 2>/dev/null || true
     rm -rf "$folder"
 }
@@ -22,7 +24,7 @@ fail() {
 await_plays() {
     local tries
     for ((tries = 0; tries < 300; ++tries)); do
-        ! grep -qE ' [1-9][0-9]* seeds ' "$folder/progress" || return 0
+        ! grep -sqE ' [1-9][0-9]* seeds ' "$folder/progress" || return 0
         sleep 0.1
     done
     fail "no seed was played in half a minute"
@@ -32,6 +34,7 @@ await_plays() {
 dies_by() {
     local signal=$1 status=0
     shift
+    rm -f "$folder/said" "$folder/progress"  # what the last one said is not about this one
     "$program" --seconds 600 --jobs 8 --faults cut --progress >"$folder/said" 2>"$folder/progress" &
     sim=$!
     await_plays

@@ -134,8 +134,9 @@ bool is_about_something(const campaign& c)
     const std::uint64_t at_times = c.played / 2000;
     bool all = t.acquired > often && t.extended > often && t.released > often &&
                t.contended > often && t.unavailable > often && t.timed_out > often &&
-               t.cancelled > often && t.lost > at_times && t.adopted > at_times &&
-               t.served_when_quiet > at_times && t.judged > 10 * c.played;
+               t.cancelled > often && t.closed > often && t.expired > at_times &&
+               t.lost > at_times && t.adopted > at_times && t.served_when_quiet > at_times &&
+               t.judged > 10 * c.played;
     // What a play has from its beginning does not strike.
     const fault_set standing =
         only(fault::old_server) | only(fault::clock_rate) | only(fault::clock_offset);

@@ -115,6 +115,7 @@ void world::dispatch(const event& e)
     if (++counts.events > most_events) {
         checks.fail("it goes on without end");
     }
+    checks.look_at_releases();
     mix(static_cast<std::uint64_t>(e.at.time_since_epoch().count()));
     mix((static_cast<std::uint64_t>(e.kind) << 56U) ^ (e.which << 24U) ^ (e.what << 8U) ^ e.who);
     switch (e.kind) {
@@ -191,6 +192,7 @@ void world::calm_down()
     for (const auto& c : clients) {
         prove(*c);
     }
+    proved_ = now_;
     if (!rests()) {
         // Only now some of them have seen that a connection is gone.
         run_until(now_ + until_all_is_forgotten);
@@ -234,6 +236,12 @@ bool world::rests(const client& c) const
 void world::check_rest()
 {
     run_until(now_ + 1s);  // timers are looked at lazily
+    for (const auto& c : clients) {
+        const bool fresh = now_ - proved_ < 5s;
+        if (plan_.pings && fresh && c->next_deadline() < c->local_now() + 20s) {
+            checks.fail("somebody is to be woken, and not for a ping");
+        }
+    }
     if (!rests()) {
         run_until(now_ + 1s);  // for a ping that is just under way
     }

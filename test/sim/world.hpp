@@ -117,6 +117,8 @@ private:
     std::ostream* const trace_;
     instant now_{std::chrono::hours{1000}};
     bool quiet_ = false;
+    /// When all clients had shown that they can do everything.
+    instant proved_{};
     bool stop_when_over_ = false;
     std::uint64_t hash_ = 0;
     std::uint64_t orders_ = 0;

@@ -138,6 +138,7 @@ TEST_CASE("p10: a lock that is over before its caller can hear of it was never h
     bench_world w;
     w.start();
     w.manual();
+    std::vector<std::string> asked{"SET", "EVALSHA"};
     const auto had_before_a_pause = [&](const acquire_options& o, nanos pause) -> call& {
         call& c = w.acquire("r", o);
         everybody_answers(w, ok);
@@ -172,6 +173,19 @@ TEST_CASE("p10: a lock that is over before its caller can hear of it was never h
         w.settle();
         CHECK(c.error == errc::closed);
     }
+    SECTION("its caller has cancelled it")
+    {
+        w.with_report = true;
+        call& c = w.acquire("r", {.ttl = 10s, .deadline = 1h});
+        everybody_answers(w, ok);
+        w.core->cancel(w.now, *c.op);
+        w.now += 10s;
+        w.settle();
+        CHECK(c.error.value() == ECANCELED);
+        asked = {"SET", "PTTL", "EVALSHA"};
+        CHECK(c.report.nodes.empty());
+        CHECK(w.core->snapshot().cancelled == 1);
+    }
     SECTION("one nanosecond is left")
     {
         const nanos left = w.settings.validity_end(w.now, 10s) - w.now;
@@ -182,8 +196,23 @@ TEST_CASE("p10: a lock that is over before its caller can hear of it was never h
     }
     CHECK(w.core->snapshot().acquired == 0);
     for (unsigned i = 0; i < 3; ++i) {
-        CHECK(w.pending(i) == std::vector<std::string>{"SET", "EVALSHA"});
+        CHECK(w.pending(i) == asked);
     }
+}
+
+TEST_CASE("what is decided stands, though it is cancelled before it is told", "[core]")
+{
+    bench_world w;
+    w.start();
+    w.manual();
+    call& c = w.acquire("r", {.ttl = 10s, .deadline = 1h});
+    everybody_answers(w, ok);
+    w.core->cancel(w.now, *c.op);
+    w.settle();
+    CHECK_FALSE(c.error);
+    CHECK(c.held != nullptr);
+    CHECK(w.core->snapshot().cancelled == 0);
+    CHECK(w.core->snapshot().acquired == 1);
 }
 
 TEST_CASE("an acquire whose lock is over before it can be told goes on until its deadline",
