@@ -1,0 +1,236 @@
+/*
+ * Redlock in discrete time: no two leases are believed in at one instant. Nodes grant, expire, lose
+ * all they knew and are let back by the restart guard; a request is executed at any moment after it
+ * was sent, or never. Only what is left of each term is kept: plays are endless, states are few.
+ *
+ * Each client makes one attempt after the other, and gives up, or gives back, at any moment. What an
+ * earlier attempt leaves behind, as a SET that is executed late, is believed in by nobody: it can
+ * only make nodes refuse, and that is the same as a SET that is never executed.
+ *
+ *   NODES, QUORUM  3 nodes (or 4), and a majority of them
+ *   TTL            of every key, in ticks
+ *   EXTENDS        holders extend their leases, on nodes whose grants count or would count by now
+ *   EXTENDS_ANY    ... on every node that has their key
+ *   GUARD=t        nodes lose all they knew; their grants count again t ticks after that
+ *   MARKER_FIRST   a node shows that it is admitted before the SET, not behind it
+ *   FROM_REPLIES   validity is counted from the votes, not from before the SET
+ *   CLOCK_JUMP     the clock of a node is set forward, and its key ends
+ */
+#ifndef NODES
+#define NODES 3
+#endif
+#ifndef QUORUM
+#define QUORUM (NODES / 2 + 1)
+#endif
+#ifndef TTL
+#define TTL 3
+#endif
+#define CLIENTS 2
+#define FREE CLIENTS
+
+#define NONE 0
+#define PROVED 1  /* shown to be admitted, not yet asked for the key */
+#define GRANTED 2 /* not yet shown to be admitted */
+#define COUNTS 3
+
+#ifdef EXTENDS_ANY
+#define EXTENDS
+#define may_extend(c, n) true
+#else
+#define may_extend(c, n) (vote[at(c, n)] == COUNTS || is_admitted(n))
+#endif
+
+byte key[NODES] = FREE;          /* the client whose attempt owns it */
+byte left[NODES];                /* of the key's life */
+byte vote[CLIENTS * NODES];
+bool holds[CLIENTS];             /* the client believes in its lease */
+byte age[CLIENTS];               /* of the attempt; at TTL it is over */
+#ifdef EXTENDS
+bool extending[CLIENTS];
+byte age_of_extend[CLIENTS];
+bool extended[CLIENTS * NODES];
+#endif
+#ifdef GUARD
+byte away[NODES];                /* until the node is admitted */
+#define is_admitted(n) (away[n] == 0)
+#else
+#define is_admitted(n) true
+#endif
+
+#define at(c, n) ((c) * NODES + (n))
+#if NODES == 4
+#define count(what, c, value) \
+    ((what[at(c, 0)] == value) + (what[at(c, 1)] == value) + (what[at(c, 2)] == value) + \
+     (what[at(c, 3)] == value))
+#else
+#define count(what, c, value) \
+    ((what[at(c, 0)] == value) + (what[at(c, 1)] == value) + (what[at(c, 2)] == value))
+#endif
+
+inline free_key(n) {
+    key[n] = FREE;
+    left[n] = 0
+}
+
+#ifdef EXTENDS
+inline end_extend(c) {
+    extending[c] = false;
+    age_of_extend[c] = 0;
+    for (i : 0 .. NODES - 1) {
+        extended[at(c, i)] = false
+    }
+    i = 0
+}
+#endif
+
+/* The attempt is over, and the next one begins: with nothing sent, which is as good as none. */
+inline begin_anew(c) {
+    holds[c] = false;
+    age[c] = 0;
+    for (i : 0 .. NODES - 1) {
+        vote[at(c, i)] = NONE;
+        if
+        :: key[i] == c -> free_key(i)
+        :: else
+        fi
+    }
+    i = 0;
+#ifdef EXTENDS
+    end_extend(c)
+#endif
+}
+
+inline believe(c) {
+    holds[c] = true;
+#ifdef FROM_REPLIES
+    age[c] = 0;
+#endif
+    assert(!holds[1 - c])
+}
+
+#define may_begin_anew(c) \
+    (holds[c] || age[c] || count(vote, c, NONE) < NODES)
+
+proctype client(byte c) {
+    byte i;
+    do
+    :: d_step { !holds[c] && count(vote, c, COUNTS) >= QUORUM -> believe(c) }
+    :: d_step { may_begin_anew(c) -> begin_anew(c) }
+#ifdef EXTENDS
+    :: d_step { holds[c] && !extending[c] -> extending[c] = true }
+    :: d_step {
+        count(extended, c, true) >= QUORUM ->
+        age[c] = age_of_extend[c];
+        end_extend(c)
+    }
+    :: d_step { extending[c] -> end_extend(c) }
+#endif
+    od
+}
+
+inline grant(c, n, as) {
+    key[n] = c;
+    left[n] = TTL;
+    vote[at(c, n)] = as
+}
+
+/* What one client sends to one node, in the order of the connection. */
+proctype connection(byte c, n) {
+    do
+#ifdef MARKER_FIRST
+    :: d_step { vote[at(c, n)] == NONE && is_admitted(n) -> vote[at(c, n)] = PROVED }
+    :: d_step { vote[at(c, n)] == PROVED && key[n] == FREE -> grant(c, n, COUNTS) }
+#else
+    :: d_step { vote[at(c, n)] == NONE && key[n] == FREE -> grant(c, n, GRANTED) }
+    :: d_step { vote[at(c, n)] == GRANTED && is_admitted(n) -> vote[at(c, n)] = COUNTS }
+#endif
+#ifdef EXTENDS
+    /* One that was given up is executed late, and does not count. */
+    :: d_step {
+        holds[c] && key[n] == c && !extended[at(c, n)] ->
+        left[n] = TTL;
+        extended[at(c, n)] = extending[c] && may_extend(c, n)
+    }
+#endif
+    od
+}
+
+#ifdef GUARD
+proctype amnesia(byte n) {
+    do
+    :: d_step { free_key(n); away[n] = GUARD }
+    od
+}
+#endif
+
+#ifdef CLOCK_JUMP
+proctype clock_jump(byte n) {
+    do
+    :: d_step { key[n] != FREE -> free_key(n) }
+    od
+}
+#endif
+
+inline pass_on_node(n) {
+    if
+    :: left[n] > 1 -> left[n]--
+    :: left[n] == 1 -> free_key(n)
+    :: else
+    fi;
+#ifdef GUARD
+    if
+    :: away[n] -> away[n]--
+    :: else
+    fi;
+#endif
+}
+
+inline pass_on_client(c) {
+    age[c]++;
+#ifdef EXTENDS
+    if
+    :: extending[c] -> age_of_extend[c]++
+    :: else
+    fi;
+#endif
+    if
+    :: age[c] == TTL -> begin_anew(c)
+    :: else
+    fi
+}
+
+proctype clock() {
+    byte i, n, c;
+    do
+    :: d_step {
+        for (n : 0 .. NODES - 1) {
+            pass_on_node(n)
+        }
+        n = 0;
+        for (c : 0 .. CLIENTS - 1) {
+            pass_on_client(c)
+        }
+        c = 0
+    }
+    od
+}
+
+init {
+    byte n;
+    atomic {
+        for (n : 0 .. NODES - 1) {
+#ifdef GUARD
+            run amnesia(n);
+#endif
+#ifdef CLOCK_JUMP
+            run clock_jump(n);
+#endif
+            run connection(0, n);
+            run connection(1, n)
+        }
+        n = 0;
+        run client(0);
+        run client(1);
+        run clock()
+    }
+}

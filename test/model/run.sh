@@ -1,0 +1,161 @@
+#!/bin/bash
+# shellcheck disable=SC2317 # what is done with a variant is called by name
+# Has spin search the models of this folder, each variant to its end, and compares what it finds with what has to be
+# found: that it holds, or that spin sees it fail. Exit status: 0, 1 where anything differs, 77 without spin.
+set -euo pipefail
+models=$(cd "$(dirname "$0")" && pwd)
+
+usage() {
+    cat <<'END_OF_USAGE'
+usage: test/model/run.sh [VARIANT...]        searches the variants named, or all
+       test/model/run.sh --trace VARIANT     tells the shortest way in which a variant fails, step by step
+       test/model/run.sh --list              names of the variants
+
+Work files go to a folder below TMPDIR, and away with it.
+END_OF_USAGE
+}
+
+# Name, model, expected, options of spin.
+variants() {
+    cat <<'END_OF_TABLE'
+tokens_plain                    tokens     holds
+tokens_plain_others             tokens     holds  -DOTHERS=1 -DSPREAD=1
+tokens_plain_again              tokens     holds  -DAGAIN=1 -DSPREAD=1
+tokens_plain_unguarded          tokens     holds  -DUNGUARDED
+tokens_plain_by_node            tokens     fails  -DBY_NODE
+tokens_plain_non_strict         tokens     fails  -DNON_STRICT
+tokens_plain_amnesia            tokens     fails  -DAMNESIA
+tokens_maximum                  tokens     fails  -DMAXIMUM
+tokens_script                   tokens     holds  -DSCRIPT -DNON_STRICT -DBY_NODE -DSPREAD=3
+tokens_script_others            tokens     holds  -DSCRIPT -DNON_STRICT -DBY_NODE -DSPREAD=1 -DOTHERS=1 -DAGAIN=1
+tokens_script_by_majority       tokens     fails  -DSCRIPT -DNON_STRICT -DBY_MAJORITY
+tokens_script_unguarded         tokens     fails  -DSCRIPT -DNON_STRICT -DUNGUARDED
+tokens_script_strict_unguarded  tokens     fails  -DSCRIPT -DUNGUARDED -DBY_NODE
+tokens_script_amnesia           tokens     fails  -DSCRIPT -DNON_STRICT -DAMNESIA
+exclusion                       exclusion  holds  -DTTL=5
+exclusion_extends               exclusion  holds  -DTTL=4 -DEXTENDS
+exclusion_four_nodes            exclusion  holds  -DNODES=4
+exclusion_guard                 exclusion  holds  -DGUARD=3
+exclusion_guard_extends         exclusion  holds  -DGUARD=3 -DEXTENDS
+exclusion_guard_too_short       exclusion  fails  -DGUARD=2
+exclusion_no_guard              exclusion  fails  -DGUARD=0
+exclusion_guard_marker_first    exclusion  fails  -DGUARD=3 -DMARKER_FIRST
+exclusion_guard_extends_any     exclusion  fails  -DTTL=2 -DGUARD=2 -DEXTENDS_ANY
+exclusion_from_replies          exclusion  fails  -DFROM_REPLIES
+exclusion_half                  exclusion  fails  -DNODES=4 -DQUORUM=2
+exclusion_clock_jump            exclusion  fails  -DCLOCK_JUMP
+seeds                           seeds      holds  -DGAP=3 -DBACK=2 -DOUT=10
+seeds_out_too_short             seeds      fails  -DGAP=3 -DBACK=2 -DOUT=9
+seeds_no_bound                  seeds      fails  -DGAP=3 -DBACK=2 -DOUT=10 -DNO_BOUND
+seeds_away                      seeds      fails  -DGAP=3 -DBACK=2 -DOUT=10 -DSEEDS_AWAY
+END_OF_TABLE
+}
+
+# Makes the verifier of a model: build <model> <options of the compiler, in one word> [option of spin...]
+build() {
+    local model=$1 options=$2
+    shift 2
+    spin -a "$@" "$models/$model.pml" >spin.log 2>&1 || {
+        cat spin.log >&2
+        return 1
+    }
+    # What spin writes is not free of warnings.
+    # shellcheck disable=SC2086 # several words
+    cc -w -DSAFETY -DCOLLAPSE -DMEMLIM=2000 $options -o pan pan.c
+}
+
+# Of a search that went to its end, or to a fault: "holds" or "fails". A counter beyond the values that the model looks
+# at is no fault, and no end either.
+verdict() {
+    if grep -q 'assertion violated (counter\[' pan.log; then
+        echo unfinished
+    elif grep -q 'assertion violated' pan.log; then
+        echo fails
+    elif grep -q 'errors: 0$' pan.log && ! grep -qiE 'too small|not completed|out of memory|memlim' pan.log; then
+        echo holds
+    else
+        echo unfinished
+    fi
+}
+
+# search <name> <model> <expected> [option of spin...]: prints a line of the table.
+search() {
+    local name=$1 model=$2 expected=$3 optimiser=-O2 started=$SECONDS found states
+    shift 3
+    # It takes longer to optimise a search than to find a fault.
+    [[ $expected == holds ]] || optimiser=-O0
+    build "$model" "$optimiser" "$@" || return 1
+    ./pan -E -m3000000 -w22 >pan.log 2>&1 || true
+    found=$(verdict)
+    states=$(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' pan.log)
+    printf '%-31s %-8s %-10s %9s %4d\n' "$name" "$expected" "$found" "${states:--}" $((SECONDS - started))
+    [[ $found == "$expected" ]] || {
+        cat pan.log >&2
+        return 1
+    }
+}
+
+# Breadth first: the shortest way.
+trace() {
+    local model=$2
+    shift 3
+    build "$model" '-O2 -DBFS' "$@" || return 1
+    ./pan -E -w22 >pan.log 2>&1 || true
+    [[ -e $model.pml.trail ]] || {
+        echo "no way to fail was found" >&2
+        return 1
+    }
+    spin -k "$model.pml.trail" -p -g "$@" "$models/$model.pml"
+}
+
+row_of() {
+    local row
+    row=$(variants | grep "^$1 ") || {
+        echo "test/model/run.sh: $1: no such variant" >&2
+        exit 2
+    }
+    echo "$row"
+}
+
+action=search
+case ${1-} in
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    --list)
+        variants | awk '{ print $1 }'
+        exit 0
+        ;;
+    --trace)
+        action=trace
+        shift
+        (($# == 1)) || {
+            usage >&2
+            exit 2
+        }
+        ;;
+esac
+if (($# > 0)); then names=("$@"); else mapfile -t names < <(variants | awk '{ print $1 }'); fi
+rows=()
+for name in "${names[@]}"; do
+    row=$(row_of "$name")
+    rows+=("$row")
+done
+
+command -v spin >/dev/null || {
+    echo "skipped: there is no spin here"
+    exit 77
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+failures=0
+[[ $action == trace ]] || printf '%-31s %-8s %-10s %9s %4s\n' variant expected found states s
+for row in "${rows[@]}"; do
+    rm -f ./*
+    # shellcheck disable=SC2086 # several words
+    $action $row || failures=$((failures + 1))
+done
+exit $((failures > 0))

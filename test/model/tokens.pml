@@ -1,0 +1,241 @@
+/*
+ * Fencing tokens over three masters, without any time: keys go away at any moment, and a request is
+ * executed at any moment after it was sent, or never. Two leases are watched; what other clients do
+ * to the nodes is the environment's. A request that is never answered needs no step of its own:
+ * every prefix of a play is a play, and only safety is asked for. Nor does a key that goes: a SET is
+ * granted whoever was given the key before, or it is refused.
+ *
+ * The order of the nodes and of the two leases has no meaning, nor has the smallest counter: so the
+ * counters start in order, the first one at zero, and lease 0 begins first.
+ *
+ *   SCRIPT      SET and increment are one step, and a refused SET increments nothing
+ *   NON_STRICT  the raise votes for a counter that is equal, too
+ *   UNGUARDED   the raise does not ask who owns the key
+ *   AGAIN=r     a lease without a majority of votes aims higher, up to r times, at any value
+ *   MAXIMUM     no votes and no raise: the largest of a majority's answers
+ *   AMNESIA     one node loses its key and its counter, once
+ *   OTHERS=k    other clients do k steps
+ *   BY_NODE     demand: tokens are in the order in which a node that voted for both gave its key
+ *   BY_MAJORITY demand: tokens are in the order in which the leases first had a majority of the keys
+ */
+#define N 3
+#define QUORUM 2
+#define LEASES 2
+#define FREE LEASES
+#define OTHER (LEASES + 1)
+
+#ifndef SPREAD
+#define SPREAD 2 /* how far apart the counters start, at most */
+#endif
+#ifndef AGAIN
+#define AGAIN 0
+#endif
+#ifndef OTHERS
+#define OTHERS 0
+#endif
+
+#define HIGHEST 7 /* of the values that are looked at; no play goes beyond it */
+
+#ifdef UNGUARDED
+#define may_raise(c, n) true
+#else
+#define may_raise(c, n) (key[n] == c)
+#endif
+#ifdef NON_STRICT
+#define below(counter, v) (counter <= v)
+#else
+#define below(counter, v) (counter < v)
+#endif
+
+byte key[N] = FREE;       /* the lease that was given the node's key last */
+byte counter[N];
+bool begun[LEASES];
+byte target[LEASES];      /* what the lease raises its nodes to; 0: nothing yet */
+byte former[LEASES];      /* what it raised them to before it aimed higher */
+byte token[LEASES];       /* 0: not known */
+byte least[LEASES];       /* a token that was known before the lease began */
+short voted[LEASES * N];  /* the values that the node voted for the lease, a bit each */
+#if OTHERS
+byte steps;
+#endif
+#ifdef AMNESIA
+bool forgot;
+#endif
+
+/* Who was given a node's key before whom, and who first had a majority of them: only looked at. */
+#ifdef BY_NODE
+byte owners[N];           /* leases that were given the key, a bit each */
+byte earlier[LEASES * N]; /* those that were given it before this one */
+#endif
+#ifdef BY_MAJORITY
+byte first = FREE;        /* the lease that first had a majority of the keys at one instant */
+bool both;                /* the other one had one later */
+#endif
+
+#define bit(v) (1 << (v))
+#define votes_of(c, n) voted[(c) * N + (n)]
+#define has_vote(c, n, v) ((votes_of(c, n) >> (v)) & 1)
+#define votes(c, v) (has_vote(c, 0, v) + has_vote(c, 1, v) + has_vote(c, 2, v))
+#define keys(c) ((key[0] == c) + (key[1] == c) + (key[2] == c))
+
+/* Of two granted nodes, i has v and j less: the second smallest value of some majority's answers. */
+#define smaller(c, i, j, v) (votes_of(c, i) == bit(v) && votes_of(c, j) && votes_of(c, j) < bit(v))
+#define either_smaller(c, i, j, v) (smaller(c, i, j, v) || smaller(c, j, i, v))
+#define is_second(c, v) \
+    (either_smaller(c, 0, 1, v) || either_smaller(c, 0, 2, v) || either_smaller(c, 1, 2, v))
+#ifdef MAXIMUM
+#define can_learn(c, v) (votes(c, v) >= QUORUM || is_second(c, v))
+#else
+#define can_learn(c, v) (votes(c, v) >= QUORUM)
+#endif
+#define can_aim(c, v) \
+    ((!target[c] && is_second(c, v)) || \
+     (target[c] && aims <= AGAIN && v > target[c] && v <= HIGHEST - LEASES))
+
+inline grant(c, n) {
+    key[n] = c;
+#ifdef BY_NODE
+    earlier[c * N + n] = owners[n];
+    owners[n] = owners[n] | bit(c);
+#endif
+#ifdef BY_MAJORITY
+    if
+    :: keys(c) >= QUORUM && first == FREE -> first = c
+    :: keys(c) >= QUORUM && first == 1 - c -> both = true
+    :: else
+    fi;
+#endif
+}
+
+inline increment(n) {
+    counter[n]++;
+    assert(counter[n] <= HIGHEST)
+}
+
+inline vote(c, n) {
+    votes_of(c, n) = votes_of(c, n) | bit(counter[n]);
+}
+
+/* A node that voted for both leases gave its key to this one after the other. */
+#define after_other(c, n) \
+    (has_vote(0, n, token[0]) && has_vote(1, n, token[1]) && (earlier[c * N + n] & bit(1 - c)))
+
+inline learn(c, v) {
+    assert(v != token[1 - c]);
+    assert(v > least[c]);
+    token[c] = v;
+#ifdef BY_NODE
+    if
+    :: token[1 - c] ->
+        assert(!(after_other(0, 0) || after_other(0, 1) || after_other(0, 2)) || token[0] > token[1]);
+        assert(!(after_other(1, 0) || after_other(1, 1) || after_other(1, 2)) || token[1] > token[0])
+    :: else
+    fi;
+#endif
+#ifdef BY_MAJORITY
+    assert(!both || !token[1 - c] || token[first] < token[1 - first]);
+#endif
+}
+
+/* Once both tokens are known, nothing that happens matters any more. */
+#define open (!token[0] || !token[1])
+
+#define know(c, v) d_step { !token[c] && can_learn(c, v) -> learn(c, v) }
+#define aim(c, v) d_step { !token[c] && can_aim(c, v) -> former[c] = target[c]; target[c] = v; aims++ }
+
+proctype lease(byte c) {
+    byte aims;
+    d_step {
+        c == 0 || begun[c - 1] ->
+        begun[c] = true;
+        least[c] = token[1 - c]
+    };
+    do
+    :: know(c, 1) :: know(c, 2) :: know(c, 3) :: know(c, 4) :: know(c, 5) :: know(c, 6) :: know(c, 7)
+#ifndef MAXIMUM
+    :: aim(c, 1) :: aim(c, 2) :: aim(c, 3) :: aim(c, 4) :: aim(c, 5) :: aim(c, 6) :: aim(c, 7)
+#endif
+    od
+}
+
+/* A raise that is refused changes nothing: as if it were never executed. */
+#define is_due(c, n, v) (v && votes_of(c, n) && votes_of(c, n) < bit(v))
+#define raise(c, n, v) \
+    d_step { \
+        is_due(c, n, v) && may_raise(c, n) && below(counter[n], v) -> \
+        counter[n] = v; \
+        vote(c, n) \
+    }
+
+/* What one lease sends to one node, in the order of the connection. */
+proctype connection(byte c, n) provided (open) {
+    begun[c];
+#ifdef SCRIPT
+    d_step {
+        grant(c, n);
+        increment(n);
+        vote(c, n)
+    };
+#else
+    if
+    :: d_step { grant(c, n) };
+        d_step {
+            increment(n);
+            vote(c, n)
+        }
+    :: key[n] != FREE ->
+        d_step { increment(n) };
+        false /* refused: nothing more is sent */
+    fi;
+#endif
+    do
+    :: raise(c, n, target[c])
+    :: raise(c, n, former[c])
+    od
+}
+
+#if OTHERS
+/* Other clients: a SET and its increment, or an increment alone. */
+#define can_step (steps < OTHERS && counter[n] < HIGHEST - LEASES)
+
+proctype others(byte n) provided (open) {
+    do
+    :: d_step { can_step -> steps++; key[n] = OTHER; increment(n) }
+#ifndef SCRIPT
+    :: d_step { can_step -> steps++; increment(n) }
+#endif
+    od
+}
+#endif
+
+#ifdef AMNESIA
+proctype amnesia(byte n) provided (open) {
+    d_step {
+        !forgot ->
+        forgot = true;
+        key[n] = FREE;
+        counter[n] = 0
+    }
+}
+#endif
+
+init {
+    byte start;
+    atomic {
+        select (start : 0 .. SPREAD);
+        counter[1] = start;
+        select (start : 0 .. SPREAD);
+        counter[2] = start;
+        counter[1] <= counter[2];
+        start = 0;
+#if OTHERS
+        run others(0); run others(1); run others(2);
+#endif
+#ifdef AMNESIA
+        run amnesia(0); run amnesia(1); run amnesia(2);
+#endif
+        run lease(0); run lease(1);
+        run connection(0, 0); run connection(0, 1); run connection(0, 2);
+        run connection(1, 0); run connection(1, 1); run connection(1, 2)
+    }
+}
