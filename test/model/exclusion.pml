@@ -12,6 +12,8 @@
  *   EXTENDS        holders extend their leases, on nodes whose grants count or would count by now
  *   EXTENDS_ANY    ... on every node that has their key
  *   GUARD=t        nodes lose all they knew; their grants count again t ticks after that
+ *   ADMISSION      how the guard does that, on one node: marker, pending keys, the clients' own waits
+ *   NO_PENDING     ... whether the pending key is still there is not asked
  *   MARKER_FIRST   a node shows that it is admitted before the SET, not behind it
  *   FROM_REPLIES   validity is counted from the votes, not from before the SET
  *   CLOCK_JUMP     the clock of a node is set forward, and its key ends
@@ -50,7 +52,12 @@ bool extending[CLIENTS];
 byte age_of_extend[CLIENTS];
 bool extended[CLIENTS * NODES];
 #endif
-#ifdef GUARD
+#ifdef ADMISSION
+bool no_marker[NODES];
+bool pending[CLIENTS * NODES];   /* the client's pending key is on the node */
+byte wait[CLIENTS * NODES];      /* 0: does not wait; 1: is done with waiting */
+#define is_admitted(n) (!no_marker[n])
+#elif defined(GUARD)
 byte away[NODES];                /* until the node is admitted */
 #define is_admitted(n) (away[n] == 0)
 #else
@@ -155,7 +162,42 @@ proctype connection(byte c, n) {
     od
 }
 
-#ifdef GUARD
+#ifdef ADMISSION
+proctype amnesia(byte n) {
+    do
+    :: d_step {
+        free_key(n);
+        no_marker[n] = true;
+        pending[at(0, n)] = false;
+        pending[at(1, n)] = false
+    }
+    od
+}
+
+/* A client that sees a node without its marker waits, and admits it if nothing was lost since. */
+proctype admission(byte c, n) {
+    do
+    :: d_step {
+        no_marker[n] && !wait[at(c, n)] ->
+        pending[at(c, n)] = true;
+        wait[at(c, n)] = GUARD + 1
+    }
+    :: d_step {
+        wait[at(c, n)] == 1 ->
+        wait[at(c, n)] = 0;
+        if
+#ifdef NO_PENDING
+        :: no_marker[n] = false
+#else
+        :: pending[at(c, n)] -> no_marker[n] = false
+        :: else
+#endif
+        fi;
+        pending[at(c, n)] = false
+    }
+    od
+}
+#elif defined(GUARD)
 proctype amnesia(byte n) {
     do
     :: d_step { free_key(n); away[n] = GUARD }
@@ -177,7 +219,14 @@ inline pass_on_node(n) {
     :: left[n] == 1 -> free_key(n)
     :: else
     fi;
-#ifdef GUARD
+#ifdef ADMISSION
+    for (c : 0 .. CLIENTS - 1) {
+        if
+        :: wait[at(c, n)] > 1 -> wait[at(c, n)]--
+        :: else
+        fi
+    }
+#elif defined(GUARD)
     if
     :: away[n] -> away[n]--
     :: else
@@ -219,7 +268,7 @@ init {
     byte n;
     atomic {
         for (n : 0 .. NODES - 1) {
-#ifdef GUARD
+#if defined(GUARD) && !defined(ADMISSION)
             run amnesia(n);
 #endif
 #ifdef CLOCK_JUMP
@@ -229,6 +278,11 @@ init {
             run connection(1, n)
         }
         n = 0;
+#ifdef ADMISSION
+        run amnesia(0);
+        run admission(0, 0);
+        run admission(1, 0);
+#endif
         run client(0);
         run client(1);
         run clock()

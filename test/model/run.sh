@@ -9,7 +9,7 @@ usage() {
     cat <<'END_OF_USAGE'
 usage: test/model/run.sh [VARIANT...]        searches the variants named, or all
        test/model/run.sh --trace VARIANT     tells the shortest way in which a variant fails, step by step
-       test/model/run.sh --list              names of the variants
+       test/model/run.sh --list              the variants, and what is to be found of each
 
 Work files go to a folder below TMPDIR, and away with it.
 END_OF_USAGE
@@ -22,12 +22,15 @@ tokens_plain                    tokens     holds
 tokens_plain_others             tokens     holds  -DOTHERS=1 -DSPREAD=1
 tokens_plain_again              tokens     holds  -DAGAIN=1 -DSPREAD=1
 tokens_plain_unguarded          tokens     holds  -DUNGUARDED
+tokens_plain_held               tokens     holds  -DHELD -DIN_TURN
+tokens_plain_in_turn            tokens     fails  -DIN_TURN
 tokens_plain_by_node            tokens     fails  -DBY_NODE
 tokens_plain_non_strict         tokens     fails  -DNON_STRICT
 tokens_plain_amnesia            tokens     fails  -DAMNESIA
 tokens_maximum                  tokens     fails  -DMAXIMUM
 tokens_script                   tokens     holds  -DSCRIPT -DNON_STRICT -DBY_NODE -DSPREAD=3
 tokens_script_others            tokens     holds  -DSCRIPT -DNON_STRICT -DBY_NODE -DSPREAD=1 -DOTHERS=1 -DAGAIN=1
+tokens_script_held              tokens     holds  -DSCRIPT -DNON_STRICT -DHELD -DIN_TURN -DSPREAD=3
 tokens_script_by_majority       tokens     fails  -DSCRIPT -DNON_STRICT -DBY_MAJORITY
 tokens_script_unguarded         tokens     fails  -DSCRIPT -DNON_STRICT -DUNGUARDED
 tokens_script_strict_unguarded  tokens     fails  -DSCRIPT -DUNGUARDED -DBY_NODE
@@ -37,6 +40,10 @@ exclusion_extends               exclusion  holds  -DTTL=4 -DEXTENDS
 exclusion_four_nodes            exclusion  holds  -DNODES=4
 exclusion_guard                 exclusion  holds  -DGUARD=3
 exclusion_guard_extends         exclusion  holds  -DGUARD=3 -DEXTENDS
+exclusion_admission             exclusion  holds  -DGUARD=3 -DADMISSION
+exclusion_admission_extends     exclusion  holds  -DTTL=2 -DGUARD=2 -DADMISSION -DEXTENDS
+exclusion_admission_no_pending  exclusion  fails  -DGUARD=3 -DADMISSION -DNO_PENDING
+exclusion_admission_too_short   exclusion  fails  -DGUARD=2 -DADMISSION
 exclusion_guard_too_short       exclusion  fails  -DGUARD=2
 exclusion_no_guard              exclusion  fails  -DGUARD=0
 exclusion_guard_marker_first    exclusion  fails  -DGUARD=3 -DMARKER_FIRST
@@ -124,7 +131,7 @@ case ${1-} in
         exit 0
         ;;
     --list)
-        variants | awk '{ print $1 }'
+        variants | awk '{ print $1, $3 }'
         exit 0
         ;;
     --trace)

@@ -15,6 +15,8 @@
  *   MAXIMUM     no votes and no raise: the largest of a majority's answers
  *   AMNESIA     one node loses its key and its counter, once
  *   OTHERS=k    other clients do k steps
+ *   HELD        a lease knows its token only while it has the keys of those that voted for it
+ *   IN_TURN     demand: the token that is known later is larger
  *   BY_NODE     demand: tokens are in the order in which a node that voted for both gave its key
  *   BY_MAJORITY demand: tokens are in the order in which the leases first had a majority of the keys
  */
@@ -75,7 +77,13 @@ bool both;                /* the other one had one later */
 #define bit(v) (1 << (v))
 #define votes_of(c, n) voted[(c) * N + (n)]
 #define has_vote(c, n, v) ((votes_of(c, n) >> (v)) & 1)
-#define votes(c, v) (has_vote(c, 0, v) + has_vote(c, 1, v) + has_vote(c, 2, v))
+#ifdef HELD
+#define is_held(c, n) (key[n] == c)
+#else
+#define is_held(c, n) true
+#endif
+#define supports(c, n, v) (has_vote(c, n, v) && is_held(c, n))
+#define votes(c, v) (supports(c, 0, v) + supports(c, 1, v) + supports(c, 2, v))
 #define keys(c) ((key[0] == c) + (key[1] == c) + (key[2] == c))
 
 /* Of two granted nodes, i has v and j less: the second smallest value of some majority's answers. */
@@ -123,6 +131,9 @@ inline vote(c, n) {
 inline learn(c, v) {
     assert(v != token[1 - c]);
     assert(v > least[c]);
+#ifdef IN_TURN
+    assert(v > token[1 - c]);
+#endif
     token[c] = v;
 #ifdef BY_NODE
     if
