@@ -55,6 +55,9 @@ seeds                           seeds      holds  -DGAP=3 -DBACK=2 -DOUT=10
 seeds_out_too_short             seeds      fails  -DGAP=3 -DBACK=2 -DOUT=9
 seeds_no_bound                  seeds      fails  -DGAP=3 -DBACK=2 -DOUT=10 -DNO_BOUND
 seeds_away                      seeds      fails  -DGAP=3 -DBACK=2 -DOUT=10 -DSEEDS_AWAY
+seeds_life                      seeds      holds  -DGAP=3 -DBACK=2 -DLIFE=10
+seeds_life_too_short            seeds      fails  -DGAP=3 -DBACK=2 -DLIFE=9
+seeds_life_not_prolonged        seeds      fails  -DGAP=3 -DBACK=2 -DLIFE=20 -DNO_REFRESH
 END_OF_TABLE
 }
 
