@@ -11,7 +11,7 @@ namespace redlock {
 /// What one node said to one request.
 enum class node_outcome {
     undecided,     ///< the operation was decided before this node answered
-    not_asked,     ///< there was nothing to ask: the node never was given the key
+    not_asked,     ///< it never was given the key: nothing to ask for, or no attempt was made
     granted,       ///< it did what was asked: set, extended, or deleted the key
     refused,       ///< it answered that the key is somebody else's, or is not there
     timed_out,     ///< no answer within the node timeout
@@ -51,14 +51,14 @@ struct node_report {
 
 /**
  * What an operation met, node by node. Pass its address in the options of an operation; it is
- * filled before the completion handler runs and must live until then. It is empty when no node was
- * asked, or the operation was cancelled or ended with the client. An acquire with a report asks
- * every node for the holder's remaining ttl as well, one more command a node.
+ * filled before the completion handler runs and must live until then. It is empty when the operation
+ * was cancelled, or ended with the client or before it looked at a node. An acquire with a report
+ * asks every node for the holder's remaining ttl as well, one more command a node.
  */
 struct report {
     /// The nodes in the order of `config::nodes`, as of the last attempt.
     std::vector<node_report> nodes;
-    /// Attempts made; 1 for everything but an acquire.
+    /// Attempts made; 1 for everything but an acquire; 0 where no majority was there in time for one.
     std::uint32_t attempts = 0;
 };
 

@@ -49,6 +49,7 @@ flow coordinator::run_acquire(operation& op)
             co_return give_up(op);
         }
         if (now_ >= op.deadline) {
+            report_no_attempt(op);
             co_return finish(op, errc::timed_out);
         }
     }

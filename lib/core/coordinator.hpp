@@ -140,6 +140,7 @@ private:
     [[nodiscard]] base::nanos random_below(base::nanos bound) noexcept;
     void conclude_inspection(operation& op, const round& r);
     void fill_report(const operation& op, const round& r) const;
+    void report_no_attempt(const operation& op) const;
     static void clear_report(const operation& op) noexcept;
     void finish(operation& op, error_code ec) noexcept;
     bool holds_yet(operation& op) noexcept;

@@ -174,7 +174,7 @@ private:
     std::size_t releases_unanswered_ = 0;
     std::string out_;
     std::size_t being_written_ = 0;
-    std::string trouble_;
+    std::string trouble_ = "no connection yet";
     base::instant wake_up_ = base::instant::max();
     base::instant ready_since_{};
     base::instant last_reply_{};

@@ -270,6 +270,23 @@ void coordinator::fill_report(const operation& op, const round& r) const
     }
 }
 
+/// Time ran out before a majority could be asked: what is to be told is why it could not.
+void coordinator::report_no_attempt(const operation& op) const
+{
+    if (op.report == nullptr) {
+        return;
+    }
+    report& out = *op.report;
+    out.attempts = op.attempts_made;
+    out.nodes.assign(nodes_.size(), {});
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        const node& n = *nodes_[i];
+        out.nodes[i].node = n.display();
+        out.nodes[i].outcome = n.is_ready() ? node_outcome::not_asked : node_outcome::disconnected;
+        out.nodes[i].error = n.trouble();
+    }
+}
+
 /// Of an attempt that is not to be told of.
 void coordinator::clear_report(const operation& op) noexcept
 {

@@ -321,6 +321,47 @@ TEST_CASE("and fails at its deadline if the node is not ready by then", "[core]"
     w.advance(1ns);
     CHECK(c.error == errc::unavailable);
     CHECK(c.report.nodes[0].outcome == node_outcome::disconnected);
+    CHECK(c.report.nodes[0].error == "no connection yet");
+}
+
+TEST_CASE("an acquire that never came to an attempt tells why of each node", "[core]")
+{
+    bench_world w{5};
+    w.peers[0]->dial = peer::dialling::refused;
+    for (const unsigned silent : {1u, 2u, 4u}) {
+        w.peers[silent]->dial = peer::dialling::silent;
+    }
+    w.start();
+    w.with_report = true;
+    call& c = w.acquire("r", {.deadline = 1s});
+    w.advance(1s);
+    REQUIRE(c.error == errc::timed_out);
+    CHECK(c.report.attempts == 0);
+    const auto& nodes = c.report.nodes;
+    REQUIRE(nodes.size() == 5);
+    for (const unsigned gone : {0u, 1u, 2u, 4u}) {
+        CHECK(nodes[gone].node == w.settings.nodes[gone].display);
+        CHECK(nodes[gone].outcome == node_outcome::disconnected);
+    }
+    CHECK(nodes[0].error == "connection refused");
+    CHECK(nodes[1].error == "no connection yet");
+    CHECK(nodes[3].outcome == node_outcome::not_asked);
+    CHECK(nodes[3].error.empty());
+}
+
+TEST_CASE("an acquire of a client that is never run tells so of each node", "[core]")
+{
+    bench_world w{3};
+    w.with_report = true;
+    call& c = w.acquire("r", {.deadline = 1s});
+    w.advance(1s);
+    REQUIRE(c.error == errc::timed_out);
+    CHECK(c.report.attempts == 0);
+    REQUIRE(c.report.nodes.size() == 3);
+    for (const auto& n : c.report.nodes) {
+        CHECK(n.outcome == node_outcome::disconnected);
+        CHECK(n.error == "no connection yet");
+    }
 }
 
 TEST_CASE("or at once when the attempt to connect fails", "[core]")
