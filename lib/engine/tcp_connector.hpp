@@ -2,10 +2,11 @@
 
 #include "base/address.hpp"
 
-#include <boost/asio/connect.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/socket_base.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <algorithm>
@@ -61,22 +62,46 @@ public:
     }
 
 private:
+    /// One address after the other. Asio's own loop ends at the first that no socket can be opened
+    /// for, and does not say why.
     template <class Done>
-    void connect_any(tcp::socket& socket, Done done)
+    void connect_any(tcp::socket& socket, Done done, std::size_t index = 0)
     {
-        boost::asio::async_connect(socket, endpoints_,
-                                   [&socket, done = std::move(done)](boost::system::error_code ec,
-                                                                     const tcp::endpoint&) mutable {
-                                       if (!ec) {
-                                           // Small requests, answered at once: never held back for
-                                           // more. A socket that refuses works all the same.
-                                           boost::system::error_code ignored;
-                                           socket.set_option(tcp::no_delay(true), ignored);
-                                           socket.set_option(
-                                               boost::asio::socket_base::keep_alive(true), ignored);
-                                       }
-                                       done(ec);
-                                   });
+        boost::system::error_code ec;
+        socket.close(ec);
+        socket.open(endpoints_[index].protocol(), ec);
+        auto next = [this, &socket, index,
+                     done = std::move(done)](boost::system::error_code failed) mutable {
+            on_tried(socket, std::move(done), index, failed);
+        };
+        if (ec) {
+            boost::asio::post(socket.get_executor(),
+                              [next = std::move(next), ec]() mutable { next(ec); });
+        } else {
+            socket.async_connect(endpoints_[index], std::move(next));
+        }
+    }
+
+    template <class Done>
+    void on_tried(tcp::socket& socket, Done done, std::size_t index, boost::system::error_code ec)
+    {
+        if (cancelled_) {
+            // The socket was closed for good, though this attempt may have ended before.
+            done(boost::asio::error::operation_aborted);
+            return;
+        }
+        if (ec && index + 1 < endpoints_.size()) {
+            connect_any(socket, std::move(done), index + 1);
+            return;
+        }
+        if (!ec) {
+            // Small requests, answered at once: never held back for more. A socket that refuses
+            // works all the same.
+            boost::system::error_code ignored;
+            socket.set_option(tcp::no_delay(true), ignored);
+            socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
+        }
+        done(ec);
     }
 
     tcp::resolver resolver_;

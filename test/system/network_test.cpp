@@ -9,11 +9,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <cerrno>
 #include <memory>
 #include <string>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 using namespace redlock;
@@ -44,6 +46,23 @@ int option(int fd, int level, int name)
     REQUIRE(::getsockopt(fd, level, name, &value, &size) == 0);
     return value;
 }
+
+/// No file or socket can be opened while this object lives.
+class no_more_files {
+public:
+    no_more_files()
+    {
+        REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+        const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    }
+    ~no_more_files() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    no_more_files(const no_more_files&) = delete;
+    no_more_files& operator=(const no_more_files&) = delete;
+
+private:
+    rlimit before_{};
+};
 
 }  // namespace
 
@@ -178,4 +197,24 @@ TEST_CASE("a name without an address that answers is no node to wait for", "[sys
     CHECK(told.nodes.at(0).outcome == node_outcome::disconnected);
     CHECK_FALSE(told.nodes.at(0).error.empty());
     CHECK(node->connections() == 0);
+}
+
+TEST_CASE("where no socket can be opened the report says so, and the client recovers",
+          "[system][network]")
+{
+    const bool by_name = GENERATE(false, true);
+    const auto node = willing_node();
+    const resolved_name name("two-faced.example", {"127.0.0.1", "127.0.0.2"});
+    locks mine({by_name ? url_of("two-faced.example", *node) : node->url()});
+    report told;
+    {
+        const no_more_files limit;
+        REQUIRE(mine.await([&] { return !mine.lines().empty(); }));
+        CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
+    }
+    REQUIRE(told.nodes.size() == 1);
+    CHECK(told.nodes[0].outcome == node_outcome::disconnected);
+    CHECK(told.nodes[0].error == error_code(EMFILE, boost::system::system_category()).message());
+    CHECK(mine.await_ready(1));
+    CHECK_FALSE(mine.acquire("r").error);
 }
