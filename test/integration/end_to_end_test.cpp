@@ -30,7 +30,7 @@ void live_a_lock(masters& nodes)
     REQUIRE(mine.await_ready(nodes.size()));
     REQUIRE(theirs.await_ready(nodes.size()));
 
-    lock held = mine.take("orders/42", {.ttl = 10s});
+    lock held = mine.take("orders/42", {.ttl = 60s});
     CHECK(held.owns());
     CHECK(held.resource() == "orders/42");
     REQUIRE(mine.await_quiet());
@@ -56,19 +56,19 @@ void live_a_lock(masters& nodes)
     CHECK(seen.found.owner_known);
     CHECK(seen.found.agreeing >= quorum);
     CHECK(seen.found.remaining.value_or(0ms) > 0ms);
-    CHECK(seen.found.remaining.value_or(1h) < 10s);
+    CHECK(seen.found.remaining.value_or(1h) < 60s);
 
-    REQUIRE_FALSE(mine.extend(held, 60s));
-    CHECK(held.remaining() > 20s);
+    REQUIRE_FALSE(mine.extend(held, 150s));
+    CHECK(held.remaining() > 90s);
     REQUIRE(mine.await_quiet());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        CHECK(nodes[i].pttl("orders/42") > 20s);
+        CHECK(nodes[i].pttl("orders/42") > 90s);
     }
 
     CHECK(std::move(held).hand_over() == token);
-    auto adopted = theirs.adopt("orders/42", token, 90s);
+    auto adopted = theirs.adopt("orders/42", token, 300s);
     REQUIRE_FALSE(adopted.error);
-    CHECK(adopted.lock.remaining() > 60s);
+    CHECK(adopted.lock.remaining() > 200s);
     CHECK(mine.acquire("orders/42", once()).error == errc::contended);
 
     const auto given = theirs.release(std::move(adopted.lock));
@@ -248,7 +248,7 @@ TEST_CASE("p23: a lease that really expired is lost at the server and here",
     CHECK_FALSE(held.owns());
     REQUIRE(mine.await([&] { return nodes.count("r") == 0; }));
     CHECK(mine.extend(held, 20s) == errc::lost);
-    CHECK_FALSE(mine.acquire("r", once()).error);
+    CHECK_FALSE(mine.acquire("r").error);
 }
 
 TEST_CASE("p33: a release of what is gone is one round trip and no error",

@@ -154,16 +154,16 @@ private:
     std::string longer_or_shorter()
     {
         longest_ += 1000;
-        return std::to_string(below(2) == 0 ? longest_ : 50'000);
+        return std::to_string(below(2) == 0 ? longest_ : 500'000);
     }
 
     void use_a_key(std::size_t who, const std::string& key)
     {
         const std::string value = any_value();
         switch (below(18)) {
-            case 0: same(who, {"SET", key, value, "NX", "PX", "100000"}); return;
-            case 1: same(who, {"SET", key, value, "NX", "PX", "200000"}); return;
-            case 2: same(who, {"SET", key, value, "XX", "PX", "100000"}); return;
+            case 0: same(who, {"SET", key, value, "NX", "PX", "1000000"}); return;
+            case 1: same(who, {"SET", key, value, "NX", "PX", "2000000"}); return;
+            case 2: same(who, {"SET", key, value, "XX", "PX", "1000000"}); return;
             case 3: same(who, {"SET", key, value, "NX", "PX", below(2) == 0 ? "0" : "x"}); return;
             case 4: same(who, {"EVALSHA", sha1(0), "1", key, value}); return;
             case 5: same(who, {"EVALSHA", sha1(1), "1", key, value, longer_or_shorter()}); return;
@@ -174,7 +174,7 @@ private:
             case 10: same(who, {"EXISTS", key}); return;
             case 11: same(who, {"DEL", key}); return;
             case 12: same(who, {"DEL", "k0", "k1", "k2"}); return;
-            case 13: same(who, {"PEXPIRE", key, below(3) == 0 ? "-1" : "90000"}); return;
+            case 13: same(who, {"PEXPIRE", key, below(3) == 0 ? "-1" : "900000"}); return;
             case 14: same(who, {"HSET", key, "f", "v"}); return;
             case 15: same(who, {"INCR", below(2) == 0 ? key : "counter"}); return;
             case 16: same(who, {"DELIFEQ", key, value}); return;
@@ -345,7 +345,7 @@ private:
     std::vector<end> ends_;
     const clock_type::time_point began_ = clock_type::now();
     base::nanos slowest_{};
-    std::int64_t longest_ = 200'000;
+    std::int64_t longest_ = 2'000'000;
     std::size_t pushes_ = 0;
     std::size_t errors_ = 0;
     std::set<std::string> asked_;
@@ -411,13 +411,14 @@ TEST_CASE("so it does while it is loading", "[integration][model]")
                                "--rdbcompression", "no"}});
     real.command({"DEBUG", "POPULATE", "10000", "key", "1000"});
     real.command({"SAVE"});
-    // Slow enough that it is not done before the test is, at a key between two commands.
-    real.options().arguments.insert(real.options().arguments.end(), {"--key-load-delay", "5000"});
+    // Slower than a test may be, so that it is not done before, at a key between two commands.
+    real.options().arguments.insert(real.options().arguments.end(), {"--key-load-delay", "20000"});
     real.restart(memory::kept, readiness::answering);
     pair_of_masters both(real, 1);
     both.model().is_loading = true;
     ask_all(both);
     CHECK(both.errors() == 10 * pair_of_masters::connections);
+    CHECK(told(real.ask({"INFO", "persistence"}).text, "loading") == "1");
 }
 
 TEST_CASE("so it does where it wants a password", "[integration][model]")

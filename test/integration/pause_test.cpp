@@ -19,13 +19,12 @@ void cycle(locks& client, const std::string& resource)
     client.give_back(client.take(resource, {.ttl = 60s}));
 }
 
-/// Cycles until the client has stopped asking a node that does not answer.
+/// Has the client stop asking a node that does not answer.
 void cycle_until_stalled(locks& client)
 {
-    REQUIRE(client.await([&] {
-        cycle(client, "before");
-        return client.stats().node_timeouts > 0;
-    }));
+    cycle(client, "before");
+    // Of the SET and of the release.
+    REQUIRE(client.await([&] { return client.stats().node_timeouts == 2; }));
 }
 
 }  // namespace
@@ -35,8 +34,8 @@ TEST_CASE("one stopped master of five: locks stay quick and nothing piles up for
 {
     masters nodes(5, {.kind = each_kind()});
     auto c = brisk(nodes.urls());
-    c.node_timeout = 500ms;
-    c.stall_timeout = 10s;
+    c.node_timeout = 5s;
+    c.stall_timeout = 60s;
     locks mine(std::move(c));
     REQUIRE(mine.await_ready(5));
     nodes[2].stop();
@@ -49,12 +48,14 @@ TEST_CASE("one stopped master of five: locks stay quick and nothing piles up for
         longest = std::max<std::chrono::nanoseconds>(longest, clock_type::now() - started);
     }
     // Had one of them waited for the stopped node, it had taken the node timeout at least.
-    CHECK(longest < 500ms);
-    // Asked all the same, the stopped node would have 600 more.
-    constexpr std::size_t for_the_living = 100;
-    CHECK(mine.stats().unanswered <= stalled.unanswered + for_the_living);
-    CHECK(mine.stats().buffered_bytes <= stalled.buffered_bytes + 16 * 1024);
-    CHECK(mine.stats().debts <= stalled.debts);
+    CHECK(longest < 5s);
+    CHECK(mine.stats().node_timeouts == stalled.node_timeouts);
+    // Asked all the same, the stopped node would have 600 more; the living have answered soon.
+    CHECK(mine.await([&] {
+        const auto now = mine.stats();
+        return now.unanswered <= stalled.unanswered &&
+               now.buffered_bytes <= stalled.buffered_bytes && now.debts <= stalled.debts;
+    }));
 
     report told;
     lock held = mine.take("r", {.ttl = 60s, .report = &told});
@@ -64,7 +65,7 @@ TEST_CASE("one stopped master of five: locks stay quick and nothing piles up for
     nodes[2].cont();
     REQUIRE(mine.await_quiet());
     CHECK(nodes[2].command({"DBSIZE"}) == "0");
-    lock after = mine.take("r");
+    lock after = mine.take("r", {.ttl = 60s});
     REQUIRE(mine.await_quiet());
     CHECK(after.granted_by() == 5);
 }
@@ -74,7 +75,7 @@ TEST_CASE("p20: a stopped master that goes on executes what it was sent and keep
 {
     const bool connection_lives = GENERATE(true, false);
     masters nodes(3);
-    locks mine(brisk(nodes.urls(), connection_lives ? 20s : 300ms));
+    locks mine(brisk(nodes.urls(), connection_lives ? 20s : 2s));
     REQUIRE(mine.await_ready(3));
     nodes[1].stop();
     mine.give_back(mine.take("r", {.ttl = 60s}));
@@ -116,7 +117,7 @@ TEST_CASE("p44: with a majority stopped an acquire ends within its deadline and 
     auto started = clock_type::now();
     CHECK(mine.acquire("r", {.ttl = 60s, .deadline = 0s, .report = &told}).error ==
           errc::unavailable);
-    CHECK(clock_type::now() - started >= 150ms);
+    CHECK(clock_type::now() - started >= 1s);
     CHECK(clock_type::now() - started < 5s);
     CHECK(told.nodes[0].outcome == node_outcome::timed_out);
     CHECK(told.nodes[1].outcome == node_outcome::granted);

@@ -163,5 +163,5 @@ TEST_CASE("p24: an answer that no script gives is none, and nothing behind it is
     }
     CHECK(told.nodes.at(0).outcome != node_outcome::granted);
     CHECK(told.nodes.at(0).outcome != node_outcome::refused);
-    CHECK(mine.stats().protocol_errors >= 1);
+    CHECK(mine.await([&] { return mine.stats().protocol_errors >= 1; }));
 }

@@ -71,7 +71,7 @@ config patient(std::vector<std::string> nodes)
 config brisk(std::vector<std::string> nodes, std::chrono::milliseconds stall_timeout)
 {
     auto c = patient(std::move(nodes));
-    c.node_timeout = 150ms;
+    c.node_timeout = 1s;
     c.stall_timeout = stall_timeout;
     c.connect_timeout = 1s;
     return c;

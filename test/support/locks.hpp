@@ -41,9 +41,10 @@ using pending = std::shared_ptr<std::optional<T>>;
 /// A configuration for tests that wait for no node: a busy machine does not make one late.
 [[nodiscard]] config patient(std::vector<std::string> nodes);
 
-/// A configuration for tests that do wait: a silent node is given up soon, its connection later.
-[[nodiscard]] config brisk(std::vector<std::string> nodes, std::chrono::milliseconds stall_timeout =
-                                                               std::chrono::milliseconds(400));
+/// A configuration for tests that do wait: a silent node is given up in a second, which is enough for
+/// one that is not, and its connection later.
+[[nodiscard]] config brisk(std::vector<std::string> nodes,
+                           std::chrono::milliseconds stall_timeout = std::chrono::seconds(2));
 
 /// One attempt that does not wait for anything.
 [[nodiscard]] acquire_options once(report* told = nullptr);

@@ -183,7 +183,7 @@ TEST_CASE("a name whose first address is silent is connected to at the second at
     locks mine(std::move(c));
     REQUIRE(mine.await_ready(1));
     CHECK(mine.stats().connects == 1);
-    CHECK(node->connections() == 1);
+    CHECK(node->connections() >= 1);
 }
 
 TEST_CASE("a name without an address that answers is no node to wait for", "[system][network]")
