@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -55,6 +56,28 @@ std::unique_ptr<resp_client> enter(const server& node)
         }
     }));
     return result;
+}
+
+/// A node that answers the SET of "slow" in two parts, the second when told to, and refuses "taken".
+scripted_server::script in_two_parts(const std::shared_ptr<std::atomic<bool>>& go_on)
+{
+    return [go_on](scripted_connection& peer) -> asio::awaitable<void> {
+        // Named outside of co_await, where GCC 12 destroys some temporaries twice.
+        const std::function<bool()> may_go_on = [go_on] { return go_on->load(); };
+        for (;;) {
+            const auto command = co_await peer.read_command();
+            if (is(command, "SET") && command.at(1) == "slow") {
+                co_await peer.send("+O");
+                co_await peer.until(may_go_on);
+                co_await peer.send("K\r\n");
+            } else if (is(command, "SET") && command.at(1) == "taken") {
+                co_await peer.send(wire::null3());
+            } else {
+                std::string answer = obedient(command);
+                co_await peer.send(std::move(answer));
+            }
+        }
+    };
 }
 
 }  // namespace
@@ -229,22 +252,7 @@ TEST_CASE("p21: a deadline that passes in the middle of an answer leaves the con
           "[integration][pitfall][p21]")
 {
     const auto go_on = std::make_shared<std::atomic<bool>>(false);
-    scripted_server node([go_on](scripted_connection& peer) -> asio::awaitable<void> {
-        // Named outside of co_await, where GCC 12 destroys some temporaries twice.
-        const std::function<bool()> may_go_on = [go_on] { return go_on->load(); };
-        for (;;) {
-            const auto command = co_await peer.read_command();
-            if (!is(command, "SET")) {
-                co_await peer.send(obedient(command));
-            } else if (command.at(1) == "slow") {
-                co_await peer.send("+O");
-                co_await peer.until(may_go_on);
-                co_await peer.send("K\r\n");
-            } else {
-                co_await peer.send(wire::null3());
-            }
-        }
-    });
+    const scripted_server node(in_two_parts(go_on));
     locks mine(brisk({node.url()}, 10s));
     REQUIRE(mine.await_ready(1));
     CHECK(mine.acquire("slow", once()).error == errc::unavailable);
@@ -254,6 +262,46 @@ TEST_CASE("p21: a deadline that passes in the middle of an answer leaves the con
     CHECK(mine.stats().late_grants == 1);
     CHECK(mine.stats().disconnects == 0);
     CHECK(node.failures().empty());
+}
+
+TEST_CASE("p21: so it does on each of three nodes in turn, and the others go on",
+          "[integration][pitfall][p21]")
+{
+    const auto slow = GENERATE(0U, 1U, 2U);
+    CAPTURE(slow);
+    const auto go_on = std::make_shared<std::atomic<bool>>(false);
+    // One more that refuses "taken", which the slow one decides thus.
+    const auto at_once = std::make_shared<std::atomic<bool>>(true);
+    std::vector<std::unique_ptr<scripted_server>> nodes;
+    std::vector<std::string> urls;
+    for (unsigned i = 0; i < 3; ++i) {
+        nodes.push_back(std::make_unique<scripted_server>(
+            i == slow             ? in_two_parts(go_on)
+            : i == (slow + 1) % 3 ? in_two_parts(at_once)
+                                  : [](scripted_connection& peer) -> asio::awaitable<void> {
+                co_await peer.serve();
+            }));
+        urls.push_back(nodes.back()->url());
+    }
+    locks mine(brisk(urls, 20s));
+    REQUIRE(mine.await_ready(3));
+    lock held = mine.take("slow", {.ttl = 60s});
+    REQUIRE(mine.await([&] { return mine.stats().node_timeouts >= 1; }));
+    CHECK(held.granted_by() == 2);
+    report told;
+    lock next = mine.take("next", {.ttl = 60s, .report = &told});
+    CHECK(told.nodes.at(slow).outcome == node_outcome::stalled);
+    *go_on = true;
+    REQUIRE(mine.await_quiet());
+    CHECK(held.granted_by() == 3);
+    CHECK(next.granted_by() == 2);
+    CHECK(mine.acquire("taken", once()).error == errc::contended);
+    REQUIRE(mine.await_quiet());
+    CHECK(mine.stats().disconnects == 0);
+    CHECK(mine.stats().protocol_errors == 0);
+    for (const auto& node : nodes) {
+        CHECK(node->failures().empty());
+    }
 }
 
 TEST_CASE("a node that sends garbage, or unasked answers, costs its own vote and no more",
