@@ -3,17 +3,26 @@
 #include "support/listener.hpp"
 #include "support/locks.hpp"
 #include "support/proxy.hpp"
+#include "support/run.hpp"
 #include "support/server.hpp"
+#include "support/temp_dir.hpp"
 
 #include <boost/asio/ssl.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
+
+#include <openssl/conf.h>
+#include <openssl/ssl.h>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -109,6 +118,82 @@ private:
     background own_;
     std::shared_ptr<listener> listening_ = std::make_shared<listener>(own_.executor());
 };
+
+/// OpenSSL's own defaults allow everything while this object lives, whatever the system thinks of it.
+class lax_openssl {
+public:
+    lax_openssl()
+    {
+        std::ofstream(file_) << "openssl_conf = all\n[all]\nssl_conf = ssl\n[ssl]\n"
+                                "system_default = tls\n[tls]\nMinProtocol = TLSv1\n"
+                                "CipherString = DEFAULT:@SECLEVEL=0\n";
+        REQUIRE(CONF_modules_load_file(file_.c_str(), nullptr, 0) > 0);
+    }
+    ~lax_openssl()
+    {
+        CONF_modules_load_file(nullptr, nullptr,
+                               CONF_MFLAGS_DEFAULT_SECTION | CONF_MFLAGS_IGNORE_MISSING_FILE);
+    }
+    lax_openssl(const lax_openssl&) = delete;
+    lax_openssl& operator=(const lax_openssl&) = delete;
+
+private:
+    temp_dir folder_;
+    std::filesystem::path file_ = folder_.path() / "openssl.cnf";
+};
+
+/// A TLS server that knows one version, counts the handshakes, and hangs up.
+class one_version {
+public:
+    one_version(const identity& who, int version)
+    {
+        SSL_CTX* const native = context_.native_handle();
+        REQUIRE(SSL_CTX_set_min_proto_version(native, version) == 1);
+        REQUIRE(SSL_CTX_set_max_proto_version(native, version) == 1);
+        REQUIRE(SSL_CTX_set_cipher_list(native, "DEFAULT:@SECLEVEL=0") == 1);
+        context_.use_certificate_chain_file(who.certificate);
+        context_.use_private_key_file(who.key, asio::ssl::context::pem);
+        own_.call([this] {
+            listening_->open([this](listener::socket peer) {
+                const auto stream = std::make_shared<asio::ssl::stream<listener::socket>>(
+                    std::move(peer), context_);
+                stream->async_handshake(asio::ssl::stream_base::server,
+                                        [this, stream](boost::system::error_code ec) {
+                                            ++(ec ? failed_ : succeeded_);
+                                        });
+            });
+        });
+    }
+    ~one_version()
+    {
+        own_.call([this] { listening_->close(); });
+    }
+    one_version(const one_version&) = delete;
+    one_version& operator=(const one_version&) = delete;
+
+    [[nodiscard]] std::uint16_t port() const { return listening_->port(); }
+    [[nodiscard]] unsigned succeeded() const noexcept { return succeeded_; }
+    [[nodiscard]] unsigned failed() const noexcept { return failed_; }
+
+private:
+    asio::ssl::context context_{asio::ssl::context::tls_server};
+    std::atomic<unsigned> succeeded_ = 0;
+    std::atomic<unsigned> failed_ = 0;
+    background own_;
+    std::shared_ptr<listener> listening_ = std::make_shared<listener>(own_.executor());
+};
+
+/// Whether a client that is content with anything gets through.
+bool is_spoken(const one_version& server)
+{
+    asio::io_context io{1};
+    asio::ssl::context context{asio::ssl::context::tls_client};
+    asio::ssl::stream<asio::ip::tcp::socket> stream(io, context);
+    stream.next_layer().connect({asio::ip::address_v4::loopback(), server.port()});
+    boost::system::error_code ec;
+    stream.handshake(asio::ssl::stream_base::client, ec);
+    return !ec;
+}
 
 }  // namespace
 
@@ -285,4 +370,25 @@ TEST_CASE("files that do not do are a configuration error that names the field",
         c.tls.key_file = world().server.key;
         CHECK(refused_for("tls.key_file"));
     }
+}
+
+TEST_CASE("TLS below 1.2 is not spoken, whatever OpenSSL would do", "[integration][tls]")
+{
+    const int version = GENERATE(TLS1_1_VERSION, TLS1_2_VERSION);
+    CAPTURE(version);
+    const lax_openssl lax;
+    const one_version node(world().server, version);
+    if (!is_spoken(node)) {
+        SKIP("OpenSSL here cannot speak TLS 1.1 at all");
+    }
+    REQUIRE(wait_for([&] { return node.succeeded() == 1; }));
+    locks mine(trusting("rediss://127.0.0.1:" + std::to_string(node.port()), world().ca));
+    if (version == TLS1_2_VERSION) {
+        CHECK(mine.await([&] { return node.succeeded() > 1; }));
+        return;
+    }
+    REQUIRE(
+        mine.await([&] { return node.succeeded() + node.failed() > 1 && !mine.lines().empty(); }));
+    CHECK(node.succeeded() == 1);
+    CHECK(mine.logged(log_level::warning, "TLS: "));
 }
