@@ -123,23 +123,29 @@ TEST_CASE("p10: no handler is told of a lock whose lease shrank too far while an
     o.attempts = 1;
     o.min_validity = std::chrono::floor<std::chrono::milliseconds>(
         o.ttl * (1 - shared_config().drift_factor) - 200ms);
-    // Both answers are here when the first handler runs; the second waits until it is done.
-    unsigned told = 0;
-    unsigned held = 0;
-    const auto receive = [&](error_code ec, lock l) {
-        if (++told == 1) {
-            for (const auto end = boot_clock::now() + 200ms; boot_clock::now() < end;) {
+    // Both answers are here when the first handler runs; the second waits until it is done. Where
+    // the first comes too late itself, as on a machine that is busy, nothing was shown.
+    bool shown = false;
+    for (int tries = 0; !shown; ++tries) {
+        REQUIRE(tries < 50);
+        unsigned told = 0;
+        const auto receive = [&](error_code ec, lock l) {
+            if (++told == 1) {
+                shown = !ec;
+                for (const auto end = boot_clock::now() + 200ms; boot_clock::now() < end;) {
+                }
+                return;
             }
-            return;
-        }
-        held += l.owns() ? 1U : 0U;
-        CHECK(ec == errc::expired);
-        CHECK_FALSE(l);
-    };
-    const std::string other = fresh_name();
-    s.locks->async_acquire(s.name, o, receive);
-    s.locks->async_acquire(other, o, receive);
-    REQUIRE(run_until(s.io, [&] { return told == 2; }));
-    CHECK(held == 0);
-    CHECK(s.keys_become(0, other));
+            CHECK_FALSE(l.owns());
+            CHECK(ec == errc::expired);
+            CHECK_FALSE(l);
+        };
+        const std::string one = fresh_name();
+        const std::string other = fresh_name();
+        s.locks->async_acquire(one, o, receive);
+        s.locks->async_acquire(other, o, receive);
+        REQUIRE(run_until(s.io, [&] { return told == 2; }));
+        CHECK(s.keys_become(0, one));
+        CHECK(s.keys_become(0, other));
+    }
 }
