@@ -54,14 +54,16 @@ void mischief::turn()
     if (healing_) {
         return;
     }
-    // Those that have been due for longest are first to get the room there is.
+    // What was never done is first to get the room there is, then what has been due for longest.
     std::vector<kind*> due;
     for (auto& each : kinds_) {
-        if (each.due <= now()) {
+        if (each.due <= now() && (each.times == 0 || !catching_up_)) {
             due.push_back(&each);
         }
     }
-    std::sort(due.begin(), due.end(), [](const kind* a, const kind* b) { return a->due < b->due; });
+    std::sort(due.begin(), due.end(), [](const kind* a, const kind* b) {
+        return std::pair(a->times != 0, a->due) < std::pair(b->times != 0, b->due);
+    });
     for (auto* each : due) {
         begin(*each);
     }

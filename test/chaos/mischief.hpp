@@ -29,6 +29,9 @@ public:
     /// Ends what has lasted, and begins what is due.
     void turn();
 
+    /// From now on begins only what was never done, once each, so that little is left to wait for.
+    void catch_up() noexcept { catching_up_ = true; }
+
     /// Ends everything and begins nothing any more. Masters may still have to come up.
     void heal();
 
@@ -72,6 +75,7 @@ private:
     unsigned most_impaired_;
     std::vector<suffering> masters_;
     std::vector<suffering> processes_;
+    bool catching_up_ = false;
     bool healing_ = false;
 };
 
