@@ -65,7 +65,7 @@ std::ostream& operator<<(std::ostream& out, const verdict& v)
     return out << v.steps << " steps, " << v.handlers << " handlers called, " << v.abandoned
                << " abandoned, " << v.locks << " locks, " << v.aborted << " cancelled, " << v.closed
                << " closed, " << v.thrown << " exceptions, " << v.encrypted << " plays with TLS, "
-               << v.locks_encrypted << " locks in these";
+               << v.locks_encrypted << " locks over it";
 }
 
 play::play(std::uint64_t seed, std::ostream* trace)
@@ -80,14 +80,17 @@ play::play(std::uint64_t seed, std::ostream* trace)
         identity_.emplace();
     }
     const std::size_t count = 1 + clock_.below(5);
+    std::size_t plain = 0;
     for (std::size_t i = 0; i < count; ++i) {
         sim_node& n = nodes_.emplace_back(clock_);
         n.identity = identity_ && !clock_.one_in(3) ? &*identity_ : nullptr;
-        verdict_.encrypted |= n.identity != nullptr ? 1U : 0U;
+        plain += n.identity == nullptr ? 1U : 0U;
         model_master& m = n.master;
         m.has_delifeq = clock_.one_in(4);
         m.knows_hello = !clock_.one_in(8);
     }
+    verdict_.encrypted = plain < count ? 1U : 0U;
+    needs_tls_ = plain < count / 2 + 1;
     other_.emplace(clock_, 2, any_habits(clock_));
     main_.emplace(clock_, 1, any_habits(clock_));
     asio::make_service<engine::world_service>(*main_, std::make_shared<sim_world>(clock_, nodes_));
@@ -132,7 +135,7 @@ verdict play::run()
         end_abruptly();
     }
     check_handlers();
-    verdict_.locks_encrypted = verdict_.encrypted * verdict_.locks;
+    verdict_.locks_encrypted = needs_tls_ ? verdict_.locks : 0;
     verdict_.hash = clock_.hash();
     verdict_.failure = clock_.failure();
     return verdict_;

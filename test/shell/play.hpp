@@ -41,7 +41,8 @@ struct verdict {
     unsigned thrown = 0;
     unsigned steps = 0;
     bool tidy = false;
-    /// With TLS to some node, and the locks of such plays.
+    /// With TLS to some node, and the locks of those in which the plain nodes are no majority: each
+    /// took a vote over TLS.
     unsigned encrypted = 0;
     unsigned locks_encrypted = 0;
 
@@ -151,6 +152,8 @@ private:
     /// Of the nodes with TLS.
     std::optional<sim_identity> identity_;
     std::deque<sim_node> nodes_;
+    /// The plain ones are no majority.
+    bool needs_tls_ = false;
     std::optional<sim_context> main_;
     std::optional<sim_context> other_;
     std::array<seat, 2> seats_;
