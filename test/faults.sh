@@ -1,0 +1,35 @@
+#!/bin/bash
+# usage: faults.sh <root of the source tree>
+# Keeps docs/design/faults.md and the tests together: no number is missing or there twice, what a row names is a
+# string or a file of the folder, and a row that names nothing says why.
+set -euo pipefail
+cd "$1"
+
+page=docs/design/faults.md
+failures=0
+complain() {
+    echo "$*" >&2
+    failures=$((failures + 1))
+}
+
+for id in F{01..41} S{01..15}; do
+    rows=$(sed '/^## Not tried/,$d' "$page" | grep -c "^| $id |" || true)
+    ((rows == 1)) || complain "$id: $rows rows"
+    row=$(grep -m 1 "^| $id |" "$page" || true)
+    case $row in
+        *'`: "'* | *"not built yet:"* | *"see [CONTRIBUTING.md]"*) ;;
+        *) sed '1,/^## Not tried/d' "$page" | grep -q "^| $id |" || complain "$id: neither tried nor said why not" ;;
+    esac
+done
+
+names=0
+while IFS=' ' read -r folder name; do
+    names=$((names + 1))
+    folder=${folder//[\`:]/}
+    if [[ ! -e test/$folder/${name//\"/}.cpp ]]; then
+        grep -rqF "$name" "test/$folder" --include='*.cpp' || complain "test/$folder: no $name"
+    fi
+done < <(grep -oE '`[a-z]+`: "[^"]+"' "$page")
+((names > 0)) || complain "$page names no test"
+
+exit $((failures > 0))
