@@ -1,5 +1,6 @@
 #include "chaos/packet_filter.hpp"
 
+#include "support/loopback.hpp"
 #include "support/process.hpp"
 
 #include <cerrno>
@@ -7,13 +8,9 @@
 #include <exception>
 #include <initializer_list>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
-#include <net/if.h>
 #include <sched.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 namespace redlock::chaos {
@@ -58,22 +55,6 @@ std::filesystem::path find_nft()
     return {};
 }
 
-/// The loopback device of a new namespace is down.
-bool raise_loopback()
-{
-    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    ifreq request{};
-    std::strcpy(request.ifr_name, "lo");
-    request.ifr_flags = IFF_UP | IFF_RUNNING | IFF_LOOPBACK;
-    const bool done = fd >= 0 && ::ioctl(fd, SIOCSIFFLAGS, &request) == 0;
-    const int error = errno;
-    if (fd >= 0) {
-        ::close(fd);
-    }
-    errno = error;
-    return done;
-}
-
 }  // namespace
 
 std::unique_ptr<packet_filter> packet_filter::make(std::string& why_not)
@@ -91,9 +72,7 @@ std::unique_ptr<packet_filter> packet_filter::make(std::string& why_not)
         why_not = std::string("no network namespace: ") + std::strerror(errno);
         return nullptr;
     }
-    if (!raise_loopback()) {
-        throw std::system_error(errno, std::generic_category(), "the namespace's loopback");
-    }
+    test::set_loopback(true);
     std::unique_ptr<packet_filter> result(new packet_filter(std::move(program)));
     try {
         result->run(rules);

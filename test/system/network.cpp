@@ -24,20 +24,25 @@ Function* next(const char* name)
 std::mutex mutex;
 std::map<std::string, std::vector<std::string>> names;
 std::map<std::uint16_t, std::size_t> writes;
+std::map<std::uint16_t, std::size_t> connects;
+
+/// 0 for what is no TCP port.
+std::uint16_t port_of(const sockaddr& address)
+{
+    switch (address.sa_family) {
+        case AF_INET: return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+        case AF_INET6: return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+        default: return 0;
+    }
+}
 
 /// 0 for what is no connection to a TCP port.
 std::uint16_t peer_port(int fd)
 {
     sockaddr_storage peer{};
+    auto& address = reinterpret_cast<sockaddr&>(peer);
     socklen_t size = sizeof peer;
-    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) {
-        return 0;
-    }
-    switch (peer.ss_family) {
-        case AF_INET: return ntohs(reinterpret_cast<const sockaddr_in&>(peer).sin_port);
-        case AF_INET6: return ntohs(reinterpret_cast<const sockaddr_in6&>(peer).sin6_port);
-        default: return 0;
-    }
+    return ::getpeername(fd, &address, &size) == 0 ? port_of(address) : 0;
 }
 
 void count_write(int fd, ssize_t written)
@@ -79,6 +84,12 @@ std::size_t writes_to(std::uint16_t port)
     return writes[port];
 }
 
+std::size_t connects_to(std::uint16_t port)
+{
+    const std::lock_guard lock(mutex);
+    return connects[port];
+}
+
 std::vector<int> sockets_to(std::uint16_t port)
 {
     std::vector<int> result;
@@ -112,6 +123,16 @@ ssize_t sendmsg(int fd, const msghdr* message, int flags)
     const auto written = real(fd, message, flags);
     redlock::test::count_write(fd, written);
     return written;
+}
+
+int connect(int fd, const sockaddr* address, socklen_t size)
+{
+    static auto* const real = redlock::test::next<decltype(connect)>("connect");
+    if (const auto port = redlock::test::port_of(*address); port != 0) {
+        const std::lock_guard lock(redlock::test::mutex);
+        ++redlock::test::connects[port];
+    }
+    return real(fd, address, size);
 }
 
 int getaddrinfo(const char* name, const char* service, const addrinfo* hints, addrinfo** found)

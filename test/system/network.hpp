@@ -22,6 +22,9 @@ private:
 /// How often this program has written to its sockets that are connected to a port.
 [[nodiscard]] std::size_t writes_to(std::uint16_t port);
 
+/// How often it has tried to connect there.
+[[nodiscard]] std::size_t connects_to(std::uint16_t port);
+
 /// Of these sockets those that are open.
 [[nodiscard]] std::vector<int> sockets_to(std::uint16_t port);
 

@@ -1,0 +1,127 @@
+#include "support/locks.hpp"
+#include "support/masters.hpp"
+#include "support/run.hpp"
+#include "system/network.hpp"
+#include "system/own_network.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using clock_type = std::chrono::steady_clock;
+
+std::unique_ptr<own_network> need_own_network()
+{
+    std::string why_not;
+    auto result = own_network::enter(why_not);
+    if (!result) {
+        SKIP("the packets of this machine are left alone: " << why_not);
+    }
+    return result;
+}
+
+std::size_t connects_to(const masters& nodes)
+{
+    std::size_t result = 0;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        result += test::connects_to(nodes[i].port());
+    }
+    return result;
+}
+
+/// Takes a lock with the votes of all nodes and gives it back.
+void cycle_on_all(locks& client, const masters& nodes, const std::string& resource)
+{
+    REQUIRE(client.await_ready(nodes.size()));
+    lock held = client.take(resource);
+    REQUIRE(client.await_quiet());
+    CHECK(held.granted_by() == nodes.size());
+    client.give_back(std::move(held));
+}
+
+}  // namespace
+
+TEST_CASE("a link that goes down and up again is connected over anew, without a storm",
+          "[system][network]")
+{
+    const auto network = need_own_network();
+    masters nodes(3);
+    auto c = brisk(nodes.urls());
+    c.connect_timeout = 50ms;  // what a storm would have between its attempts
+    c.reconnect_min = 100ms;
+    c.reconnect_max = 200ms;
+    const auto pause = c.reconnect_min;
+    auto shortly = once();
+    shortly.ttl = 4 * c.node_timeout;
+    locks mine(std::move(c));
+    for (std::size_t flap = 1; flap <= 3; ++flap) {
+        cycle_on_all(mine, nodes, "up");
+        const auto before = connects_to(nodes);
+        auto since = clock_type::now();
+        network->link(false);
+        CHECK(mine.acquire("down", shortly).error == errc::unavailable);
+        constexpr std::size_t each = 6;
+        REQUIRE(mine.await([&] {
+            const auto attempts = connects_to(nodes) - before;
+            since = attempts == 0 ? clock_type::now() : since;
+            return attempts >= each * nodes.size();
+        }));
+        const auto at_most = static_cast<std::size_t>((clock_type::now() - since) / pause) + 1;
+        CHECK(connects_to(nodes) - before <= at_most * nodes.size());
+        CHECK(mine.stats().disconnects == flap * nodes.size());
+        network->link(true);
+    }
+    cycle_on_all(mine, nodes, "up");
+    // A SET may have come to the node behind its connection's end.
+    CHECK(mine.await([&] { return nodes.count("down") == 0; }));
+}
+
+TEST_CASE("where three packets of ten are lost a node is slow, and nobody's lock is in the way",
+          "[system][network]")
+{
+    constexpr std::size_t many = 8;
+    const auto network = need_own_network();
+    masters nodes(3);
+    auto c = patient(nodes.urls());
+    c.node_timeout = 150ms;  // sooner than a lost packet is sent once more
+    c.stall_timeout = 60s;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(3));
+    network->lose_packets(true);
+    std::size_t granted = 0;
+    std::size_t unavailable = 0;
+    const auto both_were_seen = [&] {
+        std::vector<pending<taken>> acquires;
+        for (std::size_t i = 0; i < many; ++i) {
+            acquires.push_back(mine.begin_acquire("r" + std::to_string(i), once()));
+        }
+        for (const auto& acquire : acquires) {
+            const auto [error, held] = mine.finish(acquire);
+            if (error) {
+                CHECK(error == errc::unavailable);
+            }
+            ++(error ? unavailable : granted);
+        }
+        // Else the next ones are not even asked of nodes that still owe answers.
+        REQUIRE(mine.await_quiet());
+        return granted >= many && unavailable >= many;
+    };
+    REQUIRE(wait_for(both_were_seen));
+    network->lose_packets(false);
+    REQUIRE(mine.await_quiet());
+    CHECK(mine.stats().connects == nodes.size());
+    for (std::size_t i = 0; i < many; ++i) {
+        CHECK(nodes.count("r" + std::to_string(i)) == 0);
+    }
+    cycle_on_all(mine, nodes, "after");
+}
