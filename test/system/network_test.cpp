@@ -11,7 +11,10 @@
 
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -184,6 +187,21 @@ TEST_CASE("a name whose first address is silent is connected to at the second at
     REQUIRE(mine.await_ready(1));
     CHECK(mine.stats().connects == 1);
     CHECK(node->connections() >= 1);
+}
+
+TEST_CASE("a name whose address changes is connected to by the one it has now", "[system][network]")
+{
+    const auto node = willing_node();
+    std::optional<resolved_name> name(std::in_place, "moved.example",
+                                      std::vector<std::string>{"127.0.0.2"});
+    locks mine({url_of("moved.example", *node)});
+    // Nobody is there, and the client has noticed.
+    REQUIRE(mine.await([&] { return !mine.lines().empty(); }));
+    REQUIRE(node->connections() == 0);
+    name.reset();
+    name.emplace("moved.example", std::vector<std::string>{"127.0.0.1"});
+    REQUIRE(mine.await_ready(1));
+    CHECK_FALSE(mine.acquire("r").error);
 }
 
 TEST_CASE("a name without an address that answers is no node to wait for", "[system][network]")
