@@ -1,5 +1,7 @@
+#include "support/bad_network.hpp"
 #include "support/locks.hpp"
 #include "support/masters.hpp"
+#include "support/proxy.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -68,6 +70,40 @@ TEST_CASE("one stopped master of five: locks stay quick and nothing piles up for
     lock after = mine.take("r", {.ttl = 60s});
     REQUIRE(mine.await_quiet());
     CHECK(after.granted_by() == 5);
+}
+
+TEST_CASE("one slow link of three: locks stay quick and little waits for it", "[integration]")
+{
+    bad_network net(3);
+    auto c = patient(net.urls());
+    c.node_timeout = 500ms;
+    c.stall_timeout = 60s;
+    c.ping_interval = 0ms;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(3));
+    // Less than a kilobyte a second: a command takes longer than its time, and is answered.
+    net.paths[2]->split(direction::up, 4, 10ms);
+    cycle_until_stalled(mine);
+    const auto stalled = mine.stats();
+    std::chrono::nanoseconds longest{};
+    for (int i = 0; i < 300; ++i) {
+        const auto started = clock_type::now();
+        cycle(mine, "r" + std::to_string(i % 7));
+        longest = std::max<std::chrono::nanoseconds>(longest, clock_type::now() - started);
+    }
+    CHECK(longest < 500ms);
+    // Asked all the same, it would be behind by 600 more.
+    constexpr std::size_t for_the_quick = 100;
+    CHECK(mine.stats().unanswered <= stalled.unanswered + for_the_quick);
+    CHECK(mine.stats().buffered_bytes <= stalled.buffered_bytes + 16 * 1024);
+    CHECK(mine.stats().connects == 3);
+
+    net.paths[2]->split(direction::up, proxy::no_limit);
+    REQUIRE(mine.await_quiet());
+    CHECK(net.nodes[2].command({"DBSIZE"}) == "0");
+    lock after = mine.take("r");
+    REQUIRE(mine.await_quiet());
+    CHECK(after.granted_by() == 3);
 }
 
 TEST_CASE("p20: a stopped master that goes on executes what it was sent and keeps no key",
