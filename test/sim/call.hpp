@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace redlock::sim {
 
@@ -23,7 +24,8 @@ struct call {
     instant due;
     /// Until when its lease was believed in as it began, in true time.
     instant believed_until;
-    std::uint64_t refusals_before = 0;
+    /// Those of an acquire's attempts, in their order.
+    std::vector<std::string> tokens;
     /// The nodes that had its token then.
     std::uint32_t had_by = 0;
     // What was asked for.

@@ -184,9 +184,8 @@ void checker::on_reply(unsigned client, unsigned node, const test::words& comman
     }
     users.set_on |= 1U << node;
     users.first_set = std::min(users.first_set, w_.now());
-    if (reply.starts_with('_') || reply.starts_with("$-1")) {
-        ++refusals_[{client, resource_of(command[1])}];
-    }
+    const bool refused = reply.starts_with('_') || reply.starts_with("$-1");
+    users.refused_on |= refused ? 1U << node : 0U;
 }
 
 void checker::on_change(unsigned node, const std::string& key,
@@ -396,11 +395,6 @@ void checker::check_majority(const belief& b) const
 
 // ---- calls
 
-void checker::on_begun(call& c)
-{
-    c.refusals_before = refusals_[{c.client, c.resource}];
-}
-
 void checker::on_done(const call& c, const ending& e, instant may_last_until)
 {
     const error_code& ec = e.error;
@@ -443,15 +437,18 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy) const
 {
     const std::string who = "c" + std::to_string(c.client) + ": acquiring " + c.resource + ": ";
     const error_code& ec = e.error;
-    const auto before = refusals_.find({c.client, c.resource});
-    const bool refused = before != refusals_.end() && before->second > c.refusals_before;
+    const auto was_refused = [this](const std::string& token) {
+        const auto users = tokens_.find(token);
+        return users != tokens_.end() && users->second.refused_on != 0;
+    };
+    const bool refused = std::any_of(c.tokens.begin(), c.tokens.end(), was_refused);
     if (c.attempts > c.most_attempts) {
         fail(who + "more attempts than allowed");
     }
     if (!ec) {
         check_success(c, e, healthy && !refused);
     } else if (ec == errc::contended) {
-        if (!refused) {
+        if (c.tokens.empty() || !was_refused(c.tokens.back())) {
             fail(who + "contended, but nobody held it");
         }
     } else if (ec == errc::unavailable || ec == errc::expired) {

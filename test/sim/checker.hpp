@@ -77,7 +77,6 @@ public:
     void end_beliefs_of(unsigned client);
 
     // What clients are told.
-    void on_begun(call& c);
     void on_done(const call& c, const ending& e, instant may_last_until);
 
     /// The nodes that have the key, and will have it until then.
@@ -115,6 +114,7 @@ private:
     struct token_users {
         std::uint32_t clients = 0;
         std::uint32_t set_on = 0;      ///< nodes that were given its SET
+        std::uint32_t refused_on = 0;  ///< of those, nodes where a key was in its way
         std::uint32_t deleted_on = 0;  ///< nodes on which its owner deleted it
         instant first_set = instant::max();
         nanos longest_ttl{};
@@ -158,7 +158,6 @@ private:
     std::vector<instant> born_;            ///< by client
     std::vector<std::uint32_t> heard_;     ///< by client: nodes
     std::vector<std::uint32_t> deceived_;  ///< by client: nodes with half-open connections
-    std::map<std::pair<unsigned, std::string>, std::uint64_t> refusals_;
     std::map<std::pair<unsigned, std::string>, std::vector<nanos>> ttls_;
     /// By resource: when a key of it changed last.
     std::map<std::string, instant> changed_;

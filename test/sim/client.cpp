@@ -384,8 +384,20 @@ void client::complete(core::operation& op)
     app_->on_done(c, e);
 }
 
+/// Of attempts that are about to be sent: who was refused is known by them.
+void client::note_tokens()
+{
+    for (call& c : calls_) {
+        if (c.what == core::operation::kind::acquire && c.op->subject != nullptr &&
+            (c.tokens.empty() || c.op->subject->token.view() != c.tokens.back())) {
+            c.tokens.emplace_back(c.op->subject->token.view());
+        }
+    }
+}
+
 void client::flush()
 {
+    note_tokens();
     if (closing_ && (core_->is_quiet() || local_now() >= closing_->by)) {
         if (core_->is_quiet()) {
             w_.checks.nothing_left_of(index_, closing_->began);
@@ -480,7 +492,6 @@ call& client::start(core::operation::kind what, unsigned task, const std::string
     c.begun = w_.now();
     c.deadline = deadline;
     c.due = local_now() + deadline + settings_->node_timeout;
-    w_.checks.on_begun(c);
     static constexpr const char* names[] = {"acquire", "adopt", "extend", "release", "inspect"};
     w_.say("c", index_, " task ", task, ": operation ", c.serial, ": ",
            names[static_cast<unsigned>(what)], " ", resource);

@@ -103,6 +103,7 @@ private:
     void turn();
     void deliver();
     void complete(core::operation& op);
+    void note_tokens();
     void flush();
     void write(unsigned node);
     void close_given_up();
