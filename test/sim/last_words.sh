@@ -52,4 +52,4 @@ dies_by() {
 
 program=$1
 dies_by ABRT 134
-dies_by SEGV 139 1  # 1: a sanitizer has told of it, and ended the program
+dies_by SEGV 139 1 66  # 1 and 66: a sanitizer has told of it, and ended the program
