@@ -29,6 +29,17 @@ void cycle_until_stalled(locks& client)
     REQUIRE(client.await([&] { return client.stats().node_timeouts == 2; }));
 }
 
+std::chrono::nanoseconds longest_of_cycles(locks& client, int count)
+{
+    std::chrono::nanoseconds longest{};
+    for (int i = 0; i < count; ++i) {
+        const auto started = clock_type::now();
+        cycle(client, "r" + std::to_string(i % 7));
+        longest = std::max<std::chrono::nanoseconds>(longest, clock_type::now() - started);
+    }
+    return longest;
+}
+
 }  // namespace
 
 TEST_CASE("one stopped master of five: locks stay quick and nothing piles up for it",
@@ -43,12 +54,7 @@ TEST_CASE("one stopped master of five: locks stay quick and nothing piles up for
     nodes[2].stop();
     cycle_until_stalled(mine);
     const auto stalled = mine.stats();
-    std::chrono::nanoseconds longest{};
-    for (int i = 0; i < 300; ++i) {
-        const auto started = clock_type::now();
-        cycle(mine, "r" + std::to_string(i % 7));
-        longest = std::max<std::chrono::nanoseconds>(longest, clock_type::now() - started);
-    }
+    const auto longest = longest_of_cycles(mine, 300);
     // Had one of them waited for the stopped node, it had taken the node timeout at least.
     CHECK(longest < 5s);
     CHECK(mine.stats().node_timeouts == stalled.node_timeouts);
@@ -85,12 +91,7 @@ TEST_CASE("one slow link of three: locks stay quick and little waits for it", "[
     net.paths[2]->split(direction::up, 1, 100ms);
     cycle_until_stalled(mine);
     const auto stalled = mine.stats();
-    std::chrono::nanoseconds longest{};
-    for (int i = 0; i < 300; ++i) {
-        const auto started = clock_type::now();
-        cycle(mine, "r" + std::to_string(i % 7));
-        longest = std::max<std::chrono::nanoseconds>(longest, clock_type::now() - started);
-    }
+    const auto longest = longest_of_cycles(mine, 300);
     CHECK(longest < 5s);
     // Asked all the same, it would be behind by 600 more; the quick have answered soon.
     CHECK(mine.await([&] {
