@@ -4,6 +4,7 @@
 #include "engine/driver.hpp"
 
 #include <bit>
+#include <cstdint>
 
 namespace redlock {
 
@@ -11,7 +12,7 @@ boot_clock::time_point lock::valid_until() const noexcept
 {
     const core::lease* l = held_.get();
     return l == nullptr ? boot_clock::time_point{}
-                        : boot_clock::time_point{l->valid_until().time_since_epoch()};
+                        : boot_clock::time_point{l->root().valid_until().time_since_epoch()};
 }
 
 std::string_view lock::resource() const noexcept
@@ -20,18 +21,30 @@ std::string_view lock::resource() const noexcept
     return l == nullptr ? std::string_view{} : std::string_view{l->resource};
 }
 
+std::span<const std::string> lock::resources() const noexcept
+{
+    const core::lease* l = held_.get();
+    return l == nullptr ? std::span<const std::string>{} : l->resources();
+}
+
 std::string_view lock::owner_token() const noexcept
 {
     const core::lease* l = held_.get();
     return l == nullptr ? std::string_view{} : l->token.view();
 }
 
+std::uint64_t lock::fencing_token() const noexcept
+{
+    const core::lease* l = held_.get();
+    return l == nullptr ? 0 : l->root().fencing_token;
+}
+
 unsigned lock::granted_by() const noexcept
 {
     const core::lease* l = held_.get();
-    return l == nullptr
-               ? 0u
-               : static_cast<unsigned>(std::popcount(l->granted.load(std::memory_order_relaxed)));
+    return l == nullptr ? 0u
+                        : static_cast<unsigned>(
+                              std::popcount(l->root().granted.load(std::memory_order_relaxed)));
 }
 
 std::string lock::hand_over() &&

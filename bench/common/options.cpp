@@ -25,6 +25,15 @@ void add_options(CLI::App& app, measuring_options& o)
         ->check(CLI::NonNegativeNumber);
 }
 
+void parse_or_exit(CLI::App& app, int argc, char** argv)
+{
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+        std::exit(app.exit(e));
+    }
+}
+
 floor_options read_floor_options(int argc, char** argv, const std::string& name)
 {
     CLI::App app(name +
@@ -35,11 +44,7 @@ floor_options read_floor_options(int argc, char** argv, const std::string& name)
         ->capture_default_str()
         ->check(CLI::Range(1, 1'000'000));
     app.add_flag("--json", o.json, "JSON instead of a table");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& e) {
-        std::exit(app.exit(e));
-    }
+    parse_or_exit(app, argc, argv);
     return o;
 }
 

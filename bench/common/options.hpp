@@ -23,6 +23,9 @@ struct measuring_options {
 /// Adds them to a command line.
 void add_options(CLI::App& app, measuring_options& o);
 
+/// Reads the arguments. Ends the process if they are wrong, or ask for help.
+void parse_or_exit(CLI::App& app, int argc, char** argv);
+
 /// What the reference programs can be told.
 struct floor_options : measuring_options {
     std::size_t workers = 64;

@@ -21,6 +21,7 @@ struct run_options : measuring_options {
     std::int64_t deadline_ms = 10'000;
     std::optional<std::size_t> stop_node;
     double stop_after = 0;  ///< 0: half of the seconds
+    bool fencing = true;
     std::string api = "callback";
     std::string output = "table";
 };

@@ -32,8 +32,9 @@ const std::vector<contestant>& contestants()
     static const std::vector<contestant> all{
         {"floor-epoll", "redlock-floor-epoll", {"--json"}},
         {"floor-asio", "redlock-floor-asio", {"--json"}},
-        {"callback", "redlock-bench", {"run", "--output", "json", "--api", "callback"}},
-        {"await", "redlock-bench", {"run", "--output", "json", "--api", "await"}},
+        {"callback", "redlock-bench", {"run", "--output", "json", "--no-fencing"}},
+        {"await", "redlock-bench", {"run", "--output", "json", "--no-fencing", "--api", "await"}},
+        {"fencing", "redlock-bench", {"run", "--output", "json", "--fencing"}},
     };
     return all;
 }

@@ -61,6 +61,7 @@ void add_work(CLI::App& sub, run_options& o)
                    "Milliseconds to go on trying to get a lock; 0: one attempt")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
+    sub.add_flag("--fencing,!--no-fencing", o.fencing, "Whether locks get fencing tokens [yes]");
     sub.add_option("--api", o.api, "How the library is called")
         ->capture_default_str()
         ->check(CLI::IsMember({"callback", "await"}));

@@ -163,6 +163,7 @@ void settle(run_options& o)
     o.work.hold = std::chrono::milliseconds(o.hold_ms);
     o.work.acquire.ttl = std::chrono::milliseconds(o.ttl_ms);
     o.work.acquire.deadline = std::chrono::milliseconds(o.deadline_ms);
+    o.work.acquire.fencing = o.fencing;
     if (o.hold_ms >= o.ttl_ms) {
         throw std::invalid_argument("--hold must be shorter than --ttl, as nothing is extended");
     }

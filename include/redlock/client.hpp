@@ -18,11 +18,18 @@
 
 #include <chrono>
 #include <concepts>
+#include <initializer_list>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redlock {
+
+namespace detail {
+struct scope_access;
+}
 
 /**
  * Takes, extends and gives back locks held by a majority of independent Redis-protocol masters, by
@@ -105,8 +112,10 @@ public:
      * made.
      * Errors: `contended`, `unavailable`, `expired` for the last attempt when no further one was
      * allowed; `timed_out`; `closed`; `overloaded`; `no_entropy`; `invalid_resource`,
-     * `invalid_ttl`, `invalid_deadline`, `invalid_attempts`, `invalid_min_validity`;
-     * `operation_aborted`; `not_enough_memory`. The lock is empty then.
+     * `invalid_ttl`, `invalid_deadline`, `invalid_attempts`, `invalid_min_validity`,
+     * `invalid_max_hold`; `operation_aborted`; `not_enough_memory`. With an owner that has the lock
+     * already: `lost`, or at once `unavailable` or `expired` if it had to be extended and was not.
+     * The lock is empty then.
      * Cancellation: terminal and partial complete at once; what may have been granted is given back
      * in the background.
      * Total only before anything was sent.
@@ -117,7 +126,8 @@ public:
     {
         return initiate<void(error_code, lock), detail::unpack_lock>(
             token,
-            [resource, options](engine_ptr& d, detail::completion* c, const ticket_ptr& t) {
+            [resource, options = std::move(options)](engine_ptr& d, detail::completion* c,
+                                                     const ticket_ptr& t) {
                 acquire(d, resource, options, c, t);
             },
             cancels_total);
@@ -129,6 +139,60 @@ public:
     auto async_acquire(std::string_view resource, Token&& token = Token{})
     {
         return async_acquire(resource, acquire_options{}, std::forward<Token>(token));
+    }
+
+    /**
+     * Takes one lock of several resources: on each node all of their keys are set, by one script,
+     * or none. They have one owner token, one validity and one fencing token, which is greater than
+     * all earlier tokens of each of them; an extend and a release act on all. In which order they
+     * are named does not matter. The `report` tells which one was held. Of a single one it is the
+     * lock above.
+     *
+     * Completion signature: `void(redlock::error_code, redlock::lock)`.
+     * Completes when: as above.
+     * Errors: as above. `invalid_resource`: there is none or more than `max_resources`, or one is
+     * not to be used, or they are longer than `max_resource_size` together; `duplicate_resource`.
+     * Cancellation: as above.
+     */
+    template <
+        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
+    auto async_acquire(std::vector<std::string> resources, acquire_options options,
+                       Token&& token = Token{})
+    {
+        return initiate<void(error_code, lock), detail::unpack_lock>(
+            token,
+            [names = shared(std::move(resources)), options = std::move(options)](
+                engine_ptr& d, detail::completion* c, const ticket_ptr& t) {
+                acquire(d, names, options, c, t);
+            },
+            cancels_total);
+    }
+
+    /// The same with default options.
+    template <
+        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
+    auto async_acquire(std::vector<std::string> resources, Token&& token = Token{})
+    {
+        return async_acquire(std::move(resources), acquire_options{}, std::forward<Token>(token));
+    }
+
+    /// The same of resources that are written out: `async_acquire({"from", "to"}, options)`. GCC 12
+    /// takes no such list within a co_await expression; there the names go into a variable first.
+    template <
+        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
+    auto async_acquire(std::initializer_list<std::string_view> resources, acquire_options options,
+                       Token&& token = Token{})
+    {
+        return async_acquire(std::vector<std::string>(resources.begin(), resources.end()),
+                             std::move(options), std::forward<Token>(token));
+    }
+
+    /// The same with default options.
+    template <
+        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
+    auto async_acquire(std::initializer_list<std::string_view> resources, Token&& token = Token{})
+    {
+        return async_acquire(resources, acquire_options{}, std::forward<Token>(token));
     }
 
     /**
@@ -164,6 +228,32 @@ public:
                      std::chrono::milliseconds ttl, Token&& token = Token{})
     {
         return async_adopt(resource, owner_token, ttl, extend_options{},
+                           std::forward<Token>(token));
+    }
+
+    /// The same of a lock of several resources, which have to be named all: others are neither
+    /// extended nor given back. Errors: `duplicate_resource` too.
+    template <
+        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
+    auto async_adopt(std::vector<std::string> resources, std::string_view owner_token,
+                     std::chrono::milliseconds ttl, extend_options options, Token&& token = Token{})
+    {
+        return initiate<void(error_code, lock), detail::unpack_lock>(
+            token,
+            [names = shared(std::move(resources)), owner_token, ttl, options](
+                engine_ptr& d, detail::completion* c, const ticket_ptr& t) {
+                adopt(d, names, owner_token, ttl, options, c, t);
+            },
+            cancels_total);
+    }
+
+    /// The same with default options.
+    template <
+        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
+    auto async_adopt(std::vector<std::string> resources, std::string_view owner_token,
+                     std::chrono::milliseconds ttl, Token&& token = Token{})
+    {
+        return async_adopt(std::move(resources), owner_token, ttl, extend_options{},
                            std::forward<Token>(token));
     }
 
@@ -209,7 +299,7 @@ public:
      * Completion signature: `void(redlock::error_code, redlock::release_result)`.
      * Completes when: the result is certain, or after one `node_timeout`.
      * Errors: `unavailable`: too few nodes answered to know; `not_held`: the lock was empty;
-     * `invalid_owner`, `closed`, `overloaded`, `operation_aborted`, `not_enough_memory`. That a
+     * `invalid_owner`, `closed`, `operation_aborted`, `not_enough_memory`. That a
      * lease had expired is a result, not an error.
      * Cancellation: terminal and partial end the wait; the release goes out all the same.
      */
@@ -283,8 +373,18 @@ public:
     }
 
 private:
+    friend class lock;
+    friend struct detail::scope_access;
+
     using engine_ptr = std::shared_ptr<engine::driver>;
     using ticket_ptr = std::shared_ptr<detail::ticket>;
+    using names_ptr = std::shared_ptr<const std::vector<std::string>>;
+
+    /// A deferred operation must be able to copy them.
+    [[nodiscard]] static names_ptr shared(std::vector<std::string> names)
+    {
+        return std::make_shared<const std::vector<std::string>>(std::move(names));
+    }
 
     static constexpr auto cancels_started =
         boost::asio::cancellation_type::terminal | boost::asio::cancellation_type::partial;
@@ -298,8 +398,16 @@ private:
     auto initiate(Token& token, Begin begin,
                   boost::asio::cancellation_type honoured = cancels_started, Args&&... args)
     {
+        return initiate_on<Signature, Unpack>(driver_, token, std::move(begin), honoured,
+                                              std::forward<Args>(args)...);
+    }
+
+    template <class Signature, class Unpack, class Token, class Begin, class... Args>
+    static auto initiate_on(const engine_ptr& d, Token& token, Begin begin,
+                            boost::asio::cancellation_type honoured, Args&&... args)
+    {
         return boost::asio::async_initiate<Token, Signature>(
-            initiation<Signature, Unpack, Begin>{driver_, std::move(begin), honoured}, token,
+            initiation<Signature, Unpack, Begin>{d, std::move(begin), honoured}, token,
             std::forward<Args>(args)...);
     }
 
@@ -307,6 +415,11 @@ private:
     REDLOCK_API static void run(engine_ptr&, detail::completion*, const ticket_ptr&);
     REDLOCK_API static void acquire(engine_ptr&, std::string_view resource, const acquire_options&,
                                     detail::completion*, const ticket_ptr&);
+    REDLOCK_API static void acquire(engine_ptr&, const names_ptr& resources, const acquire_options&,
+                                    detail::completion*, const ticket_ptr&);
+    REDLOCK_API static void adopt(engine_ptr&, const names_ptr& resources, std::string_view owner,
+                                  std::chrono::milliseconds ttl, const extend_options&,
+                                  detail::completion*, const ticket_ptr&);
     REDLOCK_API static void adopt(engine_ptr&, std::string_view resource, std::string_view owner,
                                   std::chrono::milliseconds ttl, const extend_options&,
                                   detail::completion*, const ticket_ptr&);
@@ -316,6 +429,7 @@ private:
                                     const ticket_ptr&);
     REDLOCK_API static void inspect(engine_ptr&, std::string_view resource, const inspect_options&,
                                     detail::completion*, const ticket_ptr&);
+    REDLOCK_API static void wait_lost(engine_ptr&, lock&, detail::completion*, const ticket_ptr&);
     REDLOCK_API static void close(engine_ptr&, detail::completion*, const ticket_ptr&);
 
     REDLOCK_API static void cancel(engine_ptr&, const ticket_ptr&,
@@ -356,6 +470,56 @@ struct client::initiation {
         auto* boxed = detail::boxed_handler<handler_type, Unpack>::make(
             std::move(handler), executor_of(driver), hops_of(driver));
         begin(driver, boxed, ticket, std::forward<Args>(args)...);
+    }
+};
+
+template <boost::asio::completion_token_for<void(error_code)> Token>
+auto lock::async_wait_lost(Token&& token)
+{
+    return client::initiate_on<void(error_code), detail::unpack_nothing>(
+        held_.driver(), token,
+        [this](client::engine_ptr& d, detail::completion* c, const client::ticket_ptr& t) {
+            client::wait_lost(d, *this, c, t);
+        },
+        client::cancels_total);
+}
+
+/// For `with_lock`, which may outlive the client that it was given.
+struct detail::scope_access {
+    using engine_ptr = client::engine_ptr;
+
+    [[nodiscard]] static engine_ptr engine_of(const client& c) noexcept { return c.driver_; }
+    [[nodiscard]] static client::executor_type executor_of(const engine_ptr& d) noexcept
+    {
+        return client::executor_of(d);
+    }
+    [[nodiscard]] static bool is_thread_safe(const engine_ptr& d) noexcept
+    {
+        return client::hops_of(d) == hop::out;
+    }
+
+    template <class Token>
+    static auto acquire(const engine_ptr& d, std::vector<std::string> resources, acquire_options o,
+                        Token token)
+    {
+        return client::initiate_on<void(error_code, lock), unpack_lock>(
+            d, token,
+            [names = client::shared(std::move(resources)), o = std::move(o)](
+                engine_ptr& e, completion* c, const client::ticket_ptr& t) {
+                client::acquire(e, names, o, c, t);
+            },
+            client::cancels_total);
+    }
+
+    template <class Token>
+    static auto release(const engine_ptr& d, lock l, const Token& token)
+    {
+        return client::initiate_on<void(error_code, release_result), unpack_release>(
+            d, token,
+            [](engine_ptr& e, completion* c, const client::ticket_ptr& t, lock given) {
+                client::release(e, std::move(given), {}, c, t);
+            },
+            client::cancels_started, std::move(l));
     }
 };
 

@@ -1,26 +1,29 @@
 #pragma once
 
 #include <redlock/detail/export.hpp>
+#include <redlock/keep_alive.hpp>
 #include <redlock/log.hpp>
+#include <redlock/owner.hpp>
 #include <redlock/report.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace redlock {
 
-/// The longest resource name, in bytes. A name may hold any bytes, NUL and line ends too.
+/// The longest resource name, in bytes. A name may hold any bytes, NUL and line ends too, but not
+/// end with ":fencing": that is how the fencing counters beside the locks are called.
 inline constexpr std::size_t max_resource_size = 64 * 1024;
+
+/// How many resources one lock may be of; their names are at most `max_resource_size` in sum.
+inline constexpr std::size_t max_resources = 128;
 
 /// The most nodes a client takes.
 inline constexpr std::size_t max_nodes = 32;
-
-/// For `acquire_options::attempts`: as many as fit before the deadline.
-inline constexpr std::uint32_t unlimited = std::numeric_limits<std::uint32_t>::max();
 
 /// How to prove who the other side is, for nodes given as `rediss://`. File names; empty means
 /// none.
@@ -37,6 +40,31 @@ struct tls_config {
 };
 
 /**
+ * Keeps a node that may have forgotten locks out of votes until those have expired, as after a
+ * restart without its data, a FLUSHALL or a failover. It protects only where every client of these
+ * nodes has it, with the same values: others can still vote an empty master in.
+ *
+ * A node that lost its keys is told by a marker it has lost with them. From when a client sees
+ * that, the node is in quarantine: until `max_ttl` and the drift have passed by that client's
+ * boot-time clock, or another client had waited so long, its votes do not count.
+ *
+ * Each node's user has to be permitted INFO and TIME, and a node with a `maxmemory` must not evict.
+ * A node where that is not so, or whose marker is of clients with another `max_ttl`, `drift_factor`
+ * or number of nodes, is not used; the log and the reports say why.
+ */
+struct guard_config {
+    /// The longest ttl of any lock that any client takes or extends with these nodes and this
+    /// `key_prefix`; a longer one is refused with `errc::invalid_ttl`. At least four times
+    /// `config::node_timeout`, at most 10 years.
+    std::chrono::milliseconds max_ttl{0};
+
+    /// A node without a marker is admitted at once if this client's first attempt to connect to it
+    /// succeeds: for the first client of masters that are new. A master that lost its keys looks
+    /// the same, so this is to be set once and not to be kept; said aloud in the log.
+    bool admit_new_masters = false;
+};
+
+/**
  * How a client finds its nodes and how patient it is with them. Validated once, when the client is
  * made:
  * a value that makes no sense throws `boost::system::system_error` with `errc::invalid_config`, its
@@ -50,6 +78,9 @@ struct config {
      * server are refused, as far as their text tells, whatever their databases. Names are looked
      * up in turn, in the one thread that an execution context has for it: where a name server may
      * hang, IP addresses are safer.
+     * `?durable=1` (`?db=n&durable=1` of a unix socket) takes a node out of the `restart_guard`: it
+     * never loses a key that it has acknowledged, not by a restart (`appendfsync always`), a
+     * failover or a FLUSHALL.
      */
     std::vector<std::string> nodes{};
 
@@ -61,8 +92,9 @@ struct config {
     /// Empty: none.
     std::string client_name = "redlock";
 
-    /// How long one node may take to answer one command. Positive, and at most a quarter of every
-    /// ttl used.
+    /// How long one node may take to answer one command. Positive, at most `stall_timeout`, and at
+    /// most a quarter of every ttl used: above 2.5 s the default ttl of an acquire, 10 s, is
+    /// refused as `invalid_ttl`.
     std::chrono::milliseconds node_timeout{50};
 
     /// How far node clocks may run apart, as a share of the ttl: 0 to below 1. The paper's
@@ -93,7 +125,22 @@ struct config {
     /// How long `async_close` waits for releases that are still going out. Zero: not at all.
     std::chrono::milliseconds close_timeout{500};
 
+    /**
+     * Whether locks get fencing tokens, unless an acquire says otherwise: a number for each lease
+     * that is unique, and greater than that of any lease whose token was known before. Nodes keep
+     * a counter beside each resource, named like it with ":fencing" behind. A majority of them has
+     * to agree about the date to within a second, or a quarter of `guard_config::max_ttl`; else
+     * acquires of resources that are new end `unavailable`.
+     */
+    bool fencing = true;
+
+    /// How long a fencing counter outlives its last use. A minute to 10 years, and the same for all
+    /// clients of a resource.
+    std::chrono::milliseconds counter_ttl{std::chrono::hours{24}};
+
     /// Operations begun and not completed; one more completes with `errc::overloaded`. At least 1.
+    /// What is held comes before what is wanted: extends have a bound of their own, of the same
+    /// size; releases, renewals and those who wait for a loss have none, and count for nobody.
     std::size_t max_in_flight = 1'000'000;
 
     /// Bytes queued for one node and not yet written; a node that is full counts as stalled. At
@@ -104,6 +151,10 @@ struct config {
     /// oldest are given up first (their keys expire). Zero: none are owed.
     std::size_t max_debts = 100'000;
 
+    /// Keeps nodes that may have forgotten locks out of votes. Empty: their keys are trusted to
+    /// last.
+    std::optional<guard_config> restart_guard{};
+
     /// For the `rediss://` nodes.
     tls_config tls{};
 
@@ -112,12 +163,15 @@ struct config {
 
     /// Where log lines go. Empty: nowhere.
     log_sink log{};
+
+    /// Where the news of locks that are kept alive go. Empty: nowhere.
+    renewal_sink renewals{};
 };
 
 /// What one acquire wants.
 struct acquire_options {
     /// How long the lock lives unless extended. At least four times `config::node_timeout`, at most
-    /// 10 years.
+    /// 10 years, and `guard_config::max_ttl` under the restart guard.
     std::chrono::milliseconds ttl{10'000};
 
     /// How long to go on trying. Zero: one attempt, no waiting. Never negative.
@@ -129,6 +183,20 @@ struct acquire_options {
     /// A lock with less validity left than this, when it is had, is given back. Zero: any validity
     /// above zero will do.
     std::chrono::milliseconds min_validity{0};
+
+    /// Whether the lock gets a fencing token. Empty: as `config::fencing` says.
+    std::optional<bool> fencing{};
+    /// Keeps the lock alive until it is given back or lost. Empty: it ends with its ttl.
+    std::optional<redlock::keep_alive> keep_alive{};
+
+    /**
+     * On whose behalf. Where this owner holds the resource already, by a lock of this client, that
+     * lock is given a further hold: without asking a node if its validity is `min_validity` or,
+     * with that at zero, half of what `ttl` gives; else it is extended by `ttl` first. The nodes
+     * are given the lock back by the last of its holds. All of them share validity, tokens and
+     * keep-alive. Empty: nobody's in particular, who waits for everybody.
+     */
+    std::optional<redlock::owner> owner{};
 
     /// Filled before the handler runs, if not null. Must live until then.
     redlock::report* report = nullptr;

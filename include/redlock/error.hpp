@@ -22,9 +22,11 @@ using error_code = boost::system::error_code;
  * stands in the `report`.
  */
 enum class errc {
-    /// A majority of the nodes answered, and somebody holds the resource.
+    /// Somebody's key is in the way on one node or more, and a minority of the nodes at most is
+    /// known to have failed. Decided, as every acquire, by the answer that rules a majority out.
     contended = 1,
-    /// No majority of the nodes could be reached, or could answer, in time.
+    /// No majority of the nodes could be reached, or could answer, in time; or no majority agreed
+    /// on a fencing token.
     unavailable,
     /// A majority granted the lock, too late for its remaining validity to be of use.
     expired,
@@ -41,9 +43,11 @@ enum class errc {
     /// The operating system gave no random bytes for an owner token.
     no_entropy,
 
-    /// `resource` is empty or longer than `max_resource_size`.
+    /// `resource` is empty, longer than `max_resource_size`, ends with ":fencing", or is one of the
+    /// restart guard's own names under `config::restart_guard`.
     invalid_resource,
-    /// `ttl` is not positive, is shorter than four node timeouts, or does not fit.
+    /// `ttl` is not positive, is shorter than four node timeouts, does not fit, or is longer than
+    /// `guard_config::max_ttl`.
     invalid_ttl,
     /// `deadline` is negative.
     invalid_deadline,
@@ -51,6 +55,10 @@ enum class errc {
     invalid_attempts,
     /// `min_validity` is negative or can never be met by `ttl`.
     invalid_min_validity,
+    /// `keep_alive::max_hold` is shorter than the ttl.
+    invalid_max_hold,
+    /// A resource is named twice in one lock.
+    duplicate_resource,
     /// The owner token is not 40 lower-case hexadecimal digits, or the lock belongs to another
     /// client.
     invalid_owner,
@@ -60,7 +68,7 @@ enum class errc {
 
 /// What a caller usually wants to tell apart.
 enum class condition {
-    /// Every `invalid_*` code: the caller's mistake, nothing was sent.
+    /// Every `invalid_*` code and `duplicate_resource`: the caller's mistake, nothing was sent.
     invalid_argument = 1,
     /// `contended`, `unavailable`, `expired` and `timed_out`: the lock was not had, a later try may
     /// get it.

@@ -3,7 +3,13 @@
 #include <redlock/clock.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/held_lease.hpp>
+#include <redlock/error.hpp>
 
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,8 +61,13 @@ public:
     /// the lease is lost.
     [[nodiscard]] REDLOCK_API boot_clock::time_point valid_until() const noexcept;
 
-    /// The resource's name as it was given; empty when nothing is held. Valid while the lock holds.
+    /// The resource's name as it was given, of several the first; empty when nothing is held. Valid
+    /// while the lock holds.
     [[nodiscard]] REDLOCK_API std::string_view resource() const noexcept;
+
+    /// All of the resources' names in the order in which they were given; none when nothing is
+    /// held. Valid while the lock holds.
+    [[nodiscard]] REDLOCK_API std::span<const std::string> resources() const noexcept;
 
     /**
      * The secret value of the lock's keys, 40 hexadecimal digits; empty when nothing is held.
@@ -64,12 +75,44 @@ public:
      */
     [[nodiscard]] REDLOCK_API std::string_view owner_token() const noexcept;
 
-    /// How many nodes are known to have granted the key, late answers included.
+    /**
+     * The lease's fencing token: unique among the leases of each of its resources, and greater than
+     * the token of every lease that was known to anybody when this one was asked for, also when
+     * clocks or pauses broke the exclusion, as long as no node comes back with counters of an
+     * earlier time. Below 2^53, and not changed by extends. Zero when the lock was taken without
+     * one, was adopted, or holds nothing.
+     *
+     * It protects what checks it: hand it to the database or service that is written to, and have
+     * that refuse a token smaller than the greatest it has seen.
+     */
+    [[nodiscard]] REDLOCK_API std::uint64_t fencing_token() const noexcept;
+
+    /// How many nodes are known to have granted the key, late answers included, and those whose
+    /// grant the restart guard does not count.
     [[nodiscard]] REDLOCK_API unsigned granted_by() const noexcept;
+
+    /**
+     * Waits until the lock is not held any more, by a client that runs: told at the latest when the
+     * validity ends by this machine's clock, and sooner if a majority is seen to be without the
+     * key. After the program stood still it is told before anything else of the client, and after
+     * the machine was suspended within a second. Any number may wait. Include `client.hpp`.
+     *
+     * Completion signature: `void(redlock::error_code)`.
+     * Completes when: the lease is no more, in one of these ways.
+     * Errors: always one. `lost`: final; `not_held`: released, dropped, assigned over or handed
+     * over, with the last of its holds if it has several, or nothing was held; `closed`;
+     * `operation_aborted`; `not_enough_memory`. Cancellation: terminal, partial and total complete
+     * at once. Lifetimes: the lock is read when the operation is begun; it may be moved before the
+     * end, and destroyed, which ends it with the last of its holds. Of an empty lock, that knows no
+     * client, the handler runs through its associated executor, by default the system executor.
+     */
+    template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
+    auto async_wait_lost(Token&& token = Token{});
 
     /**
      * Leaves the lease to somebody else, to be taken up with `client::async_adopt` in this or
      * another process: returns the owner token, holds nothing afterwards, and gives nothing back.
+     * Other holds of it, by its owner, own nothing from then on.
      * Empty when nothing was held.
      */
     [[nodiscard]] REDLOCK_API std::string hand_over() &&;

@@ -8,9 +8,13 @@
 #include <redlock/clock.hpp>
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>
+#include <redlock/keep_alive.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/log.hpp>
+#include <redlock/owner.hpp>
 #include <redlock/report.hpp>
 #include <redlock/result.hpp>
+#include <redlock/scope.hpp>
 #include <redlock/stats.hpp>
 #include <redlock/version.hpp>
+#include <redlock/with_lock.hpp>

@@ -18,6 +18,7 @@ enum class node_outcome {
     disconnected,  ///< there was no usable connection, or it was lost before the answer
     stalled,       ///< not asked, because it has left earlier requests unanswered
     failed,        ///< it answered with an error; `node_report::error` has its text
+    quarantined,   ///< it may have forgotten locks, so that its vote does not count (restart guard)
 };
 
 /// The English name of an outcome, for logs and messages.
@@ -32,6 +33,7 @@ enum class node_outcome {
         case node_outcome::disconnected: return "disconnected";
         case node_outcome::stalled: return "stalled";
         case node_outcome::failed: return "failed";
+        case node_outcome::quarantined: return "quarantined";
     }
     return "?";
 }
@@ -43,22 +45,30 @@ struct node_report {
     node_outcome outcome = node_outcome::undecided;
     /// From the request's start to the node's answer, or to the moment it was given up.
     std::chrono::microseconds elapsed{0};
-    /// The server's error text, cut and freed of secrets; why a node is disconnected; else empty.
+    /// The server's error text, cut and freed of secrets; why a node is disconnected or in
+    /// quarantine; else empty.
     std::string error;
     /// How long the present holder's key lives on this node, when it refused and told.
     std::optional<std::chrono::milliseconds> holder_ttl;
+    /// Of a lock of several resources the one that the node refused, the first of them in the order
+    /// of their names as they were given; else empty.
+    std::string held;
+    /// How long the node stays in quarantine yet, when it is, unless another client admits it
+    /// sooner or it loses its keys again.
+    std::optional<std::chrono::milliseconds> quarantine;
 };
 
 /**
  * What an operation met, node by node. Pass its address in the options of an operation; it is
- * filled before the completion handler runs and must live until then. It is empty when the operation
- * was cancelled, or ended with the client or before it looked at a node. An acquire with a report
- * asks every node for the holder's remaining ttl as well, one more command a node.
+ * filled before the completion handler runs and must live until then. It is empty when the
+ * operation was cancelled, or ended with the client or before it looked at a node. An acquire with
+ * a report asks every node for the holder's remaining ttl as well, one more command a node.
  */
 struct report {
     /// The nodes in the order of `config::nodes`, as of the last attempt.
     std::vector<node_report> nodes;
-    /// Attempts made; 1 for everything but an acquire; 0 where no majority was there in time for one.
+    /// Attempts made; 1 for everything but an acquire; 0 where no majority was there in time for
+    /// one.
     std::uint32_t attempts = 0;
 };
 

@@ -10,6 +10,7 @@ namespace redlock {
 enum class release_result : std::uint8_t {
     released,  ///< the key was deleted wherever it was found, and no majority was without it
     not_held,  ///< a majority had no such key: the lease had expired, or was given back before
+    nested,  ///< it was one of several holds of one owner: what is left of the lock is the others'
 };
 
 /// How a resource stands, seen from a majority of the nodes.

@@ -69,6 +69,7 @@ std::string_view cut(std::string_view& rest, std::string_view marks) noexcept
 complaint decode_percent(std::string_view text, const char* part, std::string& out)
 {
     out.clear();
+    out.reserve(text.size());  // once: a buffer outgrown would keep part of a password
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] != '%') {
             out += text[i];
@@ -108,7 +109,8 @@ complaint parse_userinfo(std::string_view text, address& out)
         return wrong;
     }
     if (colon != std::string_view::npos) {
-        if (complaint wrong = decode_percent(text.substr(colon + 1), "password", out.password)) {
+        if (complaint wrong =
+                decode_percent(text.substr(colon + 1), "password", out.password.buffer())) {
             return wrong;
         }
     }
@@ -230,10 +232,12 @@ complaint parse_network(std::string_view rest, address& out)
     if (complaint wrong = parse_host_and_port(authority, out)) {
         return wrong;
     }
-    if (rest.find_first_of("?#") != std::string_view::npos) {
-        return "a query or fragment has no meaning here";
+    const std::string_view database = cut(rest, "?#");
+    out.durable = rest == "?durable=1";
+    if (!rest.empty() && !out.durable) {
+        return "a query other than '?durable=1', or a fragment, has no meaning here";
     }
-    return rest.size() > 1 ? parse_db(rest.substr(1), out) : complaint{};
+    return database.size() > 1 ? parse_db(database.substr(1), out) : complaint{};
 }
 
 complaint parse_path(std::string_view text, address& out)
@@ -267,10 +271,17 @@ complaint parse_unix(std::string_view rest, address& out)
         return wrong;
     }
     constexpr std::string_view db_query = "?db=";
+    constexpr std::string_view durable_query = "?durable=1";
+    constexpr std::string_view and_durable = "&durable=1";
     if (rest.starts_with(db_query)) {
+        out.durable = rest.ends_with(and_durable);
+        rest.remove_suffix(out.durable ? and_durable.size() : 0);
         return parse_db(rest.substr(db_query.size()), out);
     }
-    return rest.empty() ? complaint{} : "only '?db=n' may follow the path";
+    out.durable = rest == durable_query;
+    return rest.empty() || out.durable
+               ? complaint{}
+               : "only '?db=n', '?durable=1' or '?db=n&durable=1' may follow the path";
 }
 
 complaint parse_into(std::string_view url, address& out)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/wipe.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,9 +23,11 @@ struct address {
     std::string path;
     /// Empty: the server's default user.
     std::string user;
-    /// Secret. With an empty user too, no authentication is wanted.
-    std::string password;
+    /// With an empty user too, no authentication is wanted.
+    secret password;
     std::uint32_t db = 0;
+    /// The node loses no key that it has acknowledged, as its operator says.
+    bool durable = false;
     /// The node for logs and reports, a URL without userinfo: printable ASCII only.
     std::string display;
 

@@ -18,12 +18,15 @@ const char* text_of(errc e) noexcept
         case errc::closed: return "The client is closed";
         case errc::overloaded: return "Too many operations are in flight";
         case errc::no_entropy: return "The operating system gave no random bytes";
-        case errc::invalid_resource: return "The resource name is empty or too long";
+        case errc::invalid_resource:
+            return "The resource name is empty, too long or that of a fencing counter";
         case errc::invalid_ttl: return "The ttl is too short for the node timeout or too long";
         case errc::invalid_deadline: return "The deadline is negative";
         case errc::invalid_attempts: return "The number of attempts is zero";
         case errc::invalid_min_validity:
             return "The minimum validity is negative or more than the ttl can give";
+        case errc::invalid_max_hold: return "The longest time to hold is shorter than the ttl";
+        case errc::duplicate_resource: return "A resource is named twice in one lock";
         case errc::invalid_owner:
             return "The owner token is malformed or the lock belongs to another client";
         case errc::invalid_config: return "The configuration is refused";
@@ -52,6 +55,8 @@ bool holds(condition c, errc e) noexcept
         case errc::invalid_deadline:
         case errc::invalid_attempts:
         case errc::invalid_min_validity:
+        case errc::invalid_max_hold:
+        case errc::duplicate_resource:
         case errc::invalid_owner:
         case errc::invalid_config: return c == condition::invalid_argument;
         case errc::lost:

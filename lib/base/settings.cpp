@@ -13,6 +13,11 @@ using std::chrono::milliseconds;
 
 constexpr std::int64_t billion = 1'000'000'000;
 constexpr std::size_t least_buffered_bytes = 1024 * 1024;
+/// Far more than counters may be ahead of a node's time: one that expired is seeded above its last
+/// value.
+constexpr milliseconds least_counter_ttl = std::chrono::minutes{1};
+/// Even in milliseconds, since half of it is used.
+constexpr milliseconds most_counter_slack{1000};
 
 [[noreturn]] void refuse(const std::string& field, const std::string& why)
 {
@@ -123,9 +128,27 @@ void check_numbers(const config& c)
     // Put so that NaN, which compares with nothing, fails.
     require(c.drift_factor >= 0.0 && c.drift_factor < 1.0, "drift_factor",
             "must be from 0 to below 1");
+    require(c.counter_ttl >= least_counter_ttl, "counter_ttl", "must be at least a minute");
+    require(c.counter_ttl <= max_ttl, "counter_ttl", "must be at most 10 years");
     require(c.max_in_flight >= 1, "max_in_flight", "must be at least 1");
     require(c.max_buffered_bytes >= least_buffered_bytes, "max_buffered_bytes",
             "must be at least 1 MiB");
+}
+
+/// A forgotten lock is believed in for its validity at most, by a clock that runs apart from ours
+/// by the drift at most; what the wait is longer than that is margin.
+guard_settings make_guard(const settings& s, const guard_config& c)
+{
+    guard_settings g;
+    require(!validate_ttl(s, c.max_ttl), "restart_guard.max_ttl",
+            "must be a possible ttl: at least four node timeouts, at most 10 years");
+    g.max_ttl = c.max_ttl;
+    g.quarantine = g.max_ttl + s.drift(g.max_ttl);
+    g.admit_new_masters = c.admit_new_masters;
+    g.fingerprint = " nodes=" + std::to_string(s.nodes.size()) +
+                    " max_ttl=" + std::to_string(c.max_ttl.count()) +
+                    " drift=" + std::to_string(s.drift_ppb);
+    return g;
 }
 
 error_code validate_min_validity(const settings& s, const acquire_options& options) noexcept
@@ -169,25 +192,59 @@ settings make_settings(const config& c, tls_support tls)
     s.retry_min = c.retry_min;
     s.retry_max = c.retry_max;
     s.close_timeout = c.close_timeout;
+    s.fencing = c.fencing;
+    s.counter_ttl = c.counter_ttl;
+    s.counter_slack = most_counter_slack;
     s.max_in_flight = c.max_in_flight;
     s.max_buffered_bytes = c.max_buffered_bytes;
     s.max_debts = c.max_debts;
+    if (c.restart_guard) {
+        s.guard = make_guard(s, *c.restart_guard);
+        s.counter_slack = std::min<nanos>(s.counter_slack, s.guard->max_ttl / 4);
+    }
     s.tls = c.tls;
     s.thread_safe = c.thread_safe;
     s.log = c.log;
+    s.renewals = c.renewals;
     return s;
 }
 
-error_code validate_resource(std::string_view resource) noexcept
+/// Refuses what no acquire could use, and what the library itself calls its keys.
+error_code validate_resource(const settings& s, std::string_view resource) noexcept
 {
     const bool fits = !resource.empty() && resource.size() <= max_resource_size;
-    return fits ? error_code{} : errc::invalid_resource;
+    const bool is_of_the_guard =
+        s.guard && (resource == marker_resource || resource.starts_with(pending_resource));
+    const bool is_counter = resource.ends_with(counter_suffix);
+    return fits && !is_of_the_guard && !is_counter ? error_code{} : errc::invalid_resource;
+}
+
+error_code validate_resources(const settings& s, std::span<const std::string> resources)
+{
+    if (resources.empty() || resources.size() > max_resources) {
+        return errc::invalid_resource;
+    }
+    std::size_t size = 0;
+    for (const std::string& name : resources) {
+        if (const error_code wrong = validate_resource(s, name)) {
+            return wrong;
+        }
+        size += name.size();
+    }
+    if (size > max_resource_size) {
+        return errc::invalid_resource;
+    }
+    std::vector<std::string_view> names(resources.begin(), resources.end());
+    std::sort(names.begin(), names.end());
+    const bool has_twins = std::adjacent_find(names.begin(), names.end()) != names.end();
+    return has_twins ? make_error_code(errc::duplicate_resource) : error_code{};
 }
 
 error_code validate_ttl(const settings& s, milliseconds ttl) noexcept
 {
     // The range first: only what is in it can be turned into nanoseconds.
     const bool usable = ttl > milliseconds::zero() && ttl <= max_ttl &&
+                        (!s.guard || nanos{ttl} <= s.guard->max_ttl) &&
                         nanos{ttl} >= node_timeouts_per_ttl * s.node_timeout &&
                         s.validity(ttl) > nanos::zero();
     return usable ? error_code{} : errc::invalid_ttl;
@@ -196,9 +253,12 @@ error_code validate_ttl(const settings& s, milliseconds ttl) noexcept
 error_code validate(const settings& s, std::string_view resource,
                     const acquire_options& options) noexcept
 {
-    if (const error_code wrong = validate_resource(resource)) {
-        return wrong;
-    }
+    const error_code wrong = validate_resource(s, resource);
+    return wrong ? wrong : validate_options(s, options);
+}
+
+error_code validate_options(const settings& s, const acquire_options& options) noexcept
+{
     if (const error_code wrong = validate_ttl(s, options.ttl)) {
         return wrong;
     }
@@ -207,6 +267,9 @@ error_code validate(const settings& s, std::string_view resource,
     }
     if (options.attempts == 0) {
         return errc::invalid_attempts;
+    }
+    if (options.keep_alive && options.keep_alive->max_hold.value_or(options.ttl) < options.ttl) {
+        return errc::invalid_max_hold;
     }
     return validate_min_validity(s, options);
 }

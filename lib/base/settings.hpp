@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,11 +33,29 @@ inline constexpr int node_timeouts_per_ttl = 4;
 /// What a lock's validity loses whatever its ttl: servers count in whole milliseconds.
 inline constexpr nanos fixed_drift = std::chrono::milliseconds{2};
 
+/// Behind a resource, the name of its fencing counter. No resource ends with it.
+inline constexpr std::string_view counter_suffix = ":fencing";
+
 /// The smallest number of nodes of which any two sets share a node.
 [[nodiscard]] constexpr std::size_t majority_of(std::size_t nodes) noexcept
 {
     return nodes / 2 + 1;
 }
+
+/// The restart guard's keys, behind the prefix: the marker of an admitted node, and what stands
+/// before a client's own in the name of the key that it leaves while it waits.
+inline constexpr std::string_view marker_resource = "redlock:admitted";
+inline constexpr std::string_view pending_resource = "redlock:pending:";
+
+/// `guard_config`, checked and digested.
+struct guard_settings {
+    nanos max_ttl{};
+    /// How long a node is out of votes from when it was seen to have lost its keys.
+    nanos quarantine{};
+    bool admit_new_masters = false;
+    /// What a marker says behind the run id: all that clients have to agree on.
+    std::string fingerprint;
+};
 
 /// A configuration that has been checked, in the form the library works with. See `config` for each
 /// meaning.
@@ -56,12 +76,18 @@ struct settings {
     nanos retry_min{};
     nanos retry_max{};
     nanos close_timeout{};
+    bool fencing = false;
+    nanos counter_ttl{};
+    /// How far beyond a node's own time its counters may be.
+    nanos counter_slack{};
     std::size_t max_in_flight = 0;
     std::size_t max_buffered_bytes = 0;
     std::size_t max_debts = 0;
+    std::optional<guard_settings> guard;
     tls_config tls;
     bool thread_safe = false;
     log_sink log;
+    renewal_sink renewals;
 
     /// What clocks may take from a lock of `ttl`, rounded up. `ttl` is from 0 to `max_ttl`, here
     /// and below.
@@ -95,17 +121,27 @@ inline constexpr tls_support built_with_tls = tls_support::absent;
  */
 [[nodiscard]] settings make_settings(const config& c, tls_support tls = built_with_tls);
 
-/// `errc::invalid_resource` for a name that is empty or longer than `max_resource_size`.
-[[nodiscard]] error_code validate_resource(std::string_view resource) noexcept;
+/// `errc::invalid_resource` for a name that is empty, longer than `max_resource_size`, ends with
+/// `counter_suffix`, or is the restart guard's.
+[[nodiscard]] error_code validate_resource(const settings& s, std::string_view resource) noexcept;
 
-/// `errc::invalid_ttl` for a ttl below four node timeouts, above `max_ttl`, or eaten up by its
-/// drift.
+/// The same for each of several that are locked as one, for none and for too many of them; and
+/// `errc::duplicate_resource`.
+[[nodiscard]] error_code validate_resources(const settings& s,
+                                            std::span<const std::string> resources);
+
+/// `errc::invalid_ttl` for a ttl below four node timeouts, above `max_ttl` or that of the restart
+/// guard, or eaten up by its drift.
 [[nodiscard]] error_code validate_ttl(const settings& s, std::chrono::milliseconds ttl) noexcept;
 
 /// The first of the `errc::invalid_*` codes that applies to an acquire, in the order of its
 /// arguments; else success.
 [[nodiscard]] error_code validate(const settings& s, std::string_view resource,
                                   const acquire_options& options) noexcept;
+
+/// What of that is about the options.
+[[nodiscard]] error_code validate_options(const settings& s,
+                                          const acquire_options& options) noexcept;
 
 /// A valid `acquire_options::deadline` as a span that can be added to any instant: at most
 /// `max_ttl`.

@@ -17,21 +17,13 @@ using base::nanos;
 
 namespace {
 
-/// What an attempt that was not won says, and so the acquire if it was the last.
-errc reason_of(verdict v) noexcept
-{
-    switch (v) {
-        case verdict::won: return errc::expired;
-        case verdict::refused: return errc::contended;
-        case verdict::open:
-        case verdict::unavailable: break;
-    }
-    return errc::unavailable;
-}
-
 /// Only who has been refused, or wants a report, pays for asking how long the holder's key lives.
-command asks_holder(const operation& op) noexcept
+/// For several resources it is a script that is asked, which tells it anyway.
+command set_for(const operation& op) noexcept
 {
+    if (op.subject->group) {
+        return command::take;
+    }
     return op.report != nullptr || op.attempts_made > 1 ? command::set_asked : command::set;
 }
 
@@ -43,7 +35,7 @@ constexpr nanos least_wait = std::chrono::milliseconds{1};
 flow coordinator::run_acquire(operation& op)
 {
     // An attempt has a node timeout itself, for nodes that are still being connected to.
-    while (is_settling() && now_ < op.deadline) {
+    while (held_for(op) == nullptr && is_settling() && now_ < op.deadline) {
         co_await first_contact{*this, op, op.deadline};
         if (op.cancelled) {
             co_return give_up(op);
@@ -54,13 +46,25 @@ flow coordinator::run_acquire(operation& op)
         }
     }
     for (;;) {
+        if (lease* const held = held_for(op)) {
+            nest(op, *held);
+            co_return static_cast<void>(run_hold(op));
+        }
         if (!begin_attempt(op)) {
             co_return finish(op, errc::no_entropy);
         }
         std::optional<held_round> held;
-        round& r = *held.emplace(*this, new_round(op, asks_holder(op)));
+        round& r = *held.emplace(*this, new_round(op, set_for(op)));
+        if (op.fencing) {
+            count_votes(r);
+        }
         fan_out(r);
         co_await verdict_of{op, r};
+        for (unsigned tries = 0; can_be_raised(op, r); ++tries) {
+            const held_round raised{*this, new_raise(r, tries)};
+            fan_out(*raised);
+            co_await verdict_of{op, *raised};
+        }
         if (!op.cancelled && succeed(op, r)) {
             co_return finish(op, {});
         }
@@ -71,8 +75,7 @@ flow coordinator::run_acquire(operation& op)
         const nanos wait = next_wait(op, r);
         if (op.attempts_left == 0 || op.deadline - now_ < least_wait) {
             fill_report(op, r);
-            co_return finish(op,
-                             op.attempts_left == 0 ? reason_of(outcome_of(r)) : errc::timed_out);
+            co_return finish(op, op.attempts_left == 0 ? reason_of(r) : errc::timed_out);
         }
         if (op.report == nullptr) {
             held.reset();  // nobody will ask for it any more
@@ -93,23 +96,21 @@ flow coordinator::run_acquire(operation& op)
 
 bool coordinator::begin_attempt(operation& op)
 {
-    // Commands of an earlier attempt still speak of its lease, so that each attempt has its own.
-    if (op.subject->references > 1) {
-        lease& next = new_lease(op.subject->resource);
-        unref(*std::exchange(op.subject, &next));
-    }
+    lease& l = fresh_subject(op);
     const auto token = base::owner_token::make(random_);
     if (!token) {
         return false;
     }
-    lease& l = *op.subject;
     l.token = *token;
     l.ttl = op.ttl;
     l.t0 = now_;
     l.keys_end = now_ + op.ttl;
-    l.asked = l.answered = 0;
+    l.asked = l.answered = l.counted = 0;
     l.granted.store(0, std::memory_order_relaxed);
+    l.fencing_token = 0;
     l.given_back = false;
+    l.holds = 1;
+    l.is_hold_over = false;
     ++op.attempts_made;
     if (op.attempts_left != unlimited) {
         --op.attempts_left;
@@ -123,15 +124,52 @@ bool coordinator::succeed(operation& op, const round& r)
     if (outcome_of(r) != verdict::won) {
         return false;
     }
+    if (r.fencing != nullptr) {
+        const auto token = r.fencing->agreed();
+        if (!token) {
+            return false;
+        }
+        op.subject->fencing_token = *token;
+    }
     const nanos took = now_ - r.t0;
     round_trip_ = round_trip_ == nanos{} ? took : round_trip_ + (took - round_trip_) / 8;
     const auto end = settings_.validity_end(r.t0, op.ttl);
     if (!is_worth_having(op, end)) {
         return false;
     }
+    if (op.owner) {
+        holdings_.add(op.owner, *op.subject);
+    }
     op.subject->set_valid_until(end);
     fill_report(op, r);
     return true;
+}
+
+/// What an attempt that was not won says, and so the acquire if it was the last.
+errc coordinator::reason_of(const round& r) const noexcept
+{
+    switch (outcome_of(r)) {
+        case verdict::won:
+            return r.fencing == nullptr || r.fencing->agreed() ? errc::expired
+                                                               : reason_for_no_token(r);
+        case verdict::refused: return errc::contended;
+        case verdict::open:
+        case verdict::unavailable: break;
+    }
+    return errc::unavailable;
+}
+
+/// A majority granted the key, but could not vote one value.
+errc coordinator::reason_for_no_token(const round& r) const noexcept
+{
+    if (static_cast<unsigned>(std::popcount(r.keyed)) < r.tally.quorum()) {
+        return errc::expired;
+    }
+    // As if those that cannot follow had failed.
+    const unsigned unusable = r.tally.granted() - r.fencing->most_followers();
+    const unsigned spare = r.tally.nodes() - r.tally.quorum();
+    return r.tally.refused() > 0 && r.tally.failed() + unusable <= spare ? errc::contended
+                                                                         : errc::unavailable;
 }
 
 /// What was won is over before its caller could hear of it: as any attempt that was won too late.

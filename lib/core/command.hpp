@@ -11,12 +11,19 @@ namespace redlock::core {
 enum class command : std::uint8_t {
     set,         ///< SET NX PX; the vote
     set_asked,   ///< SET NX PX with a PTTL behind it, which brings the vote
+    take,        ///< the keys of several resources, all or none, by a script; the vote
+    marker,      ///< GET of the restart guard's marker, behind a SET or an extend, which it proves
     holder_ttl,  ///< that PTTL
+    increment,   ///< INCR of the fencing counter behind a SET; of a node that granted, the vote
+    count,       ///< the same by a script, of a counter that may be new
+    mend,        ///< the script once more, of a counter that had gone and was begun without a ttl
+    raise,       ///< the fencing counter to where a majority can agree
     extend,      ///< compare-and-PEXPIRE
     release,     ///< compare-and-delete somebody waits for
     give_back,   ///< compare-and-delete nobody waits for
     owed,        ///< compare-and-delete that was owed: late, or once more
     inspect,     ///< GET and PTTL in one
+    admission,   ///< a step of the restart guard's
     ping,        ///< is anybody there?
     handshake,   ///< a step of the handshake
 };
@@ -24,7 +31,7 @@ enum class command : std::uint8_t {
 /// How a compare-and-delete, or another scripted command, was put on the wire.
 enum class form : std::uint8_t {
     evalsha,  ///< by digest; NOSCRIPT is answered by sending it again as eval
-    eval,     ///< with the script's text
+    eval,     ///< with the script's text: once, or always where no digest is permitted
     delifeq,  ///< by a command of the server's own
     delex,    ///< by that of another server
 };
@@ -34,17 +41,20 @@ enum class form : std::uint8_t {
     return f == form::evalsha || f == form::eval;
 }
 
-/// A command as it stands in the buffer of a node that was asked before: those behind it mostly get
-/// the same bytes. Good until that buffer grows.
+/// A command, or a row of them, as it stands in the buffer of a node that was asked before: those
+/// behind it mostly get the same bytes. Good until that buffer grows.
 struct encoded {
     std::string_view bytes;
     form sent_as = form::evalsha;
+    /// The row has a `count` in it, and a `marker`.
+    bool counts_by_script = false;
+    bool proves = false;
 };
 
 /// A command whose reply has not come.
 struct pending {
-    /// A `round` for set, set_asked, holder_ttl, extend, release and inspect; a `lease` for
-    /// give_back; a `debt` for owed; else null. Counted.
+    /// A `lease` for give_back; a `debt` for owed; null for ping and handshake; else a `round`.
+    /// Counted.
     void* subject = nullptr;
     base::instant sent{};
     command what = command::ping;

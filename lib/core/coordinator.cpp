@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
 #include <new>
 #include <string>
 
@@ -13,9 +12,10 @@ namespace redlock::core {
 using base::instant;
 using base::nanos;
 
-coordinator::coordinator(const base::settings& s, base::entropy& random)
+coordinator::coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date)
     : settings_(s),
-      random_(random)
+      random_(random),
+      date_(date)
 {
     assert(!s.nodes.empty() && s.nodes.size() <= max_nodes);
     nodes_.reserve(s.nodes.size());
@@ -34,221 +34,6 @@ coordinator::~coordinator()
     }
 }
 
-// ---- operations: begun here, done by their flows
-
-operation& coordinator::new_operation(operation::kind what, report* r)
-{
-    operation& op = operations_.take();
-    op.what = what;
-    op.subject = nullptr;
-    op.ttl = op.min_validity = nanos{};
-    op.deadline = instant{};
-    op.attempts_left = 1;
-    op.report = r;
-    op.serial = ++serials_;
-    op.user = nullptr;
-    op.frame = nullptr;
-    op.attempts_made = 0;
-    op.cancelled = {};
-    op.error = {};
-    op.released = release_result::not_held;
-    op.inspection = {};
-    in_flight_.push_back(op);
-    return op;
-}
-
-/// An operation on a lease of its own.
-operation& coordinator::new_operation(operation::kind what, std::string_view resource, report* r)
-{
-    operation& op = new_operation(what, r);
-    try {
-        op.subject = &new_lease(resource);
-    } catch (...) {
-        recycle(op);
-        throw;
-    }
-    return op;
-}
-
-lease& coordinator::new_lease(std::string_view resource)
-{
-    lease& l = leases_.take();
-    try {
-        l.resource.assign(resource);
-    } catch (...) {
-        leases_.give(l);
-        throw;
-    }
-    l.token = {};
-    l.ttl = {};
-    l.t0 = l.keys_end = {};
-    l.asked = l.answered = 0;
-    l.granted.store(0, std::memory_order_relaxed);
-    l.adopted = l.lost = l.given_back = false;
-    l.references = 1;
-    l.set_valid_until(instant{});
-    return l;
-}
-
-void coordinator::begin(operation& op, flow (coordinator::*body)(operation&))
-{
-    try {
-        (this->*body)(op);
-    } catch (...) {
-        // No frame could be had. The lease of a release stays the caller's, as if it had not asked.
-        if (op.what != operation::kind::release) {
-            unref(*op.subject);
-        }
-        recycle(op);
-        throw;
-    }
-    run();
-}
-
-operation& coordinator::acquire(instant now, std::string_view resource, const acquire_options& o)
-{
-    now_ = now;
-    operation& op = new_operation(operation::kind::acquire, resource, o.report);
-    op.ttl = o.ttl;
-    op.min_validity = o.min_validity;
-    op.deadline = now + base::deadline_span(o.deadline);
-    op.attempts_left = o.deadline == o.deadline.zero() ? 1 : o.attempts;
-    begin(op, &coordinator::run_acquire);
-    return op;
-}
-
-operation& coordinator::adopt(instant now, std::string_view resource,
-                              const base::owner_token& owner, nanos ttl, report* r)
-{
-    now_ = now;
-    operation& op = new_operation(operation::kind::adopt, resource, r);
-    lease& l = *op.subject;
-    l.token = owner;
-    // Nothing of the SETs is under way from here.
-    l.adopted = true;
-    l.asked = l.answered = all_nodes(static_cast<unsigned>(nodes_.size()));
-    l.t0 = l.keys_end = now;
-    op.ttl = ttl;
-    op.deadline = now;
-    begin(op, &coordinator::run_adopt);
-    return op;
-}
-
-operation& coordinator::extend(instant now, lease& l, nanos ttl, report* r)
-{
-    now_ = now;
-    operation& op = new_operation(operation::kind::extend, r);
-    ref(l);
-    op.subject = &l;
-    op.ttl = ttl;
-    begin(op, &coordinator::run_extend);
-    return op;
-}
-
-operation& coordinator::release(instant now, lease& l, report* r)
-{
-    now_ = now;
-    operation& op = new_operation(operation::kind::release, r);
-    op.subject = &l;
-    begin(op, &coordinator::run_release);
-    return op;
-}
-
-operation& coordinator::inspect(instant now, std::string_view resource, report* r)
-{
-    now_ = now;
-    operation& op = new_operation(operation::kind::inspect, resource, r);
-    begin(op, &coordinator::run_inspect);
-    return op;
-}
-
-void coordinator::cancel(instant now, operation& op) noexcept
-{
-    now_ = now;
-    // The value that asio::error::operation_aborted has; that name belongs above this layer.
-    call_off(op, {ECANCELED, boost::system::system_category()});
-    run();
-}
-
-/// What is decided already stands, unless it turns out that the operation has to go on.
-void coordinator::call_off(operation& op, error_code ec) noexcept
-{
-    if (op.cancelled) {
-        return;
-    }
-    op.cancelled = ec;
-    if (op.frame) {
-        resume_later(op);
-    }
-}
-
-void coordinator::drop(instant now, lease& l) noexcept
-{
-    now_ = now;
-    if (!l.given_back) {
-        ++stats_.dropped;
-        give_back(l);
-    }
-    unref(l);
-}
-
-void coordinator::finish(operation& op, error_code ec) noexcept
-{
-    op.error = ec;
-    finished_.push_back(op);
-}
-
-operation* coordinator::take_finished(instant now) noexcept
-{
-    now_ = now;
-    while (operation* op = finished_.pop_front()) {
-        if (!op->error && !holds_yet(*op)) {
-            continue;
-        }
-        count(*op);
-        const bool gives_lease =
-            op->what == operation::kind::acquire || op->what == operation::kind::adopt;
-        if (op->error || !gives_lease) {
-            unref(*std::exchange(op->subject, nullptr));
-        }
-        return op;
-    }
-    return nullptr;
-}
-
-/// No success may speak of a lease that is over when its caller hears of it. False: the operation
-/// goes on.
-bool coordinator::holds_yet(operation& op) noexcept
-{
-    lease& l = *op.subject;
-    switch (op.what) {
-        case operation::kind::acquire:
-            return is_worth_having(op, l.valid_until()) || !acquire_again(op);
-        case operation::kind::adopt:
-        case operation::kind::extend:
-            if (l.given_back) {
-                op.error = errc::not_held;
-            } else if (l.valid_until() <= now_) {
-                op.error = lose(l);
-            }
-            return true;
-        case operation::kind::release:
-        case operation::kind::inspect: break;
-    }
-    return true;
-}
-
-void coordinator::give_up(operation& op) noexcept
-{
-    finish(op, op.cancelled);
-}
-
-void coordinator::recycle(operation& op) noexcept
-{
-    in_flight_.remove(op);
-    operations_.give(op);
-}
-
 // ---- the network
 
 void coordinator::start(instant now) noexcept
@@ -258,6 +43,11 @@ void coordinator::start(instant now) noexcept
         log(log_level::warning,
             {"config::tls.insecure_skip_verification is set: TLS nodes are not verified"});
     }
+    if (settings_.guard && settings_.guard->admit_new_masters) {
+        log(log_level::warning, {"config::restart_guard.admit_new_masters is set: masters without "
+                                 "a marker are believed "
+                                 "to be new"});
+    }
     for (auto& n : nodes_) {
         n->connect();
     }
@@ -265,7 +55,7 @@ void coordinator::start(instant now) noexcept
 
 /// Where memory runs out, what a node does next is not known: its connection is given up.
 template <class Step>
-void coordinator::guarded(unsigned index, Step step) noexcept
+void coordinator::step_or_break_off(unsigned index, Step step) noexcept
 {
     try {
         step(*nodes_[index]);
@@ -277,14 +67,14 @@ void coordinator::guarded(unsigned index, Step step) noexcept
 void coordinator::on_connected(instant now, unsigned index) noexcept
 {
     now_ = now;
-    guarded(index, [&](node& n) { n.on_connected(); });
+    step_or_break_off(index, [&](node& n) { n.on_connected(); });
     run();
 }
 
 void coordinator::on_bytes(instant now, unsigned index, std::string_view bytes) noexcept
 {
     now_ = now;
-    guarded(index, [&](node& n) { n.on_bytes(bytes); });
+    step_or_break_off(index, [&](node& n) { n.on_bytes(bytes); });
     run();
 }
 
@@ -295,19 +85,28 @@ void coordinator::on_closed(instant now, unsigned index, std::string_view reason
     run();
 }
 
+void coordinator::look_after(instant now) noexcept
+{
+    now_ = now;
+    look_after_leases();
+    run();
+}
+
 void coordinator::on_time(instant now) noexcept
 {
     now_ = now;
+    look_after_leases();
     while (!by_deadline_.empty() && by_deadline_.front().deadline <= now) {
         expire(by_deadline_.front());
     }
     for (unsigned i = 0; i < nodes_.size(); ++i) {
         if (nodes_[i]->wake_up() <= now) {
-            guarded(i, [](node& n) { n.on_time(); });
+            step_or_break_off(i, [](node& n) { n.on_time(); });
         }
     }
-    while (operation* op = sleepers_.pop_due(now)) {
-        resume_later(*op);
+    while (sleeper* s = sleepers_.due(now)) {
+        sleepers_.remove(*s);
+        resume_later(*static_cast<operation*>(s));
     }
     run();
 }
@@ -328,15 +127,21 @@ void coordinator::cancel_all(Which which) noexcept
 void coordinator::close(instant now) noexcept
 {
     now_ = now;
+    closed_ = true;
+    end_vigils(errc::closed);
     cancel_all([](const operation& op) { return op.what != operation::kind::release; });
 }
 
 void coordinator::stop(instant now) noexcept
 {
     now_ = now;
-    stopped_ = true;
+    closed_ = stopped_ = true;
     for (auto& n : nodes_) {
         n->stop();
+    }
+    end_vigils(errc::closed);
+    for (renewal_news told; take_news(told);) {
+        forget(told);  // whoever it was for may be gone
     }
     cancel_all([](const operation&) { return true; });
 }
@@ -346,6 +151,9 @@ instant coordinator::next_deadline() const noexcept
     instant next = by_deadline_.empty() ? instant::max() : by_deadline_.front().deadline;
     if (!sleepers_.empty()) {
         next = std::min(next, sleepers_.next());
+    }
+    if (!vigils_.empty()) {
+        next = std::min(next, vigils_.next());
     }
     for (const auto& n : nodes_) {
         next = std::min(next, n->wake_up());
@@ -367,11 +175,14 @@ void coordinator::unref(lease& l) noexcept
     if (--l.references > 0) {
         return;
     }
+    holdings_.remove(l);  // which goes by its resources
     constexpr std::size_t kept_capacity = 256;
     if (l.resource.capacity() > kept_capacity) {
         std::string().swap(l.resource);
     }
+    leave_root(l);
     l.token = {};
+    l.group.reset();
     leases_.give(l);
 }
 
@@ -386,6 +197,12 @@ void coordinator::unref(round& r) noexcept
     }
     if (r.details != nullptr) {
         details_.give(*std::exchange(r.details, nullptr));
+    }
+    if (r.fencing != nullptr) {
+        fencings_.give(*std::exchange(r.fencing, nullptr));
+    }
+    if (r.partner != nullptr) {
+        unref(*std::exchange(r.partner, nullptr));
     }
     unref(*std::exchange(r.of, nullptr));
     rounds_.give(r);
@@ -406,9 +223,11 @@ void coordinator::resume_later(operation& op) noexcept
 
 void coordinator::run() noexcept
 {
-    while (operation* op = ready_.pop_front()) {
-        std::exchange(op->frame, nullptr).resume();
-    }
+    do {
+        while (operation* op = ready_.pop_front()) {
+            std::exchange(op->frame, nullptr).resume();
+        }
+    } while (renew_in_turn());
 }
 
 void* flow::promise_type::operator new(std::size_t size, coordinator& c, operation&)
@@ -427,6 +246,10 @@ void flow::promise_type::operator delete(void* frame, std::size_t size) noexcept
 
 void flow::promise_type::unhandled_exception() noexcept
 {
+    if (op_.what == operation::kind::renew) {
+        owner_.fail_renewal(op_);
+        return;
+    }
     const bool may_leave_keys =
         op_.what == operation::kind::acquire || op_.what == operation::kind::release;
     if (may_leave_keys) {

@@ -8,22 +8,35 @@
 #include "base/instant.hpp"
 #include "base/owner_token.hpp"
 #include "base/settings.hpp"
+#include "base/wall_clock.hpp"
+#include "core/counters.hpp"
 #include "core/flow.hpp"
+#include "core/holdings.hpp"
+#include "core/keeper.hpp"
 #include "core/node.hpp"
 #include "core/operation.hpp"
 #include "core/pool.hpp"
 #include "core/round.hpp"
 #include "core/wake_ups.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace redlock::core {
+
+/// Something to tell of a lease that is kept alive.
+struct renewal_news {
+    /// Counted; given back by `coordinator::forget`.
+    lease* of = nullptr;
+    renewal_outcome outcome = renewal_outcome::renewed;
+};
 
 /**
  * The algorithm of one client, without sockets, clocks or threads: all of them are arguments.
@@ -38,8 +51,8 @@ namespace redlock::core {
  */
 class coordinator {
 public:
-    /// Both must outlive the coordinator.
-    coordinator(const base::settings& s, base::entropy& random);
+    /// All must outlive the coordinator.
+    coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date);
     coordinator(const coordinator&) = delete;
     coordinator& operator=(const coordinator&) = delete;
     ~coordinator();
@@ -48,25 +61,45 @@ public:
     // then. The operation is the caller's until it was taken from take_finished() and given back by
     // `recycle`.
     operation& acquire(base::instant now, std::string_view resource, const acquire_options& o);
+    operation& acquire(base::instant now, const group& resources, const acquire_options& o);
     operation& adopt(base::instant now, std::string_view resource, const base::owner_token& owner,
+                     base::nanos ttl, report* r);
+    operation& adopt(base::instant now, const group& resources, const base::owner_token& owner,
                      base::nanos ttl, report* r);
     operation& extend(base::instant now, lease& l, base::nanos ttl, report* r);
     /// Takes over the caller's reference to the lease.
     operation& release(base::instant now, lease& l, report* r);
     operation& inspect(base::instant now, std::string_view resource, report* r);
+    /// Completes with `lost`, or with `not_held` when the lease is given back or left.
+    operation& wait_lost(base::instant now, lease& l);
     /// The operation completes with `operation_aborted`, unless it is decided already.
     void cancel(base::instant now, operation& op) noexcept;
     /// The lock object is gone: gives the lease back for nobody. Takes over the caller's reference.
     void drop(base::instant now, lease& l) noexcept;
     /// Forgets a lease without giving it back. Takes over the caller's reference.
-    void let_go(lease& l) noexcept { unref(l); }
+    void let_go(base::instant now, lease& l) noexcept;
 
-    /// To be told to its caller at once: a success whose lease has ended since it was decided, as in
-    /// a process that stood still, is none any more, and an acquire may go on.
+    /// Leases that have ended are lost, and those whose turn it is are renewed. Before anything is
+    /// told: no one may hear of something else first.
+    void look_after(base::instant now) noexcept;
+    /// Something to tell of a kept lease, the oldest first. False: there is nothing.
+    [[nodiscard]] bool take_news(renewal_news& told) noexcept;
+    void forget(const renewal_news& told) noexcept { unref(*told.of); }
+    [[nodiscard]] std::size_t news() const noexcept { return news_.size(); }
+
+    /// To be told to its caller at once: a success whose lease has ended since it was decided, as
+    /// in a process that stood still, is none any more, and an acquire may go on.
     [[nodiscard]] operation* take_finished(base::instant now) noexcept;
-    [[nodiscard]] std::size_t finished() const noexcept { return finished_.size(); }
-    /// Begun and not recycled.
-    [[nodiscard]] std::size_t operations() const noexcept { return in_flight_.size(); }
+    [[nodiscard]] std::size_t finished() const noexcept { return losses() + finished_.size(); }
+    /// Of those, who waited for a loss that has come: taken before all others.
+    [[nodiscard]] std::size_t losses() const noexcept { return losses_.size(); }
+    /// Begun by callers and not recycled.
+    [[nodiscard]] std::size_t operations() const noexcept
+    {
+        return in_flight_.size() - count_of(operation::kind::renew);
+    }
+    /// Whether `config::max_in_flight` lets one more begin.
+    [[nodiscard]] bool has_room_for(operation::kind what) const noexcept;
     void recycle(operation& op) noexcept;
 
     // The network. After `to_connect` named a node, the engine answers with on_connected or
@@ -82,6 +115,8 @@ public:
     void stop(base::instant now) noexcept;
 
     [[nodiscard]] base::instant next_deadline() const noexcept;
+    /// Somebody is to hear when a lease ends.
+    [[nodiscard]] bool looks_after_leases() const noexcept { return !vigils_.empty(); }
     [[nodiscard]] node_mask take_to_connect() noexcept { return std::exchange(to_connect_, 0); }
     [[nodiscard]] node_mask take_to_close() noexcept { return std::exchange(to_close_, 0); }
     [[nodiscard]] node_mask take_written() noexcept { return std::exchange(written_, 0); }
@@ -113,28 +148,45 @@ private:
 
     // The flows, one file each.
     flow run_acquire(operation& op);
+    flow run_hold(operation& op);
     flow run_adopt(operation& op);
     flow run_extend(operation& op);
     flow run_release(operation& op);
     flow run_inspect(operation& op);
+    flow run_renewal(operation& op);
 
     void call_off(operation& op, error_code ec) noexcept;
     template <class Which>
     void cancel_all(Which which) noexcept;
     template <class Step>
-    void guarded(unsigned index, Step step) noexcept;
+    void step_or_break_off(unsigned index, Step step) noexcept;
     void begin(operation& op, flow (coordinator::*body)(operation&));
+    operation& begin_acquire(operation& op, const acquire_options& o);
+    operation& begin_adopt(operation& op, const base::owner_token& owner, base::nanos ttl);
 
     // Steps of the flows.
     bool begin_attempt(operation& op);
     [[nodiscard]] round& new_round(operation& op, command what);
+    void reset(round& r, command what, lease& of) noexcept;
     void fan_out(round& r);
-    void give_back(lease& l) noexcept;
+    void count_votes(round& attempt);
+    [[nodiscard]] bool can_be_raised(const operation& op, const round& attempt) const noexcept;
+    [[nodiscard]] std::optional<std::int64_t> next_target(const round& attempt,
+                                                          unsigned tries) const noexcept;
+    [[nodiscard]] round& new_raise(round& attempt, unsigned tries);
+    void give_back(lease& held) noexcept;
+    [[nodiscard]] lease* held_for(const operation& op) const;
+    [[nodiscard]] lease& fresh_subject(operation& op);
+    void leave_root(lease& l) noexcept;
+    void nest(operation& op, lease& root);
+    bool end_hold(lease& l) noexcept;
+    [[nodiscard]] bool is_enough(const operation& op, base::instant end) const noexcept;
     void give_up(operation& op) noexcept;
     [[nodiscard]] bool is_settling() const noexcept;
     [[nodiscard]] error_code conclude_extend(lease& l, const round& r);
-    error_code lose(lease& l) noexcept;
     bool succeed(operation& op, const round& r);
+    [[nodiscard]] errc reason_of(const round& r) const noexcept;
+    [[nodiscard]] errc reason_for_no_token(const round& r) const noexcept;
     [[nodiscard]] bool is_worth_having(const operation& op, base::instant end) const noexcept;
     [[nodiscard]] base::nanos next_wait(const operation& op, const round& r);
     [[nodiscard]] base::nanos random_below(base::nanos bound) noexcept;
@@ -147,6 +199,31 @@ private:
     bool acquire_again(operation& op) noexcept;
     void count(const operation& op) noexcept;
 
+    // Held leases that are looked after.
+    [[nodiscard]] keeper& new_keeper();
+    [[nodiscard]] keeper& new_keeper(const keep_alive& how, base::nanos ttl);
+    void begin_vigil(keeper& k, lease& l) noexcept;
+    void begin_keeping(keeper& k, lease& l) noexcept;
+    void begin_renewals(keeper& k) noexcept;
+    [[nodiscard]] static bool has_asked(keeper& k) noexcept;
+    void rest(keeper& k) noexcept;
+    void end_vigil(lease& l, error_code why) noexcept;
+    void end_keeping(keeper& k, error_code why) noexcept;
+    void end_vigils(error_code why) noexcept;
+    void forget_unless_news(keeper& k) noexcept;
+    error_code lose(lease& l) noexcept;
+    void look_after_leases() noexcept;
+    bool renew_in_turn() noexcept;
+    void renew(keeper& k) noexcept;
+    void conclude_renewal(keeper& k, const round& r) noexcept;
+    void put_off(keeper& k) noexcept;
+    void fail_renewal(operation& op) noexcept;
+    void end_renewal(operation& op) noexcept;
+    void stop_waiting(operation& op, error_code why) noexcept;
+    void announce(keeper& k, renewal_outcome what) noexcept;
+    [[nodiscard]] base::instant next_renewal(base::instant t0, base::nanos ttl) noexcept;
+    [[nodiscard]] base::nanos renewal_spacing(base::nanos ttl) noexcept;
+
     // Rounds.
     void ask(round& r, unsigned index, encoded& same);
     void send(round& r, unsigned index, encoded& same);
@@ -154,26 +231,40 @@ private:
     void consider(round& r) noexcept;
     [[nodiscard]] verdict outcome_of(const round& r) const noexcept;
     [[nodiscard]] verdict outcome_of_inspect(const round& r) const noexcept;
+    [[nodiscard]] verdict outcome_of_raise(const round& r) const noexcept;
+    void ask_raise(round& r, unsigned index);
     void set_vote(round& r, unsigned index, node_outcome outcome, std::string_view error) noexcept;
 
     // What nodes tell.
     void record(round& r, unsigned index, node_outcome outcome,
                 std::string_view error = {}) noexcept;
+    void on_counted(round& attempt, unsigned index, std::int64_t value);
+    void on_raised(round& r, unsigned index, std::int64_t value) noexcept;
+    void on_counter_at(round& r, unsigned index, std::int64_t value) noexcept;
+    void on_not_raised(round& r, unsigned index, std::string_view why) noexcept;
+    void after_raise(round& r, unsigned index, node_outcome outcome) noexcept;
+    void explain(round& r, unsigned index, std::string_view why) noexcept;
     void on_ready(unsigned index);
     void on_gone(unsigned index) noexcept;
     void on_contact() noexcept;
+    [[nodiscard]] const node* twin_of(const node& n) const noexcept;
 
     // References.
     [[nodiscard]] lease& new_lease(std::string_view resource);
     [[nodiscard]] operation& new_operation(operation::kind what, report* r);
     [[nodiscard]] operation& new_operation(operation::kind what, std::string_view resource,
                                            report* r);
+    [[nodiscard]] operation& new_operation(operation::kind what, const group& resources, report* r);
     void ref(lease& l) noexcept { ++l.references; }
     void unref(lease& l) noexcept;
     void ref(round& r) noexcept { ++r.references; }
     void unref(round& r) noexcept;
 
     // The scheduler.
+    [[nodiscard]] std::size_t count_of(operation::kind what) const noexcept
+    {
+        return by_kind_[static_cast<std::size_t>(what)];
+    }
     void resume_later(operation& op) noexcept;
     void run() noexcept;
 
@@ -181,24 +272,38 @@ private:
 
     const base::settings& settings_;
     base::entropy& random_;
+    base::wall_clock& date_;
     base::instant now_{};
+    bool closed_ = false;
     bool stopped_ = false;
     std::uint64_t serials_ = 0;
 
     pool<lease> leases_;
     pool<round> rounds_;
     pool<round_details> details_;
+    pool<fencing_votes> fencings_;
     pool<operation> operations_;
     pool<debt> debts_;
+    pool<keeper> keepers_;
     frame_pool frames_;
+    counters counters_;
+    holdings holdings_;
 
     list<round, in_deadline_order> by_deadline_;
     wake_ups sleepers_;
     operation_queue ready_;
     operation_queue finished_;
+    /// Finished too, and to be told before the others: waits for a loss that has come.
+    operation_queue losses_;
     operation_list in_flight_;
+    /// How many of those there are of each kind.
+    std::array<std::size_t, operation::kinds> by_kind_{};
     /// Acquires that wait for the first connections.
     operation_queue newcomers_;
+    /// Keepers, by when there is something to do for their leases.
+    wake_ups vigils_;
+    keeper_turns turns_;
+    keeper_news news_;
 
     std::vector<std::unique_ptr<node>> nodes_;
     node_mask to_connect_ = 0;

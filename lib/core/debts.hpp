@@ -47,7 +47,7 @@ public:
     /// Makes room for one more, so that the next push cannot throw.
     void reserve_one()
     {
-        unsent_.reserve_one();
+        unsent_.reserve(1);
         if (repeats_.size() == repeats_.capacity()) {
             repeats_.reserve(std::max<std::size_t>(16, repeats_.size() * 2));
         }

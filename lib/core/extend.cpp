@@ -7,7 +7,7 @@ namespace redlock::core {
 
 flow coordinator::run_extend(operation& op)
 {
-    lease& l = *op.subject;
+    lease& l = op.subject->root();
     if (l.lost || l.valid_until() <= now_) {
         // A lease once not believed in stays so, whatever its keys do: no one may have to hear
         // "lost" and then "held".
@@ -24,13 +24,6 @@ flow coordinator::run_extend(operation& op)
         co_return finish(op, lose(l));
     }
     co_return finish(op, conclude_extend(l, *r));
-}
-
-error_code coordinator::lose(lease& l) noexcept
-{
-    l.lost = true;
-    l.set_valid_until({});
-    return errc::lost;
 }
 
 error_code coordinator::conclude_extend(lease& l, const round& r)

@@ -1,5 +1,6 @@
 #include "core/handshake.hpp"
 
+#include "core/guard.hpp"
 #include "resp/encoder.hpp"
 #include "resp/error_text.hpp"
 #include "resp/scripts.hpp"
@@ -17,7 +18,8 @@ constexpr std::string_view probe_resource = "redlock:probe";
 constexpr std::string_view nobody = "0000000000000000000000000000000000000000";
 
 constexpr std::array loaded_scripts{&resp::release_script, &resp::extend_script,
-                                    &resp::inspect_script};
+                                    &resp::inspect_script, &resp::count_script,
+                                    &resp::raise_script};
 
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> words) noexcept
 {
@@ -49,13 +51,26 @@ bool speaks_of_a_key(std::string_view error) noexcept
 unsigned handshake::start(std::string& out)
 {
     reason_.clear();
+    run_id_.clear();
+    marker_.reset();
     next_ = last_ = 0;
     deletes_by_ = compare_and_delete::script;
     protocol_ = 2;
-    is_replica_ = needs_attention_ = false;
-    resp::append_hello(out, node_->user, node_->password, settings_->client_name);
+    is_replica_ = wants_text_ = needs_attention_ = false;
+    make_room(out);
+    resp::append_hello(out, node_->user, node_->password.view(), settings_->client_name);
     expect(step::hello);
     return 1;
+}
+
+/// A buffer that grows leaves its old bytes in memory, and some of these are a password: it is to
+/// hold all that is said before anything else is.
+void handshake::make_room(std::string& out) const
+{
+    constexpr std::size_t fixed_words = 4096;
+    const std::size_t ours = node_->user.size() + node_->password.view().size() +
+                             settings_->client_name.size() + settings_->key_prefix.size();
+    out.reserve(fixed_words + 3 * ours);
 }
 
 void handshake::expect(step s) noexcept
@@ -106,7 +121,8 @@ handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, 
             return refused("the server refused the greeting", r);
         }
         if (!node_->user.empty() || !node_->password.empty()) {
-            resp::append_auth(out, node_->user, node_->password);
+            make_room(out);
+            resp::append_auth(out, node_->user, node_->password.view());
             expect(step::auth);
             ++more;
         }
@@ -142,6 +158,14 @@ unsigned handshake::ask_the_rest(std::string& out)
     resp::append_evalsha(out, resp::release_script.sha1, settings_->key_prefix, probe_resource,
                          nobody);
     expect(step::probe);
+    resp::append_info(out, "server");
+    expect(step::server_info);
+    if (is_guarded()) {
+        resp::append_info(out, "memory");
+        expect(step::memory_info);
+        resp::append_get(out, settings_->key_prefix, base::marker_resource);
+        expect(step::marker);
+    }
     return last_ - before;
 }
 
@@ -164,10 +188,48 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
         case step::capabilities: note_capabilities(r); return progress::going_on;
         case step::probe:
         case step::probe_with_text:
+        case step::probe_text_only:
         case step::probe_native: return on_probe(s, r, out, more);
+        case step::server_info: return on_server_info(r);
+        case step::memory_info: return on_memory_info(r);
+        case step::marker: return on_marker(r);
         case step::hello: break;
     }
     return fail("a reply came out of turn", true);
+}
+
+/// The restart guard is never off in silence: without what it needs the node is not used. Who does
+/// not have it wants to know the run id only to find two names of one server.
+handshake::progress handshake::on_server_info(const resp::reply& r)
+{
+    if (r.is_error()) {
+        return is_guarded() ? refused("INFO is refused, which the restart guard needs", r)
+                            : progress::going_on;
+    }
+    run_id_ = run_id_of(r.text());
+    return run_id_.empty() && is_guarded()
+               ? fail("INFO tells no run_id, which the restart guard needs", true)
+               : progress::going_on;
+}
+
+handshake::progress handshake::on_memory_info(const resp::reply& r)
+{
+    if (r.is_error()) {
+        return refused("INFO is refused, which the restart guard needs", r);
+    }
+    const std::string_view fault = memory_fault(r.text());
+    return fault.empty() ? progress::going_on : fail(std::string(fault), true);
+}
+
+handshake::progress handshake::on_marker(const resp::reply& r)
+{
+    if (r.is_error()) {
+        return refused("the restart guard's marker cannot be read", r);
+    }
+    if (!r.is_null()) {
+        marker_.emplace(r.text());
+    }
+    return progress::going_on;
 }
 
 /// COMMAND INFO tells a null for each command the server does not have.
@@ -199,16 +261,18 @@ handshake::progress handshake::on_probe(step s, const resp::reply& r, std::strin
                                         unsigned& more)
 {
     if (!r.is_error() || speaks_of_a_key(r.text())) {
+        wants_text_ = s == step::probe_text_only;
         return progress::going_on;
     }
-    if (s == step::probe && r.text().starts_with("NOSCRIPT")) {
+    const bool is_permitted = !resp::says_not_permitted(r.text());
+    if (s == step::probe && (!is_permitted || r.text().starts_with("NOSCRIPT"))) {
         resp::append_eval(out, resp::release_script.text, settings_->key_prefix, probe_resource,
                           nobody);
-        expect(step::probe_with_text);
+        expect(is_permitted ? step::probe_with_text : step::probe_text_only);
         ++more;
         return progress::going_on;
     }
-    if (!resp::says_not_permitted(r.text())) {
+    if (is_permitted) {
         return refused("a trial release was refused", r);
     }
     if (s == step::probe_native || deletes_by_ == compare_and_delete::script) {

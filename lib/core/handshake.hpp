@@ -4,6 +4,7 @@
 #include "resp/reader.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,9 +19,10 @@ enum class compare_and_delete : std::uint8_t {
 
 /**
  * What is said on a new connection before it may vote: who we are, in RESP3 where the server can;
- * the database; the scripts; which native compare-and-delete there is; and a release of a key
- * nobody has, to prove that what is taken here can be given back. The server's text is never passed
- * on: it may hold the password.
+ * the database; the scripts; which native compare-and-delete there is; a release of a key nobody
+ * has, to prove that what is taken here can be given back; which run of which server this is; and
+ * for the restart guard whether it may evict, and what its marker says. The server's text is never
+ * passed on: it may hold the password.
  *
  * Each step is one command; the replies come back in the same order.
  */
@@ -47,9 +49,15 @@ public:
     [[nodiscard]] bool needs_attention() const noexcept { return needs_attention_; }
 
     [[nodiscard]] compare_and_delete deletes_by() const noexcept { return deletes_by_; }
+    /// No script may be called by its digest here, by its text it may.
+    [[nodiscard]] bool wants_text() const noexcept { return wants_text_; }
     /// 2 or 3.
     [[nodiscard]] int protocol() const noexcept { return protocol_; }
     [[nodiscard]] bool is_replica() const noexcept { return is_replica_; }
+    /// The server's run; empty where it does not tell, which no guarded node may.
+    [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
+    /// Of a guarded node: the marker, if there is one.
+    [[nodiscard]] const std::optional<std::string>& marker() const noexcept { return marker_; }
 
 private:
     enum class step : std::uint8_t {
@@ -60,10 +68,16 @@ private:
         load_script,
         capabilities,
         probe,
-        probe_with_text,
+        probe_with_text,  ///< the digest was not known
+        probe_text_only,  ///< the digest was not permitted
         probe_native,
+        server_info,
+        memory_info,
+        marker,
     };
 
+    void make_room(std::string& out) const;
+    [[nodiscard]] bool is_guarded() const noexcept { return settings_->guard && !node_->durable; }
     void expect(step s) noexcept;
     unsigned ask_the_rest(std::string& out);
     progress fail(std::string reason, bool needs_attention);
@@ -72,18 +86,24 @@ private:
     progress on_hello(const resp::reply& r, std::string& out, unsigned& more);
     progress on_step(step s, const resp::reply& r, std::string& out, unsigned& more);
     progress on_probe(step s, const resp::reply& r, std::string& out, unsigned& more);
+    progress on_server_info(const resp::reply& r);
+    progress on_memory_info(const resp::reply& r);
+    progress on_marker(const resp::reply& r);
     void append_native_probe(std::string& out) const;
     void note_capabilities(const resp::reply& r);
 
     const base::settings* settings_;
     const base::address* node_;
     std::string reason_;
-    step expected_[16]{};
+    std::string run_id_;
+    std::optional<std::string> marker_;
+    step expected_[24]{};
     unsigned next_ = 0;
     unsigned last_ = 0;
     compare_and_delete deletes_by_ = compare_and_delete::script;
     int protocol_ = 2;
     bool is_replica_ = false;
+    bool wants_text_ = false;
     bool needs_attention_ = false;
 };
 

@@ -6,21 +6,31 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace redlock::core {
+
+struct keeper;
+
+/// The names of several resources that are locked as one, without the key prefix.
+using group = std::shared_ptr<const std::vector<std::string>>;
 
 /**
  * One owner token and the keys that hold it: an attempt, which becomes a held lock or is given
  * back.
  *
  * Counted by everything that may still speak of the keys: the lock object, its operations, and
- * every command without an answer. Of a held lease `resource`, `token`, `valid_until` and `granted`
- * may be read on any thread.
+ * every command without an answer. Of a held lease `resource`, `group`, `within`, `token`,
+ * `fencing_token`, `valid_until` and `granted` may be read on any thread.
  */
 struct lease {
-    /// Without the key prefix.
+    /// Without the key prefix; of several the first.
     std::string resource;
+    /// All of them, where there are several.
+    core::group group;
     base::owner_token token;
     base::nanos ttl{};
 
@@ -38,6 +48,14 @@ struct lease {
     /// Nodes that granted the key, late ones too; atomic for the same reason as the validity.
     std::atomic<node_mask> granted{0};
 
+    /// Of those, under the restart guard, the nodes that were shown to be admitted behind the
+    /// grant: the only ones whose extends count without that.
+    node_mask counted = 0;
+
+    /// Greater than that of every lease whose token was known when this one was begun; zero: none.
+    /// Set once, before the lease is anybody's.
+    std::uint64_t fencing_token = 0;
+
     /// Another client set the keys: any node may hold one.
     bool adopted = false;
     /// A majority was seen to be without the key. Final.
@@ -45,11 +63,37 @@ struct lease {
     /// Releases are queued or owed; nobody believes in the lease any more.
     bool given_back = false;
 
+    /// A further hold of another lease: nothing of it is on the nodes. Counted.
+    lease* within = nullptr;
+    /// How often it is held, by this record and those within it.
+    std::uint32_t holds = 1;
+    /// This record's own hold has ended.
+    bool is_hold_over = false;
+    /// It was handed over: what is on the nodes is somebody else's.
+    bool left = false;
+    /// On whose behalf it is held, as `holdings` knows it; null: nobody's in particular.
+    const char* held_by = nullptr;
+
+    /// Who looks after it, if it is held and anybody does.
+    core::keeper* kept_by = nullptr;
+
+    /// For whoever has to leave the lease and cannot say so at once: the one that was left before.
+    lease* left_before = nullptr;
+
     std::uint32_t references = 0;
 
     /// The first nanosecond at which the lock is no longer believed in; atomic, since a lock may be
     /// asked on any thread.
     std::atomic<std::int64_t> valid_until_ns{0};
+
+    /// What is on the nodes.
+    [[nodiscard]] lease& root() noexcept { return within != nullptr ? *within : *this; }
+    [[nodiscard]] const lease& root() const noexcept { return within != nullptr ? *within : *this; }
+
+    [[nodiscard]] std::span<const std::string> resources() const noexcept
+    {
+        return group ? std::span(*group) : std::span(&resource, 1);
+    }
 
     [[nodiscard]] base::instant valid_until() const noexcept
     {

@@ -56,6 +56,18 @@ public:
         ++size_;
     }
 
+    void insert_after(T& place, T& item) noexcept
+    {
+        hook& p = place;
+        hook& h = item;
+        assert(p.is_linked() && !h.is_linked());
+        h.previous = &p;
+        h.next = p.next;
+        p.next->previous = &h;
+        p.next = &h;
+        ++size_;
+    }
+
     void remove(T& item) noexcept
     {
         hook& h = item;

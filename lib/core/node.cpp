@@ -1,17 +1,20 @@
 #include "core/node.hpp"
 
+#include "base/wipe.hpp"
 #include "core/coordinator.hpp"
 #include "core/node_queue.hpp"
-#include "resp/encoder.hpp"
-#include "resp/scripts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <new>
+#include <span>
 #include <utility>
 
-// A node's connection and what is sent on it. The replies are in node_replies.cpp, the debts in
-// node_debts.cpp.
+// A node's connection and when something is sent on it. The words are in node_words.cpp, the
+// replies in node_replies.cpp, the debts in node_debts.cpp.
 namespace redlock::core {
 
 using base::instant;
@@ -21,7 +24,8 @@ node::node(coordinator& c, unsigned index, const base::address& at)
     : c_(c),
       address_(at),
       index_(index),
-      handshake_(c.settings(), at)
+      handshake_(c.settings(), at),
+      admission_(c.settings().guard && !at.durable ? &*c.settings().guard : nullptr)
 {}
 
 // ---- the connection's life
@@ -54,9 +58,10 @@ void node::expect_handshake(unsigned replies)
 void node::become_ready()
 {
     state_ = state::ready;
-    unproven_ = false;
+    const bool is_first = std::exchange(unproven_, false);
     stalled_ = false;
     native_refused_ = false;
+    missed_a_counter_ = false;
     ailing_until_ = {};
     ready_since_ = last_reply_ = c_.now_;
     trouble_.clear();
@@ -68,6 +73,7 @@ void node::become_ready()
     if (handshake_.is_replica()) {
         c_.log(log_level::error, {address_.display, " is a replica: it cannot take locks"});
     }
+    begin_admission(is_first);
     pay_debts(true);
     check_health();
     c_.on_ready(index_);
@@ -76,28 +82,28 @@ void node::become_ready()
 void node::on_closed(std::string_view reason) noexcept
 {
     if (state_ != state::idle && state_ != state::waiting) {
-        forget_connection(reason);
+        forget_connection(reason, log_level::warning);
     }
 }
 
-void node::break_off(std::string_view reason) noexcept
+void node::break_off(std::string_view reason, log_level level) noexcept
 {
     c_.to_close_ |= bit(index_);
     c_.to_connect_ &= ~bit(index_);
-    forget_connection(reason);
+    forget_connection(reason, level);
 }
 
-void node::forget_connection(std::string_view reason) noexcept
+void node::forget_connection(std::string_view reason, log_level level) noexcept
 {
     const bool was_ready = state_ == state::ready;
-    const bool needs_attention = state_ == state::handshaking && handshake_.needs_attention();
     c_.to_connect_ &= ~bit(index_);
     c_.stats_.disconnects += was_ready;
     state_ = state::waiting;
     unproven_ = false;
     stalled_ = false;
-    complain(reason, needs_attention ? log_level::error : log_level::warning);
-    out_.clear();
+    admission_.on_disconnected();
+    complain(reason, level);
+    base::wipe(out_);
     being_written_ = 0;
     // A loss may owe releases and decide rounds, but puts nothing new into the FIFO of a node that
     // is away.
@@ -191,11 +197,12 @@ void node::check_health()
         return;
     }
     pay_debts(false);
+    pursue_admission();
     // While nothing is asked nothing can stall.
     wake_up_ = fifo_.empty() ? instant::max() : fifo_.front().sent + s.stall_timeout;
     if (s.ping_interval > nanos{}) {
         if (fifo_.empty() && last_reply_ + s.ping_interval <= c_.now_) {
-            queue(command::ping, nullptr, form::evalsha, [this] { resp::append_ping(out_); });
+            send_ping();
         }
         const instant next_ping = last_reply_ + s.ping_interval;
         wake_up_ = next_ping > c_.now_ ? std::min(wake_up_, next_ping) : wake_up_;
@@ -204,6 +211,7 @@ void node::check_health()
     const instant next_debt =
         owed_.empty() ? instant::max() : std::max(owed_.front().due, ailing_until_);
     wake_up_ = next_debt > c_.now_ ? std::min(wake_up_, next_debt) : wake_up_;
+    wake_up_ = std::min(wake_up_, admission_.next_step());
 }
 
 // ---- sending
@@ -218,7 +226,13 @@ void node::hold(const pending& p) noexcept
     switch (p.what) {
         case command::set:
         case command::set_asked:
+        case command::take:
+        case command::marker:
         case command::holder_ttl:
+        case command::increment:
+        case command::count:
+        case command::mend:
+        case command::raise:
         case command::extend:
         case command::inspect: c_.ref(*static_cast<round*>(p.subject)); return;
         case command::release:
@@ -230,6 +244,7 @@ void node::hold(const pending& p) noexcept
             ++releases_unanswered_;
             return;
         case command::owed: ++releases_unanswered_; return;
+        case command::admission:
         case command::ping:
         case command::handshake: return;
     }
@@ -240,7 +255,13 @@ void node::let_go(const pending& p) noexcept
     switch (p.what) {
         case command::set:
         case command::set_asked:
+        case command::take:
+        case command::marker:
         case command::holder_ttl:
+        case command::increment:
+        case command::count:
+        case command::mend:
+        case command::raise:
         case command::extend:
         case command::inspect: c_.unref(*static_cast<round*>(p.subject)); return;
         case command::release:
@@ -252,6 +273,7 @@ void node::let_go(const pending& p) noexcept
             c_.unref(*static_cast<lease*>(p.subject));
             return;
         case command::owed: --releases_unanswered_; return;
+        case command::admission:
         case command::ping:
         case command::handshake: return;
     }
@@ -260,32 +282,76 @@ void node::let_go(const pending& p) noexcept
 void node::send_set(round& r, encoded& same)
 {
     lease& l = *r.of;
-    const auto ttl = std::chrono::duration_cast<std::chrono::milliseconds>(l.ttl);
-    const std::string& prefix = c_.settings_.key_prefix;
-    queue(r.what, &r, form::evalsha, [&] {
-        copy_or_append(same, form::evalsha, [&] {
-            resp::append_set_nx_px(out_, prefix, l.resource, l.token.view(), ttl.count());
+    std::array<command, 4> row{r.what};
+    std::size_t size = 1;
+    bool counts_by_script = false;
+    if (r.fencing != nullptr) {
+        counts_by_script = !c_.counters_.knows(r.resource_hash, index_, ready_since_, c_.now_);
+        row[size++] = counts_by_script ? command::count : command::increment;
+    }
+    const bool proves = has_to_prove(l);
+    if (proves) {
+        row[size++] = command::marker;
+    }
+    if (r.what == command::set_asked) {
+        row[size++] = command::holder_ttl;
+    }
+    if (same.counts_by_script != counts_by_script || same.proves != proves) {
+        same = {};
+    }
+    const form f = script_form();
+    queue(std::span(row).first(size), &r, f, [&] {
+        copy_or_append(same, f, [&] {
+            for (const command what : std::span(row).first(size)) {
+                append_of_row(what, r, f);
+            }
         });
     });
+    same.counts_by_script = counts_by_script;
+    same.proves = proves;
     l.asked |= bit(index_);
-    if (r.what == command::set_asked) {
-        same = {};  // the buffer grows
-        queue(command::holder_ttl, &r, form::evalsha,
-              [&] { resp::append_pttl(out_, prefix, l.resource); });
-    }
+}
+
+/// Only to a node that granted the key, while the attempt is not decided. What counter is new is
+/// each node's own.
+void node::send_raise(round& r)
+{
+    const form f = script_form();
+    queue(command::raise, &r, f, [&] { append_raise(r, f); });
 }
 
 void node::send_extend(round& r, encoded& same)
 {
-    constexpr form f = form::evalsha;
+    const form f = script_form();
     queue(command::extend, &r, f, [&] { copy_or_append(same, f, [&] { append_extend(r, f); }); });
+    if (has_to_prove(*r.of)) {
+        same = {};  // the buffer grows
+        send_marker(r);
+    }
 }
 
 void node::send_inspect(round& r, encoded& same)
 {
-    constexpr form f = form::evalsha;
+    const form f = script_form();
     queue(command::inspect, &r, f,
           [&] { copy_or_append(same, f, [&] { append_inspect(*r.of, f); }); });
+}
+
+/// Of several resources: all in one script, with their counters.
+void node::send_take(round& r)
+{
+    std::array<command, 2> row{command::take};
+    std::size_t size = 1;
+    if (has_to_prove(*r.of)) {
+        row[size++] = command::marker;
+    }
+    const form f = script_form();
+    queue(std::span(row).first(size), &r, f, [&] {
+        for (const command what : std::span(row).first(size)) {
+            append_of_row(what, r, f);
+        }
+    });
+    r.of->asked |= bit(index_);
 }
 
 std::optional<node_outcome> node::send_release(round& r, encoded& same)
@@ -295,7 +361,7 @@ std::optional<node_outcome> node::send_release(round& r, encoded& same)
         return node_outcome::not_asked;
     }
     if (is_ready() && has_room()) {
-        const form f = release_form();
+        const form f = release_form(l);
         queue(command::release, &r, f,
               [&] { copy_or_append(same, f, [&] { append_release(l, f); }); });
         return std::nullopt;
@@ -316,63 +382,11 @@ void node::give_back(lease& l, encoded& same) noexcept
         return;
     }
     try {
-        const form f = release_form();
+        const form f = release_form(l);
         queue(command::give_back, &l, f,
               [&] { copy_or_append(same, f, [&] { append_release(l, f); }); });
     } catch (const std::bad_alloc&) {
         owe_now(l, nullptr, false);
-    }
-}
-
-form node::release_form() const noexcept
-{
-    if (native_refused_) {
-        return form::evalsha;
-    }
-    switch (handshake_.deletes_by()) {
-        case compare_and_delete::delifeq: return form::delifeq;
-        case compare_and_delete::delex: return form::delex;
-        case compare_and_delete::script: break;
-    }
-    return form::evalsha;
-}
-
-void node::append_release(const lease& l, form f)
-{
-    const auto& prefix = c_.settings_.key_prefix;
-    const auto token = l.token.view();
-    switch (f) {
-        case form::evalsha:
-            resp::append_evalsha(out_, resp::release_script.sha1, prefix, l.resource, token);
-            return;
-        case form::eval:
-            resp::append_eval(out_, resp::release_script.text, prefix, l.resource, token);
-            return;
-        case form::delifeq: resp::append_delifeq(out_, prefix, l.resource, token); return;
-        case form::delex: resp::append_delex(out_, prefix, l.resource, token); return;
-    }
-}
-
-void node::append_extend(const round& r, form f)
-{
-    const auto& prefix = c_.settings_.key_prefix;
-    const auto& script = resp::extend_script;
-    const lease& l = *r.of;
-    const auto ttl = std::chrono::duration_cast<std::chrono::milliseconds>(r.ttl).count();
-    if (f == form::eval) {
-        resp::append_eval(out_, script.text, prefix, l.resource, l.token.view(), ttl);
-    } else {
-        resp::append_evalsha(out_, script.sha1, prefix, l.resource, l.token.view(), ttl);
-    }
-}
-
-void node::append_inspect(const lease& l, form f)
-{
-    const auto& prefix = c_.settings_.key_prefix;
-    if (f == form::eval) {
-        resp::append_eval(out_, resp::inspect_script.text, prefix, l.resource);
-    } else {
-        resp::append_evalsha(out_, resp::inspect_script.sha1, prefix, l.resource);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "base/settings.hpp"
 #include "core/command.hpp"
 #include "core/debts.hpp"
+#include "core/guard.hpp"
 #include "core/handshake.hpp"
 #include "core/ring.hpp"
 #include "core/round.hpp"
@@ -14,8 +15,13 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+
+namespace redlock::resp {
+struct script;
+}
 
 namespace redlock::core {
 
@@ -50,7 +56,7 @@ public:
     void on_closed(std::string_view reason) noexcept;
     void on_time();
     /// Ends the connection: it cannot be believed, or does not answer.
-    void break_off(std::string_view reason) noexcept;
+    void break_off(std::string_view reason, log_level level = log_level::warning) noexcept;
     /// No further connection is made; what is left of this one is dropped.
     void stop() noexcept;
 
@@ -64,12 +70,28 @@ public:
         return state_ == state::connecting || state_ == state::handshaking;
     }
     [[nodiscard]] bool is_ready() const noexcept { return state_ == state::ready; }
+    /// Can be asked, and may have forgotten locks: its grants do not count.
+    [[nodiscard]] bool is_quarantined() const noexcept
+    {
+        return is_ready() && admission_.is_quarantined();
+    }
+    [[nodiscard]] base::nanos quarantine_left(base::instant now) const noexcept
+    {
+        return admission_.remaining(now);
+    }
+    /// A fencing counter at `value` is new, or may be of a time before the node was admitted.
+    [[nodiscard]] bool is_new(std::int64_t value) const noexcept { return value < least_counter(); }
+    /// Which run of which server the connection leads to, or last led to; empty if that is unknown.
+    [[nodiscard]] const std::string& run_id() const noexcept { return handshake_.run_id(); }
+    [[nodiscard]] const std::string& quarantine_reason() const noexcept { return suspicion_; }
     /// The first attempt to connect has not ended.
     [[nodiscard]] bool is_unproven() const noexcept { return unproven_; }
 
     // Each with what an earlier node was sent of the same round, if anything.
     void send_set(round& r, encoded& same);
     void send_extend(round& r, encoded& same);
+    void send_take(round& r);
+    void send_raise(round& r);
     void send_inspect(round& r, encoded& same);
     /// For somebody who waits, now or when the node is back; or what can be said of the node
     /// without asking.
@@ -110,6 +132,8 @@ private:
     // Sending.
     [[nodiscard]] bool has_room() const noexcept;
     template <class Append>
+    void queue(std::span<const command> row, void* subject, form sent_as, Append append);
+    template <class Append>
     void queue(command what, void* subject, form sent_as, Append append);
     template <class Append>
     void copy_or_append(encoded& same, form sent_as, Append append);
@@ -118,20 +142,61 @@ private:
     void let_go(const pending& p) noexcept;
     void append_release(const lease& l, form f);
     void append_extend(const round& r, form f);
+    void append_of_row(command what, const round& r, form f);
+    void append_count(const round& r, command what, form f);
+    void append_raise(const round& r, form f);
+    void append_take(const round& r, form f);
+    void append_to_all(const lease& l, form f, const resp::script& script, std::string_view suffix,
+                       std::initializer_list<std::string_view> args);
+    [[nodiscard]] std::int64_t seed_of(const round& r) const noexcept;
     void append_inspect(const lease& l, form f);
-    [[nodiscard]] form release_form() const noexcept;
+    [[nodiscard]] form script_form() const noexcept;
+    [[nodiscard]] form release_form(const lease& l) const noexcept;
 
     // Replies. False: the connection was broken off.
     bool on_reply(const resp::reply& r);
     bool dispatch(const pending& p, const resp::reply& r);
     bool on_set(const pending& p, const resp::reply& r);
+    bool on_take(const pending& p, const resp::reply& r);
+    void note_holder_ttl(round& asked, std::int64_t ttl_ms);
     bool on_holder_ttl(const pending& p, const resp::reply& r);
+    void note_grant(round& asked) noexcept;
+    bool on_counter(round& asked, std::int64_t value);
+    void on_counter_gone(round& asked);
+    bool on_count(const pending& p, const resp::reply& r);
+    bool on_mend(const pending& p, const resp::reply& r);
+    bool on_raise(const pending& p, const resp::reply& r);
     bool on_extend(const pending& p, const resp::reply& r);
     bool on_release(const pending& p, const resp::reply& r);
     bool on_inspect(const pending& p, const resp::reply& r);
     bool on_handshake(const resp::reply& r);
     bool on_nonsense(const pending& p);
 
+    // The restart guard.
+    bool is_of_others();
+    void begin_admission(bool is_first);
+    void pursue_admission();
+    void send_admission_step(admission::step what);
+    void leave_pending_key();
+    void ask_to_admit();
+    void cannot_be_admitted(std::string why);
+    void on_pending_left();
+    void append_get_marker();
+    void send_marker(round& r);
+    bool on_granted(round& asked);
+    void cast_vote(round& asked);
+    void send_ping();
+    bool on_ping(const resp::reply& r);
+    bool on_marker(const pending& p, const resp::reply& r);
+    bool on_admission(const pending& p, const resp::reply& r);
+    bool believe(marker_says says, const resp::reply& marker);
+    void be_admitted() noexcept;
+    void suspect(std::string_view reason) noexcept;
+    [[nodiscard]] bool has_to_prove(const lease& l) const noexcept;
+    [[nodiscard]] std::int64_t least_counter() const noexcept;
+
+    /// What may be shown of an error.
+    [[nodiscard]] std::string error_of(const resp::reply& r) const;
     /// How a scripted command was answered.
     enum class scripted : std::uint8_t { yes, no, again, error, nonsense };
     scripted judge(const pending& p, const resp::reply& r) noexcept;
@@ -140,7 +205,7 @@ private:
 
     // The connection's life.
     void become_ready();
-    void forget_connection(std::string_view reason) noexcept;
+    void forget_connection(std::string_view reason, log_level level) noexcept;
     void complain(std::string_view reason, log_level level) noexcept;
     void forget_command(const pending& p) noexcept;
     void schedule_reconnect(bool was_ready) noexcept;
@@ -165,6 +230,9 @@ private:
     bool stalled_ = false;
     bool unproven_ = true;
     handshake handshake_;
+    admission admission_;
+    /// Why it is in quarantine.
+    std::string suspicion_;
     resp::reader reader_;
     ring<pending> fifo_;
     core::debts owed_;
@@ -181,6 +249,8 @@ private:
     base::nanos back_off_{};
     /// The node has its own compare-and-delete, but does not let us use it.
     bool native_refused_ = false;
+    /// That this connection has lost a counter is in the log.
+    bool missed_a_counter_ = false;
     /// A trouble is in the log whose end has not been told.
     bool complained_ = false;
 };

@@ -115,7 +115,7 @@ void node::pay_debts(bool all)
             forget_debt(owed_.pop());
             continue;
         }
-        const form f = release_form();
+        const form f = release_form(*d.of);
         queue(command::owed, &d, f, [&] { append_release(*d.of, f); });
         owed_.pop();
         if (ailing_until_ != instant{}) {
@@ -147,7 +147,11 @@ void node::forget_command(const pending& p) noexcept
     switch (p.what) {
         case command::set:
         case command::set_asked:
+        case command::take:
+        case command::marker:
         case command::holder_ttl:
+        case command::increment:
+        case command::count:
         case command::extend:
         case command::inspect: {
             round& r = *static_cast<round*>(p.subject);
@@ -158,6 +162,9 @@ void node::forget_command(const pending& p) noexcept
             }
             return;
         }
+        case command::raise:
+            c_.on_not_raised(*static_cast<round*>(p.subject), index_, trouble_);
+            return;
         case command::release: {
             round& r = *static_cast<round*>(p.subject);
             owe_now(*r.of, &r, true);
@@ -170,6 +177,8 @@ void node::forget_command(const pending& p) noexcept
             forget_debt(d);
             return;
         }
+        case command::admission:
+        case command::mend:
         case command::ping:
         case command::handshake: return;
     }

@@ -4,6 +4,8 @@
 #include "core/node.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 
 namespace redlock::core {
 
@@ -21,22 +23,36 @@ void node::copy_or_append(encoded& same, form sent_as, Append append)
     same = {std::string_view(out_).substr(before), sent_as};
 }
 
-/// Puts a command into the FIFO and its bytes into the buffer: both or, when memory runs out,
-/// neither.
+/// Puts a row of commands into the FIFO and their bytes into the buffer: both or, when memory runs
+/// out, neither.
 template <class Append>
-void node::queue(command what, void* subject, form sent_as, Append append)
+void node::queue(std::span<const command> row, void* subject, form sent_as, Append append)
 {
-    fifo_.reserve_one();
-    append();
-    const pending p{subject, c_.now_, what, sent_as};
-    fifo_.push(p);
-    hold(p);
+    fifo_.reserve(row.size());
+    const std::size_t before = out_.size();
+    try {
+        append();
+    } catch (...) {
+        out_.resize(before);
+        throw;
+    }
+    for (const command what : row) {
+        const pending p{subject, c_.now_, what, sent_as};
+        fifo_.push(p);
+        hold(p);
+    }
     if (state_ == state::ready) {
         // Too early for those behind the first, and looked at again then.
         wake_up_ = std::min(wake_up_, c_.now_ + c_.settings_.stall_timeout);
     }
     c_.written_ |= bit(index_);
-    ++c_.stats_.commands;
+    c_.stats_.commands += row.size();
+}
+
+template <class Append>
+void node::queue(command what, void* subject, form sent_as, Append append)
+{
+    queue(std::span(&what, 1), subject, sent_as, append);
 }
 
 }  // namespace redlock::core

@@ -2,12 +2,11 @@
 #include "core/node.hpp"
 #include "core/node_queue.hpp"
 #include "resp/error_text.hpp"
-#include "resp/scripts.hpp"
 
 #include <algorithm>
 #include <cassert>
 
-// What a node's replies mean, each by what it answers.
+// What a node's replies mean, each by what it answers. Those to an acquire are in node_votes.cpp.
 namespace redlock::core {
 
 using base::instant;
@@ -76,13 +75,20 @@ bool node::dispatch(const pending& p, const resp::reply& r)
     switch (p.what) {
         case command::set:
         case command::set_asked: return on_set(p, r);
+        case command::take: return on_take(p, r);
+        case command::marker: return on_marker(p, r);
         case command::holder_ttl: return on_holder_ttl(p, r);
+        case command::increment:
+        case command::count: return on_count(p, r);
+        case command::mend: return on_mend(p, r);
+        case command::raise: return on_raise(p, r);
         case command::extend: return on_extend(p, r);
         case command::release:
         case command::give_back:
         case command::owed: return on_release(p, r);
         case command::inspect: return on_inspect(p, r);
-        case command::ping: return true;
+        case command::admission: return on_admission(p, r);
+        case command::ping: return on_ping(r);
         case command::handshake: return on_handshake(r);
     }
     return true;
@@ -98,47 +104,9 @@ bool node::on_nonsense(const pending& p)
     return false;
 }
 
-bool node::on_set(const pending& p, const resp::reply& r)
+std::string node::error_of(const resp::reply& r) const
 {
-    round& asked = *static_cast<round*>(p.subject);
-    lease& l = *asked.of;
-    const bool granted = r.type() == resp::reply_type::simple_string && r.text() == "OK";
-    if (!granted && !r.is_null() && !r.is_error()) {
-        return on_nonsense(p);
-    }
-    l.answered |= bit(index_);
-    if (granted) {
-        l.granted.fetch_or(bit(index_), std::memory_order_relaxed);
-        c_.stats_.late_grants += l.given_back;
-        c_.record(asked, index_, node_outcome::granted);
-    } else if (r.is_error()) {
-        c_.record(asked, index_, node_outcome::failed, resp::clean_error(r.text()));
-    } else if (p.what == command::set) {
-        c_.record(asked, index_, node_outcome::refused);
-    }
-    // A refusal that asked for more is recorded with the reply behind it.
-    return true;
-}
-
-bool node::on_holder_ttl(const pending& p, const resp::reply& r)
-{
-    round& asked = *static_cast<round*>(p.subject);
-    if (!r.is_integer() && !r.is_error()) {
-        return on_nonsense(p);
-    }
-    const bool was_refused = !asked.tally.has_voted(index_);
-    if (r.is_integer() && r.integer() >= 0) {
-        const milliseconds ttl{std::min<std::int64_t>(r.integer(), base::max_ttl.count())};
-        if (was_refused) {
-            // What a node says may shorten a wait, and never lengthen it.
-            asked.holder_ttl = std::min(asked.holder_ttl.value_or(ttl), ttl);
-            asked.details->nodes[index_].ttl = ttl;
-        }
-    }
-    if (was_refused) {
-        c_.record(asked, index_, node_outcome::refused);
-    }
-    return true;
+    return resp::clean_error(r.text(), address_.password.view());
 }
 
 node::scripted node::judge(const pending& p, const resp::reply& r) noexcept
@@ -167,7 +135,7 @@ node::scripted node::judge(const pending& p, const resp::reply& r) noexcept
 /// The script's text loads the script as well; what is queued by digest behind it finds it.
 bool node::send_again(const pending& p)
 {
-    const form f = is_script(p.sent_as) ? form::eval : form::evalsha;
+    const form f = is_script(p.sent_as) ? form::eval : script_form();
     queue(p.what, p.subject, f, [&] {
         switch (p.what) {
             case command::extend: {
@@ -176,17 +144,33 @@ bool node::send_again(const pending& p)
                 append_extend(again, f);
                 return;
             }
+            case command::count:
+            case command::mend: append_count(*static_cast<round*>(p.subject), p.what, f); return;
+            case command::raise: append_raise(*static_cast<round*>(p.subject), f); return;
+            case command::take: {
+                round& again = *static_cast<round*>(p.subject);
+                again.of->keys_end = std::max(again.of->keys_end, c_.now_ + again.of->ttl);
+                append_take(again, f);
+                return;
+            }
             case command::inspect: append_inspect(*static_cast<round*>(p.subject)->of, f); return;
             case command::release: append_release(*static_cast<round*>(p.subject)->of, f); return;
             case command::give_back: append_release(*static_cast<lease*>(p.subject), f); return;
             case command::owed: append_release(*static_cast<debt*>(p.subject)->of, f); return;
             case command::set:
             case command::set_asked:
+            case command::marker:
             case command::holder_ttl:
+            case command::increment:
+            case command::admission:
             case command::ping:
             case command::handshake: assert(false && "not scripted"); return;
         }
     });
+    const bool is_vote = p.what == command::extend || p.what == command::take;
+    if (is_vote && has_to_prove(*static_cast<round*>(p.subject)->of)) {
+        send_marker(*static_cast<round*>(p.subject));  // the first one stood in front of it
+    }
     return true;
 }
 
@@ -196,8 +180,7 @@ bool node::on_extend(const pending& p, const resp::reply& r)
     switch (judge(p, r)) {
         case scripted::yes:
             asked.of->granted.fetch_or(bit(index_), std::memory_order_relaxed);
-            c_.record(asked, index_, node_outcome::granted);
-            return true;
+            return on_granted(asked);
         case scripted::no: c_.record(asked, index_, node_outcome::refused); return true;
         case scripted::again:
             // A majority may have decided already; this node's key is to live as long as theirs.
@@ -206,7 +189,7 @@ bool node::on_extend(const pending& p, const resp::reply& r)
             }
             [[fallthrough]];
         case scripted::error:
-            c_.record(asked, index_, node_outcome::failed, resp::clean_error(r.text()));
+            c_.record(asked, index_, node_outcome::failed, error_of(r));
             return true;
         case scripted::nonsense: break;
     }
@@ -221,7 +204,7 @@ bool node::on_release(const pending& p, const resp::reply& r)
         case scripted::no: settle(p, node_outcome::refused, {}); return true;
         case scripted::again: return send_again(p);
         case scripted::error:
-            settle(p, node_outcome::failed, resp::clean_error(r.text()));
+            settle(p, node_outcome::failed, error_of(r));
             return true;
         case scripted::nonsense: break;
     }
@@ -249,9 +232,16 @@ void node::settle(const pending& p, node_outcome outcome, std::string_view error
         case command::give_back: l = static_cast<lease*>(p.subject); break;
         case command::set:
         case command::set_asked:
+        case command::take:
         case command::holder_ttl:
+        case command::increment:
+        case command::count:
+        case command::mend:
+        case command::raise:
         case command::extend:
         case command::inspect:
+        case command::marker:
+        case command::admission:
         case command::ping:
         case command::handshake: assert(false && "no release"); return;
     }
@@ -287,7 +277,7 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
             told.foreign_kind = true;
             c_.record(asked, index_, node_outcome::granted);
         } else {
-            c_.record(asked, index_, node_outcome::failed, resp::clean_error(r.text()));
+            c_.record(asked, index_, node_outcome::failed, error_of(r));
         }
         return true;
     }
@@ -316,10 +306,24 @@ bool node::on_handshake(const resp::reply& r)
             reader_.set_protocol(handshake_.protocol() == 3 ? resp::protocol::resp3
                                                             : resp::protocol::resp2);
             return true;
-        case handshake::progress::ready: become_ready(); return true;
+        case handshake::progress::ready:
+            if (const node* twin = c_.twin_of(*this)) {
+                break_off(
+                    "is the same server as " + twin->display() + ", and has no vote of its own",
+                    log_level::error);
+                return false;
+            }
+            if (is_of_others()) {
+                break_off(disagreement(*handshake_.marker(), handshake_.run_id()),
+                          log_level::error);
+                return false;
+            }
+            become_ready();
+            return true;
         case handshake::progress::failed: break;
     }
-    break_off(handshake_.reason());
+    break_off(handshake_.reason(),
+              handshake_.needs_attention() ? log_level::error : log_level::warning);
     return false;
 }
 

@@ -8,19 +8,32 @@
 #include "base/instant.hpp"
 #include "core/lease.hpp"
 #include "core/list.hpp"
+#include "core/wake_ups.hpp"
 
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace redlock::core {
 
 struct in_queue;
 struct in_flight;
+struct keeper;
 
-/// One thing a caller waits for: what was asked, the flow that does it, and what came of it.
-struct operation : list_hook<in_queue>, list_hook<in_flight> {
-    enum class kind : std::uint8_t { acquire, adopt, extend, release, inspect };
+/// One thing a caller waits for: what was asked, the flow that does it, and what came of it. A wait
+/// for a loss has no flow: its keeper ends it.
+struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight> {
+    enum class kind : std::uint8_t {
+        acquire,
+        adopt,
+        extend,
+        release,
+        inspect,
+        wait_lost,
+        renew,  ///< no caller's, but begun by the coordinator itself
+    };
+    static constexpr std::size_t kinds = 7;
 
     // What was asked.
     kind what = kind::acquire;
@@ -31,6 +44,9 @@ struct operation : list_hook<in_queue>, list_hook<in_flight> {
     /// No attempt begins, and no wait lasts, beyond this.
     base::instant deadline{};
     std::uint32_t attempts_left = 1;
+    bool fencing = false;
+    /// Of an acquire: on whose behalf.
+    std::shared_ptr<const char> owner;
     redlock::report* report = nullptr;
     /// Another one each time the record is used.
     std::uint64_t serial = 0;
@@ -39,21 +55,19 @@ struct operation : list_hook<in_queue>, list_hook<in_flight> {
 
     // How it goes.
     std::coroutine_handle<> frame;
-    /// A place in the wake-up heap, and when; `no_wake_up` when it stands in no heap.
-    std::size_t heap_place = no_wake_up;
-    base::instant wake_up{};
     std::uint32_t attempts_made = 0;
     /// How it is to end, by its caller's wish or the end of the client; empty: as it may.
     error_code cancelled;
     /// Stands in the queue of those who wait for the first connections.
     bool is_newcomer = false;
+    /// Of an acquire that is to be kept alive: for when it is had. Of a wait or a renewal: whose
+    /// it is, null once it need not care.
+    core::keeper* keeper = nullptr;
 
     // What came of it. After a successful acquire or adopt the `subject` is the held lease.
     error_code error;
     release_result released = release_result::not_held;
     redlock::inspection inspection;
-
-    static constexpr std::size_t no_wake_up = static_cast<std::size_t>(-1);
 };
 
 /// Operations whose flow is to run on, or which are finished.

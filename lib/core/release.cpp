@@ -5,8 +5,10 @@ namespace redlock::core {
 
 flow coordinator::run_release(operation& op)
 {
-    lease& l = *op.subject;
+    lease& l = op.subject->root();
+    static_cast<void>(end_hold(*op.subject));
     // Given back from here on, whatever the answers are: nobody may believe in it any more.
+    end_vigil(l, errc::not_held);
     l.set_valid_until({});
     l.given_back = true;
     const held_round r{*this, new_round(op, command::release)};
@@ -25,8 +27,14 @@ flow coordinator::run_release(operation& op)
     co_return finish(op, errc::unavailable);
 }
 
-void coordinator::give_back(lease& l) noexcept
+/// With the last hold.
+void coordinator::give_back(lease& held) noexcept
 {
+    if (!end_hold(held) || held.root().left) {
+        return;
+    }
+    lease& l = held.root();
+    end_vigil(l, errc::not_held);
     l.set_valid_until({});
     l.given_back = true;
     encoded same;

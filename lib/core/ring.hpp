@@ -44,10 +44,10 @@ public:
         return value;
     }
 
-    /// Makes room for one more, so that the next push cannot throw.
-    void reserve_one()
+    /// Makes room for `more`, so that so many pushes cannot throw.
+    void reserve(std::size_t more)
     {
-        if (size_ == slots_.size()) {
+        while (slots_.size() - size_ < more) {
             grow();
         }
     }

@@ -2,6 +2,7 @@
 
 #include "base/instant.hpp"
 #include "core/command.hpp"
+#include "core/fencing.hpp"
 #include "core/lease.hpp"
 #include "core/list.hpp"
 #include "core/votes.hpp"
@@ -29,6 +30,8 @@ struct round_details {
         /// ttl.
         std::optional<std::chrono::milliseconds> ttl;
         bool foreign_kind = false;
+        /// Of several resources the one that the node refused, counted from one.
+        unsigned held = 0;
     };
     std::array<of_node, max_nodes> nodes;
 };
@@ -53,10 +56,31 @@ struct round : list_hook<in_deadline_order> {
     node_mask timed_out = 0;
     node_mask disconnected = 0;
     node_mask stalled = 0;
+    node_mask quarantined = 0;
+
+    /// Nodes that granted, and have yet to show that they are admitted.
+    node_mask awaits_proof = 0;
+
+    /// Nodes that set the key, whether their vote is in or waits for the counter behind it.
+    node_mask keyed = 0;
 
     /// Decided, or given up by its operation: late votes change nothing but what is known of the
     /// nodes.
     bool closed = false;
+
+    /// What the nodes' counters say; null where no fencing token is asked for, and of a raise.
+    fencing_votes* fencing = nullptr;
+    /// Of an attempt: its raise under way, which its late grants join. Of a raise: its attempt,
+    /// counted.
+    round* partner = nullptr;
+    /// Of a raise: where to; 0 while there is nothing to aim at.
+    std::int64_t target = 0;
+    /// Of an attempt: the nodes that have not answered their last raise.
+    node_mask raising = 0;
+    /// The wall clock as the attempt began, for counters that are new.
+    std::int64_t date_us = 0;
+    /// Of the resource, for the table of counters.
+    std::uint64_t resource_hash = 0;
 
     /// Who waits for the verdict; null when nobody does (any more).
     operation* waiter = nullptr;
@@ -68,12 +92,12 @@ struct round : list_hook<in_deadline_order> {
     /// Commands without an answer, debts, and the operation.
     std::uint32_t references = 0;
 
-    /// A node whose SET was answered, and that has not voted, has refused: only the holder's ttl is
-    /// yet to come.
+    /// A node whose SET was answered, that has not set the key and has not voted, has refused: only
+    /// the holder's ttl is yet to come.
     [[nodiscard]] bool refused_itself(unsigned node) const noexcept
     {
         return what == command::set_asked && (of->answered & bit(node)) != 0 &&
-               !tally.has_voted(node);
+               (keyed & bit(node)) == 0 && !tally.has_voted(node);
     }
 };
 

@@ -9,6 +9,17 @@
 // A round's life: begun, sent to every node, voted on, decided or expired, reported.
 namespace redlock::core {
 
+namespace {
+
+/// What is held is extended everywhere. What else a node says that may have forgotten locks is of
+/// no use.
+constexpr bool may_be_asked_in_quarantine(command what) noexcept
+{
+    return what == command::extend;
+}
+
+}  // namespace
+
 round& coordinator::new_round(operation& op, command what)
 {
     const bool wants_details =
@@ -24,20 +35,30 @@ round& coordinator::new_round(operation& op, command what)
         }
         *r.details = {};
     }
-    r.what = what;
-    r.of = op.subject;
-    ref(*r.of);
-    r.t0 = now_;
+    reset(r, what, op.subject->root());
     r.deadline = now_ + settings_.node_timeout;
-    r.tally = votes{static_cast<unsigned>(nodes_.size())};
-    r.parked = r.not_asked = r.timed_out = r.disconnected = r.stalled = 0;
-    r.closed = false;
-    r.waiter = nullptr;
     r.ttl = op.ttl;
-    r.holder_ttl.reset();
-    r.references = 1;
     by_deadline_.push_back(r);
     return r;
+}
+
+/// A record that may have served another round, but for its details.
+void coordinator::reset(round& r, command what, lease& of) noexcept
+{
+    r.what = what;
+    r.of = &of;
+    ref(of);
+    r.t0 = now_;
+    r.tally = votes{static_cast<unsigned>(nodes_.size())};
+    r.parked = r.not_asked = r.timed_out = r.disconnected = r.stalled = r.quarantined = 0;
+    r.awaits_proof = r.keyed = r.raising = 0;
+    r.closed = false;
+    r.fencing = nullptr;
+    r.partner = nullptr;
+    r.target = 0;
+    r.waiter = nullptr;
+    r.holder_ttl.reset();
+    r.references = 1;
 }
 
 void coordinator::fan_out(round& r)
@@ -52,10 +73,14 @@ void coordinator::fan_out(round& r)
 void coordinator::ask(round& r, unsigned index, encoded& same)
 {
     node& n = *nodes_[index];
-    if (r.what == command::release) {
+    if (r.what == command::raise) {
+        ask_raise(r, index);
+    } else if (r.what == command::release) {
         if (const auto known = n.send_release(r, same)) {
             set_vote(r, index, *known, n.trouble());
         }
+    } else if (n.is_quarantined() && !may_be_asked_in_quarantine(r.what)) {
+        set_vote(r, index, node_outcome::quarantined, n.quarantine_reason());
     } else if (n.takes_requests()) {
         send(r, index, same);
     } else if (n.may_come()) {
@@ -77,12 +102,19 @@ void coordinator::send(round& r, unsigned index, encoded& same)
     switch (r.what) {
         case command::set:
         case command::set_asked: nodes_[index]->send_set(r, same); return;
+        case command::take: nodes_[index]->send_take(r); return;
         case command::extend: nodes_[index]->send_extend(r, same); return;
         case command::inspect: nodes_[index]->send_inspect(r, same); return;
+        case command::marker:
         case command::holder_ttl:
+        case command::increment:
+        case command::count:
+        case command::mend:
+        case command::raise:
         case command::release:
         case command::give_back:
         case command::owed:
+        case command::admission:
         case command::ping:
         case command::handshake: break;
     }
@@ -103,13 +135,20 @@ void coordinator::expire(round& r) noexcept
             set_vote(r, i, node_outcome::disconnected, nodes_[i]->trouble());
             continue;
         }
-        ++stats_.node_timeouts;
-        if (nodes_[i]->is_ready()) {
+        const bool was_asked =
+            r.what != command::raise || (r.partner->fencing->known() & bit(i)) != 0;
+        if (was_asked) {
+            ++stats_.node_timeouts;
+        }
+        if (was_asked && nodes_[i]->is_ready()) {
             nodes_[i]->mark_stalled();
         }
         set_vote(r, i, r.refused_itself(i) ? node_outcome::refused : node_outcome::timed_out, {});
     }
     r.parked = 0;
+    if (r.what == command::raise) {
+        r.partner->raising = 0;  // nor is it waited for them any longer
+    }
     consider(r);
     unref(r);
 }
@@ -120,11 +159,18 @@ verdict coordinator::outcome_of(const round& r) const noexcept
         case command::extend: return r.tally.of_extend();
         case command::release: return r.tally.of_release();
         case command::inspect: return outcome_of_inspect(r);
+        case command::raise: return outcome_of_raise(r);
         case command::set:
         case command::set_asked:
+        case command::take:
+        case command::marker:
         case command::holder_ttl:
+        case command::increment:
+        case command::count:
+        case command::mend:
         case command::give_back:
         case command::owed:
+        case command::admission:
         case command::ping:
         case command::handshake: break;
     }
@@ -166,16 +212,28 @@ void coordinator::set_vote(round& r, unsigned index, node_outcome outcome,
             r.tally.fail(index);
             r.stalled |= bit(index);
             break;
+        case node_outcome::quarantined:
+            r.tally.fail(index);
+            r.quarantined |= bit(index);
+            break;
         case node_outcome::failed: r.tally.fail(index); break;
     }
     if (r.details != nullptr) {
-        round_details::of_node& told = r.details->nodes[index];
-        told.elapsed = now_ - r.t0;
-        try {
-            told.error = error;
-        } catch (const std::bad_alloc&) {
-            told.error.clear();  // the vote counts, whatever can be said of it
-        }
+        r.details->nodes[index].elapsed = now_ - r.t0;
+        explain(r, index, error);
+    }
+}
+
+void coordinator::explain(round& r, unsigned index, std::string_view why) noexcept
+{
+    if (r.details == nullptr) {
+        return;
+    }
+    std::string& told = r.details->nodes[index].error;
+    try {
+        told = why;
+    } catch (const std::bad_alloc&) {
+        told.clear();  // the vote counts, whatever can be said of it
     }
 }
 
@@ -188,6 +246,12 @@ void coordinator::record(round& r, unsigned index, node_outcome outcome,
     }
     set_vote(r, index, outcome, error);
     consider(r);
+    if (r.what != command::raise && r.partner != nullptr && outcome != node_outcome::granted &&
+        !r.partner->tally.has_voted(index)) {
+        // There will be nothing to raise.
+        r.partner->tally.fail(index);
+        consider(*r.partner);
+    }
 }
 
 // ---- nodes come and go
@@ -197,8 +261,13 @@ void coordinator::on_ready(unsigned index)
     ++stats_.connects;
     for (round* r = by_deadline_.empty() ? nullptr : &by_deadline_.front(); r != nullptr;
          r = by_deadline_.after(*r)) {
-        if ((r->parked & bit(index)) != 0 && !r->closed && r->deadline > now_) {
+        const bool is_wanted = !r->closed || r->partner != nullptr;
+        if ((r->parked & bit(index)) != 0 && is_wanted && r->deadline > now_) {
             r->parked &= ~bit(index);
+            if (nodes_[index]->is_quarantined() && !may_be_asked_in_quarantine(r->what)) {
+                record(*r, index, node_outcome::quarantined, nodes_[index]->quarantine_reason());
+                continue;
+            }
             encoded same;
             send(*r, index, same);
         }
@@ -224,6 +293,16 @@ void coordinator::on_contact() noexcept
     while (!newcomers_.empty() && !is_settling()) {
         resume_later(newcomers_.front());
     }
+}
+
+/// Another node that is usable, and is the same server under another name.
+const node* coordinator::twin_of(const node& n) const noexcept
+{
+    const auto at = std::find_if(nodes_.begin(), nodes_.end(), [&n](const auto& other) {
+        return other.get() != &n && other->is_ready() && !n.run_id().empty() &&
+               other->run_id() == n.run_id();
+    });
+    return at == nodes_.end() ? nullptr : at->get();
 }
 
 /// Whether a majority is still being connected to for the first time.
@@ -257,6 +336,7 @@ void coordinator::fill_report(const operation& op, const round& r) const
                     : has(r.timed_out)          ? node_outcome::timed_out
                     : has(r.disconnected)       ? node_outcome::disconnected
                     : has(r.stalled)            ? node_outcome::stalled
+                    : has(r.quarantined)        ? node_outcome::quarantined
                     : has(r.tally.granted_by()) ? node_outcome::granted
                     : has(r.tally.refused_by()) ? node_outcome::refused
                     : has(r.tally.failed_by())  ? node_outcome::failed
@@ -266,6 +346,15 @@ void coordinator::fill_report(const operation& op, const round& r) const
         n.holder_ttl.reset();
         if (known.ttl && *known.ttl >= std::chrono::milliseconds{0}) {
             n.holder_ttl = known.ttl;
+        }
+        n.held.clear();
+        if (known.held > 0) {
+            n.held = r.of->resources()[known.held - 1];
+        }
+        n.quarantine.reset();
+        if (n.outcome == node_outcome::quarantined) {
+            n.quarantine =
+                std::chrono::ceil<std::chrono::milliseconds>(nodes_[i]->quarantine_left(now_));
         }
     }
 }
@@ -319,17 +408,20 @@ void coordinator::count(const operation& op) noexcept
             stats_.not_held += !ec && op.released == release_result::not_held;
             stats_.release_unknown += ec == errc::unavailable;
             return;
-        case operation::kind::inspect: return;
+        case operation::kind::inspect:
+        case operation::kind::wait_lost:
+        case operation::kind::renew: return;
     }
 }
 
 stats coordinator::snapshot() const noexcept
 {
     redlock::stats s = stats_;
-    s.in_flight = in_flight_.size();
+    s.in_flight = operations();
     s.leases = leases_.in_use();
     for (const auto& n : nodes_) {
         s.nodes_ready += n->is_ready() ? 1u : 0u;
+        s.nodes_quarantined += n->is_quarantined() ? 1u : 0u;
         s.unanswered += n->unanswered();
         s.debts += n->debts();
         s.buffered_bytes += n->buffered_bytes();

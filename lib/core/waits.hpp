@@ -17,6 +17,9 @@ public:
     {
         r_.waiter = nullptr;
         r_.closed = true;
+        if (r_.what == command::raise) {
+            r_.partner->partner = nullptr;
+        }
         c_.unref(r_);
     }
 
@@ -54,7 +57,7 @@ struct coordinator::sleep_until {
     [[nodiscard]] bool await_ready() const noexcept { return when <= c.now_ || op.cancelled; }
     void await_suspend(std::coroutine_handle<> h) const
     {
-        c.sleepers_.add(op, when);
+        c.sleepers_.set(op, when);
         op.frame = h;
     }
     void await_resume() const noexcept { c.sleepers_.remove(op); }
@@ -69,7 +72,7 @@ struct coordinator::first_contact {
     [[nodiscard]] bool await_ready() const noexcept { return when <= c.now_ || op.cancelled; }
     void await_suspend(std::coroutine_handle<> h) const
     {
-        c.sleepers_.add(op, when);
+        c.sleepers_.set(op, when);
         op.frame = h;
         op.is_newcomer = true;
         c.newcomers_.push_back(op);

@@ -1,29 +1,40 @@
 #include "core/wake_ups.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 namespace redlock::core {
 
-void wake_ups::add(operation& op, base::instant when)
+void wake_ups::reserve(std::size_t count)
 {
-    assert(op.heap_place == operation::no_wake_up);
-    heap_.push_back(&op);
-    op.wake_up = when;
-    op.heap_place = heap_.size() - 1;
-    sift_up(op.heap_place);
+    if (count > heap_.capacity()) {
+        heap_.reserve(std::max(count, heap_.capacity() * 2));
+    }
 }
 
-void wake_ups::remove(operation& op) noexcept
+void wake_ups::set(sleeper& s, base::instant when)
 {
-    const std::size_t at = op.heap_place;
-    if (at == operation::no_wake_up) {
+    if (s.heap_place == sleeper::no_wake_up) {
+        heap_.push_back(&s);
+        s.heap_place = heap_.size() - 1;
+    }
+    assert(heap_[s.heap_place] == &s);
+    s.wake_up = when;
+    sift_up(s.heap_place);
+    sift_down(s.heap_place);
+}
+
+void wake_ups::remove(sleeper& s) noexcept
+{
+    const std::size_t at = s.heap_place;
+    if (at == sleeper::no_wake_up) {
         return;
     }
-    assert(heap_[at] == &op);
-    op.heap_place = operation::no_wake_up;
-    operation* last = heap_.back();
+    assert(heap_[at] == &s);
+    s.heap_place = sleeper::no_wake_up;
+    sleeper* last = heap_.back();
     heap_.pop_back();
-    if (last == &op) {
+    if (last == &s) {
         return;
     }
     place(*last, at);
@@ -31,39 +42,29 @@ void wake_ups::remove(operation& op) noexcept
     sift_down(last->heap_place);
 }
 
-operation* wake_ups::pop_due(base::instant now) noexcept
+void wake_ups::place(sleeper& s, std::size_t at) noexcept
 {
-    if (heap_.empty() || heap_.front()->wake_up > now) {
-        return nullptr;
-    }
-    operation* op = heap_.front();
-    remove(*op);
-    return op;
-}
-
-void wake_ups::place(operation& op, std::size_t at) noexcept
-{
-    heap_[at] = &op;
-    op.heap_place = at;
+    heap_[at] = &s;
+    s.heap_place = at;
 }
 
 void wake_ups::sift_up(std::size_t at) noexcept
 {
-    operation& op = *heap_[at];
+    sleeper& s = *heap_[at];
     while (at > 0) {
         const std::size_t parent = (at - 1) / 2;
-        if (heap_[parent]->wake_up <= op.wake_up) {
+        if (heap_[parent]->wake_up <= s.wake_up) {
             break;
         }
         place(*heap_[parent], at);
         at = parent;
     }
-    place(op, at);
+    place(s, at);
 }
 
 void wake_ups::sift_down(std::size_t at) noexcept
 {
-    operation& op = *heap_[at];
+    sleeper& s = *heap_[at];
     for (;;) {
         std::size_t child = 2 * at + 1;
         if (child >= heap_.size()) {
@@ -72,13 +73,13 @@ void wake_ups::sift_down(std::size_t at) noexcept
         if (child + 1 < heap_.size() && heap_[child + 1]->wake_up < heap_[child]->wake_up) {
             ++child;
         }
-        if (op.wake_up <= heap_[child]->wake_up) {
+        if (s.wake_up <= heap_[child]->wake_up) {
             break;
         }
         place(*heap_[child], at);
         at = child;
     }
-    place(op, at);
+    place(s, at);
 }
 
 }  // namespace redlock::core

@@ -59,7 +59,7 @@ driver::driver(any_io_executor ex, base::settings s)
           &asio::use_service<context_watch>(asio::query(user_executor_, asio::execution::context))),
       world_(asio::use_service<world_service>(asio::query(user_executor_, asio::execution::context))
                  .get()),
-      core_(settings_, world_->entropy()),
+      core_(settings_, world_->entropy(), world_->wall_clock()),
       peers_(settings_.nodes.size()),
       timer_(world_->make_alarm(executor_))
 {
@@ -194,7 +194,7 @@ void driver::shut_down() noexcept
             }
         });
     } catch (const std::bad_alloc&) {
-        return;  // what is pending ends with its context
+        shut_down_.store(true, std::memory_order_relaxed);
     }
 }
 

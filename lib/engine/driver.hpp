@@ -11,6 +11,7 @@
 #include "base/settings.hpp"
 #include "core/coordinator.hpp"
 #include "engine/completion_queue.hpp"
+#include "engine/left_leases.hpp"
 #include "engine/link.hpp"
 #include "engine/world.hpp"
 
@@ -57,6 +58,10 @@ public:
     void run(completion_ptr done, const ticket_ptr& t);
     void acquire(std::string_view resource, const acquire_options& o, completion_ptr done,
                  const ticket_ptr& t);
+    void acquire(const core::group& resources, const acquire_options& o, completion_ptr done,
+                 const ticket_ptr& t);
+    void adopt(const core::group& resources, std::string_view owner, std::chrono::milliseconds ttl,
+               const extend_options& o, completion_ptr done, const ticket_ptr& t);
     void adopt(std::string_view resource, std::string_view owner, std::chrono::milliseconds ttl,
                const extend_options& o, completion_ptr done, const ticket_ptr& t);
     void extend(const detail::held_lease& l, std::chrono::milliseconds ttl, const extend_options& o,
@@ -65,6 +70,7 @@ public:
                  const ticket_ptr& t);
     void inspect(std::string_view resource, const inspect_options& o, completion_ptr done,
                  const ticket_ptr& t);
+    void wait_lost(const detail::held_lease& l, completion_ptr done, const ticket_ptr& t);
     void close(completion_ptr done, const ticket_ptr& t);
     void cancel(const ticket_ptr& t, boost::asio::cancellation_type type);
     void drop(core::lease& l) noexcept;
@@ -90,8 +96,16 @@ private:
     template <class F>
     void enter(F f);
     template <class Begin>
-    void begin(completion_ptr done, const ticket_ptr& t, report* r, error_code invalid,
-               Begin start);
+    void begin(core::operation::kind what, completion_ptr done, const ticket_ptr& t, report* r,
+               error_code invalid, Begin start);
+    template <class Resource>
+    void begin_adopt(Resource resource, error_code invalid, std::string_view owner,
+                     std::chrono::milliseconds ttl, const extend_options& o, completion_ptr done,
+                     const ticket_ptr& t);
+    template <class Begin>
+    void begin_on_lease(core::operation::kind what, const detail::held_lease& l,
+                        completion_ptr done, const ticket_ptr& t, report* r, error_code invalid,
+                        Begin start);
     void finish_later(completion_ptr done, error_code ec) noexcept;
     [[nodiscard]] error_code refuses() const noexcept;
     [[nodiscard]] std::optional<error_code> refuses(const detail::held_lease& l) const noexcept;
@@ -110,7 +124,10 @@ private:
 
     void want_turn() noexcept;
     void turn();
+    void catch_up() noexcept;
     void deliver();
+    void complete_some(std::size_t most);
+    void tell_renewals() noexcept;
     void complete(core::operation& op);
     void flush();
     void connect(unsigned node);
@@ -154,6 +171,10 @@ private:
     bool stopped_ = false;
     /// Asked before the strand is, by any thread.
     std::atomic<bool> context_gone_ = false;
+    // What other threads had no memory to bring to the strand.
+    left_leases dropped_;
+    left_leases let_go_;
+    std::atomic<bool> shut_down_ = false;
     bool turn_wanted_ = false;
 
     mutable std::mutex stats_mutex_;

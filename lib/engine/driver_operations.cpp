@@ -10,6 +10,7 @@ namespace redlock::engine {
 
 namespace asio = boost::asio;
 using base::instant;
+using kind = core::operation::kind;
 
 error_code driver::refuses() const noexcept
 {
@@ -21,8 +22,8 @@ error_code driver::refuses() const noexcept
 
 /// Begins an operation of the core, unless its arguments or the client's state refuse it.
 template <class Begin>
-void driver::begin(completion_ptr done, const ticket_ptr& t, report* r, error_code invalid,
-                   Begin start)
+void driver::begin(kind what, completion_ptr done, const ticket_ptr& t, report* r,
+                   error_code invalid, Begin start)
 {
     if (r != nullptr) {
         *r = {};  // what an earlier operation left in it is not this one's
@@ -40,7 +41,7 @@ void driver::begin(completion_ptr done, const ticket_ptr& t, report* r, error_co
         finish_later(std::move(done), asio::error::operation_aborted);
         return;
     }
-    if (core_.operations() >= settings_.max_in_flight) {
+    if (!core_.has_room_for(what)) {
         finish_later(std::move(done), errc::overloaded);
         return;
     }
@@ -73,16 +74,35 @@ void driver::acquire(std::string_view resource, const acquire_options& o, comple
 {
     const error_code invalid = base::validate(settings_, resource, o);
     if (!settings_.thread_safe) {
-        begin(std::move(done), t, o.report, invalid,
+        begin(kind::acquire, std::move(done), t, o.report, invalid,
               [&](core::coordinator& c, instant at) -> core::operation& {
                   return c.acquire(at, resource, o);
               });
         return;
     }
     enter([=, name = std::string(resource), done = std::move(done)](driver& d) mutable {
-        d.begin(std::move(done), t, o.report, invalid,
+        d.begin(kind::acquire, std::move(done), t, o.report, invalid,
                 [&](core::coordinator& c, instant at) -> core::operation& {
                     return c.acquire(at, name, o);
+                });
+    });
+}
+
+void driver::acquire(const core::group& resources, const acquire_options& o, completion_ptr done,
+                     const ticket_ptr& t)
+{
+    error_code invalid = base::validate_resources(settings_, *resources);
+    if (!invalid && resources->size() == 1) {
+        acquire(resources->front(), o, std::move(done), t);
+        return;
+    }
+    if (!invalid) {
+        invalid = base::validate_options(settings_, o);
+    }
+    enter([=, done = std::move(done)](driver& d) mutable {
+        d.begin(kind::acquire, std::move(done), t, o.report, invalid,
+                [&](core::coordinator& c, instant at) -> core::operation& {
+                    return c.acquire(at, resources, o);
                 });
     });
 }
@@ -90,7 +110,27 @@ void driver::acquire(std::string_view resource, const acquire_options& o, comple
 void driver::adopt(std::string_view resource, std::string_view owner, std::chrono::milliseconds ttl,
                    const extend_options& o, completion_ptr done, const ticket_ptr& t)
 {
-    error_code invalid = base::validate_resource(resource);
+    begin_adopt(std::string(resource), base::validate_resource(settings_, resource), owner, ttl, o,
+                std::move(done), t);
+}
+
+void driver::adopt(const core::group& resources, std::string_view owner,
+                   std::chrono::milliseconds ttl, const extend_options& o, completion_ptr done,
+                   const ticket_ptr& t)
+{
+    const error_code invalid = base::validate_resources(settings_, *resources);
+    if (!invalid && resources->size() == 1) {
+        adopt(resources->front(), owner, ttl, o, std::move(done), t);
+        return;
+    }
+    begin_adopt(resources, invalid, owner, ttl, o, std::move(done), t);
+}
+
+template <class Resource>
+void driver::begin_adopt(Resource resource, error_code invalid, std::string_view owner,
+                         std::chrono::milliseconds ttl, const extend_options& o,
+                         completion_ptr done, const ticket_ptr& t)
+{
     if (!invalid) {
         invalid = base::validate_ttl(settings_, ttl);
     }
@@ -98,10 +138,10 @@ void driver::adopt(std::string_view resource, std::string_view owner, std::chron
     if (!invalid && !token) {
         invalid = errc::invalid_owner;
     }
-    enter([=, name = std::string(resource), done = std::move(done)](driver& d) mutable {
-        d.begin(std::move(done), t, o.report, invalid,
+    enter([=, resource = std::move(resource), done = std::move(done)](driver& d) mutable {
+        d.begin(kind::adopt, std::move(done), t, o.report, invalid,
                 [&](core::coordinator& c, instant at) -> core::operation& {
-                    return c.adopt(at, name, *token, ttl, o.report);
+                    return c.adopt(at, resource, *token, ttl, o.report);
                 });
     });
 }
@@ -118,14 +158,15 @@ std::optional<error_code> driver::refuses(const detail::held_lease& l) const noe
     return std::nullopt;
 }
 
-void driver::extend(const detail::held_lease& l, std::chrono::milliseconds ttl,
-                    const extend_options& o, completion_ptr done, const ticket_ptr& t)
+/// Begins an operation on a lease that the caller keeps.
+template <class Begin>
+void driver::begin_on_lease(kind what, const detail::held_lease& l, completion_ptr done,
+                            const ticket_ptr& t, report* r, error_code invalid, Begin start)
 {
-    const error_code invalid = refuses(l).value_or(base::validate_ttl(settings_, ttl));
     if (!settings_.thread_safe) {
-        begin(std::move(done), t, o.report, invalid,
+        begin(what, std::move(done), t, r, invalid,
               [&](core::coordinator& c, instant at) -> core::operation& {
-                  return c.extend(at, *l.get(), ttl, o.report);
+                  return start(c, at, *l.get());
               });
         return;
     }
@@ -134,11 +175,29 @@ void driver::extend(const detail::held_lease& l, std::chrono::milliseconds ttl,
         // By the time the strand comes to this the lock may be gone, and the record may serve
         // another lease.
         const bool gone = !invalid && lease->token != owner;
-        d.begin(std::move(done), t, o.report, gone ? make_error_code(errc::not_held) : invalid,
+        d.begin(what, std::move(done), t, r, gone ? make_error_code(errc::not_held) : invalid,
                 [&](core::coordinator& c, instant at) -> core::operation& {
-                    return c.extend(at, *lease, ttl, o.report);
+                    return start(c, at, *lease);
                 });
     });
+}
+
+void driver::extend(const detail::held_lease& l, std::chrono::milliseconds ttl,
+                    const extend_options& o, completion_ptr done, const ticket_ptr& t)
+{
+    const error_code invalid = refuses(l).value_or(base::validate_ttl(settings_, ttl));
+    begin_on_lease(kind::extend, l, std::move(done), t, o.report, invalid,
+                   [ttl, r = o.report](core::coordinator& c, instant at, core::lease& held)
+                       -> core::operation& { return c.extend(at, held, ttl, r); });
+}
+
+void driver::wait_lost(const detail::held_lease& l, completion_ptr done, const ticket_ptr& t)
+{
+    begin_on_lease(kind::wait_lost, l, std::move(done), t, nullptr,
+                   refuses(l).value_or(error_code{}),
+                   [](core::coordinator& c, instant at, core::lease& held) -> core::operation& {
+                       return c.wait_lost(at, held);
+                   });
 }
 
 void driver::release(detail::held_lease l, const release_options& o, completion_ptr done,
@@ -146,7 +205,7 @@ void driver::release(detail::held_lease l, const release_options& o, completion_
 {
     const error_code invalid = refuses(l).value_or(error_code{});
     enter([=, l = std::move(l), done = std::move(done)](driver& d) mutable {
-        d.begin(std::move(done), t, o.report, invalid,
+        d.begin(kind::release, std::move(done), t, o.report, invalid,
                 [&](core::coordinator& c, instant at) -> core::operation& {
                     core::operation& op = c.release(at, *l.get(), o.report);
                     static_cast<void>(l.release());
@@ -158,9 +217,9 @@ void driver::release(detail::held_lease l, const release_options& o, completion_
 void driver::inspect(std::string_view resource, const inspect_options& o, completion_ptr done,
                      const ticket_ptr& t)
 {
-    const error_code invalid = base::validate_resource(resource);
+    const error_code invalid = base::validate_resource(settings_, resource);
     enter([=, name = std::string(resource), done = std::move(done)](driver& d) mutable {
-        d.begin(std::move(done), t, o.report, invalid,
+        d.begin(kind::inspect, std::move(done), t, o.report, invalid,
                 [&](core::coordinator& c, instant at) -> core::operation& {
                     return c.inspect(at, name, o.report);
                 });
@@ -189,10 +248,9 @@ void driver::cancel_here(detail::ticket& t, asio::cancellation_type type)
     const bool only_total =
         (type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) ==
         asio::cancellation_type::none;
-    // An inspect leaves nothing on a node; an acquire nothing before its first attempt.
-    const bool may_have_effect =
-        op.what != core::operation::kind::inspect &&
-        (op.what != core::operation::kind::acquire || op.attempts_made > 0);
+    // An inspect and a wait leave nothing on a node; an acquire nothing before its first attempt.
+    const bool may_have_effect = op.what != kind::inspect && op.what != kind::wait_lost &&
+                                 (op.what != kind::acquire || op.attempts_made > 0);
     if (only_total && may_have_effect) {
         return;
     }
@@ -210,8 +268,7 @@ void driver::drop(core::lease& l) noexcept
             }
         });
     } catch (const std::bad_alloc&) {
-        // No room to go to the strand: the keys expire by themselves.
-        return;
+        dropped_.push(l);
     }
 }
 
@@ -220,11 +277,12 @@ void driver::let_go(core::lease& l) noexcept
     try {
         enter([lease = &l](driver& d) {
             if (!d.context_gone_) {
-                d.core_.let_go(*lease);
+                d.core_.let_go(d.now(), *lease);
+                d.want_turn();
             }
         });
     } catch (const std::bad_alloc&) {
-        return;  // its record stays in use as long as the client
+        let_go_.push(l);
     }
 }
 

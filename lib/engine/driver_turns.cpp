@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <exception>
 
 // What happens on the loop: turns, the connections' news, the timer.
@@ -10,6 +11,10 @@ namespace redlock::engine {
 using base::instant;
 
 namespace {
+
+/// While a loss may have to be told. An alarm stands still while the machine is suspended, and
+/// validity does not.
+constexpr base::nanos longest_alarm = std::chrono::seconds{1};
 
 template <class What>
 void each(core::node_mask nodes, What what)
@@ -38,8 +43,20 @@ void driver::want_turn() noexcept
 void driver::turn()
 {
     turn_wanted_ = false;
+    catch_up();
     deliver();
     flush();
+}
+
+/// What there was no memory for is done with the next turn, whatever that is for: a lock that is
+/// kept alive has one before it is renewed.
+void driver::catch_up() noexcept
+{
+    dropped_.take_all([this](core::lease& l) { core_.drop(now(), l); });
+    let_go_.take_all([this](core::lease& l) { core_.let_go(now(), l); });
+    if (shut_down_.load(std::memory_order_relaxed)) {
+        stop(errc::closed, errc::closed);
+    }
 }
 
 /// Completes what was finished by now; what handlers begin and finish at once waits for the next
@@ -53,24 +70,54 @@ void driver::deliver()
         bool threw = true;
         ~go_on()
         {
-            if (threw || !d.decided_.empty() || d.core_.finished() > 0) {
+            if (threw || !d.decided_.empty() || d.core_.finished() > 0 || d.core_.news() > 0) {
                 d.want_turn();
             }
         }
     } after{*this};
-    for (std::size_t n = core_.finished(); n > 0; --n) {
-        core::operation* op = core_.take_finished(now());
-        if (op == nullptr) {
-            break;
+    core_.look_after(now());
+    if (const std::size_t losses = core_.losses(); losses > 0) {
+        complete_some(losses);
+        if (settings_.thread_safe) {
+            // Their handlers are on their way out of the strand. What follows goes behind them.
+            after.threw = false;
+            return;
         }
-        complete(*op);
     }
+    tell_renewals();
+    complete_some(core_.finished());
     for (std::size_t n = decided_.size(); n > 0 && !decided_.empty(); --n) {
         completion_ptr done = decided_.pop();
         const error_code ec = done->decided;
         done.release()->complete({ec, {}, {}, {}});
     }
     after.threw = false;
+}
+
+void driver::complete_some(std::size_t most)
+{
+    for (; most > 0; --most) {
+        core::operation* op = core_.take_finished(now());
+        if (op == nullptr) {
+            return;
+        }
+        complete(*op);
+    }
+}
+
+/// To the user's sink, which may do anything but keep what follows from being done.
+void driver::tell_renewals() noexcept
+{
+    core::renewal_news news;
+    for (std::size_t n = core_.news(); n > 0 && core_.take_news(news); --n) {
+        const base::nanos left = std::max(base::nanos{}, news.of->valid_until() - now());
+        try {
+            settings_.renewals({news.of->resource, news.outcome, left});
+        } catch (...) {
+            // As keep_alive.hpp says.
+        }
+        core_.forget(news);
+    }
 }
 
 void driver::complete(core::operation& op)
@@ -187,7 +234,11 @@ void driver::on_link_down(unsigned node, std::string_view reason)
 
 void driver::arm_timer()
 {
+    const instant at = now();
     instant next = core_.next_deadline();
+    if (core_.looks_after_leases()) {
+        next = std::min(next, at + longest_alarm);
+    }
     if (closing_ && !stopped_) {
         next = std::min(next, close_by_);
     }
@@ -195,7 +246,7 @@ void driver::arm_timer()
         return;  // lazily: it fires too early for what has gone by, and is armed again then
     }
     armed_for_ = instant::max();  // until it stands
-    timer_->set(next - now(), shared_from_this());
+    timer_->set(next - at, shared_from_this());
     armed_for_ = next;
 }
 
@@ -208,6 +259,7 @@ void driver::on_alarm()
     // Replies that are here already come first: they must not be taken for late when it was we who
     // slept.
     later_.execute([self = shared_from_this()] {
+        self->catch_up();
         self->core_.on_time(self->now());
         self->turn();
     });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/wipe.hpp"
 #include "engine/handler_memory.hpp"
 #include "engine/link.hpp"
 
@@ -28,8 +29,7 @@ public:
 
     void write(std::string& bytes) final
     {
-        out_.clear();
-        out_.swap(bytes);
+        out_.swap(bytes);  // it was wiped
         writing_ = true;
         boost::asio::async_write(
             self().stream(), boost::asio::buffer(out_),
@@ -50,6 +50,8 @@ public:
 
 protected:
     explicit stream_link(const link_setup& setup) : setup_(setup), events_(setup.events) {}
+    /// Where nothing tells that a write has ended, as when its context goes.
+    ~stream_link() override { base::wipe(out_); }
 
     [[nodiscard]] const link_setup& setup() const noexcept { return setup_; }
     [[nodiscard]] bool is_closed() const noexcept { return events_ == nullptr; }
@@ -102,6 +104,7 @@ private:
     void on_written(boost::system::error_code ec)
     {
         writing_ = false;
+        base::wipe(out_);
         if (out_.capacity() > kept_capacity) {
             std::string().swap(out_);
         }
@@ -118,6 +121,7 @@ private:
     link_setup setup_;
     link_events* events_;
     bool writing_ = false;
+    /// Wiped as soon as it is written: the first writes hold a password.
     std::string out_;
     handler_memory read_memory_;
     handler_memory write_memory_;

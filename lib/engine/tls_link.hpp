@@ -26,8 +26,8 @@ public:
 
 /**
  * TLS over a stream that `Connector` connects: `connect(stream, address, attempt, done)`, which
- * calls `done(error_code)`, and `cancel()`. Seen by one translation unit of the library, for TCP, and
- * by tests.
+ * calls `done(error_code)`, and `cancel()`. Seen by one translation unit of the library, for TCP,
+ * and by tests.
  */
 template <class Stream, class Connector>
 class tls_link final : public stream_link<tls_link<Stream, Connector>> {

@@ -7,6 +7,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/error_code.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <utility>
 
 namespace redlock::engine {
@@ -33,6 +35,15 @@ private:
     boost::asio::steady_timer timer_;
 };
 
+class system_wall_clock final : public base::wall_clock {
+public:
+    std::int64_t microseconds() noexcept override
+    {
+        const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+        return std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count();
+    }
+};
+
 class system_world final : public world {
 public:
     base::instant now() noexcept override
@@ -41,6 +52,7 @@ public:
     }
 
     base::entropy& entropy() noexcept override { return entropy_; }
+    base::wall_clock& wall_clock() noexcept override { return wall_clock_; }
 
     std::unique_ptr<alarm> make_alarm(const boost::asio::any_io_executor& ex) override
     {
@@ -60,6 +72,7 @@ public:
 
 private:
     base::system_entropy entropy_;
+    system_wall_clock wall_clock_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "base/entropy.hpp"
 #include "base/instant.hpp"
+#include "base/wall_clock.hpp"
 #include "engine/link.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -47,6 +48,7 @@ public:
     [[nodiscard]] virtual base::instant now() noexcept = 0;
     /// As long-lived as the world.
     [[nodiscard]] virtual base::entropy& entropy() noexcept = 0;
+    [[nodiscard]] virtual base::wall_clock& wall_clock() noexcept = 0;
     [[nodiscard]] virtual std::unique_ptr<alarm> make_alarm(
         const boost::asio::any_io_executor& ex) = 0;
     /// `tls` is null unless a node is to be spoken to that way.

@@ -16,10 +16,16 @@ struct raw {
     std::string_view bytes;
 };
 
-/// One bulk string made of two parts.
+/// One bulk string made of up to three parts.
 struct key {
     std::string_view prefix;
     std::string_view resource;
+    std::string_view suffix{};
+
+    [[nodiscard]] constexpr std::size_t size() const
+    {
+        return prefix.size() + resource.size() + suffix.size();
+    }
 };
 
 constexpr std::size_t bound(raw part)
@@ -34,7 +40,7 @@ constexpr std::size_t bound(std::string_view arg)
 
 constexpr std::size_t bound(key k)
 {
-    return max_header + k.prefix.size() + k.resource.size() + 2;
+    return max_header + k.size() + 2;
 }
 
 constexpr std::size_t bound(std::int64_t)
@@ -75,9 +81,10 @@ public:
 
     [[gnu::always_inline]] void put(key k)
     {
-        header('$', k.prefix.size() + k.resource.size());
+        header('$', k.size());
         copy(k.prefix);
         copy(k.resource);
+        copy(k.suffix);
         line_end();
     }
 
@@ -144,12 +151,15 @@ void append_list(std::string& out, raw head, std::size_t head_count,
 }
 
 constexpr raw one_key{"$1\r\n1\r\n"};
+constexpr raw evalsha_count{"*7\r\n$7\r\nEVALSHA\r\n"};
+constexpr raw eval_count{"*7\r\n$4\r\nEVAL\r\n"};
 constexpr raw evalsha_key{"*4\r\n$7\r\nEVALSHA\r\n"};
 constexpr raw evalsha_key_arg{"*5\r\n$7\r\nEVALSHA\r\n"};
 constexpr raw evalsha_key_arg_arg{"*6\r\n$7\r\nEVALSHA\r\n"};
 constexpr raw eval_key{"*4\r\n$4\r\nEVAL\r\n"};
 constexpr raw eval_key_arg{"*5\r\n$4\r\nEVAL\r\n"};
 constexpr raw eval_key_arg_arg{"*6\r\n$4\r\nEVAL\r\n"};
+
 constexpr raw hello{"$5\r\nHELLO\r\n$1\r\n3\r\n"};
 constexpr raw hello_auth{"$5\r\nHELLO\r\n$1\r\n3\r\n$4\r\nAUTH\r\n"};
 
@@ -227,6 +237,63 @@ void append_delex(std::string& out, std::string_view prefix, std::string_view re
     append(out, raw{"*4\r\n$5\r\nDELEX\r\n"}, key{prefix, resource}, raw{"$4\r\nIFEQ\r\n"}, token);
 }
 
+void append_get(std::string& out, std::string_view prefix, std::string_view resource)
+{
+    append(out, raw{"*2\r\n$3\r\nGET\r\n"}, key{prefix, resource});
+}
+
+void append_incr(std::string& out, std::string_view prefix, std::string_view resource,
+                 std::string_view suffix)
+{
+    append(out, raw{"*2\r\n$4\r\nINCR\r\n"}, key{prefix, resource, suffix});
+}
+
+void append_evalsha_count(std::string& out, std::string_view sha1, std::string_view prefix,
+                          std::string_view resource, std::string_view suffix,
+                          const count_arguments& a)
+{
+    append(out, evalsha_count, sha1, one_key, key{prefix, resource, suffix}, a.seed_us, a.slack_us,
+           a.ttl_ms);
+}
+
+void append_eval_count(std::string& out, std::string_view text, std::string_view prefix,
+                       std::string_view resource, std::string_view suffix, const count_arguments& a)
+{
+    append(out, eval_count, text, one_key, key{prefix, resource, suffix}, a.seed_us, a.slack_us,
+           a.ttl_ms);
+}
+
+void append_script(std::string& out, std::string_view command, std::string_view script,
+                   const key_list& keys, std::initializer_list<std::string_view> args)
+{
+    const bool twice = !keys.suffix.empty();
+    const std::size_t count = keys.names.size() * (twice ? 2 : 1);
+    const auto number = static_cast<std::int64_t>(count);
+    std::size_t most = max_header + bound(command) + bound(script) + bound(number);
+    for (const std::string& name : keys.names) {
+        most += bound(key{keys.prefix, name}) +
+                (twice ? bound(key{keys.prefix, name, keys.suffix}) : 0);
+    }
+    for (const std::string_view arg : args) {
+        most += bound(arg);
+    }
+    grow(out, most, [&](writer& w) {
+        w.header('*', 3 + count + args.size());
+        w.put(command);
+        w.put(script);
+        w.put(number);
+        for (const std::string& name : keys.names) {
+            w.put(key{keys.prefix, name});
+        }
+        for (std::size_t i = 0; twice && i < keys.names.size(); ++i) {
+            w.put(key{keys.prefix, keys.names[i], keys.suffix});
+        }
+        for (const std::string_view arg : args) {
+            w.put(arg);
+        }
+    });
+}
+
 void append_pttl(std::string& out, std::string_view prefix, std::string_view resource)
 {
     append(out, raw{"*2\r\n$4\r\nPTTL\r\n"}, key{prefix, resource});
@@ -275,6 +342,11 @@ void append_client_setname(std::string& out, std::string_view name)
 void append_script_load(std::string& out, std::string_view text)
 {
     append(out, raw{"*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n"}, text);
+}
+
+void append_info(std::string& out, std::string_view section)
+{
+    append(out, raw{"*2\r\n$4\r\nINFO\r\n"}, section);
 }
 
 void append_command_info(std::string& out, std::initializer_list<std::string_view> names)

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -50,6 +51,44 @@ void append_delifeq(std::string& out, std::string_view prefix, std::string_view 
 void append_delex(std::string& out, std::string_view prefix, std::string_view resource,
                   std::string_view token);
 
+/// INCR counter, the counter being the key followed by `suffix`.
+void append_incr(std::string& out, std::string_view prefix, std::string_view resource,
+                 std::string_view suffix);
+
+/// What the counting script is told behind its key.
+struct count_arguments {
+    /// The client's clock in microseconds, for a counter that is new; 0: it counts from one.
+    std::int64_t seed_us = 0;
+    /// How far beyond the node's own time a counter may be, in microseconds.
+    std::int64_t slack_us = 0;
+    std::int64_t ttl_ms = 0;
+};
+
+/// EVALSHA sha1 1 counter seed_us slack_us ttl_ms
+void append_evalsha_count(std::string& out, std::string_view sha1, std::string_view prefix,
+                          std::string_view resource, std::string_view suffix,
+                          const count_arguments& args);
+
+/// The same by EVAL text.
+void append_eval_count(std::string& out, std::string_view text, std::string_view prefix,
+                       std::string_view resource, std::string_view suffix,
+                       const count_arguments& args);
+
+/// The keys of a command: `prefix` and each of the names, and then, where there is a `suffix`, the
+/// same once more with that behind.
+struct key_list {
+    std::string_view prefix;
+    std::span<const std::string> names;
+    std::string_view suffix;
+};
+
+/// EVALSHA sha1, or EVAL text, the number of the keys, the keys, args...
+void append_script(std::string& out, std::string_view command, std::string_view script,
+                   const key_list& keys, std::initializer_list<std::string_view> args);
+
+/// GET key
+void append_get(std::string& out, std::string_view prefix, std::string_view resource);
+
 /// PTTL key
 void append_pttl(std::string& out, std::string_view prefix, std::string_view resource);
 
@@ -72,6 +111,9 @@ void append_client_setname(std::string& out, std::string_view name);
 
 /// SCRIPT LOAD text
 void append_script_load(std::string& out, std::string_view text);
+
+/// INFO section
+void append_info(std::string& out, std::string_view section);
 
 /// COMMAND INFO name...
 void append_command_info(std::string& out, std::initializer_list<std::string_view> names);

@@ -30,6 +30,18 @@ std::string_view without_echo(std::string_view text)
     return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
+std::string without_password(std::string_view text, std::string_view password)
+{
+    std::string out;
+    if (password.size() >= shortest_password_left_out) {
+        for (std::size_t at; (at = text.find(password)) != std::string_view::npos;) {
+            out.append(text.substr(0, at)).append(left_out);
+            text.remove_prefix(at + password.size());
+        }
+    }
+    return out.append(text);
+}
+
 /// Not much more than what can be shown, a server may send a lot; the character at the limit is
 /// whole.
 std::string without_tokens(std::string_view text)
@@ -83,9 +95,10 @@ bool says_not_permitted(std::string_view text)
     return text.starts_with("NOPERM") || text.starts_with("ERR unknown command");
 }
 
-std::string clean_error(std::string_view text)
+std::string clean_error(std::string_view text, std::string_view password)
 {
-    std::string out = base::printable(without_tokens(without_echo(text)));
+    const std::string open = without_password(without_echo(text), password);
+    std::string out = base::printable(without_tokens(open));
     cut(out);
     return out;
 }

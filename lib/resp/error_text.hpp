@@ -19,13 +19,16 @@ inline constexpr std::size_t max_error_text = 256;
 /// The command is unknown, or an ACL forbids it.
 [[nodiscard]] bool says_not_permitted(std::string_view text);
 
+/// A shorter password is found in any text: leaving it out there would tell it.
+inline constexpr std::size_t shortest_password_left_out = 6;
+
 /**
  * What may be shown of a server's error: without the arguments that servers repeat in it, without
- * anything that looks like an owner token, in valid UTF-8 without control characters, and cut to
- * `max_error_text`.
+ * anything that looks like an owner token, without `password`, in valid UTF-8 without control
+ * characters, and cut to `max_error_text`.
  *
  * Not for the answer to a command that carries a password: no cutting is sure enough there.
  */
-[[nodiscard]] std::string clean_error(std::string_view text);
+[[nodiscard]] std::string clean_error(std::string_view text, std::string_view password);
 
 }  // namespace redlock::resp

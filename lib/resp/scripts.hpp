@@ -5,8 +5,8 @@
 /**
  * The scripts a node runs for us.
  *
- * They touch only their one key, and have no shebang: a node without memory to spare refuses a
- * script that has one before it runs, while these go on working there.
+ * They touch only the keys they are given, and have no shebang: a node without memory to spare
+ * refuses a script that has one before it runs, while these go on working there.
  */
 namespace redlock::resp {
 
@@ -46,5 +46,164 @@ inline constexpr script inspect_script{
     "local v = redis.call(\"get\",KEYS[1])\n"
     "return {v and string.sub(v,1,64),redis.call(\"pttl\",KEYS[1])}",
     "66bff2d4e53a99bdaabd30b9855cea2fe14bf6a8"};
+
+/// Increments the counter KEYS[1] and gives it a ttl of ARGV[3]. One that is new, or was lost, is
+/// set to ARGV[1] instead, a client's clock in microseconds, brought within half of ARGV[2] of the
+/// node's; with ARGV[1] at 0 it counts from one. What the counter is then.
+inline constexpr script count_script{
+    "local counter = tonumber(redis.call(\"get\",KEYS[1]) or \"0\")\n"
+    "local value = tonumber(ARGV[1])\n"
+    "if counter and counter < 1e15 and value > 0 then\n"
+    "    local time = redis.call(\"time\")\n"
+    "    local now = time[1]*1000000+time[2]\n"
+    "    local half = tonumber(ARGV[2])/2\n"
+    "    value = math.max(now-half,math.min(value,now+half))\n"
+    "    redis.call(\"set\",KEYS[1],string.format(\"%.0f\",value),\"px\",ARGV[3])\n"
+    "    return value\n"
+    "end\n"
+    "counter = redis.call(\"incr\",KEYS[1])\n"
+    "redis.call(\"pexpire\",KEYS[1],ARGV[3])\n"
+    "return counter",
+    "95a04dc6b76979194ec11de70b2d1f0abcb999cc"};
+
+/// Raises the fencing counters, the second half of the keys, to ARGV[2] if that is more than each
+/// of them and the locks, the first half, are all ARGV[1]. If one of them is below ARGV[6], and so
+/// is new, was lost or is of an earlier time, they are raised no less than to ARGV[3], a client's
+/// clock in microseconds, brought within half of ARGV[4] of the node's. No counter is raised
+/// farther than ARGV[4] beyond the node's time. ARGV[5] is their ttl. More than 0: they were raised
+/// to that; 0: a lock is not ours; less: the highest stands at that without the sign.
+inline constexpr script raise_script{
+    "local n = #KEYS/2\n"
+    "for i = 1,n do\n"
+    "    if redis.pcall(\"get\",KEYS[i]) ~= ARGV[1] then\n"
+    "        return 0\n"
+    "    end\n"
+    "end\n"
+    "local new = false\n"
+    "local highest = 1\n"
+    "for i = n+1,2*n do\n"
+    "    local counter = tonumber(redis.call(\"get\",KEYS[i]) or \"0\")\n"
+    "    if counter == nil then\n"
+    "        return -1\n"
+    "    end\n"
+    "    new = new or counter < tonumber(ARGV[6])\n"
+    "    highest = math.max(highest,counter)\n"
+    "end\n"
+    "local time = redis.call(\"time\")\n"
+    "local now = time[1]*1000000+time[2]\n"
+    "local slack = tonumber(ARGV[4])\n"
+    "local value = tonumber(ARGV[2])\n"
+    "if new then\n"
+    "    local date = math.max(now-slack/2,math.min(tonumber(ARGV[3]),now+slack/2))\n"
+    "    value = value > now+slack and date or math.max(value,date)\n"
+    "end\n"
+    "if value > now+slack or value <= highest then\n"
+    "    return -highest\n"
+    "end\n"
+    "for i = n+1,2*n do\n"
+    "    redis.call(\"set\",KEYS[i],string.format(\"%.0f\",value),\"px\",ARGV[5])\n"
+    "end\n"
+    "return value",
+    "586c90f576aa5098072f303d054dc76666ebc4c9"};
+
+// ---- of several resources that are locked as one
+
+/// Sets all of the first ARGV[3] keys to ARGV[1] with a ttl of ARGV[2], if none of them is there,
+/// and the fencing counters behind them, if there are any, to one value beyond all of them; these
+/// first, as a script that fails is not undone. A counter below ARGV[7] is new, or was lost: then
+/// they are set no lower than to ARGV[4], a client's clock in microseconds, brought within half of
+/// ARGV[5] of the node's, or, with ARGV[4] at 0, left as they are. ARGV[6] is their ttl. An array:
+/// 0 and the counters' value, 1 where they were left, 0 without counters; or which key is in the
+/// way, counted from 1, and its remaining ttl as PTTL gives it.
+inline constexpr script take_script{
+    "local n = tonumber(ARGV[3])\n"
+    "for i = 1,n do\n"
+    "    local ttl = redis.call(\"pttl\",KEYS[i])\n"
+    "    if ttl ~= -2 then\n"
+    "        return {i,ttl}\n"
+    "    end\n"
+    "end\n"
+    "local value = 0\n"
+    "if #KEYS > n then\n"
+    "    local new = false\n"
+    "    for i = n+1,2*n do\n"
+    "        local counter = tonumber(redis.call(\"get\",KEYS[i]) or \"0\")\n"
+    "        if counter == nil then\n"
+    "            return redis.error_reply(\"ERR a fencing counter is no number\")\n"
+    "        end\n"
+    "        new = new or counter < tonumber(ARGV[7])\n"
+    "        value = math.max(value,counter)\n"
+    "    end\n"
+    "    value = value+1\n"
+    "    local seed = tonumber(ARGV[4])\n"
+    "    if new and seed > 0 then\n"
+    "        local time = redis.call(\"time\")\n"
+    "        local now = time[1]*1000000+time[2]\n"
+    "        local half = tonumber(ARGV[5])/2\n"
+    "        value = math.max(value,now-half,math.min(seed,now+half))\n"
+    "    end\n"
+    "    if new and seed == 0 then\n"
+    "        value = 1\n"
+    "    else\n"
+    "        for i = n+1,2*n do\n"
+    "            redis.call(\"set\",KEYS[i],string.format(\"%.0f\",value),\"px\",ARGV[6])\n"
+    "        end\n"
+    "    end\n"
+    "end\n"
+    "for i = 1,n do\n"
+    "    redis.call(\"set\",KEYS[i],ARGV[1],\"px\",ARGV[2])\n"
+    "end\n"
+    "return {0,value}",
+    "031c67556395170631d67e6038742760f791cb1e"};
+
+/// Deletes those of the keys whose value is ARGV[1]. 1: all were; 0: another value, or no key,
+/// among them.
+inline constexpr script release_all_script{
+    "local all = 1\n"
+    "for i = 1,#KEYS do\n"
+    "    if redis.pcall(\"get\",KEYS[i]) == ARGV[1] then\n"
+    "        redis.call(\"del\",KEYS[i])\n"
+    "    else\n"
+    "        all = 0\n"
+    "    end\n"
+    "end\n"
+    "return all",
+    "f47b0024000ea2d62a7652b291439b39f5592cc3"};
+
+/// Makes the keys live ARGV[2] milliseconds or longer if the value of each is ARGV[1]. 1: they do;
+/// 0: another value, or no key, among them.
+inline constexpr script extend_all_script{
+    "for i = 1,#KEYS do\n"
+    "    if redis.pcall(\"get\",KEYS[i]) ~= ARGV[1] then\n"
+    "        return 0\n"
+    "    end\n"
+    "end\n"
+    "for i = 1,#KEYS do\n"
+    "    if redis.call(\"pttl\",KEYS[i]) < tonumber(ARGV[2]) then\n"
+    "        redis.call(\"pexpire\",KEYS[i],ARGV[2])\n"
+    "    end\n"
+    "end\n"
+    "return 1",
+    "69f9020bf5bd0c592753e194f5eeca95caf01a22"};
+
+// ---- of the restart guard
+
+/// Admits a server that has waited: sets the marker KEYS[2] to ARGV[2] and the node's time in
+/// microseconds, if the pending key KEYS[1] is still there, which holds ARGV[1], the server's run
+/// id. A marker that names this run already is left as it is. The marker as it is then; null: the
+/// pending key is gone, and nothing was done. So seldom that it is sent with its text.
+inline constexpr std::string_view admit_script =
+    "local m = redis.call(\"get\",KEYS[2])\n"
+    "if m and string.sub(m,1,string.len(ARGV[1])) == ARGV[1] then\n"
+    "    return m\n"
+    "end\n"
+    "if redis.call(\"get\",KEYS[1]) ~= ARGV[1] then\n"
+    "    return false\n"
+    "end\n"
+    "local time = redis.call(\"time\")\n"
+    "m = ARGV[2]..string.format(\"%.0f\",time[1]*1000000+time[2])\n"
+    "redis.call(\"set\",KEYS[2],m)\n"
+    "redis.call(\"del\",KEYS[1])\n"
+    "return m";
 
 }  // namespace redlock::resp

@@ -22,7 +22,8 @@ scripted_server holding_node()
     return scripted_server([](scripted_connection& peer) -> asio::awaitable<void> {
         const scripted_connection::answerer answer =
             [](const arguments& command) -> std::optional<std::string> {
-            if (command.size() > 3 && command[3].starts_with("asio/")) {
+            if (command.size() > 3 && command[3].starts_with("asio/") &&
+                !command[3].ends_with(":fencing")) {
                 return std::nullopt;
             }
             return obedient(command);

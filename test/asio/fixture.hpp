@@ -9,6 +9,8 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include <catch2/generators/catch_generators.hpp>
+
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -42,6 +44,21 @@ inline config shared_config()
     c.connect_timeout = 20s;
     c.close_timeout = 10s;
     return c;
+}
+
+/// Whose locks can be short: kept alive, they are renewed often.
+inline config brisk_config(bool thread_safe)
+{
+    config c = shared_config();
+    c.node_timeout = 250ms;
+    c.thread_safe = thread_safe;
+    return c;
+}
+
+/// Both of them, one after the other.
+inline config brisk_config()
+{
+    return brisk_config(GENERATE(false, true));
 }
 
 inline acquire_options long_lease()

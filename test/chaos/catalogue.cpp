@@ -263,8 +263,8 @@ std::vector<fault> packet_faults(const stage& s)
  * by ttl: with a clock at most 5 % fast, and set forward by at most 3 % of the shortest ttl once
  * in that time, for at least 0.97 / 1.05 = 0.923 ttl. So no key dies under a belief, however many
  * masters are affected. To set back, or to go slow, lets keys live longer, which costs time and no
- * more. To set forward by more on a single master is beyond the model: a lease held by three of five
- * would be left with two.
+ * more. To set forward by more on a single master is beyond the model: a lease held by three of
+ * five would be left with two.
  */
 std::vector<fault> clock_faults(const stage& s)
 {
@@ -324,6 +324,18 @@ std::vector<fault> client_faults(const stage& s)
          },
          [&clients](unsigned i) { clients.start(i); }},
     };
+}
+
+std::vector<fault> guarded_losses(const stage& s)
+{
+    auto& sites = s.sites;
+    auto faults = client_faults(s);
+    faults.push_back(
+        kills(s, "killed (SIGKILL), and back without its keys", 15, test::memory::lost, 500ms));
+    faults.push_back(of_master(
+        "flushed (FLUSHALL)", 10, 0ms, 0ms,
+        [&sites](unsigned i, milliseconds) { sites[i]->server.flush(); }, [](unsigned) {}));
+    return faults;
 }
 
 std::vector<fault> forgetful_restarts(const stage& s)

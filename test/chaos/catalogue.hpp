@@ -28,6 +28,9 @@ struct stage {
 [[nodiscard]] std::vector<fault> clock_faults(const stage& s);
 [[nodiscard]] std::vector<fault> client_faults(const stage& s);
 
+// Within what it assumes of masters under the restart guard.
+[[nodiscard]] std::vector<fault> guarded_losses(const stage& s);
+
 // Beyond it.
 [[nodiscard]] std::vector<fault> forgetful_restarts(const stage& s);
 [[nodiscard]] std::vector<fault> steps_of_majorities(const stage& s);

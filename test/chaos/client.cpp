@@ -72,6 +72,9 @@ config config_of(const client_options& o)
     c.ping_interval = 500ms;
     c.retry_max = 60ms;
     c.thread_safe = o.threads > 1;
+    if (o.guarded) {
+        c.restart_guard = guard_config{.max_ttl = 2 * o.ttl};
+    }
     return c;
 }
 
@@ -162,8 +165,12 @@ private:
     asio::awaitable<lock> take()
     {
         note(event::acquire_begins);
-        const acquire_options wanted{.ttl = some_ttl(),
-                                     .deadline = index_ == 0 ? own_patience : shared_patience};
+        acquire_options wanted{.ttl = some_ttl(),
+                               .deadline = index_ == 0 ? own_patience : shared_patience};
+        is_kept_ = !shop_.options.heedless && one_in(4);
+        if (is_kept_) {
+            wanted.keep_alive.emplace();
+        }
         const bool impatient = index_ != 0 && one_in(16);
         if (impatient) {
             timer_.expires_after(std::chrono::microseconds(below(10'000)));
@@ -193,13 +200,18 @@ private:
         if (const auto most = shop_.options.hold.count(); most != 0) {
             co_await rest(std::chrono::microseconds(below(static_cast<unsigned>(most) * 1'000)));
         }
-        const bool overstays = !shop_.options.heedless && index_ != 0 && one_in(100);
+        const bool overstays = !shop_.options.heedless && !is_kept_ && index_ != 0 && one_in(100);
         if (overstays || one_in(4)) {
             co_await extend(held);
         }
         if (overstays) {
             // So that others take over a lock that was never given back.
             co_await rest(held.remaining() + std::chrono::milliseconds(below(50)));
+        }
+        if (is_kept_ && held.owns()) {
+            // It may have been renewed meanwhile.
+            note(event::extend_begins);
+            note(event::extended, end_of(held));
         }
         write(held, set, size);
     }
@@ -256,6 +268,7 @@ private:
     asio::cancellation_signal enough_;
     std::mt19937_64 random_;
     unsigned resource_ = 0;
+    bool is_kept_ = false;
     std::uint64_t updates_ = 0;
 };
 

@@ -29,6 +29,8 @@ struct client_options {
     std::chrono::milliseconds hold{20};
     /// Writes without asking whether it still owns the lock.
     bool heedless = false;
+    /// Has the restart guard.
+    bool guarded = false;
     std::uint64_t seed = 0;
 };
 

@@ -48,8 +48,8 @@ public:
 
     /**
      * Bytes that no answer and no command is made of: neither letters nor digits. What follows them
-     * on a connection is lost as well, so they can spoil a vote, not forge one. A master that forges
-     * votes lies, and a single liar may be the one master that two majorities share.
+     * on a connection is lost as well, so they can spoil a vote, not forge one. A master that
+     * forges votes lies, and a single liar may be the one master that two majorities share.
      */
     std::string noise()
     {

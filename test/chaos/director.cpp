@@ -68,6 +68,7 @@ fleet_options fleet_of(const run_options& o, const std::filesystem::path& folder
     result.client.ttl = o.play->ttl;
     result.client.hold = o.play->hold;
     result.client.heedless = o.play->heedless;
+    result.client.guarded = o.play->guarded;
     result.client.seed = o.seed;
     return result;
 }

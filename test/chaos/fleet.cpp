@@ -50,6 +50,9 @@ std::vector<std::string> fleet::arguments(unsigned which) const
     if (c.heedless) {
         result.emplace_back("--heedless");
     }
+    if (c.guarded) {
+        result.emplace_back("--guarded");
+    }
     result.emplace_back("--nodes");
     result.insert(result.end(), c.nodes.begin(), c.nodes.end());
     return result;

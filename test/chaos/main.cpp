@@ -37,6 +37,7 @@ CLI::App* add_client(CLI::App& app, client_options& o)
                                    [&](long ms) { o.hold = std::chrono::milliseconds(ms); });
     sub->add_option("--seed", o.seed);
     sub->add_flag("--heedless", o.heedless);
+    sub->add_flag("--guarded", o.guarded);
     sub->add_option("--nodes", o.nodes)->required();
     return sub;
 }

@@ -31,6 +31,14 @@ constexpr std::array all{
              .most_impaired = 5,
              .pace = 2,
              .faults = all_within_the_model},
+    scenario{.name = "guarded",
+             .what = "masters that lose their keys, one after the other, while clients are stopped "
+                     "and killed, under the restart guard: safety, and recovery afterwards",
+             .wanted = demand::safety_and_recovery,
+             .most_impaired = 2,
+             .remembers = false,
+             .guarded = true,
+             .faults = guarded_losses},
     scenario{.name = "heedless",
              .what = "clients that are stopped past the validity of their locks and do not ask: "
                      "updates must be lost",

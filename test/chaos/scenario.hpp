@@ -26,6 +26,7 @@ struct scenario {
     unsigned most_impaired = 0;
     double pace = 1;        ///< how much more often than usual
     bool remembers = true;  ///< masters write through
+    bool guarded = false;   ///< clients have the restart guard
     bool heedless = false;  ///< clients do not ask whether they own a lock
     std::chrono::milliseconds ttl{1'000};
     std::chrono::milliseconds hold{20};

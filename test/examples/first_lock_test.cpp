@@ -32,6 +32,17 @@ TEST_CASE("the first example takes a lock and gives it back", "[examples]")
     CHECK(nodes.count("orders/42") == 0);
 }
 
+TEST_CASE("the first example without nodes says how it is used", "[examples]")
+{
+    const temp_dir folder;
+    process program(EXAMPLES "/first_lock", {}, {folder / "out", {}, {}});
+    CHECK(program.wait() == 2);
+    std::ifstream file(folder / "out");
+    std::string line;
+    std::getline(file, line);
+    CHECK(line.starts_with("usage: first_lock redis://"));
+}
+
 TEST_CASE("the first example names the nodes that it could not reach", "[examples]")
 {
     masters nodes(3);

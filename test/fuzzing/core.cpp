@@ -25,6 +25,8 @@ constexpr std::string_view replies[] = {
     ":1\r\n",
     ":-2\r\n",
     ":9223372036854775807\r\n",
+    ":1700000000000007\r\n",
+    ":-1700000000000009\r\n",
     "*2\r\n$3\r\nabc\r\n:5000\r\n",
     "*2\r\n_\r\n:-2\r\n",
     "*0\r\n",
@@ -60,6 +62,9 @@ redlock::config configured(input& in)
     c.retry_min = (how & 16U) != 0 ? 0ms : 5ms;
     c.retry_max = (how & 32U) != 0 ? c.retry_min : 250ms;
     c.client_name = (how & 64U) != 0 ? "" : "redlock";
+    if ((how & 128U) != 0) {
+        c.restart_guard = guard_config{.max_ttl = 1000ms, .admit_new_masters = true};
+    }
     return c;
 }
 
@@ -111,6 +116,7 @@ private:
         const unsigned how = in_.byte();
         o.attempts = how % 4 == 0 ? unlimited : how % 4;
         o.min_validity = (how & 4U) != 0 ? o.ttl / 2 : 0ms;
+        o.fencing = (how & 8U) != 0;
         w_.acquire(resource, o);
     }
 

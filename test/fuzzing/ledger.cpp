@@ -26,6 +26,9 @@ bool runs(const words& w, const resp::script& s)
 
 meaning meaning_of(const words& w)
 {
+    if (w[0] == "SET" && w.at(1).find("redlock:pending:") != std::string::npos) {
+        return {};
+    }
     if (w[0] == "SET") {
         return {purpose::set, w.at(2)};
     }

@@ -56,6 +56,9 @@ void run_target(std::string_view bytes)
     c.connect_timeout = c.stall_timeout = 200ms;
     c.reconnect_max = 100ms;
     c.max_debts = (how & 1U) != 0 ? 2 : 1000;
+    if ((how & 64U) != 0) {
+        c.restart_guard = guard_config{.max_ttl = milliseconds{1000}, .admit_new_masters = true};
+    }
     world w(c, 1, static_cast<std::uint8_t>(how));
     w.with_reports = (how & 2U) != 0;
     w.at(0).slow = (how & 4U) != 0;

@@ -16,10 +16,17 @@ constexpr std::string_view nobodys_token = "000000000000000000000000000000000000
 
 bool is_greeting(const words& w)
 {
-    constexpr std::string_view names[] = {"HELLO", "AUTH", "CLIENT", "SELECT", "SCRIPT", "COMMAND"};
+    constexpr std::string_view names[] = {"HELLO",  "AUTH",    "CLIENT", "SELECT",
+                                          "SCRIPT", "COMMAND", "INFO"};
     return std::find(std::begin(names), std::end(names), w[0]) != std::end(names) ||
            std::any_of(w.begin(), w.end(),
                        [](const std::string& word) { return word.ends_with("redlock:probe"); });
+}
+
+/// Neither the library's own, nor a fencing counter, which outlives the locks it counts.
+bool is_of_a_lock(std::string_view key)
+{
+    return key.find("redlock:") == std::string_view::npos && !key.ends_with(base::counter_suffix);
 }
 
 answer evidence_of(const resp::reply& r)
@@ -61,11 +68,12 @@ world::world(redlock::config c, unsigned nodes, std::uint8_t seed)
       settings_(base::make_settings(config_)),
       entropy_(seed, no_entropy),
       ledger_(nodes),
-      core_(settings_, entropy_)
+      core_(settings_, entropy_, date_)
 {
     for (unsigned i = 0; i < nodes; ++i) {
         peers_.push_back(std::make_unique<peer>());
         peers_.back()->master.password = node_password;
+        peers_.back()->master.run_id.front() = "0123456789abcdef"[i % 16];
     }
     ledger_.add_token(nobodys_token);
 }
@@ -112,7 +120,7 @@ void world::acquire(std::string_view resource, acquire_options o)
 
 void world::adopt(std::string_view resource, std::string_view token, milliseconds ttl)
 {
-    if (base::validate_resource(resource) || base::validate_ttl(settings_, ttl)) {
+    if (base::validate_resource(settings_, resource) || base::validate_ttl(settings_, ttl)) {
         return;
     }
     caller as;
@@ -178,7 +186,7 @@ void world::drop(std::size_t held)
 
 void world::inspect(std::string_view resource)
 {
-    if (base::validate_resource(resource)) {
+    if (base::validate_resource(settings_, resource)) {
         return;
     }
     caller as;
@@ -570,8 +578,11 @@ void world::check_given_back()
     }
     const redlock::stats s = core_.snapshot();
     for (const auto& p : peers_) {
-        require(p->master.keys(now_) == 0 || s.debts > 0 || s.debts_dropped > 0,
-                "what was taken is given back");
+        const auto& all = p->master.all();
+        const bool is_empty = std::none_of(all.begin(), all.end(), [&](const auto& k) {
+            return is_of_a_lock(k.first) && p->master.find(now_, k.first) != nullptr;
+        });
+        require(is_empty || s.debts > 0 || s.debts_dropped > 0, "what was taken is given back");
     }
 }
 

@@ -183,6 +183,7 @@ private:
     base::settings settings_;
     repeated_entropy entropy_;
     instant now_{instant{} + 1000s};
+    test::virtual_date date_{now_};
     std::vector<std::unique_ptr<peer>> peers_;
     ledger ledger_;
     core::coordinator core_;

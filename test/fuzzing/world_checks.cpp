@@ -62,6 +62,8 @@ void world::conclude(caller& c, core::operation& op)
                     "a release is said to be done by enough nodes");
             return;
         case kind::inspect: check_inspection(op.inspection); return;
+        case kind::wait_lost:
+        case kind::renew: return;
     }
 }
 
@@ -162,7 +164,9 @@ void world::check_held()
 void world::check_text(std::string_view text) const
 {
     constexpr std::size_t telling = 20;
-    require(text.find("hunter2") == std::string_view::npos, "no password in a text");
+    // A node that says anything may say a part of it.
+    const std::string_view part = node_password.substr(0, lied ? std::string_view::npos : 7);
+    require(text.find(part) == std::string_view::npos, "no password in a text");
     std::size_t digits = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto c = static_cast<unsigned char>(text[i]);

@@ -38,7 +38,7 @@ void add_locker(const server& node, std::vector<std::string> more = {})
 {
     std::vector<std::string> rule{"ACL",    "SETUSER", "locker",   "reset", "on",     ">hush",
                                   "~app:*", "+eval",   "+evalsha", "+ping", "+hello", "+get",
-                                  "+set",   "+del",    "+pexpire", "+pttl"};
+                                  "+set",   "+del",    "+pexpire", "+pttl", "+incr",  "+time"};
     rule.insert(rule.end(), more.begin(), more.end());
     REQUIRE(node.command(rule) == "OK");
 }
@@ -86,6 +86,29 @@ TEST_CASE("a node that becomes permitted is used by itself", "[integration]")
     check_works(mine);
 }
 
+TEST_CASE("a user who may not count has locks without fencing tokens", "[integration][fencing]")
+{
+    const server node({.kind = each_kind()});
+    const std::string missing = GENERATE("incr", "time");
+    CAPTURE(missing);
+    add_locker(node, {"-" + missing});
+    locks mine(as_locker(node));
+    REQUIRE(mine.await_ready(1));
+    // The first needs the date, the second an increment.
+    report told;
+    auto first = mine.acquire("r", once(&told));
+    if (!first.error) {
+        mine.give_back(std::move(first.lock));
+        first.error = mine.acquire("r", once(&told)).error;
+    }
+    CHECK(first.error == errc::unavailable);
+    CHECK(told.nodes.at(0).outcome == node_outcome::failed);
+    CHECK_FALSE(told.nodes.at(0).error.empty());
+    REQUIRE(mine.await_quiet());
+    CHECK_FALSE(node.exists("app:r"));
+    mine.give_back(mine.take("r", {.fencing = false}));
+}
+
 TEST_CASE("a user with the fewest permissions can lock inside its prefix", "[integration]")
 {
     const server node({.kind = each_kind()});
@@ -96,8 +119,15 @@ TEST_CASE("a user with the fewest permissions can lock inside its prefix", "[int
     node.command({"SCRIPT", "FLUSH"});
     check_works(mine);
 
+    const std::vector<std::string> both{"r", "s"};
+    lock group = mine.take(both);
+    CHECK_FALSE(mine.extend(group, 20s));
+    mine.give_back(std::move(group));
+
     report told;
     lock held = mine.take("r", {.report = &told});
+    CHECK(mine.acquire(both, once(&told)).error == errc::contended);
+    CHECK(told.nodes.at(0).held == "r");
     CHECK(mine.acquire("r", once(&told)).error == errc::contended);
     CHECK(told.nodes.at(0).holder_ttl.value_or(0ms) > 0ms);
     CHECK(mine.inspect("r").found.state == holding::held);
@@ -134,6 +164,21 @@ TEST_CASE("a key that is forbidden is the node's error and no contention", "[int
     CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
     CHECK(told.nodes.at(0).outcome == node_outcome::failed);
     CHECK(told.nodes.at(0).error.starts_with("NOPERM"));
+}
+
+TEST_CASE("a user who may not call scripts by their digest sends their text", "[integration]")
+{
+    const server node({.kind = each_kind()});
+    add_locker(node, {"-evalsha"});
+    locks mine(as_locker(node));
+    lock held = mine.take("r");
+    CHECK_FALSE(mine.extend(held, 20s));
+    CHECK(mine.inspect("r").found.state == holding::held);
+    CHECK(std::stoll(node.command({"PTTL", "app:r"})) > 15'000);
+    mine.give_back(std::move(held));
+    CHECK_FALSE(node.exists("app:r"));
+    CHECK(mine.stats().node_errors == 0);
+    CHECK(mine.lines().empty());
 }
 
 TEST_CASE("p42: a node that permits no compare-and-delete is not used",

@@ -19,9 +19,11 @@ namespace {
 
 constexpr auto ttl = 60s;
 
-/// The answers that are cut, byte for byte. PTTL's has five digits, whatever has passed of `ttl`.
+/// The answers that are cut, byte for byte. PTTL's has five digits, whatever has passed of `ttl`,
+/// and a counter's sixteen, as a date in microseconds.
 constexpr std::string_view ok = "+OK\r\n";
 constexpr std::string_view one = ":1\r\n";
+constexpr std::string_view counter = ":1700000000000000\r\n";
 constexpr std::string_view remaining = ":60000\r\n";
 constexpr std::string_view null2 = "$-1\r\n";
 constexpr std::string_view null3 = "_\r\n";
@@ -66,8 +68,8 @@ public:
     /// said again later, and would be in the way.
     [[nodiscard]] locks& client() { return *client_; }
 
-    /// Calls `play` for each node and its neighbours as victims, each place up to behind the last of
-    /// `bytes`, FIN and RST. Nothing may be left of the lock then.
+    /// Calls `play` for each node and its neighbours as victims, each place up to behind the last
+    /// of `bytes`, FIN and RST. Nothing may be left of the lock then.
     template <class Play>
     void each_cut(std::size_t bytes, const Play& play)
     {
@@ -144,21 +146,28 @@ private:
 
 TEST_CASE("p21: the answer to a SET that is cut anywhere is no vote", "[integration][pitfall][p21]")
 {
-    // With a report PTTL is asked behind the SET.
-    const bool reports = GENERATE(false, true);
+    // With a report PTTL is asked behind the SET; for a fencing token a counter is, and both make
+    // the vote.
+    const auto [reports, fencing] =
+        GENERATE(table<bool, bool>({{false, false}, {true, false}, {false, true}}));
     scene s(each_extent());
-    s.each_cut(ok.size() + (reports ? remaining.size() : 0), [&](const cut& c) {
+    const std::size_t vote = ok.size() + (fencing ? counter.size() : 0);
+    s.each_cut(vote + (reports ? remaining.size() : 0), [&](const cut& c) {
         s.arm(c);
         report told;
-        auto got = s.client().acquire(
-            "r", {.ttl = ttl, .deadline = 0s, .attempts = 1, .report = reports ? &told : nullptr});
+        auto got = s.client().acquire("r", {.ttl = ttl,
+                                            .deadline = 0s,
+                                            .attempts = 1,
+                                            .fencing = fencing,
+                                            .report = reports ? &told : nullptr});
         CHECK(got.error ==
-              (s.is_decided(c, ok.size()) ? error_code() : make_error_code(errc::unavailable)));
+              (s.is_decided(c, vote) ? error_code() : make_error_code(errc::unavailable)));
         REQUIRE(s.client().await_quiet());
         if (got.lock) {
             CHECK(got.lock.granted_by() == s.answers(c, ok.size()));
+            CHECK((got.lock.fencing_token() != 0) == fencing);
         }
-        CHECK((c.bytes >= ok.size() || none_is(told, c.victims, node_outcome::granted)));
+        CHECK((c.bytes >= vote || none_is(told, c.victims, node_outcome::granted)));
         s.mend();
         if (got.lock) {
             s.client().give_back(std::move(got.lock));

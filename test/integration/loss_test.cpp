@@ -58,7 +58,8 @@ std::unique_ptr<resp_client> enter(const server& node)
     return result;
 }
 
-/// A node that answers the SET of "slow" in two parts, the second when told to, and refuses "taken".
+/// A node that answers the SET of "slow" in two parts, the second when told to, and refuses
+/// "taken".
 scripted_server::script in_two_parts(const std::shared_ptr<std::atomic<bool>>& go_on)
 {
     return [go_on](scripted_connection& peer) -> asio::awaitable<void> {

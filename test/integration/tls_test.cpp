@@ -119,7 +119,8 @@ private:
     std::shared_ptr<listener> listening_ = std::make_shared<listener>(own_.executor());
 };
 
-/// OpenSSL's own defaults allow everything while this object lives, whatever the system thinks of it.
+/// OpenSSL's own defaults allow everything while this object lives, whatever the system thinks of
+/// it.
 class lax_openssl {
 public:
     lax_openssl()

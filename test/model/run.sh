@@ -55,6 +55,11 @@ seeds                           seeds      holds  -DGAP=3 -DBACK=2 -DOUT=10
 seeds_out_too_short             seeds      fails  -DGAP=3 -DBACK=2 -DOUT=9
 seeds_no_bound                  seeds      fails  -DGAP=3 -DBACK=2 -DOUT=10 -DNO_BOUND
 seeds_away                      seeds      fails  -DGAP=3 -DBACK=2 -DOUT=10 -DSEEDS_AWAY
+seeds_counted                   seeds      holds  -DGAP=3 -DBACK=2 -DOUT=10 -DCOUNTS
+seeds_counted_away              seeds      fails  -DGAP=3 -DBACK=2 -DOUT=10 -DCOUNTS -DCOUNTS_AWAY
+seeds_old                       seeds      holds  -DGAP=3 -DBACK=2 -DOUT=10 -DOLD
+seeds_old_out_too_short         seeds      fails  -DGAP=3 -DBACK=2 -DOUT=9 -DOLD
+seeds_old_no_date               seeds      fails  -DGAP=3 -DBACK=2 -DOUT=10 -DOLD -DNO_DATE
 seeds_life                      seeds      holds  -DGAP=3 -DBACK=2 -DLIFE=10
 seeds_life_too_short            seeds      fails  -DGAP=3 -DBACK=2 -DLIFE=9
 seeds_life_not_prolonged        seeds      fails  -DGAP=3 -DBACK=2 -DLIFE=20 -DNO_REFRESH

@@ -12,8 +12,14 @@
  *   LIFE        nothing is lost, but a counter lives so long from its last raise, by the node's clock;
  *               it is incremented once in that time, since an increment does not prolong its life
  *   NO_REFRESH  ... from its seed
+ *   OLD         a loss leaves a counter of an earlier time, which is told by the date at which the node
+ *               was let back: below that less GAP it is taken for absent
+ *   NO_DATE     ... it is taken for what it is
  *   NO_BOUND    no raise is refused
  *   SEEDS_AWAY  a raise may be executed while the node is out of votes
+ *   COUNTS      an acquire seeds a counter that is absent by itself, without asking whether the key is
+ *               ours, its clock brought within half of GAP
+ *   COUNTS_AWAY ... also while the node is out of votes, as one that is up and asked is
  */
 #ifndef GAP
 #define GAP 3
@@ -38,13 +44,23 @@ short counter = LOW;
 byte left;                /* of the counter's life */
 #endif
 short highest = LOW;      /* of all it voted */
+#ifdef OLD
+short since = LOW;        /* the date at which the node was let back */
+#if defined(NO_DATE)
+#define is_new false
+#else
+#define is_new (since > LOW && counter < since - GAP)
+#endif
+#else
+#define is_new false
+#endif
 byte out;                 /* until it votes again */
 byte set_back;
 bool incremented;         /* in this tick, or in this life */
 
 inline vote() {
     if
-    :: out == 0 ->
+    :: out == 0 && !is_new ->
         assert(counter > highest);
         highest = counter
     :: else
@@ -73,7 +89,20 @@ inline prolong() {
 #define raise_to(v) \
     d_step { \
         takes_raises && v <= farthest && \
-        ((has_counter && v > counter) || (!has_counter && v >= -farthest)) -> \
+        ((has_counter && !is_new && v > counter) || ((!has_counter || is_new) && v >= -farthest)) -> \
+        prolong(); \
+        counter = v; \
+        vote() \
+    }
+
+#ifdef COUNTS_AWAY
+#define takes_counts true
+#else
+#define takes_counts (out == 0)
+#endif
+#define count_from(v) \
+    d_step { \
+        takes_counts && !has_counter && v <= GAP / 2 && v >= -(GAP / 2) -> \
         prolong(); \
         counter = v; \
         vote() \
@@ -85,6 +114,9 @@ proctype raises() {
     :: v < farthest -> v++
     :: v > -farthest -> v--
     :: raise_to(v)
+#ifdef COUNTS
+    :: count_from(v)
+#endif
     od
 }
 
@@ -101,8 +133,10 @@ proctype increments() {
 }
 
 inline lose() {
+#ifndef OLD
     has_counter = false;
     counter = LOW;
+#endif
     out = OUT
 }
 
@@ -110,6 +144,9 @@ inline lose() {
 proctype losses() {
     do
     :: d_step { has_counter -> lose() }
+#ifdef OLD
+    :: d_step { out && counter > LOW -> counter-- }
+#endif
     od
 }
 #endif
@@ -124,6 +161,9 @@ inline shift(value, by) {
 inline go_forward() {
     shift(counter, -1);
     shift(highest, -1);
+#ifdef OLD
+    shift(since, -1);
+#endif
 #ifdef LIFE
     if
     :: left > 1 -> left--
@@ -137,9 +177,22 @@ inline go_back() {
     set_back++;
     shift(counter, 1);
     shift(highest, 1);
+#ifdef OLD
+    shift(since, 1);
+#endif
 #ifdef LIFE
     if
     :: left -> left++
+    :: else
+    fi
+#endif
+}
+
+inline let_back() {
+    out--;
+#ifdef OLD
+    if
+    :: out == 0 -> since = 0
     :: else
     fi
 #endif
@@ -154,7 +207,7 @@ proctype clock() {
         incremented = false;
 #endif
         if
-        :: out -> out--
+        :: out -> let_back()
         :: else
         fi
     }

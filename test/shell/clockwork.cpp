@@ -42,10 +42,10 @@ void clockwork::note(std::string_view what, std::uint64_t a, std::uint64_t b)
     }
     mix(a);
     mix(b);
-    mix(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
+    mix(static_cast<std::uint64_t>(now().time_since_epoch().count()));
     if (trace_ != nullptr) {
         const auto us = std::chrono::duration_cast<std::chrono::microseconds>(
-            now_.time_since_epoch() - std::chrono::seconds{1000});
+            now().time_since_epoch() - std::chrono::seconds{1000});
         *trace_ << us.count() << " us  " << what << ' ' << a << ' ' << b << '\n';
     }
 }
@@ -60,7 +60,7 @@ void clockwork::fail(std::string_view what)
 
 clockwork::event_id clockwork::at(base::nanos after, std::function<void()> what)
 {
-    const event_id id{now_ + std::max(after, base::nanos{}), ++serials_};
+    const event_id id{steady_ + std::max(after, base::nanos{}), ++serials_};
     events_.emplace(id, std::move(what));
     return id;
 }
@@ -68,15 +68,21 @@ clockwork::event_id clockwork::at(base::nanos after, std::function<void()> what)
 void clockwork::advance()
 {
     auto next = events_.extract(events_.begin());
-    now_ = std::max(now_, next.key().first);
+    steady_ = std::max(steady_, next.key().first);
     note("event", next.key().second);
     next.mapped()();
 }
 
 void clockwork::lag(base::nanos by)
 {
-    now_ += by;
+    steady_ += by;
     note("lag");
+}
+
+void clockwork::suspend(base::nanos by)
+{
+    asleep_ += by;
+    note("suspended");
 }
 
 }  // namespace redlock::test

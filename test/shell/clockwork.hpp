@@ -26,7 +26,7 @@ public:
     clockwork(const clockwork&) = delete;
     clockwork& operator=(const clockwork&) = delete;
 
-    [[nodiscard]] base::instant now() const noexcept { return now_; }
+    [[nodiscard]] base::instant now() const noexcept { return steady_ + asleep_; }
 
     [[nodiscard]] std::uint64_t draw() noexcept;
     [[nodiscard]] std::uint32_t below(std::uint32_t n) noexcept
@@ -49,11 +49,16 @@ public:
     event_id at(base::nanos after, std::function<void()> what);
     void forget(const event_id& id) noexcept { events_.erase(id); }
     [[nodiscard]] bool has_events() const noexcept { return !events_.empty(); }
-    [[nodiscard]] base::instant next_event() const { return events_.begin()->first.first; }
+    [[nodiscard]] base::instant next_event() const
+    {
+        return events_.begin()->first.first + asleep_;
+    }
     /// Goes to the next event, and lets it happen.
     void advance();
     /// Time goes by while handlers are waiting for their turn.
     void lag(base::nanos by);
+    /// The machine is suspended, and no event comes nearer by that.
+    void suspend(base::nanos by);
 
     /// Whose handler runs, if any does.
     sim_context* running = nullptr;
@@ -65,7 +70,9 @@ private:
     std::ostream* trace_;
     std::uint64_t hash_ = 0;
     std::uint64_t serials_ = 0;
-    base::instant now_{std::chrono::seconds{1000}};
+    base::instant steady_{std::chrono::seconds{1000}};
+    /// Of the time that has gone by, what no timer has counted.
+    base::nanos asleep_{};
     std::map<event_id, std::function<void()>> events_;
     std::string failure_;
 };

@@ -86,6 +86,7 @@ play::play(std::uint64_t seed, std::ostream* trace)
         n.identity = identity_ && !clock_.one_in(3) ? &*identity_ : nullptr;
         plain += n.identity == nullptr ? 1U : 0U;
         model_master& m = n.master;
+        m.run_id.front() = static_cast<char>('0' + i);
         m.has_delifeq = clock_.one_in(4);
         m.knows_hello = !clock_.one_in(8);
     }

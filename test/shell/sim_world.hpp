@@ -5,8 +5,10 @@
 #include "shell/clockwork.hpp"
 #include "shell/sim_context.hpp"
 #include "shell/sim_node.hpp"
+#include "sim/model_master.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <span>
@@ -16,10 +18,16 @@ namespace redlock::test {
 /// The world of clients under virtual time: what `engine::world` asks for, out of the clockwork.
 class sim_world final : public engine::world {
 public:
-    sim_world(clockwork& c, std::deque<sim_node>& nodes) : clock_(c), entropy_(c), nodes_(nodes) {}
+    sim_world(clockwork& c, std::deque<sim_node>& nodes)
+        : clock_(c),
+          entropy_(c),
+          date_(c),
+          nodes_(nodes)
+    {}
 
     base::instant now() noexcept override { return clock_.now(); }
     base::entropy& entropy() noexcept override { return entropy_; }
+    base::wall_clock& wall_clock() noexcept override { return date_; }
     std::unique_ptr<engine::alarm> make_alarm(const boost::asio::any_io_executor& ex) override;
     std::shared_ptr<engine::link> make_link(
         const engine::link_setup& setup, const std::shared_ptr<engine::tls_context>& tls) override;
@@ -34,8 +42,18 @@ private:
         clockwork& clock_;
     };
 
+    class date final : public base::wall_clock {
+    public:
+        explicit date(clockwork& c) : clock_(c) {}
+        std::int64_t microseconds() noexcept override { return date_of(clock_.now()); }
+
+    private:
+        clockwork& clock_;
+    };
+
     clockwork& clock_;
     seeded entropy_;
+    date date_;
     std::deque<sim_node>& nodes_;
 };
 

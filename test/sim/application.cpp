@@ -1,5 +1,6 @@
 #include "sim/application.hpp"
 
+#include "sim/names.hpp"
 #include "sim/world.hpp"
 
 #include <algorithm>
@@ -16,11 +17,15 @@ constexpr milliseconds for_ever = 1h;
 
 }  // namespace
 
-application::application(world& w, client& c, unsigned index, random_source random)
+application::application(world& w, client& c, unsigned index, random_source random,
+                         random_source keeping)
     : w_(w),
       c_(c),
       index_(index),
       random_(random),
+      keeping_(keeping),
+      grouping_(w.planned().seed, 400 + index),
+      owning_(w.planned().seed, 40'000 + index * 1000 + c.generation()),
       tasks_(w.planned().tasks)
 {}
 
@@ -67,6 +72,24 @@ milliseconds application::some_ttl()
     return ttls[random_.below(ttls.size())];
 }
 
+/// One, or several in any order.
+std::string application::some_resources()
+{
+    const unsigned all = w_.planned().resources;
+    const std::string one = "r" + std::to_string(random_.below(all));
+    const std::uint32_t one_in = w_.planned().groups_one_in;
+    if (one_in == 0 || all == 1 || !grouping_.one_in(one_in)) {
+        return one;
+    }
+    std::vector<std::string> names;
+    for (unsigned i = 0; i < all; ++i) {
+        names.insert(names.begin() + static_cast<std::ptrdiff_t>(grouping_.below(i + 1)),
+                     "r" + std::to_string(i));
+    }
+    names.resize(grouping_.between(2, all));
+    return joined(names);
+}
+
 void application::acquire(unsigned t)
 {
     if (w_.acquires_left == 0) {
@@ -95,7 +118,9 @@ void application::acquire(unsigned t)
     }
     task& mine = tasks_[t];
     mine.now = state::waiting;
-    mine.resource = "r" + std::to_string(random_.below(w_.planned().resources));
+    mine.resource = some_resources();
+    may_own(mine, o);
+    may_keep(mine, o);
     const call& begun = c_.acquire(t, mine.resource, o);
     may_cancel(begun, random_.one_in(2) ? nanos{80ms} : nanos{o.deadline});
 }
@@ -105,6 +130,12 @@ void application::use(unsigned t)
 {
     if (w_.is_quiet()) {
         release(t);
+        return;
+    }
+    if (goes_on_keeping(t)) {
+        return;
+    }
+    if (stays_to_the_end(t)) {
         return;
     }
     if (w_.faults.happens(fault::drop)) {
@@ -120,7 +151,7 @@ void application::use(unsigned t)
     } else if (choice < 8) {
         extend(t);
     } else {
-        may_cancel(c_.inspect(t, tasks_[t].resource), 10ms);
+        may_cancel(c_.inspect(t, parts_of(tasks_[t].resource).front()), 10ms);
         pause(t);
     }
 }
@@ -132,7 +163,7 @@ instant application::believed_until(const core::lease& l) const
     if (w_.planned().outside == beyond::ignores_owns) {
         return w_.now() + 1000h;
     }
-    return c_.true_time(l.valid_until());
+    return c_.true_time(l.root().valid_until());
 }
 
 void application::end_belief(task& t)
@@ -162,6 +193,7 @@ void application::drop(unsigned t)
 void application::extend(unsigned t)
 {
     task& mine = tasks_[t];
+    mine.extended = true;
     const call& begun = c_.extend(t, *mine.lease, some_ttl(), believed_until(*mine.lease));
     may_cancel(begun, 20ms);
     if (random_.one_in(3)) {
@@ -174,6 +206,9 @@ void application::extend(unsigned t)
 bool application::hand_over(unsigned t)
 {
     task& mine = tasks_[t];
+    if (mine.lease->within != nullptr || c_.is_held_besides(*mine.lease)) {
+        return false;
+    }
     client& other = *w_.clients[random_.below(w_.clients.size())];
     if (&other == &c_ || !other.is_alive() || other.is_paused()) {
         return false;
@@ -222,12 +257,15 @@ void application::on_done(const call& c, const ending& e)
             mine.now = ec ? state::idle : state::holding;
             if (e.held != nullptr) {
                 mine.lease = e.held;
+                mine.kept = mine.kept && c.what == core::operation::kind::acquire;
+                mine.owned = mine.owned && c.what == core::operation::kind::acquire;
                 mine.belief = w_.checks.begin_belief(index_, c.resource, e.held->token.view(),
                                                      believed_until(*e.held));
-            }
-            if (ended_ && mine.lease != nullptr) {
-                drop(c.task);
-                return;
+                if (ended_) {
+                    drop(c.task);
+                    return;
+                }
+                begin_keeping(c.task);
             }
             break;
         case core::operation::kind::extend:
@@ -237,7 +275,7 @@ void application::on_done(const call& c, const ending& e)
             if (!ec) {
                 w_.checks.prolong_belief(mine.belief, believed_until(*c.lease));
             } else if (ec == errc::lost) {
-                w_.checks.end_belief(mine.belief);
+                end_beliefs_in(mine.lease->root());
             }
             if (mine.now == state::holding) {
                 return;  // went on without waiting for it
@@ -245,7 +283,15 @@ void application::on_done(const call& c, const ending& e)
             mine.now = state::holding;
             break;
         case core::operation::kind::release: mine.now = state::idle; break;
-        case core::operation::kind::inspect: return;
+        case core::operation::kind::inspect:
+        case core::operation::kind::wait_lost:
+            if (ec == errc::not_held && mine.lease != nullptr &&
+                mine.lease->token.view() == c.token) {
+                w_.checks.fail("c" + std::to_string(index_) + ": " + c.resource +
+                               " is held, but who waits for its loss is told otherwise");
+            }
+            return;
+        case core::operation::kind::renew: return;
     }
     pause(c.task);
 }
@@ -313,7 +359,13 @@ void application::end()
         if (t.lease == nullptr) {
             continue;
         }
-        if (random_.one_in(2)) {
+        if (t.kept && keeping_.one_in(2)) {
+            // It is left to its client, which keeps it no more.
+            w_.checks.orphan(t.lease->token.view(), true);
+            continue;
+        }
+        // What is handed over is no more held by others of its owner.
+        if (random_.one_in(2) || t.lease->root().holds > 1) {
             c_.drop(*t.lease);
         } else {
             w_.checks.orphan(t.lease->token.view(), true);

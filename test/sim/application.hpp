@@ -5,6 +5,8 @@
 #include "sim/clock.hpp"
 #include "sim/random.hpp"
 
+#include <redlock/owner.hpp>
+
 #include <chrono>
 #include <string>
 #include <vector>
@@ -18,7 +20,7 @@ class world;
 /// at its own pace.
 class application {
 public:
-    application(world& w, client& c, unsigned index, random_source random);
+    application(world& w, client& c, unsigned index, random_source random, random_source keeping);
 
     void begin();
     void step(unsigned task);
@@ -33,9 +35,17 @@ public:
     void prove();
     [[nodiscard]] bool has_proved() const noexcept { return proof_ == stage::done; }
 
+    /// To be asked behind whatever may have changed the validity of a lock.
+    void look_at_leases();
+    void on_news(const core::renewal_news& news);
+
     [[nodiscard]] bool is_idle() const noexcept;
     /// Locks.
     [[nodiscard]] std::size_t held() const noexcept;
+    /// Of these, those within another one, whose record they keep.
+    [[nodiscard]] std::size_t nested() const noexcept;
+    /// Whether a task holds the lock of this lease by another one.
+    [[nodiscard]] bool holds_besides(const core::lease& l) const noexcept;
 
 private:
     enum class state : std::uint8_t { idle, offered, waiting, holding };
@@ -55,6 +65,15 @@ private:
         base::owner_token offered;
         core::lease* lease = nullptr;
         unsigned belief = 0;
+        bool owned = false;  ///< on behalf of the application's owner
+        // Of a lock that is had.
+        bool kept = false;
+        keep_alive limits;
+        bool extended = false;  ///< by the task itself, or others of its owner
+        bool lost = false;
+        std::uint32_t renewals = 0;
+        instant since;        ///< when its attempt began, by the client's clock
+        instant known_until;  ///< its validity as it was seen last
     };
 
     void acquire(unsigned t);
@@ -67,13 +86,29 @@ private:
     void may_cancel(const call& c, nanos within);
     void on_proof(const call& c, const ending& e);
     [[nodiscard]] std::chrono::milliseconds some_ttl();
+    [[nodiscard]] std::string some_resources();
     [[nodiscard]] instant believed_until(const core::lease& l) const;
     void end_belief(task& t);
+    void end_beliefs_in(core::lease& root);
+    void may_own(task& mine, acquire_options& o);
+    [[nodiscard]] bool stays_to_the_end(unsigned t);
+    void may_keep(task& mine, acquire_options& o);
+    void begin_keeping(unsigned t);
+    [[nodiscard]] bool goes_on_keeping(unsigned t);
+    void look_at(task& mine);
 
     world& w_;
     client& c_;
     const unsigned index_;
     random_source random_;
+    /// Of what has to do with keeping locks alive.
+    random_source keeping_;
+    /// Of what has to do with locks of several resources.
+    random_source grouping_;
+    /// Of what has to do with owners.
+    random_source owning_;
+    /// On whose behalf tasks share locks.
+    const redlock::owner me_;
     std::vector<task> tasks_;
     bool ended_ = false;
     stage proof_ = stage::none;

@@ -17,8 +17,11 @@ struct call {
     unsigned client = 0;
     unsigned task = 0;
     std::string resource;
-    /// The owner token, of an operation on a lease.
+    /// The owner token, of an operation on a lease; of an acquire that holds a lock of its owner
+    /// once more: that lock's.
     std::string token;
+    /// What that lock is of.
+    std::string whole;
     /// In true time; and by when it is to have ended by its client's clock.
     instant begun;
     instant due;
@@ -26,6 +29,8 @@ struct call {
     instant believed_until;
     /// Those of an acquire's attempts, in their order.
     std::vector<std::string> tokens;
+    /// When the last of these was begun.
+    instant attempted;
     /// The nodes that had its token then.
     std::uint32_t had_by = 0;
     // What was asked for.
@@ -37,6 +42,12 @@ struct call {
     std::uint32_t attempts = 0;
     std::uint32_t most_attempts = unlimited;
     bool cancelled = false;
+    /// Of an acquire: on behalf of an owner.
+    bool owned = false;
+    /// Of a release: the lock is held besides.
+    bool is_nested = false;
+    /// Of a wait for a loss: the lock is kept alive, without a limit.
+    bool is_kept = false;
 };
 
 /// What came of it.

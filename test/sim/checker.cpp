@@ -1,11 +1,13 @@
 #include "sim/checker.hpp"
 
+#include "sim/names.hpp"
 #include "sim/world.hpp"
 
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace redlock::sim {
 
@@ -19,6 +21,28 @@ constexpr nanos late = 10ms;
 /// After a trouble has ended: until the connection stands again, at the latest.
 constexpr nanos convalescence = 800ms;
 
+/// Whether the key is the fencing counter of a resource, and not its lock.
+bool is_counter(std::string_view key)
+{
+    return key.ends_with(":fencing");
+}
+
+/// Whether a command takes several resources.
+bool is_take(const test::words& command)
+{
+    constexpr const test::contract_script& take = test::contract_scripts[6];
+    return (command.front() == "EVALSHA" && command.at(1) == take.sha1) ||
+           (command.front() == "EVAL" && command.at(1) == take.text);
+}
+
+/// Whether two locks have a resource in common.
+bool meet(const std::string& some, const std::string& others)
+{
+    const auto names = parts_of(some);
+    const auto its = parts_of(others);
+    return std::find_first_of(names.begin(), names.end(), its.begin(), its.end()) != names.end();
+}
+
 unsigned count_of(std::uint32_t nodes)
 {
     return static_cast<unsigned>(std::popcount(nodes));
@@ -30,6 +54,9 @@ constexpr nanos first_connections = 200ms;
 /// What was asked before may time out still, and its node be left alone for a moment.
 constexpr nanos after_a_proof = 60ms;
 
+/// Until the key of what nobody wants any more is gone, at the latest.
+constexpr nanos until_given_back = 60ms;
+
 /// What a client's own scheduling may add to a deadline.
 constexpr nanos scheduling = 5ms;
 
@@ -38,6 +65,8 @@ constexpr nanos scheduling = 5ms;
 checker::checker(world& w)
     : w_(w),
       known_(w.planned().clients, std::vector<acquaintance>(w.planned().nodes)),
+      admitted_(w.planned().nodes, w.planned().new_masters ? instant::max() : instant{}),
+      lost_(w.planned().nodes),
       born_(w.planned().clients),
       heard_(w.planned().clients),
       deceived_(w.planned().clients)
@@ -112,8 +141,8 @@ void checker::on_heard(unsigned client, unsigned node)
     heard_[client] |= 1U << node;
 }
 
-/// What was done when the last trouble was over and all that was on its way then had come, was asked
-/// for behind it.
+/// What was done when the last trouble was over and all that was on its way then had come, was
+/// asked for behind it.
 void checker::on_proof(unsigned client, unsigned node, instant done)
 {
     acquaintance& a = known_[client][node];
@@ -133,7 +162,8 @@ void checker::on_given_up(unsigned client, unsigned node) const
 
 bool checker::is_well(unsigned client, unsigned node, instant since) const
 {
-    if (w_.planned().is_tight() || (deceived_[client] & (1U << node)) != 0) {
+    if (w_.planned().is_tight() || (deceived_[client] & (1U << node)) != 0 ||
+        !is_known_to_vote(node, since)) {
         return false;
     }
     const acquaintance& a = known_[client][node];
@@ -154,14 +184,111 @@ std::uint32_t checker::healthy_since(unsigned client, instant begun) const
 std::uint32_t checker::healthy_for(const call& c) const
 {
     std::uint32_t healthy = healthy_since(c.client, c.begun);
+    for (unsigned n = 0; n < w_.servers.size(); ++n) {
+        // A node's counters cannot follow those of others when its date is far behind.
+        const bool may_not_vote = c.what == core::operation::kind::acquire &&
+                                  w_.planned().fencing && w_.servers[n]->is_out_of_date();
+        healthy &= may_not_vote ? ~(1U << n) : ~0U;
+    }
     if (c.what != core::operation::kind::acquire || c.deadline < first_connections ||
         w_.planned().is_tight()) {
         return healthy;
     }
     for (unsigned n = 0; n < known_[c.client].size(); ++n) {
-        healthy |= known_[c.client][n].trouble <= born_[c.client] ? 1U << n : 0U;
+        const bool never_ill =
+            known_[c.client][n].trouble <= born_[c.client] && is_known_to_vote(n, born_[c.client]);
+        const bool may_vote = !w_.planned().fencing || !w_.servers[n]->is_out_of_date();
+        healthy |= never_ill && may_vote ? 1U << n : 0U;
     }
     return healthy;
+}
+
+// ---- the restart guard
+
+std::string checker::marker_key() const
+{
+    return w_.planned().key_prefix + "redlock:admitted";
+}
+
+std::string checker::undated_marker_of(std::string_view run_id) const
+{
+    return std::string(run_id) + " nodes=" + std::to_string(w_.planned().nodes) +
+           " max_ttl=" + std::to_string(w_.planned().longest_ttl().count()) +
+           " drift=" + std::to_string(std::llround(w_.planned().drift_factor * 1e9)) + " since=";
+}
+
+bool checker::is_of_the_guard(std::string_view key) const
+{
+    key.remove_prefix(std::min(key.size(), w_.planned().key_prefix.size()));
+    return key == "redlock:admitted" || key.starts_with("redlock:pending:");
+}
+
+/// No node votes before every lease that it may have forgotten has ended.
+void checker::on_guard_change(unsigned node, const std::string& key,
+                              const test::model_master::entry* after)
+{
+    if (key != marker_key()) {
+        return;
+    }
+    admitted_[node] = instant::max();
+    const std::string undated = undated_marker_of(w_.servers[node]->master.run_id);
+    if (after == nullptr || !after->value.starts_with(undated)) {
+        return;
+    }
+    admitted_[node] = w_.now();
+    for (const auto& [other, e] : w_.servers[node]->master.all()) {
+        if (!is_of_the_guard(other)) {
+            tokens_[e.value].proven_on |= 1U << node;
+        }
+    }
+    if (w_.now() < lost_[node] + w_.planned().longest_ttl()) {
+        fail("n" + std::to_string(node) + ": was admitted too early");
+    }
+}
+
+void checker::on_restart(unsigned node)
+{
+    admitted_[node] = instant::max();
+}
+
+void checker::on_loss(unsigned node)
+{
+    admitted_[node] = instant::max();
+    lost_[node] = w_.now();
+}
+
+/// Clients look now and then for what another one may have written.
+bool checker::is_known_to_vote(unsigned node, instant since) const
+{
+    constexpr nanos until_it_is_heard_of = 1200ms;
+    return !w_.planned().guard || admitted_[node] == instant{} ||
+           (admitted_[node] != instant::max() && admitted_[node] + until_it_is_heard_of <= since);
+}
+
+/// A node that may have had the token's key has lost it.
+bool checker::has_lost(const token_users& users) const
+{
+    return std::any_of(lost_.begin(), lost_.end(),
+                       [&](instant lost) { return lost >= users.first_set; });
+}
+
+/// Those that have the key of a belief, and were admitted when they had it; and those that had it
+/// so and lost it, and do not vote before the belief is over.
+unsigned checker::nodes_that_count(const belief& b) const
+{
+    const std::uint32_t having = holders(b.resource, b.token, b.until);
+    const auto at = tokens_.find(b.token);
+    if (!w_.planned().guard || at == tokens_.end()) {
+        return count_of(having);
+    }
+    const token_users& users = at->second;
+    std::uint32_t forgot = 0;
+    for (unsigned n = 0; n < lost_.size(); ++n) {
+        const bool in_time =
+            lost_[n] >= users.first_set && b.until <= lost_[n] + w_.planned().longest_ttl();
+        forgot |= in_time ? 1U << n : 0U;
+    }
+    return count_of((having | forgot) & users.proven_on);
 }
 
 // ---- keys
@@ -174,24 +301,34 @@ std::string checker::resource_of(const std::string& key) const
 void checker::on_reply(unsigned client, unsigned node, const test::words& command,
                        std::string_view reply)
 {
-    if (command.front() != "SET") {
-        return;
+    if (command.front() == "SET" && !is_of_the_guard(command.at(1))) {
+        on_set(client, node, command.at(2), reply.starts_with('_') || reply.starts_with("$-1"));
+    } else if (is_take(command) && !reply.starts_with("-NOSCRIPT")) {
+        const std::size_t token = 3 + std::stoul(command.at(2));
+        on_set(client, node, command.at(token), !reply.starts_with("*2\r\n:0"));
     }
-    token_users& users = tokens_[command.at(2)];
+}
+
+void checker::on_set(unsigned client, unsigned node, const std::string& token, bool was_refused)
+{
+    token_users& users = tokens_[token];
     if ((users.set_on & (1U << node)) != 0) {
         fail("n" + std::to_string(node) + " was sent a SET a second time by c" +
              std::to_string(client));
     }
     users.set_on |= 1U << node;
     users.first_set = std::min(users.first_set, w_.now());
-    const bool refused = reply.starts_with('_') || reply.starts_with("$-1");
-    users.refused_on |= refused ? 1U << node : 0U;
+    users.refused_on |= was_refused ? 1U << node : 0U;
 }
 
 void checker::on_change(unsigned node, const std::string& key,
                         const test::model_master::entry* before,
                         const test::model_master::entry* after, const test::session* by)
 {
+    if (is_counter(key)) {
+        on_counter(node, key, before, after);
+        return;
+    }
     const std::string who = "n" + std::to_string(node) + ": " +
                             (by == nullptr ? "by itself" : "by c" + std::to_string(by->client)) +
                             ", key " + key;
@@ -215,6 +352,7 @@ void checker::on_change(unsigned node, const std::string& key,
             token_users& users = tokens_[after->value];
             const client& c = *w_.clients[by->client];
             users.clients |= 1U << by->client;
+            users.proven_on |= admitted_[node] != instant::max() ? 1U << node : 0U;
             users.orphaned = users.orphaned || !c.is_alive() || c.generation() != by->life;
             const nanos ttl = after->end.value_or(instant::max()) - w_.servers[node]->local_now();
             const auto& asked = ttls_[{by->client, resource_of(key)}];
@@ -230,14 +368,48 @@ void checker::on_change(unsigned node, const std::string& key,
     }
     const std::string resource = resource_of(key);
     for (const belief& b : beliefs_) {
-        if (b.resource == resource) {
+        if (meet(b.resource, resource)) {
             check_majority(b);
         }
     }
 }
 
-std::uint32_t checker::holders(const std::string& resource, std::string_view token,
+/// It grows, and goes by itself.
+void checker::on_counter(unsigned node, const std::string& key,
+                         const test::model_master::entry* before,
+                         const test::model_master::entry* after) const
+{
+    if (after == nullptr) {
+        return;
+    }
+    const std::string who = "n" + std::to_string(node) + ": the counter " + key;
+    const bool was_alive = before != nullptr && w_.servers[node]->true_end(*before) > w_.now();
+    if (was_alive && std::stoll(after->value) <= std::stoll(before->value)) {
+        fail(who + " does not grow");
+    }
+}
+
+std::uint32_t checker::holders(const std::string& resources, std::string_view token,
                                instant until) const
+{
+    std::uint32_t nodes = ~0U;
+    for (const std::string& resource : parts_of(resources)) {
+        nodes &= holders_of_one(resource, token, until);
+    }
+    return nodes;
+}
+
+std::uint32_t checker::remains(const std::string& resources, std::string_view token) const
+{
+    std::uint32_t nodes = 0;
+    for (const std::string& resource : parts_of(resources)) {
+        nodes |= holders_of_one(resource, token, w_.now());
+    }
+    return nodes;
+}
+
+std::uint32_t checker::holders_of_one(const std::string& resource, std::string_view token,
+                                      instant until) const
 {
     const std::string key = w_.planned().key_prefix + resource;
     std::uint32_t nodes = 0;
@@ -251,12 +423,6 @@ std::uint32_t checker::holders(const std::string& resource, std::string_view tok
     return nodes;
 }
 
-unsigned checker::nodes_with(const std::string& resource, std::string_view token,
-                             instant until) const
-{
-    return count_of(holders(resource, token, until));
-}
-
 void checker::orphan_tokens_of(unsigned client)
 {
     for (auto& [token, users] : tokens_) {
@@ -264,6 +430,8 @@ void checker::orphan_tokens_of(unsigned client)
         users.orphaned = users.orphaned || its;
         users.strays = users.strays || its;
     }
+    // What it asked for last may not have come to any node yet, and is nobody's then.
+    std::erase_if(given_back_, [client](const given_back& g) { return g.client == client; });
 }
 
 void checker::orphan(std::string_view token, bool strays)
@@ -294,6 +462,9 @@ void checker::nothing_left_of(unsigned client, instant since)
     for (unsigned n = 0; n < w_.servers.size(); ++n) {
         const server& s = *w_.servers[n];
         for (const auto& [key, e] : s.master.all()) {
+            if (is_counter(key) || is_of_the_guard(key)) {
+                continue;
+            }
             const token_users& users = tokens_[e.value];
             if (users.clients == 1U << client && !users.orphaned &&
                 is_well(client, n, std::min(since, users.first_set)) &&
@@ -310,7 +481,15 @@ void checker::nothing_left()
     for (unsigned n = 0; n < w_.servers.size(); ++n) {
         server& s = *w_.servers[n];
         for (const auto& [key, e] : s.master.all()) {
-            if (s.master.find(s.local_now(), key) != nullptr && !tokens_[e.value].orphaned) {
+            // Who was to give it a ttl may have gone, or not have heard that it lacks one.
+            const fault_set harmless = only(fault::forget) | only(fault::split) |
+                                       only(fault::clock_rate) | only(fault::clock_offset) |
+                                       only(fault::drop) | only(fault::hand_over);
+            if (is_counter(key) && !e.end && (w_.planned().faults & ~harmless) == 0) {
+                fail("n" + std::to_string(n) + ": the counter " + key + " would stay for ever");
+            }
+            if (!is_counter(key) && !is_of_the_guard(key) &&
+                s.master.find(s.local_now(), key) != nullptr && !tokens_[e.value].orphaned) {
                 fail("n" + std::to_string(n) + " still has the key " + key +
                      ", though everything was given back");
             }
@@ -326,6 +505,7 @@ unsigned checker::begin_belief(unsigned client, const std::string& resource, std
     token_users& users = tokens_[std::string(token)];
     users.clients |= 1U << client;
     users.orphaned = users.strays;
+    users.had = true;
     const belief b{++ids_, client, resource, std::string(token), until};
     check_begun(b);
     check_exclusion(b);
@@ -370,8 +550,9 @@ void checker::check_exclusion(const belief& b) const
 {
     for (const belief& other : beliefs_) {
         // A lease that has ended by the time its owner hears of it is believed in by nobody.
-        if (other.id != b.id && other.resource == b.resource && other.until > w_.now() &&
-            b.until > w_.now()) {
+        const bool is_the_same = other.client == b.client && other.token == b.token;
+        if (!w_.planned().only_tokens && !is_the_same && meet(other.resource, b.resource) &&
+            other.until > w_.now() && b.until > w_.now()) {
             const std::string what = "c" + std::to_string(b.client) + " and c" +
                                      std::to_string(other.client) +
                                      " both believe that they hold " + b.resource;
@@ -387,7 +568,7 @@ void checker::check_majority(const belief& b) const
     if (w_.planned().outside != beyond::nothing || b.until <= w_.now()) {
         return;
     }
-    if (nodes_with(b.resource, b.token, b.until) < quorum()) {
+    if (nodes_that_count(b) < quorum()) {
         fail("c" + std::to_string(b.client) + " believes that it holds " + b.resource +
              ", but no majority keeps it for so long");
     }
@@ -398,8 +579,24 @@ void checker::check_majority(const belief& b) const
 void checker::on_done(const call& c, const ending& e, instant may_last_until)
 {
     const error_code& ec = e.error;
+    if (w_.planned().only_tokens && w_.planned().outside != beyond::nothing) {
+        if (c.what == core::operation::kind::acquire && !ec && e.held->within == nullptr) {
+            check_token(c, e);
+        }
+        return;
+    }
     if (w_.now() > may_last_until + scheduling) {
         fail("c" + std::to_string(c.client) + ": an operation ended after its deadline");
+    }
+    if (c.what == core::operation::kind::release) {
+        check_nested_release(c, e);
+        if (c.is_nested) {
+            return;
+        }
+        on_given_back(c.client, c.resource, c.token, c.begun);
+    } else if (c.what == core::operation::kind::acquire && ec && !c.tokens.empty() &&
+               c.tokens.back() != c.token) {
+        on_given_back(c.client, c.resource, c.tokens.back(), c.attempted);
     }
     if (ec == boost::system::errc::operation_canceled) {
         if (!c.cancelled) {
@@ -423,6 +620,8 @@ void checker::on_done(const call& c, const ending& e, instant may_last_until)
         case core::operation::kind::extend: check_extend(c, ec); return;
         case core::operation::kind::release: check_release(c, e); return;
         case core::operation::kind::inspect: check_inspection(c, e); return;
+        case core::operation::kind::wait_lost: check_loss(c, ec); return;
+        case core::operation::kind::renew: return;
     }
 }
 
@@ -433,7 +632,26 @@ bool checker::is_demanding(const call& c) const
     return c.what == core::operation::kind::acquire && c.min_validity > most - 100ms;
 }
 
-void checker::check_acquire(const call& c, const ending& e, bool healthy) const
+/// Two leases never have one token, and a later one has a larger one.
+void checker::check_token(const call& c, const ending& e)
+{
+    if (!w_.planned().fencing) {
+        return;
+    }
+    const instant begun = w_.clients[c.client]->true_time(e.held->t0);
+    for (const std::string& resource : parts_of(c.resource)) {
+        const std::string_view wrong =
+            fencing_tokens_.note(resource, e.held->fencing_token, begun, w_.now());
+        if (!wrong.empty()) {
+            const std::string what = "c" + std::to_string(c.client) + ": acquiring " + c.resource +
+                                     ": " + std::string(wrong);
+            w_.say("VIOLATION: ", what);
+            throw disorder(what);
+        }
+    }
+}
+
+void checker::check_acquire(const call& c, const ending& e, bool healthy)
 {
     const std::string who = "c" + std::to_string(c.client) + ": acquiring " + c.resource + ": ";
     const error_code& ec = e.error;
@@ -446,7 +664,12 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy) const
         fail(who + "more attempts than allowed");
     }
     if (!ec) {
+        if (e.held->within == nullptr) {
+            check_token(c, e);
+        }
         check_success(c, e, healthy && !refused);
+    } else if (c.owned && (ec == errc::lost || !c.token.empty())) {
+        check_hold(c, ec);
     } else if (ec == errc::contended) {
         if (c.tokens.empty() || !was_refused(c.tokens.back())) {
             fail(who + "contended, but nobody held it");
@@ -475,13 +698,44 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy) const
     }
 }
 
+/// Of a lock of its owner that was not had once more.
+void checker::check_hold(const call& c, const error_code& ec) const
+{
+    if (c.token.empty()) {
+        // It was the acquire's own, and over before anybody was told of it.
+        if (c.tokens.empty()) {
+            fail("c" + std::to_string(c.client) + ": acquiring " + c.resource +
+                 ": lost, but nobody of its owner held it");
+        }
+        return;
+    }
+    call extend = c;
+    extend.resource = c.whole;
+    const bool is_late = ec == errc::expired || ec == errc::timed_out;
+    if (!is_late) {
+        check_extend(extend, ec);
+    } else if (!is_demanding(c)) {
+        check_extend(extend, errc::unavailable);
+    }
+}
+
+/// Who is told so gives nothing back, as others hold it.
+void checker::check_nested_release(const call& c, const ending& e) const
+{
+    const bool is_nested = !e.error && e.released == release_result::nested;
+    if (is_nested != c.is_nested) {
+        fail("c" + std::to_string(c.client) + ": releasing " + c.resource +
+             (is_nested ? ": nested, but nobody else holds it" : ": not nested, but it is held"));
+    }
+}
+
 void checker::check_success(const call& c, const ending& e, bool at_once) const
 {
     const std::string who = "c" + std::to_string(c.client) + ": acquiring " + c.resource + ": ";
     if (at_once && c.attempts > 1) {
         fail(who + "took more than one attempt, though a majority was healthy and it was free");
     }
-    if (e.held->valid_until() - w_.clients[c.client]->local_now() < c.min_validity) {
+    if (e.held->root().valid_until() - w_.clients[c.client]->local_now() < c.min_validity) {
         fail(who + "less validity is left than was wished for");
     }
 }
@@ -518,16 +772,40 @@ instant checker::now() const
     return w_.now();
 }
 
-void checker::look_at(const past_release& r) const
+void checker::on_attempt(const call& c)
 {
-    const auto users = tokens_.find(r.token);
-    if (users == tokens_.end() || users->second.strays) {
-        return;  // its first owner may set it yet
+    const nanos until_decided = w_.clients[c.client]->settings().node_timeout + scheduling;
+    expect_gone({w_.now() + until_decided + until_given_back, w_.now(), true, c.client, c.resource,
+                 c.tokens.back()});
+}
+
+void checker::on_given_back(unsigned client, const std::string& resource, std::string_view token,
+                            instant since)
+{
+    expect_gone({w_.now() + until_given_back, since, false, client, resource, std::string(token)});
+}
+
+void checker::expect_gone(given_back g)
+{
+    if (w_.planned().outside != beyond::nothing) {
+        return;
     }
-    const std::uint32_t having = holders(r.resource, r.token, w_.now());
-    if ((having & healthy_since(r.client, r.begun)) != 0) {
-        fail("c" + std::to_string(r.client) + ": a node that was well still has the key " +
-             r.resource + ", which was released");
+    const auto behind =
+        std::upper_bound(given_back_.begin(), given_back_.end(), g.due,
+                         [](instant due, const given_back& other) { return due < other.due; });
+    given_back_.insert(behind, std::move(g));
+}
+
+void checker::look_at(const given_back& g) const
+{
+    const auto users = tokens_.find(g.token);
+    if (users == tokens_.end() || users->second.strays || (g.unless_had && users->second.had)) {
+        return;  // its first owner may set it yet, or is to have it
+    }
+    const std::uint32_t having = remains(g.resource, g.token);
+    if ((having & healthy_since(g.client, g.since)) != 0) {
+        fail("c" + std::to_string(g.client) + ": a node that was well still has the key " +
+             g.resource + ", which was given back");
     }
 }
 
@@ -549,9 +827,8 @@ void checker::check_release(const call& c, const ending& e)
     }
     const auto users = tokens_.find(c.token);
     const std::uint32_t deleted = users == tokens_.end() ? 0 : users->second.deleted_on;
-    releases_.push_back({w_.now() + 60ms, c.begun, c.client, c.resource, c.token});
     if (e.released == release_result::not_held) {
-        if (c.believed_until > w_.now()) {
+        if (c.believed_until > w_.now() && (users == tokens_.end() || !has_lost(users->second))) {
             fail(who + "not held, though it was to be held for longer");
         }
         if (count_of(deleted & healthy) >= quorum()) {
@@ -560,6 +837,32 @@ void checker::check_release(const call& c, const ending& e)
     } else if (w_.planned().nodes - count_of(healthy & ~deleted) < quorum()) {
         // Of a node in trouble nobody may know whether it has deleted it.
         fail(who + "released, though no majority deleted it");
+    }
+}
+
+/// Of who waited for the end of a lock.
+void checker::check_loss(const call& c, const error_code& ec) const
+{
+    const std::string who = "c" + std::to_string(c.client) + ": losing " + c.resource + ": ";
+    if (ec != errc::lost) {
+        if (ec != errc::not_held) {
+            fail(who + "an unexpected error: " + ec.message());
+        }
+        return;
+    }
+    if (w_.planned().outside != beyond::nothing) {
+        return;
+    }
+    const client& own = *w_.clients[c.client];
+    const std::uint32_t having = holders(c.resource, c.token, w_.now());
+    if (c.due > own.local_now() && count_of(having) >= quorum()) {
+        fail(who + "told, but a majority has it");
+    }
+    // From one try to keep it to the end of the next, when nothing is wrong.
+    const nanos a_try = c.ttl / 12 + own.settings().node_timeout + 20ms;
+    const std::uint32_t healthy = healthy_since(c.client, own.true_time(c.due - a_try));
+    if (c.is_kept && count_of(healthy & having) >= quorum()) {
+        fail(who + "not kept, though a healthy majority has it");
     }
 }
 

@@ -3,6 +3,7 @@
 #include "sim/call.hpp"
 #include "sim/clock.hpp"
 #include "sim/model_master.hpp"
+#include "sim/token_order.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -24,6 +25,11 @@ struct violation : std::runtime_error {
 
 /// Two believe that they hold the same.
 struct double_lease : violation {
+    using violation::violation;
+};
+
+/// Fencing tokens are not what they are to be.
+struct disorder : violation {
     using violation::violation;
 };
 
@@ -69,6 +75,17 @@ public:
     void on_change(unsigned node, const std::string& key, const test::model_master::entry* before,
                    const test::model_master::entry* after, const test::session* by);
 
+    // The restart guard, as all clients have it.
+    [[nodiscard]] std::string marker_key() const;
+    [[nodiscard]] std::string undated_marker_of(std::string_view run_id) const;
+    [[nodiscard]] bool is_of_the_guard(std::string_view key) const;
+    void on_guard_change(unsigned node, const std::string& key,
+                         const test::model_master::entry* after);
+    /// It is another run of the node's server from now on.
+    void on_restart(unsigned node);
+    /// The node has lost keys that live.
+    void on_loss(unsigned node);
+
     // What clients believe.
     unsigned begin_belief(unsigned client, const std::string& resource, std::string_view token,
                           instant until);
@@ -76,14 +93,19 @@ public:
     void end_belief(unsigned id);
     void end_beliefs_of(unsigned client);
 
+    /// An acquire is about to ask with a new token: it holds a lock by it soon, or its key is gone.
+    void on_attempt(const call& c);
+    /// Nobody wants it any more: the key is to be gone soon from each node that is well, and has
+    /// been since then.
+    void on_given_back(unsigned client, const std::string& resource, std::string_view token,
+                       instant since);
+
     // What clients are told.
     void on_done(const call& c, const ending& e, instant may_last_until);
 
-    /// The nodes that have the key, and will have it until then.
-    [[nodiscard]] std::uint32_t holders(const std::string& resource, std::string_view token,
+    /// The nodes that have the keys, all of them, and will have them until then.
+    [[nodiscard]] std::uint32_t holders(const std::string& resources, std::string_view token,
                                         instant until) const;
-    [[nodiscard]] unsigned nodes_with(const std::string& resource, std::string_view token,
-                                      instant until) const;
     /// Every token a client alive has used is gone from all nodes.
     void nothing_left();
     /// Every token that the client has used is gone from the nodes that were well for so long.
@@ -100,11 +122,11 @@ public:
     void allow_ttl(std::string_view token, nanos ttl);
 
     /// Looks at what was to be gone by now.
-    void look_at_releases()
+    void look_at_given_back()
     {
-        while (!releases_.empty() && releases_.front().due <= now()) {
-            look_at(releases_.front());
-            releases_.pop_front();
+        while (!given_back_.empty() && given_back_.front().due <= now()) {
+            look_at(given_back_.front());
+            given_back_.pop_front();
         }
     }
 
@@ -116,37 +138,57 @@ private:
         std::uint32_t set_on = 0;      ///< nodes that were given its SET
         std::uint32_t refused_on = 0;  ///< of those, nodes where a key was in its way
         std::uint32_t deleted_on = 0;  ///< nodes on which its owner deleted it
+        /// Nodes that were admitted when they had it, so that it may count.
+        std::uint32_t proven_on = 0;
         instant first_set = instant::max();
         nanos longest_ttl{};
+        bool had = false;  ///< somebody was told of a lock by it
         bool orphaned = false;
         bool strays = false;
     };
 
-    /// A release that has ended, and when its key is to be gone wherever nothing is wrong.
-    struct past_release {
+    /// When the key of a lock, or of an attempt that came to none, is to be gone wherever nothing
+    /// is wrong.
+    struct given_back {
         instant due;
-        instant begun;
+        instant since;
+        bool unless_had = false;
         unsigned client = 0;
         std::string resource;
         std::string token;
     };
-    void look_at(const past_release& r) const;
+    void expect_gone(given_back g);
+    void look_at(const given_back& g) const;
+    void on_counter(unsigned node, const std::string& key, const test::model_master::entry* before,
+                    const test::model_master::entry* after) const;
+    void check_token(const call& c, const ending& e);
     [[nodiscard]] instant now() const;
     void check_begun(const belief& b) const;
     void check_exclusion(const belief& b) const;
     void check_majority(const belief& b) const;
-    void check_acquire(const call& c, const ending& e, bool healthy) const;
+    void check_acquire(const call& c, const ending& e, bool healthy);
+    void check_hold(const call& c, const error_code& ec) const;
+    void check_nested_release(const call& c, const ending& e) const;
     void check_success(const call& c, const ending& e, bool at_once) const;
     void check_extend(const call& c, const error_code& ec) const;
     void check_release(const call& c, const ending& e);
+    void check_loss(const call& c, const error_code& ec) const;
     void check_inspection(const call& c, const ending& e) const;
     /// The nodes that nothing has kept from answering this client since then.
     [[nodiscard]] std::uint32_t healthy_since(unsigned client, instant begun) const;
     [[nodiscard]] std::uint32_t healthy_for(const call& c) const;
     [[nodiscard]] bool is_demanding(const call& c) const;
     [[nodiscard]] bool is_well(unsigned client, unsigned node, instant since) const;
+    [[nodiscard]] bool is_known_to_vote(unsigned node, instant since) const;
+    [[nodiscard]] bool has_lost(const token_users& users) const;
+    [[nodiscard]] unsigned nodes_that_count(const belief& b) const;
     [[nodiscard]] unsigned quorum() const;
     [[nodiscard]] std::string resource_of(const std::string& key) const;
+    [[nodiscard]] std::uint32_t holders_of_one(const std::string& resource, std::string_view token,
+                                               instant until) const;
+    /// The nodes that have any of the keys.
+    [[nodiscard]] std::uint32_t remains(const std::string& resources, std::string_view token) const;
+    void on_set(unsigned client, unsigned node, const std::string& token, bool was_refused);
 
     world& w_;
     /// Between a client and a node.
@@ -155,6 +197,8 @@ private:
         instant proof;    ///< when it was known that there is none any more
     };
     std::vector<std::vector<acquaintance>> known_;
+    std::vector<instant> admitted_;        ///< by node: since when; `max`: it is not
+    std::vector<instant> lost_;            ///< by node: when it last lost keys
     std::vector<instant> born_;            ///< by client
     std::vector<std::uint32_t> heard_;     ///< by client: nodes
     std::vector<std::uint32_t> deceived_;  ///< by client: nodes with half-open connections
@@ -163,7 +207,8 @@ private:
     std::map<std::string, instant> changed_;
     std::unordered_map<std::string, token_users> tokens_;
     std::vector<belief> beliefs_;
-    std::deque<past_release> releases_;
+    std::deque<given_back> given_back_;
+    token_order fencing_tokens_;
     unsigned ids_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "sim/client.hpp"
 
+#include "sim/names.hpp"
 #include "sim/world.hpp"
 
 #include <algorithm>
@@ -34,8 +35,13 @@ redlock::config config_of(const plan& p)
     c.stall_timeout = 200ms;
     c.ping_interval = p.pings ? 30s : 0s;
     c.max_debts = p.max_debts;
+    c.renewals = [](const renewal&) {};
     c.retry_min = p.retry_min;
     c.retry_max = p.retry_max;
+    c.fencing = p.fencing;
+    if (p.guard) {
+        c.restart_guard = guard_config{.max_ttl = p.longest_ttl()};
+    }
     return c;
 }
 
@@ -62,10 +68,18 @@ client::client(world& w, unsigned index)
       index_(index),
       clock_(clock_of(w.planned(), index)),
       random_(w.planned().seed, 500 + index),
+      date_(w.clock()),
       settings_(std::make_unique<base::settings>(base::make_settings(config_of(w.planned())))),
       connections_(w.planned().nodes)
 {
+    random_source r(w.planned().seed, 600 + index);
+    if (w.planned().has(fault::clock_offset)) {
+        date_.offset =
+            r.one_in(2) ? r.between(-1'000'000'000s, 1'000'000'000s) : r.between(-2s, 2s);
+    }
     // Below what a configuration may have, so that it is reached.
+    settings_->counter_slack = w.planned().counter_slack;
+    settings_->counter_ttl = w.planned().counter_ttl;
     settings_->max_buffered_bytes = w.planned().max_buffered_bytes;
 }
 
@@ -81,6 +95,26 @@ instant client::local_now() const
     return clock_.shows(w_.now());
 }
 
+instant client::heard_last() const noexcept
+{
+    instant last{};
+    for (const connection& c : connections_) {
+        last = std::max(last, c.heard);
+    }
+    return last;
+}
+
+instant client::next_ping() const noexcept
+{
+    instant next = instant::max();
+    if (settings_->ping_interval > nanos{}) {
+        for (const connection& c : connections_) {
+            next = std::min(next, c.heard + settings_->ping_interval);
+        }
+    }
+    return next;
+}
+
 // ---- its life
 
 void client::begin()
@@ -88,9 +122,10 @@ void client::begin()
     ++generation_;
     const std::uint64_t life = index_ * 1000 + generation_;
     entropy_ = std::make_unique<seeded_entropy>(w_.planned().seed, 10'000 + life);
-    core_ = std::make_unique<core::coordinator>(*settings_, *entropy_);
+    core_ = std::make_unique<core::coordinator>(*settings_, *entropy_, date_);
     app_ = std::make_unique<application>(w_, *this, index_,
-                                         random_source(w_.planned().seed, 20'000 + life));
+                                         random_source(w_.planned().seed, 20'000 + life),
+                                         random_source(w_.planned().seed, 30'000 + life));
     armed_for_ = instant::max();
     turn_wanted_ = false;
     w_.checks.on_birth(index_);
@@ -228,7 +263,9 @@ void client::on_bytes(link& l, std::string_view bytes, instant proof)
         if (connections_[l.node].of != &l) {
             return;
         }
+        connections_[l.node].heard = local_now();
         core_->on_bytes(local_now(), l.node, text);
+        note_validity();
         w_.checks.on_proof(index_, l.node, proof);
         close_given_up();
         want_turn();
@@ -312,6 +349,7 @@ void client::on_timer()
 {
     armed_for_ = instant::max();
     core_->on_time(local_now());
+    note_validity();
     turn();
 }
 
@@ -348,8 +386,21 @@ void client::turn()
     }
 }
 
+/// Before anything else is told.
+void client::tell_losses()
+{
+    core_->look_after(local_now());
+    note_validity();
+    for (core::renewal_news news; core_->take_news(news);) {
+        app_->on_news(news);
+        core_->forget(news);
+    }
+}
+
 void client::deliver()
 {
+    tell_losses();
+    note_holds();
     for (std::size_t n = core_->finished(); n > 0; --n) {
         core::operation* const op = core_->take_finished(local_now());
         if (op == nullptr) {
@@ -371,6 +422,12 @@ void client::complete(core::operation& op)
     }
     call c = *at;
     calls_.erase(at);
+    note_validity();
+    if (c.what != core::operation::kind::wait_lost) {
+        check_losses_are_told();
+    } else if (op.error != errc::lost) {
+        c.due = local_now();
+    }
     c.attempts = op.attempts_made;
     const bool gives =
         c.what == core::operation::kind::acquire || c.what == core::operation::kind::adopt;
@@ -380,8 +437,33 @@ void client::complete(core::operation& op)
            " ends: ", e.error ? e.error.message() : "success");
     w_.mix(static_cast<std::uint64_t>(e.error.value()) + 1);
     w_.count(c, e.error);
+    w_.counts.nested += e.held != nullptr && e.held->within != nullptr;
     w_.checks.on_done(c, e, std::max(clock_.when_shows(c.due), resumed_at_));
     app_->on_done(c, e);
+}
+
+/// Who waits for a loss is to hear of it when the validity that was known last has passed.
+void client::note_validity()
+{
+    for (call& c : calls_) {
+        if (c.what == core::operation::kind::wait_lost && c.lease->valid_until() != instant{}) {
+            c.due = c.lease->valid_until();
+        }
+    }
+    app_->look_at_leases();
+}
+
+/// Something else is about to be told.
+void client::check_losses_are_told()
+{
+    for (const call& c : calls_) {
+        const bool waits = c.what == core::operation::kind::wait_lost &&
+                           (c.op->keeper != nullptr || c.op->error == errc::lost);
+        if (waits && c.due <= local_now()) {
+            w_.checks.fail("c" + std::to_string(index_) +
+                           ": something is told before the loss of " + c.resource);
+        }
+    }
 }
 
 /// Of attempts that are about to be sent: who was refused is known by them.
@@ -389,15 +471,47 @@ void client::note_tokens()
 {
     for (call& c : calls_) {
         if (c.what == core::operation::kind::acquire && c.op->subject != nullptr &&
+            c.op->subject->within == nullptr &&
             (c.tokens.empty() || c.op->subject->token.view() != c.tokens.back())) {
             c.tokens.emplace_back(c.op->subject->token.view());
+            c.attempted = w_.now();
+            w_.checks.on_attempt(c);
         }
     }
+}
+
+/// Of acquires that hold a lock of their owner once more, if they may have to extend it.
+void client::note_holds()
+{
+    for (call& c : calls_) {
+        if (!c.owned || c.op->subject == nullptr) {
+            continue;
+        }
+        const core::lease* const lock = c.op->subject->within;
+        if (lock == nullptr) {
+            c.token.clear();
+        } else if (lock->token.view() != c.token) {
+            c.token = lock->token.view();
+            c.whole = joined(lock->resources());
+            c.had_by = w_.checks.holders(c.whole, c.token, w_.now());
+            c.believed_until = true_time(lock->valid_until());
+            w_.checks.allow_ttl(c.token, c.ttl);
+        }
+    }
+}
+
+bool client::is_held_besides(const core::lease& l) const
+{
+    return app_->holds_besides(l) || std::any_of(calls_.begin(), calls_.end(), [&l](const call& c) {
+               const core::lease* const its = c.owned ? c.op->subject : nullptr;
+               return its != nullptr && its->within == &l.root() && !its->given_back;
+           });
 }
 
 void client::flush()
 {
     note_tokens();
+    note_holds();
     if (closing_ && (core_->is_quiet() || local_now() >= closing_->by)) {
         if (core_->is_quiet()) {
             w_.checks.nothing_left_of(index_, closing_->began);
@@ -407,7 +521,7 @@ void client::flush()
     }
     close_given_up();
     each(core_->take_to_connect(), [this](unsigned n) {
-        connections_[n] = {&w_.net.dial(index_, generation_, n), false};
+        connections_[n] = {&w_.net.dial(index_, generation_, n), false, {}};
     });
     each(core_->take_written(), [this](unsigned n) { write(n); });
     arm_timer();
@@ -472,9 +586,16 @@ void client::check_bounds()
     };
     most("operations", s.in_flight, calls_.size());
     most("debts", s.debts, nodes * settings_->max_debts);
-    // A command that begins below the bound may end above it, and one that is owed has no need of room.
-    most("bytes", s.buffered_bytes, nodes * (settings_->max_buffered_bytes + 1024));
-    most("leases", s.leases, s.in_flight + app_->held() + s.unanswered + s.debts);
+    // A command that begins below the bound may end above it, and a handshake with its scripts, or
+    // one that is owed, has no need of room.
+    most("bytes", s.buffered_bytes, nodes * (settings_->max_buffered_bytes + 2048));
+    // Each further hold has a record of its own, and its lock's may be nobody else's any more.
+    const auto of_holds =
+        static_cast<std::size_t>(std::count_if(calls_.begin(), calls_.end(), [](const call& c) {
+            return c.op->subject != nullptr && c.op->subject->within != nullptr;
+        }));
+    most("leases", s.leases,
+         s.in_flight + of_holds + app_->held() + app_->nested() + s.unanswered + s.debts);
 }
 
 // ---- operations
@@ -492,7 +613,8 @@ call& client::start(core::operation::kind what, unsigned task, const std::string
     c.begun = w_.now();
     c.deadline = deadline;
     c.due = local_now() + deadline + settings_->node_timeout;
-    static constexpr const char* names[] = {"acquire", "adopt", "extend", "release", "inspect"};
+    static constexpr const char* names[] = {"acquire", "adopt",   "extend",
+                                            "release", "inspect", "wait_lost"};
     w_.say("c", index_, " task ", task, ": operation ", c.serial, ": ",
            names[static_cast<unsigned>(what)], " ", resource);
     c.op = &begin();
@@ -503,12 +625,19 @@ call& client::start(core::operation::kind what, unsigned task, const std::string
 
 call& client::acquire(unsigned task, const std::string& resource, const acquire_options& o)
 {
+    const auto names = std::make_shared<const std::vector<std::string>>(parts_of(resource));
     call& c = start(core::operation::kind::acquire, task, resource, o.deadline,
-                    [&]() -> core::operation& { return core_->acquire(local_now(), resource, o); });
+                    [&]() -> core::operation& {
+                        return names->size() > 1 ? core_->acquire(local_now(), names, o)
+                                                 : core_->acquire(local_now(), resource, o);
+                    });
     c.most_attempts = o.attempts;
     c.ttl = o.ttl;
     c.min_validity = o.min_validity;
-    w_.checks.allow_ttl(index_, resource, o.ttl);
+    c.owned = o.owner.has_value();
+    for (const std::string& name : *names) {
+        w_.checks.allow_ttl(index_, name, o.ttl);
+    }
     return c;
 }
 
@@ -517,8 +646,10 @@ call& client::adopt(unsigned task, const std::string& resource, const base::owne
 {
     w_.checks.allow(owner.view(), index_);
     w_.checks.allow_ttl(owner.view(), ttl);
+    const auto names = std::make_shared<const std::vector<std::string>>(parts_of(resource));
     call& c = start(core::operation::kind::adopt, task, resource, {}, [&]() -> core::operation& {
-        return core_->adopt(local_now(), resource, owner, ttl, nullptr);
+        return names->size() > 1 ? core_->adopt(local_now(), names, owner, ttl, nullptr)
+                                 : core_->adopt(local_now(), resource, owner, ttl, nullptr);
     });
     c.token = owner.view();
     c.had_by = w_.checks.holders(resource, c.token, w_.now());
@@ -528,9 +659,9 @@ call& client::adopt(unsigned task, const std::string& resource, const base::owne
 call& client::extend(unsigned task, core::lease& l, milliseconds ttl, instant believed_until)
 {
     w_.checks.allow_ttl(l.token.view(), ttl);
-    call& c = start(core::operation::kind::extend, task, l.resource, {}, [&]() -> core::operation& {
-        return core_->extend(local_now(), l, ttl, nullptr);
-    });
+    call& c =
+        start(core::operation::kind::extend, task, joined(l.root().resources()), {},
+              [&]() -> core::operation& { return core_->extend(local_now(), l, ttl, nullptr); });
     c.lease = &l;
     c.token = l.token.view();
     c.had_by = w_.checks.holders(c.resource, c.token, w_.now());
@@ -541,11 +672,13 @@ call& client::extend(unsigned task, core::lease& l, milliseconds ttl, instant be
 call& client::release(unsigned task, core::lease& l, instant believed_until)
 {
     const std::string token(l.token.view());
-    const std::string resource = l.resource;
+    const std::string resource = joined(l.root().resources());
+    const bool is_nested = is_held_besides(l);
     call& c = start(core::operation::kind::release, task, resource, {},
                     [&]() -> core::operation& { return core_->release(local_now(), l, nullptr); });
     c.token = token;
     c.believed_until = believed_until;
+    c.is_nested = is_nested;
     return c;
 }
 
@@ -556,15 +689,30 @@ call& client::inspect(unsigned task, const std::string& resource)
     });
 }
 
+call& client::wait_lost(unsigned task, core::lease& l, bool is_kept)
+{
+    call& c = start(core::operation::kind::wait_lost, task, joined(l.resources()), {},
+                    [&]() -> core::operation& { return core_->wait_lost(local_now(), l); });
+    c.lease = &l.root();
+    c.token = l.token.view();
+    c.ttl = c.lease->ttl;
+    c.is_kept = is_kept;
+    note_validity();
+    return c;
+}
+
 void client::drop(core::lease& l)
 {
+    if (!is_held_besides(l)) {
+        w_.checks.on_given_back(index_, joined(l.root().resources()), l.token.view(), w_.now());
+    }
     core_->drop(local_now(), l);
     want_turn();
 }
 
 void client::let_go(core::lease& l)
 {
-    core_->let_go(l);
+    core_->let_go(local_now(), l);
 }
 
 }  // namespace redlock::sim

@@ -71,8 +71,12 @@ public:
                  instant believed_until);
     call& release(unsigned task, core::lease& l, instant believed_until);
     call& inspect(unsigned task, const std::string& resource);
+    /// `is_kept`: nothing but faults may end it.
+    call& wait_lost(unsigned task, core::lease& l, bool is_kept);
     void drop(core::lease& l);
     void let_go(core::lease& l);
+    /// Whether its lock has another hold, had or about to be.
+    [[nodiscard]] bool is_held_besides(const core::lease& l) const;
 
     [[nodiscard]] bool is_alive() const noexcept { return core_ != nullptr; }
     [[nodiscard]] bool is_paused() const noexcept;
@@ -87,12 +91,17 @@ public:
     [[nodiscard]] stats snapshot() const { return core_->snapshot(); }
     [[nodiscard]] const base::settings& settings() const noexcept { return *settings_; }
     [[nodiscard]] instant next_deadline() const noexcept { return core_->next_deadline(); }
+    /// When the last bytes came from any node.
+    [[nodiscard]] instant heard_last() const noexcept;
+    /// When the first node is to be asked whether it lives, if nothing else is asked before.
+    [[nodiscard]] instant next_ping() const noexcept;
     [[nodiscard]] core::coordinator& core() noexcept { return *core_; }
 
 private:
     struct connection {
         link* of = nullptr;
         bool writing = false;
+        instant heard{};
     };
     template <class Begin>
     call& start(core::operation::kind what, unsigned task, const std::string& resource,
@@ -104,6 +113,10 @@ private:
     void deliver();
     void complete(core::operation& op);
     void note_tokens();
+    void note_holds();
+    void note_validity();
+    void tell_losses();
+    void check_losses_are_told();
     void flush();
     void write(unsigned node);
     void close_given_up();
@@ -122,6 +135,8 @@ private:
     skewed_clock clock_;
     random_source random_;
     std::unique_ptr<seeded_entropy> entropy_;
+    /// Right, far ahead, or far behind.
+    test::virtual_date date_;
     std::unique_ptr<base::settings> settings_;
     std::unique_ptr<core::coordinator> core_;
     std::unique_ptr<application> app_;

@@ -8,14 +8,22 @@ namespace redlock::sim {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+/// The same however many kinds of faults there are.
+constexpr std::uint64_t stream_of_the_beyond = 1024;
+
+}  // namespace
+
 fault_injector::fault_injector(world& w)
     : w_(w),
       full_until_(w.planned().nodes),
       loading_until_(w.planned().nodes)
 {
-    for (std::size_t i = 0; i <= fault_kinds; ++i) {
+    for (std::size_t i = 0; i < fault_kinds; ++i) {
         random_.emplace_back(w.planned().seed, 1000 + i);
     }
+    random_.emplace_back(w.planned().seed, stream_of_the_beyond);
 }
 
 void fault_injector::begin()
@@ -65,6 +73,7 @@ void fault_injector::befall(fault f)
         case fault::full:
         case fault::loading:
         case fault::script_flush: befall_node(f, node); return;
+        case fault::forget: make_forget(node); return;
         case fault::client_pause:
         case fault::client_kill:
         case fault::client_destroy:
@@ -113,7 +122,7 @@ void fault_injector::befall_node(fault f, unsigned node)
     }
     ++w_.counts.struck[static_cast<std::size_t>(f)];
     nanos span = r.between(5ms, 800ms);
-    if (f == fault::restart_empty) {
+    if (f == fault::restart_empty && !w_.planned().guard) {
         span = w_.planned().longest_ttl() * 6 / 5 + 10ms;
     }
     w_.say("n", node, ": ", name_of(f), " for ", span.count() / 1000, " us");
@@ -121,8 +130,8 @@ void fault_injector::befall_node(fault f, unsigned node)
     switch (f) {
         case fault::node_pause: s.pause(span); return;
         case fault::node_block: s.block(span); return;
-        case fault::restart: s.die(span, false); return;
-        case fault::restart_empty: s.die(span, true); return;
+        case fault::restart: s.die(span, memory::kept); return;
+        case fault::restart_empty: s.die(span, memory::lost); return;
         case fault::full:
             s.master.is_full = true;
             full_until_[node] = w_.now() + span;
@@ -135,6 +144,42 @@ void fault_injector::befall_node(fault f, unsigned node)
             return;
         case fault::script_flush: s.flush_scripts(); return;
         default: return;
+    }
+}
+
+void fault_injector::forget_once_more()
+{
+    if (w_.planned().has(fault::forget)) {
+        befall(fault::forget);
+    }
+}
+
+/// While it lives, or by a restart without its keys, or with those of an earlier time; at times all
+/// nodes at once.
+void fault_injector::make_forget(unsigned node)
+{
+    random_source& r = random_[static_cast<std::size_t>(fault::forget)];
+    const auto way = r.below(3);
+    // Counters of an earlier time matter where a majority has them.
+    const bool all = r.one_in(way == 2 ? 2 : 6);
+    const nanos span = r.between(1ms, 50ms);
+    for (unsigned n = 0; n < w_.servers.size(); ++n) {
+        server& s = *w_.servers[n];
+        if (!s.is_up()) {
+            continue;
+        }
+        if (!all && n != node) {
+            s.save();
+            continue;
+        }
+        ++w_.counts.struck[static_cast<std::size_t>(fault::forget)];
+        w_.say("n", n, ": forgets");
+        w_.checks.upset_node(n, w_.now() + (way == 0 ? nanos{} : span));
+        switch (way) {
+            case 0: s.lose_keys(); break;
+            case 1: s.die(span, memory::lost); break;
+            default: s.die(span, memory::rolled_back); break;
+        }
     }
 }
 
@@ -181,11 +226,25 @@ void fault_injector::go_beyond()
         case beyond::clock_step:
             w_.say("a clock steps ahead");
             s.step_clock(2 * w_.planned().longest_ttl());
+            s.set_date(2 * w_.planned().longest_ttl());
             return;
         case beyond::amnesia:
             if (s.is_up()) {
                 w_.say("a node forgets");
-                s.die(r.between(1ms, 20ms), true);
+                s.die(r.between(1ms, 20ms), memory::lost);
+            }
+            return;
+        case beyond::rollback:
+            if (s.is_up()) {
+                w_.say("a node comes back as it was before");
+                s.die(r.between(1ms, 20ms), memory::rolled_back);
+            }
+            return;
+        case beyond::date_back:
+            if (s.is_up() && w_.planned().longest_ttl() < 10s) {
+                w_.say("a node's date is set back, and it forgets");
+                s.set_date(-2s);
+                s.die(w_.planned().longest_ttl() * 6 / 5 + 10ms, memory::lost);
             }
             return;
         case beyond::ignores_owns:

@@ -19,6 +19,8 @@ public:
     /// The next fault of a kind; `fault_kinds` stands for what is beyond the assumptions.
     void strike(unsigned kind);
     void relieve(unsigned node);
+    /// The last thing that befalls a node, when nobody may come to look at it.
+    void forget_once_more();
     /// The client stands still from now on, for a while.
     void halt(unsigned client);
     /// Nothing new happens, and what has happened ends.
@@ -34,6 +36,7 @@ private:
     void befall(fault f);
     void befall_node(fault f, unsigned node);
     void befall_client(fault f, unsigned client);
+    void make_forget(unsigned node);
     void befall_link(fault f, unsigned client, unsigned node);
     void go_beyond();
 

@@ -81,8 +81,8 @@ private:
     std::size_t size_ = 0;
 };
 
-/// What is played in this thread; in a thread without a play whatever is played in the others may be
-/// meant, as by a signal from outside.
+/// What is played in this thread; in a thread without a play whatever is played in the others may
+/// be meant, as by a signal from outside.
 void name_plays(const line& why) noexcept
 {
     for (const auto& p : plays) {

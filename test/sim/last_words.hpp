@@ -53,7 +53,8 @@ private:
     std::unique_ptr<char[]> memory_;
 };
 
-/// While it lives: a play that takes more than `longest_computing` aborts the program, and is named.
+/// While it lives: a play that takes more than `longest_computing` aborts the program, and is
+/// named.
 class watchdog {
 public:
     watchdog();

@@ -1,5 +1,7 @@
 #include "sim/model_master.hpp"
 
+#include "sim/wire.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -11,6 +13,7 @@ namespace redlock::test {
 namespace {
 
 using base::instant;
+using namespace wire;
 using std::chrono::milliseconds;
 
 /// One header, as in "*3\r\n", off the front; nothing if it is not there yet.
@@ -49,32 +52,16 @@ std::optional<std::string> take_word(std::string_view& bytes)
     return word;
 }
 
-std::string integer(std::int64_t n)
-{
-    return ":" + std::to_string(n) + "\r\n";
-}
-
-std::string bulk(std::string_view text)
-{
-    return "$" + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
-}
-
 std::string null_of(const session& s)
 {
     return s.protocol == 3 ? "_\r\n" : "$-1\r\n";
 }
 
-std::string error(std::string_view text)
-{
-    return "-" + std::string(text) + "\r\n";
-}
-
 constexpr std::string_view ok = "+OK\r\n";
-constexpr std::string_view wrong_type =
-    "WRONGTYPE Operation against a key holding the wrong kind of value";
-constexpr std::string_view no_memory = "OOM command not allowed when used memory > 'maxmemory'.";
 constexpr std::string_view wrong_password =
     "WRONGPASS invalid username-password pair or user is disabled.";
+/// A fencing counter below this was not set by a clock.
+constexpr std::int64_t least_seeded = 1'000'000'000'000'000;
 constexpr std::string_view no_integer = "ERR value is not an integer or out of range";
 
 /// What COMMAND INFO tells of a command, and what a server looks at before it does one.
@@ -114,15 +101,6 @@ const command_traits* traits_of(std::string_view name)
 {
     const auto at = std::ranges::find(known_commands, name, &command_traits::name);
     return at == known_commands.end() ? nullptr : &*at;
-}
-
-template <class Number>
-std::optional<Number> number(std::string_view text)
-{
-    Number n{};
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), n);
-    return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() ? std::optional(n)
-                                                                               : std::nullopt;
 }
 
 /// Names of clients and of commands, as servers compare and tell them.
@@ -237,6 +215,15 @@ void model_master::change(const std::string& key, std::optional<entry> to, sessi
     invalidate(key, by);
 }
 
+/// As a server does when a key is over.
+void model_master::come_upon(instant now, const std::string& key)
+{
+    const auto at = keys_.find(key);
+    if (at != keys_.end() && at->second.end && *at->second.end <= now) {
+        change(key, std::nullopt, nullptr);
+    }
+}
+
 void model_master::expire(instant now)
 {
     for (auto at = keys_.begin(); at != keys_.end();) {
@@ -319,7 +306,7 @@ std::string model_master::execute(instant now, session& s, const words& command)
         return auth(s, command);
     }
     if (name == "INFO") {
-        return info(s);
+        return info(s, command);
     }
     if (name == "PING") {
         return "+PONG\r\n";
@@ -400,11 +387,7 @@ std::string model_master::keyed(instant now, session& s, const words& command)
 {
     const std::string& name = command[0];
     if (command.size() > 1) {
-        // As a server does when it comes upon a key that is over.
-        const auto at = keys_.find(command[1]);
-        if (at != keys_.end() && at->second.end && *at->second.end <= now) {
-            change(command[1], std::nullopt, nullptr);
-        }
+        come_upon(now, command[1]);
     }
     if (name == "SET") {
         return set(now, s, command);
@@ -600,10 +583,21 @@ std::string model_master::script_command(const words& command)
     return bulk(sha1);
 }
 
-std::string model_master::info(const session& s) const
+/// Of the sections that a client of locks could want, all or one.
+std::string model_master::info(const session& s, const words& command) const
 {
-    const std::string text = "# Server\r\nredis_version:7.0.15\r\nrun_id:" + run_id +
-                             "\r\n# Replication\r\nrole:" + role + "\r\n";
+    const std::string section = command.size() > 1 ? in_case(command[1], std::tolower) : "";
+    std::string text;
+    if (section.empty() || section == "server") {
+        text += "# Server\r\nredis_version:7.0.15\r\nrun_id:" + run_id + "\r\n";
+    }
+    if (section.empty() || section == "memory") {
+        text += "# Memory\r\nmaxmemory:" + maxmemory + "\r\nmaxmemory_policy:" + maxmemory_policy +
+                "\r\n";
+    }
+    if (section.empty() || section == "replication") {
+        text += "# Replication\r\nrole:" + role + "\r\n";
+    }
     if (s.protocol == 3) {
         return "=" + std::to_string(text.size() + 4) + "\r\ntxt:" + text + "\r\n";
     }
@@ -729,7 +723,9 @@ std::string model_master::eval(instant now, session& s, const words& command)
         return error("NOSCRIPT No matching script. Please use EVAL.");
     }
     const auto known = script_of(command.at(1));
-    if (!known || command.at(2) != "1") {
+    const auto keys = number<std::size_t>(command.at(2));
+    const bool is_of_one = known && *known <= script::count;
+    if (!known || !keys || *keys == 0 || command.size() < 3 + *keys || (is_of_one && *keys != 1)) {
         throw std::runtime_error("a script that is none of the contract's");
     }
     scripts_.emplace(contract_scripts[static_cast<std::size_t>(*known)].sha1);
@@ -738,12 +734,27 @@ std::string model_master::eval(instant now, session& s, const words& command)
 
 std::string model_master::run(instant now, session& s, script which, const words& command)
 {
-    const std::string& key = command.at(3);
-    track(s, key);  // all of them read it first
+    const auto end_of_keys = command.begin() + 3 + number<std::ptrdiff_t>(command.at(2)).value();
+    keys_of_script_.assign(command.begin() + 3, end_of_keys);
+    const words& keys = keys_of_script_;
+    const words args(end_of_keys, command.end());
+    const std::string& key = keys.front();
+    switch (which) {
+        case script::raise: return raise(now, s, keys, args);
+        case script::admit: return admit(now, s, command);
+        case script::take: return take(now, s, keys, args);
+        case script::extend_all: return extend_all(now, s, keys, args);
+        case script::release_all: return release_all(now, s, keys, args);
+        case script::inspect:
+        case script::release:
+        case script::count:
+        case script::extend: track(s, key); break;
+    }
     switch (which) {
         case script::inspect: return inspect(now, s, key);
         case script::release: return compare_and_delete(now, s, key, command.at(4));
-        case script::extend: break;
+        case script::count: return count(now, s, command);
+        default: break;
     }
     const entry* e = find(now, key);
     if (e != nullptr && e->foreign_kind) {
@@ -773,6 +784,33 @@ std::string model_master::compare_and_delete(instant now, session& s, const std:
     return integer(ours ? 1 : 0);
 }
 
+/// EVALSHA sha1 1 counter seed slack_us ttl_ms
+std::string model_master::count(instant now, session& s, const words& command)
+{
+    const std::string& key = command.at(3);
+    const entry* there = find(now, key);
+    if (there != nullptr && there->foreign_kind) {
+        return error(wrong_type);
+    }
+    const milliseconds ttl{std::stoll(command.at(6))};
+    const auto seed = number<std::int64_t>(command.at(4)).value();
+    const auto counter =
+        there == nullptr ? std::optional<std::int64_t>(0) : number<std::int64_t>(there->value);
+    if (is_full) {
+        return error(no_memory);
+    }
+    if (!counter) {
+        return error(no_integer);
+    }
+    std::int64_t value = *counter + 1;
+    if (*counter < least_seeded && seed > 0) {
+        const std::int64_t half = number<std::int64_t>(command.at(5)).value() / 2;
+        value = std::clamp(seed, date(now) - half, date(now) + half);
+    }
+    change(key, entry{std::to_string(value), now + ttl, false}, &s);
+    return integer(value);
+}
+
 std::string model_master::inspect(instant now, const session& s, const std::string& key)
 {
     const entry* e = find(now, key);
@@ -781,6 +819,37 @@ std::string model_master::inspect(instant now, const session& s, const std::stri
     }
     const std::string value = e == nullptr ? null_of(s) : bulk(e->value.substr(0, 64));
     return "*2\r\n" + value + integer(pttl(now, key));
+}
+
+/// What writes is refused for want of memory when it is come to, and what stands before it is done.
+std::string model_master::admit(instant now, session& s, const words& command)
+{
+    const std::string& pending = command.at(3);
+    const std::string& marker = command.at(4);
+    const std::string& run = command.at(5);
+    track(s, marker);
+    const entry* there = find(now, marker);
+    if (there != nullptr && there->foreign_kind) {
+        return error(wrong_type);
+    }
+    if (there != nullptr && there->value.starts_with(run)) {
+        return bulk(there->value);
+    }
+    track(s, pending);
+    const entry* left = find(now, pending);
+    if (left != nullptr && left->foreign_kind) {
+        return error(wrong_type);
+    }
+    if (left == nullptr || left->value != run) {
+        return null_of(s);
+    }
+    if (is_full) {
+        return error(no_memory);
+    }
+    const std::string dated = command.at(6) + std::to_string(date(now));
+    change(marker, entry{dated, std::nullopt, false}, &s);
+    change(pending, std::nullopt, &s);
+    return bulk(dated);
 }
 
 }  // namespace redlock::test

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "base/instant.hpp"
+#include "base/wall_clock.hpp"
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +21,9 @@ struct contract_script {
     std::string_view text;
 };
 
-/// To release, to extend, to inspect. Written out here once more, and not taken from the library: it
-/// is what is agreed, whatever the library sends.
+/// To release, to extend, to inspect, to count with a fencing counter and to raise some, to admit a
+/// node, and to take, extend and release several keys. Written out here once more, and not taken
+/// from the library: it is what is agreed, whatever the library sends.
 inline constexpr std::array contract_scripts{
     contract_script{"647c65a442733a1aa440f99908d249d13b4d6c4a",
                     "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
@@ -40,6 +43,147 @@ inline constexpr std::array contract_scripts{
     contract_script{"66bff2d4e53a99bdaabd30b9855cea2fe14bf6a8",
                     "local v = redis.call(\"get\",KEYS[1])\n"
                     "return {v and string.sub(v,1,64),redis.call(\"pttl\",KEYS[1])}"},
+    contract_script{"95a04dc6b76979194ec11de70b2d1f0abcb999cc",
+                    "local counter = tonumber(redis.call(\"get\",KEYS[1]) or \"0\")\n"
+                    "local value = tonumber(ARGV[1])\n"
+                    "if counter and counter < 1e15 and value > 0 then\n"
+                    "    local time = redis.call(\"time\")\n"
+                    "    local now = time[1]*1000000+time[2]\n"
+                    "    local half = tonumber(ARGV[2])/2\n"
+                    "    value = math.max(now-half,math.min(value,now+half))\n"
+                    "    redis.call(\"set\",KEYS[1],string.format(\"%.0f\",value),\"px\",ARGV[3])\n"
+                    "    return value\n"
+                    "end\n"
+                    "counter = redis.call(\"incr\",KEYS[1])\n"
+                    "redis.call(\"pexpire\",KEYS[1],ARGV[3])\n"
+                    "return counter"},
+    contract_script{
+        "586c90f576aa5098072f303d054dc76666ebc4c9",
+        "local n = #KEYS/2\n"
+        "for i = 1,n do\n"
+        "    if redis.pcall(\"get\",KEYS[i]) ~= ARGV[1] then\n"
+        "        return 0\n"
+        "    end\n"
+        "end\n"
+        "local new = false\n"
+        "local highest = 1\n"
+        "for i = n+1,2*n do\n"
+        "    local counter = tonumber(redis.call(\"get\",KEYS[i]) or \"0\")\n"
+        "    if counter == nil then\n"
+        "        return -1\n"
+        "    end\n"
+        "    new = new or counter < tonumber(ARGV[6])\n"
+        "    highest = math.max(highest,counter)\n"
+        "end\n"
+        "local time = redis.call(\"time\")\n"
+        "local now = time[1]*1000000+time[2]\n"
+        "local slack = tonumber(ARGV[4])\n"
+        "local value = tonumber(ARGV[2])\n"
+        "if new then\n"
+        "    local date = math.max(now-slack/2,math.min(tonumber(ARGV[3]),now+slack/2))\n"
+        "    value = value > now+slack and date or math.max(value,date)\n"
+        "end\n"
+        "if value > now+slack or value <= highest then\n"
+        "    return -highest\n"
+        "end\n"
+        "for i = n+1,2*n do\n"
+        "    redis.call(\"set\",KEYS[i],string.format(\"%.0f\",value),\"px\",ARGV[5])\n"
+        "end\n"
+        "return value"},
+    contract_script{"601dc5e21ed3a08f5e207751c8c2271ef24ed6ff",
+                    "local m = redis.call(\"get\",KEYS[2])\n"
+                    "if m and string.sub(m,1,string.len(ARGV[1])) == ARGV[1] then\n"
+                    "    return m\n"
+                    "end\n"
+                    "if redis.call(\"get\",KEYS[1]) ~= ARGV[1] then\n"
+                    "    return false\n"
+                    "end\n"
+                    "local time = redis.call(\"time\")\n"
+                    "m = ARGV[2]..string.format(\"%.0f\",time[1]*1000000+time[2])\n"
+                    "redis.call(\"set\",KEYS[2],m)\n"
+                    "redis.call(\"del\",KEYS[1])\n"
+                    "return m"},
+    contract_script{
+        "031c67556395170631d67e6038742760f791cb1e",
+        "local n = tonumber(ARGV[3])\n"
+        "for i = 1,n do\n"
+        "    local ttl = redis.call(\"pttl\",KEYS[i])\n"
+        "    if ttl ~= -2 then\n"
+        "        return {i,ttl}\n"
+        "    end\n"
+        "end\n"
+        "local value = 0\n"
+        "if #KEYS > n then\n"
+        "    local new = false\n"
+        "    for i = n+1,2*n do\n"
+        "        local counter = tonumber(redis.call(\"get\",KEYS[i]) or \"0\")\n"
+        "        if counter == nil then\n"
+        "            return redis.error_reply(\"ERR a fencing counter is no number\")\n"
+        "        end\n"
+        "        new = new or counter < tonumber(ARGV[7])\n"
+        "        value = math.max(value,counter)\n"
+        "    end\n"
+        "    value = value+1\n"
+        "    local seed = tonumber(ARGV[4])\n"
+        "    if new and seed > 0 then\n"
+        "        local time = redis.call(\"time\")\n"
+        "        local now = time[1]*1000000+time[2]\n"
+        "        local half = tonumber(ARGV[5])/2\n"
+        "        value = math.max(value,now-half,math.min(seed,now+half))\n"
+        "    end\n"
+        "    if new and seed == 0 then\n"
+        "        value = 1\n"
+        "    else\n"
+        "        for i = n+1,2*n do\n"
+        "            redis.call(\"set\",KEYS[i],string.format(\"%.0f\",value),\"px\",ARGV[6])\n"
+        "        end\n"
+        "    end\n"
+        "end\n"
+        "for i = 1,n do\n"
+        "    redis.call(\"set\",KEYS[i],ARGV[1],\"px\",ARGV[2])\n"
+        "end\n"
+        "return {0,value}"},
+    contract_script{"69f9020bf5bd0c592753e194f5eeca95caf01a22",
+                    "for i = 1,#KEYS do\n"
+                    "    if redis.pcall(\"get\",KEYS[i]) ~= ARGV[1] then\n"
+                    "        return 0\n"
+                    "    end\n"
+                    "end\n"
+                    "for i = 1,#KEYS do\n"
+                    "    if redis.call(\"pttl\",KEYS[i]) < tonumber(ARGV[2]) then\n"
+                    "        redis.call(\"pexpire\",KEYS[i],ARGV[2])\n"
+                    "    end\n"
+                    "end\n"
+                    "return 1"},
+    contract_script{"f47b0024000ea2d62a7652b291439b39f5592cc3",
+                    "local all = 1\n"
+                    "for i = 1,#KEYS do\n"
+                    "    if redis.pcall(\"get\",KEYS[i]) == ARGV[1] then\n"
+                    "        redis.call(\"del\",KEYS[i])\n"
+                    "    else\n"
+                    "        all = 0\n"
+                    "    end\n"
+                    "end\n"
+                    "return all"},
+};
+
+/// What a clock for the date shows at a virtual instant, in microseconds.
+[[nodiscard]] constexpr std::int64_t date_of(base::instant now) noexcept
+{
+    constexpr std::int64_t begin = 1'700'000'000'000'000;
+    return begin + now.time_since_epoch().count() / 1000;
+}
+
+/// A clock for the date under virtual time, as wrong as it is told to be.
+class virtual_date final : public base::wall_clock {
+public:
+    explicit virtual_date(const base::instant& now) : now_(now) {}
+    [[nodiscard]] std::int64_t microseconds() noexcept override { return date_of(now_ + offset); }
+
+    base::nanos offset{};
+
+private:
+    const base::instant& now_;
 };
 
 /// One command, as a server reads it.
@@ -83,8 +227,8 @@ public:
         bool foreign_kind = false;
     };
 
-    /// Is told of each change of a key; `after` is null for a key that is gone, and `by` for one that
-    /// expired or was lost.
+    /// Is told of each change of a key; `after` is null for a key that is gone, and `by` for one
+    /// that expired or was lost.
     struct watcher {
         virtual ~watcher() = default;
         virtual void on_change(const std::string& key, const entry* before, const entry* after,
@@ -95,8 +239,12 @@ public:
     bool knows_hello = true;
     bool has_delifeq = false;
     bool has_delex = false;
+    /// To whom a script reads one of its keys, it has read all of them: so before Redis 7.2.
+    bool tracks_whole_scripts = false;
     std::string role = "master";
     std::string run_id = "0123456789abcdef0123456789abcdef01234567";
+    std::string maxmemory = "0";
+    std::string maxmemory_policy = "noeviction";
     /// Lets in whoever knows it, by any name. Empty: everybody is let in.
     std::string password;
     /// The line that a command is answered with instead of being done, by its name or its first two
@@ -106,6 +254,8 @@ public:
     bool is_full = false;
     /// Has not read its data yet.
     bool is_loading = false;
+    /// What its clock for the date is ahead of the others', which no ttl depends on.
+    base::nanos date_offset{};
     watcher* watched_by = nullptr;
 
     /// The reply to one command. Pushes that it causes go to the sessions' `out`.
@@ -129,7 +279,17 @@ public:
 
 private:
     /// In the order of `contract_scripts`.
-    enum class script : std::uint8_t { release, extend, inspect };
+    enum class script : std::uint8_t {
+        release,
+        extend,
+        inspect,
+        count,
+        raise,
+        admit,
+        take,
+        extend_all,
+        release_all
+    };
 
     [[nodiscard]] bool has(std::string_view name) const;
     std::optional<std::string> refusal(const words& command, const session& s) const;
@@ -142,7 +302,7 @@ private:
     std::string client_tracking(session& s, const words& command);
     static std::string client_caching(session& s, const words& command);
     std::string script_command(const words& command);
-    std::string info(const session& s) const;
+    std::string info(const session& s, const words& command) const;
     [[nodiscard]] std::string command_info(const session& s, const words& command) const;
     std::string flush_all(const session& s);
     std::string keyed(base::instant now, session& s, const words& command);
@@ -155,7 +315,23 @@ private:
     std::string run(base::instant now, session& s, script which, const words& command);
     std::string compare_and_delete(base::instant now, session& s, const std::string& key,
                                    const std::string& token);
+    std::string count(base::instant now, session& s, const words& command);
+    std::string raise(base::instant now, session& s, const words& keys, const words& args);
+    std::string take(base::instant now, session& s, const words& keys, const words& args);
+    std::string extend_all(base::instant now, session& s, const words& keys, const words& args);
+    std::string release_all(base::instant now, session& s, const words& keys, const words& args);
+    void come_upon(base::instant now, const std::string& key);
+    void read(base::instant now, session& s, const std::string& key);
+    [[nodiscard]] bool has(base::instant now, const std::string& key, std::string_view value) const;
+    struct counted;
+    [[nodiscard]] counted read_counters(base::instant now, session& s,
+                                        std::span<const std::string> keys, std::int64_t least);
+    void write_counters(base::instant now, session& s, std::span<const std::string> keys,
+                        std::int64_t value, const std::string& ttl_ms);
+    /// TIME, in microseconds.
+    [[nodiscard]] std::int64_t date(base::instant now) const { return date_of(now + date_offset); }
     std::string inspect(base::instant now, const session& s, const std::string& key);
+    std::string admit(base::instant now, session& s, const words& command);
     [[nodiscard]] std::int64_t pttl(base::instant now, const std::string& key) const;
     [[nodiscard]] static std::optional<script> script_of(std::string_view sha1_or_text);
 
@@ -169,6 +345,7 @@ private:
     std::map<std::string, std::vector<session*>, std::less<>> tracked_;
     /// Those who track anything now.
     std::vector<session*> trackers_;
+    words keys_of_script_;
     /// Pushes to the one whose command is being done: sent behind its reply.
     std::string own_pushes_;
 };

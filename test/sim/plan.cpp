@@ -12,10 +12,11 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::array<std::string_view, fault_kinds> fault_names{
-    "delay",       "split",          "cut",          "black_hole", "half_open",     "slow_write",
-    "slow_dial",   "node_pause",     "node_block",   "restart",    "restart_empty", "full",
-    "loading",     "script_flush",   "old_server",   "clock_rate", "clock_offset",  "client_pause",
-    "client_kill", "client_destroy", "client_close", "cancel",     "drop",          "hand_over",
+    "delay",         "split",        "cut",          "black_hole",   "half_open",
+    "slow_write",    "slow_dial",    "node_pause",   "node_block",   "restart",
+    "restart_empty", "full",         "loading",      "script_flush", "old_server",
+    "clock_rate",    "clock_offset", "client_pause", "client_kill",  "client_destroy",
+    "client_close",  "cancel",       "drop",         "hand_over",    "forget",
 };
 
 std::vector<milliseconds> some_ttls(random_source& r)
@@ -77,12 +78,31 @@ plan make_plan(const options& o)
     p.longest_way = p.least_way + r.between(0us, 4ms);
     p.pace = r.between(1ms, 60ms);
     p.pings = !r.one_in(4);
+    random_source f(o.seed, 3);
+    p.only_tokens = o.only_tokens;
+    p.fencing = !f.one_in(3) || o.only_tokens;
+    p.counter_slack = milliseconds{p.longest_ttl().count() / 4};
+    p.counter_ttl = f.one_in(2) ? base::nanos{150s} : base::nanos{24h};
     p.key_prefix = r.one_in(3) ? "locks:" : "";
     p.max_debts = r.one_in(6) ? r.below(6) : 1000;
-    p.max_buffered_bytes = r.one_in(10) ? r.between(200, 3000) : 1024 * 1024;
+    // Scripts of fencing tokens may go out as their text.
+    p.max_buffered_bytes =
+        r.one_in(10) ? r.between(200, 3000) + (p.fencing ? 1500 : 0) : 1024 * 1024;
     if (r.one_in(6)) {
         p.retry_min = p.retry_max = 0ms;
     }
+
+    random_source guard(o.seed, 2);
+    p.guard = guard.one_in(2) && o.outside == beyond::nothing;
+    p.new_masters = guard.one_in(8);
+    // Or a loss would be noticed at the next vote only, and then be waited for.
+    p.pings = p.pings || p.guard;
+    random_source keeping(o.seed, 300);
+    p.keeps_one_in = keeping.one_in(2) ? static_cast<std::uint32_t>(keeping.between(1, 4)) : 0;
+    random_source grouping(o.seed, 301);
+    p.groups_one_in = grouping.one_in(3) ? static_cast<std::uint32_t>(grouping.between(1, 4)) : 0;
+    random_source owning(o.seed, 302);
+    p.owns_one_in = owning.one_in(2) ? static_cast<std::uint32_t>(owning.between(1, 3)) : 0;
 
     // Some plays have hardly a fault, some are nothing but faults.
     const std::uint64_t share = r.below(5);
@@ -100,7 +120,10 @@ plan make_plan(const options& o)
     p.delay_up_one_in = (directions & 1U) != 0 ? static_cast<std::uint32_t>(r.between(2, 40)) : 0;
     p.delay_down_one_in = (directions & 2U) != 0 ? static_cast<std::uint32_t>(r.between(2, 40)) : 0;
     p.faults &= o.allowed;
-    if (p.longest_ttl() > 10s) {
+    if (!p.guard) {
+        p.faults &= ~only(fault::forget);
+    }
+    if (p.longest_ttl() > 10s && !p.guard) {
         p.faults &= ~only(fault::restart_empty);  // nobody has the time to wait
     }
     p.acquires = o.acquires.value_or(p.acquires);

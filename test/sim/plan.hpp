@@ -29,7 +29,7 @@ enum class fault : std::uint8_t {
     full,            ///< a node without memory
     loading,         ///< a node that has not read its data
     script_flush,    ///< a node forgets the scripts; what it may be asked besides them changes
-    old_server,      ///< nodes before RESP3, or with a compare-and-delete of their own
+    old_server,      ///< nodes before RESP3, with a release of their own, or without digests
     clock_rate,      ///< clocks that run apart as far as the drift allows
     clock_offset,    ///< clocks that are off
     client_pause,    ///< a client stands still, for longer than its leases at times
@@ -39,8 +39,9 @@ enum class fault : std::uint8_t {
     cancel,          ///< operations are cancelled
     drop,            ///< locks are dropped instead of released
     hand_over,       ///< locks are handed to another client
+    forget,          ///< nodes lose keys that live, one or all of them; under the restart guard
 };
-inline constexpr std::size_t fault_kinds = 24;
+inline constexpr std::size_t fault_kinds = 25;
 
 /// What is outside of the algorithm's assumptions.
 enum class beyond : std::uint8_t {
@@ -48,6 +49,8 @@ enum class beyond : std::uint8_t {
     clock_step,    ///< a node's clock jumps ahead by more than a ttl
     amnesia,       ///< a node comes back at once, without its keys
     ignores_owns,  ///< the application never asks whether its lease still is
+    rollback,      ///< a node comes back with fencing counters of an earlier time
+    date_back,     ///< a node's date is set back, and it comes back without its keys
 };
 
 using fault_set = std::uint32_t;
@@ -69,6 +72,8 @@ struct options {
     /// No other faults than these.
     fault_set allowed = all_faults;
     beyond outside = beyond::nothing;
+    /// Exclusion may break: what is looked at are the fencing tokens, which every lock has.
+    bool only_tokens = false;
     /// How many acquires are begun, if not as many as the seed says.
     std::optional<unsigned> acquires;
 };
@@ -83,6 +88,7 @@ struct plan {
     unsigned resources = 1;
     unsigned acquires = 20;
     fault_set faults = 0;
+    bool only_tokens = false;
     /// The mean time between two faults of a kind, of those that come by themselves.
     std::array<base::nanos, fault_kinds> every{};
     /// One message, connection or operation in so many, of those that come with them.
@@ -99,12 +105,26 @@ struct plan {
     /// What a step of a task takes, on average.
     base::nanos pace{};
     bool pings = true;
+    bool fencing = false;
+    /// How far a fencing counter may be beyond a node's own time, and how long it lives.
+    base::nanos counter_slack{};
+    base::nanos counter_ttl{};
     // What a client may keep, and how it waits.
     std::size_t max_debts = 1000;
     std::size_t max_buffered_bytes = 1024 * 1024;
     std::chrono::milliseconds retry_min{5};
     std::chrono::milliseconds retry_max{250};
     std::string key_prefix;
+    /// All clients have the restart guard.
+    bool guard = false;
+    /// Nodes begin without a marker.
+    bool new_masters = false;
+    /// One lock in so many is of several resources; zero: none.
+    std::uint32_t groups_one_in = 0;
+    /// One lock in so many is taken on behalf of an owner; zero: none.
+    std::uint32_t owns_one_in = 0;
+    /// One lock in so many is kept alive; zero: none.
+    std::uint32_t keeps_one_in = 0;
 
     [[nodiscard]] bool has(fault f) const noexcept { return (faults & only(f)) != 0; }
     [[nodiscard]] std::chrono::milliseconds longest_ttl() const noexcept;

@@ -10,8 +10,8 @@ namespace redlock::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> beyond_names{"nothing", "clock_step", "amnesia",
-                                                       "ignores_owns"};
+constexpr std::array<std::string_view, 6> beyond_names{"nothing",      "clock_step", "amnesia",
+                                                       "ignores_owns", "rollback",   "date_back"};
 
 result play_once(const options& o, std::ostream* trace)
 {
@@ -22,6 +22,9 @@ result play_once(const options& o, std::ostream* trace)
         w.run();
     } catch (const double_lease& e) {
         r.ended = result::kind::two_leases;
+        r.what = e.what();
+    } catch (const disorder& e) {
+        r.ended = result::kind::disorder;
         r.what = e.what();
     } catch (const std::exception& e) {
         r.ended = result::kind::violated;
@@ -86,6 +89,9 @@ std::string further_arguments_of(const options& o)
     }
     if (o.acquires) {
         text += " --acquires " + std::to_string(*o.acquires);
+    }
+    if (o.only_tokens) {
+        text += " --only-tokens";
     }
     if (o.outside != beyond::nothing) {
         text += " --beyond " + std::string(name_of(o.outside));

@@ -16,6 +16,7 @@ struct result {
         well,
         violated,
         two_leases,     ///< the violation that all is about
+        disorder,       ///< that of the fencing tokens
         not_repeatable  ///< run twice, it went another way
     } ended = kind::well;
     std::string what;

@@ -10,6 +10,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
+constexpr const char* not_permitted = "NOPERM this user has no permissions to run the command";
+
 skewed_clock clock_of(const plan& p, unsigned index)
 {
     random_source r(p.seed, 200 + index);
@@ -20,11 +22,12 @@ skewed_clock clock_of(const plan& p, unsigned index)
     return {offset, p.has(fault::clock_rate) ? ppb - most : 0};
 }
 
-/// Said while a connection is made.
+/// Said while a connection is made, or by the restart guard.
 bool is_probe(const test::words& command)
 {
-    return std::any_of(command.begin(), command.end(),
-                       [](const std::string& word) { return word.ends_with("redlock:probe"); });
+    return std::any_of(command.begin(), command.end(), [](const std::string& word) {
+        return word.ends_with("redlock:probe") || word.find("redlock:pending:") != word.npos;
+    });
 }
 
 }  // namespace
@@ -36,10 +39,24 @@ server::server(world& w, unsigned index)
 {
     random_source r(w.planned().seed, 300 + index);
     master.watched_by = this;
+    const nanos slack = w.planned().counter_slack;
+    out_of_date_ =
+        w.planned().has(fault::clock_offset) && index < (w.planned().nodes - 1) / 2 && r.one_in(2);
+    date_error_ = out_of_date_ ? r.between(-100'000s, 100'000s) : r.between(-slack / 8, slack / 8);
+    begin_run();
+    if (w.planned().guard && !w.planned().new_masters) {
+        const std::int64_t date = test::date_of(w.now() + date_error_);
+        master.put(w.checks.marker_key(),
+                   {w.checks.undated_marker_of(master.run_id) + std::to_string(date), std::nullopt,
+                    false});
+    }
     if (w.planned().has(fault::old_server)) {
         master.knows_hello = !r.one_in(3);
         master.has_delifeq = r.one_in(3);
         master.has_delex = r.one_in(3);
+        if (r.one_in(4)) {
+            master.refusals["EVALSHA"] = not_permitted;
+        }
     }
 }
 
@@ -99,8 +116,8 @@ void server::serve(link& l)
 bool server::is_of_a_lock(const test::words& command)
 {
     const std::string& name = command.front();
-    return name == "SET" || name == "EVAL" || name == "EVALSHA" || name == "DELIFEQ" ||
-           name == "DELEX";
+    return name == "SET" || name == "INCR" || name == "EVAL" || name == "EVALSHA" ||
+           name == "DELIFEQ" || name == "DELEX";
 }
 
 /// As CLIENT PAUSE WRITE does, for scripts too.
@@ -112,6 +129,8 @@ bool server::holds_up(const test::words& command) const
 std::string server::answer(link& l, const test::words& command)
 {
     doing_ = &command;
+    // Dates are kept right by other means than the clock that ttls run by.
+    master.date_offset = w_.now() - local_now() + date_error_;
     const std::string reply = master.execute(local_now(), l.session, command);
     doing_ = nullptr;
     w_.say("  n", index_, " c", l.client, ": ", command.front(), " ",
@@ -157,10 +176,10 @@ void server::wake()
     }
 }
 
-void server::die(nanos away, bool loses_keys)
+void server::die(nanos away, memory keys)
 {
     up_ = false;
-    loses_keys_ = loses_keys;
+    keys_ = keys;
     for (link* l : w_.net.of_node(index_)) {
         w_.net.close_by_server(*l);
     }
@@ -172,8 +191,48 @@ void server::restart()
     up_ = true;
     paused_until_ = blocked_until_ = {};
     master.flush_scripts();
-    if (std::exchange(loses_keys_, false)) {
-        master.flush_keys();
+    begin_run();
+    w_.checks.on_restart(index_);
+    switch (std::exchange(keys_, memory::kept)) {
+        case memory::kept: return;
+        case memory::lost: lose_keys(); return;
+        case memory::rolled_back: roll_back(); return;
+    }
+}
+
+void server::save()
+{
+    earlier_ = master.all();
+}
+
+void server::lose_keys()
+{
+    w_.checks.on_loss(index_);
+    save();
+    master.flush_keys();
+}
+
+/// Nobody looks on: what was given back may be there again.
+void server::roll_back()
+{
+    w_.checks.on_loss(index_);
+    const auto now = std::exchange(earlier_, master.all());
+    master.flush_keys();
+    master.watched_by = nullptr;
+    for (const auto& [key, e] : now) {
+        w_.checks.orphan(e.value, true);
+        master.put(key, e);
+    }
+    master.watched_by = this;
+}
+
+/// Each run of a server has another name, of 40 hexadecimal digits.
+void server::begin_run()
+{
+    random_source r(w_.planned().seed, 600 + index_ + 100 * ++runs_);
+    master.run_id.clear();
+    while (master.run_id.size() < 40) {
+        master.run_id += "0123456789abcdef"[r.below(16)];
     }
 }
 
@@ -188,18 +247,23 @@ void server::flush_scripts()
     if (!master.has_delifeq && !master.has_delex) {
         return;
     }
-    if (!master.refusals.empty()) {
-        master.refusals.clear();
-        return;
-    }
+    const bool was_refused = master.refusals.contains("DELEX");
     for (const char* name : {"DELIFEQ", "DELEX"}) {
-        master.refusals[name] = "NOPERM this user has no permissions to run the command";
+        if (was_refused) {
+            master.refusals.erase(name);
+        } else {
+            master.refusals[name] = not_permitted;
+        }
     }
 }
 
 void server::on_change(const std::string& key, const test::model_master::entry* before,
                        const test::model_master::entry* after, const test::session* by)
 {
+    if (w_.checks.is_of_the_guard(key)) {
+        w_.checks.on_guard_change(index_, key, after);
+        return;
+    }
     w_.checks.on_change(index_, key, before, after, by);
 }
 

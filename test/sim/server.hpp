@@ -4,12 +4,22 @@
 #include "sim/model_master.hpp"
 #include "sim/network.hpp"
 
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
 namespace redlock::sim {
 
 class world;
+
+/// What becomes of the keys when a node dies.
+enum class memory : std::uint8_t {
+    kept,
+    lost,
+    rolled_back,  ///< those it had when it last forgot, or was saved, are there again
+};
 
 /// A master: its process, its clock, its end of the links.
 class server final : public test::model_master::watcher {
@@ -25,8 +35,12 @@ public:
     void pause(nanos span);
     void block(nanos span);
     void wake();
-    void die(nanos away, bool loses_keys);
+    void die(nanos away, memory keys);
     void restart();
+    /// For a later life.
+    void save();
+    /// While it lives.
+    void lose_keys();
     void step_clock(nanos ahead);
     /// And whoever might delete with a command of the server's own may no more, or may again.
     void flush_scripts();
@@ -34,6 +48,9 @@ public:
     [[nodiscard]] bool is_up() const noexcept { return up_; }
     [[nodiscard]] bool is_paused() const noexcept;
     [[nodiscard]] instant local_now() const;
+    /// Its date is far from that of the others.
+    [[nodiscard]] bool is_out_of_date() const noexcept { return out_of_date_; }
+    void set_date(nanos ahead) noexcept { date_error_ += ahead; }
     /// When a key is gone in truth, if nothing else happens to it.
     [[nodiscard]] instant true_end(const test::model_master::entry& e) const;
 
@@ -48,14 +65,20 @@ public:
 private:
     void serve(link& l);
     [[nodiscard]] static bool is_of_a_lock(const test::words& command);
+    void begin_run();
+    void roll_back();
     [[nodiscard]] bool holds_up(const test::words& command) const;
     std::string answer(link& l, const test::words& command);
 
     world& w_;
     const unsigned index_;
     skewed_clock clock_;
+    nanos date_error_{};
+    bool out_of_date_ = false;
     bool up_ = true;
-    bool loses_keys_ = false;
+    memory keys_ = memory::kept;
+    unsigned runs_ = 0;
+    std::map<std::string, test::model_master::entry, std::less<>> earlier_;
     instant paused_until_{};
     instant blocked_until_{};
     const test::words* doing_ = nullptr;

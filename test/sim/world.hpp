@@ -49,6 +49,8 @@ struct tally {
     std::uint64_t acquired = 0;
     std::uint64_t extended = 0;
     std::uint64_t released = 0;
+    /// Acquires that held a lock of their owner once more.
+    std::uint64_t nested = 0;
     std::uint64_t contended = 0;
     std::uint64_t unavailable = 0;
     std::uint64_t timed_out = 0;
@@ -57,6 +59,9 @@ struct tally {
     std::uint64_t cancelled = 0;
     std::uint64_t closed = 0;
     std::uint64_t adopted = 0;
+    std::uint64_t renewed = 0;
+    std::uint64_t limits_reached = 0;
+    std::uint64_t losses_told = 0;
     std::uint64_t served_when_quiet = 0;
     /// Operations that had a healthy majority throughout, so that their results could be judged.
     std::uint64_t judged = 0;
@@ -85,6 +90,8 @@ public:
     // What the parts share.
     [[nodiscard]] const plan& planned() const noexcept { return plan_; }
     [[nodiscard]] instant now() const noexcept { return now_; }
+    /// The same, for whoever looks at it again and again.
+    [[nodiscard]] const instant& clock() const noexcept { return now_; }
     [[nodiscard]] bool is_quiet() const noexcept { return quiet_; }
     void schedule(nanos in, event_kind kind, unsigned who = 0, std::uint64_t which = 0,
                   std::uint64_t what = 0);
@@ -117,8 +124,6 @@ private:
     std::ostream* const trace_;
     instant now_{std::chrono::hours{1000}};
     bool quiet_ = false;
-    /// When all clients had shown that they can do everything.
-    instant proved_{};
     bool stop_when_over_ = false;
     std::uint64_t hash_ = 0;
     std::uint64_t orders_ = 0;

@@ -1,5 +1,7 @@
 #include "support/allocation_count.hpp"
 
+#include <malloc.h>
+
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -9,6 +11,8 @@ namespace {
 constinit thread_local redlock::test::allocations counted;
 constinit thread_local unsigned failing_nth = 0;
 constinit thread_local unsigned since_failure = 0;
+constinit thread_local std::string_view looked_for;
+constinit thread_local unsigned found_in_freed = 0;
 
 bool fails() noexcept
 {
@@ -34,8 +38,16 @@ void* allocate(std::size_t size, std::align_val_t alignment) noexcept
         return nullptr;
     }
     const auto align = static_cast<std::size_t>(alignment);
-    // aligned_alloc wants a multiple of the alignment.
-    return std::aligned_alloc(align, (size + align) / align * align);
+    return ::memalign(align, size);
+}
+
+void release(void* block) noexcept
+{
+    if (block != nullptr && !looked_for.empty()) {
+        const std::string_view bytes{static_cast<const char*>(block), ::malloc_usable_size(block)};
+        found_in_freed += bytes.find(looked_for) != bytes.npos;
+    }
+    std::free(block);
 }
 
 void* or_throw(void* block)
@@ -65,7 +77,29 @@ scarce_memory::~scarce_memory()
     failing_nth = 0;
 }
 
+freed_with::freed_with(std::string_view text) noexcept
+{
+    looked_for = text;
+    found_in_freed = 0;
+}
+
+freed_with::~freed_with()
+{
+    looked_for = {};
+}
+
+unsigned freed_with::blocks() const noexcept
+{
+    return found_in_freed;
+}
+
 }  // namespace redlock::test
+
+/// Asio's handlers are kept in what this gives.
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept
+{
+    return fails() ? nullptr : ::memalign(alignment, size);
+}
 
 // All forms are replaced, because a sanitizer's own forms must not meet these.
 
@@ -111,60 +145,60 @@ void* operator new[](std::size_t size, std::align_val_t alignment, const std::no
 
 void operator delete(void* block) noexcept
 {
-    std::free(block);
+    release(block);
 }
 
 void operator delete[](void* block) noexcept
 {
-    std::free(block);
+    release(block);
 }
 
 void operator delete(void* block, std::size_t) noexcept
 {
-    std::free(block);
+    release(block);
 }
 
 void operator delete[](void* block, std::size_t) noexcept
 {
-    std::free(block);
+    release(block);
 }
 
 void operator delete(void* block, std::align_val_t) noexcept
 {
-    std::free(block);
+    release(block);
 }
 
 void operator delete[](void* block, std::align_val_t) noexcept
 {
-    std::free(block);
+    release(block);
 }
 
 void operator delete(void* block, std::size_t, std::align_val_t) noexcept
 {
-    std::free(block);
+    release(block);
 }
 
 void operator delete[](void* block, std::size_t, std::align_val_t) noexcept
 {
-    std::free(block);
+    release(block);
 }
 
 void operator delete(void* block, const std::nothrow_t&) noexcept
 {
-    std::free(block);
+    release(block);
 }
 
 void operator delete[](void* block, const std::nothrow_t&) noexcept
 {
-    std::free(block);
+    release(block);
 }
 
 void operator delete(void* block, std::align_val_t, const std::nothrow_t&) noexcept
 {
-    std::free(block);
+    release(block);
 }
 
 void operator delete[](void* block, std::align_val_t, const std::nothrow_t&) noexcept
 {
-    std::free(block);
+    release(block);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace redlock::test {
 
@@ -17,14 +18,26 @@ struct allocations {
  */
 [[nodiscard]] allocations allocated_here() noexcept;
 
-/// While one lives, every `nth` allocation of its thread fails, counted on from the last one that
-/// lived. Zero: none does.
+/// While one lives, every `nth` allocation of its thread fails, with new or aligned_alloc, counted
+/// on from the last one that lived. Zero: none does.
 class scarce_memory {
 public:
     explicit scarce_memory(unsigned nth) noexcept;
     ~scarce_memory();
     scarce_memory(const scarce_memory&) = delete;
     scarce_memory& operator=(const scarce_memory&) = delete;
+};
+
+/// While it lives, counts the blocks that its thread frees with `text` in them. One at a time.
+class freed_with {
+public:
+    /// `text` stays where it is. Blocks freed with it in them earlier may be met again.
+    explicit freed_with(std::string_view text) noexcept;
+    ~freed_with();
+    freed_with(const freed_with&) = delete;
+    freed_with& operator=(const freed_with&) = delete;
+
+    [[nodiscard]] unsigned blocks() const noexcept;
 };
 
 }  // namespace redlock::test

@@ -157,18 +157,33 @@ void locks::check_told(const report* told)
     }
 }
 
-pending<taken> locks::begin_acquire(std::string_view resource, acquire_options options)
+template <class Resource>
+pending<taken> locks::ask_for(Resource resource, acquire_options options)
 {
     auto result = std::make_shared<std::optional<taken>>();
-    state_->client->async_acquire(resource, options, [result](error_code ec, lock l) {
+    state_->client->async_acquire(std::move(resource), options, [result](error_code ec, lock l) {
         result->emplace(taken{ec, std::move(l)});
     });
     return result;
 }
 
+pending<taken> locks::begin_acquire(std::string_view resource, acquire_options options)
+{
+    return ask_for(resource, options);
+}
+
 taken locks::acquire(std::string_view resource, acquire_options options)
 {
-    auto result = finish(begin_acquire(resource, options));
+    return check(finish(ask_for(resource, options)), options);
+}
+
+taken locks::acquire(std::vector<std::string> resources, acquire_options options)
+{
+    return check(finish(ask_for(std::move(resources), options)), options);
+}
+
+taken locks::check(taken result, const acquire_options& options)
+{
     CHECK(static_cast<bool>(result.lock) == !result.error);
     if (result.lock) {
         keep_secret(std::string(result.lock.owner_token()));
@@ -184,6 +199,13 @@ redlock::lock locks::take(std::string_view resource, acquire_options options)
     return std::move(result.lock);
 }
 
+redlock::lock locks::take(std::vector<std::string> resources, acquire_options options)
+{
+    auto result = acquire(std::move(resources), options);
+    REQUIRE_FALSE(result.error);
+    return std::move(result.lock);
+}
+
 void locks::give_back(redlock::lock held)
 {
     CHECK(release(std::move(held)).result == release_result::released);
@@ -193,6 +215,13 @@ pending<error_code> locks::begin_extend(lock& held, std::chrono::milliseconds tt
 {
     auto result = std::make_shared<std::optional<error_code>>();
     state_->client->async_extend(held, ttl, [result](error_code ec) { result->emplace(ec); });
+    return result;
+}
+
+pending<error_code> locks::begin_wait_lost(lock& held)
+{
+    auto result = std::make_shared<std::optional<error_code>>();
+    held.async_wait_lost([result](error_code ec) { result->emplace(ec); });
     return result;
 }
 
@@ -242,6 +271,17 @@ taken locks::adopt(std::string_view resource, std::string_view owner_token,
     state_->client->async_adopt(resource, owner_token, ttl, [result](error_code ec, lock l) {
         result->emplace(taken{ec, std::move(l)});
     });
+    return finish(result);
+}
+
+taken locks::adopt(std::vector<std::string> resources, std::string_view owner_token,
+                   std::chrono::milliseconds ttl)
+{
+    auto result = std::make_shared<std::optional<taken>>();
+    state_->client->async_adopt(std::move(resources), owner_token, ttl,
+                                [result](error_code ec, lock l) {
+                                    result->emplace(taken{ec, std::move(l)});
+                                });
     return finish(result);
 }
 

@@ -41,8 +41,8 @@ using pending = std::shared_ptr<std::optional<T>>;
 /// A configuration for tests that wait for no node: a busy machine does not make one late.
 [[nodiscard]] config patient(std::vector<std::string> nodes);
 
-/// A configuration for tests that do wait: a silent node is given up in a second, which is enough for
-/// one that is not, and its connection later.
+/// A configuration for tests that do wait: a silent node is given up in a second, which is enough
+/// for one that is not, and its connection later.
 [[nodiscard]] config brisk(std::vector<std::string> nodes,
                            std::chrono::milliseconds stall_timeout = std::chrono::seconds(2));
 
@@ -66,6 +66,7 @@ public:
     locks& operator=(const locks&) = delete;
 
     taken acquire(std::string_view resource, acquire_options options = {});
+    taken acquire(std::vector<std::string> resources, acquire_options options = {});
     error_code extend(lock& held, std::chrono::milliseconds ttl, report* told = nullptr);
     released release(lock held, report* told = nullptr);
     inspected inspect(std::string_view resource, report* told = nullptr);
@@ -73,14 +74,19 @@ public:
                 std::chrono::milliseconds ttl);
     error_code close();
 
+    taken adopt(std::vector<std::string> resources, std::string_view owner_token,
+                std::chrono::milliseconds ttl);
+
     /// An acquire that has to succeed.
     redlock::lock take(std::string_view resource, acquire_options options = {});
+    redlock::lock take(std::vector<std::string> resources, acquire_options options = {});
     /// A release that has to find the keys.
     void give_back(redlock::lock held);
 
     pending<taken> begin_acquire(std::string_view resource, acquire_options options = {});
     pending<released> begin_release(lock held, report* told = nullptr);
     pending<error_code> begin_extend(lock& held, std::chrono::milliseconds ttl);
+    pending<error_code> begin_wait_lost(lock& held);
 
     /// Runs the context until `done` says yes; false when `bound` has passed first.
     [[nodiscard]] bool await(const std::function<bool()>& done,
@@ -114,6 +120,10 @@ public:
 
 private:
     struct state;
+
+    template <class Resource>
+    pending<taken> ask_for(Resource resource, acquire_options options);
+    taken check(taken result, const acquire_options& options);
 
     void run_until_done(const std::function<bool()>& done);
     void check_told(const report* told);

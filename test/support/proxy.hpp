@@ -60,12 +60,12 @@ public:
     /// Ends all connections of now.
     void cut(ending how);
 
-    /// Half-opens the connections of now: the side that the bytes of this way go to is told that its
-    /// peer is gone, by RST; the other side is told nothing, and what it sends is swallowed.
+    /// Half-opens the connections of now: the side that the bytes of this way go to is told that
+    /// its peer is gone, by RST; the other side is told nothing, and what it sends is swallowed.
     void sever(direction way);
 
-    /// Spoils the connections of now: of what is read next in this way half is passed on, then these
-    /// bytes instead of the rest, then nothing more.
+    /// Spoils the connections of now: of what is read next in this way half is passed on, then
+    /// these bytes instead of the rest, then nothing more.
     void spoil(direction way, const std::string& noise);
 
     /// New connections are refused, or accepted again. Those of now go on.

@@ -15,8 +15,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace redlock::test {
@@ -54,6 +57,28 @@ asio::awaitable<void> pause_for(std::chrono::milliseconds time)
     co_await timer.async_wait(use_awaitable);
 }
 
+/// What a fencing counter is said to be: what it is seeded with or raised to, and one value where
+/// it is incremented. Nothing for other commands.
+std::optional<std::int64_t> counter_of(const arguments& command)
+{
+    const auto at = std::find_if(command.begin(), command.end(), [](const std::string& word) {
+        return word.ends_with(":fencing");
+    });
+    if (at == command.end() || command.size() < 2) {
+        return std::nullopt;
+    }
+    const auto name = upper(command.front());
+    if (name == "INCR") {
+        return 1'700'000'000'000'000;
+    }
+    if (name != "EVAL" && name != "EVALSHA") {
+        return std::nullopt;
+    }
+    // Behind the counter of a raise stands the token of its lock.
+    const auto value = at + (command.at(2) == "2" ? 2 : 1);
+    return std::stoll(*value);
+}
+
 }  // namespace
 
 std::string obedient(const arguments& command)
@@ -75,6 +100,9 @@ std::string obedient(const arguments& command)
     if (name == "COMMAND") {
         return aggregate(
             '*', std::vector(command.size() - std::min(command.size(), std::size_t{2}), null3()));
+    }
+    if (const auto counted = counter_of(command)) {
+        return integer(*counted);
     }
     if (name == "EVAL" || name == "EVALSHA" || name == "DEL") {
         return integer(1);

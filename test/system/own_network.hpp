@@ -12,7 +12,8 @@ namespace redlock::test {
  */
 class own_network {
 public:
-    /// Null where it cannot be had, with the reason in `why_not`: it needs root and the program nft.
+    /// Null where it cannot be had, with the reason in `why_not`: it needs root and the program
+    /// nft.
     [[nodiscard]] static std::unique_ptr<own_network> enter(std::string& why_not);
     ~own_network();
     own_network(const own_network&) = delete;

@@ -1,4 +1,5 @@
 #include "support/locks.hpp"
+#include "support/masters.hpp"
 #include "support/process.hpp"
 #include "support/run.hpp"
 #include "support/scripted_server.hpp"
@@ -9,10 +10,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 
 using namespace redlock;
@@ -72,6 +75,10 @@ std::string variable(const char* name)
 }
 
 constexpr const char* child = "the child that holds a lock";
+/// SIGCONT has come.
+volatile std::sig_atomic_t was_stopped = 0;
+
+constexpr const char* keeping_child = "the child that keeps a lock alive";
 
 }  // namespace
 
@@ -113,6 +120,70 @@ TEST_CASE("p10: a process stopped beyond the validity denies the lock in its fir
     const auto code = holder.wait();
     CAPTURE(hear(folder / "output"));
     CHECK(code == 0);
+}
+
+TEST_CASE("p32: a process stopped beyond the validity of a kept lock says lost before all else",
+          "[system][pitfall][p32]")
+{
+    masters nodes(3);
+    const temp_dir folder;
+    std::string urls;
+    for (const auto& url : nodes.urls()) {
+        urls += url + " ";
+    }
+    process holder(fs::read_symlink("/proc/self/exe"), {keeping_child},
+                   {.output = folder / "output",
+                    .environment = {"REDLOCK_TEST_FOLDER=" + folder.path().string(),
+                                    "REDLOCK_TEST_NODES=" + urls}});
+    (void)hear(folder / "renewed");
+    holder.stop();
+    REQUIRE(wait_for([&] { return nodes.count("r") == 0; }));
+    // Somebody else has it, and is not disturbed by who wakes up.
+    locks mine(patient(nodes.urls()));
+    REQUIRE(mine.await_ready(3));
+    lock held = mine.take("r", {.ttl = 120s});
+    REQUIRE(wait_for([&] { return nodes.count("r") == 3; }));
+    holder.cont();
+    CHECK(hear(folder / "first") == "lost");
+    CHECK(holder.wait() == 0);
+    CHECK(held.owns());
+    CHECK(nodes.count("r") == 3);
+    mine.give_back(std::move(held));
+    CAPTURE(hear(folder / "output"));
+}
+
+TEST_CASE(keeping_child, "[.child]")
+{
+    const fs::path folder = variable("REDLOCK_TEST_FOLDER");
+    std::istringstream urls(variable("REDLOCK_TEST_NODES"));
+    auto c = hasty({std::istream_iterator<std::string>(urls), {}});
+    std::string first;
+    std::signal(SIGCONT, [](int) { was_stopped = 1; });
+    const auto happens = [&](const char* what) {
+        if (was_stopped != 0 && first.empty()) {
+            first = what;
+        }
+    };
+    c.renewals = [&](const renewal& r) {
+        happens(to_string(r.outcome));
+        if (r.outcome == renewal_outcome::renewed && !fs::exists(folder / "renewed")) {
+            tell(folder / "renewed", "yes");
+        }
+    };
+    locks mine(std::move(c));
+    acquire_options o = for_moments(2s);
+    o.keep_alive.emplace();
+    lock held = mine.take("r", o);
+    const auto lost = mine.begin_wait_lost(held);
+    while (!lost->has_value()) {
+        (void)mine.inspect("other");
+        happens("inspected");
+    }
+    CHECK(**lost == errc::lost);
+    CHECK_FALSE(held.owns());
+    // The sink hears of it right behind who waits.
+    REQUIRE(mine.await([&] { return !first.empty(); }));
+    tell(folder / "first", first);
 }
 
 TEST_CASE(child, "[.child]")

@@ -126,6 +126,10 @@ const std::vector<std::pair<std::string, std::string>> bad_urls = {
     {"redis://h/99999999999999999999", "database"},
     {"redis://h?db=1", "query"},
     {"redis://h/1?x", "query"},
+    {"redis://h?durable", "query"},
+    {"redis://h?durable=0", "query"},
+    {"redis://h?durable=1&", "query"},
+    {"redis://h?db=1&durable=1", "query"},
     {"redis://h#f", "fragment"},
     {"redis://h/1#", "fragment"},
     {"redis://@h", "user"},
@@ -162,6 +166,9 @@ const std::vector<std::pair<std::string, std::string>> bad_urls = {
     {"unix:///s?db=2147483648", "database"},
     {"unix:///s?DB=1", "?db="},
     {"unix:///s?", "?db="},
+    {"unix:///s?durable=2", "?durable=1"},
+    {"unix:///s?durable=1&db=1", "?db="},
+    {"unix:///s?db=&durable=1", "database"},
     {"unix:///s?x=1", "?db="},
     {"unix:///s#f", "?db="},
 };
@@ -192,7 +199,7 @@ TEST_CASE("good node URLs are read into their parts", "[base][address]")
         CHECK(got.path == (is_file ? want.place : std::string{}));
         CHECK(got.port == want.port);
         CHECK(got.user == want.user);
-        CHECK(got.password == want.password);
+        CHECK(got.password.view() == want.password);
         CHECK(got.db == want.db);
         CHECK(got.display == want.display);
     }
@@ -290,4 +297,18 @@ TEST_CASE("any prefix and any changed byte of a URL is read without harm", "[bas
             (void)parse_address(std::string_view{each.url}.substr(0, i));
         }
     }
+}
+
+TEST_CASE("a node can be said to be durable, and is the same node", "[base][address]")
+{
+    for (const char* url : {"redis://h?durable=1", "redis://h/3?durable=1", "rediss://h/?durable=1",
+                            "unix:///s?durable=1", "unix:///s?db=3&durable=1"}) {
+        INFO(url);
+        CHECK(parsed(url).durable);
+        CHECK(parsed(url).display.find("durable") == std::string::npos);
+    }
+    CHECK(parsed("redis://h/3?durable=1").db == 3);
+    CHECK(parsed("unix:///s?db=3&durable=1").db == 3);
+    CHECK_FALSE(parsed("redis://h/3").durable);
+    CHECK(parsed("redis://h") == parsed("redis://h?durable=1"));
 }

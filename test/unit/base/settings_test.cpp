@@ -133,6 +133,8 @@ TEST_CASE("the settings carry every field of the configuration", "[base][setting
     c.retry_min = 17ms;
     c.retry_max = 18ms;
     c.close_timeout = 19ms;
+    c.fencing = false;
+    c.counter_ttl = 90s;
     c.max_in_flight = 20;
     c.max_buffered_bytes = 2'000'000;
     c.max_debts = 21;
@@ -154,6 +156,9 @@ TEST_CASE("the settings carry every field of the configuration", "[base][setting
     CHECK(s.retry_min == 17ms);
     CHECK(s.retry_max == 18ms);
     CHECK(s.close_timeout == 19ms);
+    CHECK_FALSE(s.fencing);
+    CHECK(make_settings(nodes(3)).fencing);
+    CHECK(s.counter_ttl == 90s);
     CHECK(s.max_in_flight == 20);
     CHECK(s.max_buffered_bytes == 2'000'000);
     CHECK(s.max_debts == 21);
@@ -241,6 +246,21 @@ TEST_CASE("durations that depend on each other", "[base][settings]")
     CHECK(begins_with(retry(8ms, 7ms), "config::retry_min: "));
     CHECK(retry(8ms, 8ms).empty());
     CHECK(retry(0ms, 0ms).empty());
+}
+
+TEST_CASE("p45: the life of fencing counters at its limits", "[base][settings][pitfall][p45]")
+{
+    const auto text = [](milliseconds ttl) {
+        return refusal_after([&](config& c) { c.counter_ttl = ttl; });
+    };
+    CHECK(text(1min).empty());
+    CHECK(text(max_ttl).empty());
+    for (const milliseconds bad : {milliseconds{1min} - 1ms, max_ttl + 1ms, 0ms, -1ms,
+                                   milliseconds::max(), milliseconds::min()}) {
+        CHECK(begins_with(text(bad), "config::counter_ttl: "));
+    }
+    // A counter that is gone is seeded above where it was: it may be ahead by no more than that.
+    CHECK(make_settings(nodes(3)).counter_slack < 1min);
 }
 
 TEST_CASE("the drift factor is finite, from 0 to below 1", "[base][settings]")
@@ -397,12 +417,49 @@ TEST_CASE("p31: the ttl is from four node timeouts to ten years", "[base][settin
 
 TEST_CASE("resource names have 1 to max_resource_size bytes of any kind", "[base][settings]")
 {
-    CHECK(validate_resource("") == errc::invalid_resource);
-    CHECK_FALSE(validate_resource("a"));
-    CHECK_FALSE(validate_resource(std::string(1, '\0')));
-    CHECK_FALSE(validate_resource("a\r\nDEL k\r\n"));
-    CHECK_FALSE(validate_resource(std::string(max_resource_size, 'a')));
-    CHECK(validate_resource(std::string(max_resource_size + 1, 'a')) == errc::invalid_resource);
+    const settings s = make_settings(one_node());
+    CHECK(validate_resource(s, "") == errc::invalid_resource);
+    CHECK_FALSE(validate_resource(s, "a"));
+    CHECK_FALSE(validate_resource(s, std::string(1, '\0')));
+    CHECK_FALSE(validate_resource(s, "a\r\nDEL k\r\n"));
+    CHECK_FALSE(validate_resource(s, std::string(max_resource_size, 'a')));
+    CHECK(validate_resource(s, std::string(max_resource_size + 1, 'a')) == errc::invalid_resource);
+    CHECK_FALSE(validate_resource(s, "redlock:admitted"));
+}
+
+TEST_CASE("the restart guard bounds the ttl and keeps its keys to itself", "[base][settings]")
+{
+    config c = one_node();
+    c.node_timeout = 50ms;
+    c.restart_guard = guard_config{.max_ttl = 10s};
+    const settings s = make_settings(c);
+    REQUIRE(s.guard);
+    CHECK_FALSE(validate_ttl(s, 10s));
+    CHECK(validate_ttl(s, 10s + 1ms) == errc::invalid_ttl);
+    CHECK(validate_resource(s, "redlock:admitted") == errc::invalid_resource);
+    CHECK(validate_resource(s, "redlock:pending:x") == errc::invalid_resource);
+    CHECK_FALSE(validate_resource(s, "redlock:admitted2"));
+    CHECK_FALSE(validate_resource(s, "redlock:pending"));
+
+    // The longest ttl, and what clocks may run apart in it.
+    CHECK(s.guard->quarantine == 10s + 100ms + 2ms);
+    CHECK(s.guard->fingerprint == " nodes=1 max_ttl=10000 drift=10000000");
+
+    for (const milliseconds bad : {0ms, -1ms, 199ms, milliseconds::max(), milliseconds::min()}) {
+        c.restart_guard->max_ttl = bad;
+        CHECK(refusal(c).find("restart_guard.max_ttl") != std::string::npos);
+    }
+}
+
+TEST_CASE("no resource is called like another's fencing counter", "[base][settings]")
+{
+    const settings s = with_drift(0.01, 50ms);
+    CHECK(validate_resource(s, "r:fencing") == errc::invalid_resource);
+    CHECK(validate_resource(s, ":fencing") == errc::invalid_resource);
+    CHECK(validate_resource(s, "r:fencing:fencing") == errc::invalid_resource);
+    CHECK_FALSE(validate_resource(s, "fencing"));
+    CHECK_FALSE(validate_resource(s, "r:fencing/1"));
+    CHECK_FALSE(validate_resource(s, "r:Fencing"));
 }
 
 TEST_CASE("p45: acquire options at 0, 1 and the largest", "[base][settings][pitfall][p45]")
@@ -432,6 +489,16 @@ TEST_CASE("p45: acquire options at 0, 1 and the largest", "[base][settings][pitf
     CHECK(code({.min_validity = -1ms}) == errc::invalid_min_validity);
     CHECK(code({.min_validity = milliseconds::max()}) == errc::invalid_min_validity);
     CHECK(code({.min_validity = milliseconds::min()}) == errc::invalid_min_validity);
+}
+
+TEST_CASE("the default ttl leaves room for a node timeout of 2.5 s", "[base][settings]")
+{
+    config c = one_node();
+    c.stall_timeout = 5s;
+    c.node_timeout = 2500ms;
+    CHECK_FALSE(validate(make_settings(c), "r", {}));
+    c.node_timeout = 2501ms;
+    CHECK(validate(make_settings(c), "r", {}) == errc::invalid_ttl);
 }
 
 TEST_CASE("the first wrong argument is the one reported", "[base][settings]")

@@ -244,7 +244,7 @@ TEST_CASE("an adopted key is owed for as long as another client may have made it
     w.start();
     core::lease& first = w.lock("r", {.ttl = 1h});
     const base::owner_token token = first.token;
-    w.core->let_go(first);
+    w.core->let_go(w.now, first);
     call& adopted = w.adopt("r", token, 1s);
     REQUIRE(adopted.held != nullptr);
     lose(w, 2);

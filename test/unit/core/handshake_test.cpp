@@ -62,15 +62,17 @@ TEST_CASE("a handshake with HELLO", "[core]")
     REQUIRE(w.peers[0]->asked.size() == 1);
     CHECK(w.peers[0]->asked[0] == words{"HELLO", "3", "SETNAME", "redlock"});
     w.answer(0, "%1\r\n+proto\r\n:3\r\n");
-    CHECK(w.pending(0) ==
-          std::vector<std::string>{"SCRIPT", "SCRIPT", "SCRIPT", "COMMAND", "EVALSHA"});
-    CHECK(w.peers[0]->asked[4][4] == std::string(40, '0'));
-    for (int i = 0; i < 3; ++i) {
+    CHECK(w.pending(0) == std::vector<std::string>{"SCRIPT", "SCRIPT", "SCRIPT", "SCRIPT", "SCRIPT",
+                                                   "COMMAND", "EVALSHA", "INFO"});
+    CHECK(w.peers[0]->asked[6][4] == std::string(40, '0'));
+    for (int i = 0; i < 5; ++i) {
         w.answer(0, "$3\r\nsha\r\n");
     }
     w.answer(0, "*2\r\n_\r\n_\r\n");
     CHECK_FALSE(is_usable(w));
     w.answer(0, no);
+    CHECK_FALSE(is_usable(w));
+    w.answer(0, "-NOPERM this user has no permissions to run the 'info' command\r\n");
     CHECK(is_usable(w));
     CHECK(w.core->snapshot().connects == 1);
     CHECK(w.log_lines.empty());
@@ -133,10 +135,55 @@ TEST_CASE("a missing password is told", "[core]")
     CHECK(w.log_levels.at(0) == log_level::error);
 }
 
+TEST_CASE("a password that was not written is wiped when its connection is lost", "[core]")
+{
+    // Not played by a world, which takes and copies what is written.
+    base::settings s = base::make_settings(with_password());
+    seeded_entropy random{1};
+    const instant now = instant{} + 1000s;
+    virtual_date date{now};
+    core::coordinator core(s, random, date);
+    core.start(now);
+    core.on_connected(now, 0);
+    const std::string& out = core.take_output(0);
+    const std::string_view bytes = out;
+    REQUIRE(bytes.find(secret) != bytes.npos);
+    core.on_closed(now, 0, "closed by the node");
+    CHECK(out.empty());
+    CHECK(bytes.find_first_not_of('\0') == bytes.npos);
+}
+
+TEST_CASE("the buffer with the password does not grow in a handshake", "[core]")
+{
+    config c;
+    c.nodes = {"redis://somebody:" + std::string(9000, 'p') + "@10.0.0.1/3"};
+    c.client_name = std::string(900, 'n');
+    c.key_prefix = std::string(900, 'k');
+    const base::settings s = base::make_settings(c);
+    core::handshake talk(s, s.nodes[0]);
+    std::string out;
+    resp::reader replies;
+    unsigned expected = talk.start(out);
+    const char* const at = out.data();
+    // All that can be said, to a server so fast that nothing has been written before its answers.
+    replies.feed(
+        "-ERR unknown command\r\n+OK\r\n+OK\r\n+OK\r\n"
+        "$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n"
+        "*2\r\n*1\r\n:1\r\n*-1\r\n-NOSCRIPT\r\n-NOPERM\r\n-NOPERM\r\n:0\r\n");
+    resp::reply r;
+    auto how = core::handshake::progress::going_on;
+    while (replies.next(r) == resp::read_status::ready) {
+        how = talk.on_reply(r, out, expected);
+    }
+    CHECK(how == core::handshake::progress::ready);
+    CHECK(out.find("DELIFEQ") != out.npos);
+    CHECK(out.data() == at);
+}
+
 TEST_CASE("an error that repeats the password in any place of the handshake", "[core]")
 {
     const std::string echo = "-ERR I was told '" + std::string(secret) + "'\r\n";
-    for (unsigned at = 0; at < 6; ++at) {
+    for (unsigned at = 0; at < 9; ++at) {
         bench_world w{1, with_password()};
         w.peers[0]->manual_handshake = true;
         w.start();
@@ -250,6 +297,56 @@ TEST_CASE("without leave to load scripts they go out with their text", "[core]")
     CHECK(w.count(0, "EVAL") == 2);
 }
 
+TEST_CASE("where scripts are permitted by their text alone, all of them go out so", "[core]")
+{
+    const bool has_native = GENERATE(false, true);
+    bench_world w;
+    // The first is asked as ever; what it is sent is nothing to copy for the others.
+    for (unsigned i : {1U, 2U}) {
+        model_master& m = w.peers[i]->master;
+        m.refusals["EVALSHA"] = "NOPERM User x has no permissions to run the 'evalsha' command";
+        m.has_delifeq = has_native;
+    }
+    w.start();
+    REQUIRE(w.core->snapshot().nodes_ready == 3);
+    core::lease& l = w.lock("r");
+    CHECK_FALSE(w.extend(l, 20s).error);
+    CHECK(w.inspect("r").found.state == holding::held);
+    for (unsigned i : {1U, 2U}) {
+        // From now on its own command is not permitted either.
+        w.peers[i]->master.refusals["DELIFEQ"] = "NOPERM this user has no permissions to run it";
+    }
+    CHECK(w.release(l).released == release_result::released);
+    w.drop(w.lock("r"));
+    CHECK(w.keys() == 0);
+    CHECK(w.count(0, "EVAL") == 0);
+    CHECK(w.count(0, "EVALSHA") == 4);
+    for (unsigned i : {1U, 2U}) {
+        CHECK(w.count(i, "EVALSHA") == 0);
+        CHECK(w.count(i, "EVAL") == 4);
+        CHECK(w.count(i, "DELIFEQ") == (has_native ? 1 : 0));
+    }
+    CHECK(w.is_idle());
+    CHECK(w.core->snapshot().node_errors == (has_native ? 2 : 0));
+}
+
+TEST_CASE("what is permitted is asked anew on each connection", "[core]")
+{
+    bench_world w{1};
+    model_master& m = w.peers[0]->master;
+    m.refusals["EVALSHA"] = "NOPERM User x has no permissions to run the 'evalsha' command";
+    w.start();
+    w.drop(w.lock("r"));
+    CHECK(w.count(0, "EVAL") == 1);
+    m.refusals.clear();
+    w.close(0);
+    w.advance(3s);
+    REQUIRE(is_usable(w));
+    w.drop(w.lock("r"));
+    CHECK(w.count(0, "EVAL") == 1);
+    CHECK(w.count(0, "EVALSHA") == 1);
+}
+
 TEST_CASE("scripts forgotten while commands are on their way", "[core]")
 {
     bench_world w;
@@ -333,4 +430,33 @@ TEST_CASE("a handshake that does not end is ended", "[core]")
     CHECK(w.peers[0]->closes == 0);
     w.advance(1ns);
     CHECK(w.peers[0]->closes == 1);
+}
+
+TEST_CASE("of two names of one server one is used, and the other names it", "[core]")
+{
+    bench_world w;
+    w.peers[2]->master.run_id = w.peers[1]->master.run_id;
+    w.start();
+    CHECK(w.core->snapshot().nodes_ready == 2);
+    REQUIRE(w.log_lines.size() == 1);
+    CHECK(w.log_lines[0].find("redis://10.0.0.3:6379/0 is out of use: is the same server as "
+                              "redis://10.0.0.2:6379/0") != std::string::npos);
+    CHECK(w.log_levels[0] == log_level::error);
+    w.with_report = true;
+    call& c = w.acquire("r", {.deadline = 0ms, .attempts = 1});
+    REQUIRE(c.held != nullptr);
+    CHECK(c.report.nodes[2].outcome == node_outcome::disconnected);
+    CHECK(c.report.nodes[2].error.find("the same server") != std::string::npos);
+
+    // Where the other one is no more, this one has the vote.
+    w.peers[1]->dial = peer::dialling::refused;
+    w.close(1);
+    w.advance(10s);
+    CHECK(w.core->snapshot().nodes_ready == 2);
+    CHECK(w.acquire("s").held->granted == 0b101);
+    // A server that does not say who it is may be anybody.
+    w.peers[1]->dial = peer::dialling::at_once;
+    w.peers[1]->master.refusals["INFO"] = "NOPERM";
+    w.advance(10s);
+    CHECK(w.core->snapshot().nodes_ready == 3);
 }

@@ -34,6 +34,8 @@ redlock::config completed(redlock::config c, unsigned nodes, bench_world& w)
     if (c.nodes.empty()) {
         c.nodes = node_urls(nodes);
     }
+    // Where it is wanted, an acquire says so: most tests are easier to read without.
+    c.fencing = false;
     c.log = [&w](log_level level, std::string_view line) {
         if (level == log_level::debug) {
             w.debug_lines.emplace_back(line);
@@ -42,6 +44,7 @@ redlock::config completed(redlock::config c, unsigned nodes, bench_world& w)
         w.log_levels.push_back(level);
         w.log_lines.emplace_back(line);
     };
+    c.renewals = [](const renewal&) {};
     return c;
 }
 
@@ -54,8 +57,9 @@ bench_world::bench_world(unsigned nodes, redlock::config c, std::uint32_t seed)
 {
     for (std::size_t i = 0; i < settings.nodes.size(); ++i) {
         peers.push_back(std::make_unique<peer>());
+        peers.back()->master.run_id.front() = "0123456789abcdef"[i % 16];
     }
-    core = std::make_unique<core::coordinator>(settings, entropy);
+    core = std::make_unique<core::coordinator>(settings, entropy, date);
 }
 
 bench_world::~bench_world() = default;
@@ -104,6 +108,16 @@ call& bench_world::acquire(std::string_view resource, const acquire_options& o)
     });
 }
 
+call& bench_world::acquire(const std::vector<std::string>& resources, const acquire_options& o)
+{
+    const auto names = std::make_shared<const std::vector<std::string>>(resources);
+    return begin([&](redlock::report* r) -> core::operation& {
+        acquire_options with = o;
+        with.report = r;
+        return core->acquire(now, names, with);
+    });
+}
+
 call& bench_world::adopt(std::string_view resource, const base::owner_token& owner, nanos ttl)
 {
     return begin([&](redlock::report* r) -> core::operation& {
@@ -126,6 +140,11 @@ call& bench_world::inspect(std::string_view resource)
 {
     return begin(
         [&](redlock::report* r) -> core::operation& { return core->inspect(now, resource, r); });
+}
+
+call& bench_world::wait_lost(core::lease& l)
+{
+    return begin([&](redlock::report*) -> core::operation& { return core->wait_lost(now, l); });
 }
 
 void bench_world::cancel(call& c)
@@ -160,6 +179,11 @@ core::lease& bench_world::lock(std::string_view resource, const acquire_options&
 bool bench_world::take_finished()
 {
     bool any = false;
+    inside([&] { core->look_after(now); });
+    for (core::renewal_news told; core->take_news(told);) {
+        news.push_back(told.outcome);
+        core->forget(told);
+    }
     while (core::operation* op = core->take_finished(now)) {
         call& c = *static_cast<call*>(op->user);
         ++c.completions;
@@ -181,7 +205,7 @@ bool bench_world::take_finished()
 
 bool bench_world::is_handshake(const peer&, const words& w) const
 {
-    for (const char* name : {"HELLO", "AUTH", "CLIENT", "SELECT", "SCRIPT", "COMMAND"}) {
+    for (const char* name : {"HELLO", "AUTH", "CLIENT", "SELECT", "SCRIPT", "COMMAND", "INFO"}) {
         if (w[0] == name) {
             return true;
         }
@@ -426,7 +450,10 @@ std::size_t bench_world::keys() const
 {
     std::size_t all = 0;
     for (const auto& p : peers) {
-        all += p->master.keys(now);
+        for (const auto& [key, e] : p->master.all()) {
+            const bool is_lock = !key.ends_with(base::counter_suffix);
+            all += is_lock && p->master.find(now, key) != nullptr ? 1u : 0u;
+        }
     }
     return all;
 }

@@ -106,10 +106,12 @@ public:
     void settle();
 
     call& acquire(std::string_view resource, const acquire_options& o = {});
+    call& acquire(const std::vector<std::string>& resources, const acquire_options& o = {});
     call& adopt(std::string_view resource, const base::owner_token& owner, nanos ttl);
     call& extend(core::lease& l, nanos ttl);
     call& release(core::lease& l);
     call& inspect(std::string_view resource);
+    call& wait_lost(core::lease& l);
     void cancel(call& c);
     void drop(core::lease& l);
     void stop();
@@ -134,7 +136,7 @@ public:
 
     /// How often a node was sent a command, by its first word.
     [[nodiscard]] std::size_t count(unsigned node, std::string_view name) const;
-    /// Living keys on all masters.
+    /// Living locks on all masters, whose fencing counters live on.
     [[nodiscard]] std::size_t keys() const;
     /// Nothing is in use any more that belongs to an operation.
     [[nodiscard]] bool is_idle() const;
@@ -143,12 +145,15 @@ public:
     base::settings settings;
     seeded_entropy entropy;
     instant now{instant{} + 1000s};
+    virtual_date date{now};
     std::vector<std::unique_ptr<peer>> peers;
     std::unique_ptr<core::coordinator> core;
     std::vector<std::string> debug_lines;
     /// Those that are not for debugging.
     std::vector<std::string> log_lines;
     std::vector<log_level> log_levels;
+    /// Of locks that are kept alive.
+    std::vector<renewal_outcome> news;
     std::deque<call> calls;
     /// Whether a finished report was asked for by the next operations.
     bool with_report = false;

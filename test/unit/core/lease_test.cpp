@@ -584,7 +584,7 @@ TEST_CASE("a lock is adopted by its owner token", "[core]")
     w.start();
     core::lease& l = w.lock("r", {.ttl = 2s});
     const base::owner_token token = l.token;
-    w.core->let_go(l);
+    w.core->let_go(w.now, l);
     CHECK(w.is_idle());
     call& c = w.adopt("r", token, 5s);
     REQUIRE(c.held != nullptr);

@@ -4,8 +4,11 @@
 #include "support/allocation_count.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
+#include <array>
 #include <cstdint>
+#include <string>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -22,12 +25,21 @@ config without_health_checks()
 
 /// Three ready nodes whose bytes are thrown away: nothing here allocates but the coordinator.
 struct bare_world {
-    bench_world dressed{3, without_health_checks()};
+    bench_world dressed;
     core::coordinator& c = *dressed.core;
     instant now;
+    /// By node: what it says behind a grant.
+    std::array<std::string, 3> proofs;
 
-    bare_world()
+    explicit bare_world(const config& with = without_health_checks()) : dressed{3, with}
     {
+        for (unsigned i = 0; i < 3 && with.restart_guard; ++i) {
+            model_master& m = dressed.peers[i]->master;
+            const std::string marker =
+                m.run_id + dressed.settings.guard->fingerprint + " since=1700000000000000";
+            m.put("redlock:admitted", {.value = marker, .end = {}});
+            proofs[i] = "$" + std::to_string(marker.size()) + "\r\n" + marker + "\r\n";
+        }
         dressed.start();
         now = dressed.now;
     }
@@ -40,6 +52,16 @@ struct bare_world {
             c.on_bytes(now, i, bytes);
         }
         (void)c.take_written();
+    }
+
+    void everybody_grants()
+    {
+        everybody_says(ok);
+        for (unsigned i = 0; i < 3; ++i) {
+            if (!proofs[i].empty()) {
+                c.on_bytes(now, i, proofs[i]);
+            }
+        }
     }
 
     core::operation* finished()
@@ -56,7 +78,30 @@ struct bare_world {
     {
         now += std::chrono::microseconds{100};
         core::operation& taken = c.acquire(now, name, {});
-        everybody_says(ok);
+        everybody_grants();
+        return renew_and_release(taken);
+    }
+
+    bool fenced_cycle(std::string_view name)
+    {
+        now += std::chrono::microseconds{100};
+        core::operation& taken = c.acquire(now, name, {.fencing = true});
+        everybody_says("+OK\r\n:1700000000000000\r\n");
+        return renew_and_release(taken);
+    }
+
+    /// The counters had gone: they are given a ttl, and have to be brought together.
+    bool raised_cycle(std::string_view name)
+    {
+        now += std::chrono::microseconds{100};
+        core::operation& taken = c.acquire(now, name, {.fencing = true});
+        everybody_says("+OK\r\n:7\r\n");
+        everybody_says(":8\r\n:1700000000000000\r\n");
+        return renew_and_release(taken);
+    }
+
+    bool renew_and_release(core::operation& taken)
+    {
         core::lease* l = taken.subject;
         if (finished() != &taken || taken.error) {
             return false;
@@ -98,7 +143,11 @@ struct bare_world {
 
 TEST_CASE("taking, renewing and giving back allocates nothing", "[core]")
 {
-    bare_world w;
+    config c = without_health_checks();
+    if (GENERATE(false, true)) {
+        c.restart_guard = guard_config{.max_ttl = 10s};
+    }
+    bare_world w{c};
     const std::string name = "a-resource/with-a-name-longer-than-a-small-string";
     for (int i = 0; i < 100; ++i) {
         REQUIRE(w.cycle(name));
@@ -110,6 +159,24 @@ TEST_CASE("taking, renewing and giving back allocates nothing", "[core]")
     }
     CHECK(allocated_here().blocks - before == 0);
     CHECK(went_well);
+    CHECK(w.dressed.is_idle());
+}
+
+TEST_CASE("a fencing token allocates nothing", "[core][fencing]")
+{
+    bare_world w;
+    for (int i = 0; i < 100; ++i) {
+        REQUIRE(w.fenced_cycle("r"));
+        REQUIRE(w.raised_cycle("r"));
+    }
+    const std::uint64_t before = allocated_here().blocks;
+    bool went_well = true;
+    for (int i = 0; i < 1000; ++i) {
+        went_well = w.fenced_cycle("r") && w.raised_cycle("r") && went_well;
+    }
+    CHECK(allocated_here().blocks - before == 0);
+    CHECK(went_well);
+    CHECK(w.dressed.core->snapshot().raises == 1100);
     CHECK(w.dressed.is_idle());
 }
 

@@ -6,6 +6,9 @@
 #include <map>
 #include <new>
 #include <random>
+#include <set>
+#include <string>
+#include <utility>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -38,6 +41,7 @@ public:
         sum.released += s.released;
         sum.extended += s.extended;
         sum.late_grants += s.late_grants;
+        sum.raises += s.raises;
         sum.script_reloads += s.script_reloads;
         sum.disconnects += s.disconnects;
     }
@@ -104,7 +108,12 @@ private:
     {
         const auto deadline = ms(below(3) * below(200));
         w_.with_report = below(4) == 0;
-        (void)watch(w_.acquire(name(), {.ttl = ttl, .deadline = deadline}), deadline);
+        const acquire_options options{.ttl = ttl, .deadline = deadline, .fencing = below(2) == 0};
+        const std::string resource = name();
+        call& c = watch(w_.acquire(resource, options), deadline);
+        if (*options.fencing) {
+            floors_[&c] = largest_[resource];
+        }
     }
 
     call& watch(call& c, nanos deadline)
@@ -180,13 +189,26 @@ private:
     {
         p.way_there = ms(below(2) * below(70));
         p.way_back = ms(below(2) * below(70));
-        switch (below(6)) {
+        p.master.date_offset = ms(below(2) * below(100));
+        switch (below(8)) {
             case 0: p.frozen = true; return;
             case 1: p.master.refusals["SET"] = "OOM command not allowed"; return;
             case 2: p.master.refusals["EVALSHA"] = "LOADING Redis is loading"; return;
             case 3: p.master.flush_scripts(); return;
             case 4: p.master.refusals["DELIFEQ"] = "NOPERM no permissions to run this"; return;
-            case 5: return;
+            case 5: p.master.refusals["INCR"] = "NOPERM no permissions to run this"; return;
+            case 6: ahead_of_all(p.master); return;
+            case 7: return;
+        }
+    }
+
+    /// A counter that ran away.
+    void ahead_of_all(model_master& m)
+    {
+        const std::string key = name() + std::string(base::counter_suffix);
+        if (m.find(w_.now, key) != nullptr) {
+            const std::int64_t far = std::stoll(m.value(w_.now, key)) + below(1'000'000'000);
+            m.put(key, {.value = std::to_string(far), .end = w_.now + 24h});
         }
     }
 
@@ -203,7 +225,21 @@ private:
     void note(call& c)
     {
         if (c.held != nullptr) {
+            check_token(c);
             held_.push_back(std::exchange(c.held, nullptr));
+        }
+    }
+
+    /// It is above all that were known when the acquire was begun, and nobody else's.
+    void check_token(const call& c)
+    {
+        const std::uint64_t token = c.held->fencing_token;
+        const auto floor = floors_.find(&c);
+        REQUIRE((token != 0) == (floor != floors_.end()));
+        if (floor != floors_.end()) {
+            REQUIRE(token > floor->second);
+            REQUIRE(tokens_.insert({c.held->resource, token}).second);
+            largest_[c.held->resource] = std::max(largest_[c.held->resource], token);
         }
     }
 
@@ -263,6 +299,10 @@ private:
     bench_world w_;
     std::vector<core::lease*> held_;
     std::map<const call*, instant> due_;
+    /// Of acquires that want a fencing token: the largest that was known before.
+    std::map<const call*, std::uint64_t> floors_;
+    std::map<std::string, std::uint64_t> largest_;
+    std::set<std::pair<std::string, std::uint64_t>> tokens_;
     std::size_t collected_ = 0;
     unsigned refused_ = 0;
 };
@@ -280,7 +320,7 @@ TEST_CASE("whatever happens, operations end, leases exclude and keys are given b
         play::add(sum, p.snapshot());
     }
     for (const std::uint64_t often : {sum.acquired, sum.timed_out, sum.cancelled, sum.released,
-                                      sum.extended, sum.disconnects, sum.unavailable}) {
+                                      sum.extended, sum.disconnects, sum.unavailable, sum.raises}) {
         CHECK(often > seeds / 2);
     }
     for (const std::uint64_t now_and_then : {sum.contended, sum.late_grants, sum.script_reloads}) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,6 +96,34 @@ TEST_CASE("every command is its words as bulk strings", "[resp]")
           }) == encoded({"COMMAND", "INFO", "delifeq", "delex"}));
 }
 
+TEST_CASE("a counter is called like its resource, with its suffix behind", "[resp]")
+{
+    using out_t = std::string&;
+    CHECK(appended([](out_t o) { append_incr(o, "a", "b", ":c"); }) == encoded({"INCR", "ab:c"}));
+
+    const count_arguments counts{1'700'000'000'000'000, 1'000'000, 86'400'000};
+    CHECK(appended([&](out_t o) { append_evalsha_count(o, sha1, "a", "b", ":c", counts); }) ==
+          encoded({"EVALSHA", sha1, "1", "ab:c", "1700000000000000", "1000000", "86400000"}));
+    CHECK(appended([&](out_t o) { append_eval_count(o, "return 1", "a", "b", ":c", counts); }) ==
+          encoded({"EVAL", "return 1", "1", "ab:c", "1700000000000000", "1000000", "86400000"}));
+}
+
+TEST_CASE("a script may have any number of keys, and their counters behind", "[resp]")
+{
+    using out_t = std::string&;
+    const std::vector<std::string> names{"b", "cc", ""};
+    CHECK(appended([&](out_t o) {
+              append_script(o, "EVALSHA", sha1, {"a", names, {}}, {token, "5"});
+          }) == encoded({"EVALSHA", sha1, "3", "ab", "acc", "a", token, "5"}));
+    CHECK(appended([&](out_t o) {
+              append_script(o, "EVAL", "return 1", {"a", names, ":c"}, {token});
+          }) ==
+          encoded({"EVAL", "return 1", "6", "ab", "acc", "a", "ab:c", "acc:c", "a:c", token}));
+    CHECK(appended([&](out_t o) {
+              append_script(o, "EVALSHA", sha1, {{}, std::span(names).first(1), ":c"}, {});
+          }) == encoded({"EVALSHA", sha1, "2", "b", "b:c"}));
+}
+
 TEST_CASE("a handshake carries what is configured and no more", "[resp]")
 {
     const auto hello = [](std::string_view user, std::string_view password, std::string_view name) {
@@ -140,11 +169,17 @@ TEST_CASE("a resource is data, whatever its bytes", "[resp]")
             append_delifeq(out, prefix, resource, token);
             append_delex(out, prefix, resource, token);
             append_pttl(out, prefix, resource);
-            const bool same = out == encoded({"SET", name, token, "NX", "PX", "1"}) +
-                                         encoded({"EVALSHA", sha1, "1", name, token}) +
-                                         encoded({"DELIFEQ", name, token}) +
-                                         encoded({"DELEX", name, "IFEQ", token}) +
-                                         encoded({"PTTL", name});
+            append_incr(out, prefix, resource, ":c");
+            append_evalsha_count(out, sha1, prefix, resource, ":c", {1, 2, 3});
+            append_script(out, "EVALSHA", sha1, {prefix, std::span(&resource, 1), ":c"}, {token});
+            const bool same =
+                out == encoded({"SET", name, token, "NX", "PX", "1"}) +
+                           encoded({"EVALSHA", sha1, "1", name, token}) +
+                           encoded({"DELIFEQ", name, token}) +
+                           encoded({"DELEX", name, "IFEQ", token}) + encoded({"PTTL", name}) +
+                           encoded({"INCR", name + ":c"}) +
+                           encoded({"EVALSHA", sha1, "1", name + ":c", "1", "2", "3"}) +
+                           encoded({"EVALSHA", sha1, "2", name, name + ":c", token});
             CHECK(same);
         }
     }

@@ -7,6 +7,15 @@
 
 using namespace redlock::resp;
 
+namespace {
+
+std::string cleaned(std::string_view text)
+{
+    return clean_error(text, {});
+}
+
+}  // namespace
+
 TEST_CASE("an error's code is its first word in capitals", "[resp]")
 {
     CHECK(error_code_word("NOSCRIPT No matching script.") == "NOSCRIPT");
@@ -22,43 +31,61 @@ TEST_CASE("an error's code is its first word in capitals", "[resp]")
 TEST_CASE("arguments that a server repeats are not shown", "[resp]")
 {
     // As Redis 5 and 6, Redis 7, and others write it.
-    CHECK(clean_error(
-              "ERR unknown command `EVALSHA`, with args beginning with: `f0`, `1`, `key`, ") ==
+    CHECK(cleaned("ERR unknown command `EVALSHA`, with args beginning with: `f0`, `1`, `key`, ") ==
           "ERR unknown command `EVALSHA`");
-    CHECK(clean_error(
+    CHECK(cleaned(
               "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'u' 'hunter2' ") ==
           "ERR unknown command 'HELLO'");
-    CHECK(clean_error("ERR no such command 'X' (args: 'hunter2')") == "ERR no such command 'X'");
-    CHECK(clean_error("ERR bad thing, with args hunter2 and with args beginning with: x") ==
+    CHECK(cleaned("ERR no such command 'X' (args: 'hunter2')") == "ERR no such command 'X'");
+    CHECK(cleaned("ERR bad thing, with args hunter2 and with args beginning with: x") ==
           "ERR bad thing");
-    CHECK(clean_error("with args beginning with: hunter2").empty());
-    CHECK(clean_error("ERR Unknown Redis command called from script") ==
+    CHECK(cleaned("with args beginning with: hunter2").empty());
+    CHECK(cleaned("ERR Unknown Redis command called from script") ==
           "ERR Unknown Redis command called from script");
-    CHECK(clean_error("").empty());
+    CHECK(cleaned("").empty());
 }
 
 TEST_CASE("what looks like an owner token is not shown", "[resp]")
 {
     const std::string token = "0123456789abcdef0123456789abcdef01234567";
-    CHECK(clean_error("ERR value is " + token) == "ERR value is [...]");
-    CHECK(clean_error("ERR '" + token + "' and " + token + ".") == "ERR '[...]' and [...].");
-    CHECK(clean_error("ERR " + token.substr(0, 20)) == "ERR [...]");
-    CHECK(clean_error(token) == "[...]");
-    CHECK(clean_error("ERR deadbeef 123456789012345") == "ERR deadbeef 123456789012345");
+    CHECK(cleaned("ERR value is " + token) == "ERR value is [...]");
+    CHECK(cleaned("ERR '" + token + "' and " + token + ".") == "ERR '[...]' and [...].");
+    CHECK(cleaned("ERR " + token.substr(0, 20)) == "ERR [...]");
+    CHECK(cleaned(token) == "[...]");
+    CHECK(cleaned("ERR deadbeef 123456789012345") == "ERR deadbeef 123456789012345");
 
     // Wherever the cut falls, no part of a token is left at the end.
     for (std::size_t before = 200; before < 300; ++before) {
-        const std::string shown = clean_error(std::string(before, '.') + token);
+        const std::string shown = cleaned(std::string(before, '.') + token);
         CHECK(shown.find("0123") == std::string::npos);
+    }
+}
+
+TEST_CASE("a password that a server repeats is not shown", "[resp]")
+{
+    CHECK(clean_error("ERR opensesame is no key, opensesame!", "opensesame") ==
+          "ERR [...] is no key, [...]!");
+    CHECK(clean_error("opensesame", "opensesame") == "[...]");
+    CHECK(clean_error("ERR open", "opensesame") == "ERR open");
+
+    // One that is as short as a word of the text would be told by what is missing.
+    CHECK(clean_error("ERR no such key", "key") == "ERR no such key");
+    CHECK(clean_error("ERR no such key", "such k") == "ERR no [...]ey");
+
+    // Wherever the cut falls, no part of it is left at the end.
+    for (std::size_t before = 200; before < 300; ++before) {
+        const std::string shown =
+            clean_error(std::string(before, '.') + "opensesame", "opensesame");
+        CHECK(shown.find("open") == std::string::npos);
     }
 }
 
 TEST_CASE("an error text is short, printable and valid UTF-8", "[resp]")
 {
-    CHECK(clean_error(std::string(10'000, 'z')) == std::string(256, 'z'));
-    CHECK(clean_error(std::string(256, 'z')) == std::string(256, 'z'));
+    CHECK(cleaned(std::string(10'000, 'z')) == std::string(256, 'z'));
+    CHECK(cleaned(std::string(256, 'z')) == std::string(256, 'z'));
 
-    const std::string shown = clean_error("ERR \x1b[31mred\r\n\x7f\x01 \xff\xc3(");
+    const std::string shown = cleaned("ERR \x1b[31mred\r\n\x7f\x01 \xff\xc3(");
     for (const char c : shown) {
         CHECK((c >= ' ' && c <= '~'));
     }
@@ -69,6 +96,6 @@ TEST_CASE("an error text is short, printable and valid UTF-8", "[resp]")
     for (int i = 0; i < 200; ++i) {
         umlauts += "\xc3\xbc";
     }
-    CHECK(clean_error("M" + umlauts) == "M" + umlauts.substr(0, 254));
-    CHECK(clean_error(std::string(10'000, '\x01')).size() <= 256);
+    CHECK(cleaned("M" + umlauts) == "M" + umlauts.substr(0, 254));
+    CHECK(cleaned(std::string(10'000, '\x01')).size() <= 256);
 }

@@ -1,0 +1,63 @@
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <exception>
+#include <iostream>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+// Longer than the ttl of its lock, which is kept alive until it is done.
+asio::awaitable<int> work(redlock::lock& lock)
+{
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    int steps = 0;
+    while (steps < 5 && lock.owns()) {
+        timer.expires_after(300ms);
+        co_await timer.async_wait(asio::deferred);  // aborted if the lock is lost
+        ++steps;
+    }
+    co_return steps;
+}
+
+asio::awaitable<void> run(redlock::client& locks)
+{
+    const auto result = co_await redlock::with_lock(
+        locks, "orders/42", {.ttl = 1s, .keep_alive = redlock::keep_alive{.max_hold = 1h}}, work);
+    switch (result.end) {
+        case redlock::scope_end::completed:
+            std::cout << "done after " << *result.value << " steps\n";
+            break;
+        case redlock::scope_end::failed: std::cout << "the work failed\n"; break;
+        case redlock::scope_end::lost: std::cout << "the lock was lost on the way\n"; break;
+        case redlock::scope_end::cancelled: std::cout << "called off\n"; break;
+        case redlock::scope_end::not_acquired:
+            std::cout << "no lock: " << result.error.message() << '\n';
+            break;
+    }
+    co_await locks.async_close();
+}
+
+// keep_alive redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+int main(int argc, char** argv)
+{
+    asio::io_context context;
+    redlock::config config{.nodes = {argv + 1, argv + argc}};
+    config.renewals = [](const redlock::renewal& r) {
+        std::cerr << r.resource << ": " << to_string(r.outcome) << '\n';
+    };
+    redlock::client locks(context, config);
+    locks.async_run(asio::detached);
+    asio::co_spawn(context, run(locks), [](std::exception_ptr thrown) {
+        if (thrown) {
+            std::rethrow_exception(thrown);
+        }
+    });
+    context.run();
+}

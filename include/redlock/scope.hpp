@@ -1,0 +1,163 @@
+#pragma once
+
+#include <redlock/error.hpp>
+#include <redlock/lock.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace redlock {
+
+/// How a `with_lock` ended.
+enum class scope_end : std::uint8_t {
+    completed,     ///< the body returned, and the lock was held all the time
+    failed,        ///< the body threw, while the lock was held
+    lost,          ///< the lock was lost before the body had ended, however that ended
+    cancelled,     ///< it was called off, before the lock was had or before the body had returned
+    not_acquired,  ///< the lock was not had, and the body not begun
+};
+
+/// The English name of an end, for logs and messages.
+[[nodiscard]] constexpr const char* to_string(scope_end e) noexcept
+{
+    switch (e) {
+        case scope_end::completed: return "completed";
+        case scope_end::failed: return "failed";
+        case scope_end::lost: return "lost";
+        case scope_end::cancelled: return "cancelled";
+        case scope_end::not_acquired: return "not acquired";
+    }
+    return "?";
+}
+
+namespace detail {
+
+struct scope_ending {
+    scope_end end = scope_end::not_acquired;
+
+    /// Why the lock was not had; `lost` or `closed`; why it was called off, `operation_aborted`, or
+    /// `not_enough_memory` to hear of a loss. None when the body completed or failed.
+    error_code error;
+
+    /// What the body threw, after a loss or a cancellation too. Null: it returned, or never began.
+    std::exception_ptr failure;
+
+    [[nodiscard]] explicit operator bool() const noexcept { return end == scope_end::completed; }
+
+protected:
+    void require_completed() const
+    {
+        if (end == scope_end::failed) {
+            std::rethrow_exception(failure);
+        }
+        if (end != scope_end::completed) {
+            throw boost::system::system_error(error, to_string(end));
+        }
+    }
+};
+
+}  // namespace detail
+
+/// What became of a body that ran under a lock.
+template <class T>
+struct [[nodiscard]] scope_result : detail::scope_ending {
+    /// What the body returned, though the lock was lost meanwhile.
+    std::optional<T> value;
+
+    /// What the body returned. Throws what the body threw if it failed, and
+    /// `boost::system::system_error` with `error` if it did not complete.
+    T get() &&
+    {
+        require_completed();
+        return std::move(*value);
+    }
+};
+
+template <>
+struct [[nodiscard]] scope_result<void> : detail::scope_ending {
+    /// Throws what the body threw if it failed, and `boost::system::system_error` with `error` if
+    /// it did not complete.
+    void get() && { require_completed(); }
+};
+
+/**
+ * A lock that is held for a body made of completion handlers. To be moved into what goes on; the
+ * lock is given back when it says `done`, or is destroyed.
+ */
+class [[nodiscard]] held_scope {
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    /// Made by `with_lock`.
+    held_scope(executor_type ex, boost::asio::any_completion_handler<void(error_code)> done,
+               lock& held) noexcept
+        : executor_(std::move(ex)),
+          done_(std::move(done)),
+          held_(&held)
+    {}
+    held_scope(held_scope&&) noexcept = default;
+    held_scope& operator=(held_scope&& other) noexcept
+    {
+        if (this != &other) {
+            give_up();
+            executor_ = std::move(other.executor_);
+            done_ = std::move(other.done_);
+            held_ = other.held_;
+        }
+        return *this;
+    }
+    held_scope(const held_scope&) = delete;
+    held_scope& operator=(const held_scope&) = delete;
+    /// As `done` with `operation_aborted`.
+    ~held_scope() { give_up(); }
+
+    /// Lives until `done`.
+    [[nodiscard]] lock& held() const noexcept { return *held_; }
+
+    /// Where the body belongs: `slot` emits there.
+    [[nodiscard]] executor_type get_executor() const noexcept { return executor_; }
+
+    /// For the operations of the body, one at a time: emits `terminal` when the lock is lost or the
+    /// whole is called off.
+    [[nodiscard]] boost::asio::cancellation_slot slot() const noexcept
+    {
+        return boost::asio::get_associated_cancellation_slot(done_);
+    }
+
+    /// The body has ended, with success or failed with an error, and does nothing more. To be
+    /// called once, on any thread.
+    void done(error_code ec = {})
+    {
+        boost::asio::post(executor_, [h = std::move(done_), ec]() mutable { std::move(h)(ec); });
+    }
+
+private:
+    void give_up() noexcept
+    {
+        if (!done_) {
+            return;
+        }
+        try {
+            done(boost::asio::error::operation_aborted);
+        } catch (const std::bad_alloc&) {
+            done_ = nullptr;  // ends it all uncalled; the lock is dropped
+        }
+    }
+
+    executor_type executor_;
+    boost::asio::any_completion_handler<void(error_code)> done_;
+    lock* held_;
+};
+
+}  // namespace redlock

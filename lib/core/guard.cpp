@@ -1,0 +1,229 @@
+#include "core/guard.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <system_error>
+
+namespace redlock::core {
+
+using base::instant;
+using base::nanos;
+
+namespace {
+
+constexpr std::size_t run_id_size = 40;
+
+/// How often a marker is looked at that another client may write; more often where little is waited
+/// for.
+constexpr nanos slowest_pace = std::chrono::seconds{1};
+constexpr int looks_a_wait = 8;
+
+/// Behind the fingerprint in a marker; the script that admits adds the node's date.
+constexpr std::string_view since = " since=";
+constexpr std::size_t longest_date = 16;
+
+/// How long a pending key may be missed by a client that has lost its connection.
+constexpr nanos absence = std::chrono::minutes{1};
+
+/// A node's date in microseconds, in digits only; 0 if it is none.
+std::int64_t date_of(std::string_view text) noexcept
+{
+    std::int64_t date = 0;
+    const bool fits = text.size() <= longest_date && !text.starts_with('-');
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), date);
+    return fits && error == std::errc{} && end == text.data() + text.size() ? date : 0;
+}
+
+}  // namespace
+
+std::string_view info_field(std::string_view info, std::string_view name) noexcept
+{
+    while (!info.empty()) {
+        const std::size_t end = std::min(info.find_first_of("\r\n"), info.size());
+        const std::string_view line = info.substr(0, end);
+        info.remove_prefix(std::min(end + 1, info.size()));
+        if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
+            return line.substr(name.size() + 1);
+        }
+    }
+    return {};
+}
+
+std::string_view run_id_of(std::string_view info) noexcept
+{
+    const std::string_view id = info_field(info, "run_id");
+    const bool fits =
+        id.size() == run_id_size && id.find_first_not_of("0123456789abcdef") == id.npos;
+    return fits ? id : std::string_view{};
+}
+
+std::string_view memory_fault(std::string_view info) noexcept
+{
+    const std::string_view policy = info_field(info, "maxmemory_policy");
+    if (policy.empty()) {
+        return "INFO tells no maxmemory_policy, which the restart guard needs";
+    }
+    // Without a bound there is nothing to make room for.
+    if (policy != "noeviction" && info_field(info, "maxmemory") != "0") {
+        return "its maxmemory_policy may evict locks: the restart guard needs noeviction";
+    }
+    return {};
+}
+
+std::string disagreement(std::string_view marker, std::string_view run_id)
+{
+    // Another program may have written anything there.
+    constexpr std::size_t longest = 96;
+    const std::string_view rest = marker.substr(std::min(marker.size(), run_id.size() + 1));
+    const bool is_plain =
+        rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz_=0123456789 ") == rest.npos;
+    std::string text =
+        "is admitted by clients whose restart_guard, drift_factor or number of nodes differs";
+    if (is_plain && rest.size() <= longest) {
+        text.append(" (theirs: ").append(rest).append(")");
+    }
+    return text;
+}
+
+// ---- connections
+
+void admission::on_connected(std::string_view run_id)
+{
+    if (run_id_ != run_id) {
+        // Another run has lost keys or not, at a time that nobody knows.
+        quarantined_ = false;
+        forget_wait();
+        // So that no date that is read takes memory.
+        marker_.reserve(run_id.size() + guard_->fingerprint.size() + since.size() + longest_date);
+        marker_.assign(run_id).append(guard_->fingerprint).append(since);
+        undated_size_ = marker_.size();
+        admitted_us_ = 0;
+        run_id_ = run_id;
+    }
+}
+
+void admission::on_disconnected() noexcept
+{
+    if (is_guarded() && waits_since_ == instant::max()) {
+        forget_wait();
+    }
+    under_way_ = step::none;
+    next_ = instant::max();
+}
+
+// ---- the marker
+
+marker_says admission::judge(std::optional<std::string_view> marker) noexcept
+{
+    if (admitted_us_ != 0 && marker == marker_) {
+        return marker_says::admitted;
+    }
+    if (!marker || !marker->starts_with(run_id_)) {
+        return marker_says::not_admitted;
+    }
+    const std::int64_t date =
+        marker->starts_with(undated_marker()) ? date_of(marker->substr(undated_size_)) : 0;
+    if (date == 0) {
+        return marker_says::other_configuration;
+    }
+    marker_.replace(undated_size_, marker_.npos, marker->substr(undated_size_));
+    admitted_us_ = date;
+    return marker_says::admitted;
+}
+
+bool admission::admit() noexcept
+{
+    const bool is_news = quarantined_;
+    quarantined_ = false;
+    next_ = instant::max();
+    forget_wait();
+    return is_news;
+}
+
+bool admission::suspend(instant now) noexcept
+{
+    const bool is_news = !quarantined_;
+    if (under_way_ == step::none && next_ == instant::max()) {
+        next_ = now;
+    }
+    quarantined_ = true;
+    return is_news;
+}
+
+// ---- the wait
+
+admission::step admission::begin_step(instant now) noexcept
+{
+    if (under_way_ != step::none || next_ > now) {
+        return step::none;
+    }
+    next_ = instant::max();
+    if (waits_since_ == instant::max()) {
+        under_way_ = step::leave_pending;
+    } else {
+        under_way_ = end_of_wait() <= now ? step::admit : step::look;
+    }
+    return under_way_;
+}
+
+void admission::name_pending(std::string_view random)
+{
+    pending_.assign(base::pending_resource).append(random);
+}
+
+nanos admission::pending_life() const noexcept
+{
+    return 2 * guard_->quarantine + absence;
+}
+
+instant admission::end_of_wait() const noexcept
+{
+    return waits_since_ + wait_;
+}
+
+nanos admission::remaining(instant now) const noexcept
+{
+    return waits_since_ == instant::max() ? wait_ : std::max(end_of_wait() - now, nanos{});
+}
+
+void admission::on_pending_left(instant now) noexcept
+{
+    if (quarantined_) {
+        waits_since_ = now;
+        next_ = std::min(now + pace(), end_of_wait());
+    }
+}
+
+void admission::on_pending_gone(instant now) noexcept
+{
+    forget_wait();
+    next_ = now;
+}
+
+void admission::on_unchanged(instant now) noexcept
+{
+    if (!quarantined_) {
+        return;
+    }
+    next_ = now + pace();
+    if (waits_since_ == instant::max()) {
+        forget_wait();
+    } else if (end_of_wait() > now) {
+        next_ = std::min(next_, end_of_wait());
+    }
+}
+
+void admission::forget_wait() noexcept
+{
+    wait_ = guard_->quarantine;
+    waits_since_ = instant::max();
+}
+
+nanos admission::pace() const noexcept
+{
+    return std::min(slowest_pace, guard_->quarantine / looks_a_wait);
+}
+
+}  // namespace redlock::core

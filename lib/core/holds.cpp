@@ -1,0 +1,117 @@
+#include "core/coordinator.hpp"
+#include "core/waits.hpp"
+
+#include <utility>
+
+// Several holds of one lease, all of one owner. Those within the first are records of their own, of
+// which nothing is on the nodes.
+namespace redlock::core {
+
+using base::instant;
+using base::nanos;
+
+/// What the acquire need not ask for, as its owner has it.
+lease* coordinator::held_for(const operation& op) const
+{
+    return op.owner ? holdings_.find(op.owner, op.subject->resources(), now_) : nullptr;
+}
+
+/// Commands of an earlier attempt may still speak of its lease, so that each attempt has its own.
+lease& coordinator::fresh_subject(operation& op)
+{
+    if (op.subject->references > 1) {
+        lease& next = new_lease(op.subject->resource);
+        next.group = op.subject->group;
+        unref(*std::exchange(op.subject, &next));
+    }
+    leave_root(*op.subject);
+    return *op.subject;
+}
+
+void coordinator::leave_root(lease& l) noexcept
+{
+    if (l.within != nullptr) {
+        unref(*std::exchange(l.within, nullptr));
+    }
+}
+
+/// A hold more.
+void coordinator::nest(operation& op, lease& root)
+{
+    lease& l = fresh_subject(op);
+    l.within = &root;
+    l.given_back = l.is_hold_over = false;
+    l.token = root.token;
+    ref(root);
+    ++root.holds;
+}
+
+/// One hold of it is over. False: others go on.
+bool coordinator::end_hold(lease& l) noexcept
+{
+    lease& root = l.root();
+    if (&l != &root) {
+        l.given_back = true;
+    }
+    root.holds -= std::exchange(l.is_hold_over, true) ? 0U : 1U;
+    if (root.holds == 0) {
+        holdings_.remove(root);
+    }
+    return root.holds == 0;
+}
+
+/// Whether it lasts for who asks now as if it had been taken anew, or half as long.
+bool coordinator::is_enough(const operation& op, instant end) const noexcept
+{
+    const nanos wanted =
+        op.min_validity > nanos{} ? op.min_validity : settings_.validity(op.ttl) / 2;
+    return end - now_ >= wanted;
+}
+
+flow coordinator::run_hold(operation& op)
+{
+    lease& held = op.subject->root();
+    error_code ec;
+    if (held.lost || held.valid_until() <= now_) {
+        // Who asks once more relies on what it has had all the time.
+        ec = lose(held);
+    } else if (!is_enough(op, held.valid_until())) {
+        const held_round r{*this, new_round(op, command::extend)};
+        fan_out(*r);
+        co_await verdict_of{op, *r};
+        if (op.cancelled) {
+            give_back(*op.subject);
+            co_return give_up(op);
+        }
+        fill_report(op, *r);
+        ec = held.valid_until() <= now_ ? lose(held) : conclude_extend(held, *r);
+    }
+    if (!ec && !is_worth_having(op, held.valid_until())) {
+        ec = errc::expired;
+    }
+    if (ec) {
+        give_back(*op.subject);
+    }
+    co_return finish(op, ec);
+}
+
+/// Of a lock that was just had: the first who wants it kept says how.
+void coordinator::begin_keeping(keeper& k, lease& l) noexcept
+{
+    if (l.kept_by == nullptr) {
+        begin_vigil(k, l);
+        return;
+    }
+    keeper& there = *l.kept_by;
+    if (!there.renews) {
+        there.renews = true;
+        there.renewals_left = k.renewals_left;
+        there.ttl = k.ttl;
+        there.max_hold = k.max_hold;
+        begin_renewals(there);
+        rest(there);
+    }
+    keepers_.give(k);
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <redlock/config.hpp>
+#include <redlock/keep_alive.hpp>
+
+#include "base/instant.hpp"
+#include "core/list.hpp"
+#include "core/operation.hpp"
+#include "core/wake_ups.hpp"
+
+#include <cstdint>
+
+namespace redlock::core {
+
+struct lease;
+struct in_turn;
+struct in_news;
+
+/**
+ * Looks after one held lease: knows when its validity ends, tells those who wait for that, and
+ * renews it where that is wanted. Small, since there is one for each of very many locks; what a
+ * renewal needs besides is had while it is under way.
+ */
+struct keeper : sleeper, list_hook<in_turn>, list_hook<in_news> {
+    /// Counted. Null until the lock is had.
+    lease* of = nullptr;
+    /// The renewal under way.
+    operation* asking = nullptr;
+    /// Who wants to hear of the end.
+    operation_queue waiters;
+
+    // How it is renewed.
+    bool renews = false;
+    /// What was last heard; told when it comes to it.
+    renewal_outcome news = renewal_outcome::renewed;
+    std::uint32_t renewals_left = 0;
+    /// What a renewal asks for.
+    base::nanos ttl{};
+    /// `max` behind the last one.
+    base::instant next_renewal = base::instant::max();
+    /// No renewal makes keys live for longer than this, from when the lock was asked for; `max`
+    /// for no limit.
+    base::nanos max_hold = base::nanos::max();
+    base::instant since{};
+    /// How long the keys were last asked to live.
+    base::instant keys_until{};
+
+    [[nodiscard]] base::instant hold_end() const noexcept
+    {
+        return max_hold == base::nanos::max() ? base::instant::max() : since + max_hold;
+    }
+};
+
+/// Renewals that are due, while so many are under way that they have to wait.
+using keeper_turns = list<keeper, in_turn>;
+/// Of whom there is something to tell.
+using keeper_news = list<keeper, in_news>;
+
+}  // namespace redlock::core

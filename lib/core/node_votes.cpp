@@ -1,0 +1,213 @@
+#include "core/coordinator.hpp"
+#include "core/node.hpp"
+#include "core/node_queue.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+// What a node answers to an acquire: its vote, and what its fencing counter has to do with it.
+namespace redlock::core {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::string_view counter_out_of_range = "the fencing counter is out of range";
+
+}  // namespace
+
+void node::note_grant(round& asked) noexcept
+{
+    asked.of->granted.fetch_or(bit(index_), std::memory_order_relaxed);
+    c_.stats_.late_grants += asked.of->given_back;
+    asked.keyed |= bit(index_);
+}
+
+bool node::on_set(const pending& p, const resp::reply& r)
+{
+    round& asked = *static_cast<round*>(p.subject);
+    lease& l = *asked.of;
+    const bool granted = r.type() == resp::reply_type::simple_string && r.text() == "OK";
+    if (!granted && !r.is_null() && !r.is_error()) {
+        return on_nonsense(p);
+    }
+    l.answered |= bit(index_);
+    if (granted) {
+        note_grant(asked);
+        return on_granted(asked);
+    }
+    if (r.is_error()) {
+        c_.record(asked, index_, node_outcome::failed, error_of(r));
+    } else if (p.what == command::set) {
+        c_.record(asked, index_, node_outcome::refused);
+    }
+    // A refusal that asked for more is recorded with the reply behind it.
+    return true;
+}
+
+bool node::on_holder_ttl(const pending& p, const resp::reply& r)
+{
+    round& asked = *static_cast<round*>(p.subject);
+    if (!r.is_integer() && !r.is_error()) {
+        return on_nonsense(p);
+    }
+    if (asked.refused_itself(index_)) {
+        if (r.is_integer()) {
+            note_holder_ttl(asked, r.integer());
+        }
+        c_.record(asked, index_, node_outcome::refused);
+    }
+    return true;
+}
+
+/// What a node says may shorten a wait, and never lengthen it.
+void node::note_holder_ttl(round& asked, std::int64_t ttl_ms)
+{
+    if (ttl_ms < 0) {
+        return;  // it has none
+    }
+    const milliseconds ttl{std::min<std::int64_t>(ttl_ms, base::max_ttl.count())};
+    asked.holder_ttl = std::min(asked.holder_ttl.value_or(ttl), ttl);
+    if (asked.details != nullptr) {
+        asked.details->nodes[index_].ttl = ttl;
+    }
+}
+
+/// All the keys at once: none of them is set where one was in the way.
+bool node::on_take(const pending& p, const resp::reply& r)
+{
+    round& asked = *static_cast<round*>(p.subject);
+    lease& l = *asked.of;
+    const bool fits = r.type() == resp::reply_type::array && r.size() == 2 &&
+                      r.at(0).is_integer() && r.at(1).is_integer() && r.at(0).integer() >= 0 &&
+                      r.at(0).integer() <= static_cast<std::int64_t>(l.resources().size());
+    if (!fits && !r.is_error()) {
+        return on_nonsense(p);
+    }
+    const bool may_vote =
+        !l.given_back && !asked.tally.has_voted(index_) && c_.now_ < asked.deadline;
+    if (r.is_error() && may_vote && judge(p, r) == scripted::again) {
+        return send_again(p);
+    }
+    l.answered |= bit(index_);
+    if (r.is_error()) {
+        c_.record(asked, index_, node_outcome::failed, error_of(r));
+        return true;
+    }
+    if (const auto held = r.at(0).integer(); held > 0) {
+        if (!asked.tally.has_voted(index_)) {
+            note_holder_ttl(asked, r.at(1).integer());
+        }
+        if (asked.details != nullptr) {
+            asked.details->nodes[index_].held = static_cast<unsigned>(held);
+        }
+        c_.record(asked, index_, node_outcome::refused);
+        return true;
+    }
+    note_grant(asked);
+    return on_granted(asked) && (asked.fencing == nullptr || on_counter(asked, r.at(1).integer()));
+}
+
+/// The value that the vote of a node that granted is for.
+bool node::on_counter(round& asked, std::int64_t value)
+{
+    if (value < 1 || value > largest_counter) {
+        c_.record(asked, index_, node_outcome::failed, counter_out_of_range);
+    } else {
+        asked.fencing->hold(index_, value);
+        cast_vote(asked);
+    }
+    return true;
+}
+
+/// The increment began another one, without a ttl.
+void node::on_counter_gone(round& asked)
+{
+    c_.counters_.forget(asked.resource_hash, index_);
+    if (!std::exchange(missed_a_counter_, true)) {
+        c_.log(log_level::warning, {address_.display,
+                                    " has lost a fencing counter that is to live yet, and perhaps "
+                                    "locks with it"});
+    }
+    const form f = script_form();
+    queue(command::mend, &asked, f, [&] { append_count(asked, command::mend, f); });
+}
+
+/// What is behind the SET of a node that granted: its vote.
+bool node::on_count(const pending& p, const resp::reply& r)
+{
+    round& asked = *static_cast<round*>(p.subject);
+    if (!r.is_integer() && !r.is_error()) {
+        return on_nonsense(p);
+    }
+    const bool may_vote = (asked.keyed & bit(index_)) != 0 && !asked.tally.has_voted(index_) &&
+                          c_.now_ < asked.deadline;
+    if (r.is_error() && p.what == command::count && may_vote && judge(p, r) == scripted::again) {
+        return send_again(p);
+    }
+    if (r.is_integer() && p.what == command::count && r.integer() >= least_seeded_counter) {
+        c_.counters_.note(asked.resource_hash, index_, p.sent, c_.settings_.counter_ttl);
+    }
+    if (r.is_integer() && p.what == command::increment && r.integer() < least_seeded_counter) {
+        on_counter_gone(asked);
+    }
+    if ((asked.keyed & bit(index_)) == 0) {
+        return true;  // the value is nobody's
+    }
+    if (r.is_error()) {
+        c_.record(asked, index_, node_outcome::failed, error_of(r));
+        return true;
+    }
+    return on_counter(asked, r.integer());
+}
+
+bool node::on_mend(const pending& p, const resp::reply& r)
+{
+    if (r.is_error()) {
+        return judge(p, r) != scripted::again || send_again(p);
+    }
+    return r.is_integer() || on_nonsense(p);
+}
+
+bool node::on_raise(const pending& p, const resp::reply& r)
+{
+    round& asked = *static_cast<round*>(p.subject);
+    if (r.is_integer()) {
+        const std::int64_t n = r.integer();
+        if (n > largest_counter || n < -largest_counter) {
+            c_.on_not_raised(asked, index_, counter_out_of_range);
+        } else if (n > 0) {
+            if (!asked.of->group) {
+                c_.counters_.note(asked.partner->resource_hash, index_, p.sent,
+                                  c_.settings_.counter_ttl);
+            }
+            c_.on_raised(asked, index_, n);
+        } else if (n < 0) {
+            c_.on_counter_at(asked, index_, -n);
+        } else {
+            asked.partner->keyed &= ~bit(index_);
+            c_.on_not_raised(asked, index_, "the key went before the fencing counter was raised");
+        }
+        return true;
+    }
+    switch (judge(p, r)) {
+        case scripted::again:
+            // A later raise may need the script as well.
+            if (!asked.of->given_back && c_.now_ < asked.deadline) {
+                return send_again(p);
+            }
+            [[fallthrough]];
+        case scripted::no:
+        case scripted::error:
+            c_.on_not_raised(asked, index_, error_of(r));
+            return true;
+        case scripted::yes:
+        case scripted::nonsense: break;
+    }
+    return on_nonsense(p);
+}
+
+}  // namespace redlock::core

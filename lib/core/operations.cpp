@@ -1,0 +1,330 @@
+#include "core/coordinator.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+// The life of an operation, but for what its flow does: begun, called off, told to its caller.
+namespace redlock::core {
+
+using base::instant;
+using base::nanos;
+
+operation& coordinator::new_operation(operation::kind what, report* r)
+{
+    operation& op = operations_.take();
+    op.what = what;
+    op.subject = nullptr;
+    op.ttl = op.min_validity = nanos{};
+    op.deadline = instant{};
+    op.attempts_left = 1;
+    op.fencing = false;
+    op.owner.reset();
+    op.report = r;
+    op.serial = ++serials_;
+    op.user = nullptr;
+    op.frame = nullptr;
+    op.attempts_made = 0;
+    op.cancelled = {};
+    op.error = {};
+    op.released = release_result::not_held;
+    op.inspection = {};
+    op.keeper = nullptr;
+    in_flight_.push_back(op);
+    ++by_kind_[static_cast<std::size_t>(what)];
+    return op;
+}
+
+/// An operation on a lease of its own.
+operation& coordinator::new_operation(operation::kind what, std::string_view resource, report* r)
+{
+    operation& op = new_operation(what, r);
+    try {
+        op.subject = &new_lease(resource);
+    } catch (...) {
+        recycle(op);
+        throw;
+    }
+    return op;
+}
+
+operation& coordinator::new_operation(operation::kind what, const group& resources, report* r)
+{
+    operation& op = new_operation(what, resources->front(), r);
+    op.subject->group = resources;
+    return op;
+}
+
+lease& coordinator::new_lease(std::string_view resource)
+{
+    lease& l = leases_.take();
+    try {
+        l.resource.assign(resource);
+    } catch (...) {
+        leases_.give(l);
+        throw;
+    }
+    l.token = {};
+    l.ttl = {};
+    l.t0 = l.keys_end = {};
+    l.fencing_token = 0;
+    l.asked = l.answered = l.counted = 0;
+    l.granted.store(0, std::memory_order_relaxed);
+    l.adopted = l.lost = l.given_back = false;
+    l.within = nullptr;
+    l.holds = 1;
+    l.is_hold_over = l.left = false;
+    l.held_by = nullptr;
+    l.kept_by = nullptr;
+    l.references = 1;
+    l.set_valid_until(instant{});
+    return l;
+}
+
+void coordinator::begin(operation& op, flow (coordinator::*body)(operation&))
+{
+    try {
+        (this->*body)(op);
+    } catch (...) {
+        // No frame could be had. The lease of a release stays the caller's, as if it had not asked.
+        if (op.what != operation::kind::release) {
+            unref(*op.subject);
+        }
+        recycle(op);
+        throw;
+    }
+    run();
+}
+
+operation& coordinator::acquire(instant now, std::string_view resource, const acquire_options& o)
+{
+    now_ = now;
+    return begin_acquire(new_operation(operation::kind::acquire, resource, o.report), o);
+}
+
+operation& coordinator::acquire(instant now, const group& resources, const acquire_options& o)
+{
+    now_ = now;
+    return begin_acquire(new_operation(operation::kind::acquire, resources, o.report), o);
+}
+
+operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
+{
+    op.ttl = o.ttl;
+    op.min_validity = o.min_validity;
+    op.fencing = o.fencing.value_or(settings_.fencing);
+    if (o.owner) {
+        op.owner = o.owner->identity();
+    }
+    op.deadline = now_ + base::deadline_span(o.deadline);
+    op.attempts_left = o.deadline == o.deadline.zero() ? 1 : o.attempts;
+    if (o.keep_alive) {
+        try {
+            op.keeper = &new_keeper(*o.keep_alive, o.ttl);
+        } catch (...) {
+            unref(*op.subject);
+            recycle(op);
+            throw;
+        }
+    }
+    begin(op, &coordinator::run_acquire);
+    return op;
+}
+
+operation& coordinator::adopt(instant now, std::string_view resource,
+                              const base::owner_token& owner, nanos ttl, report* r)
+{
+    now_ = now;
+    return begin_adopt(new_operation(operation::kind::adopt, resource, r), owner, ttl);
+}
+
+operation& coordinator::adopt(instant now, const group& resources, const base::owner_token& owner,
+                              nanos ttl, report* r)
+{
+    now_ = now;
+    return begin_adopt(new_operation(operation::kind::adopt, resources, r), owner, ttl);
+}
+
+operation& coordinator::begin_adopt(operation& op, const base::owner_token& owner, nanos ttl)
+{
+    lease& l = *op.subject;
+    l.token = owner;
+    // Nothing of the SETs is under way from here.
+    l.adopted = true;
+    l.asked = l.answered = all_nodes(static_cast<unsigned>(nodes_.size()));
+    l.t0 = l.keys_end = now_;
+    op.ttl = ttl;
+    op.deadline = now_;
+    begin(op, &coordinator::run_adopt);
+    return op;
+}
+
+operation& coordinator::extend(instant now, lease& l, nanos ttl, report* r)
+{
+    now_ = now;
+    operation& op = new_operation(operation::kind::extend, r);
+    ref(l);
+    op.subject = &l;
+    op.ttl = ttl;
+    begin(op, &coordinator::run_extend);
+    return op;
+}
+
+operation& coordinator::release(instant now, lease& l, report* r)
+{
+    now_ = now;
+    operation& op = new_operation(operation::kind::release, r);
+    op.subject = &l;
+    if (l.root().holds > 1 || l.root().left) {
+        op.released = l.root().left ? release_result::not_held : release_result::nested;
+        static_cast<void>(end_hold(l));
+        finish(op, {});
+        return op;
+    }
+    begin(op, &coordinator::run_release);
+    return op;
+}
+
+operation& coordinator::inspect(instant now, std::string_view resource, report* r)
+{
+    now_ = now;
+    operation& op = new_operation(operation::kind::inspect, resource, r);
+    begin(op, &coordinator::run_inspect);
+    return op;
+}
+
+void coordinator::cancel(instant now, operation& op) noexcept
+{
+    now_ = now;
+    // The value that asio::error::operation_aborted has; that name belongs above this layer.
+    call_off(op, {ECANCELED, boost::system::system_category()});
+    run();
+}
+
+/// What is decided already stands, unless it turns out that the operation has to go on.
+void coordinator::call_off(operation& op, error_code ec) noexcept
+{
+    if (op.cancelled) {
+        return;
+    }
+    op.cancelled = ec;
+    if (op.what == operation::kind::wait_lost) {
+        stop_waiting(op, ec);
+        return;
+    }
+    if (op.frame) {
+        resume_later(op);
+    }
+}
+
+void coordinator::drop(instant now, lease& l) noexcept
+{
+    now_ = now;
+    if (!l.given_back) {
+        ++stats_.dropped;
+        give_back(l);
+    }
+    unref(l);
+    run();
+}
+
+void coordinator::let_go(instant now, lease& l) noexcept
+{
+    now_ = now;
+    lease& root = l.root();
+    const bool was_last = end_hold(l);
+    end_vigil(root, errc::not_held);
+    if (!was_last) {
+        // Who takes it over has it alone.
+        holdings_.remove(root);
+        root.left = true;
+        root.set_valid_until({});
+    }
+    unref(l);
+    run();
+}
+
+bool coordinator::has_room_for(operation::kind what) const noexcept
+{
+    using enum operation::kind;
+    switch (what) {
+        case release:
+        case renew:
+        case wait_lost: return true;
+        case extend: return count_of(extend) < settings_.max_in_flight;
+        case acquire:
+        case adopt:
+        case inspect: break;
+    }
+    return count_of(acquire) + count_of(adopt) + count_of(inspect) < settings_.max_in_flight;
+}
+
+void coordinator::finish(operation& op, error_code ec) noexcept
+{
+    op.error = ec;
+    finished_.push_back(op);
+}
+
+operation* coordinator::take_finished(instant now) noexcept
+{
+    now_ = now;
+    while (operation* op = losses_.empty() ? finished_.pop_front() : losses_.pop_front()) {
+        if (!op->error && !holds_yet(*op)) {
+            continue;
+        }
+        count(*op);
+        const bool gives_lease =
+            op->what == operation::kind::acquire || op->what == operation::kind::adopt;
+        if (op->error || !gives_lease) {
+            unref(*std::exchange(op->subject, nullptr));
+        } else if (op->keeper != nullptr && !closed_) {
+            begin_keeping(*std::exchange(op->keeper, nullptr), op->subject->root());
+        }
+        return op;
+    }
+    return nullptr;
+}
+
+/// No success may speak of a lease that is over when its caller hears of it. False: the operation
+/// goes on.
+bool coordinator::holds_yet(operation& op) noexcept
+{
+    lease& l = op.subject->root();
+    switch (op.what) {
+        case operation::kind::acquire:
+            return is_worth_having(op, l.valid_until()) || !acquire_again(op);
+        case operation::kind::adopt:
+        case operation::kind::extend:
+            if (l.given_back || op.subject->given_back) {
+                op.error = errc::not_held;
+            } else if (l.valid_until() <= now_) {
+                op.error = lose(l);
+            }
+            return true;
+        case operation::kind::release:
+        case operation::kind::inspect:
+        case operation::kind::wait_lost:
+        case operation::kind::renew: break;
+    }
+    return true;
+}
+
+void coordinator::give_up(operation& op) noexcept
+{
+    finish(op, op.cancelled);
+}
+
+void coordinator::recycle(operation& op) noexcept
+{
+    op.owner.reset();
+    if (op.keeper != nullptr) {
+        keepers_.give(*std::exchange(op.keeper, nullptr));  // its lock was not had
+    }
+    --by_kind_[static_cast<std::size_t>(op.what)];
+    in_flight_.remove(op);
+    operations_.give(op);
+}
+
+}  // namespace redlock::core

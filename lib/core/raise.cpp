@@ -1,0 +1,170 @@
+#include "core/coordinator.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+// From the counters of an attempt's nodes to its fencing token. A raise is a round of its own,
+// which shares its attempt's deadline, and which the attempt's late grants join.
+namespace redlock::core {
+
+namespace {
+
+constexpr std::string_view too_early = "this node's date is too early for a new fencing counter";
+
+}  // namespace
+
+/// From here on the nodes' votes come with their counters.
+void coordinator::count_votes(round& attempt)
+{
+    counters_.reserve();
+    attempt.fencing = &fencings_.take();
+    attempt.date_us = date_.microseconds();
+    attempt.fencing->reset(attempt.tally.nodes());
+    attempt.raising = 0;
+    attempt.resource_hash = std::hash<std::string_view>{}(attempt.of->resource);
+}
+
+/// A majority holds the keys and has not voted one value, but still may.
+bool coordinator::can_be_raised(const operation& op, const round& attempt) const noexcept
+{
+    if (op.cancelled || attempt.fencing == nullptr || !attempt.is_linked() ||
+        attempt.tally.of_acquire() != verdict::won || attempt.fencing->agreed()) {
+        return false;
+    }
+    return attempt.tally.open_nodes() != 0 || attempt.raising != 0 || next_target(attempt, 0);
+}
+
+/// `tries`: how many raises there were. Others may go on counting meanwhile: each further try aims
+/// farther above what the last one found.
+std::optional<std::int64_t> coordinator::next_target(const round& attempt,
+                                                     unsigned tries) const noexcept
+{
+    const node_mask nodes = attempt.fencing->known() & ~attempt.raising;
+    constexpr unsigned most_doublings = 16;
+    const fencing_votes& counted = *attempt.fencing;
+    if (tries > 0) {
+        const std::int64_t headroom = std::int64_t{8} << std::min(2 * tries, most_doublings);
+        if (const auto high = counted.target(nodes, headroom)) {
+            return high;
+        }
+    }
+    return counted.target(nodes, 0);
+}
+
+/// Where there is nothing to aim at yet, it waits for further grants.
+round& coordinator::new_raise(round& attempt, unsigned tries)
+{
+    round& r = rounds_.take();
+    reset(r, command::raise, *attempt.of);
+    r.deadline = attempt.deadline;
+    r.details = nullptr;
+    r.ttl = attempt.ttl;
+    r.partner = &attempt;
+    ref(attempt);
+    attempt.partner = &r;
+    r.target = next_target(attempt, tries).value_or(0);
+    by_deadline_.insert_after(attempt, r);
+    ++stats_.raises;
+    return r;
+}
+
+/// A node that has not granted the key may yet; one whose counter is there has voted already; one
+/// that is above stays as it is. One that is out of votes must not be given a counter that it would
+/// vote with afterwards.
+void coordinator::ask_raise(round& r, unsigned index)
+{
+    round& attempt = *r.partner;
+    fencing_votes& counted = *attempt.fencing;
+    const bool is_below = counted.is_below(index, r.target) && (attempt.raising & bit(index)) == 0;
+    node& n = *nodes_[index];
+    if (is_below && n.takes_requests() && !n.is_quarantined()) {
+        n.send_raise(r);
+        attempt.raising |= bit(index);
+        return;
+    }
+    if (is_below) {
+        counted.drop(index);
+    }
+    if (attempt.tally.has_voted(index)) {
+        r.tally.fail(index);
+    }
+}
+
+/// Where a majority could meet elsewhere without those that have not answered, it does not wait for
+/// them.
+verdict coordinator::outcome_of_raise(const round& r) const noexcept
+{
+    const round& attempt = *r.partner;
+    if (attempt.fencing->agreed()) {
+        return verdict::won;
+    }
+    if (next_target(attempt, 0)) {
+        return verdict::refused;
+    }
+    return r.tally.open() == 0 && attempt.raising == 0 ? verdict::unavailable : verdict::open;
+}
+
+// ---- what nodes tell
+
+/// A node that granted the key has counted it.
+void coordinator::on_counted(round& attempt, unsigned index, std::int64_t value)
+{
+    if (!attempt.tally.has_voted(index)) {
+        attempt.fencing->vote(index, value, nodes_[index]->is_new(value));
+    }
+    record(attempt, index, node_outcome::granted);
+    round* const raise = attempt.partner;
+    if (raise != nullptr && !raise->closed && !raise->tally.has_voted(index)) {
+        ask_raise(*raise, index);
+        consider(*raise);
+    }
+}
+
+void coordinator::on_raised(round& r, unsigned index, std::int64_t value) noexcept
+{
+    if (nodes_[index]->is_new(value)) {
+        on_not_raised(r, index, too_early);
+        return;
+    }
+    r.partner->fencing->vote(index, value, false);
+    after_raise(r, index, node_outcome::granted);
+}
+
+/// Where the counter is not at the target yet, the node does not let it go so far.
+void coordinator::on_counter_at(round& r, unsigned index, std::int64_t value) noexcept
+{
+    if (nodes_[index]->is_new(value)) {
+        on_not_raised(r, index, too_early);
+        return;
+    }
+    round& attempt = *r.partner;
+    attempt.fencing->found(index, value);
+    if (value < r.target) {
+        attempt.fencing->bound(index, r.target);
+        explain(attempt, index, "the fencing counter may not go so far beyond this node's date");
+    }
+    after_raise(r, index, node_outcome::refused);
+}
+
+void coordinator::on_not_raised(round& r, unsigned index, std::string_view why) noexcept
+{
+    r.partner->fencing->drop(index);
+    explain(*r.partner, index, why);
+    after_raise(r, index, node_outcome::failed);
+}
+
+/// An answer that comes late may be what a later raise of the same attempt lacks.
+void coordinator::after_raise(round& r, unsigned index, node_outcome outcome) noexcept
+{
+    r.partner->raising &= ~bit(index);
+    record(r, index, outcome);
+    round* const present = r.partner->partner;
+    if (present != nullptr && present != &r) {
+        consider(*present);
+    }
+}
+
+}  // namespace redlock::core

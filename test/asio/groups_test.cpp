@@ -1,0 +1,223 @@
+#include "asio/operations.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <exception>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+using names = std::vector<std::string>;
+
+config some_config()
+{
+    config c = shared_config();
+    c.thread_safe = GENERATE(false, true);
+    return c;
+}
+
+/// A scene of two resources.
+struct joint_scene : scene {
+    joint_scene() : scene(some_config()) { start(); }
+
+    [[nodiscard]] names both() const { return {name, other}; }
+
+    /// What was begun gives a lock of both, and one release gives both back.
+    void demand(outcome<acquiring>& got)
+    {
+        REQUIRE(run_until(io, [&] { return got.done; }));
+        REQUIRE_FALSE(got.error);
+        lock l = std::move(*got.value);
+        CHECK(l.owns());
+        CHECK(l.resource() == name);
+        CHECK(names(l.resources().begin(), l.resources().end()) == both());
+        CHECK(nodes().count(name) >= 2);
+        CHECK(nodes().count(other) >= 2);
+
+        outcome<releasing> freed;
+        locks->async_release(std::move(l), freed.receiver());
+        REQUIRE(run_until(io, [&] { return freed.done; }));
+        CHECK(*freed.value == release_result::released);
+        CHECK(keys_become(0, name));
+        CHECK(keys_become(0, other));
+    }
+
+    /// Of what a coroutine gives.
+    void demand(asio::awaitable<lock> body)
+    {
+        outcome<acquiring> got;
+        asio::co_spawn(io, std::move(body), [&got](std::exception_ptr error, lock l) {
+            if (error) {
+                std::rethrow_exception(error);
+            }
+            got.take({}, std::move(l));
+        });
+        demand(got);
+    }
+
+    std::string other = fresh_name();
+};
+
+// GCC 12 takes no list in an expression that waits.
+
+asio::awaitable<lock> by_list(joint_scene& s)
+{
+    auto taking = s.locks->async_acquire({s.name, s.other}, long_lease(), asio::use_awaitable);
+    co_return co_await std::move(taking);
+}
+
+asio::awaitable<lock> by_list_of_defaults(joint_scene& s)
+{
+    auto taking = s.locks->async_acquire({s.name, s.other}, asio::use_awaitable);
+    co_return co_await std::move(taking);
+}
+
+asio::awaitable<lock> by_vector(joint_scene& s)
+{
+    co_return co_await s.locks->async_acquire(s.both(), long_lease(), asio::use_awaitable);
+}
+
+asio::awaitable<lock> by_deferred(joint_scene& s)
+{
+    auto taking = s.locks->async_acquire({s.name, s.other}, long_lease());
+    co_return co_await std::move(taking);
+}
+
+}  // namespace
+
+TEST_CASE("several resources are named by a list or by a vector", "[groups]")
+{
+    joint_scene s;
+    outcome<acquiring> got;
+    SECTION("a list, with options")
+    {
+        s.locks->async_acquire({s.name, s.other}, long_lease(), got.receiver());
+        s.demand(got);
+    }
+    SECTION("a list, without")
+    {
+        s.locks->async_acquire({s.name, s.other}, got.receiver());
+        s.demand(got);
+    }
+    SECTION("a list of literals")
+    {
+        s.name = "asio/groups/from";
+        s.other = "asio/groups/to";
+        s.locks->async_acquire({"asio/groups/from", "asio/groups/to"}, long_lease(),
+                               got.receiver());
+        s.demand(got);
+    }
+    SECTION("a vector, with options")
+    {
+        s.locks->async_acquire(s.both(), long_lease(), got.receiver());
+        s.demand(got);
+    }
+    SECTION("a vector, without")
+    {
+        s.locks->async_acquire(s.both(), got.receiver());
+        s.demand(got);
+    }
+}
+
+TEST_CASE("coroutines take several resources", "[groups]")
+{
+    joint_scene s;
+    using body_type = asio::awaitable<lock> (*)(joint_scene&);
+    const body_type body =
+        GENERATE(as<body_type>{}, by_list, by_list_of_defaults, by_vector, by_deferred);
+    s.demand(body(s));
+}
+
+TEST_CASE("an acquire of several resources may be begun later, and more than once", "[groups]")
+{
+    joint_scene s;
+    const auto begun_by = [&s](auto acquire) {
+        outcome<acquiring> first;
+        auto copy = acquire;
+        std::move(acquire)(first.receiver());
+        s.demand(first);
+        outcome<acquiring> second;
+        std::move(copy)(second.receiver());
+        s.demand(second);
+    };
+    // The names that are given here are gone when it begins.
+    SECTION("by a list")
+    {
+        begun_by(s.locks->async_acquire({std::string(s.name), std::string(s.other)}, long_lease()));
+    }
+    SECTION("by a vector")
+    {
+        begun_by(s.locks->async_acquire(s.both(), long_lease(), asio::deferred));
+    }
+}
+
+TEST_CASE("a lock names its resources as they were given", "[groups]")
+{
+    joint_scene s;
+    CHECK(s.held.resources().empty());
+    outcome<acquiring> got;
+    s.locks->async_acquire({s.other, s.name}, long_lease(), got.receiver());
+    REQUIRE(run_until(s.io, [&] { return got.done; }));
+    REQUIRE_FALSE(got.error);
+    s.held = std::move(*got.value);
+    CHECK(s.held.resource() == s.other);
+    REQUIRE(s.held.resources().size() == 2);
+    CHECK(s.held.resources()[0] == s.other);
+    CHECK(s.held.resources()[1] == s.name);
+
+    const lock moved = std::move(s.held);
+    CHECK(s.held.resources().empty());
+    CHECK(moved.resources().size() == 2);
+
+    const lock one = s.take(fresh_name());
+    REQUIRE(one.resources().size() == 1);
+    CHECK(one.resources().front() == one.resource());
+}
+
+TEST_CASE("who holds one of several resources keeps others from all", "[groups]")
+{
+    joint_scene s;
+    const lock one = s.take(s.other);
+    acquire_options o = long_lease();
+    o.attempts = 1;
+    outcome<acquiring> got;
+    s.locks->async_acquire(s.both(), o, got.receiver());
+    REQUIRE(run_until(s.io, [&] { return got.done; }));
+    CHECK(got.error == errc::contended);
+    CHECK(s.keys_become(0, s.name));
+    CHECK(one.owns());
+}
+
+TEST_CASE("an owner holds a part of what it has, in the names it asks by", "[groups][owner]")
+{
+    joint_scene s;
+    acquire_options o = long_lease();
+    o.owner.emplace();
+    outcome<acquiring> all;
+    s.locks->async_acquire(s.both(), o, all.receiver());
+    REQUIRE(run_until(s.io, [&] { return all.done; }));
+    outcome<acquiring> part;
+    s.locks->async_acquire(s.other, o, part.receiver());
+    REQUIRE(run_until(s.io, [&] { return part.done; }));
+    REQUIRE_FALSE(part.error);
+    CHECK(part.value->resources().size() == 1);
+    CHECK(part.value->resource() == s.other);
+    CHECK(part.value->owner_token() == all.value->owner_token());
+    all.value.reset();
+    CHECK(part.value->owns());
+    part.value.reset();
+    CHECK(s.keys_become(0, s.name));
+    CHECK(s.keys_become(0, s.other));
+}

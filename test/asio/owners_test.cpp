@@ -1,0 +1,265 @@
+#include "asio/operations.hpp"
+
+#include <redlock/owner.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+config some_config()
+{
+    config c = shared_config();
+    c.thread_safe = GENERATE(false, true);
+    c.fencing = true;
+    return c;
+}
+
+struct owning_scene : scene {
+    owning_scene() : scene(some_config()) { start(); }
+
+    [[nodiscard]] acquire_options for_me() const
+    {
+        acquire_options o = long_lease();
+        o.owner = me;
+        return o;
+    }
+
+    outcome<acquiring> ask(acquire_options o)
+    {
+        outcome<acquiring> got;
+        locks->async_acquire(name, o, got.receiver());
+        REQUIRE(run_until(io, [&] { return got.done; }));
+        return got;
+    }
+
+    lock mine()
+    {
+        auto got = ask(for_me());
+        REQUIRE_FALSE(got.error);
+        return std::move(*got.value);
+    }
+
+    release_result give_back(lock l)
+    {
+        outcome<releasing> got;
+        locks->async_release(std::move(l), got.receiver());
+        REQUIRE(run_until(io, [&] { return got.done; }));
+        CHECK_FALSE(got.error);
+        return *got.value;
+    }
+
+    /// Goes out behind whatever gives it back.
+    error_code extend(lock& l)
+    {
+        outcome<extending> got;
+        locks->async_extend(l, long_ttl, got.receiver());
+        REQUIRE(run_until(io, [&] { return got.done; }));
+        return got.error;
+    }
+
+    redlock::owner me;  // the scene has another one, which is a token
+};
+
+/// How a lock object comes to hold no more what it held.
+enum class parting { destroyed, moved_first, assigned_over, released };
+
+void part(owning_scene& s, lock& l, parting way, release_result expected)
+{
+    switch (way) {
+        case parting::destroyed: {
+            const lock last = std::move(l);
+            return;
+        }
+        case parting::moved_first: {
+            lock there = std::move(l);
+            CHECK_FALSE(l);
+            CHECK(there.owns());
+            std::vector<lock> many;
+            many.push_back(std::move(there));
+            return;
+        }
+        case parting::assigned_over: {
+            const std::string own = std::exchange(s.name, fresh_name());
+            l = s.mine();
+            CHECK(l.resource() == s.name);
+            CHECK(s.give_back(std::move(l)) == release_result::released);
+            s.name = own;
+            return;
+        }
+        case parting::released: CHECK(s.give_back(std::move(l)) == expected); return;
+    }
+}
+
+asio::awaitable<void> nest(owning_scene& s, int& done)
+{
+    const acquire_options o = s.for_me();
+    lock outer = co_await s.locks->async_acquire(s.name, o, asio::use_awaitable);
+    const std::string token(outer.owner_token());
+    {
+        const lock inner = co_await s.locks->async_acquire(s.name, o, asio::use_awaitable);
+        CHECK(inner.owner_token() == token);
+    }
+    co_await s.locks->async_extend(outer, long_ttl, asio::use_awaitable);
+    lock inner = co_await s.locks->async_acquire(s.name, o, asio::use_awaitable);
+    const auto one = co_await s.locks->async_release(std::move(outer), asio::use_awaitable);
+    CHECK(one == release_result::nested);
+    CHECK(inner.owns());
+    CHECK(inner.owner_token() == token);
+    const auto last = co_await s.locks->async_release(std::move(inner), asio::use_awaitable);
+    CHECK(last == release_result::released);
+    ++done;
+}
+
+}  // namespace
+
+TEST_CASE("a further hold has all that the lock has, and asks no node", "[owner]")
+{
+    owning_scene s;
+    const lock first = s.mine();
+    const auto asked = s.locks->stats().commands;
+    const lock second = s.mine();
+    CHECK(s.locks->stats().commands == asked);
+    CHECK(second.owns());
+    CHECK(second.resource() == s.name);
+    CHECK(second.owner_token() == first.owner_token());
+    CHECK(second.fencing_token() == first.fencing_token());
+    CHECK(second.fencing_token() > 0);
+    CHECK(second.valid_until() == first.valid_until());
+    CHECK(second.granted_by() == first.granted_by());
+}
+
+TEST_CASE("the holds of an owner end in any order and in any way", "[owner]")
+{
+    owning_scene s;
+    const auto way = GENERATE(parting::destroyed, parting::moved_first, parting::assigned_over,
+                              parting::released);
+    const auto first = GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{2});
+    const auto second = GENERATE(std::size_t{0}, std::size_t{1});
+    std::vector<lock> holds;
+    for (int i = 0; i < 3; ++i) {
+        holds.push_back(s.mine());
+    }
+    for (const std::size_t next : {first, second}) {
+        lock l = std::move(holds[next]);
+        holds.erase(holds.begin() + static_cast<std::ptrdiff_t>(next));
+        part(s, l, way, release_result::nested);
+        for (lock& other : holds) {
+            CHECK(other.owns());
+            CHECK_FALSE(s.extend(other));
+        }
+        CHECK(nodes().count(s.name) >= 2);
+    }
+    part(s, holds.front(), way, release_result::released);
+    CHECK(s.keys_become(0, s.name));
+}
+
+TEST_CASE("a hold that is put in the place of another one of its lock leaves the lock", "[owner]")
+{
+    owning_scene s;
+    lock held = s.mine();
+    held = s.mine();
+    CHECK(held.owns());
+    CHECK_FALSE(s.extend(held));
+    CHECK(s.give_back(std::move(held)) == release_result::released);
+}
+
+TEST_CASE("coroutines hold a lock once more", "[owner]")
+{
+    owning_scene s;
+    int done = 0;
+    asio::co_spawn(s.io, nest(s, done), [](std::exception_ptr error) {
+        if (error) {
+            std::rethrow_exception(error);
+        }
+    });
+    REQUIRE(run_until(s.io, [&] { return done == 1; }));
+    CHECK(s.keys_become(0, s.name));
+}
+
+TEST_CASE("who is not the owner does not hold its lock", "[owner]")
+{
+    owning_scene s;
+    const lock held = s.mine();
+    acquire_options o = long_lease();
+    o.attempts = 1;
+    CHECK(s.ask(o).error == errc::contended);
+    o.owner.emplace();
+    CHECK(s.ask(o).error == errc::contended);
+    // Nor is another client's of the same owner.
+    client_alone others(shared_config());
+    others.start();
+    o.owner = s.me;
+    outcome<acquiring> got;
+    others.locks->async_acquire(s.name, o, got.receiver());
+    REQUIRE(run_until(others.io, [&] { return got.done; }));
+    CHECK(got.error == errc::contended);
+}
+
+TEST_CASE("a lock that is handed over is no more its owner's, however often it was held", "[owner]")
+{
+    owning_scene s;
+    lock first = s.mine();
+    lock second = s.mine();
+    lock third = s.mine();
+    const std::string token = std::move(second).hand_over();
+    CHECK(first.owner_token() == token);
+    REQUIRE(run_until(s.io, [&] { return !first.owns(); }));
+    CHECK(s.extend(first) == errc::lost);
+    CHECK(s.give_back(std::move(first)) == release_result::not_held);
+    third = {};
+    // Who takes it over finds all of it.
+    std::optional<error_code> adopted;
+    lock again;
+    s.locks->async_adopt(s.name, token, 10s, [&](error_code ec, lock l) {
+        adopted = ec;
+        again = std::move(l);
+    });
+    REQUIRE(run_until(s.io, [&] { return adopted.has_value(); }));
+    CHECK_FALSE(*adopted);
+    CHECK(s.give_back(std::move(again)) == release_result::released);
+}
+
+TEST_CASE("the report of a hold that no node was asked for is empty", "[owner]")
+{
+    owning_scene s;
+    report r;
+    acquire_options o = s.for_me();
+    o.report = &r;
+    const auto first = s.ask(o);
+    CHECK(r.nodes.size() == nodes().size());
+    const auto second = s.ask(o);
+    REQUIRE_FALSE(second.error);
+    CHECK(r.nodes.empty());
+}
+
+TEST_CASE("holds may outlive their client", "[owner]")
+{
+    std::optional<owning_scene> s(std::in_place);
+    lock first = s->mine();
+    lock second = s->mine();
+    SECTION("the client")
+    {
+        s->locks.reset();
+    }
+    SECTION("the context")
+    {
+        s.reset();
+    }
+    first = {};
+    CHECK(second.owns());
+    second = {};
+}

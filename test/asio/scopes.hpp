@@ -1,0 +1,67 @@
+#pragma once
+
+#include "asio/operations.hpp"
+
+#include <redlock/with_lock.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace redlock::test {
+
+inline acquire_options brief()
+{
+    acquire_options o = long_lease();
+    o.ttl = 1s;
+    return o;
+}
+
+inline asio::awaitable<void> sleep(std::chrono::milliseconds span)
+{
+    asio::steady_timer timer(co_await asio::this_coro::executor, span);
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
+inline void delete_keys(const std::string& name)
+{
+    for (std::size_t i = 0; i < nodes().size(); ++i) {
+        (void)nodes()[i].command({"DEL", name});
+    }
+}
+
+/// A scope whose end is waited for.
+template <class T>
+struct running_scope {
+    template <class Body>
+    running_scope(scene& in, Body body, acquire_options o = brief()) : s(in)
+    {
+        with_lock(*s.locks, s.name, o, std::move(body),
+                  asio::bind_cancellation_slot(
+                      signal.slot(),
+                      once(handlers, [this](scope_result<T> r) { ended.emplace(std::move(r)); })));
+    }
+
+    scope_result<T>& end()
+    {
+        REQUIRE(run_until(s.io, [&] { return ended.has_value(); }));
+        CHECK(handlers.called_again == 0);
+        return *ended;
+    }
+
+    scene& s;
+    ledger handlers;
+    asio::cancellation_signal signal;
+    std::optional<scope_result<T>> ended;
+};
+
+}  // namespace redlock::test

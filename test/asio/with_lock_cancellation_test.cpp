@@ -1,0 +1,179 @@
+#include "asio/scopes.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/post.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+using namespace redlock;
+using namespace redlock::test;
+
+TEST_CASE("a scope that is called off cancels its body", "[with_lock]")
+{
+    scene s(brisk_config());
+    s.start();
+    bool begun = false;
+    bool ended = false;
+    const bool heeds = GENERATE(false, true);
+    running_scope<int> scope(s, [&](lock&) -> asio::awaitable<int> {
+        begun = true;
+        try {
+            co_await sleep(60s);
+        } catch (const boost::system::system_error&) {
+            ended = true;
+            if (heeds) {
+                throw;
+            }
+        }
+        co_return 3;
+    });
+    REQUIRE(run_until(s.io, [&] { return begun; }));
+    s.io.poll();
+    scope.signal.emit(cancellation_type::terminal);
+    auto& r = scope.end();
+    CHECK(ended);
+    if (heeds) {
+        CHECK(r.end == scope_end::cancelled);
+        CHECK(r.error == asio::error::operation_aborted);
+        CHECK(r.failure);
+    } else {
+        CHECK(r.end == scope_end::completed);
+        CHECK(r.value == 3);
+    }
+    CHECK(s.keys_become(0, s.name));
+}
+
+TEST_CASE("a scope that is called off before it has its lock does not begin its body",
+          "[with_lock]")
+{
+    scene s(brisk_config());
+    s.start();
+    lock held = s.take(s.name);
+    running_scope<void> scope(s, [&](lock&) -> asio::awaitable<void> {
+        FAIL("it runs");
+        co_return;
+    });
+    REQUIRE(run_until(s.io, [&] { return s.locks->stats().attempts >= 3; }));
+    scope.signal.emit(cancellation_type::terminal);
+    auto& r = scope.end();
+    CHECK(r.end == scope_end::cancelled);
+    CHECK(r.error == asio::error::operation_aborted);
+    CHECK_FALSE(r.failure);
+    CHECK(held.owns());
+}
+
+TEST_CASE("a scope that is called off before its first step is called off", "[with_lock]")
+{
+    scene s(brisk_config());
+    s.start();
+    std::optional<running_scope<void>> scope;
+    asio::post(s.io, [&] { scope->signal.emit(cancellation_type::terminal); });
+    scope.emplace(s, [](lock&) -> asio::awaitable<void> {
+        FAIL("it runs");
+        co_return;
+    });
+    auto& r = scope->end();
+    CHECK(r.end == scope_end::cancelled);
+    CHECK(r.error == asio::error::operation_aborted);
+    CHECK_FALSE(r.failure);
+    CHECK(s.keys_become(0, s.name));
+}
+
+TEST_CASE("a scope that cannot hear of a loss says why its body was called off", "[with_lock]")
+{
+    const error_code no_memory = make_error_code(boost::system::errc::not_enough_memory);
+    asio::io_context io;
+    const auto watch = std::make_shared<detail::scope_watch>(
+        detail::scope_executors{io.get_executor(), io.get_executor()});
+    asio::cancellation_type stopped{};
+    watch->body_slot().assign([&](asio::cancellation_type type) { stopped = type; });
+    CHECK(watch->begin_body());
+    watch->on_end(no_memory);
+    io.run();
+    CHECK(stopped == asio::cancellation_type::terminal);
+    scope_result<void> r;
+    SECTION("heeded")
+    {
+        r.failure = std::make_exception_ptr(std::runtime_error("of the body"));
+        detail::judge(r, *watch, true);
+        CHECK(r.end == scope_end::cancelled);
+        CHECK(r.error == no_memory);
+    }
+    SECTION("too late")
+    {
+        r.end = scope_end::completed;
+        detail::judge(r, *watch, true);
+        CHECK(r.end == scope_end::completed);
+        CHECK_FALSE(r.error);
+    }
+    SECTION("and the lock is lost")
+    {
+        detail::judge(r, *watch, false);
+        CHECK(r.end == scope_end::lost);
+        CHECK(r.error == errc::lost);
+    }
+}
+
+TEST_CASE("a scope whose body is about to begin elsewhere is called off", "[with_lock]")
+{
+    scene s(brisk_config());
+    s.start();
+    asio::io_context other;
+    asio::cancellation_signal signal;
+    std::optional<scope_result<void>> ended;
+    with_lock(
+        *s.locks, s.name, brief(), [](lock&) -> asio::awaitable<void> { co_await sleep(60s); },
+        asio::bind_cancellation_slot(
+            signal.slot(), asio::bind_executor(
+                               other, [&](scope_result<void> r) { ended.emplace(std::move(r)); })));
+    REQUIRE(run_until(s.io, [&] { return s.locks->stats().kept == 1; }));
+    s.io.poll();
+    signal.emit(cancellation_type::terminal);
+    REQUIRE(run_until(s.io, [&] {
+        other.restart();
+        other.poll();
+        return ended.has_value();
+    }));
+    CHECK(ended->end == scope_end::cancelled);
+    CHECK(ended->error == asio::error::operation_aborted);
+    CHECK(s.keys_become(0, s.name));
+}
+
+TEST_CASE("a body that calls its own scope off and never waits ends it", "[with_lock]")
+{
+    scene s(brisk_config());
+    s.start();
+    running_scope<int>* self = nullptr;
+    running_scope<int> scope(s, [&](lock&) -> asio::awaitable<int> {
+        self->signal.emit(cancellation_type::terminal);
+        co_return 4;
+    });
+    self = &scope;
+    CHECK(scope.end().end == scope_end::completed);
+    CHECK(scope.end().value == 4);
+    CHECK(s.keys_become(0, s.name));
+}
+
+TEST_CASE("a scope that is called off at any moment ends once and leaves no key", "[with_lock]")
+{
+    scene s(brisk_config());
+    s.start();
+    for (unsigned steps = 0; steps < 60; ++steps) {
+        s.name = fresh_name();
+        running_scope<void> scope(s, [&](lock&) -> asio::awaitable<void> { co_await sleep(1ms); });
+        for (unsigned i = 0; i < steps && !scope.ended; ++i) {
+            s.io.run_one_for(5ms);
+        }
+        scope.signal.emit(cancellation_type::terminal);
+        const auto end = scope.end().end;
+        CHECK((end == scope_end::completed || end == scope_end::cancelled));
+        CHECK(s.keys_become(0, s.name));
+    }
+}

@@ -1,0 +1,284 @@
+#include "chaos/clock_dial.hpp"
+#include "support/locks.hpp"
+#include "support/masters.hpp"
+#include "support/temp_dir.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+const std::string counter = "r:fencing";
+
+/// Masters whose clocks for the date can be set.
+class dated_masters {
+public:
+    dated_masters(std::size_t count, flavour kind)
+    {
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto page = folder_ / ("clock-" + std::to_string(i));
+            dials_.push_back(std::make_unique<chaos::clock_dial>(page));
+            servers_.push_back(std::make_unique<server>(server_options{
+                .kind = kind,
+                .environment = {"LD_PRELOAD=" CLOCK_SHIM,
+                                std::string(chaos::clock_page_variable) + "=" + page.native()}}));
+        }
+    }
+
+    [[nodiscard]] server& operator[](std::size_t i) { return *servers_[i]; }
+    void step(std::size_t i, std::chrono::nanoseconds by) { dials_[i]->step(by); }
+
+    [[nodiscard]] std::vector<std::string> urls() const
+    {
+        std::vector<std::string> all;
+        for (const auto& s : servers_) {
+            all.push_back(s->url());
+        }
+        return all;
+    }
+
+private:
+    temp_dir folder_;
+    std::vector<std::unique_ptr<chaos::clock_dial>> dials_;
+    std::vector<std::unique_ptr<server>> servers_;
+};
+
+/// Takes a lock, gives it back, and tells the token.
+std::uint64_t token_of_one(locks& client)
+{
+    lock held = client.take("r", {.ttl = 60s});
+    const auto token = held.fencing_token();
+    client.give_back(std::move(held));
+    return token;
+}
+
+/// All clients at once, each so many times; their tokens, in the order in which the locks were
+/// held.
+std::vector<std::uint64_t> contend(const std::vector<std::unique_ptr<locks>>& clients,
+                                   std::size_t turns_each)
+{
+    std::vector<std::uint64_t> tokens;
+    std::vector<pending<taken>> begun(clients.size());
+    std::vector<std::size_t> turns(clients.size(), 0);
+    while (tokens.size() < clients.size() * turns_each) {
+        for (std::size_t i = 0; i < clients.size(); ++i) {
+            if (turns[i] == turns_each) {
+                continue;
+            }
+            if (begun[i] == nullptr) {
+                begun[i] = clients[i]->begin_acquire("r", {.ttl = 60s, .deadline = 30s});
+            }
+            if (clients[i]->await([&] { return begun[i]->has_value(); }, 1ms)) {
+                auto [error, held] = clients[i]->finish(begun[i]);
+                REQUIRE_FALSE(error);
+                tokens.push_back(held.fencing_token());
+                clients[i]->give_back(std::move(held));
+                begun[i].reset();
+                ++turns[i];
+            }
+        }
+    }
+    return tokens;
+}
+
+std::vector<std::unique_ptr<locks>> clients_of(const std::vector<std::string>& urls,
+                                               std::size_t count)
+{
+    std::vector<std::unique_ptr<locks>> all;
+    for (std::size_t i = 0; i < count; ++i) {
+        config c = patient(urls);
+        c.retry_min = 1ms;
+        c.retry_max = 10ms;
+        all.push_back(std::make_unique<locks>(std::move(c)));
+        REQUIRE(all.back()->await_ready(urls.size()));
+    }
+    return all;
+}
+
+bool grow(const std::vector<std::uint64_t>& tokens)
+{
+    return std::adjacent_find(tokens.begin(), tokens.end(), std::greater_equal<>{}) == tokens.end();
+}
+
+}  // namespace
+
+TEST_CASE("p39: tokens grow from lock to lock, whoever holds it",
+          "[integration][fencing][pitfall][p39]")
+{
+    const auto kind = each_kind();
+    const auto count = GENERATE(as<std::size_t>(), 3, 5);
+    const masters nodes(count, {.kind = kind});
+    const auto clients = clients_of(nodes.urls(), 4);
+    const auto tokens = contend(clients, 50);
+    CHECK(tokens.size() == 200);
+    CHECK(grow(tokens));
+    CHECK(tokens.front() > 1'000'000'000'000'000);
+}
+
+TEST_CASE("counters outlive their locks, and not for ever", "[integration][fencing]")
+{
+    const masters nodes(3, {.kind = each_kind()});
+    locks mine(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+    lock held = mine.take("r", {.ttl = 60s});
+    const auto token = held.fencing_token();
+    REQUIRE_FALSE(mine.extend(held, 90s));
+    CHECK(held.fencing_token() == token);
+    REQUIRE(mine.await_quiet());
+    for (std::size_t i = 0; i < 3; ++i) {
+        // The lock itself is what it was without.
+        CHECK(nodes[i].command({"TYPE", "r"}) == "string");
+        CHECK(nodes[i].get("r") == std::string(held.owner_token()));
+    }
+    mine.give_back(std::move(held));
+    REQUIRE(mine.await_quiet());
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(nodes[i].command({"KEYS", "*"}) == "[" + counter + "]");
+        CHECK(nodes[i].pttl(counter) > 23h);
+        CHECK(nodes[i].pttl(counter) <= 24h);
+    }
+}
+
+TEST_CASE("without fencing there is no counter", "[integration][fencing]")
+{
+    const masters nodes(3, {.kind = each_kind()});
+    auto c = patient(nodes.urls());
+    c.fencing = GENERATE(true, false);
+    locks mine(c);
+    REQUIRE(mine.await_ready(3));
+    const lock held = mine.take("r", {.fencing = c.fencing ? std::optional(false) : std::nullopt});
+    CHECK(held.fencing_token() == 0);
+    REQUIRE(mine.await_quiet());
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(nodes[i].command({"KEYS", "*"}) == "[r]");
+    }
+}
+
+TEST_CASE("p39: a node that lost its counters does not turn tokens back",
+          "[integration][fencing][pitfall][p39]")
+{
+    masters nodes(3, {.kind = each_kind()});
+    const bool restarts = GENERATE(false, true);
+    locks mine(nodes.urls());
+    locks theirs(nodes.urls());
+    std::vector<std::uint64_t> tokens;
+    for (std::size_t i = 0; i < (restarts ? 6 : 30); ++i) {
+        if (restarts) {
+            nodes[i % 3].restart(memory::lost);
+        } else {
+            nodes[i % 3].flush();
+        }
+        REQUIRE(mine.await_ready(3));
+        tokens.push_back(token_of_one(mine));
+        REQUIRE(theirs.await_ready(3));
+        tokens.push_back(token_of_one(theirs));
+    }
+    CAPTURE(tokens, restarts);
+    CHECK(grow(tokens));
+}
+
+TEST_CASE("p39: counters lost on all nodes begin again with the date",
+          "[integration][fencing][pitfall][p39]")
+{
+    const masters nodes(3, {.kind = each_kind()});
+    locks mine(nodes.urls());
+    locks theirs(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+    REQUIRE(theirs.await_ready(3));
+    std::vector<std::uint64_t> tokens;
+    for (int i = 0; i < 10; ++i) {
+        tokens.push_back(token_of_one(mine));
+        tokens.push_back(token_of_one(theirs));
+        nodes.flush();
+    }
+    CHECK(grow(tokens));
+    CHECK(mine.stats().raises > 0);
+}
+
+TEST_CASE("a counter that no script can count is its node's trouble", "[integration][fencing]")
+{
+    const masters nodes(3, {.kind = each_kind()});
+    locks mine(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+    const auto [command, error] = GENERATE(table<std::vector<std::string>, std::string>(
+        {{{"HSET", counter, "f", "v"}, "WRONGTYPE"},
+         {{"SET", counter, "none"}, "not an integer"},
+         {{"SET", counter, "9007199254740993"}, "out of range"}}));
+    CAPTURE(command);
+    nodes[0].command(command);
+    report told;
+    lock held = mine.take("r", {.ttl = 60s, .report = &told});
+    REQUIRE(mine.await_quiet());
+    CHECK(held.granted_by() == 3);
+    CHECK(held.fencing_token() > 1'000'000'000'000'000);
+    CHECK(held.fencing_token() < 9'007'199'254'740'993);
+    mine.give_back(std::move(held));
+    nodes[1].command({"DEL", counter});
+    nodes[1].command(command);
+    const auto failed = mine.acquire("r", once(&told));
+    CHECK(failed.error == errc::unavailable);
+    std::size_t explained = 0;
+    for (const node_report& n : told.nodes) {
+        explained += n.error.find(error) != std::string::npos ? 1U : 0U;
+    }
+    CHECK(explained == 2);
+    REQUIRE(mine.await_quiet());
+    CHECK(nodes.count("r") == 0);
+}
+
+TEST_CASE("whose clock is wrong by an hour changes nothing of the tokens' order",
+          "[integration][fencing]")
+{
+    const auto kind = each_kind();
+    // One server's; or all servers', which is to say the clients'.
+    const auto wrong = GENERATE(as<std::size_t>(), 1, 3);
+    const auto by = GENERATE(-1h, 1h);
+    dated_masters nodes(3, kind);
+    for (std::size_t i = 0; i < wrong; ++i) {
+        nodes.step(i, by);
+    }
+    const auto clients = clients_of(nodes.urls(), 2);
+    auto tokens = contend(clients, 10);
+    for (std::size_t i = 0; i < wrong; ++i) {
+        nodes.step(i, -by);
+    }
+    // Those that never saw a counter, and those that know them.
+    for (const auto& latecomers = clients_of(nodes.urls(), 1); const auto& c : latecomers) {
+        tokens.push_back(token_of_one(*c));
+    }
+    const auto more = contend(clients, 10);
+    tokens.insert(tokens.end(), more.begin(), more.end());
+    CHECK(grow(tokens));
+}
+
+TEST_CASE("a clock that jumps gives two the lock, and the later the larger token",
+          "[integration][fencing]")
+{
+    dated_masters nodes(3, each_kind());
+    locks mine(patient(nodes.urls()));
+    locks theirs(patient(nodes.urls()));
+    REQUIRE(mine.await_ready(3));
+    REQUIRE(theirs.await_ready(3));
+    const lock held = mine.take("r", {.ttl = 60s});
+    // A key that is set behind the jump would outlive it.
+    REQUIRE(mine.await_quiet());
+    nodes.step(0, 2min);
+    nodes.step(1, 2min);
+    const lock taken = theirs.take("r", {.ttl = 60s});
+    CHECK(held.owns());
+    CHECK(taken.owns());
+    CHECK(taken.fencing_token() > held.fencing_token());
+}

@@ -1,0 +1,179 @@
+#include "support/locks.hpp"
+#include "support/masters.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using names = std::vector<std::string>;
+
+config with_fencing(config c, bool on = true)
+{
+    c.fencing = on;
+    return c;
+}
+
+}  // namespace
+
+TEST_CASE("several resources are one lock on real masters", "[integration][group]")
+{
+    const bool fencing = GENERATE(true, false);
+    masters nodes(3, {.kind = each_kind()});
+    locks mine(with_fencing(patient(nodes.urls()), fencing));
+    REQUIRE(mine.await_ready(3));
+    const names three{"b", "a", std::string("c\r\n\0:", 5)};
+    lock held = mine.take(three, {.ttl = 60s});
+    REQUIRE(mine.await([&] { return held.granted_by() == 3; }));
+    CHECK(held.resource() == "b");
+    CHECK(std::ranges::equal(held.resources(), three));
+    CHECK((held.fencing_token() > 0) == fencing);
+    for (const std::string& name : three) {
+        CHECK(nodes.count(name) == 3);
+        CHECK(nodes.count(name + ":fencing") == (fencing ? 3 : 0));
+        CHECK(nodes[0].ask({"GET", name}).text == held.owner_token());
+        CHECK(mine.acquire(name, once()).error == errc::contended);
+    }
+
+    // In another order, and with others.
+    report told;
+    CHECK(mine.acquire(names{"x", "a", "b"}, once(&told)).error == errc::contended);
+    CHECK(std::ranges::any_of(told.nodes, [](const node_report& n) { return n.held == "a"; }));
+    CHECK(std::ranges::all_of(told.nodes, [](const node_report& n) {
+        return n.held == (n.outcome == node_outcome::refused ? "a" : "");
+    }));
+    CHECK(nodes.count("x") == 0);
+
+    CHECK_FALSE(mine.extend(held, 120s));
+    CHECK(mine.await([&] { return nodes[0].ask({"PTTL", "a"}).integer > 60'000; }));
+
+    // Another program takes it over, and gives it back.
+    locks other(with_fencing(patient(nodes.urls()), fencing));
+    REQUIRE(other.await_ready(3));
+    const std::string token = std::move(held).hand_over();
+    CHECK(other.adopt(names{"a", "b", "y"}, token, 60s).error == errc::lost);
+    auto adopted = other.adopt(three, token, 60s);
+    REQUIRE_FALSE(adopted.error);
+    other.give_back(std::move(adopted.lock));
+    for (const std::string& name : three) {
+        CHECK(nodes.count(name) == 0);
+    }
+}
+
+TEST_CASE("one token is greater than all earlier ones of each of several",
+          "[integration][group][fencing]")
+{
+    masters nodes(3, {.kind = each_kind()});
+    locks mine(with_fencing(patient(nodes.urls())));
+    REQUIRE(mine.await_ready(3));
+    std::uint64_t last = 0;
+    for (const names& some : {names{"a"}, names{"a", "b"}, names{"b"}, names{"c", "b", "a"},
+                              names{"c"}, names{"c", "a"}, names{"a"}}) {
+        for (int i = 0; i < 5; ++i) {
+            lock held = mine.take(some, {.ttl = 60s});
+            CHECK(held.fencing_token() > last);
+            last = held.fencing_token();
+            mine.give_back(std::move(held));
+        }
+    }
+}
+
+TEST_CASE("several resources are taken while a master is down, and after it is back",
+          "[integration][group]")
+{
+    masters nodes(3);
+    locks mine(patient(nodes.urls()));
+    REQUIRE(mine.await_ready(3));
+    nodes[1].kill();
+    lock held = mine.take(names{"a", "b"}, {.ttl = 60s, .deadline = 20s});
+    CHECK(held.granted_by() == 2);
+    nodes[1].start();
+    REQUIRE(mine.await_ready(3));
+    mine.give_back(std::move(held));
+    lock again = mine.take(names{"b", "a"}, {.ttl = 60s});
+    REQUIRE(mine.await([&] { return again.granted_by() == 3; }));
+    mine.give_back(std::move(again));
+    CHECK(nodes.count("a") + nodes.count("b") == 0);
+}
+
+TEST_CASE("servers that forget their scripts are told them again", "[integration][group]")
+{
+    masters nodes(3, {.kind = each_kind()});
+    locks mine(with_fencing(patient(nodes.urls()), false));
+    REQUIRE(mine.await_ready(3));
+    for (int i = 0; i < 3; ++i) {
+        for (std::size_t n = 0; n < 3; ++n) {
+            (void)nodes[n].ask({"SCRIPT", "FLUSH"});
+        }
+        lock held = mine.take(names{"a", "b"}, {.ttl = 60s});
+        CHECK_FALSE(mine.extend(held, 90s));
+        mine.give_back(std::move(held));
+    }
+}
+
+TEST_CASE("a list of resources that makes no sense is refused before anything is sent",
+          "[integration][group]")
+{
+    const server node;
+    locks mine(patient({node.url()}));
+    const auto error_of = [&](names some) { return mine.acquire(std::move(some), once()).error; };
+    CHECK(error_of({}) == errc::invalid_resource);
+    CHECK(error_of({"a", ""}) == errc::invalid_resource);
+    CHECK(error_of({"a", "b:fencing"}) == errc::invalid_resource);
+    CHECK(error_of({"a", "b", "a"}) == errc::duplicate_resource);
+    CHECK(error_of({"a", "b", "a"}) == condition::invalid_argument);
+    CHECK(error_of({std::string(40'000, 'a'), std::string(40'000, 'b')}) == errc::invalid_resource);
+    names many;
+    for (std::size_t i = 0; i <= max_resources; ++i) {
+        many.push_back("r" + std::to_string(i));
+    }
+    CHECK(error_of(many) == errc::invalid_resource);
+    CHECK(mine.adopt(names{"a", "a"}, std::string(40, 'a'), 60s).error == errc::duplicate_resource);
+    REQUIRE(mine.await_ready(1));
+    many.pop_back();
+    mine.give_back(mine.take(many, {.ttl = 60s}));
+
+    // Of one it is the lock of that one, as all other clients know it.
+    lock single = mine.take(names{"a"}, {.ttl = 60s});
+    CHECK(single.resource() == "a");
+    CHECK(single.resources().size() == 1);
+    CHECK(node.ask({"GET", "a"}).text == single.owner_token());
+    mine.give_back(std::move(single));
+}
+
+TEST_CASE("a lock of another kind is in the way of several", "[integration][group][interop]")
+{
+    masters nodes(3, {.kind = each_kind()});
+    locks mine(patient(nodes.urls()));
+    REQUIRE(mine.await_ready(3));
+    for (std::size_t i = 0; i < 3; ++i) {
+        REQUIRE(nodes[i].ask({"HSET", "b", "f", "v"}).integer == 1);
+    }
+    report told;
+    CHECK(mine.acquire(names{"a", "b"}, once(&told)).error == errc::contended);
+    CHECK(std::ranges::any_of(told.nodes, [](const node_report& n) { return n.held == "b"; }));
+    CHECK(nodes.count("a") == 0);
+
+    // Put in the place of one that is held, it is left alone, and the others are given back.
+    for (std::size_t i = 0; i < 3; ++i) {
+        REQUIRE(nodes[i].ask({"DEL", "b"}).integer == 1);
+    }
+    lock held = mine.take(names{"a", "b"}, {.ttl = 60s});
+    REQUIRE(mine.await([&] { return held.granted_by() == 3; }));
+    for (std::size_t i = 0; i < 3; ++i) {
+        REQUIRE(nodes[i].ask({"DEL", "b"}).integer == 1);
+        REQUIRE(nodes[i].ask({"HSET", "b", "f", "v"}).integer == 1);
+    }
+    CHECK(mine.extend(held, 90s) == errc::lost);
+    CHECK(mine.release(std::move(held)).result == release_result::not_held);
+    CHECK(nodes.count("a") == 0);
+    CHECK(nodes.count("b") == 3);
+}

@@ -1,0 +1,358 @@
+#include "support/locks.hpp"
+#include "support/masters.hpp"
+#include "support/run.hpp"
+
+#include <redlock/clock.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto longest = 3000ms;
+
+config unguarded(std::vector<std::string> nodes)
+{
+    config c = patient(std::move(nodes));
+    c.node_timeout = 500ms;
+    return c;
+}
+
+config guarded(std::vector<std::string> nodes)
+{
+    config c = unguarded(std::move(nodes));
+    c.restart_guard = guard_config{.max_ttl = longest};
+    return c;
+}
+
+/// As who sets up masters that are new.
+config first_of_all(std::vector<std::string> nodes)
+{
+    config c = guarded(std::move(nodes));
+    c.restart_guard->admit_new_masters = true;
+    return c;
+}
+
+/// One attempt that does not wait for anything.
+acquire_options at_once(report* told = nullptr)
+{
+    return {.ttl = longest, .deadline = 0s, .attempts = 1, .report = told};
+}
+
+bool is_admitted(const server& node)
+{
+    return node.exists("redlock:admitted");
+}
+
+void admit(masters& nodes)
+{
+    locks first(first_of_all(nodes.urls()));
+    REQUIRE(first.await([&] {
+        return first.stats().nodes_ready == nodes.size() && first.stats().nodes_quarantined == 0;
+    }));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        CHECK(is_admitted(nodes[i]));
+    }
+}
+
+bool all_vote(const locks& client, std::size_t nodes)
+{
+    return client.stats().nodes_ready == nodes && client.stats().nodes_quarantined == 0;
+}
+
+/// Of three: the last one does not have the lock, as if it had been out of reach when it was taken.
+lock hold_on_two(locks& client, masters& nodes, const std::string& resource, std::size_t not_on)
+{
+    lock held = client.take(resource, {.ttl = longest});
+    REQUIRE(client.await_quiet());
+    REQUIRE(held.granted_by() == 3);
+    REQUIRE(nodes[not_on].command({"DEL", resource}) == "1");
+    return held;
+}
+
+/// Somebody else comes for a lock until it is had. True: its owner believed in it still.
+bool is_taken_from(locks& other, const lock& held)
+{
+    for (;;) {
+        const std::string resource(held.resource());
+        taken got = other.acquire(resource, {.ttl = longest, .deadline = 20s});
+        REQUIRE_FALSE(got.error);
+        const bool both = held.owns() && got.lock.owns();
+        const bool neither = !held.owns() && !got.lock.owns();
+        if (!neither) {
+            return both;
+        }
+    }
+}
+
+void lose_by_kill(server& node)
+{
+    node.restart(memory::lost);
+}
+
+void lose_by_flush(server& node)
+{
+    node.flush();
+}
+
+struct way_to_lose {
+    const char* name;
+    void (*lose)(server& node);
+};
+
+way_to_lose each_way()
+{
+    return GENERATE(way_to_lose{"killed, and back without its keys", lose_by_kill},
+                    way_to_lose{"FLUSHALL", lose_by_flush});
+}
+
+/// Two locks, each on two of three nodes; the node that has both forgets them.
+bool is_double_lease_seen(masters& nodes, const config& c, const way_to_lose& how)
+{
+    locks mine(c);
+    locks theirs(c);
+    REQUIRE(mine.await([&] { return all_vote(mine, 3); }));
+    REQUIRE(theirs.await([&] { return all_vote(theirs, 3); }));
+    const lock one = hold_on_two(mine, nodes, "one", 0);
+    const lock two = hold_on_two(mine, nodes, "two", 2);
+    how.lose(nodes[1]);
+    const bool first = is_taken_from(theirs, one);
+    const bool second = is_taken_from(theirs, two);
+    return first || second;
+}
+
+/// The tokens of so many locks, one after the other.
+std::vector<std::uint64_t> tokens_of(locks& client, std::size_t count)
+{
+    std::vector<std::uint64_t> tokens;
+    while (tokens.size() < count) {
+        taken got = client.acquire("r", {.ttl = longest, .deadline = 20s});
+        REQUIRE_FALSE(got.error);
+        tokens.push_back(got.lock.fencing_token());
+        client.give_back(std::move(got.lock));
+    }
+    return tokens;
+}
+
+/// Of locks before and after all masters were killed, and came back with a file of before most of
+/// them.
+std::vector<std::uint64_t> tokens_across_an_old_file(masters& nodes, const config& c)
+{
+    locks mine(c);
+    REQUIRE(mine.await([&] { return all_vote(mine, nodes.size()); }));
+    std::vector<std::uint64_t> tokens = tokens_of(mine, 3);
+    REQUIRE(mine.await_quiet());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        REQUIRE(nodes[i].command({"SAVE"}) == "OK");
+    }
+    const std::vector<std::uint64_t> forgotten = tokens_of(mine, 20);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        nodes[i].restart(memory::kept);
+        REQUIRE(nodes[i].exists("r:fencing"));
+    }
+    const std::vector<std::uint64_t> later = tokens_of(mine, 20);
+    tokens.insert(tokens.end(), forgotten.begin(), forgotten.end());
+    tokens.insert(tokens.end(), later.begin(), later.end());
+    return tokens;
+}
+
+bool grow(const std::vector<std::uint64_t>& tokens)
+{
+    return std::adjacent_find(tokens.begin(), tokens.end(), std::greater_equal<>{}) == tokens.end();
+}
+
+}  // namespace
+
+TEST_CASE("masters that are back from an old file give no token again, and none that is smaller",
+          "[integration][guard][fencing]")
+{
+    masters nodes(3, {.kind = each_kind(), .files = persistence::snapshot});
+    admit(nodes);
+    CHECK(grow(tokens_across_an_old_file(nodes, guarded(nodes.urls()))));
+}
+
+TEST_CASE("without the restart guard they give tokens again", "[integration][guard][fencing]")
+{
+    masters nodes(3, {.kind = each_kind(), .files = persistence::snapshot});
+    std::vector<std::uint64_t> tokens = tokens_across_an_old_file(nodes, unguarded(nodes.urls()));
+    std::sort(tokens.begin(), tokens.end());
+    CHECK(std::adjacent_find(tokens.begin(), tokens.end()) != tokens.end());
+}
+
+TEST_CASE("a master that forgot its locks gives none of them to anybody else",
+          "[integration][guard]")
+{
+    const way_to_lose how = each_way();
+    masters nodes(3, {.kind = each_kind()});
+    INFO(how.name);
+    admit(nodes);
+    CHECK_FALSE(is_double_lease_seen(nodes, guarded(nodes.urls()), how));
+}
+
+TEST_CASE("without the restart guard it does", "[integration][guard]")
+{
+    const way_to_lose how = each_way();
+    masters nodes(3, {.kind = each_kind()});
+    INFO(how.name);
+    CHECK(is_double_lease_seen(nodes, unguarded(nodes.urls()), how));
+}
+
+TEST_CASE("after a power loss of all masters locks are had again by themselves, and not too early",
+          "[integration][guard]")
+{
+    masters nodes(3, {.kind = each_kind()});
+    admit(nodes);
+    locks mine(guarded(nodes.urls()));
+    REQUIRE(mine.await([&] { return all_vote(mine, 3); }));
+    const lock held = mine.take("r", {.ttl = longest});
+    const auto lost = boot_clock::now();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        nodes[i].restart(memory::lost);
+    }
+    REQUIRE(mine.await([&] { return mine.stats().nodes_quarantined == 3; }));
+    report told;
+    CHECK(mine.acquire("r", at_once(&told)).error == errc::unavailable);
+    for (const node_report& n : told.nodes) {
+        CHECK(n.outcome == node_outcome::quarantined);
+        REQUIRE(n.quarantine);
+        CHECK(*n.quarantine <= longest + longest / 100 + 2ms);
+        CHECK_FALSE(n.error.empty());
+    }
+    CHECK(mine.logged(log_level::warning, "may have forgotten locks"));
+    const taken again = mine.acquire("r", {.ttl = longest, .deadline = 25s});
+    CHECK_FALSE(again.error);
+    CHECK(boot_clock::now() - lost >= longest);
+    CHECK_FALSE(held.owns());
+    CHECK(mine.logged(log_level::info, "is admitted"));
+}
+
+TEST_CASE("a master is admitted once, for all who wait", "[integration][guard]")
+{
+    masters nodes(1);
+    locks one(guarded(nodes.urls()));
+    locks other(guarded(nodes.urls()));
+    REQUIRE(one.await([&] { return one.stats().nodes_quarantined == 1; }));
+    REQUIRE(other.await([&] { return other.stats().nodes_quarantined == 1; }));
+    REQUIRE(one.await([&] { return all_vote(one, 1); }));
+    const auto marker = nodes[0].get("redlock:admitted");
+    REQUIRE(other.await([&] { return all_vote(other, 1); }));
+    CHECK(nodes[0].get("redlock:admitted") == marker);
+    // Who wrote the marker took the pending key away; the other's goes by itself.
+    CHECK(nodes[0].ask({"KEYS", "redlock:pending:*"}).items.size() == 1);
+    other.give_back(other.take("r", {.ttl = longest}));
+}
+
+TEST_CASE("an extend does not bring a master back that forgot the lock", "[integration][guard]")
+{
+    masters nodes(3, {.kind = each_kind()});
+    admit(nodes);
+    locks mine(guarded(nodes.urls()));
+    REQUIRE(mine.await([&] { return all_vote(mine, 3); }));
+    lock held = mine.take("r", {.ttl = longest});
+    REQUIRE(mine.await_quiet());
+    nodes[0].restart(memory::lost);
+    REQUIRE(mine.await([&] { return mine.stats().nodes_quarantined == 1; }));
+    CHECK_FALSE(mine.extend(held, longest));
+    CHECK_FALSE(nodes[0].exists("r"));
+    CHECK_FALSE(mine.acquire("other", at_once()).error);
+    nodes[1].flush();
+    CHECK(mine.extend(held, longest) == errc::lost);
+}
+
+TEST_CASE("a durable master votes at once after a restart", "[integration][guard]")
+{
+    masters nodes(3, {.kind = each_kind(), .files = persistence::append_only});
+    auto urls = nodes.urls();
+    for (std::string& url : urls) {
+        url += "?durable=1";
+    }
+    locks mine(guarded(urls));
+    REQUIRE(mine.await_ready(3));
+    lock held = mine.take("r", {.ttl = longest});
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        nodes[i].restart(memory::kept);
+    }
+    REQUIRE(mine.await([&] { return mine.stats().disconnects == 3 && all_vote(mine, 3); }));
+    CHECK_FALSE(mine.acquire("other", at_once()).error);
+    CHECK_FALSE(is_admitted(nodes[0]));
+}
+
+TEST_CASE("a master where the guard cannot work is not used, and it is said why",
+          "[integration][guard]")
+{
+    server node({.kind = each_kind()});
+    config c = guarded({node.url()});
+    std::string why;
+    SECTION("INFO is forbidden")
+    {
+        REQUIRE(node.command({"ACL", "SETUSER", "locker", "reset", "on", ">hush", "~app:*", "+eval",
+                              "+evalsha", "+ping", "+hello", "+get", "+set", "+del", "+pexpire",
+                              "+pttl"}) == "OK");
+        c.nodes = {node.url("locker", "hush")};
+        c.key_prefix = "app:";
+        why = "INFO is refused, which the restart guard needs (NOPERM)";
+    }
+    SECTION("it may evict")
+    {
+        node.command({"CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "volatile-lru"});
+        why = "maxmemory_policy";
+    }
+    SECTION("other clients have another bound")
+    {
+        config theirs = first_of_all({node.url()});
+        theirs.restart_guard->max_ttl = 2s;
+        locks others(theirs);
+        REQUIRE(others.await([&] { return all_vote(others, 1); }));
+        why = "(theirs: nodes=1 max_ttl=2000 drift=10000000 since=";
+    }
+    locks mine(c);
+    REQUIRE(mine.await([&] { return !mine.lines().empty(); }));
+    CHECK(mine.logged(log_level::error, why));
+    report told;
+    CHECK(mine.acquire("r", at_once(&told)).error == errc::unavailable);
+    CHECK(told.nodes.at(0).error.find(why) != std::string::npos);
+    CHECK(mine.lines().size() == 1);
+}
+
+TEST_CASE("a user with the fewest permissions and INFO can be guarded", "[integration][guard]")
+{
+    server node({.kind = each_kind()});
+    REQUIRE(node.command({"ACL", "SETUSER", "locker", "reset", "on", ">hush", "~app:*", "+eval",
+                          "+evalsha", "+ping", "+hello", "+get", "+set", "+del", "+pexpire",
+                          "+pttl", "+incr", "+time", "+info"}) == "OK");
+    config c = first_of_all({node.url("locker", "hush")});
+    c.key_prefix = "app:";
+    locks mine(c);
+    REQUIRE(mine.await([&] { return all_vote(mine, 1); }));
+    lock held = mine.take("r", {.ttl = longest});
+    CHECK_FALSE(mine.extend(held, longest));
+    mine.give_back(std::move(held));
+    CHECK(node.exists("app:redlock:admitted"));
+}
+
+TEST_CASE("two names of one server have one vote", "[integration]")
+{
+    masters nodes(2, {.kind = each_kind()});
+    auto urls = nodes.urls();
+    urls.push_back(nodes[1].unix_url({}, {}, 1));
+    locks mine(urls);
+    REQUIRE(mine.await([&] { return !mine.lines().empty(); }));
+    CHECK(mine.logged(log_level::error, "is the same server as "));
+    REQUIRE(mine.await_ready(2));
+    lock held = mine.take("r");
+    REQUIRE(mine.await_quiet());
+    CHECK(held.granted_by() == 2);
+}

@@ -1,0 +1,180 @@
+#include "support/locks.hpp"
+#include "support/masters.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// What was told of the locks of a client.
+struct diary {
+    std::vector<renewal_outcome> told;
+
+    [[nodiscard]] config keeping(config c)
+    {
+        c.renewals = [this](const renewal& r) { told.push_back(r.outcome); };
+        return c;
+    }
+
+    [[nodiscard]] std::size_t count(renewal_outcome what) const
+    {
+        return static_cast<std::size_t>(std::count(told.begin(), told.end(), what));
+    }
+};
+
+/// For locks that are short, or lost soon.
+config with_timeout(std::chrono::milliseconds node_timeout, config c)
+{
+    c.node_timeout = node_timeout;
+    return c;
+}
+
+acquire_options kept(std::chrono::milliseconds ttl, const keep_alive& how = {})
+{
+    return {.ttl = ttl, .deadline = 20s, .keep_alive = how};
+}
+
+}  // namespace
+
+TEST_CASE("a kept lock outlives its ttl by far, and leaves nothing when it is released",
+          "[integration][keep_alive]")
+{
+    masters nodes(3, {.kind = each_kind()});
+    diary told;
+    locks mine(told.keeping(with_timeout(250ms, patient(nodes.urls()))));
+    REQUIRE(mine.await_ready(3));
+    lock held = mine.take("r", kept(1s));
+    lock plain = mine.take("p", {.ttl = 1s});
+    const auto lost = mine.begin_wait_lost(plain);
+    REQUIRE(mine.await([&] { return told.count(renewal_outcome::renewed) >= 12; }));
+    CHECK(held.owns());
+    CHECK(nodes.count("r") >= 2);  // what is renewed late on one node is gone there
+    CHECK(mine.finish(lost) == errc::lost);
+    CHECK_FALSE(plain.owns());
+
+    const auto ended = mine.begin_wait_lost(held);
+    mine.give_back(std::move(held));
+    CHECK(mine.finish(ended) == errc::not_held);
+    CHECK(nodes.count("r") == 0);
+    CHECK(told.count(renewal_outcome::lost) == 0);
+    CHECK(mine.stats().kept == 0);
+}
+
+TEST_CASE("p28: a frozen master keeps no lock from being renewed", "[integration][pitfall][p28]")
+{
+    masters nodes(3);
+    diary told;
+    locks mine(told.keeping(brisk(nodes.urls())));
+    REQUIRE(mine.await_ready(3));
+    std::vector<lock> held;
+    for (int i = 0; i < 50; ++i) {
+        held.push_back(mine.take("r" + std::to_string(i), kept(6s)));
+    }
+    nodes[1].stop();
+    REQUIRE(mine.await([&] { return told.count(renewal_outcome::renewed) >= 200; }));
+    CHECK(std::all_of(held.begin(), held.end(), [](const lock& l) { return l.owns(); }));
+    CHECK(told.count(renewal_outcome::lost) == 0);
+    nodes[1].cont();
+    held.clear();
+    REQUIRE(mine.await_quiet());
+    for (int i = 0; i < 50; ++i) {
+        CHECK(nodes.count("r" + std::to_string(i)) == 0);
+    }
+}
+
+TEST_CASE("a kept lock survives the restart of its masters, one after another, with their keys",
+          "[integration][keep_alive]")
+{
+    masters nodes(3, {.files = persistence::append_only});
+    diary told;
+    locks mine(told.keeping(brisk(nodes.urls())));
+    REQUIRE(mine.await_ready(3));
+    lock held = mine.take("r", kept(6s));
+    for (std::size_t i = 0; i < 3; ++i) {
+        nodes[i].restart();
+        const auto before = told.count(renewal_outcome::renewed);
+        REQUIRE(mine.await_ready(3));
+        REQUIRE(mine.await([&] { return told.count(renewal_outcome::renewed) >= before + 2; }));
+    }
+    CHECK(held.owns());
+    CHECK(nodes.count("r") >= 2);
+    CHECK(told.count(renewal_outcome::lost) == 0);
+    mine.give_back(std::move(held));
+}
+
+TEST_CASE("a kept lock is lost when a majority forgot it, and nothing sets it again",
+          "[integration][keep_alive]")
+{
+    masters nodes(3);
+    diary told;
+    locks mine(told.keeping(brisk(nodes.urls())));
+    REQUIRE(mine.await_ready(3));
+    lock held = mine.take("r", kept(6s));
+    const auto lost = mine.begin_wait_lost(held);
+    nodes[0].restart(memory::lost);
+    REQUIRE(mine.await_ready(3));
+    REQUIRE(mine.await([&] { return told.count(renewal_outcome::renewed) >= 2; }));
+    CHECK(held.owns());
+    CHECK(nodes.count("r") == 2);
+    nodes[1].restart(memory::lost);
+    CHECK(mine.finish(lost) == errc::lost);
+    CHECK_FALSE(held.owns());
+    CHECK(mine.stats().kept_lost == 1);
+    held = {};
+    REQUIRE(mine.await([&] { return nodes.count("r") == 0; }));
+}
+
+TEST_CASE("p32: masters that stand still lose a kept lock no later than its validity ends",
+          "[integration][pitfall][p32]")
+{
+    masters nodes(3);
+    diary told;
+    locks mine(told.keeping(with_timeout(500ms, brisk(nodes.urls()))));
+    REQUIRE(mine.await_ready(3));
+    lock held = mine.take("r", kept(2s));
+    const auto lost = mine.begin_wait_lost(held);
+    for (std::size_t i = 0; i < 3; ++i) {
+        nodes[i].stop();
+    }
+    auto believed = held.valid_until();
+    REQUIRE(mine.await([&] {
+        believed = std::max(believed, held.valid_until());
+        return lost->has_value();
+    }));
+    CHECK(**lost == errc::lost);
+    REQUIRE(mine.await([&] { return told.count(renewal_outcome::lost) == 1; }));
+    CHECK(told.count(renewal_outcome::unknown) >= 1);
+    CHECK(told.told.back() == renewal_outcome::lost);
+    for (std::size_t i = 0; i < 3; ++i) {
+        nodes[i].cont();
+    }
+    // Whatever comes late of the renewals, it is lost.
+    REQUIRE(mine.await_quiet());
+    CHECK(mine.extend(held, 10s) == errc::lost);
+    held = {};
+    REQUIRE(mine.await([&] { return nodes.count("r") == 0; }));
+}
+
+TEST_CASE("a kept lock is given up when it was held as long as it may be",
+          "[integration][keep_alive]")
+{
+    masters nodes(3);
+    diary told;
+    locks mine(told.keeping(with_timeout(250ms, patient(nodes.urls()))));
+    REQUIRE(mine.await_ready(3));
+    const auto begun = boot_clock::now();
+    lock held = mine.take("r", kept(1s, {.max_hold = 3s}));
+    CHECK(mine.finish(mine.begin_wait_lost(held)) == errc::lost);
+    CHECK(boot_clock::now() - begun > 2500ms);
+    CHECK(boot_clock::now() - begun < 13s);
+    CHECK(told.count(renewal_outcome::limit_reached) == 1);
+    REQUIRE(wait_for([&] { return nodes.count("r") == 0; }));
+}

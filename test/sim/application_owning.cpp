@@ -1,0 +1,70 @@
+#include "sim/application.hpp"
+#include "sim/names.hpp"
+#include "sim/world.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+// Locks that tasks share, as they take them on behalf of one owner.
+namespace redlock::sim {
+
+using namespace std::chrono_literals;
+
+/// Often one that the owner has already, or a part of it.
+void application::may_own(task& mine, acquire_options& o)
+{
+    const std::uint32_t one_in = w_.planned().owns_one_in;
+    mine.owned = one_in > 0 && owning_.one_in(one_in);
+    if (!mine.owned) {
+        return;
+    }
+    o.owner = me_;
+    const task& other = tasks_[owning_.below(tasks_.size())];
+    if (other.lease == nullptr || !other.owned || owning_.one_in(4)) {
+        return;
+    }
+    const auto names = parts_of(other.resource);
+    mine.resource = owning_.one_in(2) ? other.resource : names[owning_.below(names.size())];
+}
+
+/// Holds on until about the end of its validity, when others of its owner come still.
+bool application::stays_to_the_end(unsigned t)
+{
+    const task& mine = tasks_[t];
+    if (!mine.owned || w_.planned().longest_ttl() > 10s || !owning_.one_in(4)) {
+        return false;
+    }
+    const nanos left = mine.lease->root().valid_until() - c_.local_now();
+    if (left <= nanos{}) {
+        return false;
+    }
+    w_.schedule(left + owning_.between(nanos{}, w_.planned().pace), event_kind::step, index_,
+                c_.generation(), t);
+    return true;
+}
+
+/// Whoever hears of a loss knows of it for all who hold the lock.
+void application::end_beliefs_in(core::lease& root)
+{
+    for (const task& t : tasks_) {
+        if (t.lease != nullptr && &t.lease->root() == &root) {
+            w_.checks.end_belief(t.belief);
+        }
+    }
+}
+
+std::size_t application::nested() const noexcept
+{
+    return static_cast<std::size_t>(std::count_if(tasks_.begin(), tasks_.end(), [](const task& t) {
+        return t.lease != nullptr && t.lease->within != nullptr;
+    }));
+}
+
+bool application::holds_besides(const core::lease& l) const noexcept
+{
+    return std::any_of(tasks_.begin(), tasks_.end(), [&l](const task& t) {
+        return t.lease != nullptr && t.lease != &l && &t.lease->root() == &l.root();
+    });
+}
+
+}  // namespace redlock::sim

@@ -1,0 +1,92 @@
+#pragma once
+
+#include "harness.hpp"
+#include "resp/scripts.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+using strings = std::vector<std::string>;
+
+inline const std::string counter = "r:fencing";
+inline constexpr acquire_options fenced{.fencing = true};
+inline constexpr acquire_options once{.deadline = 0ms, .fencing = true};
+
+inline std::string number(std::int64_t n)
+{
+    return ":" + std::to_string(n) + "\r\n";
+}
+
+/// Three nodes or so that the test answers.
+struct manual_world : bench_world {
+    explicit manual_world(unsigned nodes = 3) : bench_world(nodes)
+    {
+        start();
+        manual();
+        base = date_of(now);
+    }
+
+    /// The SET and the counter behind it; `value` above `base`.
+    void grant(unsigned node, std::int64_t value)
+    {
+        answer(node, ok);
+        counted(node, value);
+    }
+    void counted(unsigned node, std::int64_t value) { answer(node, number(base + value)); }
+    /// So by the first two, with counters that do not agree; and the ttl behind it.
+    void grant_apart()
+    {
+        for (unsigned i = 0; i < 2; ++i) {
+            grant(i, i == 0 ? 5 : 9);
+            answer(i, ":-2\r\n");
+        }
+    }
+    void stands_at(unsigned node, std::int64_t value) { answer(node, number(-base - value)); }
+
+    void refuse(unsigned node)
+    {
+        answer(node, nil);
+        answer(node, number(base + 77));
+    }
+
+    /// What the raise that the node is asked for aims at, above `base`.
+    [[nodiscard]] std::int64_t raised_to(unsigned node)
+    {
+        const words& asked = peers[node]->asked.back();
+        REQUIRE(asked[0] == "EVALSHA");
+        REQUIRE(asked[1] == resp::raise_script.sha1);
+        return std::stoll(asked[6]) - base;
+    }
+
+    /// Answers all that is asked, with what fits whatever was.
+    void answer_all()
+    {
+        for (unsigned i = 0; i < peers.size(); ++i) {
+            while (!peers[i]->asked.empty()) {
+                answer(i, peers[i]->asked.front()[0] == "SET" ? nil : no);
+            }
+        }
+    }
+
+    /// The date, above which values are told apart.
+    std::int64_t base = 0;
+};
+
+inline std::uint64_t token_of(const call& c)
+{
+    REQUIRE(c.held != nullptr);
+    return c.held->fencing_token;
+}
+
+/// What the model's nodes have counted.
+inline std::int64_t counted(bench_world& w, unsigned node)
+{
+    return std::stoll(w.peers[node]->master.value(w.now, counter));
+}
+
+}  // namespace redlock::test

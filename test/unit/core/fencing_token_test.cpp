@@ -1,0 +1,270 @@
+#include "fenced.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+TEST_CASE("a majority that agrees gives a token in one round trip", "[core][fencing]")
+{
+    bench_world w;
+    w.start();
+    const call& c = w.acquire("r", fenced);
+    const auto first = token_of(c);
+    CHECK(first == static_cast<std::uint64_t>(date_of(w.now)));
+    for (const auto& p : w.peers) {
+        REQUIRE(p->log.size() == 2);
+        CHECK(p->log[0][0] == "SET");
+        CHECK(p->log[1] == words{"EVALSHA", std::string(resp::count_script.sha1), "1", counter,
+                                 std::to_string(date_of(w.now)), "1000000", "86400000"});
+        CHECK(p->master.find(w.now, counter)->end == w.now + 24h);
+    }
+    w.drop(*c.held);
+    CHECK(w.lock("r", fenced).fencing_token == first + 1);
+    for (const auto& p : w.peers) {
+        CHECK(p->log.back() == words{"INCR", counter});
+    }
+    CHECK(w.core->snapshot().raises == 0);
+}
+
+TEST_CASE("without fencing no counter is touched", "[core][fencing]")
+{
+    bench_world w;
+    w.start();
+    CHECK(w.lock("r", {.fencing = false}).fencing_token == 0);
+    CHECK(w.lock("q").fencing_token == 0);
+    for (const auto& p : w.peers) {
+        CHECK(p->log.size() == 2);
+        CHECK(p->master.keys(w.now) == 2);
+    }
+}
+
+TEST_CASE("the counter goes with its SET, in one row", "[core][fencing]")
+{
+    manual_world w;
+    w.with_report = true;
+    call& c = w.acquire("r", once);
+    for (unsigned i = 0; i < 3; ++i) {
+        CHECK(w.pending(i) == strings{"SET", "EVALSHA", "PTTL"});
+    }
+    for (unsigned i = 0; i < 2; ++i) {
+        w.refuse(i);
+        w.answer(i, ":9999\r\n");
+    }
+    CHECK(c.error == errc::contended);
+    for (unsigned i = 0; i < 2; ++i) {
+        CHECK(c.report.nodes[i].outcome == node_outcome::refused);
+        CHECK(c.report.nodes[i].holder_ttl == 9999ms);
+    }
+    // Although nothing was granted, the counters are known to be there.
+    (void)w.acquire("r", once);
+    CHECK(w.pending(0) == strings{"EVALSHA", "SET", "INCR", "PTTL"});
+}
+
+TEST_CASE("each node is asked in the way that suits its counter", "[core][fencing]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r", fenced);
+    const auto first = l.fencing_token;
+    w.drop(l);
+    const bool has_lost_it = GENERATE(false, true);
+    w.close(1);
+    if (has_lost_it) {
+        w.peers[1]->master.flush_keys();
+    }
+    w.advance(1s);
+    std::vector<std::size_t> before;
+    for (const auto& p : w.peers) {
+        before.push_back(p->log.size());
+    }
+    CHECK(w.lock("r", fenced).fencing_token == first + 1);
+    for (unsigned i = 0; i < 3; ++i) {
+        CHECK(w.peers[i]->log.at(before[i])[0] == "SET");
+        CHECK(w.peers[i]->log.at(before[i] + 1)[0] == (i == 1 ? "EVALSHA" : "INCR"));
+    }
+}
+
+TEST_CASE("a counter that may be gone soon is given its life again", "[core][fencing]")
+{
+    config c;
+    c.counter_ttl = 1min;
+    bench_world w{3, c};
+    w.start();
+    const auto taken = [&] {
+        core::lease& l = w.lock("r", fenced);
+        const auto token = l.fencing_token;
+        w.drop(l);
+        return token;
+    };
+    const auto first = taken();
+    w.advance(44s);
+    CHECK(taken() == first + 1);
+    CHECK(w.count(0, "INCR") == 1);
+    w.advance(2s);
+    CHECK(taken() == first + 2);
+    CHECK(w.count(0, "INCR") == 1);
+    CHECK(w.peers[0]->master.find(w.now, counter)->end == w.now + 1min);
+}
+
+TEST_CASE("p39: counters that are lost on a minority do not go back",
+          "[core][fencing][pitfall][p39]")
+{
+    const bool at_once = GENERATE(true, false);
+    bench_world w;
+    w.start();
+    std::uint64_t last = 0;
+    for (unsigned i = 0; i < 20; ++i) {
+        call& c = w.acquire("r", fenced);
+        w.advance(5ms);
+        const auto token = token_of(c);
+        CHECK(token > last);
+        last = token;
+        w.drop(*c.held);
+        w.advance(at_once ? 0ms : 1s);
+        w.peers[i % 3]->master.flush_keys();
+    }
+    // Each says it once, on one connection.
+    CHECK(std::ranges::count_if(w.log_lines, [](const std::string& line) {
+              return line.find("has lost a fencing counter") != std::string::npos;
+          }) == 3);
+}
+
+TEST_CASE("p39: a counter that was lost does not follow one that lags",
+          "[core][fencing][pitfall][p39]")
+{
+    bench_world w;
+    w.start();
+    w.drop(w.lock("r", fenced));
+    w.advance(10ms);
+    // A quorum of which the third node knows nothing.
+    for (const unsigned i : {0u, 1u}) {
+        const std::int64_t ahead = counted(w, i) + 5;
+        w.peers[i]->master.put(counter, {.value = std::to_string(ahead), .end = w.now + 24h});
+    }
+    core::lease& l = w.lock("r", fenced);
+    const auto before = l.fencing_token;
+    w.drop(l);
+    w.advance(10ms);
+    w.peers[0]->master.flush_keys();
+    w.peers[1]->frozen = true;
+    call& c = w.acquire("r", fenced);
+    w.advance(10ms);
+    CHECK(token_of(c) > before);
+}
+
+TEST_CASE("p39: lost on all nodes, counters begin above with the date",
+          "[core][fencing][pitfall][p39]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r", fenced);
+    const auto before = l.fencing_token;
+    w.drop(l);
+    w.advance(10ms);
+    for (const auto& p : w.peers) {
+        p->master.flush_keys();
+    }
+    // The connections still know them: each is counted from one, which is no vote, and is raised.
+    CHECK(w.lock("r", fenced).fencing_token > before);
+    CHECK(w.core->snapshot().raises == 1);
+    CHECK(counted(w, 0) >= core::least_seeded_counter);
+}
+
+TEST_CASE("a new counter is seeded with the date, bounded by the node's", "[core][fencing]")
+{
+    bench_world w{1};
+    w.date.offset = GENERATE(-1h, 1h);
+    w.start();
+    const auto off = static_cast<std::int64_t>(w.lock("r", fenced).fencing_token) - date_of(w.now);
+    CHECK(off == (w.date.offset > 0ns ? 500'000 : -500'000));
+}
+
+TEST_CASE("the largest value that scripts can count to is a vote", "[core][fencing]")
+{
+    manual_world w{1};
+    const call& c = w.acquire("r", once);
+    w.answer(0, ok);
+    w.answer(0, ":9007199254740989\r\n");
+    CHECK(token_of(c) == 9'007'199'254'740'989U);
+}
+
+TEST_CASE("scripts that the nodes have forgotten go out with their text", "[core][fencing]")
+{
+    SECTION("to count")
+    {
+        bench_world w;
+        w.start();
+        for (const auto& p : w.peers) {
+            p->master.flush_scripts();
+        }
+        CHECK(w.lock("r", fenced).fencing_token == static_cast<std::uint64_t>(date_of(w.now)));
+        CHECK(w.count(0, "EVAL") == 1);
+        CHECK(w.core->snapshot().script_reloads == 3);
+    }
+    SECTION("to raise")
+    {
+        manual_world w;
+        call& c = w.acquire("r", fenced);
+        w.grant(0, 5);
+        w.grant(1, 9);
+        w.answer(0, "-NOSCRIPT No matching script.\r\n");
+        REQUIRE(w.pending(0) == strings{"EVAL"});
+        CHECK(w.peers[0]->asked[0][1] == resp::raise_script.text);
+        CHECK(w.peers[0]->asked[0][6] == std::to_string(w.base + 9));
+        w.counted(0, 9);
+        CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 9));
+    }
+}
+
+TEST_CASE("each attempt has a token of its own", "[core][fencing]")
+{
+    bench_world w;
+    w.start();
+    for (const unsigned i : {0u, 1u}) {
+        w.peers[i]->master.put("r", {.value = "somebody else's", .end = w.now + 300ms});
+    }
+    call& c = w.acquire("r", fenced);
+    w.advance(2s);
+    REQUIRE(w.core->snapshot().attempts > 1);
+    CHECK(token_of(c) >= static_cast<std::uint64_t>(counted(w, 0)));
+    for (unsigned i = 0; i < 3; ++i) {
+        CHECK(w.count(i, "SET") == w.core->snapshot().attempts);
+        CHECK(w.peers[i]->master.value(w.now, "r") == c.held->token.view());
+    }
+}
+
+TEST_CASE("who waits in turn has tokens in turn", "[core][fencing]")
+{
+    bench_world w{5};
+    w.start();
+    for (unsigned i = 0; i < 5; ++i) {
+        w.peers[i]->way_there = 100us * i;
+        w.peers[i]->way_back = 100us * (5 - i);
+        w.peers[i]->master.date_offset = 7ms * i;
+    }
+    std::uint64_t last = 0;
+    for (unsigned i = 0; i < 100; ++i) {
+        call& one = w.acquire("r", fenced);
+        call& other = w.acquire("r", fenced);
+        w.advance(5ms);
+        call& first = one.held != nullptr ? one : other;
+        call& second = one.held != nullptr ? other : one;
+        const auto token = token_of(first);
+        CHECK(token > last);
+        CHECK_FALSE(second.done());
+        w.drop(*first.held);
+        w.advance(2s);
+        last = token_of(second);
+        CHECK(last > token);
+        w.drop(*second.held);
+        w.advance(5ms);
+    }
+    CHECK(w.is_idle());
+}

@@ -1,0 +1,551 @@
+#include "harness.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// Locks on three masters that answer at once.
+struct kept_world : bench_world {
+    explicit kept_world(unsigned nodes = 3, redlock::config c = {})
+        : bench_world(nodes, std::move(c))
+    {
+        start();
+    }
+
+    core::lease& keep(std::string_view resource, std::chrono::milliseconds ttl,
+                      const keep_alive& how = {})
+    {
+        return lock(resource, {.ttl = ttl, .keep_alive = how});
+    }
+
+    void lose_keys()
+    {
+        for (const auto& p : peers) {
+            p->master.flush_keys();
+        }
+    }
+
+    void silence(bool on)
+    {
+        for (unsigned i = 0; i < peers.size(); ++i) {
+            if (on) {
+                peers[i]->frozen = true;
+            } else {
+                thaw(i);
+            }
+        }
+    }
+
+    /// Drops it, and looks whether anything is left to do.
+    [[nodiscard]] bool is_idle_without(core::lease& l)
+    {
+        drop(l);
+        advance(1s);
+        return is_idle();
+    }
+
+    [[nodiscard]] std::size_t told(renewal_outcome what) const
+    {
+        return static_cast<std::size_t>(std::count(news.begin(), news.end(), what));
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a kept lock stays, and its validity is never below two thirds of the ttl",
+          "[core][keep_alive]")
+{
+    kept_world w;
+    core::lease& l = w.keep("r", 3s);
+    for (int i = 0; i < 600; ++i) {
+        w.advance(100ms);
+        REQUIRE(l.valid_until() - w.now > 1900ms);
+    }
+    CHECK(w.keys() == 3);
+    const stats s = w.core->snapshot();
+    CHECK(s.kept == 1);
+    // Each between a quarter and a third of the ttl behind the one before.
+    CHECK(s.renewed >= 60);
+    CHECK(s.renewed <= 80);
+    CHECK(w.told(renewal_outcome::renewed) == s.renewed);
+    CHECK(s.in_flight == 0);
+    CHECK(s.renewals_late == 0);
+
+    REQUIRE_FALSE(w.release(l).error);
+    const auto sent = w.count(0, "EVALSHA");
+    w.advance(10s);
+    CHECK(w.count(0, "EVALSHA") == sent);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a lock that is not kept alive is renewed by nobody", "[core][keep_alive]")
+{
+    kept_world w;
+    core::lease& l = w.lock("r", {.ttl = 3s});
+    w.advance(4s);
+    CHECK(w.count(0, "EVALSHA") == 0);
+    CHECK(w.keys() == 0);
+    CHECK(l.valid_until() <= w.now);
+}
+
+TEST_CASE("a loss is told when the validity ends, to whoever waits", "[core][keep_alive]")
+{
+    kept_world w;
+    const bool kept = GENERATE(false, true);
+    CAPTURE(kept);
+    core::lease& l = kept ? w.keep("r", 3s) : w.lock("r", {.ttl = 3s});
+    call& first = w.wait_lost(l);
+    call& second = w.wait_lost(l);
+    w.silence(true);
+    const instant end = l.valid_until();
+    w.advance(end - w.now - 1ns);
+    CHECK_FALSE(first.done());
+    CHECK(l.valid_until() == end);
+    w.advance(1ns);
+    CHECK(first.error == errc::lost);
+    CHECK(second.error == errc::lost);
+    CHECK(first.ended == end);
+    CHECK(w.core->snapshot().kept == 0);
+    CHECK(w.core->snapshot().kept_lost == (kept ? 1 : 0));
+    CHECK(w.told(renewal_outcome::lost) == (kept ? 1 : 0));
+
+    // Once lost it stays so.
+    w.silence(false);
+    w.advance(1s);
+    CHECK(w.extend(l, 3s).error == errc::lost);
+    CHECK(w.wait_lost(l).error == errc::lost);
+    w.drop(l);
+    w.advance(5s);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a kept lock is lost as soon as a majority is seen without its key", "[core][keep_alive]")
+{
+    kept_world w;
+    core::lease& l = w.keep("r", 3s);
+    call& wait = w.wait_lost(l);
+    w.peers[1]->master.flush_keys();
+    w.advance(1500ms);
+    CHECK_FALSE(wait.done());
+    w.lose_keys();
+    w.advance(1s);
+    CHECK(wait.error == errc::lost);
+    CHECK(w.news.back() == renewal_outcome::lost);
+    CHECK(w.core->snapshot().kept_lost == 1);
+    // Nothing is set again.
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle_without(l));
+}
+
+TEST_CASE("p26: a renewal that few nodes answered is tried again, and the lock kept",
+          "[core][keep_alive][pitfall][p26]")
+{
+    kept_world w;
+    core::lease& l = w.keep("r", 3s);
+    w.silence(true);
+    w.advance(1900ms);
+    CHECK(w.told(renewal_outcome::unknown) >= 2);
+    CHECK(l.valid_until() > w.now);
+    w.silence(false);
+    w.advance(300ms);
+    CHECK(w.news.back() == renewal_outcome::renewed);
+    w.advance(30s);
+    CHECK(l.valid_until() > w.now);
+    CHECK(w.keys() == 3);
+}
+
+TEST_CASE("p30: renewals keep a least spacing, however fast they fail",
+          "[core][keep_alive][pitfall][p30]")
+{
+    kept_world w;
+    const auto ttl = ms(GENERATE(200, 3000, 60'000));
+    core::lease& l = w.keep("r", ttl);
+    // Nobody can be asked, so that each fails at once.
+    for (unsigned i = 0; i < 3; ++i) {
+        w.peers[i]->dial = peer::dialling::refused;
+        w.close(i);
+    }
+    const instant end = l.valid_until();
+    w.advance(end - w.now + 1s);
+    CHECK(w.told(renewal_outcome::lost) == 1);
+    // From the first at a quarter of the ttl on, a 24th of it between two.
+    CHECK(w.told(renewal_outcome::unknown) >= 8);
+    CHECK(w.told(renewal_outcome::unknown) <= 18);
+}
+
+TEST_CASE("p30: a renewal asks for the ttl of its own lock", "[core][keep_alive][pitfall][p30]")
+{
+    kept_world w;
+    w.keep("a", 3s);
+    w.keep("b", 40s);
+    w.advance(60s);
+    for (const words& sent : w.peers[0]->log) {
+        if (sent[0] == "EVALSHA") {
+            CHECK(sent.back() == (sent[3] == "a" ? "3000" : "40000"));
+        }
+    }
+    CHECK(w.keys() == 6);
+}
+
+TEST_CASE("p31: the shortest ttl that is taken is renewed twice before it ends",
+          "[core][keep_alive][pitfall][p31]")
+{
+    kept_world w;
+    const auto ttl = std::chrono::floor<std::chrono::milliseconds>(4 * w.settings.node_timeout);
+    core::lease& l = w.keep("r", ttl);
+    w.silence(true);
+    w.advance(l.valid_until() - w.now);
+    CHECK(w.told(renewal_outcome::unknown) >= 2);
+}
+
+TEST_CASE("p28: however many locks came and went, one renewal is made of each that is held",
+          "[core][keep_alive][pitfall][p28]")
+{
+    kept_world w;
+    for (int i = 0; i < 1000; ++i) {
+        core::lease& l = w.keep("r", 3s);
+        w.advance(7ms);
+        REQUIRE_FALSE(w.release(l).error);
+    }
+    CHECK(w.core->next_deadline() >= w.now + 1s);  // a ping
+    core::lease& l = w.keep("r", 3s);
+    const auto before = w.core->snapshot().renewed;
+    w.advance(1s);
+    CHECK(w.core->snapshot().renewed == before + 1);
+    CHECK(w.is_idle_without(l));
+}
+
+TEST_CASE("p29: a renewal whose answer comes behind the release revives nothing",
+          "[core][keep_alive][pitfall][p29]")
+{
+    kept_world w;
+    core::lease& l = w.keep("r", 3s);
+    w.manual();
+    while (w.pending(0).empty()) {
+        w.advance(10ms);
+    }
+    call* released = nullptr;
+    if (GENERATE(false, true)) {
+        released = &w.release(l);
+    } else {
+        w.drop(l);
+    }
+    for (unsigned i = 0; i < 3; ++i) {
+        REQUIRE(w.pending(i).size() == 2);
+        w.answer(i, yes);
+    }
+    CHECK(w.core->snapshot().renewed == 0);
+    for (unsigned i = 0; i < 3; ++i) {
+        w.answer(i, yes);
+    }
+    CHECK((released == nullptr || released->done()));
+    w.manual(false);
+    w.advance(10s);
+    CHECK(w.count(0, "EVALSHA") == 2);
+    CHECK(w.is_idle());
+    CHECK(w.told(renewal_outcome::lost) == 0);
+}
+
+TEST_CASE("p32: a program that stood still hears of the loss first",
+          "[core][keep_alive][pitfall][p32]")
+{
+    kept_world w;
+    core::lease& l = w.keep("r", 3s);
+    call& wait = w.wait_lost(l);
+    w.manual();
+    call& look = w.inspect("r");
+    w.now += 5s;
+    w.core->on_bytes(w.now, 0, "*2\r\n_\r\n:-2\r\n");
+    w.core->on_bytes(w.now, 1, "*2\r\n_\r\n:-2\r\n");
+    REQUIRE(w.core->finished() == 1);
+    w.core->look_after(w.now);
+    core::operation* const first = w.core->take_finished(w.now);
+    REQUIRE(first != nullptr);
+    CHECK(first->what == core::operation::kind::wait_lost);
+    CHECK(first->error == errc::lost);
+    CHECK(first->user == &wait);
+    w.core->recycle(*first);
+    w.settle();
+    CHECK(look.done());
+    CHECK_FALSE(wait.done());
+}
+
+TEST_CASE("p32: renewals that begin late are counted", "[core][keep_alive][pitfall][p32]")
+{
+    kept_world w;
+    w.keep("r", 3s);
+    w.now += 2s;
+    w.core->on_time(w.now);
+    w.settle();
+    CHECK(w.core->snapshot().renewals_late == 1);
+    CHECK(w.core->snapshot().renewed == 1);
+}
+
+TEST_CASE("the old validity stands until the renewal is certain, and then counts from its start",
+          "[core][keep_alive]")
+{
+    kept_world w;
+    core::lease& l = w.keep("r", 3s);
+    const instant before = l.valid_until();
+    w.manual();
+    while (w.pending(0).empty()) {
+        w.advance(1ms);
+    }
+    const instant asked = w.now;
+    w.advance(20ms);
+    w.answer(0, yes);
+    CHECK(l.valid_until() == before);
+    w.answer(1, yes);
+    CHECK(l.valid_until() <= w.settings.validity_end(asked, 3s));
+    CHECK(l.valid_until() > w.settings.validity_end(asked - 2ms, 3s));
+}
+
+TEST_CASE("a kept lock is held no longer than it may be", "[core][keep_alive]")
+{
+    kept_world w;
+    const auto hold = ms(GENERATE(3000, 3500, 10'000, 12'345));
+    CAPTURE(hold.count());
+    const instant begun = w.now;
+    core::lease& l = w.keep("r", 3s, {.max_hold = hold});
+    call& wait = w.wait_lost(l);
+    w.advance(hold - 200ms);
+    CHECK_FALSE(wait.done());
+    CHECK(w.keys() == 3);
+    w.advance(201ms);
+    CHECK(wait.error == errc::lost);
+    CHECK(wait.ended <= begun + hold);
+    CHECK(w.keys() == 0);
+    CHECK(w.core->snapshot().limits_reached == 1);
+    CHECK(w.told(renewal_outcome::limit_reached) == 1);
+    CHECK(w.told(renewal_outcome::lost) == 1);
+}
+
+TEST_CASE("a kept lock is renewed no more often than it may be", "[core][keep_alive]")
+{
+    kept_world w;
+    const auto most = GENERATE(0u, 1u, 5u);
+    core::lease& l = w.keep("r", 3s, {.max_renewals = most});
+    w.advance(1s + most * 1s);
+    CHECK(w.core->snapshot().renewed == most);
+    CHECK(w.told(renewal_outcome::limit_reached) == 1);
+    CHECK(l.valid_until() > w.now);
+    w.advance(3s);
+    CHECK(w.core->snapshot().renewed == most);
+    CHECK(l.valid_until() <= w.now);
+    CHECK(w.core->snapshot().kept_lost == 1);
+}
+
+TEST_CASE("who waits for a loss hears of every other end too", "[core][keep_alive]")
+{
+    kept_world w;
+    const bool kept = GENERATE(false, true);
+    core::lease& l = kept ? w.keep("r", 3s) : w.lock("r", {.ttl = 3s});
+    call& wait = w.wait_lost(l);
+    CHECK_FALSE(wait.done());
+    SECTION("released")
+    {
+        (void)w.release(l);
+        CHECK(wait.error == errc::not_held);
+    }
+    SECTION("dropped")
+    {
+        w.drop(l);
+        CHECK(wait.error == errc::not_held);
+    }
+    SECTION("handed over")
+    {
+        w.core->let_go(w.now, l);
+        w.settle();
+        CHECK(wait.error == errc::not_held);
+    }
+    SECTION("closed")
+    {
+        w.core->close(w.now);
+        w.settle();
+        CHECK(wait.error == errc::closed);
+        w.core->let_go(w.now, l);
+    }
+    SECTION("stopped")
+    {
+        w.stop();
+        CHECK(wait.error == errc::closed);
+        w.core->let_go(w.now, l);
+    }
+    SECTION("cancelled")
+    {
+        w.cancel(wait);
+        CHECK(wait.error == boost::system::errc::operation_canceled);
+        w.drop(l);
+    }
+    CHECK(wait.completions == 1);
+    const auto renewed = w.core->snapshot().renewed;
+    w.advance(10s);
+    CHECK(w.core->snapshot().renewed == renewed);
+    CHECK(w.core->snapshot().kept == 0);
+    CHECK(w.told(renewal_outcome::lost) == 0);
+    CHECK(w.core->snapshot().leases == 0);
+}
+
+TEST_CASE("an explicit extend moves the end that is waited for", "[core][keep_alive]")
+{
+    kept_world w;
+    core::lease& l = w.lock("r", {.ttl = 3s});
+    call& wait = w.wait_lost(l);
+    w.advance(2s);
+    REQUIRE_FALSE(w.extend(l, 30s).error);
+    w.advance(20s);
+    CHECK_FALSE(wait.done());
+    const instant end = l.valid_until();
+    w.advance(20s);
+    CHECK(wait.error == errc::lost);
+    CHECK(wait.ended == end);
+}
+
+TEST_CASE("a renewal under way is the only one, though an extend moves the end meanwhile",
+          "[core][keep_alive]")
+{
+    kept_world w;
+    core::lease& l = w.keep("r", 300ms);
+    const instant end = l.valid_until();
+    // No renewal comes to anything until shortly before the end.
+    for (const auto& p : w.peers) {
+        p->master.refusals["EVALSHA"] = "ERR not now";
+    }
+    w.advance(end - 30ms - w.now);
+    for (const auto& p : w.peers) {
+        p->master.refusals.clear();
+        p->automatic = false;
+    }
+    call& extend = w.extend(l, 300ms);
+    const auto sent = w.count(0, "EVALSHA");
+    while (w.count(0, "EVALSHA") == sent && w.now < end - 2ms) {
+        w.advance(1ms);
+    }
+    REQUIRE(w.count(0, "EVALSHA") == sent + 1);
+    REQUIRE_FALSE(extend.done());
+    w.answer(0, ":1\r\n");
+    w.answer(1, ":1\r\n");
+    REQUIRE(extend.done());
+    REQUIRE(l.valid_until() > end);
+    w.advance(end + 2ms - w.now);
+    CHECK(w.count(0, "EVALSHA") == sent + 1);
+    for (unsigned i = 0; i < 3; ++i) {
+        while (!w.peers[i]->asked.empty()) {
+            w.answer(i, ":1\r\n");
+        }
+        w.peers[i]->automatic = true;
+    }
+    CHECK(l.valid_until() > w.now);
+    REQUIRE_FALSE(w.release(l).error);
+    w.advance(10s);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("p28: a frozen node delays no renewal", "[core][keep_alive][pitfall][p28]")
+{
+    kept_world w;
+    std::vector<core::lease*> held;
+    for (int i = 0; i < 100; ++i) {
+        held.push_back(&w.keep("r" + std::to_string(i), 3s));
+    }
+    w.peers[2]->frozen = true;
+    w.advance(30s);
+    for (const core::lease* l : held) {
+        CHECK(l->valid_until() - w.now > 1900ms);
+    }
+    CHECK(w.core->snapshot().renewal_unknown == 0);
+}
+
+TEST_CASE("p38: two kept locks have nothing to do with each other",
+          "[core][keep_alive][pitfall][p38]")
+{
+    kept_world w;
+    core::lease& a = w.keep("a", 3s);
+    core::lease& b = w.keep("b", 3s);
+    w.advance(500ms);
+    w.drop(a);
+    w.advance(30s);
+    CHECK(b.valid_until() > w.now);
+    CHECK(w.keys() == 3);
+}
+
+TEST_CASE("many locks that were taken at one time are not renewed at one time",
+          "[core][keep_alive]")
+{
+    kept_world w;
+    for (int i = 0; i < 1000; ++i) {
+        (void)w.keep("r" + std::to_string(i), 12s);
+    }
+    w.advance(60s);
+    // 1000 locks, renewed each 3.5 s: 2.9 in 10 ms.
+    std::uint64_t most = 0;
+    for (int i = 0; i < 400; ++i) {
+        const auto before = w.core->snapshot().renewed;
+        w.advance(10ms);
+        most = std::max(most, w.core->snapshot().renewed - before);
+    }
+    CHECK(most < 30);
+    CHECK(w.core->snapshot().kept_lost == 0);
+}
+
+TEST_CASE("what a bound on operations keeps out are new locks, not those that are held",
+          "[core][keep_alive]")
+{
+    redlock::config c;
+    c.max_in_flight = 1;
+    kept_world w(3, c);
+    core::lease& l = w.keep("r", 3s);
+    w.manual();
+    call& more = w.acquire("s", {.ttl = 60s, .deadline = 0ms});
+    using kind = core::operation::kind;
+    CHECK_FALSE(w.core->has_room_for(kind::acquire));
+    CHECK_FALSE(w.core->has_room_for(kind::adopt));
+    CHECK_FALSE(w.core->has_room_for(kind::inspect));
+    CHECK(w.core->has_room_for(kind::extend));
+    CHECK(w.core->has_room_for(kind::release));
+    CHECK(w.core->has_room_for(kind::wait_lost));
+    (void)w.extend(l, 3s);
+    CHECK_FALSE(w.core->has_room_for(kind::extend));
+    CHECK_FALSE(more.done());
+}
+
+TEST_CASE("a client that is closed renews nothing", "[core][keep_alive]")
+{
+    kept_world w;
+    core::lease& l = w.keep("r", 3s);
+    w.core->close(w.now);
+    w.settle();
+    w.advance(10s);
+    CHECK(w.core->snapshot().renewed == 0);
+    CHECK(w.keys() == 0);
+    w.core->let_go(w.now, l);
+}
+
+TEST_CASE("kept locks survive a want of memory, or are lost, and nothing is left of them",
+          "[core][keep_alive]")
+{
+    kept_world w;
+    std::vector<core::lease*> held;
+    for (int i = 0; i < 40; ++i) {
+        held.push_back(&w.keep("r" + std::to_string(i), 3s));
+    }
+    w.fail_every = GENERATE(1u, 2u, 3u, 7u);
+    w.advance(10s);
+    w.fail_every = 0;
+    for (core::lease* l : held) {
+        w.drop(*l);
+    }
+    w.advance(10s);
+    CHECK(w.keys() == 0);
+    CHECK(w.core->snapshot().kept == 0);
+    CHECK(w.core->snapshot().leases == 0);
+    CHECK(w.core->snapshot().in_flight == 0);
+}

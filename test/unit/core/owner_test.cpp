@@ -1,0 +1,387 @@
+#include "harness.hpp"
+
+#include <redlock/owner.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+using names = std::vector<std::string>;
+
+struct owned_world : bench_world {
+    owned_world() { start(); }
+
+    acquire_options for_me(acquire_options o = {.ttl = 10s})
+    {
+        o.owner = me;
+        return o;
+    }
+    core::lease& mine(std::string_view resource) { return lock(resource, for_me()); }
+    [[nodiscard]] std::size_t commands() const { return core->snapshot().commands; }
+    call& given_back(core::lease& l)
+    {
+        call& c = release(l);
+        advance(5ms);
+        return c;
+    }
+
+    owner me;
+};
+
+}  // namespace
+
+TEST_CASE("who holds a lock is given it once more without a word to the nodes", "[core][owner]")
+{
+    owned_world w;
+    core::lease& first = w.mine("r");
+    const auto asked = w.commands();
+    core::lease& second = w.mine("r");
+    CHECK(w.commands() == asked);
+    CHECK(&first != &second);
+    CHECK(&second.root() == &first);
+    CHECK(second.token == first.token);
+
+    const bool first_ends_first = GENERATE(true, false);
+    core::lease& one = first_ends_first ? first : second;
+    core::lease& other = first_ends_first ? second : first;
+    CHECK(w.given_back(one).released == release_result::nested);
+    CHECK(w.commands() == asked);
+    CHECK(other.root().valid_until() > w.now);
+    CHECK(w.keys() == 3);
+    CHECK(w.given_back(other).released == release_result::released);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+
+    // And is as free as any for who comes then.
+    core::lease& next = w.mine("r");
+    CHECK(next.within == nullptr);
+    w.drop(next);
+    w.advance(5ms);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("another owner, and nobody in particular, has to wait", "[core][owner]")
+{
+    owned_world w;
+    core::lease& held = w.mine("r");
+    acquire_options other{.deadline = 0ms};
+    CHECK(w.acquire("r", other).error == errc::contended);
+    other.owner.emplace();
+    CHECK(w.acquire("r", other).error == errc::contended);
+    const owner same = w.me;
+    other.owner = same;
+    call& again = w.acquire("r", other);
+    REQUIRE(again.held != nullptr);
+    w.drop(*again.held);
+    w.drop(held);
+    w.advance(50ms);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a further hold that would not last extends the lock", "[core][owner]")
+{
+    owned_world w;
+    core::lease& first = w.mine("r");
+    w.advance(6s);
+    const auto before = first.valid_until();
+    SECTION("where half of what its ttl gives is not left")
+    {
+        core::lease& second = w.lock("r", w.for_me({.ttl = 9s}));
+        CHECK(first.valid_until() == second.root().valid_until());
+        CHECK(first.valid_until() > before + 4s);
+        w.drop(second);
+    }
+    SECTION("and not where it is")
+    {
+        const auto asked = w.commands();
+        w.drop(w.lock("r", w.for_me({.ttl = 7s})));
+        CHECK(w.commands() == asked);
+        CHECK(first.valid_until() == before);
+    }
+    SECTION("where what is wished for at least is not left")
+    {
+        w.drop(w.lock("r", w.for_me({.ttl = 7s, .min_validity = 6s})));
+        CHECK(first.valid_until() > before + 2s);
+    }
+    SECTION("which a majority may not answer, and then it is not had")
+    {
+        for (unsigned i = 0; i < 2; ++i) {
+            w.peers[i]->frozen = true;
+        }
+        call& c = w.acquire("r", w.for_me({.ttl = 9s}));
+        w.advance(100ms);
+        CHECK(c.error == errc::unavailable);
+        CHECK(first.valid_until() == before);
+        CHECK(first.holds == 1);
+        w.thaw(0);
+        w.thaw(1);
+    }
+    SECTION("which may be called off")
+    {
+        w.manual();
+        call& c = w.acquire("r", w.for_me({.ttl = 9s}));
+        w.cancel(c);
+        CHECK(c.done());
+        CHECK(c.held == nullptr);
+        CHECK(first.holds == 1);
+        for (unsigned i = 0; i < 3; ++i) {
+            w.answer(i, yes);
+        }
+        w.manual(false);
+    }
+    SECTION("or show that it is lost")
+    {
+        for (unsigned i = 0; i < 2; ++i) {
+            w.peers[i]->master.flush_keys();
+        }
+        CHECK(w.acquire("r", w.for_me({.ttl = 9s})).error == errc::lost);
+        CHECK(first.lost);
+    }
+    w.drop(first);
+    w.advance(5ms);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("what was lost is not held once more, though it could be had anew", "[core][owner]")
+{
+    owned_world w;
+    core::lease& first = w.mine("r");
+    w.advance(20s);
+    CHECK(w.acquire("r", w.for_me()).error == errc::lost);
+    w.drop(first);
+    w.advance(5ms);
+    core::lease& next = w.mine("r");
+    CHECK(next.within == nullptr);
+    w.drop(next);
+    w.advance(5ms);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("of several locks of an owner the one that is valid is held once more", "[core][owner]")
+{
+    owned_world w;
+    core::lease& first = w.lock("r", w.for_me({.ttl = 1s}));
+    w.advance(2s);
+    call& both = w.acquire(names{"r", "s"}, w.for_me());
+    w.advance(5ms);
+    REQUIRE(both.held != nullptr);
+    core::lease& again = w.mine("r");
+    CHECK(&again.root() == both.held);
+    w.drop(first);
+    w.drop(again);
+    w.drop(*both.held);
+    w.advance(50ms);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("what is handed over is nobody else's, however often it was held", "[core][owner]")
+{
+    owned_world w;
+    core::lease& first = w.mine("r");
+    core::lease& second = w.mine("r");
+    call& lost = w.wait_lost(second);
+    w.core->let_go(w.now, first);
+    w.settle();
+    CHECK(lost.error == errc::not_held);
+    CHECK(second.root().valid_until() <= w.now);
+    CHECK(w.acquire("r", w.for_me({.deadline = 0ms})).error == errc::contended);
+    CHECK(w.given_back(second).released == release_result::not_held);
+    CHECK(w.keys() == 3);
+    CHECK(w.core->snapshot().leases == 0);
+}
+
+TEST_CASE("a further hold waits for no node that was never heard of", "[core][owner]")
+{
+    bench_world w;
+    w.peers[2]->dial = peer::dialling::silent;
+    w.start();
+    acquire_options mine{.ttl = 10s};
+    mine.owner.emplace();
+    core::lease& first = w.lock("r", mine);
+    w.close(0);
+    call& c = w.acquire("r", mine);
+    CHECK(c.held != nullptr);
+    w.drop(*c.held);
+    w.drop(first);
+    w.advance(5s);
+}
+
+TEST_CASE("who waits for its own lock to be had holds it too, once it is", "[core][owner]")
+{
+    owned_world w;
+    core::lease& others = w.lock("r", {.ttl = 10s});
+    call& one = w.acquire("r", w.for_me({.ttl = 10s, .deadline = 5s}));
+    call& two = w.acquire("r", w.for_me({.ttl = 10s, .deadline = 5s}));
+    w.advance(300ms);
+    CHECK_FALSE(one.done());
+    w.drop(others);
+    w.advance(2s);
+    REQUIRE(one.held != nullptr);
+    REQUIRE(two.held != nullptr);
+    CHECK(&one.held->root() == &two.held->root());
+    w.drop(*one.held);
+    w.advance(5ms);
+    CHECK(w.keys() == 3);
+    w.drop(*two.held);
+    w.advance(5ms);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("one of several resources, or some of them, are held with all", "[core][owner][group]")
+{
+    owned_world w;
+    call& all = w.acquire(names{"a", "b", "c"}, w.for_me());
+    w.advance(5ms);
+    REQUIRE(all.held != nullptr);
+    const auto asked = w.commands();
+    core::lease& one = w.mine("b");
+    call& two = w.acquire(names{"c", "a"}, w.for_me());
+    REQUIRE(two.held != nullptr);
+    CHECK(w.commands() == asked);
+    CHECK(one.resource == "b");
+    CHECK(two.held->resources().front() == "c");
+    CHECK(w.acquire(names{"a", "d"}, w.for_me({.ttl = 10s, .deadline = 0ms})).error ==
+          errc::contended);
+    w.drop(*all.held);
+    w.drop(one);
+    w.advance(50ms);
+    CHECK(w.keys() == 9);
+    w.drop(*two.held);
+    w.advance(50ms);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a hold within keeps the lock alive, extends it and hears of its loss",
+          "[core][owner][keep_alive]")
+{
+    owned_world w;
+    core::lease& first = w.lock("r", w.for_me({.ttl = 2s}));
+    const bool is_waited_for = GENERATE(true, false);
+    call* early = is_waited_for ? &w.wait_lost(first) : nullptr;
+    core::lease& second = w.lock("r", w.for_me({.ttl = 2s, .keep_alive = keep_alive{}}));
+    core::lease& third = w.lock("r", w.for_me({.ttl = 2s, .keep_alive = keep_alive{}}));
+    CHECK(w.core->snapshot().kept == 1);
+    call& lost = w.wait_lost(second);
+    w.advance(10s);
+    CHECK(first.valid_until() > w.now);
+    call& extended = w.extend(third, 30s);
+    w.advance(5ms);
+    CHECK_FALSE(extended.error);
+    CHECK(first.valid_until() > w.now + 25s);
+    w.drop(first);
+    w.drop(second);
+    w.advance(5ms);
+    // The lock goes on, and so does the wait.
+    CHECK_FALSE(lost.done());
+    w.drop(third);
+    w.advance(5ms);
+    CHECK(lost.error == errc::not_held);
+    CHECK((early == nullptr || early->error == errc::not_held));
+    CHECK(w.core->snapshot().kept == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a hold whose lock has ended before it is told of is lost", "[core][owner]")
+{
+    owned_world w;
+    core::lease& first = w.lock("r", w.for_me({.ttl = 1s}));
+    w.advance(5ms);
+    acquire_options o = w.for_me({.ttl = 1s, .deadline = 10s});
+    core::operation& op = w.core->acquire(w.now, "r", o);
+    op.user = nullptr;
+    // The program stands still between the decision and the handler.
+    w.now += 3s;
+    w.core->look_after(w.now);
+    core::operation* told = w.core->take_finished(w.now);
+    REQUIRE(told == &op);
+    CHECK(told->error == errc::lost);
+    CHECK(first.lost);
+    w.core->recycle(*told);
+    w.drop(first);
+    w.advance(5ms);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("where memory runs out the number of holds is right", "[core][owner]")
+{
+    for (unsigned every = 1; every < 12; ++every) {
+        owned_world w;
+        core::lease& first = w.mine("r");
+        w.fail_every = every;
+        std::vector<call*> begun;
+        for (int i = 0; i < 20; ++i) {
+            begun.push_back(&w.acquire("r", w.for_me({.ttl = i % 2 == 0 ? 10s : 30s})));
+            w.advance(1ms);
+        }
+        w.fail_every = 0;
+        w.advance(1s);
+        for (call* c : begun) {
+            if (c->held != nullptr) {
+                w.drop(*c->held);
+            }
+        }
+        CHECK(first.holds == 1);
+        CHECK(w.given_back(first).released == release_result::released);
+        w.advance(2min);
+        CHECK(w.keys() == 0);
+        CHECK(w.is_idle());
+    }
+}
+
+TEST_CASE("where memory runs out nothing is known of several resources that were not had",
+          "[core][owner][group]")
+{
+    const unsigned every = GENERATE(range(1u, 12u));
+    owned_world w;
+    for (auto& p : w.peers) {
+        p->frozen = true;
+    }
+    call& begun = w.acquire(names{"a", "b", "c"}, w.for_me());
+    w.fail_every = every;
+    for (unsigned i = 0; i < 3; ++i) {
+        w.thaw(i);
+    }
+    w.fail_every = 0;
+    w.advance(1s);
+    if (begun.held != nullptr) {
+        w.drop(*begun.held);
+    }
+    w.advance(1s);
+    for (const char* name : {"a", "b", "c"}) {
+        core::lease& next = w.lock(name, w.for_me({.ttl = 10s, .deadline = 30s}));
+        CHECK(next.within == nullptr);
+        w.drop(next);
+    }
+    w.advance(2min);
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("an owner's other locks stand in nobody's way", "[core][owner]")
+{
+    owned_world w;
+    std::vector<core::lease*> held;
+    for (int i = 0; i < 50; ++i) {
+        held.push_back(&w.mine("r" + std::to_string(i)));
+    }
+    for (int i = 0; i < 50; ++i) {
+        core::lease& again = w.mine("r" + std::to_string(i));
+        CHECK(&again.root() == held[static_cast<std::size_t>(i)]);
+        w.drop(*held[static_cast<std::size_t>(i)]);
+        CHECK(w.mine("r" + std::to_string(i)).within == &again.root());
+    }
+}

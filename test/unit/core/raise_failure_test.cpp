@@ -1,0 +1,243 @@
+#include "fenced.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <cstdint>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+TEST_CASE("a key that went before the raise is no vote", "[core][fencing]")
+{
+    manual_world w;
+    w.with_report = true;
+    call& c = w.acquire("r", once);
+    w.grant_apart();
+    w.answer(0, no);
+    REQUIRE_FALSE(c.done());
+    w.refuse(2);
+    w.answer(2, ":500\r\n");
+    CHECK(c.error == errc::expired);
+    CHECK(c.report.nodes[0].error == "the key went before the fencing counter was raised");
+    for (unsigned i = 0; i < 3; ++i) {
+        CHECK(w.pending(i) == strings{"EVALSHA"});
+        CHECK(w.peers[i]->asked[0][1] == resp::release_script.sha1);
+    }
+    w.answer_all();
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("an answer that no counter gives is that node's error", "[core][fencing]")
+{
+    const auto [says, error] = GENERATE(table<std::string, std::string>(
+        {{":0\r\n", "the fencing counter is out of range"},
+         {":-1\r\n", "the fencing counter is out of range"},
+         {":9007199254740990\r\n", "the fencing counter is out of range"},
+         {":9223372036854775807\r\n", "the fencing counter is out of range"},
+         {"-WRONGTYPE Operation against a key\r\n", "WRONGTYPE Operation against a key"},
+         {"-ERR value is not an integer or out of range\r\n",
+          "ERR value is not an integer or out of range"},
+         {"-NOPERM this user has no permissions to run the 'incr' command\r\n",
+          "NOPERM this user has no permissions to run the 'incr' command"}}));
+    CAPTURE(says);
+    manual_world w;
+    w.with_report = true;
+    call& c = w.acquire("r", once);
+    const bool alone = GENERATE(true, false);
+    for (unsigned i = 0; i < (alone ? 1 : 2); ++i) {
+        w.answer(i, ok);
+        w.answer(i, says);
+        w.answer(i, ":-2\r\n");
+    }
+    CHECK(c.done() == !alone);
+    if (alone) {
+        w.grant(1, 5);
+        w.answer(1, ":-2\r\n");
+        w.grant(2, 5);
+        CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 5));
+        // Its key is ours nevertheless.
+        CHECK(c.held->granted == 0b111);
+    } else {
+        CHECK(c.error == errc::unavailable);
+        CHECK(c.report.nodes[1].outcome == node_outcome::failed);
+        CHECK(c.report.nodes[1].error == error);
+        CHECK(w.pending(0) == strings{"EVALSHA"});
+    }
+    CHECK(c.report.nodes[0].outcome == node_outcome::failed);
+    CHECK(c.report.nodes[0].error == error);
+    CHECK(w.core->snapshot().disconnects == 0);
+}
+
+TEST_CASE("an answer to a raise that is none is that node's error", "[core][fencing]")
+{
+    const auto [says, error] = GENERATE(table<std::string, std::string>(
+        {{":9007199254740990\r\n", "the fencing counter is out of range"},
+         {":-9007199254740990\r\n", "the fencing counter is out of range"},
+         {"-WRONGTYPE Operation against a key\r\n", "WRONGTYPE Operation against a key"},
+         {"-OOM command not allowed\r\n", "OOM command not allowed"}}));
+    CAPTURE(says);
+    manual_world w;
+    w.with_report = true;
+    call& c = w.acquire("r", once);
+    w.grant_apart();
+    w.answer(0, says);
+    w.answer(2, broken);
+    CHECK(c.error == errc::unavailable);
+    CHECK(c.report.nodes[0].error == error);
+    CHECK(w.core->snapshot().disconnects == 0);
+}
+
+TEST_CASE("what is no answer to a counter or a raise ends the connection", "[core][fencing]")
+{
+    manual_world w;
+    const bool to_the_raise = GENERATE(true, false);
+    call& c = w.acquire("r", once);
+    if (to_the_raise) {
+        w.grant(0, 5);
+        w.grant(1, 9);
+    } else {
+        w.answer(0, ok);
+    }
+    w.answer(0, "+OK\r\n");
+    CHECK(w.core->snapshot().protocol_errors == 1);
+    CHECK(w.peers[0]->closes == 1);
+    CHECK_FALSE(c.done());
+    w.grant(2, 9);
+    if (!to_the_raise) {
+        w.grant(1, 9);
+    }
+    CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 9));
+}
+
+TEST_CASE("a connection lost between the SET's reply and the counter's", "[core][fencing]")
+{
+    manual_world w;
+    call& c = w.acquire("r", once);
+    w.answer(0, ok);
+    w.close(0);
+    w.grant(1, 5);
+    SECTION("a majority of the others is enough")
+    {
+        w.grant(2, 5);
+        CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 5));
+        w.drop(*c.held);
+    }
+    SECTION("without one, the key is given back when the node is there again")
+    {
+        w.answer(2, ok);
+        w.close(2);
+        CHECK(c.error == errc::unavailable);
+    }
+    w.advance(5s);
+    REQUIRE(w.pending(0) == strings{"EVALSHA"});
+    CHECK(w.peers[0]->asked[0][1] == resp::release_script.sha1);
+    w.answer_all();
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a connection lost during the raise", "[core][fencing]")
+{
+    manual_world w;
+    w.with_report = true;
+    call& c = w.acquire("r", once);
+    w.grant_apart();
+    w.close(0, "cable cut");
+    REQUIRE_FALSE(c.done());
+    SECTION("a late grant makes up for it")
+    {
+        w.grant(2, 5);
+        w.answer(2, ":-2\r\n");
+        CHECK(w.raised_to(2) == 9);
+        w.counted(2, 9);
+        CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 9));
+    }
+    SECTION("nothing does")
+    {
+        w.answer(2, broken);
+        CHECK(c.error == errc::unavailable);
+        CHECK(c.report.nodes[0].error == "cable cut");
+    }
+}
+
+TEST_CASE("a raise has the time of its attempt, and no more", "[core][fencing]")
+{
+    manual_world w;
+    call& c = w.acquire("r", once);
+    w.advance(20ms);
+    w.grant(0, 5);
+    w.grant(1, 9);
+    w.advance(30ms - 1ns);
+    REQUIRE_FALSE(c.done());
+    w.advance(1ns);
+    REQUIRE(c.done());
+    CHECK(c.error == errc::unavailable);
+    CHECK(w.pending(0) == strings{"EVALSHA", "EVALSHA"});
+    CHECK(w.pending(1) == strings{"EVALSHA"});
+    // It comes too late for everybody.
+    w.counted(0, 9);
+    w.answer_all();
+    CHECK(w.is_idle());
+    CHECK(c.completions == 1);
+}
+
+TEST_CASE("p19: an acquire that is cancelled during its raise gives back",
+          "[core][fencing][pitfall][p19]")
+{
+    manual_world w;
+    call& c = w.acquire("r", fenced);
+    w.grant(0, 5);
+    w.grant(1, 9);
+    w.cancel(c);
+    REQUIRE(c.done());
+    CHECK(c.error == boost::system::errc::operation_canceled);
+    CHECK(w.pending(0) == strings{"EVALSHA", "EVALSHA"});
+    CHECK(w.peers[0]->asked[1][1] == resp::release_script.sha1);
+    CHECK(w.pending(1) == strings{"EVALSHA"});
+    CHECK(w.pending(2) == strings{"SET", "EVALSHA", "EVALSHA"});
+    w.counted(0, 9);
+    w.grant(2, 9);
+    w.answer_all();
+    CHECK(w.is_idle());
+    CHECK(c.completions == 1);
+}
+
+TEST_CASE("late answers to a raise change nothing", "[core][fencing]")
+{
+    const std::string late = GENERATE(":1700001000000009\r\n", ":-1700001000000012\r\n", ":0\r\n",
+                                      "-ERR late\r\n", "-NOSCRIPT late\r\n");
+    manual_world w;
+    call& c = w.acquire("r", fenced);
+    w.grant(0, 5);
+    w.grant(1, 9);
+    w.grant(2, 9);
+    const auto token = token_of(c);
+    w.answer(0, late);
+    // The text loads the script as well, for those that come after.
+    CHECK(w.pending(0) == (late.starts_with("-NOSCRIPT") ? strings{"EVAL"} : strings{}));
+    CHECK(c.held->fencing_token == token);
+    CHECK(c.held->granted == 0b111);
+    CHECK(c.completions == 1);
+    w.drop(*c.held);
+    w.answer_all();
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("p06: validity is looked at behind the token", "[core][fencing][pitfall][p06]")
+{
+    manual_world w;
+    const nanos late = GENERATE(-1ns, 0ns);
+    call& c = w.acquire("r", {.ttl = 1s, .deadline = 0ms, .fencing = true});
+    w.grant(0, 5);
+    w.grant(1, 9);
+    w.now += w.settings.validity(1s) + late;
+    w.counted(0, 9);
+    REQUIRE(c.done());
+    if (late < 0ns) {
+        CHECK(c.held != nullptr);
+    } else {
+        CHECK(c.error == errc::expired);
+        CHECK(w.pending(1) == strings{"EVALSHA"});
+    }
+}

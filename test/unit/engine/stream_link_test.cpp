@@ -1,0 +1,123 @@
+#include "engine/stream_link.hpp"
+#include "support/allocation_count.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/connect_pair.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/socket_base.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+
+using namespace redlock;
+
+namespace {
+
+using unix_stream = boost::asio::local::stream_protocol::socket;
+
+class silent_events final : public engine::link_events {
+public:
+    void on_link_up(unsigned) override {}
+    void on_link_bytes(unsigned, std::string_view) override {}
+    void on_link_written(unsigned) override { ++written; }
+    void on_link_down(unsigned, std::string_view) override {}
+
+    unsigned written = 0;
+};
+
+/// Over a socket that is connected already.
+class ready_link final : public engine::stream_link<ready_link> {
+public:
+    ready_link(const engine::link_setup& s, unix_stream socket)
+        : stream_link(s),
+          socket_(std::move(socket))
+    {}
+
+    void start() override { up(); }
+    [[nodiscard]] unix_stream& stream() noexcept { return socket_; }
+    [[nodiscard]] unix_stream& lowest() noexcept { return socket_; }
+    void stop_connecting() noexcept {}
+
+private:
+    unix_stream socket_;
+};
+
+struct connected_link {
+    connected_link()
+    {
+        unix_stream mine(context);
+        boost::asio::local::connect_pair(mine, theirs);
+        l = std::make_shared<ready_link>(
+            engine::link_setup{context.get_executor(), &events, 0, nullptr, 0}, std::move(mine));
+    }
+
+    boost::asio::io_context context;
+    unix_stream theirs{context};
+    silent_events events;
+    std::shared_ptr<ready_link> l;
+};
+
+bool is_zero(const char* at, std::size_t size)
+{
+    return std::all_of(at, at + size, [](char c) { return c == '\0'; });
+}
+
+}  // namespace
+
+TEST_CASE("what was written is wiped before its buffer is handed back", "[engine]")
+{
+    connected_link it;
+    std::string first = "AUTH somebody s3cr3t-PASSWORD, and more than a string holds within itself";
+    const std::size_t size = first.size();
+    const char* const at = first.data();
+    it.l->write(first);
+    CHECK_FALSE(is_zero(at, size));
+    it.context.run();
+    REQUIRE(it.events.written == 1);
+    CHECK(is_zero(at, size));
+
+    it.context.restart();
+    std::string second = "PING";
+    it.l->write(second);
+    CHECK(second.empty());
+    CHECK(second.data() == at);
+    it.context.run();
+}
+
+TEST_CASE("what was not written to its end is wiped when the link is closed", "[engine]")
+{
+    connected_link it;
+    // More than the socket takes, so that the write is under way when the link ends.
+    std::string bytes(900 * 1024, 's');
+    it.l->stream().set_option(boost::asio::socket_base::send_buffer_size(4096));
+    const std::size_t size = bytes.size();
+    const char* const at = bytes.data();
+    it.l->write(bytes);
+    it.context.poll();
+    REQUIRE(it.l->is_writing());
+    it.l->close();
+    it.context.restart();
+    it.context.run();
+    CHECK(it.events.written == 0);
+    CHECK(is_zero(at, size));
+}
+
+TEST_CASE("what was not written to its end is wiped when its context goes", "[engine]")
+{
+    constexpr std::string_view secret = "s3cr3t-PASSWORD of a link that nobody closed";
+    const test::freed_with freed(secret);
+    {
+        connected_link it;
+        std::string bytes(900 * 1024, 's');
+        bytes.replace(0, secret.size(), secret);
+        it.l->stream().set_option(boost::asio::socket_base::send_buffer_size(4096));
+        it.l->write(bytes);
+        it.l.reset();
+        it.context.poll();
+    }
+    CHECK(freed.blocks() == 0);
+}
