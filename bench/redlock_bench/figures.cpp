@@ -39,6 +39,8 @@ std::string name_of(error_code code)
         case errc::closed: return "closed";
         case errc::overloaded: return "overloaded";
         case errc::no_entropy: return "no_entropy";
+        case errc::held_in_part: return "held_in_part";
+        case errc::no_fencing_token: return "no_fencing_token";
         case errc::invalid_resource: return "invalid_resource";
         case errc::invalid_ttl: return "invalid_ttl";
         case errc::invalid_max_hold: return "invalid_max_hold";

@@ -42,6 +42,11 @@ enum class errc {
     overloaded,
     /// The operating system gave no random bytes for an owner token.
     no_entropy,
+    /// The owner holds some of the resources already, by a lock that is not of all of them: it
+    /// would wait for itself.
+    held_in_part,
+    /// A fencing token was asked for, and the owner holds the resource by a lock without one.
+    no_fencing_token,
 
     /// `resource` is empty, longer than `max_resource_size`, ends with ":fencing", or is one of the
     /// restart guard's own names under `config::restart_guard`.

@@ -18,6 +18,10 @@ const char* text_of(errc e) noexcept
         case errc::closed: return "The client is closed";
         case errc::overloaded: return "Too many operations are in flight";
         case errc::no_entropy: return "The operating system gave no random bytes";
+        case errc::held_in_part:
+            return "The owner holds some of the resources by another lock already";
+        case errc::no_fencing_token:
+            return "The owner holds the resource by a lock without a fencing token";
         case errc::invalid_resource:
             return "The resource name is empty, too long or that of a fencing counter";
         case errc::invalid_ttl: return "The ttl is too short for the node timeout or too long";
@@ -63,7 +67,9 @@ bool holds(condition c, errc e) noexcept
         case errc::not_held:
         case errc::closed:
         case errc::overloaded:
-        case errc::no_entropy: return false;
+        case errc::no_entropy:
+        case errc::held_in_part:
+        case errc::no_fencing_token: return false;
     }
     return false;
 }

@@ -50,6 +50,10 @@ flow coordinator::run_acquire(operation& op)
             nest(op, *held);
             co_return static_cast<void>(run_hold(op));
         }
+        if (op.owner && holdings_.has_one_of(op.owner, op.subject->resources(), now_)) {
+            // It would wait for itself.
+            co_return finish(op, errc::held_in_part);
+        }
         if (!begin_attempt(op)) {
             co_return finish(op, errc::no_entropy);
         }
@@ -104,13 +108,16 @@ bool coordinator::begin_attempt(operation& op)
     l.token = *token;
     l.ttl = op.ttl;
     l.t0 = now_;
-    l.keys_end = now_ + op.ttl;
+    l.keys_end = l.asked_until = now_ + op.ttl;
     l.asked = l.answered = l.counted = 0;
     l.granted.store(0, std::memory_order_relaxed);
     l.fencing_token = 0;
     l.given_back = false;
     l.holds = 1;
     l.is_hold_over = false;
+    if (op.keeper != nullptr) {
+        op.keeper->since = now_;
+    }
     ++op.attempts_made;
     if (op.attempts_left != unlimited) {
         --op.attempts_left;

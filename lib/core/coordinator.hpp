@@ -203,8 +203,14 @@ private:
     [[nodiscard]] keeper& new_keeper();
     [[nodiscard]] keeper& new_keeper(const keep_alive& how, base::nanos ttl);
     void begin_vigil(keeper& k, lease& l) noexcept;
-    void begin_keeping(keeper& k, lease& l) noexcept;
-    void begin_renewals(keeper& k) noexcept;
+    void begin_keeping(keeper& wish, lease& hold) noexcept;
+    void end_wishes(lease& hold) noexcept;
+    void stop_renewals(keeper& k) noexcept;
+    void leave_turn(keeper& k) noexcept;
+    void leave_news(keeper& k) noexcept;
+    void end_wait(operation& op, error_code why) noexcept;
+    void forget_if_idle(keeper& k) noexcept;
+    [[nodiscard]] base::nanos life_wanted(const keeper& k) const noexcept;
     [[nodiscard]] static bool has_asked(keeper& k) noexcept;
     void rest(keeper& k) noexcept;
     void end_vigil(lease& l, error_code why) noexcept;
@@ -216,12 +222,12 @@ private:
     bool renew_in_turn() noexcept;
     void renew(keeper& k) noexcept;
     void conclude_renewal(keeper& k, const round& r) noexcept;
-    void put_off(keeper& k) noexcept;
+    void put_off(keeper& k, base::nanos ttl) noexcept;
     void fail_renewal(operation& op) noexcept;
     void end_renewal(operation& op) noexcept;
     void stop_waiting(operation& op, error_code why) noexcept;
     void announce(keeper& k, renewal_outcome what) noexcept;
-    [[nodiscard]] base::instant next_renewal(base::instant t0, base::nanos ttl) noexcept;
+    [[nodiscard]] base::instant next_renewal(base::instant end, base::nanos ttl) noexcept;
     [[nodiscard]] base::nanos renewal_spacing(base::nanos ttl) noexcept;
 
     // Rounds.

@@ -8,6 +8,9 @@ namespace redlock::core {
 flow coordinator::run_extend(operation& op)
 {
     lease& l = op.subject->root();
+    if (l.left) {
+        co_return finish(op, errc::not_held);
+    }
     if (l.lost || l.valid_until() <= now_) {
         // A lease once not believed in stays so, whatever its keys do: no one may have to hear
         // "lost" and then "held".
@@ -20,7 +23,7 @@ flow coordinator::run_extend(operation& op)
         co_return give_up(op);
     }
     fill_report(op, *r);
-    if (!l.given_back && l.valid_until() <= now_) {
+    if (!l.given_back && !l.left && l.valid_until() <= now_) {
         co_return finish(op, lose(l));
     }
     co_return finish(op, conclude_extend(l, *r));
@@ -28,8 +31,8 @@ flow coordinator::run_extend(operation& op)
 
 error_code coordinator::conclude_extend(lease& l, const round& r)
 {
-    if (l.given_back) {
-        // A release went out behind this extend.
+    if (l.given_back || l.left) {
+        // A release went out behind this extend, or the keys are another's now.
         return errc::not_held;
     }
     switch (outcome_of(r)) {
@@ -43,6 +46,7 @@ error_code coordinator::conclude_extend(lease& l, const round& r)
         return lose(l);
     }
     l.t0 = std::max(l.t0, r.t0);
+    l.asked_until = std::max(l.asked_until, r.t0 + r.ttl);
     l.set_valid_until(std::max(end, l.valid_until()));
     return {};
 }

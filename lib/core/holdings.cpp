@@ -62,4 +62,17 @@ lease* holdings::find(const owner_identity& who, std::span<const std::string> re
     return found;
 }
 
+bool holdings::has_one_of(const owner_identity& who, std::span<const std::string> resources,
+                          base::instant now) const
+{
+    return std::any_of(resources.begin(), resources.end(), [&](const std::string& name) {
+        const auto [first, last] = all_.equal_range(key_of(who.get(), name));
+        return std::any_of(first, last, [&](const auto& entry) {
+            const held& h = entry.second;
+            return h.by == who && h.of->valid_until() > now &&
+                   is_of_all(*h.of, std::span(&name, 1));
+        });
+    });
+}
+
 }  // namespace redlock::core

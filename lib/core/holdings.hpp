@@ -25,6 +25,9 @@ public:
     /// One of the owner's leases that is of all these resources; rather one that is valid yet.
     [[nodiscard]] lease* find(const owner_identity& who, std::span<const std::string> resources,
                               base::instant now) const;
+    /// Whether one of these resources is under a lease of the owner that is valid.
+    [[nodiscard]] bool has_one_of(const owner_identity& who, std::span<const std::string> resources,
+                                  base::instant now) const;
 
 private:
     struct held {

@@ -44,6 +44,9 @@ void coordinator::nest(operation& op, lease& root)
     l.token = root.token;
     ref(root);
     ++root.holds;
+    if (op.keeper != nullptr) {
+        op.keeper->since = now_;
+    }
 }
 
 /// One hold of it is over. False: others go on.
@@ -56,8 +59,10 @@ bool coordinator::end_hold(lease& l) noexcept
     root.holds -= std::exchange(l.is_hold_over, true) ? 0U : 1U;
     if (root.holds == 0) {
         holdings_.remove(root);
+        return true;
     }
-    return root.holds == 0;
+    end_wishes(l);
+    return false;
 }
 
 /// Whether it lasts for who asks now as if it had been taken anew, or half as long.
@@ -72,19 +77,49 @@ flow coordinator::run_hold(operation& op)
 {
     lease& held = op.subject->root();
     error_code ec;
-    if (held.lost || held.valid_until() <= now_) {
-        // Who asks once more relies on what it has had all the time.
-        ec = lose(held);
-    } else if (!is_enough(op, held.valid_until())) {
-        const held_round r{*this, new_round(op, command::extend)};
-        fan_out(*r);
-        co_await verdict_of{op, *r};
-        if (op.cancelled) {
-            give_back(*op.subject);
-            co_return give_up(op);
+    if (op.fencing && held.fencing_token == 0) {
+        ec = errc::no_fencing_token;
+    }
+    while (!ec) {
+        if (held.left || held.lost || held.valid_until() <= now_) {
+            // Who asks once more relies on what it has had all the time.
+            ec = held.left ? make_error_code(errc::lost) : lose(held);
+            break;
         }
-        fill_report(op, *r);
-        ec = held.valid_until() <= now_ ? lose(held) : conclude_extend(held, *r);
+        if (is_enough(op, held.valid_until())) {
+            break;
+        }
+        {
+            const held_round r{*this, new_round(op, command::extend)};
+            fan_out(*r);
+            co_await verdict_of{op, *r};
+            if (op.cancelled) {
+                break;
+            }
+            fill_report(op, *r);
+            if (held.left || held.valid_until() <= now_) {
+                continue;
+            }
+            ec = conclude_extend(held, *r);
+        }
+        op.attempts_left -= op.attempts_left != unlimited;
+        const instant next = now_ + renewal_spacing(op.ttl);
+        if (ec != errc::unavailable || op.attempts_left == 0 || next >= held.valid_until()) {
+            break;
+        }
+        if (next >= op.deadline) {
+            ec = errc::timed_out;
+            break;
+        }
+        co_await sleep_until{*this, op, next};
+        if (op.cancelled) {
+            break;
+        }
+        ec = {};
+    }
+    if (op.cancelled) {
+        give_back(*op.subject);
+        co_return give_up(op);
     }
     if (!ec && !is_worth_having(op, held.valid_until())) {
         ec = errc::expired;
@@ -93,25 +128,6 @@ flow coordinator::run_hold(operation& op)
         give_back(*op.subject);
     }
     co_return finish(op, ec);
-}
-
-/// Of a lock that was just had: the first who wants it kept says how.
-void coordinator::begin_keeping(keeper& k, lease& l) noexcept
-{
-    if (l.kept_by == nullptr) {
-        begin_vigil(k, l);
-        return;
-    }
-    keeper& there = *l.kept_by;
-    if (!there.renews) {
-        there.renews = true;
-        there.renewals_left = k.renewals_left;
-        there.ttl = k.ttl;
-        there.max_hold = k.max_hold;
-        begin_renewals(there);
-        rest(there);
-    }
-    keepers_.give(k);
 }
 
 }  // namespace redlock::core

@@ -28,12 +28,12 @@ constexpr nanos least_spacing = milliseconds{1};
 
 }  // namespace
 
-/// Of what was asked for at `t0`: behind a quarter to a third of the ttl, which leaves time to try
+/// Of keys that live until `end`: behind a quarter to a third of the ttl, which leaves time to try
 /// twice more. Drawn anew for every renewal, so that many locks that were taken at one time are
 /// soon not renewed at one time; and then on a beat, as those that share one share a write.
-instant coordinator::next_renewal(instant t0, nanos ttl) noexcept
+instant coordinator::next_renewal(instant end, nanos ttl) noexcept
 {
-    const instant when = t0 + ttl / 4 + random_below(ttl / 12);
+    const instant when = end - ttl + ttl / 4 + random_below(ttl / 12);
     const nanos beat = std::min(longest_beat, ttl / 128 + nanos{1});
     return when - when.time_since_epoch() % beat;
 }
@@ -57,19 +57,17 @@ keeper& coordinator::new_keeper()
     k.asking = nullptr;
     k.renews = false;
     k.next_renewal = instant::max();
-    k.max_hold = nanos::max();
+    k.further = nullptr;
+    k.wanted_by = nullptr;
     return k;
 }
 
 keeper& coordinator::new_keeper(const keep_alive& how, nanos ttl)
 {
     keeper& k = new_keeper();
-    k.renews = true;
     k.renewals_left = how.max_renewals;
     k.ttl = ttl;
-    if (how.max_hold) {
-        k.max_hold = base::deadline_span(*how.max_hold);
-    }
+    k.max_hold = how.max_hold ? base::deadline_span(*how.max_hold) : nanos::max();
     return k;
 }
 
@@ -79,19 +77,74 @@ void coordinator::begin_vigil(keeper& k, lease& l) noexcept
     ref(l);
     k.of = &l;
     l.kept_by = &k;
-    if (k.renews) {
-        begin_renewals(k);
-    }
     rest(k);
 }
 
-void coordinator::begin_renewals(keeper& k) noexcept
+/// Of a lock that was just had, or once more.
+void coordinator::begin_keeping(keeper& wish, lease& hold) noexcept
 {
-    const instant t0 = k.of->t0;
-    ++stats_.kept;
-    k.since = t0;
-    k.keys_until = t0 + k.ttl;
-    k.next_renewal = next_renewal(t0, k.ttl);
+    lease& l = hold.root();
+    wish.wanted_by = &hold;
+    if (l.kept_by == nullptr) {
+        begin_vigil(wish, l);
+    } else {
+        wish.further = std::exchange(l.kept_by->further, &wish);
+    }
+    keeper& k = *l.kept_by;
+    if (!std::exchange(k.renews, true)) {
+        ++stats_.kept;
+    }
+    k.next_renewal =
+        std::min(k.next_renewal, std::max(next_renewal(l.asked_until, wish.ttl), now_));
+    rest(k);
+}
+
+/// A hold that ends while others go on waits for nothing any more, and wants nothing.
+void coordinator::end_wishes(lease& hold) noexcept
+{
+    keeper* const k = hold.root().kept_by;
+    if (k == nullptr) {
+        return;
+    }
+    const error_code why = hold.root().valid_until() <= now_ ? errc::lost : errc::not_held;
+    for (operation* op = k->waiters.empty() ? nullptr : &k->waiters.front(); op != nullptr;) {
+        operation* const next = k->waiters.after(*op);
+        if (op->subject == &hold) {
+            k->waiters.remove(*op);
+            end_wait(*op, why);
+        }
+        op = next;
+    }
+    if (k->wanted_by == &hold) {
+        k->wanted_by = nullptr;
+    }
+    for (keeper** at = &k->further; *at != nullptr; at = &(*at)->further) {
+        if ((*at)->wanted_by == &hold) {
+            keeper& wish = **at;
+            *at = wish.further;
+            keepers_.give(wish);
+            break;
+        }
+    }
+    if (k->renews && k->wanted_by == nullptr && k->further == nullptr) {
+        stop_renewals(*k);
+    }
+    forget_if_idle(*k);
+}
+
+/// The validity that it has stands.
+void coordinator::stop_renewals(keeper& k) noexcept
+{
+    k.renews = false;
+    --stats_.kept;
+    k.next_renewal = instant::max();
+    leave_turn(k);
+    leave_news(k);
+    if (operation* const renewal = std::exchange(k.asking, nullptr)) {
+        renewal->keeper = nullptr;
+        call_off(*renewal, errc::not_held);
+    }
+    rest(k);
 }
 
 /// Its renewal is under way, or waits for its turn.
@@ -120,22 +173,51 @@ void coordinator::end_vigil(lease& l, error_code why) noexcept
         why = errc::lost;
     }
     vigils_.remove(*k);
-    if (static_cast<list_hook<in_turn>&>(*k).is_linked()) {
-        turns_.remove(*k);
-    }
+    leave_turn(*k);
     if (operation* renewal = std::exchange(k->asking, nullptr)) {
         renewal->keeper = nullptr;
         call_off(*renewal, why);
     }
     while (operation* op = k->waiters.pop_front()) {
-        op->keeper = nullptr;
-        op->error = why;
-        (why == errc::lost ? losses_ : finished_).push_back(*op);
+        end_wait(*op, why);
+    }
+    while (keeper* const wish = k->further) {
+        k->further = wish->further;
+        keepers_.give(*wish);
     }
     if (k->renews) {
         end_keeping(*k, why);
     }
     forget_unless_news(*k);
+}
+
+void coordinator::end_wait(operation& op, error_code why) noexcept
+{
+    op.keeper = nullptr;
+    op.error = why;
+    (why == errc::lost ? losses_ : finished_).push_back(op);
+}
+
+void coordinator::leave_turn(keeper& k) noexcept
+{
+    if (static_cast<list_hook<in_turn>&>(k).is_linked()) {
+        turns_.remove(k);
+    }
+}
+
+/// What there was to tell is of what nobody keeps any more.
+void coordinator::leave_news(keeper& k) noexcept
+{
+    if (static_cast<list_hook<in_news>&>(k).is_linked()) {
+        news_.remove(k);
+    }
+}
+
+void coordinator::forget_if_idle(keeper& k) noexcept
+{
+    if (!k.renews && k.waiters.empty()) {
+        end_vigil(*k.of, errc::not_held);
+    }
 }
 
 void coordinator::end_keeping(keeper& k, error_code why) noexcept
@@ -144,8 +226,8 @@ void coordinator::end_keeping(keeper& k, error_code why) noexcept
     if (why == errc::lost) {
         ++stats_.kept_lost;
         announce(k, renewal_outcome::lost);
-    } else if (static_cast<list_hook<in_news>&>(k).is_linked()) {
-        news_.remove(k);  // of what nobody holds any more
+    } else {
+        leave_news(k);
     }
 }
 
@@ -204,6 +286,23 @@ bool coordinator::renew_in_turn() noexcept
     return any;
 }
 
+/// How long the keys are to live from now on, for the hold that wants most; zero if none wants more
+/// than was asked for.
+nanos coordinator::life_wanted(const keeper& k) const noexcept
+{
+    nanos most{};
+    for (const keeper* wish = &k; wish != nullptr; wish = wish->further) {
+        // Servers count in whole milliseconds.
+        const nanos left = std::chrono::floor<milliseconds>(wish->hold_end() - now_);
+        const bool is_held_to_the_end =
+            left <= nanos{} || wish->hold_end() - k.of->asked_until < milliseconds{1};
+        if (wish->wanted_by != nullptr && wish->renewals_left != 0 && !is_held_to_the_end) {
+            most = std::max(most, std::min(wish->ttl, left));
+        }
+    }
+    return most;
+}
+
 void coordinator::renew(keeper& k) noexcept
 {
     assert(k.asking == nullptr);
@@ -211,11 +310,8 @@ void coordinator::renew(keeper& k) noexcept
         lose(*k.of);  // while it waited for its turn
         return;
     }
-    // Servers count in whole milliseconds.
-    const nanos left = std::chrono::floor<milliseconds>(k.hold_end() - now_);
-    const bool is_held_to_the_end =
-        left <= nanos{} || k.hold_end() - k.keys_until < milliseconds{1};
-    if (k.renewals_left == 0 || is_held_to_the_end) {
+    const nanos life = life_wanted(k);
+    if (life <= nanos{}) {
         k.next_renewal = instant::max();
         ++stats_.limits_reached;
         announce(k, renewal_outcome::limit_reached);
@@ -228,13 +324,13 @@ void coordinator::renew(keeper& k) noexcept
         op = &new_operation(operation::kind::renew, nullptr);
         ref(*k.of);
         op->subject = k.of;
-        op->ttl = std::min(k.ttl, left);
+        op->ttl = life;
         op->keeper = &k;
         k.asking = op;
         rest(k);
         run_renewal(*op);
     } catch (const std::bad_alloc&) {
-        put_off(k);
+        put_off(k, life);
         if (op != nullptr) {
             end_renewal(*op);
         }
@@ -264,22 +360,23 @@ void coordinator::conclude_renewal(keeper& k, const round& r) noexcept
     }
     if (!ec) {
         ++stats_.renewed;
-        k.renewals_left -= k.renewals_left != unlimited;
-        k.keys_until = std::max(k.keys_until, r.t0 + r.ttl);
-        k.next_renewal = std::max(next_renewal(r.t0, r.ttl), now_ + least_spacing);
+        for (keeper* wish = &k; wish != nullptr; wish = wish->further) {
+            wish->renewals_left -= wish->renewals_left != unlimited && wish->renewals_left != 0;
+        }
+        k.next_renewal = std::max(next_renewal(l.asked_until, r.ttl), now_ + least_spacing);
         announce(k, renewal_outcome::renewed);
         rest(k);
     } else {
-        put_off(k);
+        put_off(k, r.ttl);
     }
 }
 
 /// Nobody knows whether it was renewed.
-void coordinator::put_off(keeper& k) noexcept
+void coordinator::put_off(keeper& k, nanos ttl) noexcept
 {
     ++stats_.renewal_unknown;
     k.asking = nullptr;
-    k.next_renewal = now_ + renewal_spacing(k.ttl);
+    k.next_renewal = now_ + renewal_spacing(ttl);
     announce(k, renewal_outcome::unknown);
     rest(k);
 }
@@ -288,7 +385,7 @@ void coordinator::put_off(keeper& k) noexcept
 void coordinator::fail_renewal(operation& op) noexcept
 {
     if (op.keeper != nullptr) {
-        put_off(*op.keeper);
+        put_off(*op.keeper, op.ttl);
     }
     end_renewal(op);
 }
@@ -307,8 +404,12 @@ operation& coordinator::wait_lost(instant now, lease& given)
     now_ = now;
     lease& l = given.root();
     operation& op = new_operation(operation::kind::wait_lost, nullptr);
-    ref(l);
-    op.subject = &l;
+    ref(given);
+    op.subject = &given;
+    if (l.left) {
+        finish(op, errc::not_held);
+        return op;
+    }
     if (l.lost || l.valid_until() <= now_) {
         finish(op, lose(l));
         return op;
@@ -317,7 +418,7 @@ operation& coordinator::wait_lost(instant now, lease& given)
         try {
             begin_vigil(new_keeper(), l);
         } catch (...) {
-            unref(l);
+            unref(given);
             recycle(op);
             throw;
         }
@@ -336,9 +437,7 @@ void coordinator::stop_waiting(operation& op, error_code why) noexcept
     keeper& k = *std::exchange(op.keeper, nullptr);
     k.waiters.remove(op);
     finish(op, why);
-    if (!k.renews && k.waiters.empty()) {
-        end_vigil(*k.of, why);
-    }
+    forget_if_idle(k);
 }
 
 /// What was not told yet of the same lock is out of date.

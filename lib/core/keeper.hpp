@@ -18,8 +18,8 @@ struct in_news;
 
 /**
  * Looks after one held lease: knows when its validity ends, tells those who wait for that, and
- * renews it where that is wanted. Small, since there is one for each of very many locks; what a
- * renewal needs besides is had while it is under way.
+ * renews it as long as one of its holds wants that. Small, since there is one for each of very many
+ * locks; what a renewal needs besides is had while it is under way.
  */
 struct keeper : sleeper, list_hook<in_turn>, list_hook<in_news> {
     /// Counted. Null until the lock is had.
@@ -29,21 +29,25 @@ struct keeper : sleeper, list_hook<in_turn>, list_hook<in_news> {
     /// Who wants to hear of the end.
     operation_queue waiters;
 
-    // How it is renewed.
+    /// A hold wants it renewed.
     bool renews = false;
     /// What was last heard; told when it comes to it.
     renewal_outcome news = renewal_outcome::renewed;
+    /// `max` while there is none to come.
+    base::instant next_renewal = base::instant::max();
+
+    // How one hold wants it renewed. Those of further holds have a keeper of their own each, of
+    // which nothing else is used.
+    keeper* further = nullptr;
+    /// Which hold; null: none.
+    const lease* wanted_by = nullptr;
     std::uint32_t renewals_left = 0;
     /// What a renewal asks for.
     base::nanos ttl{};
-    /// `max` behind the last one.
-    base::instant next_renewal = base::instant::max();
-    /// No renewal makes keys live for longer than this, from when the lock was asked for; `max`
+    /// No renewal makes keys live for longer than this, from when the hold was asked for; `max`
     /// for no limit.
     base::nanos max_hold = base::nanos::max();
     base::instant since{};
-    /// How long the keys were last asked to live.
-    base::instant keys_until{};
 
     [[nodiscard]] base::instant hold_end() const noexcept
     {

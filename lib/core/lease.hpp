@@ -41,6 +41,9 @@ struct lease {
     /// time.
     base::instant keys_end{};
 
+    /// Until when the keys were asked to live by what a majority confirmed.
+    base::instant asked_until{};
+
     /// Nodes whose connection was given the SET; no other node can have the key.
     node_mask asked = 0;
     /// Of those, the nodes whose answer to the SET was read: nothing of it is under way any more.
@@ -74,7 +77,8 @@ struct lease {
     /// On whose behalf it is held, as `holdings` knows it; null: nobody's in particular.
     const char* held_by = nullptr;
 
-    /// Who looks after it, if it is held and anybody does.
+    /// Who looks after it, if it is held and anybody does. Of records within another only that
+    /// one's counts.
     core::keeper* kept_by = nullptr;
 
     /// For whoever has to leave the lease and cannot say so at once: the one that was left before.

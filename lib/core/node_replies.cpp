@@ -203,9 +203,7 @@ bool node::on_release(const pending& p, const resp::reply& r)
         case scripted::yes: settle(p, node_outcome::granted, {}); return true;
         case scripted::no: settle(p, node_outcome::refused, {}); return true;
         case scripted::again: return send_again(p);
-        case scripted::error:
-            settle(p, node_outcome::failed, error_of(r));
-            return true;
+        case scripted::error: settle(p, node_outcome::failed, error_of(r)); return true;
         case scripted::nonsense: break;
     }
     return on_nonsense(p);

@@ -201,9 +201,7 @@ bool node::on_raise(const pending& p, const resp::reply& r)
             }
             [[fallthrough]];
         case scripted::no:
-        case scripted::error:
-            c_.on_not_raised(asked, index_, error_of(r));
-            return true;
+        case scripted::error: c_.on_not_raised(asked, index_, error_of(r)); return true;
         case scripted::yes:
         case scripted::nonsense: break;
     }

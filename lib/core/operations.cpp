@@ -68,7 +68,7 @@ lease& coordinator::new_lease(std::string_view resource)
     }
     l.token = {};
     l.ttl = {};
-    l.t0 = l.keys_end = {};
+    l.t0 = l.keys_end = l.asked_until = {};
     l.fencing_token = 0;
     l.asked = l.answered = l.counted = 0;
     l.granted.store(0, std::memory_order_relaxed);
@@ -154,7 +154,7 @@ operation& coordinator::begin_adopt(operation& op, const base::owner_token& owne
     // Nothing of the SETs is under way from here.
     l.adopted = true;
     l.asked = l.answered = all_nodes(static_cast<unsigned>(nodes_.size()));
-    l.t0 = l.keys_end = now_;
+    l.t0 = l.keys_end = l.asked_until = now_;
     op.ttl = ttl;
     op.deadline = now_;
     begin(op, &coordinator::run_adopt);
@@ -181,6 +181,7 @@ operation& coordinator::release(instant now, lease& l, report* r)
         op.released = l.root().left ? release_result::not_held : release_result::nested;
         static_cast<void>(end_hold(l));
         finish(op, {});
+        run();
         return op;
     }
     begin(op, &coordinator::run_release);
@@ -280,7 +281,7 @@ operation* coordinator::take_finished(instant now) noexcept
         if (op->error || !gives_lease) {
             unref(*std::exchange(op->subject, nullptr));
         } else if (op->keeper != nullptr && !closed_) {
-            begin_keeping(*std::exchange(op->keeper, nullptr), op->subject->root());
+            begin_keeping(*std::exchange(op->keeper, nullptr), *op->subject);
         }
         return op;
     }
@@ -297,7 +298,7 @@ bool coordinator::holds_yet(operation& op) noexcept
             return is_worth_having(op, l.valid_until()) || !acquire_again(op);
         case operation::kind::adopt:
         case operation::kind::extend:
-            if (l.given_back || op.subject->given_back) {
+            if (l.given_back || op.subject->given_back || l.left) {
                 op.error = errc::not_held;
             } else if (l.valid_until() <= now_) {
                 op.error = lose(l);

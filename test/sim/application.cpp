@@ -168,6 +168,7 @@ instant application::believed_until(const core::lease& l) const
 
 void application::end_belief(task& t)
 {
+    note_end_of_hold(t);
     w_.checks.end_belief(t.belief);
     t.belief = 0;
 }
@@ -276,6 +277,9 @@ void application::on_done(const call& c, const ending& e)
                 w_.checks.prolong_belief(mine.belief, believed_until(*c.lease));
             } else if (ec == errc::lost) {
                 end_beliefs_in(mine.lease->root());
+            } else if (ec == errc::not_held) {
+                w_.checks.fail("c" + std::to_string(index_) + ": " + c.resource +
+                               " is held, but who extends it is told otherwise");
             }
             if (mine.now == state::holding) {
                 return;  // went on without waiting for it

@@ -8,6 +8,7 @@
 #include <redlock/owner.hpp>
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ public:
     [[nodiscard]] std::size_t held() const noexcept;
     /// Of these, those within another one, whose record they keep.
     [[nodiscard]] std::size_t nested() const noexcept;
+    /// Whether its owner may have held one of these at some time since.
+    [[nodiscard]] bool may_have_held_one_of(const std::string& resource, instant since) const;
     /// Whether a task holds the lock of this lease by another one.
     [[nodiscard]] bool holds_besides(const core::lease& l) const noexcept;
 
@@ -91,6 +94,7 @@ private:
     void end_belief(task& t);
     void end_beliefs_in(core::lease& root);
     void may_own(task& mine, acquire_options& o);
+    void note_end_of_hold(const task& mine);
     [[nodiscard]] bool stays_to_the_end(unsigned t);
     void may_keep(task& mine, acquire_options& o);
     void begin_keeping(unsigned t);
@@ -109,6 +113,8 @@ private:
     random_source owning_;
     /// On whose behalf tasks share locks.
     const redlock::owner me_;
+    /// When it last gave back a resource.
+    std::map<std::string, instant> owned_until_;
     std::vector<task> tasks_;
     bool ended_ = false;
     stage proof_ = stage::none;

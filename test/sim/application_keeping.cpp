@@ -41,8 +41,7 @@ void application::begin_keeping(unsigned t)
     if (w_.planned().keeps_one_in > 0 && keeping_.one_in(2)) {
         const bool is_limited =
             mine.limits.max_hold.has_value() || mine.limits.max_renewals != unlimited;
-        // Another one of its owner may have said first how it is kept.
-        const bool is_kept = mine.kept && !is_limited && !mine.owned;
+        const bool is_kept = mine.kept && !is_limited;
         const call& begun = c_.wait_lost(t, *mine.lease, is_kept);
         if (w_.faults.happens(fault::cancel)) {
             w_.schedule(keeping_.between(0ms, 300ms), event_kind::cancel, index_, c_.generation(),
@@ -107,11 +106,10 @@ void application::on_news(const core::renewal_news& news)
 {
     w_.counts.renewed += news.outcome == renewal_outcome::renewed;
     w_.counts.limits_reached += news.outcome == renewal_outcome::limit_reached;
-    const bool is_kept = std::any_of(tasks_.begin(), tasks_.end(),
-                                     [&](const task& t) { return t.lease == news.of && t.kept; });
-    // Whoever of the owner wanted it kept may be gone, and the lock be had by others.
-    const bool is_held = is_kept || news.of->held_by != nullptr;
-    if (news.outcome != renewal_outcome::lost && !is_held) {
+    const bool is_kept = std::any_of(tasks_.begin(), tasks_.end(), [&](const task& t) {
+        return t.lease != nullptr && &t.lease->root() == news.of && t.kept;
+    });
+    if (news.outcome != renewal_outcome::lost && !is_kept) {
         w_.checks.fail("c" + std::to_string(index_) + ": is told of the renewal of " +
                        news.of->resource + ", which it does not keep");
     }

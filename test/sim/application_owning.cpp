@@ -9,6 +9,7 @@
 namespace redlock::sim {
 
 using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 
 /// Often one that the owner has already, or a part of it.
 void application::may_own(task& mine, acquire_options& o)
@@ -19,6 +20,9 @@ void application::may_own(task& mine, acquire_options& o)
         return;
     }
     o.owner = me_;
+    if (o.min_validity == 0ms && owning_.one_in(4)) {
+        o.min_validity = milliseconds{owning_.between(1, 100)};
+    }
     const task& other = tasks_[owning_.below(tasks_.size())];
     if (other.lease == nullptr || !other.owned || owning_.one_in(4)) {
         return;
@@ -58,6 +62,31 @@ std::size_t application::nested() const noexcept
     return static_cast<std::size_t>(std::count_if(tasks_.begin(), tasks_.end(), [](const task& t) {
         return t.lease != nullptr && t.lease->within != nullptr;
     }));
+}
+
+bool application::may_have_held_one_of(const std::string& resource, instant since) const
+{
+    const auto names = parts_of(resource);
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        const auto ended = owned_until_.find(name);
+        return (ended != owned_until_.end() && ended->second >= since) ||
+               std::any_of(tasks_.begin(), tasks_.end(), [&](const task& t) {
+                   if (t.lease == nullptr || !t.owned) {
+                       return false;
+                   }
+                   const auto all = t.lease->root().resources();
+                   return std::find(all.begin(), all.end(), name) != all.end();
+               });
+    });
+}
+
+void application::note_end_of_hold(const task& mine)
+{
+    if (mine.owned && mine.lease != nullptr) {
+        for (const std::string& name : mine.lease->root().resources()) {
+            owned_until_[name] = w_.now();
+        }
+    }
 }
 
 bool application::holds_besides(const core::lease& l) const noexcept

@@ -668,6 +668,10 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy)
             check_token(c, e);
         }
         check_success(c, e, healthy && !refused);
+    } else if (ec == errc::held_in_part) {
+        if (!w_.clients[c.client]->app().may_have_held_one_of(c.resource, c.begun)) {
+            fail(who + "refused, though its owner held no part of it");
+        }
     } else if (c.owned && (ec == errc::lost || !c.token.empty())) {
         check_hold(c, ec);
     } else if (ec == errc::contended) {

@@ -118,10 +118,54 @@ TEST_CASE("a further hold that would not last extends the lock", "[core][owner]"
         for (unsigned i = 0; i < 2; ++i) {
             w.peers[i]->frozen = true;
         }
-        call& c = w.acquire("r", w.for_me({.ttl = 9s}));
+        call& c = w.acquire("r", w.for_me({.ttl = 9s, .deadline = 0ms}));
         w.advance(100ms);
         CHECK(c.error == errc::unavailable);
         CHECK(first.valid_until() == before);
+        CHECK(first.holds == 1);
+        w.thaw(0);
+        w.thaw(1);
+    }
+    SECTION("which is tried again, as others are, until the deadline")
+    {
+        for (unsigned i = 0; i < 2; ++i) {
+            w.peers[i]->frozen = true;
+        }
+        const bool is_in_time = GENERATE(true, false);
+        call& c = w.acquire("r", w.for_me({.ttl = 9s, .deadline = is_in_time ? 3s : 1s}));
+        w.advance(is_in_time ? 500ms : 2s);
+        CHECK(c.done() == !is_in_time);
+        w.thaw(0);
+        w.thaw(1);
+        w.advance(1s);
+        if (is_in_time) {
+            REQUIRE(c.held != nullptr);
+            CHECK(first.valid_until() > before + 3s);
+            w.drop(*c.held);
+        } else {
+            CHECK(c.error == errc::timed_out);
+        }
+        CHECK(first.holds == 1);
+    }
+    SECTION("and so often as it was told to")
+    {
+        for (unsigned i = 0; i < 2; ++i) {
+            w.peers[i]->frozen = true;
+        }
+        call& c = w.acquire("r", w.for_me({.ttl = 9s, .attempts = 2}));
+        w.advance(2s);
+        CHECK(c.error == errc::unavailable);
+        w.thaw(0);
+        w.thaw(1);
+    }
+    SECTION("which may be called off between two tries")
+    {
+        w.peers[0]->frozen = w.peers[1]->frozen = true;
+        call& c = w.acquire("r", w.for_me({.ttl = 9s}));
+        w.advance(60ms);
+        CHECK_FALSE(c.done());
+        w.cancel(c);
+        CHECK(c.done());
         CHECK(first.holds == 1);
         w.thaw(0);
         w.thaw(1);
@@ -253,8 +297,11 @@ TEST_CASE("one of several resources, or some of them, are held with all", "[core
     CHECK(w.commands() == asked);
     CHECK(one.resource == "b");
     CHECK(two.held->resources().front() == "c");
-    CHECK(w.acquire(names{"a", "d"}, w.for_me({.ttl = 10s, .deadline = 0ms})).error ==
-          errc::contended);
+    CHECK(w.acquire(names{"a", "d"}, w.for_me()).error == errc::held_in_part);
+    CHECK(w.acquire(names{"d", "b"}, w.for_me()).error == errc::held_in_part);
+    acquire_options other{.ttl = 10s, .deadline = 0ms};
+    other.owner.emplace();
+    CHECK(w.acquire(names{"a", "d"}, other).error == errc::contended);
     w.drop(*all.held);
     w.drop(one);
     w.advance(50ms);
@@ -283,15 +330,147 @@ TEST_CASE("a hold within keeps the lock alive, extends it and hears of its loss"
     CHECK_FALSE(extended.error);
     CHECK(first.valid_until() > w.now + 25s);
     w.drop(first);
+    CHECK((early == nullptr || early->error == errc::not_held));
+    CHECK_FALSE(lost.done());
     w.drop(second);
     w.advance(5ms);
-    // The lock goes on, and so does the wait.
-    CHECK_FALSE(lost.done());
+    // The lock goes on; of this hold there is nothing more to be lost.
+    CHECK(lost.error == errc::not_held);
+    CHECK(w.core->snapshot().kept == 1);
+    w.advance(60s);
+    CHECK(third.root().valid_until() > w.now);
     w.drop(third);
     w.advance(5ms);
-    CHECK(lost.error == errc::not_held);
-    CHECK((early == nullptr || early->error == errc::not_held));
     CHECK(w.core->snapshot().kept == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a lock is kept for as long as a hold wants that", "[core][owner][keep_alive]")
+{
+    owned_world w;
+    core::lease& first = w.lock("r", w.for_me({.ttl = 2s}));
+    core::lease& second = w.lock("r", w.for_me({.ttl = 2s, .keep_alive = keep_alive{}}));
+    core::lease& third = w.lock("r", w.for_me({.ttl = 2s, .keep_alive = keep_alive{}}));
+    w.advance(10s);
+    const bool ends_in_turn = GENERATE(true, false);
+    w.drop(ends_in_turn ? second : third);
+    w.advance(10s);
+    CHECK(first.valid_until() > w.now);
+    CHECK(w.core->snapshot().kept == 1);
+    const bool is_renewing = GENERATE(true, false);
+    if (is_renewing) {
+        w.peers[0]->frozen = w.peers[1]->frozen = true;
+        w.advance(600ms);
+    }
+    call& lost = w.wait_lost(first);
+    const auto renewed = w.core->snapshot().renewed;
+    w.drop(ends_in_turn ? third : second);
+    w.thaw(0);
+    w.thaw(1);
+    CHECK(w.core->snapshot().kept == 0);
+    const auto end = first.valid_until();
+    CHECK(end > w.now);
+    w.advance(300ms);
+    CHECK(first.valid_until() == end);
+    CHECK_FALSE(lost.done());
+    w.advance(2s);
+    CHECK(lost.error == errc::lost);
+    CHECK(w.core->snapshot().renewed == renewed);
+    w.drop(first);
+    w.advance(5s);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("the hold that wants most is done right by", "[core][owner][keep_alive]")
+{
+    owned_world w;
+    const auto kept = [](keep_alive how = {}) { return std::optional{how}; };
+    SECTION("by its ttl, which the lock was not taken for")
+    {
+        core::lease& first = w.lock("r", w.for_me({.ttl = 1s}));
+        acquire_options o = w.for_me({.ttl = 10s, .min_validity = 100ms});
+        o.keep_alive = kept();
+        core::lease& second = w.lock("r", o);
+        w.advance(5s);
+        CHECK(first.valid_until() > w.now);
+        CHECK(w.core->snapshot().renewed > 0);
+        w.advance(5s);
+        CHECK(first.valid_until() > w.now + 5s);
+        w.drop(second);
+        w.drop(first);
+    }
+    SECTION("by its longest hold, which the first renewal reaches")
+    {
+        core::lease& first = w.lock("r", w.for_me({.ttl = 6s}));
+        acquire_options o = w.for_me({.ttl = 10s});
+        o.keep_alive = kept({.max_hold = 10s});
+        core::lease& second = w.lock("r", o);
+        w.advance(9s);
+        CHECK(first.valid_until() > w.now);
+        w.advance(2s);
+        CHECK(first.lost);
+        w.drop(second);
+        w.drop(first);
+    }
+    SECTION("by the longest hold of all")
+    {
+        acquire_options o = w.for_me({.ttl = 2s});
+        o.keep_alive = kept({.max_hold = 4s});
+        core::lease& first = w.lock("r", o);
+        o.keep_alive = kept({.max_hold = 20s});
+        w.advance(2s);
+        core::lease& second = w.lock("r", o);
+        w.advance(19s);
+        CHECK(first.valid_until() > w.now);
+        CHECK(w.core->snapshot().limits_reached <= 1);
+        w.advance(2s);
+        CHECK(first.lost);
+        CHECK(w.core->snapshot().limits_reached == 1);
+        w.drop(second);
+        w.drop(first);
+    }
+    SECTION("by the most renewals of all")
+    {
+        acquire_options o = w.for_me({.ttl = 3s});
+        o.keep_alive = kept({.max_renewals = 1});
+        core::lease& first = w.lock("r", o);
+        core::lease& second = w.lock("r", w.for_me({.ttl = 3s, .keep_alive = keep_alive{}}));
+        w.advance(20s);
+        CHECK(first.valid_until() > w.now);
+        w.drop(second);
+        w.advance(3s);
+        CHECK(first.lost);
+        w.drop(first);
+    }
+    SECTION("where it comes when the others have reached their limits")
+    {
+        acquire_options o = w.for_me({.ttl = 3s});
+        o.keep_alive = kept({.max_renewals = 0});
+        core::lease& first = w.lock("r", o);
+        w.advance(1s);
+        CHECK(w.core->snapshot().limits_reached == 1);
+        core::lease& second = w.lock("r", w.for_me({.ttl = 3s, .keep_alive = keep_alive{}}));
+        w.advance(20s);
+        CHECK(first.valid_until() > w.now);
+        w.drop(second);
+        w.drop(first);
+    }
+    w.advance(5s);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("who asks for a fencing token gets no hold without one", "[core][owner][fencing]")
+{
+    owned_world w;
+    core::lease& first = w.lock("r", w.for_me({.ttl = 10s, .fencing = false}));
+    const auto asked = w.commands();
+    CHECK(w.acquire("r", w.for_me({.ttl = 10s, .fencing = true})).error == errc::no_fencing_token);
+    CHECK(w.commands() == asked);
+    CHECK(first.holds == 1);
+    core::lease& second = w.lock("r", w.for_me({.ttl = 10s, .fencing = false}));
+    w.drop(first);
+    w.drop(second);
+    w.advance(5ms);
     CHECK(w.is_idle());
 }
 
