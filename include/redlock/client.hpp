@@ -114,8 +114,8 @@ public:
      * allowed; `timed_out`; `closed`; `overloaded`; `no_entropy`; `invalid_resource`,
      * `invalid_ttl`, `invalid_deadline`, `invalid_attempts`, `invalid_min_validity`,
      * `invalid_max_hold`; `operation_aborted`; `not_enough_memory`. With an owner that has the lock
-     * already: `lost`, or at once `unavailable` or `expired` if it had to be extended and was not.
-     * The lock is empty then.
+     * already: `lost`; `unavailable`, `expired` or `timed_out` if it had to be extended and was
+     * not; `no_fencing_token`; `held_in_part`. The lock is empty then.
      * Cancellation: terminal and partial complete at once; what may have been granted is given back
      * in the background.
      * Total only before anything was sent.

@@ -193,8 +193,9 @@ struct acquire_options {
      * On whose behalf. Where this owner holds the resource already, by a lock of this client, that
      * lock is given a further hold: without asking a node if its validity is `min_validity` or,
      * with that at zero, half of what `ttl` gives; else it is extended by `ttl` first. The nodes
-     * are given the lock back by the last of its holds. All of them share validity, tokens and
-     * keep-alive. Empty: nobody's in particular, who waits for everybody.
+     * are given the lock back by the last of its holds. All of them share validity and tokens, and
+     * the lock is kept alive while one of them is there that wants it. Empty: nobody's in
+     * particular, who waits for everybody.
      */
     std::optional<redlock::owner> owner{};
 

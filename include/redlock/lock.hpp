@@ -100,11 +100,11 @@ public:
      * Completion signature: `void(redlock::error_code)`.
      * Completes when: the lease is no more, in one of these ways.
      * Errors: always one. `lost`: final; `not_held`: released, dropped, assigned over or handed
-     * over, with the last of its holds if it has several, or nothing was held; `closed`;
-     * `operation_aborted`; `not_enough_memory`. Cancellation: terminal, partial and total complete
-     * at once. Lifetimes: the lock is read when the operation is begun; it may be moved before the
-     * end, and destroyed, which ends it with the last of its holds. Of an empty lock, that knows no
-     * client, the handler runs through its associated executor, by default the system executor.
+     * over, or nothing was held; `closed`; `operation_aborted`; `not_enough_memory`.
+     * Cancellation: terminal, partial and total complete at once.
+     * Lifetimes: the lock is read when the operation is begun; it may be moved before the end, and
+     * destroyed, which ends it. Of an empty lock, that knows no client, the handler runs through
+     * its associated executor, by default the system executor.
      */
     template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
     auto async_wait_lost(Token&& token = Token{});

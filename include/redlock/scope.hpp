@@ -7,6 +7,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/system/system_error.hpp>
@@ -101,9 +102,10 @@ public:
 
     /// Made by `with_lock`.
     held_scope(executor_type ex, boost::asio::any_completion_handler<void(error_code)> done,
-               lock& held) noexcept
+               boost::asio::cancellation_state told, lock& held) noexcept
         : executor_(std::move(ex)),
           done_(std::move(done)),
+          told_(told),
           held_(&held)
     {}
     held_scope(held_scope&&) noexcept = default;
@@ -113,6 +115,7 @@ public:
             give_up();
             executor_ = std::move(other.executor_);
             done_ = std::move(other.done_);
+            told_ = other.told_;
             held_ = other.held_;
         }
         return *this;
@@ -129,25 +132,37 @@ public:
     [[nodiscard]] executor_type get_executor() const noexcept { return executor_; }
 
     /// For the operations of the body, one at a time: emits `terminal` when the lock is lost or the
-    /// whole is called off.
+    /// whole is called off. To be had before the handle is moved; not connected behind `done`.
     [[nodiscard]] boost::asio::cancellation_slot slot() const noexcept
     {
-        return boost::asio::get_associated_cancellation_slot(done_);
+        return done_ ? boost::asio::get_associated_cancellation_slot(done_)
+                     : boost::asio::cancellation_slot();
     }
 
-    /// The body has ended, with success or failed with an error, and does nothing more. To be
-    /// called once, on any thread.
+    /**
+     * Whether the lock was lost or the whole called off, so that the body is to end. To be asked,
+     * on the handle's executor, before each operation is begun: what `slot` emits between two of
+     * them nobody hears. False behind `done`.
+     */
+    [[nodiscard]] bool stopped() const noexcept
+    {
+        return done_ && told_.cancelled() != boost::asio::cancellation_type::none;
+    }
+
+    /// The body has ended, with success or failed with an error, and does nothing more. On any
+    /// thread; what is called after the first time, or of a handle that was moved from, does
+    /// nothing.
     void done(error_code ec = {})
     {
+        if (!done_) {
+            return;
+        }
         boost::asio::post(executor_, [h = std::move(done_), ec]() mutable { std::move(h)(ec); });
     }
 
 private:
     void give_up() noexcept
     {
-        if (!done_) {
-            return;
-        }
         try {
             done(boost::asio::error::operation_aborted);
         } catch (const std::bad_alloc&) {
@@ -157,6 +172,7 @@ private:
 
     executor_type executor_;
     boost::asio::any_completion_handler<void(error_code)> done_;
+    boost::asio::cancellation_state told_;
     lock* held_;
 };
 

@@ -100,6 +100,9 @@ public:
     }
     /// Whether `config::max_in_flight` lets one more begin.
     [[nodiscard]] bool has_room_for(operation::kind what) const noexcept;
+    /// Whether such an acquire is to get a further hold of what its owner has.
+    [[nodiscard]] bool is_had(std::string_view resource, const acquire_options& o) const;
+    [[nodiscard]] bool is_had(const group& resources, const acquire_options& o) const;
     void recycle(operation& op) noexcept;
 
     // The network. After `to_connect` named a node, the engine answers with on_connected or

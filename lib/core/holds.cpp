@@ -1,6 +1,9 @@
 #include "core/coordinator.hpp"
 #include "core/waits.hpp"
 
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 // Several holds of one lease, all of one owner. Those within the first are records of their own, of
@@ -14,6 +17,20 @@ using base::nanos;
 lease* coordinator::held_for(const operation& op) const
 {
     return op.owner ? holdings_.find(op.owner, op.subject->resources(), now_) : nullptr;
+}
+
+bool coordinator::is_had(std::string_view resource, const acquire_options& o) const
+{
+    if (!o.owner) {
+        return false;
+    }
+    const std::string name(resource);
+    return holdings_.find(o.owner->identity(), std::span(&name, 1), now_) != nullptr;
+}
+
+bool coordinator::is_had(const group& resources, const acquire_options& o) const
+{
+    return o.owner && holdings_.find(o.owner->identity(), *resources, now_) != nullptr;
 }
 
 /// Commands of an earlier attempt may still speak of its lease, so that each attempt has its own.

@@ -12,6 +12,34 @@ namespace asio = boost::asio;
 using base::instant;
 using kind = core::operation::kind;
 
+namespace {
+
+template <class Resource>
+struct beginning_of_acquire {
+    const Resource& resource;
+    const acquire_options& options;
+
+    core::operation& operator()(core::coordinator& c, instant at) const
+    {
+        return c.acquire(at, resource, options);
+    }
+};
+
+/// Who has a lock may need it once more before it can be given back.
+template <class Resource>
+bool is_had(const beginning_of_acquire<Resource>& start, const core::coordinator& c)
+{
+    return c.is_had(start.resource, start.options);
+}
+
+template <class Begin>
+bool is_had(const Begin& /*start*/, const core::coordinator& /*c*/)
+{
+    return false;
+}
+
+}  // namespace
+
 error_code driver::refuses() const noexcept
 {
     if (closing_ || stopped_) {
@@ -41,12 +69,12 @@ void driver::begin(kind what, completion_ptr done, const ticket_ptr& t, report* 
         finish_later(std::move(done), asio::error::operation_aborted);
         return;
     }
-    if (!core_.has_room_for(what)) {
-        finish_later(std::move(done), errc::overloaded);
-        return;
-    }
     core::operation* op = nullptr;
     try {
+        if (!core_.has_room_for(what) && !is_had(start, core_)) {
+            finish_later(std::move(done), errc::overloaded);
+            return;
+        }
         op = &start(core_, now());
     } catch (const std::bad_alloc&) {
         finish_later(std::move(done), make_error_code(boost::system::errc::not_enough_memory));
@@ -75,16 +103,13 @@ void driver::acquire(std::string_view resource, const acquire_options& o, comple
     const error_code invalid = base::validate(settings_, resource, o);
     if (!settings_.thread_safe) {
         begin(kind::acquire, std::move(done), t, o.report, invalid,
-              [&](core::coordinator& c, instant at) -> core::operation& {
-                  return c.acquire(at, resource, o);
-              });
+              beginning_of_acquire<std::string_view>{resource, o});
         return;
     }
     enter([=, name = std::string(resource), done = std::move(done)](driver& d) mutable {
+        const std::string_view resource_then = name;
         d.begin(kind::acquire, std::move(done), t, o.report, invalid,
-                [&](core::coordinator& c, instant at) -> core::operation& {
-                    return c.acquire(at, name, o);
-                });
+                beginning_of_acquire<std::string_view>{resource_then, o});
     });
 }
 
@@ -101,9 +126,7 @@ void driver::acquire(const core::group& resources, const acquire_options& o, com
     }
     enter([=, done = std::move(done)](driver& d) mutable {
         d.begin(kind::acquire, std::move(done), t, o.report, invalid,
-                [&](core::coordinator& c, instant at) -> core::operation& {
-                    return c.acquire(at, resources, o);
-                });
+                beginning_of_acquire<core::group>{resources, o});
     });
 }
 

@@ -218,7 +218,7 @@ TEST_CASE("a lock that is handed over is no more its owner's, however often it w
     const std::string token = std::move(second).hand_over();
     CHECK(first.owner_token() == token);
     REQUIRE(run_until(s.io, [&] { return !first.owns(); }));
-    CHECK(s.extend(first) == errc::lost);
+    CHECK(s.extend(first) == errc::not_held);
     CHECK(s.give_back(std::move(first)) == release_result::not_held);
     third = {};
     // Who takes it over finds all of it.
@@ -262,4 +262,34 @@ TEST_CASE("holds may outlive their client", "[owner]")
     first = {};
     CHECK(second.owns());
     second = {};
+}
+
+TEST_CASE("a further hold has room where no other acquire has", "[owner]")
+{
+    config c = some_config();
+    c.max_in_flight = 1;
+    scene s(c);
+    s.start();
+    acquire_options o = long_lease();
+    o.owner.emplace();
+    outcome<acquiring> held;
+    s.locks->async_acquire(s.name, o, held.receiver());
+    REQUIRE(run_until(s.io, [&] { return held.done; }));
+    REQUIRE_FALSE(held.error);
+
+    outcome<acquiring> waits;
+    outcome<acquiring> refused;
+    outcome<acquiring> within;
+    outcome<acquiring> of_one;
+    acquire_options others = long_lease();
+    others.deadline = 10s;
+    s.locks->async_acquire(s.name, others, waits.receiver());
+    s.locks->async_acquire(s.name, others, refused.receiver());
+    s.locks->async_acquire(s.name, o, within.receiver());
+    s.locks->async_acquire({s.name}, o, of_one.receiver());
+    REQUIRE(run_until(s.io, [&] { return refused.done && within.done && of_one.done; }));
+    CHECK(refused.error == errc::overloaded);
+    CHECK_FALSE(within.error);
+    CHECK_FALSE(of_one.error);
+    CHECK_FALSE(waits.done);
 }

@@ -290,6 +290,34 @@ TEST_CASE("handlers can make a body too", "[with_lock]")
         auto scope = run([](const held_scope&) {});
         CHECK(scope->end().end == scope_end::failed);
     }
+    SECTION("done twice, and asked behind that")
+    {
+        auto scope = run([](held_scope h) {
+            CHECK_FALSE(h.stopped());
+            h.done();
+            h.done(make_error_code(asio::error::eof));
+            CHECK_FALSE(h.slot().is_connected());
+            CHECK_FALSE(h.stopped());
+        });
+        CHECK(scope->end().end == scope_end::completed);
+    }
+    SECTION("lost between two operations")
+    {
+        std::function<void(held_scope)> next = [&](held_scope h) {
+            if (h.stopped()) {
+                h.done(make_error_code(asio::error::operation_aborted));
+                return;
+            }
+            // Never under way when something is emitted.
+            const auto ex = h.get_executor();
+            asio::post(ex, [&next, h = std::move(h)]() mutable { next(std::move(h)); });
+        };
+        auto scope = run([&](held_scope h) {
+            delete_keys(s.name);
+            next(std::move(h));
+        });
+        CHECK(scope->end().end == scope_end::lost);
+    }
     SECTION("lost")
     {
         auto scope = run([&](held_scope h) {

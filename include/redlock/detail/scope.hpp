@@ -104,8 +104,8 @@ public:
         stop_body();
     }
 
-    /// Ends the wait for a loss, which a release has not ended where its hold is not the lock's
-    /// last, and completes behind that: nothing runs behind the end of the scope.
+    /// Ends the wait for a loss, unless the release has, and completes behind it: nothing runs
+    /// behind the end of the scope.
     template <class Token>
     auto async_end_wait(Token&& token)
     {
@@ -314,13 +314,14 @@ struct started_body {
     {
         std::exception_ptr thrown;
         const auto ex = co_await boost::asio::this_coro::executor;
+        const auto told = co_await boost::asio::this_coro::cancellation_state;
         // A handle that goes while `start` throws ends it with an error, too.
         const auto [ec] = co_await boost::asio::async_initiate<const token, void(error_code)>(
-            [](auto handler, boost::asio::any_io_executor on, started_body* self, lock* l,
-               std::exception_ptr* failure) {
+            [told](auto handler, boost::asio::any_io_executor on, started_body* self, lock* l,
+                   std::exception_ptr* failure) {
                 try {
                     std::invoke(std::move(self->start),
-                                held_scope(std::move(on), std::move(handler), *l));
+                                held_scope(std::move(on), std::move(handler), told, *l));
                 } catch (...) {
                     *failure = std::current_exception();
                 }
