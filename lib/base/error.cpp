@@ -23,14 +23,14 @@ const char* text_of(errc e) noexcept
         case errc::no_fencing_token:
             return "The owner holds the resource by a lock without a fencing token";
         case errc::invalid_resource:
-            return "The resource name is empty, too long or that of a fencing counter";
-        case errc::invalid_ttl: return "The ttl is too short for the node timeout or too long";
-        case errc::invalid_deadline: return "The deadline is negative";
-        case errc::invalid_attempts: return "The number of attempts is zero";
+            return "resource: the name is empty, too long or kept for the library's own use";
+        case errc::invalid_ttl: return "ttl: too short for the node timeout or too long";
+        case errc::invalid_deadline: return "deadline: negative";
+        case errc::invalid_attempts: return "attempts: zero";
         case errc::invalid_min_validity:
-            return "The minimum validity is negative or more than the ttl can give";
-        case errc::invalid_max_hold: return "The longest time to hold is shorter than the ttl";
-        case errc::duplicate_resource: return "A resource is named twice in one lock";
+            return "min_validity: negative or more than the ttl can give";
+        case errc::invalid_max_hold: return "keep_alive.max_hold: shorter than the ttl";
+        case errc::duplicate_resource: return "resource: named twice in one lock";
         case errc::invalid_owner:
             return "The owner token is malformed or the lock belongs to another client";
         case errc::invalid_config: return "The configuration is refused";

@@ -77,7 +77,7 @@ struct suspendable {
 
 }  // namespace
 
-TEST_CASE("a loss is told within a second behind a suspend of the machine", "[shell]")
+TEST_CASE("a loss is told within a second behind a suspend of the machine", "[shell][suspend]")
 {
     suspendable s;
     acquire_options o;
@@ -94,7 +94,7 @@ TEST_CASE("a loss is told within a second behind a suspend of the machine", "[sh
     CHECK(ended == make_error_code(errc::lost));
 }
 
-TEST_CASE("nothing is due every second while nobody is to hear of a loss", "[shell]")
+TEST_CASE("nothing is due every second while nobody is to hear of a loss", "[shell][suspend]")
 {
     suspendable s;
     lock held = s.take({});

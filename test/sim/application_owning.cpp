@@ -20,12 +20,14 @@ void application::may_own(task& mine, acquire_options& o)
         return;
     }
     o.owner = me_;
-    if (o.min_validity == 0ms && owning_.one_in(4)) {
-        o.min_validity = milliseconds{owning_.between(1, 100)};
-    }
     const task& other = tasks_[owning_.below(tasks_.size())];
     if (other.lease == nullptr || !other.owned || owning_.one_in(4)) {
         return;
+    }
+    // For a long time, though at first hardly anything of it is needed.
+    if (o.min_validity == 0ms && owning_.one_in(2)) {
+        o.ttl = w_.planned().longest_ttl();
+        o.min_validity = milliseconds{owning_.between(1, 20)};
     }
     const auto names = parts_of(other.resource);
     mine.resource = owning_.one_in(2) ? other.resource : names[owning_.below(names.size())];

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 
 using redlock::condition;
 using redlock::errc;
@@ -30,6 +31,22 @@ TEST_CASE("every error has a text of its own", "[base][error]")
     }
     CHECK(error_code(last + 1, redlock::error_category()).message() == "Unknown error");
     CHECK(error_code(0, redlock::error_category()).failed() == false);
+}
+
+TEST_CASE("an argument that is refused is named", "[base][error]")
+{
+    const std::pair<errc, std::string> named[] = {
+        {errc::invalid_resource, "resource: "},
+        {errc::duplicate_resource, "resource: "},
+        {errc::invalid_ttl, "ttl: "},
+        {errc::invalid_deadline, "deadline: "},
+        {errc::invalid_attempts, "attempts: "},
+        {errc::invalid_min_validity, "min_validity: "},
+        {errc::invalid_max_hold, "keep_alive.max_hold: "},
+    };
+    for (const auto& [e, field] : named) {
+        CHECK(error_code{e}.message().starts_with(field));
+    }
 }
 
 TEST_CASE("the text is the same in a buffer and as a string", "[base][error]")

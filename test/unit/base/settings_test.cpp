@@ -427,6 +427,28 @@ TEST_CASE("resource names have 1 to max_resource_size bytes of any kind", "[base
     CHECK_FALSE(validate_resource(s, "redlock:admitted"));
 }
 
+TEST_CASE("several resources are each one that may be, and all different", "[base][settings]")
+{
+    const settings s = make_settings(one_node());
+    const auto code = [&](std::vector<std::string> names) { return validate_resources(s, names); };
+    CHECK(code({}) == errc::invalid_resource);
+    CHECK_FALSE(code({"a"}));
+    CHECK_FALSE(code({"b", "a", "c"}));
+    CHECK(code({"a", "b", "a"}) == errc::duplicate_resource);
+    CHECK(code({"a", "a:fencing"}) == errc::invalid_resource);
+    CHECK(code({"a", ""}) == errc::invalid_resource);
+    std::vector<std::string> many;
+    for (std::size_t i = 0; i < max_resources; ++i) {
+        many.push_back(std::to_string(i));
+    }
+    CHECK_FALSE(code(many));
+    many.emplace_back("one too many");
+    CHECK(code(many) == errc::invalid_resource);
+    const std::string half(max_resource_size / 2, 'h');
+    CHECK_FALSE(code({half, half.substr(1) + 'i'}));
+    CHECK(code({half, half + 'i'}) == errc::invalid_resource);
+}
+
 TEST_CASE("the restart guard bounds the ttl and keeps its keys to itself", "[base][settings]")
 {
     config c = one_node();
