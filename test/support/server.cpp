@@ -275,6 +275,9 @@ std::vector<std::string> server::command_line() const
         "--enable-debug-command",
         "local",
     };
+    if (!options_.configuration.empty()) {
+        line.insert(line.begin(), options_.configuration.native());
+    }
     if (!options_.password.empty()) {
         line.insert(line.end(), {"--requirepass", options_.password});
     }

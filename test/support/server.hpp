@@ -53,6 +53,8 @@ struct server_options {
     persistence files = persistence::none;
     /// Of the default user. The server object itself uses it. Empty: none.
     std::string password{};
+    /// A configuration file, for those that do not run without one. Empty: none.
+    std::filesystem::path configuration{};
     /// Added to the command line, so that they win over what the object chose.
     std::vector<std::string> arguments{};
     /// `NAME=value`, such as an LD_PRELOAD.
