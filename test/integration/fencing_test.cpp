@@ -336,7 +336,7 @@ TEST_CASE("p39: answers to raises that are late, or never come, turn no token ba
     REQUIRE(mine.await_ready(3));
     REQUIRE(theirs.await_ready(3));
     std::vector<std::uint64_t> tokens{token_of_one(mine)};
-    for (std::size_t i = 0; i < 6; ++i) {
+    for (std::size_t i = 0; i < 4; ++i) {
         REQUIRE(mine.await_ready(3));
         REQUIRE(mine.await_quiet());
         REQUIRE(theirs.await_quiet());
@@ -369,7 +369,7 @@ TEST_CASE("p39: answers to raises that are late, or never come, turn no token ba
     }
     CAPTURE(tokens);
     CHECK(grow(tokens));
-    CHECK((how == lost ? mine.stats().disconnects : mine.stats().late_replies) >= 6);
+    CHECK((how == lost ? mine.stats().disconnects : mine.stats().late_replies) >= 4);
 }
 
 TEST_CASE("p39: who stands still beyond its lease has the smaller token",
