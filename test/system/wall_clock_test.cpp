@@ -249,19 +249,17 @@ TEST_CASE("p40: clients whose dates are an hour apart exclude each other", "[sys
     lock held = mine.take("r", {.ttl = 60s});
     REQUIRE(mine.await_quiet());
     const auto token = held.fencing_token();
-    {
-        // Only this client runs here, so the date is its own.
-        machine.step_system_time(by);
-        REQUIRE(theirs.await_ready(3));
-        CHECK(theirs.acquire("r", once()).error == errc::contended);
-        CHECK(theirs.adopt("r", std::string(40, '0'), 60s).error == errc::lost);
-        const auto found = theirs.inspect("r").found;
-        CHECK(found.state == holding::held);
-        REQUIRE(found.remaining);
-        CHECK(*found.remaining <= 60s);
-        REQUIRE(theirs.await_quiet());
-        machine.step_system_time(-by);
-    }
+    // Only this client runs here, so the date is its own.
+    machine.step_system_time(by);
+    REQUIRE(theirs.await_ready(3));
+    CHECK(theirs.acquire("r", once()).error == errc::contended);
+    CHECK(theirs.adopt("r", std::string(40, '0'), 60s).error == errc::lost);
+    const auto found = theirs.inspect("r").found;
+    CHECK(found.state == holding::held);
+    REQUIRE(found.remaining);
+    CHECK(*found.remaining <= 60s);
+    REQUIRE(theirs.await_quiet());
+    machine.step_system_time(-by);
     CHECK(held.owns());
     CHECK_FALSE(mine.extend(held, 60s));
     mine.give_back(std::move(held));
