@@ -236,7 +236,7 @@ TEST_CASE("a server that pauses its clients is a slow node, not a lost one", "[i
 {
     masters nodes(3, {.kind = each_kind()});
     auto c = patient(nodes.urls());
-    c.node_timeout = 200ms;
+    c.node_timeout = 500ms;
     locks mine(std::move(c));
     REQUIRE(mine.await_ready(3));
     const auto pause = [&](std::size_t count) {
