@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: pitfalls.sh <root of the source tree>
-# Keeps docs/design/pitfalls.md and the tests' tags together: a tag has a row, a folder in a row has a test with
-# the tag, a row without folders has no test.
+# Keeps docs/design/pitfalls.md and the tests' tags together: no number is missing or there twice, a tag has a row,
+# a folder in a row has a test with the tag, a row without folders has no test.
 set -euo pipefail
 cd "$1"
 
@@ -11,6 +11,11 @@ complain() {
     echo "$*" >&2
     failures=$((failures + 1))
 }
+
+for number in p{01..47}; do
+    rows=$(grep -c "^| $number |" "$page" || true)
+    ((rows == 1)) || complain "$number: $rows rows"
+done
 
 while read -r number; do
     grep -q "^| $number |" "$page" || complain "$number: tagged in a test, and not in $page"

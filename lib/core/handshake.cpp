@@ -46,6 +46,24 @@ bool speaks_of_a_key(std::string_view error) noexcept
            error.find(" command") == std::string_view::npos;
 }
 
+/// What is wrong with how the server runs; empty: nothing. A node of a cluster has its keys moved to
+/// another one, and forgets what its replica did not know yet: it is not one of N that fail each by
+/// itself.
+std::string_view mode_fault(std::string_view mode) noexcept
+{
+    if (mode == "cluster") {
+        return "is a node of a cluster, not an independent master";
+    }
+    return mode == "sentinel" ? "is a sentinel, not a master" : std::string_view{};
+}
+
+/// As Redis, and as Valkey from 8 on calls it.
+std::string_view mode_of(std::string_view info) noexcept
+{
+    const std::string_view mode = info_field(info, "redis_mode");
+    return mode.empty() ? info_field(info, "server_mode") : mode;
+}
+
 }  // namespace
 
 unsigned handshake::start(std::string& out)
@@ -135,6 +153,9 @@ handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, 
         protocol_ = r.find("proto").integer() == 3 ? 3 : 2;
         const std::string_view role = r.find("role").text();
         is_replica_ = role == "replica" || role == "slave";
+        if (const auto fault = mode_fault(r.find("mode").text()); !fault.empty()) {
+            return fail(std::string(fault), true);
+        }
     } else {
         return fail("the answer to the greeting is none", true);
     }
@@ -199,12 +220,16 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
 }
 
 /// The restart guard is never off in silence: without what it needs the node is not used. Who does
-/// not have it wants to know the run id only to find two names of one server.
+/// not have it wants to know the run id only to find two names of one server; and how the server
+/// runs, which one without HELLO says nowhere else.
 handshake::progress handshake::on_server_info(const resp::reply& r)
 {
     if (r.is_error()) {
         return is_guarded() ? refused("INFO is refused, which the restart guard needs", r)
                             : progress::going_on;
+    }
+    if (const auto fault = mode_fault(mode_of(r.text())); !fault.empty()) {
+        return fail(std::string(fault), true);
     }
     run_id_ = run_id_of(r.text());
     return run_id_.empty() && is_guarded()

@@ -1,4 +1,5 @@
 #include "support/locks.hpp"
+#include "support/loopback.hpp"
 #include "support/masters.hpp"
 #include "support/proxy.hpp"
 
@@ -97,6 +98,17 @@ TEST_CASE("a lock is taken, looked at, extended, handed over and given back over
     const auto kind = each_kind();
     const auto count = GENERATE(as<std::size_t>(), 1, 3);
     masters nodes(count, {.kind = kind, .tcp = false});
+    live_a_lock(nodes);
+}
+
+TEST_CASE("a lock is taken, looked at, extended, handed over and given back over IPv6",
+          "[integration]")
+{
+    if (!has_ipv6_loopback()) {
+        SKIP("this machine has no IPv6 loopback");
+    }
+    masters nodes(3, {.kind = each_kind(), .address = "::1"});
+    REQUIRE(nodes.urls().front().starts_with("redis://[::1]:"));
     live_a_lock(nodes);
 }
 

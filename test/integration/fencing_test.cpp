@@ -1,6 +1,8 @@
 #include "chaos/clock_dial.hpp"
+#include "support/bad_network.hpp"
 #include "support/locks.hpp"
 #include "support/masters.hpp"
+#include "support/run.hpp"
 #include "support/temp_dir.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -281,4 +283,146 @@ TEST_CASE("a clock that jumps gives two the lock, and the later the larger token
     CHECK(held.owns());
     CHECK(taken.owns());
     CHECK(taken.fencing_token() > held.fencing_token());
+}
+
+TEST_CASE("p40: masters whose dates are an hour apart keep a stranger out",
+          "[integration][fencing][pitfall][p40]")
+{
+    const auto kind = each_kind();
+    const auto by = GENERATE(-1h, 1h);
+    dated_masters nodes(3, kind);
+    nodes.step(0, by);
+    locks mine(patient(nodes.urls()));
+    locks theirs(patient(nodes.urls()));
+    REQUIRE(mine.await_ready(3));
+    REQUIRE(theirs.await_ready(3));
+    lock held = mine.take("r", {.ttl = 60s});
+    REQUIRE(mine.await_quiet());
+    CHECK(held.granted_by() == 3);
+    CHECK(theirs.acquire("r", once()).error == errc::contended);
+    // Who is not the owner neither takes it over nor gives it away.
+    const std::string nobody(40, '0');
+    CHECK(theirs.adopt("r", nobody, 60s).error == errc::lost);
+    const auto [error, found] = theirs.inspect("r");
+    CHECK_FALSE(error);
+    CHECK(found.state == holding::held);
+    REQUIRE(found.remaining);
+    CHECK(*found.remaining <= 60s);
+    CHECK(*found.remaining > 10s);
+    REQUIRE(theirs.await_quiet());
+    CHECK_FALSE(mine.extend(held, 60s));
+    const auto token = held.fencing_token();
+    mine.give_back(std::move(held));
+    CHECK(token_of_one(theirs) > token);
+}
+
+TEST_CASE("p39: answers to raises that are late, or never come, turn no token back",
+          "[integration][fencing][pitfall][p39]")
+{
+    enum fate { late, held_up, lost };
+    const auto kind = each_kind();
+    const auto how = GENERATE(late, held_up, lost);
+    CAPTURE(how);
+    bad_network net(3, {.kind = kind});
+    auto c = patient(net.urls());
+    c.node_timeout = 500ms;
+    c.retry_min = 1ms;
+    c.retry_max = 10ms;
+    locks mine(c);
+    locks theirs(c);
+    for (const auto& path : net.paths) {
+        path->delay(direction::down, 20ms);
+    }
+    REQUIRE(mine.await_ready(3));
+    REQUIRE(theirs.await_ready(3));
+    std::vector<std::uint64_t> tokens{token_of_one(mine)};
+    for (std::size_t i = 0; i < 4; ++i) {
+        REQUIRE(mine.await_ready(3));
+        REQUIRE(mine.await_quiet());
+        REQUIRE(theirs.await_quiet());
+        // No two agree.
+        net.nodes[i % 3].command({"INCRBY", counter, "10"});
+        net.nodes[(i + 1) % 3].command({"INCRBY", counter, "20"});
+        const auto before = mine.stats();
+        const auto begun = mine.begin_acquire("r", {.ttl = 60s, .deadline = 25s});
+        REQUIRE(mine.await([&] { return mine.stats().raises > before.raises; }));
+        for (const auto& path : net.paths) {
+            if (how == late) {
+                path->delay(direction::down, 2 * c.node_timeout);
+            } else {
+                path->hold(direction::down);
+            }
+        }
+        REQUIRE(mine.await([&] { return mine.stats().node_timeouts > before.node_timeouts; }));
+        for (const auto& path : net.paths) {
+            if (how == lost) {
+                path->cut(ending::rst);
+            }
+            path->release(direction::down);
+            path->delay(direction::down, 20ms);
+        }
+        auto [error, held] = mine.finish(begun);
+        REQUIRE_FALSE(error);
+        tokens.push_back(held.fencing_token());
+        // On a slow machine its answers may be late themselves; the keys go all the same.
+        (void)mine.release(std::move(held));
+        lock next = theirs.take("r", {.ttl = 60s, .deadline = 25s});
+        tokens.push_back(next.fencing_token());
+        (void)theirs.release(std::move(next));
+    }
+    CAPTURE(tokens);
+    CHECK(grow(tokens));
+    CHECK((how == lost ? mine.stats().disconnects : mine.stats().late_replies) >= 4);
+}
+
+TEST_CASE("p39: who stands still beyond its lease has the smaller token",
+          "[integration][fencing][pitfall][p39]")
+{
+    const masters nodes(3, {.kind = each_kind()});
+    auto c = patient(nodes.urls());
+    c.node_timeout = 500ms;
+    locks mine(c);
+    locks theirs(c);
+    REQUIRE(mine.await_ready(3));
+    REQUIRE(theirs.await_ready(3));
+    std::vector<std::uint64_t> tokens;
+    for (int i = 0; i < 2; ++i) {
+        lock slept = mine.take("r", {.ttl = 2s, .deadline = 20s});
+        // Meanwhile its client is not run.
+        lock held = theirs.take("r", {.ttl = 60s, .deadline = 20s});
+        CHECK_FALSE(slept.owns());
+        CHECK(mine.extend(slept, 60s) == errc::lost);
+        CHECK(held.owns());
+        tokens.push_back(slept.fencing_token());
+        tokens.push_back(held.fencing_token());
+        (void)theirs.release(std::move(held));
+    }
+    tokens.push_back(mine.take("r", {.ttl = 60s, .deadline = 20s}).fencing_token());
+    CHECK(grow(tokens));
+}
+
+TEST_CASE("p39: counters that have expired turn no token back",
+          "[integration][fencing][pitfall][p39]")
+{
+    const auto kind = each_kind();
+    const auto expired = GENERATE(as<std::size_t>(), 1, 2, 3);
+    const masters nodes(3, {.kind = kind});
+    locks mine(nodes.urls());
+    locks theirs(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+    REQUIRE(theirs.await_ready(3));
+    std::vector<std::uint64_t> tokens{token_of_one(mine)};
+    for (std::size_t turn = 0; turn < 9; ++turn) {
+        REQUIRE(mine.await_quiet());
+        REQUIRE(theirs.await_quiet());
+        for (std::size_t i = 0; i < expired; ++i) {
+            const server& node = nodes[(turn + i) % 3];
+            REQUIRE(node.command({"PEXPIRE", counter, "1"}) == "1");
+            REQUIRE(wait_for([&] { return !node.exists(counter); }));
+        }
+        tokens.push_back(token_of_one(theirs));
+        tokens.push_back(token_of_one(mine));
+    }
+    CAPTURE(tokens);
+    CHECK(grow(tokens));
 }

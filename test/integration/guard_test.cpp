@@ -1,5 +1,6 @@
 #include "support/locks.hpp"
 #include "support/masters.hpp"
+#include "support/proxy.hpp"
 #include "support/run.hpp"
 
 #include <redlock/clock.hpp>
@@ -108,15 +109,45 @@ void lose_by_flush(server& node)
     node.flush();
 }
 
+/// What stands in its file is put back, and neither run id nor uptime tell of it.
+void lose_by_reload(server& node)
+{
+    REQUIRE(node.command({"DEBUG", "RELOAD", "NOSAVE"}) == "OK");
+}
+
+void nothing(server&) {}
+
+void save(server& node)
+{
+    REQUIRE(node.command({"SAVE"}) == "OK");
+}
+
+void save_in_an_earlier_run(server& node)
+{
+    {
+        locks first(first_of_all({node.url()}));
+        REQUIRE(first.await([&] { return is_admitted(node); }));
+    }
+    save(node);
+    node.restart(memory::kept);
+    REQUIRE(is_admitted(node));
+    REQUIRE(node.command({"DEL", "redlock:admitted"}) == "1");
+}
+
 struct way_to_lose {
     const char* name;
     void (*lose)(server& node);
+    /// Before the node is admitted.
+    void (*prepare)(server& node) = nothing;
 };
 
 way_to_lose each_way()
 {
     return GENERATE(way_to_lose{"killed, and back without its keys", lose_by_kill},
-                    way_to_lose{"FLUSHALL", lose_by_flush});
+                    way_to_lose{"FLUSHALL", lose_by_flush},
+                    way_to_lose{"DEBUG RELOAD of a file without a marker", lose_by_reload, save},
+                    way_to_lose{"DEBUG RELOAD of a file with the marker of an earlier run",
+                                lose_by_reload, save_in_an_earlier_run});
 }
 
 /// Two locks, each on two of three nodes; the node that has both forgets them.
@@ -169,6 +200,42 @@ std::vector<std::uint64_t> tokens_across_an_old_file(masters& nodes, const confi
     return tokens;
 }
 
+/// Three masters, and a replica of the first one that its last writes do not reach.
+struct failover {
+    masters nodes;
+    server replica;
+    proxy path;
+
+    explicit failover(flavour kind)
+        : nodes(3, {.kind = kind, .arguments = {"--repl-diskless-sync", "no"}}),
+          replica({.kind = kind}),
+          path(nodes[0].port())
+    {}
+
+    /// All of now is there, and nothing of later.
+    void replicate()
+    {
+        REQUIRE(nodes[0].command({"SET", "last", "one"}) == "OK");
+        REQUIRE(replica.command({"REPLICAOF", "127.0.0.1", std::to_string(path.port())}) == "OK");
+        REQUIRE(wait_for([&] { return replica.get("last") == "one"; }));
+        path.hold(direction::down);
+    }
+
+    void promote()
+    {
+        nodes[0].kill();
+        REQUIRE(replica.command({"REPLICAOF", "NO", "ONE"}) == "OK");
+    }
+
+    /// The replica in place of its master.
+    [[nodiscard]] std::vector<std::string> urls() const
+    {
+        auto all = nodes.urls();
+        all[0] = replica.url();
+        return all;
+    }
+};
+
 bool grow(const std::vector<std::uint64_t>& tokens)
 {
     return std::adjacent_find(tokens.begin(), tokens.end(), std::greater_equal<>{}) == tokens.end();
@@ -198,6 +265,7 @@ TEST_CASE("a master that forgot its locks gives none of them to anybody else",
     const way_to_lose how = each_way();
     masters nodes(3, {.kind = each_kind()});
     INFO(how.name);
+    how.prepare(nodes[1]);
     admit(nodes);
     CHECK_FALSE(is_double_lease_seen(nodes, guarded(nodes.urls()), how));
 }
@@ -207,7 +275,69 @@ TEST_CASE("without the restart guard it does", "[integration][guard]")
     const way_to_lose how = each_way();
     masters nodes(3, {.kind = each_kind()});
     INFO(how.name);
+    how.prepare(nodes[1]);
     CHECK(is_double_lease_seen(nodes, unguarded(nodes.urls()), how));
+}
+
+TEST_CASE("beyond the guard: a file with the marker of the same run, put back, gives two the lock",
+          "[integration][guard]")
+{
+    masters nodes(3, {.kind = each_kind()});
+    admit(nodes);
+    save(nodes[1]);
+    CHECK(is_double_lease_seen(nodes, guarded(nodes.urls()),
+                               {"DEBUG RELOAD of a file with the marker", lose_by_reload}));
+}
+
+TEST_CASE("p39: a replica that is promoted has no vote until all locks have ended",
+          "[integration][guard][fencing][pitfall][p39]")
+{
+    failover over(each_kind());
+    admit(over.nodes);
+    locks mine(guarded(over.nodes.urls()));
+    REQUIRE(mine.await([&] { return all_vote(mine, 3); }));
+    std::vector<std::uint64_t> tokens = tokens_of(mine, 3);
+    over.replicate();
+    REQUIRE(is_admitted(over.replica));
+    const lock held = hold_on_two(mine, over.nodes, "r", 2);
+    tokens.push_back(held.fencing_token());
+    over.promote();
+    const auto promoted = boot_clock::now();
+    // Its votes would count, were they those of the run that the marker names.
+    REQUIRE(is_admitted(over.replica));
+    REQUIRE_FALSE(over.replica.exists("r"));
+    REQUIRE(over.replica.exists("r:fencing"));
+
+    locks theirs(guarded(over.urls()));
+    REQUIRE(theirs.await_ready(3));
+    CHECK(theirs.stats().nodes_quarantined == 1);
+    report told;
+    CHECK(theirs.acquire("r", at_once(&told)).error);
+    CHECK(told.nodes.at(0).outcome == node_outcome::quarantined);
+    CHECK_FALSE(is_taken_from(theirs, held));
+    REQUIRE(theirs.await([&] { return all_vote(theirs, 3); }));
+    CHECK(boot_clock::now() - promoted >= longest);
+
+    // Of the two that are left one is the promoted one, whose counter is older.
+    over.nodes[1].kill();
+    const std::vector<std::uint64_t> later = tokens_of(theirs, 3);
+    tokens.insert(tokens.end(), later.begin(), later.end());
+    CAPTURE(tokens);
+    CHECK(grow(tokens));
+}
+
+TEST_CASE("without the restart guard a promoted replica gives the lock to another",
+          "[integration][guard]")
+{
+    failover over(each_kind());
+    locks mine(unguarded(over.nodes.urls()));
+    REQUIRE(mine.await_ready(3));
+    over.replicate();
+    const lock held = hold_on_two(mine, over.nodes, "r", 2);
+    over.promote();
+    locks theirs(unguarded(over.urls()));
+    REQUIRE(theirs.await_ready(3));
+    CHECK(is_taken_from(theirs, held));
 }
 
 TEST_CASE("after a power loss of all masters locks are had again by themselves, and not too early",

@@ -6,13 +6,17 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -29,18 +33,18 @@ constexpr bool memory_is_ours = false;
 constexpr bool memory_is_ours = true;
 #endif
 
-/// Of this program, in KiB.
-std::size_t resident_memory()
+/// Of this program: what /proc/self/status says under a name.
+std::size_t memory_in_kib(const std::string& name)
 {
     std::ifstream status("/proc/self/status");
     for (std::string word; status >> word;) {
-        if (word == "VmRSS:") {
+        if (word == name + ":") {
             std::size_t kib = 0;
             status >> kib;
             return kib;
         }
     }
-    throw std::runtime_error("/proc/self/status does not tell VmRSS");
+    throw std::runtime_error("/proc/self/status does not tell " + name);
 }
 
 std::string repeated(const std::string& text, std::size_t times)
@@ -52,84 +56,120 @@ std::string repeated(const std::string& text, std::size_t times)
     return result;
 }
 
-enum class attack { line_without_end, byte_by_byte, pushes, attributes };
+struct attack {
+    const char* name;
+    /// Comes first, and the rest over and over.
+    std::string begin;
+    std::string rest;
+    enum class ending { none, slow, fin } end = ending::none;
+    /// The client is to see that it is no reply, or none that it takes.
+    bool is_no_reply = false;
+    /// On each connection before anything is asked, and not for a SET.
+    bool is_greeting = false;
+};
 
-asio::awaitable<void> carry_out(scripted_connection& peer, attack how)
+const std::vector<attack>& attacks()
 {
-    // Named outside of co_await, where GCC 12 destroys some temporaries twice.
+    using enum attack::ending;
     constexpr std::size_t many = 1000;
-    std::string bytes;
-    switch (how) {
-        case attack::line_without_end:
-            bytes = "+";
-            co_await peer.send(bytes);
-            bytes = std::string(64 * many, 'x');
-            co_await peer.send_for_ever(bytes);
-            co_return;
-        case attack::byte_by_byte:
-            bytes = "+" + std::string(many, 'x');
-            co_await peer.send_split(bytes, 1, 50ms);
-            co_return;
-        case attack::pushes:
-            bytes = repeated(">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n", many);
-            co_await peer.send_for_ever(bytes);
-            co_return;
-        case attack::attributes:
-            bytes = repeated("|1\r\n+key-popularity\r\n:1\r\n", many);
-            co_await peer.send_for_ever(bytes);
-            co_return;
-    }
+    static const std::string filler(64 * many, 'x');
+    static const std::vector<attack> all{
+        {"a line without end", "+", filler, none, true},
+        {"byte by byte", "+" + std::string(many, 'x'), "", slow},
+        {"pushes", "", repeated(">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n", many)},
+        {"attributes", "", repeated("|1\r\n+key-popularity\r\n:1\r\n", many), none, true},
+        {"an array of two thousand millions", "*2147483647\r\n", repeated("_\r\n", many), none,
+         true},
+        {"a map of more than there can be", "%9223372036854775808\r\n", "", none, true},
+        {"a string of a gibibyte", "$1073741824\r\n", filler, none, true},
+        {"a string of more than there can be", "$18446744073709551615\r\n", filler, none, true},
+        {"arrays within arrays", "", repeated("*1\r\n", many), none, true},
+        {"a reply cut short", "$40\r\nabc", "", fin},
+        {"denied", "-DENIED go away\r\n", "", fin},
+        {"denied from the start", "-DENIED Redis is running in protected mode\r\n", "", fin, false,
+         true},
+    };
+    return all;
 }
 
-/// Greets as any node does; the first SET on a connection is answered with the attack.
-std::unique_ptr<scripted_server> hostile_node(attack how)
+asio::awaitable<void> carry_out(scripted_connection& peer, const attack& how)
+{
+    // Named outside of co_await, where GCC 12 destroys some temporaries twice.
+    std::string bytes = how.begin;
+    if (how.end == attack::ending::slow) {
+        co_await peer.send_split(bytes, 1, 50ms);
+        co_return;
+    }
+    co_await peer.send(bytes);
+    if (how.end == attack::ending::fin) {
+        peer.half_close();
+    } else if (!how.rest.empty()) {
+        bytes = how.rest;
+        co_await peer.send_for_ever(bytes);
+    }
+    co_await peer.ignore();
+}
+
+/// Greets as any node does, unless its attack is one at once; the first SET on a connection is
+/// answered with the attack.
+std::unique_ptr<scripted_server> hostile_node(const attack& how)
 {
     return std::make_unique<scripted_server>(
-        [how](scripted_connection& peer) -> asio::awaitable<void> {
-            for (;;) {
+        [&how](scripted_connection& peer) -> asio::awaitable<void> {
+            while (!how.is_greeting) {
                 const auto command = co_await peer.read_command();
                 if (command.front() == "SET") {
-                    co_await carry_out(peer, how);
-                    co_return;
+                    break;
                 }
                 std::string answer = obedient(command);
                 co_await peer.send(std::move(answer));
             }
+            co_await carry_out(peer, how);
         });
 }
 
 }  // namespace
 
-TEST_CASE("a node that never ends its answer costs its own vote and little memory",
-          "[integration][hostile]")
+TEST_CASE("a hostile node costs its own vote, little memory and no time", "[integration][hostile]")
 {
-    const auto how = GENERATE(attack::line_without_end, attack::byte_by_byte, attack::pushes,
-                              attack::attributes);
-    CAPTURE(static_cast<int>(how));
+    const attack& how = attacks().at(GENERATE(range(std::size_t{0}, attacks().size())));
+    CAPTURE(how.name);
     const auto hostile = hostile_node(how);
     masters nodes(2);
     auto urls = nodes.urls();
     urls.push_back(hostile->url());
-    locks mine(brisk(urls));
-    REQUIRE(mine.await_ready(3));
-    const auto before = resident_memory();
-    auto most = before;
+    auto c = brisk(urls, 5s);
+    c.node_timeout = 5s;
+    locks mine(c);
+    REQUIRE(mine.await_ready(how.is_greeting ? 2 : 3));
+    const auto resident = memory_in_kib("VmRSS");
+    const auto reserved = memory_in_kib("VmPeak");
+    auto most = resident;
+    std::chrono::nanoseconds longest{};
     // Its connection is given up, made anew, attacked again and given up again.
     std::size_t cycles = 0;
     REQUIRE(mine.await([&] {
+        const auto started = std::chrono::steady_clock::now();
         lock held = mine.take("r", {.ttl = 60s});
         CHECK(held.granted_by() == 2);
         mine.give_back(std::move(held));
+        longest =
+            std::max<std::chrono::nanoseconds>(longest, std::chrono::steady_clock::now() - started);
         ++cycles;
-        most = std::max(most, resident_memory());
-        return mine.stats().disconnects >= 2;
+        most = std::max(most, memory_in_kib("VmRSS"));
+        return how.is_greeting ? hostile->connections() >= 3 : mine.stats().disconnects >= 2;
     }));
     CHECK(cycles >= 2);
+    // Nothing waited for it.
+    CHECK(longest < c.node_timeout);
     if (memory_is_ours) {
         constexpr std::size_t mib = 1024;
-        CHECK(most < before + 64 * mib);
+        CHECK(most < resident + 64 * mib);
+        // What was asked for and never touched is seen here.
+        CHECK(memory_in_kib("VmPeak") < reserved + 256 * mib);
     }
-    CHECK(hostile->commands("SET").size() >= 2);
+    CHECK(hostile->commands("SET").size() >= (how.is_greeting ? 0 : 2));
+    CHECK((mine.stats().protocol_errors >= 2) == how.is_no_reply);
     CHECK(hostile->failures().empty());
     CHECK(mine.stats().unavailable + mine.stats().timed_out == 0);
 }

@@ -2,6 +2,7 @@
 #include "support/masters.hpp"
 #include "support/port.hpp"
 #include "support/run.hpp"
+#include "support/temp_dir.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -223,13 +225,45 @@ TEST_CASE("a node of a cluster is refused as what it is", "[integration]")
 {
     // Its own choice, 10000 above its port, may be taken.
     const reserved_port bus;
-    const server node({.arguments = {"--cluster-enabled", "yes", "--cluster-port",
-                                     std::to_string(bus.number())}});
+    server node({.kind = each_kind(),
+                 .arguments = {"--cluster-enabled", "yes", "--cluster-port",
+                               std::to_string(bus.number())}});
+    std::string user;
+    SECTION("that serves nothing") {}
+    SECTION("that serves every key, and so would give locks")
+    {
+        REQUIRE(node.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}) == "OK");
+        REQUIRE(wait_for([&] { return node.command({"SET", "r", "x", "PX", "1"}) == "OK"; }));
+    }
+    SECTION("that does not say so in its greeting")
+    {
+        REQUIRE(node.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}) == "OK");
+        REQUIRE(wait_for([&] { return node.command({"SET", "r", "x", "PX", "1"}) == "OK"; }));
+        user = "locker";
+        REQUIRE(node.command({"ACL", "SETUSER", user, "on", ">hush", "~*", "+@all", "-hello"}) ==
+                "OK");
+    }
+    locks mine({user.empty() ? node.url() : node.url(user, "hush")});
+    REQUIRE(mine.await([&] { return !mine.lines().empty(); }));
+    report told;
+    CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
+    CHECK(told.nodes.at(0).error == "is a node of a cluster, not an independent master");
+    CHECK(mine.logged(log_level::error, "is a node of a cluster, not an independent master"));
+    CHECK(mine.stats().connects == 0);
+}
+
+TEST_CASE("a sentinel is refused as what it is", "[integration]")
+{
+    const temp_dir folder;
+    const auto file = folder / "sentinel.conf";
+    std::ofstream(file) << "sentinel monitor some 127.0.0.1 1 1\n";
+    const server node({.kind = each_kind(), .configuration = file, .arguments = {"--sentinel"}});
     locks mine({node.url()});
     REQUIRE(mine.await([&] { return !mine.lines().empty(); }));
     report told;
     CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
-    CHECK(told.nodes.at(0).error.find("CLUSTERDOWN") != std::string::npos);
+    CHECK(told.nodes.at(0).error == "is a sentinel, not a master");
+    CHECK(mine.logged(log_level::error, "is a sentinel, not a master"));
 }
 
 TEST_CASE("scripts that are flushed between and amid commands are never missed", "[integration]")

@@ -234,13 +234,41 @@ TEST_CASE("p35: a release whose answer was lost counts as released", "[integrati
 
 TEST_CASE("a server that pauses its clients is a slow node, not a lost one", "[integration]")
 {
-    masters nodes(3);
-    locks mine(nodes.urls());
+    masters nodes(3, {.kind = each_kind()});
+    auto c = patient(nodes.urls());
+    c.node_timeout = 500ms;
+    locks mine(std::move(c));
     REQUIRE(mine.await_ready(3));
-    for (std::size_t i = 0; i < 3; ++i) {
-        nodes[i].command({"CLIENT", "PAUSE", "200", "WRITE"});
+    const auto pause = [&](std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+            REQUIRE(nodes[i].command({"CLIENT", "PAUSE", "60000", "WRITE"}) == "OK");
+        }
+    };
+    const auto unpause = [&] {
+        for (std::size_t i = 0; i < 3; ++i) {
+            REQUIRE(nodes[i].command({"CLIENT", "UNPAUSE"}) == "OK");
+        }
+    };
+    pause(1);
+    report told;
+    lock held = mine.take("r", {.ttl = 60s, .report = &told});
+    CHECK(held.granted_by() == 2);
+    CHECK(told.nodes[0].outcome == node_outcome::undecided);
+    REQUIRE(mine.await([&] { return mine.stats().node_timeouts >= 1; }));
+    unpause();
+    // What it is late with counts.
+    REQUIRE(mine.await([&] { return held.granted_by() == 3; }));
+    REQUIRE_FALSE(mine.release(std::move(held)).error);
+    REQUIRE(mine.await_quiet());
+
+    pause(3);
+    CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
+    CHECK(mine.stats().node_timeouts >= 3);
+    for (const node_report& n : told.nodes) {
+        CHECK(n.outcome == node_outcome::timed_out);
     }
-    const auto [error, held] = mine.acquire("r", {.ttl = 60s, .deadline = 0s});
-    CHECK_FALSE(error);
+    const auto waiting = mine.begin_acquire("r", {.ttl = 60s, .deadline = 25s});
+    unpause();
+    CHECK_FALSE(mine.finish(waiting).error);
     CHECK(mine.stats().disconnects == 0);
 }

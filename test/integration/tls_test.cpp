@@ -2,6 +2,7 @@
 #include "support/certificates.hpp"
 #include "support/listener.hpp"
 #include "support/locks.hpp"
+#include "support/loopback.hpp"
 #include "support/proxy.hpp"
 #include "support/run.hpp"
 #include "support/server.hpp"
@@ -208,6 +209,24 @@ TEST_CASE("locks over TLS, the server found by name or address", "[integration][
     const server node(options);
     locks mine(trusting(node.tls_url(host, "", "hush-over-tls", 2), world().ca));
     check_works(mine);
+}
+
+TEST_CASE("TLS over IPv6: the address is what the certificate has to name", "[integration][tls]")
+{
+    if (!has_ipv6_loopback()) {
+        SKIP("this machine has no IPv6 loopback");
+    }
+    const bool is_named = GENERATE(true, false);
+    auto options = tls_server(is_named ? world().server : world().wrong_name);
+    options.address = "::1";
+    const server node(options);
+    REQUIRE(node.tls_url().starts_with("rediss://[::1]:"));
+    locks mine(trusting(node.tls_url(), world().ca));
+    if (is_named) {
+        check_works(mine);
+    } else {
+        check_refused(mine, node);
+    }
 }
 
 TEST_CASE("a TLS server that cannot prove who it is gets no command and no password",

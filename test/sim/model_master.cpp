@@ -479,8 +479,8 @@ std::string model_master::greeting(const session& s) const
 {
     return std::string(s.protocol == 3 ? "%7\r\n" : "*14\r\n") + bulk("server") + bulk("redis") +
            bulk("version") + bulk("7.0.15") + bulk("proto") + integer(s.protocol) + bulk("id") +
-           integer(1) + bulk("mode") + bulk("standalone") + bulk("role") + bulk(role) +
-           bulk("modules") + "*0\r\n";
+           integer(1) + bulk("mode") + bulk(mode) + bulk("role") + bulk(role) + bulk("modules") +
+           "*0\r\n";
 }
 
 std::string model_master::auth(session& s, const words& command)
@@ -589,7 +589,8 @@ std::string model_master::info(const session& s, const words& command) const
     const std::string section = command.size() > 1 ? in_case(command[1], std::tolower) : "";
     std::string text;
     if (section.empty() || section == "server") {
-        text += "# Server\r\nredis_version:7.0.15\r\nrun_id:" + run_id + "\r\n";
+        text += "# Server\r\nredis_version:7.0.15\r\nredis_mode:" + mode + "\r\nrun_id:" + run_id +
+                "\r\n";
     }
     if (section.empty() || section == "memory") {
         text += "# Memory\r\nmaxmemory:" + maxmemory + "\r\nmaxmemory_policy:" + maxmemory_policy +

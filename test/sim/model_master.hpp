@@ -241,6 +241,7 @@ public:
     bool has_delex = false;
     /// To whom a script reads one of its keys, it has read all of them: so before Redis 7.2.
     bool tracks_whole_scripts = false;
+    std::string mode = "standalone";
     std::string role = "master";
     std::string run_id = "0123456789abcdef0123456789abcdef01234567";
     std::string maxmemory = "0";

@@ -6,4 +6,7 @@ namespace redlock::test {
 /// not permitted.
 void set_loopback(bool up);
 
+/// Whether ::1 is an address of it.
+[[nodiscard]] bool has_ipv6_loopback() noexcept;
+
 }  // namespace redlock::test

@@ -65,7 +65,9 @@ std::string network_url(std::string_view scheme, std::string_view user, std::str
                         std::uint16_t port, unsigned db)
 {
     std::string result(scheme);
-    result.append("://").append(user).append(host).append(":").append(std::to_string(port));
+    const bool is_ipv6 = host.find(':') != host.npos;
+    result.append("://").append(user).append(is_ipv6 ? "[" : "").append(host);
+    result.append(is_ipv6 ? "]:" : ":").append(std::to_string(port));
     return db == 0 ? result : result + "/" + std::to_string(db);
 }
 
@@ -184,8 +186,9 @@ std::string server::log() const
 
 std::string server::url(std::string_view user, std::string_view password, unsigned db) const
 {
-    return options_.tcp ? network_url("redis", userinfo(user, password), "127.0.0.1", port(), db)
-                        : unix_url(user, password, db);
+    return options_.tcp
+               ? network_url("redis", userinfo(user, password), options_.address, port(), db)
+               : unix_url(user, password, db);
 }
 
 std::string server::unix_url(std::string_view user, std::string_view password, unsigned db) const
@@ -197,7 +200,8 @@ std::string server::unix_url(std::string_view user, std::string_view password, u
 std::string server::tls_url(std::string_view host, std::string_view user, std::string_view password,
                             unsigned db) const
 {
-    return network_url("rediss", userinfo(user, password), host, tls_port(), db);
+    return network_url("rediss", userinfo(user, password), host.empty() ? options_.address : host,
+                       tls_port(), db);
 }
 
 std::unique_ptr<resp_client> server::connect() const
@@ -255,7 +259,7 @@ std::vector<std::string> server::command_line() const
 {
     std::vector<std::string> line{
         "--bind",
-        "127.0.0.1",
+        options_.address,
         "--port",
         std::to_string(port()),
         "--unixsocket",
@@ -275,6 +279,9 @@ std::vector<std::string> server::command_line() const
         "--enable-debug-command",
         "local",
     };
+    if (!options_.configuration.empty()) {
+        line.insert(line.begin(), options_.configuration.native());
+    }
     if (!options_.password.empty()) {
         line.insert(line.end(), {"--requirepass", options_.password});
     }

@@ -49,10 +49,14 @@ struct server_options {
     flavour kind = flavour::redis;
     /// Without it only the unix socket (and TLS, if wanted) is listened on, and `url()` names that.
     bool tcp = true;
+    /// Where it listens, with TLS too: an address of the loopback.
+    std::string address = "127.0.0.1";
     std::optional<server_tls> tls{};
     persistence files = persistence::none;
     /// Of the default user. The server object itself uses it. Empty: none.
     std::string password{};
+    /// A configuration file, for those that do not run without one. Empty: none.
+    std::filesystem::path configuration{};
     /// Added to the command line, so that they win over what the object chose.
     std::vector<std::string> arguments{};
     /// `NAME=value`, such as an LD_PRELOAD.
@@ -123,9 +127,9 @@ public:
                                   unsigned db = 0) const;
     [[nodiscard]] std::string unix_url(std::string_view user = {}, std::string_view password = {},
                                        unsigned db = 0) const;
-    [[nodiscard]] std::string tls_url(std::string_view host = "127.0.0.1",
-                                      std::string_view user = {}, std::string_view password = {},
-                                      unsigned db = 0) const;
+    /// `host`: empty: its address.
+    [[nodiscard]] std::string tls_url(std::string_view host = {}, std::string_view user = {},
+                                      std::string_view password = {}, unsigned db = 0) const;
 
     /// For the next `start`; a password that was changed at run time has to be told here as well.
     [[nodiscard]] server_options& options() noexcept { return options_; }

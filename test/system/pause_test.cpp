@@ -10,6 +10,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -79,6 +81,22 @@ constexpr const char* child = "the child that holds a lock";
 volatile std::sig_atomic_t was_stopped = 0;
 
 constexpr const char* keeping_child = "the child that keeps a lock alive";
+constexpr const char* doomed_child = "the child that is killed while it holds a lock";
+
+std::string words_of(const std::vector<std::string>& all)
+{
+    std::string text;
+    for (const auto& each : all) {
+        text += each + " ";
+    }
+    return text;
+}
+
+std::vector<std::string> words_in(const std::string& text)
+{
+    std::istringstream all(text);
+    return {std::istream_iterator<std::string>(all), {}};
+}
 
 }  // namespace
 
@@ -127,14 +145,10 @@ TEST_CASE("p32: a process stopped beyond the validity of a kept lock says lost b
 {
     masters nodes(3);
     const temp_dir folder;
-    std::string urls;
-    for (const auto& url : nodes.urls()) {
-        urls += url + " ";
-    }
     process holder(fs::read_symlink("/proc/self/exe"), {keeping_child},
                    {.output = folder / "output",
                     .environment = {"REDLOCK_TEST_FOLDER=" + folder.path().string(),
-                                    "REDLOCK_TEST_NODES=" + urls}});
+                                    "REDLOCK_TEST_NODES=" + words_of(nodes.urls())}});
     (void)hear(folder / "renewed");
     holder.stop();
     REQUIRE(wait_for([&] { return nodes.count("r") == 0; }));
@@ -152,11 +166,52 @@ TEST_CASE("p32: a process stopped beyond the validity of a kept lock says lost b
     CAPTURE(hear(folder / "output"));
 }
 
+TEST_CASE("a process killed while it holds a lock keeps others out until its keys end, not longer",
+          "[system]")
+{
+    constexpr auto ttl = 2s;
+    masters nodes(3);
+    locks mine(hasty(nodes.urls()));
+    REQUIRE(mine.await_ready(3));
+    const temp_dir folder;
+    process holder(fs::read_symlink("/proc/self/exe"), {doomed_child},
+                   {.output = folder / "output",
+                    .environment = {"REDLOCK_TEST_FOLDER=" + folder.path().string(),
+                                    "REDLOCK_TEST_NODES=" + words_of(nodes.urls())}});
+    const auto token = std::stoull(hear(folder / "held"));
+    const auto asked = boot_clock::now();
+    std::vector<std::chrono::milliseconds> left;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        left.push_back(nodes[i].pttl("r"));
+    }
+    std::sort(left.begin(), left.end());
+    const auto waiting = mine.begin_acquire("r", {.ttl = 60s, .deadline = 25s});
+    REQUIRE(mine.await([&] { return mine.stats().attempts > 0; }));
+    holder.kill();
+    const auto [error, held] = mine.finish(waiting);
+    const auto had = boot_clock::now();
+    REQUIRE_FALSE(error);
+    // The second key to end makes a majority of free nodes. PTTL is rounded.
+    REQUIRE(left[1] > 0ms);
+    CHECK(had >= asked + left[1] - 2ms);
+    CHECK(had < asked + ttl + 5s);
+    CHECK(held.fencing_token() > token);
+}
+
+TEST_CASE(doomed_child, "[.child]")
+{
+    const fs::path folder = variable("REDLOCK_TEST_FOLDER");
+    locks mine(hasty(words_in(variable("REDLOCK_TEST_NODES"))));
+    const lock held = mine.take("r", for_moments(2s));
+    REQUIRE(mine.await_quiet());
+    tell(folder / "held", std::to_string(held.fencing_token()));
+    (void)mine.await([] { return false; });
+}
+
 TEST_CASE(keeping_child, "[.child]")
 {
     const fs::path folder = variable("REDLOCK_TEST_FOLDER");
-    std::istringstream urls(variable("REDLOCK_TEST_NODES"));
-    auto c = hasty({std::istream_iterator<std::string>(urls), {}});
+    auto c = hasty(words_in(variable("REDLOCK_TEST_NODES")));
     std::string first;
     std::signal(SIGCONT, [](int) { was_stopped = 1; });
     const auto happens = [&](const char* what) {

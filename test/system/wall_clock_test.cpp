@@ -1,4 +1,5 @@
 #include "support/locks.hpp"
+#include "support/masters.hpp"
 #include "support/scripted_server.hpp"
 #include "system/clocks.hpp"
 
@@ -235,4 +236,34 @@ TEST_CASE("p10: a machine suspended beyond the validity wakes up without the loc
     CHECK(mine.extend(held, 60s) == errc::lost);
     // Nobody had to be asked.
     CHECK(nodes.were_asked("r", 1));
+}
+
+TEST_CASE("p40: clients whose dates are an hour apart exclude each other", "[system][pitfall][p40]")
+{
+    const auto by = GENERATE(+1h, -1h);
+    clocks machine;
+    const masters nodes(3);
+    locks mine(nodes.urls());
+    locks theirs(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+    lock held = mine.take("r", {.ttl = 60s});
+    REQUIRE(mine.await_quiet());
+    const auto token = held.fencing_token();
+    // Only this client runs here, so the date is its own.
+    machine.step_system_time(by);
+    REQUIRE(theirs.await_ready(3));
+    CHECK(theirs.acquire("r", once()).error == errc::contended);
+    CHECK(theirs.adopt("r", std::string(40, '0'), 60s).error == errc::lost);
+    const auto found = theirs.inspect("r").found;
+    CHECK(found.state == holding::held);
+    REQUIRE(found.remaining);
+    CHECK(*found.remaining <= 60s);
+    REQUIRE(theirs.await_quiet());
+    machine.step_system_time(-by);
+    CHECK(held.owns());
+    CHECK_FALSE(mine.extend(held, 60s));
+    mine.give_back(std::move(held));
+    machine.step_system_time(by);
+    const lock later = theirs.take("r", {.ttl = 60s});
+    CHECK(later.fencing_token() > token);
 }

@@ -91,6 +91,31 @@ TEST_CASE("where one of several is held none is taken, and it is named", "[core]
     CHECK(w.is_idle());
 }
 
+TEST_CASE("a node of a cluster that wants one slot for all of them is told of by its word",
+          "[core][group]")
+{
+    bench_world w;
+    w.start();
+    w.with_report = true;
+    w.peers[0]->master.refusals["EVALSHA"] =
+        "CROSSSLOT Keys in request don't hash to the same slot";
+    call& one = w.acquire(both, {.ttl = 3s, .deadline = 0ms});
+    w.advance(5ms);
+    REQUIRE(one.held != nullptr);
+    CHECK(one.held->granted == 0b110);
+    w.drop(*one.held);
+    w.advance(5ms);
+
+    w.peers[1]->master.refusals["EVALSHA"] = w.peers[0]->master.refusals["EVALSHA"];
+    call& other = w.acquire(both, {.ttl = 3s, .deadline = 0ms});
+    w.advance(5ms);
+    CHECK(other.error == errc::unavailable);
+    for (const unsigned i : {0U, 1U}) {
+        CHECK(other.report.nodes[i].outcome == node_outcome::failed);
+        CHECK(other.report.nodes[i].error.starts_with("CROSSSLOT"));
+    }
+}
+
 TEST_CASE("two that want the same in another order do not block each other", "[core][group]")
 {
     bench_world w;

@@ -408,6 +408,41 @@ TEST_CASE("a replica is told to be one", "[core]")
     CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::unavailable);
 }
 
+TEST_CASE("a node of a cluster, or a sentinel, is refused for what it is", "[core]")
+{
+    const auto [mode, why] = GENERATE(table<std::string, std::string>(
+        {{"cluster", "is a node of a cluster, not an independent master"},
+         {"sentinel", "is a sentinel, not a master"}}));
+    const auto how = GENERATE(as<std::string>{}, "RESP3", "RESP2", "redis_mode", "server_mode");
+    CAPTURE(mode, how);
+    bench_world w{1};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    if (how == "RESP3") {
+        w.answer(0, "%2\r\n+proto\r\n:3\r\n+mode\r\n+" + mode + "\r\n");
+    } else if (how == "RESP2") {
+        w.answer(0, "*4\r\n+proto\r\n:2\r\n+mode\r\n+" + mode + "\r\n");
+    } else {
+        w.answer(0, "-ERR unknown command `HELLO`\r\n");
+        while (!w.pending(0).empty() && w.pending(0).front() != "INFO") {
+            w.answer(0, w.pending(0).front() == "COMMAND" ? "*2\r\n*-1\r\n*-1\r\n" : no);
+        }
+        REQUIRE(w.peers[0]->asked.size() == 1);
+        const std::string info = "# Server\r\n" + how + ":" + mode + "\r\n";
+        w.answer(0, "$" + std::to_string(info.size()) + "\r\n" + info + "\r\n");
+    }
+    CHECK(w.peers[0]->closes == 1);
+    REQUIRE(w.log_lines.size() == 1);
+    CHECK(w.log_lines[0] == "redis://10.0.0.1:6379/0 is out of use: " + why);
+    CHECK(w.log_levels[0] == log_level::error);
+    CHECK(trouble(w) == why);
+
+    // Somebody has set it right.
+    w.peers[0]->manual_handshake = false;
+    w.advance(10s);
+    CHECK(is_usable(w));
+}
+
 TEST_CASE("a greeting answered with anything else is no greeting", "[core]")
 {
     for (const std::string_view reply : {"+OK\r\n", ":1\r\n", "$-1\r\n", "?\r\n"}) {
