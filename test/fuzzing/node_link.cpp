@@ -17,13 +17,13 @@ using std::chrono::milliseconds;
 void begin_something(world& w, unsigned what)
 {
     switch (what % 8) {
-        case 0: w.acquire("a", {.ttl = 1000ms, .deadline = 0ms}); return;
-        case 1: w.acquire("a", {.ttl = 1000ms, .deadline = 300ms}); return;
+        case 0: w.acquire({"a"}, {.ttl = 1000ms, .deadline = 0ms}); return;
+        case 1: w.acquire({"a"}, {.ttl = 1000ms, .deadline = 300ms}); return;
         case 2: w.inspect("a"); return;
         case 3: w.extend(0, 1000ms); return;
         case 4: w.release(0); return;
         case 5: w.drop(0); return;
-        case 6: w.adopt("a", w.token_of(0), 1000ms); return;
+        case 6: w.adopt({"a"}, w.token_of(0), 1000ms); return;
         case 7: w.cancel(0); return;
     }
 }
