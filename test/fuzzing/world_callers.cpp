@@ -162,6 +162,10 @@ void world::hand_over(std::size_t held)
         }
         may_leave_keys_ = true;
         core_.let_go(now_, *l);
+        for (const core::lease* other : held_) {
+            require(!other->root().left || other->root().valid_until() == instant{},
+                    "what was handed over is owned no more");
+        }
         settle();
     }
 }

@@ -169,7 +169,7 @@ void world::conclude_adopt(const caller& c, const core::lease& l)
     const instant end = validity_end(c.begun, c.ttl);
     if (const auto at = believed_until_.find(c.token); at != believed_until_.end()) {
         at->second = std::max(at->second, end);
-    } else if (left_.contains(c.token)) {
+    } else if (!lied && left_.contains(c.token)) {
         believed_until_.emplace(c.token, end);  // nobody else has it kept or extends it
     }
 }

@@ -213,6 +213,14 @@ void play::hand_over(lock l)
     handed_over h{{all.begin(), all.end()}, {}};
     h.owner = std::move(l).hand_over();
     if (std::ranges::find(handed_over_, h.owner, &handed_over::owner) == handed_over_.end()) {
+        const auto owns = [&h](const held& other) {
+            // With `thread_safe` its strand hears of it a little later.
+            const bool hears_at_once = other.from->how != seat::kind::thread_safe;
+            return hears_at_once && other.l.owner_token() == h.owner && other.l.owns();
+        };
+        if (std::ranges::any_of(held_, owns)) {
+            clock_.fail("what was handed over is owned yet");
+        }
         handed_over_.push_back(std::move(h));
     }
 }
