@@ -6,7 +6,7 @@
 #include <string_view>
 
 // The whole core under any order of events, 1 to 7 nodes.
-// The input: the kind of world, 4 bytes; then events, each a byte that names it and its arguments.
+// The input: the kind of world, 5 bytes; then events, each a byte that names it and its arguments.
 
 namespace redlock::test {
 namespace {
@@ -15,6 +15,9 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds ttls[] = {200ms, 1000ms, 10'000ms, base::max_ttl};
 constexpr milliseconds deadlines[] = {0ms, 1ms, 60ms, 400ms, 10'000ms, milliseconds::max()};
+
+/// What is locked: one resource, or several as one.
+const names resources[] = {{"a"}, {"b"}, {"a", "b"}, {"b", "a"}, {"b", "c"}, {"c", "a", "b"}};
 
 /// What a node may say that is no answer, or the answer to something else.
 constexpr std::string_view replies[] = {
@@ -30,6 +33,8 @@ constexpr std::string_view replies[] = {
     "*2\r\n$3\r\nabc\r\n:5000\r\n",
     "*2\r\n_\r\n:-2\r\n",
     "*0\r\n",
+    "*2\r\n:0\r\n:1700000000000007\r\n",
+    "*2\r\n:1\r\n:5000\r\n",
     "%1\r\n+proto\r\n:3\r\n",
     "#t\r\n",
     "$3\r\nabc\r\n",
@@ -48,10 +53,20 @@ constexpr std::string_view errors[] = {
     "-READONLY You can't write\r\n",
 };
 
-redlock::config configured(input& in)
+/// How the restart guard begins.
+enum class guarded : std::uint8_t { by_new_masters, by_admitted_ones, by_waiting };
+
+/// The last two bits say what the guard begins with.
+guarded guard_of(unsigned kind)
+{
+    constexpr guarded all[] = {guarded::by_new_masters, guarded::by_admitted_ones,
+                               guarded::by_admitted_ones, guarded::by_waiting};
+    return all[kind % 4];
+}
+
+redlock::config configured(unsigned how, unsigned kind)
 {
     redlock::config c;
-    const unsigned how = in.byte();
     c.connect_timeout = 200ms;
     c.reconnect_max = 100ms;
     c.stall_timeout = 200ms;
@@ -63,7 +78,11 @@ redlock::config configured(input& in)
     c.retry_max = (how & 32U) != 0 ? c.retry_min : 250ms;
     c.client_name = (how & 64U) != 0 ? "" : "redlock";
     if ((how & 128U) != 0) {
-        c.restart_guard = guard_config{.max_ttl = 1000ms, .admit_new_masters = true};
+        c.restart_guard = guard_config{
+            .max_ttl = 1000ms, .admit_new_masters = guard_of(kind) == guarded::by_new_masters};
+    }
+    if ((kind & 4U) != 0) {
+        c.renewals = [](const renewal&) {};
     }
     return c;
 }
@@ -72,8 +91,13 @@ class play {
 public:
     explicit play(std::string_view bytes)
         : in_(bytes),
-          w_(configured(in_), 1 + in_.below(7), in_.byte())
+          options_(in_.byte()),
+          kind_(in_.byte()),
+          w_{configured(options_, kind_), 1 + in_.below(7), in_.byte()}  // in order: braces
     {
+        if ((options_ & 128U) != 0 && guard_of(kind_) == guarded::by_admitted_ones) {
+            w_.admit_all();
+        }
         const unsigned how = in_.byte();
         w_.with_reports = (how & 1U) != 0;
         for (unsigned i = 0; i < w_.nodes(); ++i) {
@@ -102,7 +126,15 @@ public:
 
 private:
     unsigned node() { return in_.below(w_.nodes()); }
+    const names& some_resources() { return resources[in_.below(std::size(resources))]; }
     std::string_view name() { return in_.flag() ? "b" : "a"; }
+    whose some_owner(unsigned how)
+    {
+        if ((how & 16U) == 0) {
+            return whose::nobodys;
+        }
+        return (how & 32U) == 0 ? whose::ones : whose::anothers;
+    }
     template <class T, std::size_t N>
     T one_of(const T (&values)[N])
     {
@@ -111,13 +143,18 @@ private:
 
     void acquire()
     {
-        const std::string_view resource = name();
+        const names& what = some_resources();
         acquire_options o{.ttl = one_of(ttls), .deadline = one_of(deadlines)};
         const unsigned how = in_.byte();
         o.attempts = how % 4 == 0 ? unlimited : how % 4;
         o.min_validity = (how & 4U) != 0 ? o.ttl / 2 : 0ms;
         o.fencing = (how & 8U) != 0;
-        w_.acquire(resource, o);
+        if ((how & 64U) != 0) {
+            o.keep_alive = (how & 128U) == 0
+                               ? keep_alive{}
+                               : keep_alive{.max_hold = o.ttl + o.ttl / 2, .max_renewals = how % 4};
+        }
+        w_.acquire(what, o, some_owner(how));
     }
 
     void step()
@@ -134,10 +171,10 @@ private:
 
     void call()
     {
-        switch (in_.below(10)) {
+        switch (in_.below(12)) {
             case 0:
             case 1: acquire(); return;
-            case 2: w_.extend(in_.byte(), one_of(ttls)); return;
+            case 2: extend(); return;
             case 3: w_.release(in_.byte()); return;
             case 4: w_.drop(in_.byte()); return;
             case 5: w_.inspect(name()); return;
@@ -145,13 +182,42 @@ private:
             case 7: w_.cancel(in_.byte()); return;
             case 8: end_client(); return;
             case 9: w_.start(); return;
+            case 10: w_.wait_lost(in_.byte()); return;
+            case 11: hand_over(); return;
         }
+    }
+
+    // The order in which arguments are read must not be the compiler's choice.
+
+    void extend()
+    {
+        const unsigned which = in_.byte();
+        w_.extend(which, one_of(ttls));
     }
 
     void adopt()
     {
         const std::string token = w_.token_of(in_.byte());
-        w_.adopt(name(), token, one_of(ttls));
+        const names& what = some_resources();
+        w_.adopt(what, token, one_of(ttls));
+    }
+
+    void hand_over()
+    {
+        const bool back = in_.flag();
+        const unsigned which = in_.byte();
+        if (back) {
+            w_.adopt_again(which, one_of(ttls));
+        } else {
+            w_.hand_over(which);
+        }
+    }
+
+    template <std::size_t N>
+    void answer_with_one_of(unsigned node, const std::string_view (&all)[N])
+    {
+        const bool executed = in_.flag();
+        w_.answer_with(node, executed, one_of(all));
     }
 
     /// Rarely, as little happens behind it.
@@ -199,24 +265,24 @@ private:
     void trouble()
     {
         const unsigned i = node();
-        switch (in_.below(10)) {
+        switch (in_.below(11)) {
             case 0: w_.answer_right(i, in_.byte() % 8); return;
             case 1: w_.say_rest(i); return;
-            case 2: w_.answer_with(i, in_.flag(), one_of(replies)); return;
-            case 3: w_.answer_with(i, in_.flag(), one_of(errors)); return;
+            case 2: answer_with_one_of(i, replies); return;
+            case 3: answer_with_one_of(i, errors); return;
             case 4: w_.answer_with_echo(i); return;
             case 5: w_.say(i, in_.bytes(in_.below(64))); return;
             case 6: w_.say(i, one_of(replies)); return;
             case 7: w_.at(i).master.flush_scripts(); return;
-            case 8:
-                w_.at(i).master.flush_keys();
-                w_.lied = true;
-                return;
+            case 8: w_.flush(i); return;
             case 9: w_.push(i); return;
+            case 10: w_.restart(i, in_.flag()); return;
         }
     }
 
     input in_;
+    const unsigned options_;
+    const unsigned kind_;
     world w_;
     bool heals_ = false;
 };

@@ -16,15 +16,22 @@ using std::chrono::milliseconds;
 
 void begin_something(world& w, unsigned what)
 {
-    switch (what % 8) {
-        case 0: w.acquire("a", {.ttl = 1000ms, .deadline = 0ms}); return;
-        case 1: w.acquire("a", {.ttl = 1000ms, .deadline = 300ms}); return;
+    switch (what % 12) {
+        case 0: w.acquire({"a"}, {.ttl = 1000ms, .deadline = 0ms}); return;
+        case 1: w.acquire({"a"}, {.ttl = 1000ms, .deadline = 300ms}); return;
         case 2: w.inspect("a"); return;
         case 3: w.extend(0, 1000ms); return;
         case 4: w.release(0); return;
         case 5: w.drop(0); return;
-        case 6: w.adopt("a", w.token_of(0), 1000ms); return;
+        case 6: w.adopt({"a"}, w.token_of(0), 1000ms); return;
         case 7: w.cancel(0); return;
+        case 8: w.acquire({"a", "b"}, {.ttl = 1000ms, .deadline = 300ms, .fencing = true}); return;
+        case 9:
+            w.acquire({"a"}, {.ttl = 1000ms, .deadline = 0ms, .keep_alive = keep_alive{}},
+                      whose::ones);
+            return;
+        case 10: w.wait_lost(0); return;
+        case 11: w.acquire({"a"}, {.ttl = 1000ms, .deadline = 0ms, .fencing = true}); return;
     }
 }
 

@@ -12,8 +12,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr std::string_view nobodys_token = "00000000000000000000000000000000000000ff";
-
 bool is_greeting(const words& w)
 {
     constexpr std::string_view names[] = {"HELLO",  "AUTH",    "CLIENT", "SELECT",
@@ -21,6 +19,11 @@ bool is_greeting(const words& w)
     return std::find(std::begin(names), std::end(names), w[0]) != std::end(names) ||
            std::any_of(w.begin(), w.end(),
                        [](const std::string& word) { return word.ends_with("redlock:probe"); });
+}
+
+bool asks_for_marker(const words& w)
+{
+    return w[0] == "GET" && w.at(1).ends_with(base::marker_resource);
 }
 
 /// Neither the library's own, nor a fencing counter, which outlives the locks it counts.
@@ -36,6 +39,10 @@ answer evidence_of(const resp::reply& r)
     }
     if (r.is_error()) {
         return answer::error;
+    }
+    const bool is_pair = r.type() == resp::reply_type::array && r.size() == 2;
+    if (is_pair && r.at(0).is_integer() && r.at(0).integer() == 0) {
+        return answer::taken;
     }
     if (r.is_integer() && (r.integer() == 0 || r.integer() == 1)) {
         return r.integer() == 1 ? answer::one : answer::zero;
@@ -67,7 +74,7 @@ world::world(redlock::config c, unsigned nodes, std::uint8_t seed)
     : config_(completed(std::move(c), nodes)),
       settings_(base::make_settings(config_)),
       entropy_(seed, no_entropy),
-      ledger_(nodes),
+      ledger_(nodes, config_.drift_factor),
       core_(settings_, entropy_, date_)
 {
     for (unsigned i = 0; i < nodes; ++i) {
@@ -85,152 +92,6 @@ void world::start()
         core_.start(now_);
     }
     settle();
-}
-
-// ---- callers
-
-template <class Begin>
-void world::begin(caller as, nanos patience, Begin begin)
-{
-    if (closed_) {
-        return;
-    }
-    caller& c = callers_.emplace_back(std::move(as));
-    c.begun = now_;
-    c.due = now_ + patience + settings_.node_timeout;
-    c.op = &begin(with_reports ? &c.report : nullptr);
-    c.op->user = &c;
-    settle();
-}
-
-void world::acquire(std::string_view resource, acquire_options o)
-{
-    if (base::validate(settings_, resource, o)) {
-        return;
-    }
-    caller as;
-    as.what = kind::acquire;
-    as.ttl = o.ttl;
-    begin(std::move(as), base::deadline_span(o.deadline),
-          [&](redlock::report* r) -> core::operation& {
-              o.report = r;
-              return core_.acquire(now_, resource, o);
-          });
-}
-
-void world::adopt(std::string_view resource, std::string_view token, milliseconds ttl)
-{
-    if (base::validate_resource(settings_, resource) || base::validate_ttl(settings_, ttl)) {
-        return;
-    }
-    caller as;
-    as.what = kind::adopt;
-    as.token = token;
-    as.ttl = ttl;
-    lied = true;
-    begin(std::move(as), nanos{}, [&](redlock::report* r) -> core::operation& {
-        return core_.adopt(now_, resource, *base::owner_token::parse(token), ttl, r);
-    });
-}
-
-core::lease* world::take_held(std::size_t which)
-{
-    if (held_.empty()) {
-        return nullptr;
-    }
-    std::swap(held_[which % held_.size()], held_.back());
-    core::lease* const l = held_.back();
-    held_.pop_back();
-    return l;
-}
-
-std::string world::token_of(std::size_t held) const
-{
-    return std::string(held_.empty() ? nobodys_token : held_[held % held_.size()]->token.view());
-}
-
-void world::extend(std::size_t held, milliseconds ttl)
-{
-    if (held_.empty() || base::validate_ttl(settings_, ttl)) {
-        return;
-    }
-    core::lease& l = *held_[held % held_.size()];
-    caller as;
-    as.what = kind::extend;
-    as.token = l.token.view();
-    as.ttl = ttl;
-    begin(std::move(as), nanos{},
-          [&](redlock::report* r) -> core::operation& { return core_.extend(now_, l, ttl, r); });
-}
-
-void world::release(std::size_t held)
-{
-    core::lease* const l = closed_ ? nullptr : take_held(held);
-    if (l == nullptr) {
-        return;
-    }
-    caller as;
-    as.what = kind::release;
-    as.token = l->token.view();
-    begin(std::move(as), nanos{},
-          [&](redlock::report* r) -> core::operation& { return core_.release(now_, *l, r); });
-}
-
-void world::drop(std::size_t held)
-{
-    if (core::lease* const l = take_held(held)) {
-        core_.drop(now_, *l);
-        settle();
-    }
-}
-
-void world::inspect(std::string_view resource)
-{
-    if (base::validate_resource(settings_, resource)) {
-        return;
-    }
-    caller as;
-    as.what = kind::inspect;
-    begin(std::move(as), nanos{},
-          [&](redlock::report* r) -> core::operation& { return core_.inspect(now_, resource, r); });
-}
-
-void world::cancel(std::size_t nth)
-{
-    for (caller& c : callers_) {
-        if (!c.done() && nth-- == 0) {
-            core_.cancel(now_, *c.op);
-            settle();
-            require(c.done(), "what is cancelled completes at once");
-            return;
-        }
-    }
-}
-
-void world::close()
-{
-    if (closed_) {
-        return;
-    }
-    closed_ = true;
-    core_.close(now_);
-    settle();
-    for (const caller& c : callers_) {
-        require(c.done() || c.what == kind::release, "a close ends all but releases");
-    }
-}
-
-void world::stop()
-{
-    if (stopped_) {
-        return;
-    }
-    closed_ = stopped_ = true;
-    core_.stop(now_);
-    settle();
-    for (const caller& c : callers_) {
-        require(c.done(), "a stop ends everything");
-    }
 }
 
 // ---- nodes
@@ -272,7 +133,7 @@ void world::forget_connection(unsigned node)
     for (std::size_t i = p.served; i < p.asked.size(); ++i) {
         p.strays.push_back(std::move(p.asked[i].command));
     }
-    p.dialled = p.connected = p.writing = p.odd = false;
+    p.dialled = p.connected = p.writing = p.odd = p.has_told_marker = false;
     p.asked.clear();
     p.served = 0;
     p.early.clear();
@@ -334,6 +195,7 @@ void world::match(unsigned node)
     peer& p = *peers_[node];
     while (!p.asked.empty() && !p.early.empty()) {
         ledger_.note_answer(node, p.asked.front(), p.early.front());
+        p.has_told_marker = p.has_told_marker || asks_for_marker(p.asked.front().command);
         p.asked.pop_front();
         p.early.pop_front();
         p.served -= std::min<std::size_t>(p.served, 1);
@@ -435,6 +297,36 @@ void world::execute_stray(unsigned node)
     }
 }
 
+void world::flush(unsigned node)
+{
+    peers_[node]->master.flush_keys();
+    lied = lied || !settings_.guard;
+}
+
+void world::restart(unsigned node, bool keeps_keys)
+{
+    peer& p = *peers_[node];
+    hang_up(node);
+    p.strays.clear();
+    const std::string digits = std::to_string(++runs_);
+    std::string& id = p.master.run_id;
+    id.replace(id.size() - digits.size(), digits.size(), digits);
+    p.master.flush_scripts();
+    if (!keeps_keys) {
+        flush(node);
+    }
+}
+
+void world::admit_all()
+{
+    for (const auto& p : peers_) {
+        p->master.put(config_.key_prefix + std::string(base::marker_resource),
+                      {p->master.run_id + settings_.guard->fingerprint +
+                           " since=" + std::to_string(date_of(now_)),
+                       std::nullopt, false});
+    }
+}
+
 void world::take_written(unsigned node)
 {
     peer& p = *peers_[node];
@@ -451,7 +343,7 @@ void world::take_written(unsigned node)
 void world::settle()
 {
     for (bool again = true; again;) {
-        again = core_.finished() > 0;
+        again = core_.finished() > 0 || core_.news() > 0;
         const node_mask given_up = core_.take_to_close();
         const node_mask wanted = core_.take_to_connect();
         (void)core_.take_written();
@@ -471,7 +363,8 @@ void world::settle()
         }
         take_finished();
         for (unsigned i = 0; i < nodes(); ++i) {
-            again = serve(i) || again;
+            const bool has_more = core_.has_output(i) && !peers_[i]->writing;
+            again = serve(i) || has_more || again;
         }
     }
     check();
@@ -484,7 +377,10 @@ void world::check_given_up(const peer& p) const
     if (stopped_ || p.odd) {
         return;
     }
-    const bool greets = p.dialled || (!p.asked.empty() && is_greeting(p.asked.front().command));
+    const words* const next = p.asked.empty() ? nullptr : &p.asked.front().command;
+    // Under the restart guard the first look at the marker is the last of the greeting.
+    const bool looks = next != nullptr && asks_for_marker(*next) && !p.has_told_marker;
+    const bool greets = p.dialled || looks || (next != nullptr && is_greeting(*next));
     const bool in_time = greets            ? p.dialled_at + settings_.connect_timeout > now_
                          : p.asked.empty() ? true
                                            : p.asked.front().at + settings_.stall_timeout > now_;

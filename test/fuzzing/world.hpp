@@ -5,14 +5,21 @@
 #include "ledger.hpp"
 #include "resp/reader.hpp"
 #include "sim/model_master.hpp"
+#include "sim/token_order.hpp"
+
+#include <redlock/keep_alive.hpp>
+#include <redlock/owner.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +33,9 @@ using namespace std::chrono_literals;
 
 /// No secret of these worlds has this in common with any text that a node thinks of by itself.
 inline constexpr std::string_view node_password = "hunter2#";
+
+/// An owner token that no lock ever has.
+inline constexpr std::string_view nobodys_token = "00000000000000000000000000000000000000ff";
 
 /// The other end of a node's connection.
 struct peer {
@@ -42,6 +52,8 @@ struct peer {
     bool writing = false;
     /// On this connection it was slow, or said what no master says.
     bool odd = false;
+    /// On this connection it has answered a look at the restart guard's marker.
+    bool has_told_marker = false;
     instant dialled_at{};
     /// What it was asked and has not answered; the first `served` of them were executed.
     std::deque<request> asked;
@@ -58,10 +70,17 @@ struct peer {
     /// Whether it may have granted or extended what it was not seen to be asked for.
     [[nodiscard]] bool has_proof() const
     {
-        return std::any_of(early.begin(), early.end(),
-                           [](answer a) { return a == answer::ok || a == answer::one; });
+        return std::any_of(early.begin(), early.end(), [](answer a) {
+            return a == answer::ok || a == answer::taken || a == answer::one;
+        });
     }
 };
+
+/// The resources of one lock.
+using names = std::vector<std::string>;
+
+/// On whose behalf a lock is taken.
+enum class whose : std::uint8_t { nobodys, ones, anothers };
 
 /// An operation as its caller sees it.
 struct caller {
@@ -69,10 +88,23 @@ struct caller {
     core::operation::kind what = core::operation::kind::acquire;
     unsigned completions = 0;
     std::string token;
+    /// What it speaks of, if that is a lock that is held: only to be told from others.
+    const core::lease* lock = nullptr;
     nanos ttl{};
     instant begun{};
-    /// By when it has completed, if the core is told the time.
+    /// Among all that was begun or told.
+    std::uint64_t place = 0;
+    /// By when it has completed, if the core is told the time. Of who waits for a loss: the end
+    /// of the validity as it was known last.
     instant due{};
+    // Of an acquire.
+    names resources;
+    whose owner = whose::nobodys;
+    bool fencing = false;
+    std::optional<redlock::keep_alive> keeps;
+    /// Of a release: its lock is held besides, or was handed over.
+    bool is_nested = false;
+    bool is_left = false;
     redlock::report report;
 
     [[nodiscard]] bool done() const { return completions > 0; }
@@ -91,11 +123,15 @@ public:
     void start();
 
     // Callers. A choice among none does nothing; so does beginning anything on a closed client.
-    void acquire(std::string_view resource, acquire_options o);
-    void adopt(std::string_view resource, std::string_view token, std::chrono::milliseconds ttl);
+    void acquire(const names& resources, acquire_options o, whose owner = whose::nobodys);
+    void adopt(const names& resources, std::string_view token, std::chrono::milliseconds ttl);
+    /// A lock that was handed over, as it was; once each.
+    void adopt_again(std::size_t which, std::chrono::milliseconds ttl);
     void extend(std::size_t held, std::chrono::milliseconds ttl);
     void release(std::size_t held);
     void drop(std::size_t held);
+    void hand_over(std::size_t held);
+    void wait_lost(std::size_t held);
     void inspect(std::string_view resource);
     /// The `nth` of those that are under way.
     void cancel(std::size_t nth);
@@ -118,6 +154,12 @@ public:
     void push(unsigned node);
     void execute_stray(unsigned node);
     void take_written(unsigned node);
+    /// Loses all keys, which the restart guard is there for.
+    void flush(unsigned node);
+    /// Another run of the server, with the keys of the last one or without.
+    void restart(unsigned node, bool keeps_keys);
+    /// All nodes have been admitted by somebody else.
+    void admit_all();
 
     // Time. `advance` passes every instant at which something is due, `jump` none between, and
     // `let_pass` does not even tell the core.
@@ -155,7 +197,9 @@ private:
     [[nodiscard]] redlock::config completed(redlock::config c, unsigned nodes);
     template <class Begin>
     void begin(caller as, nanos patience, Begin begin);
+    void begin_adopt(const names& resources, std::string_view token, std::chrono::milliseconds ttl);
     [[nodiscard]] core::lease* take_held(std::size_t which);
+    [[nodiscard]] bool is_held_besides(const core::lease& l) const;
     void accept(unsigned node);
     void deliver(unsigned node, std::string_view bytes);
     void collect(unsigned node);
@@ -167,8 +211,17 @@ private:
     void set_clock(instant to);
     void tick();
     void take_finished();
+    void note_validity();
+    void tell_losses();
+    void check_losses_are_told() const;
     void conclude(caller& c, core::operation& op);
-    void conclude_lock(caller& c, core::lease& l);
+    void conclude_acquire(const caller& c, const core::lease& l);
+    void conclude_adopt(const caller& c, const core::lease& l);
+    void conclude_hold(const caller& c, const core::lease& l) const;
+    void conclude_extend(const caller& c);
+    void conclude_release(const caller& c, release_result said) const;
+    void check_loss(const caller& c, error_code why) const;
+    void check_token(const caller& c, const core::lease& l);
     void check_report(const caller& c, const core::operation& op);
     void check_inspection(const redlock::inspection& found) const;
     void check();
@@ -176,8 +229,14 @@ private:
     void check_given_back();
     void check_held();
     void check_text(std::string_view text) const;
+    [[nodiscard]] std::size_t further_holds() const;
     [[nodiscard]] instant validity_end(instant t0, nanos ttl) const;
-    [[nodiscard]] core::node_mask may_have_granted(std::string_view token) const;
+    /// Nodes whose answers cannot be told: they may have said what suits best.
+    [[nodiscard]] core::node_mask doubtful() const;
+    [[nodiscard]] core::node_mask may_have_granted(std::string_view token) const
+    {
+        return ledger_.granted(token) | doubtful();
+    }
 
     redlock::config config_;
     base::settings settings_;
@@ -189,8 +248,23 @@ private:
     core::coordinator core_;
     std::deque<caller> callers_;
     std::vector<core::lease*> held_;
-    /// Until when a lease may be believed in at most, by token.
+    struct handed_over {
+        names resources;
+        std::string token;
+    };
+    std::vector<handed_over> handed_over_;
+    /// Of all that ever were.
+    std::set<std::string, std::less<>> left_;
+    const std::array<redlock::owner, 2> owners_;
+    /// By token; of locks that have one.
+    std::map<std::string, whose, std::less<>> owner_of_;
+    /// Until when a lease may be believed in at most, by token, where no renewal moves it.
     std::map<std::string, instant, std::less<>> believed_until_;
+    /// As it was seen last.
+    std::map<const core::lease*, instant> known_until_;
+    sim::token_order fencing_tokens_;
+    std::uint64_t places_ = 0;
+    std::uint64_t runs_ = 0;
     bool started_ = false;
     bool closed_ = false;
     bool stopped_ = false;

@@ -13,24 +13,63 @@ using kind = core::operation::kind;
 
 void world::take_finished()
 {
+    note_validity();
+    tell_losses();
     while (core::operation* op = core_.take_finished(now_)) {
         caller& c = *static_cast<caller*>(op->user);
         require(++c.completions == 1, "an operation ends once");
+        if (c.what != kind::wait_lost) {
+            check_losses_are_told();
+        }
         conclude(c, *op);
         c.op = nullptr;
         core_.recycle(*op);
     }
 }
 
-instant world::validity_end(instant t0, nanos ttl) const
+/// Who waits for a loss is to hear of it when the validity that was known last has passed.
+void world::note_validity()
 {
-    const auto percent = static_cast<int>(config_.drift_factor * 100);
-    return t0 + ttl - ttl / 100 * percent - 2ms;
+    for (caller& c : callers_) {
+        const bool waits = !c.done() && c.what == kind::wait_lost && c.op != nullptr;
+        if (waits && c.op->subject->valid_until() != instant{}) {
+            c.due = c.op->subject->valid_until();
+        }
+    }
 }
 
-node_mask world::may_have_granted(std::string_view token) const
+/// Before anything else is told.
+void world::tell_losses()
 {
-    node_mask may = ledger_.granted(token);
+    core_.look_after(now_);
+    for (core::renewal_news news; core_.take_news(news);) {
+        const bool is_held = std::any_of(held_.begin(), held_.end(), [&](const core::lease* l) {
+            return &l->root() == news.of;
+        });
+        // What is given back when it has ended already is lost too.
+        require(is_held || is_held_besides(*news.of) || news.outcome == renewal_outcome::lost,
+                "what is not held is not renewed");
+        core_.forget(news);
+    }
+}
+
+void world::check_losses_are_told() const
+{
+    for (const caller& c : callers_) {
+        const bool waits = !c.done() && c.what == kind::wait_lost && c.op != nullptr &&
+                           (c.op->keeper != nullptr || c.op->error == errc::lost);
+        require(!waits || c.due > now_, "a loss is told before anything else");
+    }
+}
+
+instant world::validity_end(instant t0, nanos ttl) const
+{
+    return test::validity_end(t0, ttl, static_cast<int>(config_.drift_factor * 100));
+}
+
+node_mask world::doubtful() const
+{
+    node_mask may = ledger_.distrusted();
     for (unsigned i = 0; i < peers_.size(); ++i) {
         may |= peers_[i]->has_proof() ? bit(i) : 0;
     }
@@ -45,44 +84,131 @@ void world::conclude(caller& c, core::operation& op)
     if (op.error) {
         require(op.subject == nullptr, "a failure holds nothing");
         check_text(op.error.message());
+        check_loss(c, op.error);
         return;
     }
     switch (c.what) {
         case kind::acquire:
-        case kind::adopt: conclude_lock(c, *op.subject); return;
-        case kind::extend:
-            require(may_have_granted({}) != 0 || ledger_.extended(c.token, c.begun),
-                    "an extend is said to be done by a majority");
-            believed_until_[c.token] =
-                std::max(believed_until_[c.token], validity_end(c.begun, c.ttl));
+            conclude_acquire(c, *op.subject);
+            held_.push_back(op.subject);
             return;
-        case kind::release:
-            require(may_have_granted({}) != 0 ||
-                        ledger_.without_key(c.token, nodes()) > nodes() - settings_.quorum,
-                    "a release is said to be done by enough nodes");
+        case kind::adopt:
+            conclude_adopt(c, *op.subject);
+            held_.push_back(op.subject);
             return;
+        case kind::extend: conclude_extend(c); return;
+        case kind::release: conclude_release(c, op.released); return;
         case kind::inspect: check_inspection(op.inspection); return;
-        case kind::wait_lost:
+        case kind::wait_lost: require(false, "a wait for a loss ends for a reason"); return;
         case kind::renew: return;
     }
 }
 
-void world::conclude_lock(caller& c, core::lease& l)
+void world::conclude_acquire(const caller& c, const core::lease& l)
 {
-    const std::string_view token = l.token.view();
-    require(l.valid_until() > now_, "a lock that is had is valid");
-    if (c.what == kind::acquire) {
-        require(ledger_.is_majority(may_have_granted(token)), "a lock is granted by a majority");
-        const instant asked = ledger_.asked_at(token).value_or(now_);
-        believed_until_[std::string(token)] = validity_end(asked, c.ttl);
-    } else {
-        require(token == c.token, "a lock is adopted by its token");
-        require(may_have_granted({}) != 0 || ledger_.extended(token, c.begun),
-                "a lock is adopted by a majority");
-        instant& end = believed_until_[c.token];
-        end = std::max(end, validity_end(c.begun, c.ttl));
+    const std::string token(l.token.view());
+    require(l.root().valid_until() > now_, "a lock that is had is valid");
+    require(ledger_.is_majority(may_have_granted(token)), "a lock is granted by a majority");
+    if (l.within != nullptr) {
+        conclude_hold(c, l);
+        return;
     }
-    held_.push_back(&l);
+    const auto all = l.resources();
+    require(std::equal(all.begin(), all.end(), c.resources.begin(), c.resources.end()),
+            "a lock is of what was asked for");
+    check_token(c, l);
+    const instant asked = ledger_.asked_at(token).value_or(now_);
+    if (c.owner != whose::nobodys) {
+        owner_of_[token] = c.owner;  // and others of it may have it kept or extended
+    } else if (!c.keeps) {
+        believed_until_[token] = validity_end(asked, c.ttl);
+    } else if (c.keeps->max_hold) {
+        believed_until_[token] = asked + *c.keeps->max_hold;
+    }
+}
+
+/// Of a lock that its owner has already.
+void world::conclude_hold(const caller& c, const core::lease& l) const
+{
+    const core::lease& root = l.root();
+    const auto owner = owner_of_.find(root.token.view());
+    require(l.token.view() == root.token.view(), "a further hold has the lock's token");
+    require(owner != owner_of_.end() && owner->second == c.owner && c.owner != whose::nobodys,
+            "only who has a lock holds it once more");
+    const auto all = root.resources();
+    for (const std::string& name : c.resources) {
+        require(std::find(all.begin(), all.end(), name) != all.end(),
+                "a further hold is of what the lock is of");
+    }
+}
+
+/// Of locks of one resource each has another one, larger than any that was known before.
+void world::check_token(const caller& c, const core::lease& l)
+{
+    if (!c.fencing) {
+        require(l.fencing_token == 0, "no fencing token that was not asked for");
+        return;
+    }
+    if (lied) {
+        return;
+    }
+    // Of what happens at one instant, too: places, not time.
+    const instant begun{nanos{static_cast<std::int64_t>(c.place)}};
+    const instant told{nanos{static_cast<std::int64_t>(++places_)}};
+    for (const std::string& name : c.resources) {
+        require(fencing_tokens_.note(name, l.fencing_token, begun, told).empty(),
+                "a fencing token is larger than all that were known");
+    }
+}
+
+void world::conclude_adopt(const caller& c, const core::lease& l)
+{
+    require(l.valid_until() > now_, "a lock that is had is valid");
+    require(l.token.view() == c.token, "a lock is adopted by its token");
+    require(ledger_.extended(c.token, c.begun, doubtful()), "a lock is adopted by a majority");
+    const instant end = validity_end(c.begun, c.ttl);
+    if (const auto at = believed_until_.find(c.token); at != believed_until_.end()) {
+        at->second = std::max(at->second, end);
+    } else if (!lied && left_.contains(c.token)) {
+        believed_until_.emplace(c.token, end);  // nobody else has it kept or extends it
+    }
+}
+
+void world::conclude_extend(const caller& c)
+{
+    require(ledger_.extended(c.token, c.begun, doubtful()),
+            "an extend is said to be done by a majority");
+    if (const auto at = believed_until_.find(c.token); at != believed_until_.end()) {
+        at->second = std::max(at->second, validity_end(c.begun, c.ttl));
+    }
+}
+
+void world::conclude_release(const caller& c, release_result said) const
+{
+    require((said == release_result::nested) == (c.is_nested && !c.is_left),
+            "all holds but the last are nested");
+    require(!c.is_left || said == release_result::not_held, "what was handed over is not held");
+    require(c.is_nested || c.is_left || ledger_.is_given_back(c.token, doubtful()),
+            "a release is said to be done by enough nodes");
+}
+
+/// What is said of a lock that is no more held.
+void world::check_loss(const caller& c, error_code why) const
+{
+    const bool was_left = left_.contains(c.token);
+    const bool speaks_of_one = c.what == kind::wait_lost || c.what == kind::extend;
+    if (!speaks_of_one || was_left) {
+        return;
+    }
+    const bool is_held = std::any_of(held_.begin(), held_.end(), [&c](const core::lease* l) {
+        return l->token.view() == c.token;
+    });
+    require(why != errc::not_held || !is_held || lied, "what is held is not said not to be");
+    require(why != errc::closed || closed_, "nothing ends with a client that does not end");
+    const auto known = known_until_.find(c.lock);
+    const bool is_over = known == known_until_.end() || known->second <= now_;
+    require(why != errc::lost || is_over || ledger_.is_lost(c.token, doubtful()),
+            "what is lost has ended, or is had by no majority");
 }
 
 void world::check_report(const caller& c, const core::operation& op)
@@ -99,7 +225,7 @@ void world::check_report(const caller& c, const core::operation& op)
         require(r.nodes[i].elapsed >= 0us, "time does not go back");
         granted |= r.nodes[i].outcome == node_outcome::granted ? bit(i) : 0;
     }
-    if (c.what == kind::acquire && !op.error) {
+    if (c.what == kind::acquire && !op.error && op.subject->within == nullptr) {
         require(ledger_.is_majority(granted), "a report shows the majority");
         const node_mask could = may_have_granted(op.subject->token.view());
         require((granted & ~could) == 0, "a report tells grants of those who said so");
@@ -136,11 +262,22 @@ void world::check_stats()
     require(s.nodes_ready <= connected, "only a connected node is ready");
     require(!in_step || s.unanswered == asked, "each request waits for its reply");
     require(s.debts <= nodes() * settings_.max_debts, "debts are bounded");
-    require(s.leases <= s.in_flight + held_.size() + s.unanswered + s.debts,
+    require(s.leases <= s.in_flight + held_.size() + s.unanswered + s.debts + further_holds(),
             "a lease is kept by somebody");
     const auto under_way = static_cast<std::size_t>(
         std::count_if(callers_.begin(), callers_.end(), [](const caller& c) { return !c.done(); }));
     require(s.in_flight == under_way, "operations are counted");
+}
+
+/// Each has a record of its own, and that of its lock may be nobody else's any more.
+std::size_t world::further_holds() const
+{
+    const auto had = std::count_if(held_.begin(), held_.end(),
+                                   [](const core::lease* l) { return l->within != nullptr; });
+    const auto asked = std::count_if(callers_.begin(), callers_.end(), [](const caller& c) {
+        return c.op != nullptr && c.op->subject != nullptr && c.op->subject->within != nullptr;
+    });
+    return static_cast<std::size_t>(had + asked);
 }
 
 /// No lock is believed in for longer than its key lives, nor with fewer than a majority behind it;
@@ -148,14 +285,25 @@ void world::check_stats()
 void world::check_held()
 {
     std::map<std::string_view, std::string_view> holders;
-    for (const core::lease* l : held_) {
-        const std::string_view token = l->token.view();
-        require(l->valid_until() <= believed_until_[std::string(token)],
-                "no lock is believed in for longer than its key lives");
-        require((l->granted.load() & ~may_have_granted(token)) == 0,
+    for (const core::lease* hold : held_) {
+        const core::lease& l = hold->root();
+        const std::string_view token = l.token.view();
+        if (const auto at = believed_until_.find(token); at != believed_until_.end()) {
+            require(l.valid_until() <= at->second,
+                    "no lock is believed in for longer than its key lives");
+        }
+        require(l.valid_until() <= ledger_.backed_until(token, doubtful()),
+                "no lock is believed in for longer than a majority backs it");
+        require((l.granted.load() & ~may_have_granted(token)) == 0,
                 "only who was asked, and said so, has granted");
-        if (!lied && l->valid_until() > now_) {
-            require(holders.emplace(l->resource, token).second, "one holder at a time");
+        if (l.valid_until() != instant{}) {
+            known_until_.insert_or_assign(&l, l.valid_until());
+        }
+        if (lied || l.valid_until() <= now_) {
+            continue;
+        }
+        for (const std::string& name : l.resources()) {
+            require(holders.emplace(name, token).first->second == token, "one holder at a time");
         }
     }
 }

@@ -22,7 +22,11 @@ class clockwork {
 public:
     using event_id = std::pair<base::instant, std::uint64_t>;
 
-    clockwork(std::uint64_t seed, std::ostream* trace) : chance_(seed), trace_(trace) {}
+    clockwork(std::uint64_t seed, std::ostream* trace) : chance_(seed), trace_(trace)
+    {
+        playing = this;
+    }
+    ~clockwork() { playing = nullptr; }
     clockwork(const clockwork&) = delete;
     clockwork& operator=(const clockwork&) = delete;
 
@@ -62,6 +66,8 @@ public:
 
     /// Whose handler runs, if any does.
     sim_context* running = nullptr;
+    /// What `boot_clock` shows, of one at a time.
+    static inline clockwork* playing = nullptr;
 
 private:
     void mix(std::uint64_t word) noexcept;

@@ -25,18 +25,33 @@ int replay(std::uint64_t seed, bool trace)
     return first.failure.empty() && again.hash == first.hash ? 0 : 1;
 }
 
+int play_many(std::uint64_t first, unsigned count)
+{
+    const auto sum = redlock::test::play_all(first, count);
+    std::cout << sum << '\n';
+    if (!sum.failure.empty()) {
+        std::cout << "seed " << sum.seed << ": " << sum.failure << '\n';
+    }
+    return sum.failure.empty() ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
 {
     std::uint64_t seed = 0;
     bool trace = false;
+    unsigned plays = 0;
     Catch::Session session;
     using Catch::Clara::Opt;
     session.cli(session.cli() | Opt(seed, "number")["--seed"]("plays this seed, and no test") |
-                Opt(trace)["--trace"]("with --seed: prints every step"));
+                Opt(trace)["--trace"]("with --seed: prints every step") |
+                Opt(plays, "number")["--plays"]("with --seed: so many from this one on"));
     if (const int wrong = session.applyCommandLine(argc, argv); wrong != 0) {
         return wrong;
+    }
+    if (seed != 0 && plays != 0) {
+        return play_many(seed, plays);
     }
     return seed != 0 ? replay(seed, trace) : session.run();
 }

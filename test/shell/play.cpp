@@ -57,6 +57,11 @@ verdict& verdict::operator+=(const verdict& o)
     steps += o.steps;
     encrypted += o.encrypted;
     locks_encrypted += o.locks_encrypted;
+    losses += o.losses;
+    nested += o.nested;
+    renewed += o.renewed;
+    bodies += o.bodies;
+    stopped += o.stopped;
     return *this;
 }
 
@@ -65,12 +70,15 @@ std::ostream& operator<<(std::ostream& out, const verdict& v)
     return out << v.steps << " steps, " << v.handlers << " handlers called, " << v.abandoned
                << " abandoned, " << v.locks << " locks, " << v.aborted << " cancelled, " << v.closed
                << " closed, " << v.thrown << " exceptions, " << v.encrypted << " plays with TLS, "
-               << v.locks_encrypted << " locks over it";
+               << v.locks_encrypted << " locks over it, " << v.losses << " losses waited for, "
+               << v.nested << " further holds, " << v.renewed << " renewals, " << v.bodies
+               << " bodies, " << v.stopped << " of them stopped";
 }
 
 play::play(std::uint64_t seed, std::ostream* trace)
     : clock_(seed, trace),
       lags_(clock_.one_in(4)),
+      short_lived_(clock_.one_in(3)),
       tidy_(clock_.one_in(3)),
       actions_left_(30 + clock_.below(120))
 {
@@ -99,6 +107,9 @@ play::play(std::uint64_t seed, std::ostream* trace)
         s.how = static_cast<seat::kind>(clock_.below(3));
         s.config = any_config(clock_, nodes_);
         s.config.thread_safe = s.how == seat::kind::thread_safe;
+        if (clock_.one_in(2)) {
+            s.config.renewals = [this, &s](const renewal& news) { on_renewal(s, news); };
+        }
         s.executor = main_->get_executor();
         if (s.how == seat::kind::on_strand) {
             s.strand.emplace(main_->get_executor());
@@ -201,11 +212,32 @@ void play::run_dry()
 void play::check_due()
 {
     const instant next = clock_.next_event();
-    for (const record* r : open_) {
-        if (!lags_ && r->open() && r->due && *r->due < next) {
+    for (record* r : open_) {
+        if (lags_ || !r->open()) {
+            continue;
+        }
+        if (r->what == verb::wait_lost) {
+            check_wait(*r, next);
+        }
+        if (r->due && *r->due < next) {
             clock_.note("overdue", r->number);
             clock_.fail("an operation did not end in time");
         }
+    }
+}
+
+/// Renewals and extends move the end of what is waited for.
+void play::check_wait(record& r, instant next)
+{
+    const auto there = std::ranges::find(held_, r.lock_number, &held::number);
+    if (there == held_.end()) {
+        r.known_end.reset();  // somebody else looks after it, or it is given up
+    } else if (there->l.valid_until() != boot_clock::time_point{}) {
+        r.known_end = instant{there->l.valid_until().time_since_epoch()};
+    }
+    if (r.known_end && *r.known_end < next) {
+        clock_.note("loss overdue", r.number);
+        clock_.fail("a loss was not told in time");
     }
 }
 
@@ -222,13 +254,15 @@ void play::check_work()
     }
 }
 
-/// One client at most believes that it holds a resource.
+/// One client at most believes that it holds a resource, by one lock, however often it holds that.
 void play::check_exclusion()
 {
-    std::vector<std::string_view> believed;
+    std::vector<std::pair<std::string_view, std::string_view>> believed;
     const auto add = [&](const lock& l) {
         if (l && instant{l.valid_until().time_since_epoch()} > clock_.now()) {
-            believed.push_back(l.resource());
+            for (const std::string& name : l.resources()) {
+                believed.emplace_back(name, l.owner_token());
+            }
         }
     };
     for (const held& h : held_) {
@@ -238,7 +272,10 @@ void play::check_exclusion()
         add(*l);
     }
     std::ranges::sort(believed);
-    if (std::ranges::adjacent_find(believed) != believed.end()) {
+    const auto same_name = [](const auto& a, const auto& b) {
+        return a.first == b.first && a.second != b.second;
+    };
+    if (std::ranges::adjacent_find(believed, same_name) != believed.end()) {
         clock_.fail("two locks of one resource are valid at once");
     }
 }
@@ -286,6 +323,9 @@ void play::end_tidily()
 {
     heal();
     run_for(2s);
+    while (!scopes_.empty()) {
+        end_a_scope(scopes_.back().of);
+    }
     while (!held_.empty() && !clock_.failed()) {
         seat& s = *held_.back().from;
         asio::post(s.executor, [l = std::move(held_.back().l)]() mutable { l = {}; });
@@ -356,10 +396,11 @@ void play::end_abruptly()
 void play::end_contexts() noexcept
 {
     actions_left_ = 0;
+    scopes_.clear();
     // A strand may not outlive its context; co_spawn keeps one in the signal.
     for (record& r : records_) {
         r.in_place = nullptr;
-        if (r.what == verb::script) {
+        if (r.what == verb::script || r.what == verb::scope) {
             r.signal.reset();
         }
     }
@@ -378,6 +419,18 @@ verdict play_twice(std::uint64_t seed)
         v.failure = "the same seed came to another hash";
     }
     return v;
+}
+
+verdict play_all(std::uint64_t first, unsigned count)
+{
+    verdict sum;
+    for (std::uint64_t seed = first; seed < first + count && sum.failure.empty(); ++seed) {
+        const verdict v = play_twice(seed);
+        sum += v;
+        sum.seed = seed;
+        sum.failure = v.failure;
+    }
+    return sum;
 }
 
 }  // namespace redlock::test

@@ -45,6 +45,11 @@ struct verdict {
     /// took a vote over TLS.
     unsigned encrypted = 0;
     unsigned locks_encrypted = 0;
+    unsigned losses = 0;  ///< that somebody waited for
+    unsigned nested = 0;  ///< releases of a hold that was not the last
+    unsigned renewed = 0;
+    unsigned bodies = 0;   ///< begun under a lock
+    unsigned stopped = 0;  ///< of those, by a loss, a cancellation or the client's end
 
     verdict& operator+=(const verdict& o);
 };
@@ -77,11 +82,18 @@ private:
     };
     struct held {
         lock l;
-        seat* from;
+        seat* from = nullptr;
+        life* of = nullptr;
+        unsigned number = 0;
     };
     struct handed_over {
-        std::string name;
+        std::vector<std::string> names;
         std::string owner;
+    };
+    /// A body made of handlers.
+    struct open_scope {
+        held_scope handle;
+        record* of;
     };
     static constexpr std::array<std::string_view, 3> names{"a", "b", "c"};
     class shown;
@@ -96,6 +108,7 @@ private:
     void run_for(std::chrono::milliseconds time);
     void run_dry();
     void check_due();
+    void check_wait(record& r, base::instant next);
     void check_work();
     void check_exclusion();
     void check_keys();
@@ -127,26 +140,51 @@ private:
     void initiate(seat& s, record& r, Operation op, unsigned token);
     template <class Operation>
     void initiate_bound(seat& s, record& r, Operation op);
-    [[nodiscard]] record& new_record(seat& s, verb what);
+    [[nodiscard]] record& new_record(life& of, verb what);
+    /// A client's context may not go while a body runs on another one.
+    [[nodiscard]] bool may_be_elsewhere(const record& r) const
+    {
+        return r.what != verb::scope || tidy_;
+    }
     void mark_begun(record& r);
     void begin_script(seat& s);
     asio::awaitable<void> script(seat& s, record& r);
     [[nodiscard]] acquire_options any_options();
+    [[nodiscard]] std::chrono::milliseconds any_ttl();
     [[nodiscard]] std::string_view any_name();
-    [[nodiscard]] lock take_held(const seat* of);
+    /// One, or several in any order.
+    [[nodiscard]] std::vector<std::string> any_names();
+    [[nodiscard]] held take_held(const seat* of);
+    void begin_acquire(seat& s, record& r);
+    void begin_adopt(seat& s, record& r);
+    void begin_wait(seat& s);
+    void hand_over(lock l);
+
+    // Bodies under a lock.
+    void begin_scope(seat& s);
+    asio::awaitable<void> body(seat& s, record& r, lock& l);
+    asio::awaitable<void> body_step(seat& s, lock& l);
+    void begin_handlers(record& r, held_scope handle);
+    void end_a_scope(const record* of);
+    void on_renewal(seat& s, const renewal& news);
 
     // What they are told.
     void on_called(record& r, error_code ec, lock l) override;
     void on_thrown(record& r, std::exception_ptr e) override;
+    void on_scope(record& r, const scope_result<void>& result) override;
     void on_destroyed(record& r) noexcept override;
     void check_call(record& r);
     void check_error(const record& r, const life& l, verb what, error_code ec, bool has_lock);
+    void check_loss(const record& r, error_code ec);
+    void check_scope(const record& r, const scope_result<void>& result);
     void react(record& r);
 
     clockwork clock_;
     verdict verdict_;
     /// Busy executors: time goes by while handlers wait.
     const bool lags_;
+    /// Locks end by themselves.
+    const bool short_lived_;
     /// No client ends before the end, so that no key may be left.
     const bool tidy_;
     /// Of the nodes with TLS.
@@ -157,10 +195,14 @@ private:
     std::optional<sim_context> main_;
     std::optional<sim_context> other_;
     std::array<seat, 2> seats_;
+    /// Of both clients, who do not share what it holds.
+    const redlock::owner me_;
     std::deque<life> lives_;
     std::deque<record> records_;
     std::vector<record*> open_;
     std::vector<held> held_;
+    unsigned locks_had_ = 0;
+    std::vector<open_scope> scopes_;
     std::vector<const lock*> shown_;
     std::deque<handed_over> handed_over_;
     /// So many of them, from the front on, were taken up again.
@@ -184,7 +226,84 @@ void play::on_client(seat& s, F f)
     }
 }
 
+/// Now, or some time later.
+template <class Operation>
+void play::launch(seat& s, record& r, Operation op)
+{
+    const unsigned token = clock_.below(3);
+    if (clock_.one_in(8)) {
+        asio::post(s.executor, [this, &s, &r, token, op = std::move(op)]() mutable {
+            initiate(s, r, std::move(op), token);
+        });
+    } else {
+        initiate(s, r, std::move(op), token);
+    }
+}
+
+template <class Operation>
+void play::initiate(seat& s, record& r, Operation op, unsigned token)
+{
+    mark_begun(r);
+    r.in_place = [this, &s] { return main_->running() && may_touch(s); };
+    r.initiating = true;
+    switch (token) {
+        case 0: std::move(op)(probe(*this, r)); break;
+        case 1: initiate_bound(s, r, std::move(op)); break;
+        default: {
+            sim_context& c = clock_.one_in(2) || !may_be_elsewhere(r) ? *main_ : *other_;
+            r.in_other_context = &c == &*other_;
+            r.in_place = [&c] { return c.running(); };
+            std::move(op)(bound_probe<sim_executor>(*this, r, c.get_executor()));
+        }
+    }
+    r.initiating = false;
+}
+
+/// With an executor whose type says nothing.
+template <class Operation>
+void play::initiate_bound(seat& s, record& r, Operation op)
+{
+    asio::any_io_executor ex = s.executor;
+    switch (clock_.below(3)) {
+        case 0: break;
+        case 1: {
+            const auto own = asio::make_strand(main_->get_executor());
+            r.in_place = [own] { return own.running_in_this_thread(); };
+            ex = own;
+            break;
+        }
+        default:
+            if (!may_be_elsewhere(r)) {
+                break;
+            }
+            r.in_other_context = true;
+            r.in_place = [this] { return other_->running(); };
+            ex = other_->get_executor();
+    }
+    std::move(op)(bound_probe<asio::any_io_executor>(*this, r, std::move(ex)));
+}
+
+/// A lock in a coroutine, where the checks find it.
+class play::shown {
+public:
+    shown(play& p, const lock& l) : play_(p), lock_(&l)
+    {
+        play_.shown_.push_back(lock_);
+        play_.check_exclusion();
+    }
+    shown(const shown&) = delete;
+    shown& operator=(const shown&) = delete;
+    ~shown() { std::erase(play_.shown_, lock_); }
+
+private:
+    play& play_;
+    const lock* lock_;
+};
+
 /// Plays twice, as one seed must come to one hash.
 [[nodiscard]] verdict play_twice(std::uint64_t seed);
+
+/// Of so many seeds from `first` on; ends with the first that fails.
+[[nodiscard]] verdict play_all(std::uint64_t first, unsigned count);
 
 }  // namespace redlock::test

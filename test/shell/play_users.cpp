@@ -20,35 +20,21 @@ using asio::cancellation_type;
 namespace {
 
 /// So long that no key goes by itself before it is looked for.
-constexpr auto ttl = 30s;
+constexpr auto long_ttl = 30s;
+
+/// Of locks that end, or are renewed, within a play.
+constexpr std::array short_ttls{200ms, 300ms, 800ms};
 
 constexpr auto started_only = cancellation_type::terminal | cancellation_type::partial;
 
 }  // namespace
-
-/// A lock in a coroutine, where the checks find it.
-class play::shown {
-public:
-    shown(play& p, const lock& l) : play_(p), lock_(&l)
-    {
-        play_.shown_.push_back(lock_);
-        play_.check_exclusion();
-    }
-    shown(const shown&) = delete;
-    shown& operator=(const shown&) = delete;
-    ~shown() { std::erase(play_.shown_, lock_); }
-
-private:
-    play& play_;
-    const lock* lock_;
-};
 
 // ---- what they do
 
 void play::act()
 {
     seat& s = any_seat();
-    switch (clock_.below(16)) {
+    switch (clock_.below(22)) {
         case 0: upset_a_node(); return;
         case 1: nodes_[clock_.below(static_cast<std::uint32_t>(nodes_.size()))].heal(); return;
         case 2:
@@ -73,6 +59,15 @@ void play::act()
                 }
             });
             return;
+        case 9:
+        case 10: on_client(s, [this, &s] { begin_scope(s); }); return;
+        case 11:
+            if (!scopes_.empty()) {
+                end_a_scope(scopes_[clock_.below(static_cast<unsigned>(scopes_.size()))].of);
+            }
+            return;
+        case 12:
+        case 13: on_client(s, [this, &s] { begin_wait(s); }); return;
         default: on_client(s, [this, &s] { begin_any(s); }); return;
     }
 }
@@ -117,7 +112,8 @@ void play::ends(life& l)
 {
     l.asked_to_end = true;
     for (record* r : open_) {
-        if (&r->of == &l && r->open() && r->what != verb::script) {
+        const bool is_composed = r->what == verb::script || r->what == verb::scope;
+        if (&r->of == &l && r->open() && !is_composed) {
             r->due = std::min(r->due.value_or(clock_.now()), clock_.now());
         }
     }
@@ -165,7 +161,7 @@ void play::cancel_one()
         clock_.note("cancel", r.number, static_cast<std::uint64_t>(type));
         r.emitted = r.emitted | type;
         const bool at_once = (type & started_only) != cancellation_type::none;
-        if (at_once && r.what != verb::script) {
+        if (at_once && r.what != verb::script && r.what != verb::scope) {
             r.due = std::min(r.due.value_or(clock_.now()), clock_.now());
             if (r.what == verb::close || r.is_first_run) {
                 ends(r.of);
@@ -175,7 +171,7 @@ void play::cancel_one()
     });
 }
 
-lock play::take_held(const seat* of)
+play::held play::take_held(const seat* of)
 {
     std::vector<std::size_t> theirs;
     for (std::size_t i = 0; i < held_.size(); ++i) {
@@ -187,9 +183,9 @@ lock play::take_held(const seat* of)
         return {};
     }
     const std::size_t which = theirs[clock_.below(static_cast<std::uint32_t>(theirs.size()))];
-    lock l = std::move(held_[which].l);
+    held h = std::move(held_[which]);
     held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(which));
-    return l;
+    return h;
 }
 
 /// Drops a lock, moves it, or hands it over.
@@ -197,32 +193,61 @@ void play::give_one_up()
 {
     seat& s = any_seat();
     on_client(s, [this, &s] {
-        lock l = take_held(&s);
-        if (!l) {
+        held h = take_held(&s);
+        if (!h.l) {
             return;
         }
         clock_.note("given up");
         switch (clock_.below(3)) {
             case 0: return;
-            case 1: {
-                std::string name(l.resource());
-                handed_over_.push_back({std::move(name), std::move(l).hand_over()});
-                return;
-            }
-            case 2: {
-                lock moved(std::move(l));
-                held_.push_back({std::move(moved), &s});
-                return;
-            }
+            case 1: hand_over(std::move(h.l)); return;
+            case 2: held_.push_back(std::move(h)); return;
         }
     });
 }
 
+/// Once, though it may have been held by others too.
+void play::hand_over(lock l)
+{
+    const auto all = l.resources();
+    handed_over h{{all.begin(), all.end()}, {}};
+    h.owner = std::move(l).hand_over();
+    if (std::ranges::find(handed_over_, h.owner, &handed_over::owner) == handed_over_.end()) {
+        const auto owns = [&h](const held& other) {
+            // With `thread_safe` its strand hears of it a little later.
+            const bool hears_at_once = other.from->how != seat::kind::thread_safe;
+            return hears_at_once && other.l.owner_token() == h.owner && other.l.owns();
+        };
+        if (std::ranges::any_of(held_, owns)) {
+            clock_.fail("what was handed over is owned yet");
+        }
+        handed_over_.push_back(std::move(h));
+    }
+}
+
+std::chrono::milliseconds play::any_ttl()
+{
+    return short_lived_ ? short_ttls[clock_.below(short_ttls.size())] : long_ttl;
+}
+
 acquire_options play::any_options()
 {
-    return {.ttl = ttl,
-            .deadline = std::chrono::milliseconds{clock_.below(3) * clock_.below(200)},
-            .attempts = clock_.one_in(3) ? 1 + clock_.below(3) : unlimited};
+    acquire_options o{.ttl = any_ttl(),
+                      .deadline = std::chrono::milliseconds{clock_.below(3) * clock_.below(200)},
+                      .attempts = clock_.one_in(3) ? 1 + clock_.below(3) : unlimited};
+    if (clock_.one_in(3)) {
+        o.owner = me_;
+    }
+    if (clock_.one_in(3)) {
+        o.keep_alive.emplace();
+        if (clock_.one_in(3)) {
+            o.keep_alive->max_hold = o.ttl + std::chrono::milliseconds{clock_.below(400)};
+        }
+        if (clock_.one_in(4)) {
+            o.keep_alive->max_renewals = clock_.below(3);
+        }
+    }
+    return o;
 }
 
 std::string_view play::any_name()
@@ -230,9 +255,23 @@ std::string_view play::any_name()
     return clock_.one_in(50) ? "" : names[clock_.below(names.size())];
 }
 
-record& play::new_record(seat& s, verb what)
+std::vector<std::string> play::any_names()
 {
-    return records_.emplace_back(static_cast<unsigned>(records_.size()), what, *s.now);
+    std::vector<std::string> all;
+    for (const std::string_view name : names) {
+        all.insert(all.begin() + clock_.below(static_cast<std::uint32_t>(all.size() + 1)),
+                   std::string(name));
+    }
+    all.resize(clock_.one_in(8) ? all.size() : 1 + clock_.below(2));
+    if (clock_.one_in(50)) {
+        all.push_back(clock_.one_in(2) ? all.front() : "");  // neither may be
+    }
+    return all;
+}
+
+record& play::new_record(life& of, verb what)
+{
+    return records_.emplace_back(static_cast<unsigned>(records_.size()), what, of);
 }
 
 void play::mark_begun(record& r)
@@ -240,7 +279,8 @@ void play::mark_begun(record& r)
     clock_.note("begin", r.number, static_cast<std::uint64_t>(r.what));
     r.begun = true;
     open_.push_back(&r);
-    if (r.of.asked_to_end && r.what != verb::close && r.what != verb::script) {
+    const bool is_composed = r.what == verb::script || r.what == verb::scope;
+    if (r.of.asked_to_end && r.what != verb::close && !is_composed) {
         r.due = clock_.now();
     }
     if (r.what == verb::run) {
@@ -265,7 +305,7 @@ void play::begin(seat& s, verb what)
     if (!s.locks) {
         return;
     }
-    record& r = new_record(s, what);
+    record& r = new_record(*s.now, what);
     client& c = *s.locks;
     const base::nanos once = s.config.node_timeout;
     if (what != verb::run) {
@@ -273,92 +313,71 @@ void play::begin(seat& s, verb what)
     }
     switch (what) {
         case verb::run: launch(s, r, c.async_run(asio::deferred)); return;
-        case verb::acquire: {
-            const acquire_options o = any_options();
-            *r.due += o.deadline;
-            launch(s, r, c.async_acquire(any_name(), o, asio::deferred));
-            return;
-        }
-        case verb::adopt: {
-            std::string_view name = any_name();
-            std::string_view owner = "of nobody";
-            if (adopted_ < handed_over_.size() && !clock_.one_in(8)) {
-                // Each once: by two it would be held twice.
-                name = handed_over_[adopted_].name;
-                owner = handed_over_[adopted_].owner;
-                ++adopted_;
-            }
-            launch(s, r, c.async_adopt(name, owner, ttl, asio::deferred));
-            return;
-        }
+        case verb::acquire: begin_acquire(s, r); return;
+        case verb::adopt: begin_adopt(s, r); return;
         case verb::extend: {
-            lock l = take_held(clock_.one_in(8) ? &any_seat() : &s);
+            held h = take_held(clock_.one_in(8) ? &any_seat() : &s);
             // Read as it begins, so it must begin now.
-            initiate(s, r, c.async_extend(l, ttl, asio::deferred), clock_.below(3));
-            if (l) {
-                held_.push_back({std::move(l), &s});
+            initiate(s, r, c.async_extend(h.l, any_ttl(), asio::deferred), clock_.below(3));
+            if (h.l) {
+                held_.push_back(std::move(h));
             }
             return;
         }
-        case verb::release: launch(s, r, c.async_release(take_held(&s), asio::deferred)); return;
+        case verb::release: launch(s, r, c.async_release(take_held(&s).l, asio::deferred)); return;
         case verb::inspect: launch(s, r, c.async_inspect(any_name(), asio::deferred)); return;
         case verb::close: launch(s, r, c.async_close(asio::deferred)); return;
-        case verb::script: return;
+        case verb::wait_lost:
+        case verb::script:
+        case verb::scope: return;
     }
 }
 
-/// Now, or some time later.
-template <class Operation>
-void play::launch(seat& s, record& r, Operation op)
+void play::begin_acquire(seat& s, record& r)
 {
-    const unsigned token = clock_.below(3);
-    if (clock_.one_in(8)) {
-        asio::post(s.executor, [this, &s, &r, token, op = std::move(op)]() mutable {
-            initiate(s, r, std::move(op), token);
-        });
+    const acquire_options o = any_options();
+    *r.due += o.deadline;
+    const auto known = static_cast<std::uint32_t>(held_.size());
+    if (o.owner && known > 0 && !clock_.one_in(4)) {
+        // It may have it already.
+        const auto all = held_[clock_.below(known)].l.resources();
+        launch(s, r,
+               s.locks->async_acquire(std::vector<std::string>(all.begin(), all.end()), o,
+                                      asio::deferred));
+    } else if (clock_.one_in(3)) {
+        launch(s, r, s.locks->async_acquire(any_names(), o, asio::deferred));
     } else {
-        initiate(s, r, std::move(op), token);
+        launch(s, r, s.locks->async_acquire(any_name(), o, asio::deferred));
     }
 }
 
-template <class Operation>
-void play::initiate(seat& s, record& r, Operation op, unsigned token)
+void play::begin_adopt(seat& s, record& r)
 {
-    mark_begun(r);
-    r.in_place = [this, &s] { return main_->running() && may_touch(s); };
-    r.initiating = true;
-    switch (token) {
-        case 0: std::move(op)(probe(*this, r)); break;
-        case 1: initiate_bound(s, r, std::move(op)); break;
-        default: {
-            sim_context& c = clock_.one_in(2) ? *main_ : *other_;
-            r.in_other_context = &c == &*other_;
-            r.in_place = [&c] { return c.running(); };
-            std::move(op)(bound_probe<sim_executor>(*this, r, c.get_executor()));
-        }
+    client& c = *s.locks;
+    if (adopted_ == handed_over_.size() || clock_.one_in(8)) {
+        launch(s, r, c.async_adopt(any_name(), "of nobody", any_ttl(), asio::deferred));
+        return;
     }
-    r.initiating = false;
+    // Each once: by two it would be held twice.
+    const handed_over& h = handed_over_[adopted_++];
+    if (h.names.size() == 1 && clock_.one_in(2)) {
+        launch(s, r, c.async_adopt(h.names.front(), h.owner, any_ttl(), asio::deferred));
+    } else {
+        launch(s, r, c.async_adopt(h.names, h.owner, any_ttl(), asio::deferred));
+    }
 }
 
-/// With an executor whose type says nothing.
-template <class Operation>
-void play::initiate_bound(seat& s, record& r, Operation op)
+/// Of a lock that is there: an empty one knows no client.
+void play::begin_wait(seat& s)
 {
-    asio::any_io_executor ex = s.executor;
-    switch (clock_.below(3)) {
-        case 0: break;
-        case 1: {
-            const auto own = asio::make_strand(main_->get_executor());
-            r.in_place = [own] { return own.running_in_this_thread(); };
-            ex = own;
-            break;
-        }
-        default:
-            r.in_other_context = true;
-            r.in_place = [this] { return other_->running(); };
-            ex = other_->get_executor();
+    held h = take_held(&s);
+    if (!h.l) {
+        return;
     }
-    std::move(op)(bound_probe<asio::any_io_executor>(*this, r, std::move(ex)));
+    record& r = new_record(*h.of, verb::wait_lost);
+    r.lock_number = h.number;
+    initiate(s, r, h.l.async_wait_lost(asio::deferred), clock_.below(3));
+    held_.push_back(std::move(h));
 }
 
 void play::begin_script(seat& s)
@@ -366,7 +385,7 @@ void play::begin_script(seat& s)
     if (!s.locks) {
         return;
     }
-    record& r = new_record(s, verb::script);
+    record& r = new_record(*s.now, verb::script);
     mark_begun(r);
     r.in_place = [this, &s] { return main_->running() && may_touch(s); };
     asio::co_spawn(s.executor, script(s, r),
@@ -399,7 +418,7 @@ asio::awaitable<void> play::script(seat& s, record& r)
         }
         if (clock_.one_in(2) && s.locks) {
             l = s.now;
-            const auto [ec] = co_await s.locks->async_extend(taken, ttl, token);
+            const auto [ec] = co_await s.locks->async_extend(taken, any_ttl(), token);
             told(verb::extend, ec);
         }
         if (clock_.one_in(2) && s.locks) {
@@ -417,10 +436,15 @@ void play::on_called(record& r, error_code ec, lock l)
     clock_.note("called", r.number, static_cast<std::uint64_t>(ec.value()));
     check_call(r);
     check_error(r, r.of, r.what, ec, static_cast<bool>(l));
+    verdict_.nested += r.is_nested;
     if (l) {
         ++verdict_.locks;
-        held_.push_back({std::move(l), &seats_[r.of.seat]});
+        held_.push_back({std::move(l), &seats_[r.of.seat], &r.of, ++locks_had_});
         check_exclusion();
+        if (short_lived_ || clock_.one_in(2)) {
+            seat& s = seats_[r.of.seat];
+            on_client(s, [this, &s] { begin_wait(s); });
+        }
     }
     if (r.is_first_run) {
         ends(r.of);
@@ -440,7 +464,7 @@ void play::check_call(record& r)
     if (r.in_place && !r.in_place()) {
         clock_.fail("a handler was called where it does not belong");
     }
-    if (r.blocks != 0 && r.what != verb::script) {
+    if (r.blocks != 0 && r.what != verb::script && r.what != verb::scope) {
         clock_.fail("a handler was called before its memory was given back");
     }
     if (r.signal->slot().has_handler() && r.what != verb::script) {
@@ -463,12 +487,33 @@ void play::check_error(const record& r, const life& l, verb what, error_code ec,
     if (ec == errc::closed) {
         ++verdict_.closed;
     }
+    if (what == verb::wait_lost) {
+        check_loss(r, ec);
+    }
     const bool says_end = ec == errc::closed || (what == verb::run && !ec);
     if (says_end && !l.asked_to_end) {
         clock_.fail("an operation ended with its client, which did not end");
     }
     if (ec == asio::error::already_started && (what != verb::run || r.is_first_run)) {
         clock_.fail("a first run was told that it is not the first");
+    }
+}
+
+/// What is said of a lock that is no more held.
+void play::check_loss(const record& r, error_code ec)
+{
+    const auto there = std::ranges::find(held_, r.lock_number, &held::number);
+    const bool is_held = there != held_.end() && there->l;
+    const auto is_its = [&](const handed_over& h) { return h.owner == there->l.owner_token(); };
+    verdict_.losses += ec == errc::lost;
+    if (!ec) {
+        clock_.fail("a wait for a loss ended for no reason");
+    }
+    if (ec == errc::lost && is_held && there->l.owns()) {
+        clock_.fail("a lock is owned that was lost");
+    }
+    if (ec == errc::not_held && is_held && std::ranges::none_of(handed_over_, is_its)) {
+        clock_.fail("what is held is said not to be");
     }
 }
 

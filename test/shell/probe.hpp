@@ -4,6 +4,7 @@
 #include "shell/sim_context.hpp"
 
 #include <redlock/client.hpp>
+#include <redlock/scope.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -18,7 +19,18 @@
 
 namespace redlock::test {
 
-enum class verb : std::uint8_t { run, acquire, adopt, extend, release, inspect, close, script };
+enum class verb : std::uint8_t {
+    run,
+    acquire,
+    adopt,
+    extend,
+    release,
+    inspect,
+    wait_lost,
+    close,
+    script,
+    scope,
+};
 
 /// A client, from its making to its end.
 struct life {
@@ -58,6 +70,17 @@ struct record {
     /// Of a script: it has come to its first operation. Asio ends the program when a coroutine is
     /// cancelled before it began.
     bool runs = false;
+
+    /// Of a wait for a loss: which lock it speaks of, and when that ends as far as is known.
+    unsigned lock_number = 0;
+    std::optional<base::instant> known_end;
+
+    /// Of a release: others hold the lock yet.
+    bool is_nested = false;
+
+    /// Of a scope.
+    unsigned bodies = 0;
+    bool body_runs = false;
 };
 
 /// Who is told about handlers.
@@ -65,6 +88,7 @@ class audience {
 public:
     virtual void on_called(record& r, error_code ec, lock l) = 0;
     virtual void on_thrown(record& r, std::exception_ptr e) = 0;
+    virtual void on_scope(record& r, const scope_result<void>& result) = 0;
     virtual void on_destroyed(record& r) noexcept = 0;
 
 protected:
@@ -91,8 +115,17 @@ public:
 
     void operator()(error_code ec) { call(ec, {}); }
     void operator()(error_code ec, lock l) { call(ec, std::move(l)); }
-    void operator()(error_code ec, release_result) { call(ec, {}); }
+    void operator()(error_code ec, release_result what)
+    {
+        record_->is_nested = !ec && what == release_result::nested;
+        call(ec, {});
+    }
     void operator()(error_code ec, const inspection&) { call(ec, {}); }
+    void operator()(const scope_result<void>& result)
+    {
+        spent_ = true;
+        audience_->on_scope(*record_, result);
+    }
     void operator()(std::exception_ptr e)
     {
         spent_ = true;
