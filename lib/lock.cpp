@@ -50,10 +50,16 @@ unsigned lock::granted_by() const noexcept
 std::string lock::hand_over() &&
 {
     std::string token{owner_token()};
-    if (const auto d = held_.driver()) {
-        d->let_go(*held_.release());
+    const auto d = held_.driver();
+    if (!d) {
+        return token;
     }
-    return token;
+    core::lease& l = *held_.release();
+    // At once, since whoever is given the token may take it over at once.
+    const bool was_left = l.root().left.exchange(true);
+    l.root().set_valid_until({});
+    d->let_go(l);
+    return was_left ? std::string() : token;
 }
 
 void detail::held_lease::drop() noexcept

@@ -113,7 +113,7 @@ public:
      * Leaves the lease to somebody else, to be taken up with `client::async_adopt` in this or
      * another process: returns the owner token, holds nothing afterwards, and gives nothing back.
      * Other holds of it, by its owner, own nothing from then on.
-     * Empty when nothing was held.
+     * Empty when nothing was held, or another hold was handed over before.
      */
     [[nodiscard]] REDLOCK_API std::string hand_over() &&;
 

@@ -106,7 +106,8 @@ void coordinator::end_wishes(lease& hold) noexcept
     if (k == nullptr) {
         return;
     }
-    const error_code why = hold.root().valid_until() <= now_ ? errc::lost : errc::not_held;
+    const lease& root = hold.root();
+    const error_code why = root.valid_until() <= now_ && !root.left ? errc::lost : errc::not_held;
     for (operation* op = k->waiters.empty() ? nullptr : &k->waiters.front(); op != nullptr;) {
         operation* const next = k->waiters.after(*op);
         if (op->subject == &hold) {
@@ -169,7 +170,7 @@ void coordinator::end_vigil(lease& l, error_code why) noexcept
     if (k == nullptr) {
         return;
     }
-    if (l.valid_until() <= now_) {
+    if (l.valid_until() <= now_ && !l.left) {
         why = errc::lost;
     }
     vigils_.remove(*k);
@@ -250,6 +251,10 @@ void coordinator::forget_unless_news(keeper& k) noexcept
 
 error_code coordinator::lose(lease& l) noexcept
 {
+    if (l.left) {
+        end_vigil(l, errc::not_held);
+        return errc::not_held;
+    }
     l.lost = true;
     l.set_valid_until({});
     end_vigil(l, errc::lost);

@@ -72,8 +72,8 @@ struct lease {
     std::uint32_t holds = 1;
     /// This record's own hold has ended.
     bool is_hold_over = false;
-    /// It was handed over: what is on the nodes is somebody else's.
-    bool left = false;
+    /// It was handed over, which any thread may do: what is on the nodes is somebody else's.
+    std::atomic<bool> left = false;
     /// On whose behalf it is held, as `holdings` knows it; null: nobody's in particular.
     const char* held_by = nullptr;
 

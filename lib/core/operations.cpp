@@ -75,7 +75,8 @@ lease& coordinator::new_lease(std::string_view resource)
     l.adopted = l.lost = l.given_back = false;
     l.within = nullptr;
     l.holds = 1;
-    l.is_hold_over = l.left = false;
+    l.is_hold_over = false;
+    l.left = false;
     l.held_by = nullptr;
     l.kept_by = nullptr;
     l.references = 1;
@@ -235,14 +236,11 @@ void coordinator::let_go(instant now, lease& l) noexcept
 {
     now_ = now;
     lease& root = l.root();
-    const bool was_last = end_hold(l);
+    root.left = true;
+    root.set_valid_until({});
+    static_cast<void>(end_hold(l));
     end_vigil(root, errc::not_held);
-    if (!was_last) {
-        // Who takes it over has it alone.
-        holdings_.remove(root);
-        root.left = true;
-        root.set_valid_until({});
-    }
+    holdings_.remove(root);  // who takes it over has it alone
     unref(l);
     run();
 }

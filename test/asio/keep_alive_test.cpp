@@ -73,15 +73,22 @@ struct keeping_scene : scene {
     std::function<void(const renewal&)> act;
 };
 
-/// Who waits for the end of a lock.
+/// Who waits for the end of a lock. What is told goes where it may outlive this, as handlers that
+/// are never called do.
 struct waiting {
+    struct notes {
+        ledger handlers;
+        std::optional<error_code> ended;
+    };
+
     explicit waiting(lock& l)
     {
-        l.async_wait_lost(once(handlers, [this](error_code ec) { ended = ec; }));
+        l.async_wait_lost(once(handlers, [told = told](error_code ec) { told->ended = ec; }));
     }
 
-    ledger handlers;
-    std::optional<error_code> ended;
+    const std::shared_ptr<notes> told = std::make_shared<notes>();
+    ledger& handlers = told->handlers;
+    std::optional<error_code>& ended = told->ended;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "support/masters.hpp"
 #include "support/resp_text.hpp"
 #include "support/run.hpp"
+#include "support/sanitizers.hpp"
 #include "support/scripted_server.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -26,7 +27,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if REDLOCK_TEST_SANITIZED
 /// They keep what was freed, and take memory of their own for all that was ever touched.
 constexpr bool memory_is_ours = false;
 #else

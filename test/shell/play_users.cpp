@@ -212,11 +212,9 @@ void play::hand_over(lock l)
     const auto all = l.resources();
     handed_over h{{all.begin(), all.end()}, {}};
     h.owner = std::move(l).hand_over();
-    if (std::ranges::find(handed_over_, h.owner, &handed_over::owner) == handed_over_.end()) {
+    if (!h.owner.empty()) {
         const auto owns = [&h](const held& other) {
-            // With `thread_safe` its strand hears of it a little later.
-            const bool hears_at_once = other.from->how != seat::kind::thread_safe;
-            return hears_at_once && other.l.owner_token() == h.owner && other.l.owns();
+            return other.l.owner_token() == h.owner && other.l.owns();
         };
         if (std::ranges::any_of(held_, owns)) {
             clock_.fail("what was handed over is owned yet");

@@ -1,6 +1,7 @@
 #include "shell/play.hpp"
 
 #include "base/settings.hpp"
+#include "support/sanitizers.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -12,15 +13,7 @@ using namespace redlock::test;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define REDLOCK_PLAYS_SLOWLY
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)  // as clang 19 says it
-#define REDLOCK_PLAYS_SLOWLY
-#endif
-#endif
-
-#if defined(REDLOCK_PLAYS_SLOWLY)
+#if REDLOCK_TEST_SANITIZED
 constexpr unsigned share = 10;  // of the seeds; each takes so much longer
 #else
 constexpr unsigned share = 1;

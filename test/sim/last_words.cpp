@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if REDLOCK_TEST_SANITIZED
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -107,7 +107,7 @@ void on_signal(int signal, siginfo_t* why, void*)
     // Otherwise the instruction at fault is tried again, and its context is there to be told.
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if REDLOCK_TEST_SANITIZED
 /// Of what a sanitizer finds, which need not end in a signal.
 void on_report()
 {
@@ -138,7 +138,7 @@ void speak_when_killed(std::string further)
     for (std::size_t i = 0; i < deadly.size(); ++i) {
         ::sigaction(deadly[i], &action, &before[i]);
     }
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if REDLOCK_TEST_SANITIZED
     __sanitizer_set_death_callback(&on_report);
 #endif
 }

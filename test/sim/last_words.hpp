@@ -1,5 +1,7 @@
 #pragma once
 
+#include "support/sanitizers.hpp"
+
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -15,7 +17,7 @@ namespace redlock::sim {
 /// How much processor time a play may take; a thousand times what one takes.
 inline constexpr std::chrono::seconds longest_computing
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if REDLOCK_TEST_SANITIZED
     600
 #else
     60

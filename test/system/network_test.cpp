@@ -1,6 +1,7 @@
 #include "system/network.hpp"
 #include "support/locks.hpp"
 #include "support/run.hpp"
+#include "support/sanitizers.hpp"
 #include "support/scripted_server.hpp"
 
 #include <boost/asio/ip/address.hpp>
@@ -218,7 +219,7 @@ TEST_CASE("a name without an address that answers is no node to wait for", "[sys
 }
 
 // The sanitizer of undefined behaviour takes an object for none when it cannot open a pipe.
-#if !defined(__SANITIZE_ADDRESS__)
+#if !REDLOCK_TEST_ADDRESS_SANITIZER
 TEST_CASE("where no socket can be opened the report says so, and the client recovers",
           "[system][network]")
 {
