@@ -46,9 +46,9 @@ bool speaks_of_a_key(std::string_view error) noexcept
            error.find(" command") == std::string_view::npos;
 }
 
-/// What is wrong with how the server runs; empty: nothing. A node of a cluster has its keys moved to
-/// another one, and forgets what its replica did not know yet: it is not one of N that fail each by
-/// itself.
+/// What is wrong with how the server runs; empty: nothing. A node of a cluster has its keys moved
+/// to another one, and forgets what its replica did not know yet: it is not one of N that fail each
+/// by itself.
 std::string_view mode_fault(std::string_view mode) noexcept
 {
     if (mode == "cluster") {
