@@ -101,15 +101,14 @@ public:
             std::chrono::duration<double>(seconds)));
     }
 
-    /// Until every release has its answer. False: something is owed still.
+    /// All at once, until every release has its answer. False: something is owed still.
     bool drop_all()
     {
-        // In parts, so that no node is sent more at once than its buffer takes.
-        while (!held_.empty()) {
-            held_.resize(held_.size() - std::min<std::size_t>(held_.size(), 10'000));
-            run_until([this] { return client_.stats().unanswered == 0; });
-        }
-        return run_until([this] { return client_.stats().debts == 0; });
+        held_.clear();
+        return run_until([this] {
+            const redlock::stats s = client_.stats();
+            return s.unanswered == 0 && s.debts == 0;
+        });
     }
 
     [[nodiscard]] std::size_t owned() const

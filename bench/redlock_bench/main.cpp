@@ -34,7 +34,7 @@ void add_nodes(CLI::App& sub, run_options& o)
     add_options(sub, o);
     auto* stop = sub.add_option("--stop-node", o.stop_node,
                                 "Stop this local master (from 0) midway by SIGSTOP, and measure "
-                                "before it and from 1 s after it");
+                                "before it and from 0.1 s after it");
     sub.add_option("--stop-after", o.stop_after,
                    "Seconds measured before that; the rest of --seconds comes after it "
                    "[half of --seconds]")

@@ -90,6 +90,8 @@ private:
     bench_clock::time_point looked_;
     bool first_look_ = true;  ///< at the present phase
     std::optional<bench_clock::duration> recovery_;
+    /// Masters that were usable when it was looked last.
+    std::size_t ready_ = 0;
     int interrupted_by_ = 0;
     std::exception_ptr broken_;
     std::thread worker_;
@@ -196,7 +198,7 @@ asio::awaitable<void> bench_show::recover()
         servers_.restart(i);
     }
     const auto& first = phases_.back().total.first_acquired;
-    while (!first && bench_clock::now() - began < recovery_patience) {
+    while ((!first || ready_ < servers_.size()) && bench_clock::now() - began < recovery_patience) {
         co_await wait(recovery_look_interval);
         co_await look();
     }
@@ -205,7 +207,8 @@ asio::awaitable<void> bench_show::recover()
     }
     recovery_ = *first - began;
     out_.say("The first lock came " + milliseconds_text(*recovery_) +
-             " after the start of the masters began.");
+             " after the start of the masters began; " + std::to_string(ready_) + " of " +
+             std::to_string(servers_.size()) + " are in use again.");
 }
 
 asio::awaitable<void> bench_show::look()
@@ -220,6 +223,7 @@ asio::awaitable<void> bench_show::look()
     const auto [latest, ready] =
         co_await asio::co_spawn(backstage_, read(load_), asio::use_awaitable);
 
+    ready_ = ready;
     auto& here = phases_.back();
     const auto now = bench_clock::now();
     here.seconds += std::chrono::duration<double>(now - std::exchange(looked_, now)).count();
@@ -254,7 +258,11 @@ int bench_show::conclude()
     out_.say("");
     print_phases(std::cout, phases_);
     std::cout << '\n';
-    const auto broken = broken_promises(phases_, config{}.node_timeout, recovery_);
+    auto broken = broken_promises(phases_, config{}.node_timeout, recovery_);
+    if (ready_ < servers_.size()) {
+        broken.push_back("at the end " + std::to_string(servers_.size() - ready_) +
+                         " of the masters were not in use again");
+    }
     if (broken.empty()) {
         std::cout
             << "Everything held: locks went on while a majority lived, failed at once without "

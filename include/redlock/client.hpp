@@ -60,12 +60,17 @@ public:
     /// of `c` that is refused.
     REDLOCK_API client(executor_type ex, const config& c);
 
+    /// The same on the executor of a context, which one thread runs unless there is
+    /// `config::thread_safe`.
     template <std::derived_from<boost::asio::execution_context> ExecutionContext>
     client(ExecutionContext& context, const config& c)
         : client(executor_type(context.get_executor()), c)
     {}
 
+    /// Operations and locks go along. What was moved from can be assigned to and destroyed, and
+    /// nothing else.
     client(client&&) noexcept = default;
+    /// Ends what this one was, as its destructor does.
     client& operator=(client&& other) noexcept
     {
         if (this != &other) {
@@ -76,8 +81,10 @@ public:
     }
     client(const client&) = delete;
     client& operator=(const client&) = delete;
+    /// All operations end with `errc::closed`; releases that are queued are handed to the sockets.
     ~client() { shut_down(); }
 
+    /// The one given to the constructor.
     [[nodiscard]] REDLOCK_API executor_type get_executor() const noexcept;
 
     /// The counters as they stand; with `config::thread_safe` as they stood at the end of the
@@ -359,6 +366,7 @@ public:
      * connections. Locks still held are left to expire.
      *
      * Completion signature: `void(redlock::error_code)`.
+     * Completes when: all connections are closed. Any number may ask for it.
      * Errors: none; `operation_aborted` when cancelled; `errc::closed` when the client is destroyed
      * meanwhile.
      * Cancellation: terminal and partial close the client at once; others who wait for its end are

@@ -30,8 +30,9 @@ inline constexpr std::size_t max_nodes = 32;
 struct tls_config {
     /// Certificates to trust, PEM. Empty: the system's.
     std::string ca_file{};
-    /// The client's own certificate chain and key, PEM. Both or neither.
+    /// The client's own certificate chain, PEM; needs the key. Empty: the client proves nothing.
     std::string certificate_file{};
+    /// The private key of `certificate_file`, PEM, not encrypted; needs the certificate.
     std::string key_file{};
     /// The name to ask for (SNI) and to find in the certificate. Empty: the host of the node's URL.
     std::string server_name{};
@@ -94,35 +95,44 @@ struct config {
 
     /// How long one node may take to answer one command. Positive, at most `stall_timeout`, and at
     /// most a quarter of every ttl used: above 2.5 s the default ttl of an acquire, 10 s, is
-    /// refused as `invalid_ttl`.
+    /// refused as `invalid_ttl`. 50 ms: what the paper names, many round trips within one site, and
+    /// little of a ttl; masters far away need more.
     std::chrono::milliseconds node_timeout{50};
 
-    /// How far node clocks may run apart, as a share of the ttl: 0 to below 1. The paper's
-    /// allowance is 1 %.
+    /// How far node clocks may run apart, as a share of the ttl: 0 to below 1. Zero: not at all; 2
+    /// ms are taken off every validity all the same. The paper's allowance is 1 %.
     double drift_factor = 0.01;
 
-    /// From the look-up of a name to a connection that is usable. Positive.
+    /// From the look-up of a name to a connection that is usable. Positive. 2 s: time for a first
+    /// packet that is lost to be sent again, and for TLS.
     std::chrono::milliseconds connect_timeout{2000};
 
-    /// Waits between attempts to connect: the first at least, and the longest. Random in between.
-    /// Positive.
+    /// The least wait between two attempts to connect. Positive. 10 ms: a server that restarts is
+    /// found soon, and not stormed.
     std::chrono::milliseconds reconnect_min{10};
+    /// The longest wait between two attempts to connect, random above the least. At least that. 2
+    /// s: so late at most a node that is back gets its votes back.
     std::chrono::milliseconds reconnect_max{2000};
 
     /// A connection that leaves a command unanswered for so long is closed and made anew. At least
-    /// `node_timeout`.
+    /// `node_timeout`. 2 s: longer than a server that works is held up, as by a fork or a long
+    /// script, whose answers are worth waiting for.
     std::chrono::milliseconds stall_timeout{2000};
 
-    /// After so long without a reply a connection is asked whether it lives. Zero: never asked.
+    /// After so long without a reply a connection is asked whether it lives. Zero: never asked. 5
+    /// s: a peer that has vanished is noticed before a lock is wanted of it, for one PING.
     std::chrono::milliseconds ping_interval{5000};
 
-    /// Waits between two attempts of one acquire: full jitter below a bound that starts here and
-    /// doubles up to the second.
-    /// Zero for both: no wait at all.
+    /// Waits between two attempts of one acquire: random below a bound (full jitter), which starts
+    /// here and doubles with each attempt. Zero, as `retry_max` is then: no wait at all. 5 ms: some
+    /// round trips, so that those who met do not meet again.
     std::chrono::milliseconds retry_min{5};
+    /// Where that bound stops growing. At least `retry_min`. 250 ms: the most that a free lock
+    /// waits for who has waited long.
     std::chrono::milliseconds retry_max{250};
 
-    /// How long `async_close` waits for releases that are still going out. Zero: not at all.
+    /// How long `async_close` waits for releases that are still going out. Zero: not at all. 500
+    /// ms: ten node timeouts; what has no answer by then has none soon, and its keys expire.
     std::chrono::milliseconds close_timeout{500};
 
     /**
@@ -135,20 +145,23 @@ struct config {
     bool fencing = true;
 
     /// How long a fencing counter outlives its last use. A minute to 10 years, and the same for all
-    /// clients of a resource.
+    /// clients of a resource. A day: a resource used daily keeps its counter, and one that is not
+    /// costs no memory for long; a counter that is gone begins anew with the date.
     std::chrono::milliseconds counter_ttl{std::chrono::hours{24}};
 
     /// Operations begun and not completed; one more completes with `errc::overloaded`. At least 1.
     /// What is held comes before what is wanted: extends have a bound of their own, of the same
-    /// size; releases, renewals and those who wait for a loss have none, and count for nobody.
+    /// size; releases, renewals and those who wait for a loss have none, and count for nobody. A
+    /// million: a bound for what has gone wrong rather than one to meet.
     std::size_t max_in_flight = 1'000'000;
 
     /// Bytes queued for one node and not yet written; a node that is full counts as stalled. At
-    /// least 1 MiB.
+    /// least 1 MiB. 64 MiB: what 400 000 locks ask for at once.
     std::size_t max_buffered_bytes = 64 * 1024 * 1024;
 
     /// Releases owed to one node: while it is away, and of keys that may come to life yet. The
-    /// oldest are given up first (their keys expire). Zero: none are owed.
+    /// oldest are given up first (their keys expire). Zero: none are owed. 100 000: more
+    /// than a busy client gives back while a master restarts.
     std::size_t max_debts = 100'000;
 
     /// Keeps nodes that may have forgotten locks out of votes. Empty: their keys are trusted to
@@ -171,10 +184,12 @@ struct config {
 /// What one acquire wants.
 struct acquire_options {
     /// How long the lock lives unless extended. At least four times `config::node_timeout`, at most
-    /// 10 years, and `guard_config::max_ttl` under the restart guard.
+    /// 10 years, and `guard_config::max_ttl` under the restart guard. 10 s: what others wait for if
+    /// its holder dies.
     std::chrono::milliseconds ttl{10'000};
 
-    /// How long to go on trying. Zero: one attempt, no waiting. Never negative.
+    /// How long to go on trying. Zero: one attempt, no waiting. Never negative. 10 s, as the
+    /// ttl is: about as long as a dead holder's lock is in the way.
     std::chrono::milliseconds deadline{10'000};
 
     /// How many attempts at most. At least 1.

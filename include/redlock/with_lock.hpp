@@ -37,14 +37,19 @@ namespace redlock {
  *
  * Completion signature: `void(redlock::scope_result<T>)`.
  * Completes when: the lock was not had, or the body has ended and the release too.
- * Cancellation: terminal is passed on: to the acquire, or to the body. The release is
- * not cancelled.
+ * Errors, in the result: for `not_acquired` those of `client::async_acquire`; for `lost`, `lost` or
+ * `closed`; for `cancelled`, `operation_aborted` or `not_enough_memory`; for `failed` and
+ * `completed` none.
+ * Cancellation: terminal is passed on: to the acquire, or to the body. Partial and total do
+ * nothing, as a body that has begun cannot be undone. The release is not cancelled.
  * Executors: the body runs on the handler's associated executor, by default the client's; on a
  * strand of it, unless it is the executor of a client without `config::thread_safe`. What is done
  * for the lock is done on the client's executor. A body on another one, as `use_future` has it,
  * must do nothing with the client or the lock but ask the lock, unless there is
- * `config::thread_safe`. Lifetimes: the client may be destroyed before the end. Its execution
- * context may not go while the body runs on another.
+ * `config::thread_safe`.
+ * Lifetimes: the client may be destroyed before the end. Its execution context may not go while the
+ * body runs on another.
+ * Thread safety: as the client's.
  *
  * GCC 12 destroys twice what a closure captures by value that is made within a co_await. A body
  * that owns something is made in a statement before, and moved in; one that captures by reference

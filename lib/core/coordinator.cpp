@@ -34,7 +34,7 @@ coordinator::~coordinator()
     }
 }
 
-// ---- the network
+// The network.
 
 void coordinator::start(instant now) noexcept
 {
@@ -167,7 +167,7 @@ bool coordinator::is_quiet() const noexcept
                        [](const auto& n) { return n->releases_going_out() == 0; });
 }
 
-// ---- references
+// References.
 
 void coordinator::unref(lease& l) noexcept
 {
@@ -208,7 +208,7 @@ void coordinator::unref(round& r) noexcept
     rounds_.give(r);
 }
 
-// ---- the scheduler
+// The scheduler.
 
 void coordinator::resume_later(operation& op) noexcept
 {

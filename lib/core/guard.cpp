@@ -87,7 +87,7 @@ std::string disagreement(std::string_view marker, std::string_view run_id)
     return text;
 }
 
-// ---- connections
+// Connections.
 
 void admission::on_connected(std::string_view run_id)
 {
@@ -113,7 +113,7 @@ void admission::on_disconnected() noexcept
     next_ = instant::max();
 }
 
-// ---- the marker
+// The marker.
 
 marker_says admission::judge(std::optional<std::string_view> marker) noexcept
 {
@@ -152,7 +152,7 @@ bool admission::suspend(instant now) noexcept
     return is_news;
 }
 
-// ---- the wait
+// The wait.
 
 admission::step admission::begin_step(instant now) noexcept
 {

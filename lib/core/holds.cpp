@@ -132,7 +132,8 @@ flow coordinator::run_hold(operation& op)
         if (op.cancelled) {
             break;
         }
-        ec = {};
+        // Woken late, it begins nothing any more.
+        ec = now_ >= op.deadline ? make_error_code(errc::timed_out) : error_code();
     }
     if (op.cancelled) {
         give_back(*op.subject);

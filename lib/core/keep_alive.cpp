@@ -261,7 +261,7 @@ error_code coordinator::lose(lease& l) noexcept
     return errc::lost;
 }
 
-// ---- what is due
+// What is due.
 
 /// First what is lost, then what is to be renewed.
 void coordinator::look_after_leases() noexcept
@@ -402,7 +402,7 @@ void coordinator::end_renewal(operation& op) noexcept
     recycle(op);
 }
 
-// ---- who wants to know
+// Who wants to know.
 
 operation& coordinator::wait_lost(instant now, lease& given)
 {

@@ -28,7 +28,7 @@ node::node(coordinator& c, unsigned index, const base::address& at)
       admission_(c.settings().guard && !at.durable ? &*c.settings().guard : nullptr)
 {}
 
-// ---- the connection's life
+// The connection's life.
 
 void node::connect() noexcept
 {
@@ -214,7 +214,7 @@ void node::check_health()
     wake_up_ = std::min(wake_up_, admission_.next_step());
 }
 
-// ---- sending
+// Sending.
 
 bool node::has_room() const noexcept
 {

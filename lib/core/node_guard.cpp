@@ -152,7 +152,7 @@ void node::suspect(std::string_view reason) noexcept
             std::to_string(left.count()), " ms: ", reason});
 }
 
-// ---- the way back
+// The way back.
 
 /// What the handshake of a new connection has read is looked at before the node is used.
 bool node::is_of_others()

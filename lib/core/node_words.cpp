@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -58,10 +59,22 @@ void node::append_of_row(command what, const round& r, form f)
         case command::take: append_take(r, f); return;
         case command::marker: append_get_marker(); return;
         case command::holder_ttl: resp::append_pttl(out_, prefix, l.resource); return;
-        default:
+        case command::set:
+        case command::set_asked:
             resp::append_set_nx_px(out_, prefix, l.resource, l.token.view(), in_ms(l.ttl));
             return;
+        case command::mend:
+        case command::extend:
+        case command::raise:
+        case command::release:
+        case command::give_back:
+        case command::owed:
+        case command::inspect:
+        case command::admission:
+        case command::ping:
+        case command::handshake: break;
     }
+    assert(false && "no row has it");
 }
 
 form node::script_form() const noexcept

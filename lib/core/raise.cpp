@@ -107,7 +107,7 @@ verdict coordinator::outcome_of_raise(const round& r) const noexcept
     return r.tally.open() == 0 && attempt.raising == 0 ? verdict::unavailable : verdict::open;
 }
 
-// ---- what nodes tell
+// What nodes tell.
 
 /// A node that granted the key has counted it.
 void coordinator::on_counted(round& attempt, unsigned index, std::int64_t value)

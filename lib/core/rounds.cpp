@@ -254,7 +254,7 @@ void coordinator::record(round& r, unsigned index, node_outcome outcome,
     }
 }
 
-// ---- nodes come and go
+// Nodes come and go.
 
 void coordinator::on_ready(unsigned index)
 {
@@ -317,7 +317,7 @@ bool coordinator::is_settling() const noexcept
     return unproven && ready < settings_.quorum;
 }
 
-// ---- what is told of it
+// What is told of it.
 
 void coordinator::fill_report(const operation& op, const round& r) const
 {

@@ -230,7 +230,7 @@ void driver::on_link_down(unsigned node, std::string_view reason)
     want_turn();
 }
 
-// ---- time
+// Time.
 
 void driver::arm_timer()
 {

@@ -106,7 +106,7 @@ inline constexpr script raise_script{
     "return value",
     "586c90f576aa5098072f303d054dc76666ebc4c9"};
 
-// ---- of several resources that are locked as one
+// Of several resources that are locked as one.
 
 /// Sets all of the first ARGV[3] keys to ARGV[1] with a ttl of ARGV[2], if none of them is there,
 /// and the fencing counters behind them, if there are any, to one value beyond all of them; these
@@ -186,7 +186,7 @@ inline constexpr script extend_all_script{
     "return 1",
     "69f9020bf5bd0c592753e194f5eeca95caf01a22"};
 
-// ---- of the restart guard
+// Of the restart guard.
 
 /// Admits a server that has waited: sets the marker KEYS[2] to ARGV[2] and the node's time in
 /// microseconds, if the pending key KEYS[1] is still there, which holds ARGV[1], the server's run

@@ -92,8 +92,10 @@ TEST_CASE("the memory of a client does not grow with the cycles it makes", "[ben
     // The least block leaked with every fourth cycle would be as much. The median, since a node may
     // lag behind for longer than ever before.
     constexpr std::ptrdiff_t leeway_kib = 8 * cycles / 1024;
+    // Of the window in which it grew least: what leaks now and then leaks in each.
+    constexpr std::ptrdiff_t least_leeway_kib = 64;
     std::array<std::ptrdiff_t, 5> growth{};
-    masters nodes(3);
+    masters nodes(5);
     boost::asio::io_context context{1};
     config c;
     c.nodes = nodes.urls();
@@ -124,4 +126,5 @@ TEST_CASE("the memory of a client does not grow with the cycles it makes", "[ben
     CAPTURE(growth);
     std::sort(growth.begin(), growth.end());
     CHECK(growth[growth.size() / 2] <= leeway_kib);
+    CHECK(growth.front() <= least_leeway_kib);
 }

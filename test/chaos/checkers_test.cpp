@@ -50,7 +50,7 @@ private:
 findings good_findings()
 {
     findings f;
-    f.counts.acquired = 1;
+    f.counts.acquired = f.counts.written = f.tokens = 1;
     f.counted = second;
     return f;
 }
@@ -266,6 +266,15 @@ TEST_CASE("a verdict falls with each of its demands", "[chaos]")
         REQUIRE_FALSE(verdict(demand::safety_and_recovery, f));
         REQUIRE(verdict(demand::double_lease, f));
     }
+    SECTION("fencing tokens out of order, unless counters were lost")
+    {
+        f.disordered.emplace_back();
+        REQUIRE_FALSE(verdict(demand::safety_and_progress, f));
+        f.double_leases.emplace_back();
+        REQUIRE_FALSE(verdict(demand::double_lease, f));
+        f.tokens_hold = false;
+        REQUIRE(verdict(demand::double_lease, f));
+    }
     SECTION("a lost update")
     {
         f.lost_updates = 1;
@@ -276,6 +285,33 @@ TEST_CASE("a verdict falls with each of its demands", "[chaos]")
     }
 }
 
+TEST_CASE("fencing tokens that are the same or go back are seen", "[chaos]")
+{
+    const auto of = [](nanos begun, nanos known, std::int64_t token, unsigned resource = 7) {
+        return granted{begun, known, token, resource, 1, 2};
+    };
+    REQUIRE(disorder({}).empty());
+    // In order, as long as they did not overlap; and each resource for itself.
+    REQUIRE(disorder({of(1, 2, 10), of(3, 4, 11), of(5, 6, 40), of(1, 2, 10, 8), of(9, 10, 11, 8)})
+                .empty());
+    REQUIRE(disorder({of(1, 5, 11), of(3, 4, 10)}).empty());
+    REQUIRE(disorder({of(1, 5, 10), of(3, 4, 11)}).empty());
+    REQUIRE(disorder({of(1, 2, 11), of(2, 3, 10)}).empty());  // asked for as the other came
+    REQUIRE(disorder({of(1, 2, 11), of(3, 4, 10)}).size() == 1);
+    REQUIRE(disorder({of(1, 2, 10), of(3, 4, 12), of(5, 6, 11)}).size() == 1);
+    REQUIRE(disorder({of(1, 9, 10), of(3, 4, 10)}).size() == 1);
+    REQUIRE(disorder({of(1, 2, 50, 1), of(3, 4, 10, 2), of(5, 6, 9, 2)}).size() == 1);
+
+    chronicle c;
+    author one(c, 1);
+    one.says(1, event::acquire_begins).says(2, event::token, 30).says(2, event::acquired, 9);
+    one.says(3, event::gives_back).says(4, event::given_back);
+    author other(c, 2);
+    other.says(5, event::acquire_begins).says(6, event::token, 29).says(6, event::acquired, 9);
+    REQUIRE(c.tokens().size() == 2);
+    REQUIRE(disorder(c.tokens()).size() == 1);
+}
+
 TEST_CASE("a run that was about nothing fails, and says so", "[chaos]")
 {
     auto f = good_findings();
@@ -284,6 +320,14 @@ TEST_CASE("a run that was about nothing fails, and says so", "[chaos]")
         f.counts.acquired = 0;
         REQUIRE(is_about_nothing(demand::safety_and_progress, f, "nothing was ever acquired"));
         REQUIRE(is_about_nothing(demand::safety_and_recovery, f, "nothing was ever acquired"));
+    }
+    SECTION("nothing was written, or no token seen")
+    {
+        f.counts.written = 0;
+        REQUIRE(is_about_nothing(demand::safety_and_progress, f, "no update was written"));
+        f.counts.written = 1;
+        f.tokens = 0;
+        REQUIRE(is_about_nothing(demand::double_lease, f, "no fencing token was seen"));
     }
     SECTION("progress was never watched")
     {

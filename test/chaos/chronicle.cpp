@@ -19,6 +19,10 @@ void chronicle::add(unsigned process, const record& what)
             end_belief(w, what.at);
             w.operation_since = what.at;
             break;
+        case event::token:
+            tokens_.push_back(
+                {w.operation_since, what.at, what.value, what.resource, process, what.worker});
+            break;
         case event::acquired:
             end_operation(w, what.at);
             w.held = stretch{what.at, what.value, what.resource, process, what.worker};
@@ -142,6 +146,43 @@ std::vector<std::pair<stretch, stretch>> overlaps(std::vector<stretch> all)
         if (longest == nullptr || longest->resource != next.resource ||
             longest->until < next.until) {
             longest = &next;
+        }
+    }
+    return result;
+}
+
+std::vector<std::pair<granted, granted>> disorder(std::vector<granted> all)
+{
+    std::vector<std::pair<granted, granted>> result;
+    std::sort(all.begin(), all.end(), [](const granted& a, const granted& b) {
+        return std::tie(a.resource, a.token) < std::tie(b.resource, b.token);
+    });
+    for (std::size_t i = 1; i < all.size(); ++i) {
+        if (all[i - 1].resource == all[i].resource && all[i - 1].token == all[i].token) {
+            result.emplace_back(all[i - 1], all[i]);
+        }
+    }
+    auto by_begin = all;
+    const auto before = [](nanos granted::*when) {
+        return [when](const granted& a, const granted& b) {
+            return std::tie(a.resource, a.*when) < std::tie(b.resource, b.*when);
+        };
+    };
+    std::sort(all.begin(), all.end(), before(&granted::known));
+    std::sort(by_begin.begin(), by_begin.end(), before(&granted::begun));
+    auto next = all.begin();
+    const granted* largest = nullptr;
+    for (const granted& g : by_begin) {
+        for (; next != all.end() && (next->resource < g.resource ||
+                                     (next->resource == g.resource && next->known < g.begun));
+             ++next) {
+            if (largest == nullptr || largest->resource != next->resource ||
+                largest->token < next->token) {
+                largest = &*next;
+            }
+        }
+        if (largest != nullptr && largest->resource == g.resource && g.token < largest->token) {
+            result.emplace_back(*largest, g);
         }
     }
     return result;

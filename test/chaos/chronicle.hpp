@@ -22,6 +22,16 @@ struct stretch {
     unsigned worker = 0;
 };
 
+/// A fencing token, from when its acquire began and when it was known.
+struct granted {
+    nanos begun = 0;
+    nanos known = 0;
+    std::int64_t token = 0;
+    unsigned resource = 0;
+    unsigned process = 0;
+    unsigned worker = 0;
+};
+
 /// An operation that has begun and not ended.
 struct open_operation {
     nanos since = 0;
@@ -61,6 +71,9 @@ public:
     /// Everybody's belief, that of now included.
     [[nodiscard]] std::vector<stretch> leases() const;
 
+    /// Of all leases.
+    [[nodiscard]] const std::vector<granted>& tokens() const noexcept { return tokens_; }
+
     /// From reading a set to having written it.
     [[nodiscard]] const std::vector<stretch>& steps() const noexcept { return steps_; }
 
@@ -98,6 +111,7 @@ private:
     std::map<worker_id, worker_state> workers_;
     std::vector<stretch> past_leases_;
     std::vector<stretch> steps_;
+    std::vector<granted> tokens_;
     std::map<unsigned, std::vector<std::uint64_t>> written_;
     std::set<unsigned> written_late_;
     std::map<std::pair<unsigned, unsigned>, nanos> last_acquired_;
@@ -108,6 +122,10 @@ private:
 /// Pairs of stretches of one resource that have an instant in common, each with the one before it
 /// that lasts longest.
 [[nodiscard]] std::vector<std::pair<stretch, stretch>> overlaps(std::vector<stretch> all);
+
+/// Pairs of fencing tokens of one resource that are the same, or of which the second is smaller
+/// though the first was known when it was asked for.
+[[nodiscard]] std::vector<std::pair<granted, granted>> disorder(std::vector<granted> all);
 
 /// What was written and is not there.
 [[nodiscard]] std::vector<std::uint64_t> missing(std::span<const std::uint64_t> written,

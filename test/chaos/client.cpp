@@ -187,6 +187,7 @@ private:
         if (error) {
             note(event::not_acquired, 0, reason_of(error));
         } else {
+            note(event::token, static_cast<std::int64_t>(held.fencing_token()));
             note(event::acquired, end_of(held));
         }
         co_return std::move(held);

@@ -216,6 +216,9 @@ private:
         f.counts = past_.counts();
         f.leases = past_.leases().size();
         f.double_leases = overlaps(past_.leases());
+        f.tokens = past_.tokens().size();
+        f.tokens_hold = play_.remembers || play_.guarded;
+        f.disordered = disorder(past_.tokens());
         f.steps_at_once = overlaps(past_.steps()).size();
         f.lost_updates = lost_updates();
         for (unsigned i = 0; i < clients_.resources(); ++i) {

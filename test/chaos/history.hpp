@@ -17,6 +17,7 @@ using nanos = std::int64_t;
 /// What a worker puts on record. `value` is what stands behind the dash, else nothing.
 enum class event : std::uint8_t {
     acquire_begins,
+    token,     ///< - the fencing token that was had
     acquired,  ///< - the end of the validity
     not_acquired,
     extend_begins,

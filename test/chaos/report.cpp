@@ -33,7 +33,9 @@ void print_counts(std::ostream& out, const findings& f)
         << "longest operation " << f.longest_operation / 1'000'000 << " ms\n"
         << "longest that a client was without a free lock: " << f.longest_without / 1'000'000
         << " ms, in " << f.counted / 1'000'000 << " ms with a majority\n"
-        << "leases " << f.leases << ", of which two at a time: " << f.double_leases.size() << '\n';
+        << "leases " << f.leases << ", of which two at a time: " << f.double_leases.size() << '\n'
+        << "fencing tokens " << f.tokens << ", of which out of order: " << f.disordered.size()
+        << (f.tokens_hold ? "" : ", as masters forgot their counters") << '\n';
 }
 
 void print_examples(std::ostream& out, const findings& f)
@@ -46,6 +48,12 @@ void print_examples(std::ostream& out, const findings& f)
             << " for " << (std::min(one.until, other.until) - other.from) / 1'000 << " us, "
             << (other.from - one.from) / 1'000 << " us after the first had begun\n";
     }
+    for (std::size_t i = 0; f.tokens_hold && i < std::min(most, f.disordered.size()); ++i) {
+        const auto& [one, other] = f.disordered[i];
+        out << "  resource " << one.resource << ": process " << one.process << " worker "
+            << one.worker << " had the fencing token " << one.token << ", and process "
+            << other.process << " worker " << other.worker << " got " << other.token << '\n';
+    }
 }
 
 /// What was to be seen, and there was no occasion for it: such a run passes without meaning it.
@@ -54,6 +62,12 @@ std::vector<std::string> missed(demand wanted, const findings& f)
     std::vector<std::string> result;
     if (f.counts.acquired == 0) {
         result.emplace_back("nothing was ever acquired");
+    }
+    if (f.tokens == 0) {
+        result.emplace_back("no fencing token was seen");
+    }
+    if (!is_disease(wanted) && f.counts.written == 0) {
+        result.emplace_back("no update was written");
     }
     if (wanted == demand::safety_and_progress && f.counted == 0) {
         result.emplace_back("progress was watched at no time: no majority answered for long");
@@ -66,7 +80,7 @@ std::vector<std::string> missed(demand wanted, const findings& f)
 
 bool is_as_demanded(demand wanted, const findings& f)
 {
-    if (!missed(wanted, f).empty()) {
+    if (!missed(wanted, f).empty() || (f.tokens_hold && !f.disordered.empty())) {
         return false;
     }
     switch (wanted) {

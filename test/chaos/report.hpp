@@ -17,6 +17,9 @@ struct findings {
     tally counts;
     std::size_t leases = 0;
     std::vector<std::pair<stretch, stretch>> double_leases;
+    std::size_t tokens = 0;
+    bool tokens_hold = true;  ///< no master forgets its counters and votes on
+    std::vector<std::pair<granted, granted>> disordered;
     std::size_t steps_at_once = 0;
     std::uint64_t lost_updates = 0;
     unsigned sets_not_judged = 0;

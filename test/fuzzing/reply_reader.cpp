@@ -100,7 +100,7 @@ void check_limits(std::string_view stream, resp::protocol p, const resp::limits&
     }
 }
 
-// ---- a reply written anew
+// A reply written anew.
 
 void append_line(std::string& out, char mark, std::string_view text)
 {

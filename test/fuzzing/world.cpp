@@ -94,7 +94,7 @@ void world::start()
     settle();
 }
 
-// ---- nodes
+// Nodes.
 
 void world::connect(unsigned node)
 {
@@ -338,7 +338,7 @@ void world::take_written(unsigned node)
     settle();
 }
 
-// ---- turns and time
+// Turns and time.
 
 void world::settle()
 {
@@ -437,7 +437,7 @@ void world::let_pass(nanos span)
     set_clock(now_ + span);
 }
 
-// ---- the end
+// The end.
 
 void world::heal()
 {

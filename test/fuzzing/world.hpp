@@ -90,6 +90,8 @@ struct caller {
     std::string token;
     /// What it speaks of, if that is a lock that is held: only to be told from others.
     const core::lease* lock = nullptr;
+    /// The caller's own hold of that.
+    const core::lease* hold = nullptr;
     nanos ttl{};
     instant begun{};
     /// Among all that was begun or told.

@@ -121,6 +121,7 @@ void world::extend(std::size_t held, milliseconds ttl)
     caller as;
     as.what = kind::extend;
     as.lock = &l.root();
+    as.hold = &l;
     as.token = l.token.view();
     as.ttl = ttl;
     begin(std::move(as), nanos{},
@@ -179,6 +180,7 @@ void world::wait_lost(std::size_t held)
     caller as;
     as.what = kind::wait_lost;
     as.lock = &l.root();
+    as.hold = &l;
     as.token = l.token.view();
     begin(std::move(as), nanos{},
           [&](redlock::report*) -> core::operation& { return core_.wait_lost(now_, l); });

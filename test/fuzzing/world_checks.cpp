@@ -32,8 +32,8 @@ void world::note_validity()
 {
     for (caller& c : callers_) {
         const bool waits = !c.done() && c.what == kind::wait_lost && c.op != nullptr;
-        if (waits && c.op->subject->valid_until() != instant{}) {
-            c.due = c.op->subject->valid_until();
+        if (waits && c.op->subject->root().valid_until() != instant{}) {
+            c.due = c.op->subject->root().valid_until();
         }
     }
 }
@@ -200,9 +200,7 @@ void world::check_loss(const caller& c, error_code why) const
     if (!speaks_of_one || was_left) {
         return;
     }
-    const bool is_held = std::any_of(held_.begin(), held_.end(), [&c](const core::lease* l) {
-        return l->token.view() == c.token;
-    });
+    const bool is_held = std::find(held_.begin(), held_.end(), c.hold) != held_.end();
     require(why != errc::not_held || !is_held || lied, "what is held is not said not to be");
     require(why != errc::closed || closed_, "nothing ends with a client that does not end");
     const auto known = known_until_.find(c.lock);

@@ -336,13 +336,15 @@ TEST_CASE("p39: answers to raises that are late, or never come, turn no token ba
     REQUIRE(mine.await_ready(3));
     REQUIRE(theirs.await_ready(3));
     std::vector<std::uint64_t> tokens{token_of_one(mine)};
+    std::int64_t apart = 10;
     for (std::size_t i = 0; i < 4; ++i) {
         REQUIRE(mine.await_ready(3));
         REQUIRE(mine.await_quiet());
         REQUIRE(theirs.await_quiet());
-        // No two agree.
-        net.nodes[i % 3].command({"INCRBY", counter, "10"});
-        net.nodes[(i + 1) % 3].command({"INCRBY", counter, "20"});
+        // Farther apart than they may be by now, so that no two agree.
+        net.nodes[i % 3].command({"INCRBY", counter, std::to_string(apart)});
+        net.nodes[(i + 1) % 3].command({"INCRBY", counter, std::to_string(3 * apart)});
+        apart *= 10;
         const auto before = mine.stats();
         const auto begun = mine.begin_acquire("r", {.ttl = 60s, .deadline = 25s});
         REQUIRE(mine.await([&] { return mine.stats().raises > before.raises; }));

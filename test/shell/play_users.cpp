@@ -29,7 +29,7 @@ constexpr auto started_only = cancellation_type::terminal | cancellation_type::p
 
 }  // namespace
 
-// ---- what they do
+// What they do.
 
 void play::act()
 {
@@ -427,7 +427,7 @@ asio::awaitable<void> play::script(seat& s, record& r)
     }
 }
 
-// ---- what they are told
+// What they are told.
 
 void play::on_called(record& r, error_code ec, lock l)
 {

@@ -14,8 +14,9 @@ namespace {
 /// As a steady_timer: a wait that has come to its end is told, whatever happens then.
 class sim_alarm final : public engine::alarm {
 public:
-    sim_alarm(clockwork& c, boost::asio::any_io_executor ex)
+    sim_alarm(clockwork& c, boost::asio::any_io_executor ex, unsigned& settings)
         : clock_(c),
+          settings_(settings),
           executor_(std::move(ex)),
           context_(static_cast<sim_context&>(
               boost::asio::query(executor_, boost::asio::execution::context)))
@@ -25,6 +26,7 @@ public:
     void set(base::nanos after, std::shared_ptr<engine::alarm_events> whom) override
     {
         cancel();
+        ++settings_;
         waiting_ = context_.begin(
             executor_, [whom = std::move(whom)](boost::system::error_code ec, std::size_t) {
                 if (!ec) {
@@ -48,6 +50,7 @@ public:
 
 private:
     clockwork& clock_;
+    unsigned& settings_;
     boost::asio::any_io_executor executor_;
     sim_context& context_;
     clockwork::event_id event_;
@@ -108,7 +111,8 @@ bool sim_world::seeded::fill(std::span<std::byte> out) noexcept
 
 std::unique_ptr<engine::alarm> sim_world::make_alarm(const boost::asio::any_io_executor& ex)
 {
-    return std::make_unique<sim_alarm>(clock_, ex);
+    ++alarms;
+    return std::make_unique<sim_alarm>(clock_, ex, alarm_settings);
 }
 
 std::shared_ptr<engine::link> sim_world::make_link(const engine::link_setup& setup,

@@ -32,6 +32,10 @@ public:
     std::shared_ptr<engine::link> make_link(
         const engine::link_setup& setup, const std::shared_ptr<engine::tls_context>& tls) override;
 
+    /// Made so far, and how often one was set.
+    unsigned alarms = 0;
+    unsigned alarm_settings = 0;
+
 private:
     class seeded final : public base::entropy {
     public:

@@ -13,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 using namespace redlock;
@@ -30,7 +31,7 @@ struct suspendable {
         for (unsigned i = 0; i < 3; ++i) {
             nodes.emplace_back(clock).master.run_id.front() = static_cast<char>('0' + i);
         }
-        asio::make_service<engine::world_service>(io, std::make_shared<sim_world>(clock, nodes));
+        asio::make_service<engine::world_service>(io, world);
         config c;
         c.nodes = {"redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"};
         c.ping_interval = 0ms;
@@ -71,6 +72,7 @@ struct suspendable {
 
     clockwork clock{1, nullptr};
     std::deque<sim_node> nodes;
+    std::shared_ptr<sim_world> world = std::make_shared<sim_world>(clock, nodes);
     sim_context io{clock, 1, {}};
     std::optional<client> locks;
 };
@@ -100,4 +102,21 @@ TEST_CASE("nothing is due every second while nobody is to hear of a loss", "[she
     lock held = s.take({});
     CHECK_FALSE(s.run_for(10s, [] { return false; }));
     CHECK_FALSE((s.clock.has_events() && s.clock.next_event() < s.clock.now() + 5s));
+}
+
+TEST_CASE("a client has one timer, which is not set anew for every deadline", "[shell]")
+{
+    suspendable s;
+    constexpr unsigned cycles = 500;
+    for (unsigned i = 0; i < cycles; ++i) {
+        std::optional<error_code> done;
+        s.locks->async_acquire("r" + std::to_string(i), [&](error_code ec, lock l) {
+            done = ec;
+            lock dropped = std::move(l);
+        });
+        REQUIRE(s.run_for(10s, [&] { return done.has_value(); }));
+    }
+    CHECK(s.world->alarms == 1);
+    // Each cycle has deadlines of its own, of two rounds to three masters.
+    CHECK(s.world->alarm_settings < cycles / 4);
 }

@@ -45,8 +45,10 @@ public:
     [[nodiscard]] std::size_t held() const noexcept;
     /// Of these, those within another one, whose record they keep.
     [[nodiscard]] std::size_t nested() const noexcept;
-    /// Whether its owner may have held one of these at some time since.
-    [[nodiscard]] bool may_have_held_one_of(const std::string& resource, instant since) const;
+    /// Whether its owner may have held one of these at some time since, by another task than the
+    /// one that asks.
+    [[nodiscard]] bool may_have_held_one_of(const std::string& resource, unsigned asking,
+                                            instant since) const;
     /// Whether a task holds the lock of this lease by another one.
     [[nodiscard]] bool holds_besides(const core::lease& l) const noexcept;
 

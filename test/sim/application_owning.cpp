@@ -66,18 +66,23 @@ std::size_t application::nested() const noexcept
     }));
 }
 
-bool application::may_have_held_one_of(const std::string& resource, instant since) const
+bool application::may_have_held_one_of(const std::string& resource, unsigned asking,
+                                       instant since) const
 {
     const auto names = parts_of(resource);
     return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
         const auto ended = owned_until_.find(name);
         return (ended != owned_until_.end() && ended->second >= since) ||
                std::any_of(tasks_.begin(), tasks_.end(), [&](const task& t) {
-                   if (t.lease == nullptr || !t.owned) {
+                   // One that is about to be told that it has it is among those that wait.
+                   const bool waits = t.now == state::waiting && &t != &tasks_[asking];
+                   if (!t.owned || (t.lease == nullptr && !waits)) {
                        return false;
                    }
-                   const auto all = t.lease->root().resources();
-                   return std::find(all.begin(), all.end(), name) != all.end();
+                   const auto all =
+                       t.lease != nullptr ? joined(t.lease->root().resources()) : t.resource;
+                   const auto had = parts_of(all);
+                   return std::find(had.begin(), had.end(), name) != had.end();
                });
     });
 }

@@ -83,7 +83,7 @@ unsigned checker::quorum() const
     return w_.planned().nodes / 2 + 1;
 }
 
-// ---- health
+// Health.
 
 void checker::upset(unsigned client, unsigned node, instant until)
 {
@@ -203,7 +203,7 @@ std::uint32_t checker::healthy_for(const call& c) const
     return healthy;
 }
 
-// ---- the restart guard
+// The restart guard.
 
 std::string checker::marker_key() const
 {
@@ -291,7 +291,7 @@ unsigned checker::nodes_that_count(const belief& b) const
     return count_of((having | forgot) & users.proven_on);
 }
 
-// ---- keys
+// Keys.
 
 std::string checker::resource_of(const std::string& key) const
 {
@@ -497,7 +497,7 @@ void checker::nothing_left()
     }
 }
 
-// ---- beliefs
+// Beliefs.
 
 unsigned checker::begin_belief(unsigned client, const std::string& resource, std::string_view token,
                                instant until)
@@ -574,7 +574,7 @@ void checker::check_majority(const belief& b) const
     }
 }
 
-// ---- calls
+// Calls.
 
 void checker::on_done(const call& c, const ending& e, instant may_last_until)
 {
@@ -669,7 +669,7 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy)
         }
         check_success(c, e, healthy && !refused);
     } else if (ec == errc::held_in_part) {
-        if (!w_.clients[c.client]->app().may_have_held_one_of(c.resource, c.begun)) {
+        if (!w_.clients[c.client]->app().may_have_held_one_of(c.resource, c.task, c.begun)) {
             fail(who + "refused, though its owner held no part of it");
         }
     } else if (c.owned && (ec == errc::lost || !c.token.empty())) {

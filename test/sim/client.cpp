@@ -115,7 +115,7 @@ instant client::next_ping() const noexcept
     return next;
 }
 
-// ---- its life
+// Its life.
 
 void client::begin()
 {
@@ -227,7 +227,7 @@ void client::disconnect_all()
     }
 }
 
-// ---- what comes in
+// What comes in.
 
 template <class What>
 void client::unless_paused(What what)
@@ -367,7 +367,7 @@ void client::cancel(std::uint64_t serial)
     }
 }
 
-// ---- turns
+// Turns.
 
 void client::want_turn()
 {
@@ -599,7 +599,7 @@ void client::check_bounds()
          s.in_flight + of_holds + app_->held() + app_->nested() + s.unanswered + s.debts);
 }
 
-// ---- operations
+// Operations.
 
 template <class Begin>
 call& client::start(core::operation::kind what, unsigned task, const std::string& resource,

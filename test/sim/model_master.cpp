@@ -164,7 +164,7 @@ std::vector<words> parse_commands(std::string_view bytes)
     return commands;
 }
 
-// ---- the keys
+// The keys.
 
 const model_master::entry* model_master::find(instant now, std::string_view key) const
 {
@@ -244,7 +244,7 @@ void model_master::flush_keys()
     }
 }
 
-// ---- tracking
+// Tracking.
 
 void model_master::track(session& s, const std::string& key)
 {
@@ -288,7 +288,7 @@ void model_master::forget(session& s)
     }
 }
 
-// ---- commands
+// Commands.
 
 std::string model_master::execute(instant now, session& s, const words& command)
 {
@@ -715,7 +715,7 @@ std::string model_master::increment(instant now, session& s, const std::string& 
     return integer(n);
 }
 
-// ---- scripts
+// Scripts.
 
 std::string model_master::eval(instant now, session& s, const words& command)
 {

@@ -1,5 +1,8 @@
 #include "asio/fixture.hpp"
 
+#include <redlock/owner.hpp>
+#include <redlock/with_lock.hpp>
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -18,6 +21,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <future>
 #include <mutex>
@@ -56,7 +60,8 @@ void in_threads(Body body)
 /// A thread-safe client on a context that several threads run.
 class shared_client {
 public:
-    shared_client() : locks(std::in_place, pool.get_executor(), safe())
+    explicit shared_client(const config& how = safe())
+        : locks(std::in_place, pool.get_executor(), how)
     {
         run_ended = locks->async_run(asio::use_future);
     }
@@ -319,4 +324,67 @@ TEST_CASE("without thread_safe, a strand serves as well", "[threads]")
     CHECK(done == 40);
     asio::post(strand, [&] { locks.async_close(asio::detached); });
     pool.join();
+}
+
+TEST_CASE("kept locks, their owner and their losses are shared by threads", "[threads]")
+{
+    nodes();
+    std::atomic<unsigned> told{0};
+    config how = safe();
+    how.node_timeout = 1s;
+    how.renewals = [&](const renewal& r) { told += r.outcome == renewal_outcome::renewed; };
+    shared_client c(how);
+    acquire_options o = long_lease();
+    o.ttl = 5s;
+    o.keep_alive.emplace();
+    o.owner.emplace();
+    const std::string name = fresh_name();
+    std::atomic<unsigned> owned{0};
+    std::atomic<unsigned> ended{0};
+    std::atomic<unsigned> nested{0};
+    std::atomic<unsigned> completed{0};
+    // One lock, held by all of them, and asked while it is renewed.
+    in_threads([&](unsigned) {
+        lock l = c.locks->async_acquire(name, o, asio::use_future).get();
+        l.async_wait_lost([&](error_code ec) { ended += ec == errc::not_held; });
+        bool always = true;
+        const auto patience = std::chrono::steady_clock::now() + 30s;
+        while (told < 2 && std::chrono::steady_clock::now() < patience) {
+            always = always && l.owns() && l.remaining() <= 5s;
+        }
+        owned += always;
+        const auto body = [&](lock& within) -> asio::awaitable<bool> { co_return within.owns(); };
+        completed +=
+            with_lock(*c.locks, name, o, body, asio::use_future).get().value.value_or(false);
+        const auto r = c.locks->async_release(std::move(l), asio::use_future).get();
+        nested += r == release_result::nested;
+    });
+    CHECK(told >= 2);
+    CHECK(owned == thread_count);
+    CHECK(completed == thread_count);
+    CHECK(nested == thread_count - 1);
+    c.close();
+    CHECK(ended == thread_count);
+}
+
+TEST_CASE("a lock is handed over by one thread while others hold it", "[threads]")
+{
+    nodes();
+    shared_client c;
+    for (int i = 0; i < 20; ++i) {
+        acquire_options o = long_lease();
+        o.owner.emplace();
+        const std::string name = fresh_name();
+        std::array<lock, thread_count> held;
+        for (lock& l : held) {
+            l = c.locks->async_acquire(name, o, asio::use_future).get();
+        }
+        std::atomic<unsigned> given{0};
+        in_threads([&](unsigned t) {
+            const std::string token = std::move(held[t]).hand_over();
+            given += token.empty() ? 0U : 1U;
+        });
+        CHECK(given == 1);
+    }
+    c.close();
 }

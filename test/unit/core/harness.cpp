@@ -78,7 +78,7 @@ void bench_world::start()
     settle();
 }
 
-// ---- operations
+// Operations.
 
 /// `begin`: what begins the operation; where it fails there has been none.
 template <class Begin>
@@ -201,7 +201,7 @@ bool bench_world::take_finished()
     return any;
 }
 
-// ---- connections
+// Connections.
 
 bool bench_world::is_handshake(const peer&, const words& w) const
 {
@@ -377,7 +377,7 @@ void bench_world::advance(nanos span)
     now = end;
 }
 
-// ---- the test as a node
+// The test as a node.
 
 void bench_world::manual(bool on)
 {

@@ -89,7 +89,7 @@ TEST_CASE("p11: the quorum-th largest of the answers counts", "[core][pitfall][p
     CHECK(found.silent == 2);
 }
 
-TEST_CASE("p11: with more answers than a majority the largest majority counts",
+TEST_CASE("p11: the first quorum that agrees decides, by the least of its ttls",
           "[core][pitfall][p11]")
 {
     bench_world w{3};
@@ -101,7 +101,8 @@ TEST_CASE("p11: with more answers than a majority the largest majority counts",
     call& c = w.inspect("r");
     w.advance(5ms);
     REQUIRE(c.done());
-    // Decided with the second answer: 1000 and 2000.
+    // With the second answer, 1000 and 2000: of a quorum the quorum-th largest is the least. What
+    // comes later is heard by nobody.
     CHECK(c.found.remaining == ms(1000 - 12 - 1));
 }
 

@@ -158,6 +158,20 @@ TEST_CASE("a further hold that would not last extends the lock", "[core][owner]"
         w.thaw(0);
         w.thaw(1);
     }
+    SECTION("which is not begun behind the deadline, however late it wakes")
+    {
+        w.peers[0]->frozen = w.peers[1]->frozen = true;
+        call& c = w.acquire("r", w.for_me({.ttl = 9s, .deadline = 1s}));
+        w.advance(60ms);
+        CHECK_FALSE(c.done());
+        const auto asked = w.count(2, "EVALSHA");
+        w.now += 2s;
+        w.advance(0ms);
+        CHECK(c.error == errc::timed_out);
+        CHECK(w.count(2, "EVALSHA") == asked);
+        w.thaw(0);
+        w.thaw(1);
+    }
     SECTION("which may be called off between two tries")
     {
         w.peers[0]->frozen = w.peers[1]->frozen = true;

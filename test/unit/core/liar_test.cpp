@@ -1,0 +1,54 @@
+#include "harness.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <string_view>
+
+using namespace redlock;
+using namespace redlock::test;
+
+// What a node may say that is not so.
+
+TEST_CASE("expected failure: a node that grants a key twice gives a lock twice", "[core]")
+{
+    bench_world w;
+    w.start();
+    w.manual();
+    call& one = w.acquire("r", {.ttl = 10s, .deadline = 0ms});
+    w.answer(0, ok);
+    w.answer(1, nil);
+    w.answer(2, ok);
+    call& other = w.acquire("r", {.ttl = 10s, .deadline = 0ms});
+    w.answer(0, nil);
+    w.answer(1, ok);
+    w.answer(2, ok);  // it has granted that before
+    REQUIRE(one.held != nullptr);
+    REQUIRE(other.held != nullptr);
+    CHECK(one.held->valid_until() > w.now);
+    CHECK(other.held->valid_until() > w.now);
+}
+
+TEST_CASE("a node that withholds and talks nonsense costs its own vote", "[core]")
+{
+    bench_world w;
+    w.start();
+    for (const std::string_view lie :
+         {nil, std::string_view(":1\r\n"), std::string_view("+YES\r\n"),
+          std::string_view("-ERR no\r\n")}) {
+        w.manual();
+        call& c = w.acquire("r", {.ttl = 10s, .deadline = 0ms});
+        w.answer(2, lie);
+        CHECK_FALSE(c.done());
+        w.answer(0, ok);
+        w.answer(1, ok);
+        REQUIRE(c.held != nullptr);
+        w.manual(false);
+        w.drop(*c.held);
+        w.advance(5s);
+    }
+    // Nor does one that says that nobody has what the others hold.
+    call& held = w.acquire("r", {.ttl = 10s});
+    w.peers[1]->master.flush_keys();
+    CHECK(w.acquire("r", {.ttl = 10s, .deadline = 0ms}).error == errc::contended);
+    CHECK(held.held->valid_until() > w.now);
+}
