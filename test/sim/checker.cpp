@@ -399,6 +399,16 @@ std::uint32_t checker::holders(const std::string& resources, std::string_view to
     return nodes;
 }
 
+/// On which what was lost may be there again.
+std::uint32_t checker::rolled_back_since(instant then) const
+{
+    std::uint32_t nodes = 0;
+    for (unsigned n = 0; n < w_.servers.size(); ++n) {
+        nodes |= w_.servers[n]->was_rolled_back_since(then) ? 1U << n : 0U;
+    }
+    return nodes;
+}
+
 std::uint32_t checker::remains(const std::string& resources, std::string_view token) const
 {
     std::uint32_t nodes = 0;
@@ -757,7 +767,7 @@ void checker::check_extend(const call& c, const error_code& ec) const
                                      : c.believed_until > w_.now();
     if (ec == errc::lost) {
         if (may_be_believed && w_.planned().outside == beyond::nothing &&
-            count_of(having) >= quorum()) {
+            count_of(having & ~rolled_back_since(c.begun)) >= quorum()) {
             fail(who + "lost, but a majority has it");
         }
     } else if (ec == errc::unavailable) {
@@ -859,7 +869,7 @@ void checker::check_loss(const call& c, const error_code& ec) const
     }
     const client& own = *w_.clients[c.client];
     const std::uint32_t having = holders(c.resource, c.token, w_.now());
-    if (c.due > own.local_now() && count_of(having) >= quorum()) {
+    if (c.due > own.local_now() && count_of(having & ~rolled_back_since(c.begun)) >= quorum()) {
         fail(who + "told, but a majority has it");
     }
     // From one try to keep it to the end of the next, when nothing is wrong.

@@ -187,6 +187,7 @@ private:
     [[nodiscard]] std::uint32_t holders_of_one(const std::string& resource, std::string_view token,
                                                instant until) const;
     /// The nodes that have any of the keys.
+    [[nodiscard]] std::uint32_t rolled_back_since(instant then) const;
     [[nodiscard]] std::uint32_t remains(const std::string& resources, std::string_view token) const;
     void on_set(unsigned client, unsigned node, const std::string& token, bool was_refused);
 

@@ -587,9 +587,9 @@ void client::check_bounds()
     };
     most("operations", s.in_flight, calls_.size());
     most("debts", s.debts, nodes * settings_->max_debts);
-    // A command that begins below the bound may end above it, and a handshake with its scripts, or
-    // one that is owed, has no need of room.
-    most("bytes", s.buffered_bytes, nodes * (settings_->max_buffered_bytes + 2048));
+    // A command that begins below the bound may end above it, and one that is owed has no need of
+    // room; nor has a handshake, with all of its scripts.
+    most("bytes", s.buffered_bytes, nodes * (settings_->max_buffered_bytes + 4096));
     // Each further hold has a record of its own, and its lock's may be nobody else's any more.
     const auto of_holds =
         static_cast<std::size_t>(std::count_if(calls_.begin(), calls_.end(), [](const call& c) {

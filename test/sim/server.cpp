@@ -215,6 +215,7 @@ void server::lose_keys()
 /// Nobody looks on: what was given back may be there again.
 void server::roll_back()
 {
+    rolled_back_at_ = w_.now();
     w_.checks.on_loss(index_);
     const auto now = std::exchange(earlier_, master.all());
     master.flush_keys();

@@ -36,6 +36,11 @@ public:
     void block(nanos span);
     void wake();
     void die(nanos away, memory keys);
+    /// Keys that it had lost by then may be there again.
+    [[nodiscard]] bool was_rolled_back_since(instant then) const noexcept
+    {
+        return rolled_back_at_ != instant{} && rolled_back_at_ >= then;
+    }
     void restart();
     /// For a later life.
     void save();
@@ -77,6 +82,7 @@ private:
     bool out_of_date_ = false;
     bool up_ = true;
     memory keys_ = memory::kept;
+    instant rolled_back_at_{};
     unsigned runs_ = 0;
     std::map<std::string, test::model_master::entry, std::less<>> earlier_;
     instant paused_until_{};
