@@ -2,11 +2,16 @@
 
 #include "engine/driver.hpp"
 
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/system_executor.hpp>
 
-namespace redlock {
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
-using engine::completion_ptr;
+namespace redlock {
 
 client::client(executor_type ex, const config& c) : driver_(engine::driver::make(std::move(ex), c))
 {}
@@ -29,66 +34,105 @@ void client::shut_down() noexcept
     }
 }
 
-client::executor_type client::executor_of(const engine_ptr& d) noexcept
+namespace detail {
+
+using engine::completion_ptr;
+
+namespace {
+
+/// On its way to the handler's executor, which may destroy it instead of calling it.
+class delivery {
+public:
+    delivery(completion& c, outcome&& what) noexcept : to_(&c), what_(std::move(what)) {}
+
+    void operator()() { to_.release()->deliver(std::move(what_)); }
+
+private:
+    completion_ptr to_;
+    outcome what_;
+};
+
+}  // namespace
+
+void deliver_on(const boost::asio::any_io_executor& ex, hop hops, completion& c, outcome&& what)
+{
+    if (hops == hop::out) {
+        boost::asio::post(ex, delivery(c, std::move(what)));
+    } else {
+        boost::asio::dispatch(ex, delivery(c, std::move(what)));
+    }
+}
+
+names_ptr shared(std::vector<std::string> names)
+{
+    return std::make_shared<const std::vector<std::string>>(std::move(names));
+}
+
+ticket_ptr new_ticket()
+{
+    return std::make_shared<ticket>();
+}
+
+operations::executor_type operations::executor_of(const engine_ptr& d) noexcept
 {
     return d ? d->user_executor() : boost::asio::system_executor();
 }
 
-detail::hop client::hops_of(const engine_ptr& d) noexcept
+hop operations::hops_of(const engine_ptr& d) noexcept
 {
-    return d ? d->hops() : detail::hop::out;
+    return d ? d->hops() : hop::out;
 }
 
-void client::run(engine_ptr& d, detail::completion* c, const ticket_ptr& t)
+void operations::run(engine_ptr& d, completion* c, const ticket_ptr& t)
 {
     d->run(completion_ptr(c), t);
 }
 
-void client::acquire(engine_ptr& d, std::string_view resource, const acquire_options& o,
-                     detail::completion* c, const ticket_ptr& t)
+void operations::acquire(engine_ptr& d, std::string_view resource, const acquire_options& o,
+                         completion* c, const ticket_ptr& t)
 {
     d->acquire(resource, o, completion_ptr(c), t);
 }
 
-void client::acquire(engine_ptr& d, const names_ptr& resources, const acquire_options& o,
-                     detail::completion* c, const ticket_ptr& t)
+void operations::acquire(engine_ptr& d, const names_ptr& resources, const acquire_options& o,
+                         completion* c, const ticket_ptr& t)
 {
     d->acquire(resources, o, completion_ptr(c), t);
 }
 
-void client::adopt(engine_ptr& d, const names_ptr& resources, std::string_view owner,
-                   std::chrono::milliseconds ttl, const extend_options& o, detail::completion* c,
-                   const ticket_ptr& t)
+void operations::adopt(engine_ptr& d, const names_ptr& resources, std::string_view owner,
+                       std::chrono::milliseconds ttl, const extend_options& o, completion* c,
+                       const ticket_ptr& t)
 {
     d->adopt(resources, owner, ttl, o, completion_ptr(c), t);
 }
 
-void client::adopt(engine_ptr& d, std::string_view resource, std::string_view owner,
-                   std::chrono::milliseconds ttl, const extend_options& o, detail::completion* c,
-                   const ticket_ptr& t)
+void operations::adopt(engine_ptr& d, std::string_view resource, std::string_view owner,
+                       std::chrono::milliseconds ttl, const extend_options& o, completion* c,
+                       const ticket_ptr& t)
 {
     d->adopt(resource, owner, ttl, o, completion_ptr(c), t);
 }
 
-void client::extend(engine_ptr& d, lock& l, std::chrono::milliseconds ttl, const extend_options& o,
-                    detail::completion* c, const ticket_ptr& t)
+void operations::extend(engine_ptr& d, lock& l, std::chrono::milliseconds ttl,
+                        const extend_options& o, completion* c, const ticket_ptr& t)
 {
     d->extend(l.held_, ttl, o, completion_ptr(c), t);
 }
 
-void client::release(engine_ptr& d, lock l, const release_options& o, detail::completion* c,
-                     const ticket_ptr& t)
+void operations::release(engine_ptr& d, lock l, const release_options& o, completion* c,
+                         const ticket_ptr& t)
 {
     d->release(std::move(l.held_), o, completion_ptr(c), t);
 }
 
-void client::inspect(engine_ptr& d, std::string_view resource, const inspect_options& o,
-                     detail::completion* c, const ticket_ptr& t)
+void operations::inspect(engine_ptr& d, std::string_view resource, const inspect_options& o,
+                         completion* c, const ticket_ptr& t)
 {
     d->inspect(resource, o, completion_ptr(c), t);
 }
 
-void client::wait_lost(engine_ptr& d, lock& l, detail::completion* c, const ticket_ptr& t)
+void operations::wait_lost(engine_ptr& d, lock& l, completion* c, const ticket_ptr& t)
 {
     completion_ptr done(c);
     if (d) {
@@ -98,13 +142,13 @@ void client::wait_lost(engine_ptr& d, lock& l, detail::completion* c, const tick
     }
 }
 
-void client::close(engine_ptr& d, detail::completion* c, const ticket_ptr& t)
+void operations::close(engine_ptr& d, completion* c, const ticket_ptr& t)
 {
     d->close(completion_ptr(c), t);
 }
 
-void client::cancel(engine_ptr& d, const ticket_ptr& t,
-                    boost::asio::cancellation_type type) noexcept
+void operations::cancel(engine_ptr& d, const ticket_ptr& t,
+                        boost::asio::cancellation_type type) noexcept
 {
     if (!d) {
         return;  // an empty lock, of which nothing waits
@@ -116,4 +160,5 @@ void client::cancel(engine_ptr& d, const ticket_ptr& t,
     }
 }
 
+}  // namespace detail
 }  // namespace redlock

@@ -33,7 +33,7 @@ asio::awaitable<void> work(course& all, std::size_t index)
         all.score.gives_back(resource);
         began = bench_clock::now();
         const auto [why, found] = co_await all.locks.async_release(std::move(held), token);
-        all.score.released(why, found, began);
+        all.score.released(index, why, found, began);
     }
     all.leaves();
 }

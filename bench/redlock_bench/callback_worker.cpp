@@ -43,7 +43,7 @@ void callback_worker::give_back()
     all_.score.gives_back(resource_);
     began_ = bench_clock::now();
     all_.locks.async_release(std::move(held_), [this](error_code why, release_result found) {
-        all_.score.released(why, found, began_);
+        all_.score.released(index_, why, found, began_);
         take();
     });
 }

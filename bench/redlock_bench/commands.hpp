@@ -22,6 +22,7 @@ struct run_options : measuring_options {
     std::optional<std::size_t> stop_node;
     double stop_after = 0;  ///< 0: half of the seconds
     bool fencing = true;
+    bool wake_ups = true;
     std::string api = "callback";
     std::string output = "table";
 };

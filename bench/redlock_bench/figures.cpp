@@ -38,6 +38,7 @@ std::string name_of(error_code code)
         case errc::not_held: return "not_held";
         case errc::closed: return "closed";
         case errc::overloaded: return "overloaded";
+        case errc::too_many_waiters: return "too many waiters";
         case errc::no_entropy: return "no_entropy";
         case errc::held_in_part: return "held_in_part";
         case errc::no_fencing_token: return "no_fencing_token";
@@ -61,6 +62,10 @@ void figures::merge(const figures& later)
     acquires.merge(later.acquires);
     releases.merge(later.releases);
     cycles += later.cycles;
+    cycles_of.resize(std::max(cycles_of.size(), later.cycles_of.size()));
+    for (std::size_t i = 0; i < later.cycles_of.size(); ++i) {
+        cycles_of[i] += later.cycles_of[i];
+    }
     add(acquire_errors, later.acquire_errors);
     add(release_errors, later.release_errors);
     not_held += later.not_held;
@@ -123,7 +128,8 @@ void scorer::not_acquired(error_code why, bench_clock::time_point began)
     ++now_.acquire_errors[why];
 }
 
-void scorer::released(error_code why, release_result found, bench_clock::time_point began)
+void scorer::released(std::size_t worker, error_code why, release_result found,
+                      bench_clock::time_point began)
 {
     if (why) [[unlikely]] {
         ++now_.release_errors[why];
@@ -131,6 +137,7 @@ void scorer::released(error_code why, release_result found, bench_clock::time_po
     }
     now_.releases.add(bench_clock::now() - began);
     ++now_.cycles;
+    ++now_.cycles_of[worker];
     if (found == release_result::not_held) [[unlikely]] {
         ++now_.not_held;
     }
@@ -138,7 +145,9 @@ void scorer::released(error_code why, release_result found, bench_clock::time_po
 
 figures scorer::take()
 {
-    return std::exchange(now_, {});
+    figures next;
+    next.cycles_of.resize(now_.cycles_of.size());
+    return std::exchange(now_, std::move(next));
 }
 
 }  // namespace redlock::bench

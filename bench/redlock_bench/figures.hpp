@@ -24,6 +24,7 @@ struct figures {
     histogram acquires;  ///< those that gave a lock
     histogram releases;  ///< those that were answered
     std::uint64_t cycles = 0;
+    std::vector<std::uint64_t> cycles_of;  ///< each worker's
     std::map<error_code, std::uint64_t> acquire_errors;
     std::map<error_code, std::uint64_t> release_errors;
     std::uint64_t not_held = 0;  ///< releases that found nothing
@@ -47,13 +48,17 @@ struct figures {
 /// Keeps the figures, and checks that no resource is had twice at a time.
 class scorer {
 public:
-    explicit scorer(std::size_t resources) : held_until_(resources) {}
+    scorer(std::size_t resources, std::size_t workers) : held_until_(resources)
+    {
+        now_.cycles_of.resize(workers);
+    }
 
     void acquired(std::size_t resource, const lock& l, bench_clock::time_point began);
     void not_acquired(error_code why, bench_clock::time_point began);
     /// From here on nobody holds it, whatever the release will find.
     void gives_back(std::size_t resource) { held_until_[resource] = {}; }
-    void released(error_code why, release_result found, bench_clock::time_point began);
+    void released(std::size_t worker, error_code why, release_result found,
+                  bench_clock::time_point began);
 
     /// The figures since the last call.
     [[nodiscard]] figures take();

@@ -51,6 +51,11 @@ void add_work(CLI::App& sub, run_options& o)
     sub.add_option("--resources", o.resources,
                    "Names to lock; fewer than workers are contended for [one a worker]")
         ->check(CLI::PositiveNumber);
+    sub.add_option("--names", o.work.names,
+                   "What their names begin with: for several programs that contend for the same "
+                   "ones [names of this run alone]");
+    sub.add_flag("--wake-ups,!--no-wake-ups", o.wake_ups,
+                 "Whether servers are asked to tell when a lock is free [yes]");
     sub.add_option("--hold", o.hold_ms, "Milliseconds to hold each lock")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);

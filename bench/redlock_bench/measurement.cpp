@@ -2,12 +2,43 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <iomanip>
 #include <ostream>
+#include <utility>
 #include <vector>
 
 namespace redlock::bench {
 namespace {
+
+/// Which workers were served least and most.
+std::pair<std::uint64_t, std::uint64_t> extremes(const figures& f)
+{
+    const auto [least, most] = std::minmax_element(f.cycles_of.begin(), f.cycles_of.end());
+    return least == f.cycles_of.end() ? std::pair<std::uint64_t, std::uint64_t>{}
+                                      : std::pair{*least, *most};
+}
+
+/// By each node, for one cycle.
+double commands_per_cycle(const measurement& m)
+{
+    const auto commands = static_cast<double>(m.after.commands - m.before.commands);
+    const double all = static_cast<double>(m.common.cycles) * static_cast<double>(m.common.nodes);
+    return all > 0 ? commands / all : 0;
+}
+
+/// Of those who had to wait.
+void print_waiting(std::ostream& out, const measurement& m)
+{
+    const auto [least, most] = extremes(m.more);
+    const auto done = [&](std::uint64_t stats::*what) { return m.after.*what - m.before.*what; };
+    out << m.common.name << ": cycles a worker " << least << " to " << most
+        << ", commands a node and cycle " << std::setprecision(2) << commands_per_cycle(m)
+        << std::setprecision(0) << ", wake-ups " << done(&stats::wake_ups_granted)
+        << " granted and " << done(&stats::wake_ups_refused) << " refused, polls "
+        << done(&stats::polls) << '\n';
+}
 
 void print_details(std::ostream& out, const measurement& m)
 {
@@ -33,6 +64,14 @@ void to_json(nlohmann::json& to, const measurement& from)
     to["release_p999_us"] = from.more.releases.percentile_us(0.999);
     to["failures_by_name"] = failures_by_name(from.more);
     to["violations"] = from.more.violations;
+    to["acquire_max_us"] = from.more.acquires.percentile_us(1);
+    const auto [least, most] = extremes(from.more);
+    to["least_cycles_of_a_worker"] = least;
+    to["most_cycles_of_a_worker"] = most;
+    to["commands_per_node_and_cycle"] = commands_per_cycle(from);
+    to["wake_ups_granted"] = from.after.wake_ups_granted - from.before.wake_ups_granted;
+    to["wake_ups_refused"] = from.after.wake_ups_refused - from.before.wake_ups_refused;
+    to["polls"] = from.after.polls - from.before.polls;
 }
 
 void print(std::ostream& out, std::span<const measurement> all)
@@ -45,6 +84,9 @@ void print(std::ostream& out, std::span<const measurement> all)
     out << std::fixed << std::setprecision(0);
     for (const auto& m : all) {
         print_details(out, m);
+        if (m.common.resources < m.common.workers || m.after.polls > 0) {
+            print_waiting(out, m);
+        }
     }
 }
 

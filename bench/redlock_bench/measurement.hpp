@@ -3,6 +3,8 @@
 #include "common/result.hpp"
 #include "redlock_bench/figures.hpp"
 
+#include <redlock/stats.hpp>
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <iosfwd>
@@ -14,6 +16,8 @@ namespace redlock::bench {
 struct measurement {
     result common;
     figures more;
+    stats before{};  ///< the client's
+    stats after{};
 };
 
 /// The keys of `result`, and others.

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <string>
 
 namespace redlock::bench {
 
@@ -16,6 +17,8 @@ struct plan {
     std::size_t workers = 64;
     /// Worker i takes resource i modulo this: fewer than workers are contended for.
     std::size_t resources = 64;
+    /// What their names begin with. Empty: they are of this run alone.
+    std::string names;
     /// Further resources, to which each worker turns in every 16th cycle.
     std::size_t shared = 0;
     std::chrono::milliseconds hold{0};

@@ -57,10 +57,11 @@ private:
     std::vector<measurement> measured_;
 };
 
-config config_for(std::vector<std::string> urls)
+config config_for(std::vector<std::string> urls, const run_options& o)
 {
     config c;
     c.nodes = std::move(urls);
+    c.wake_ups = o.wake_ups;
     return c;
 }
 
@@ -72,7 +73,7 @@ std::vector<std::string> nodes_for(const run_options& o, std::optional<local_ser
 bench_run::bench_run(const run_options& o)
     : o_(o),
       urls_(nodes_for(o, servers_)),
-      load_(io_, config_for(urls_), o.work)
+      load_(io_, config_for(urls_, o), o.work)
 {
     common_.versions = build_versions();
     common_.versions["redlock"] = version();
@@ -127,9 +128,12 @@ asio::awaitable<void> bench_run::measure(std::string name, double seconds)
 {
     meter m(servers_ ? &*servers_ : nullptr);
     static_cast<void>(load_.take());
+    const stats before = load_.stats();
     m.begin();
     co_await wait(duration(seconds));
     auto& got = measured_.emplace_back(measurement{common_, load_.take()});
+    got.before = before;
+    got.after = load_.stats();
     got.common.name = std::move(name);
     got.common.cycles = got.more.cycles;
     got.common.failures = got.more.failures();

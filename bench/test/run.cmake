@@ -1,14 +1,8 @@
 # usage: cmake -DBENCH=<redlock-bench> -P run.cmake
 # A short measurement gives JSON that tells of cycles and of nothing that went wrong.
-execute_process(
-    COMMAND "${BENCH}" run --local 3 --workers 4 --seconds 1 --warmup 0.2 --output json
-    OUTPUT_VARIABLE output
-    ERROR_VARIABLE errors
-    RESULT_VARIABLE status
-)
-if(NOT status EQUAL 0)
-    message(FATAL_ERROR "status ${status}: ${errors}${output}")
-endif()
+include("${CMAKE_CURRENT_LIST_DIR}/measured.cmake")
+
+redlock_measure(output --seconds 1 --output json)
 foreach(key nodes cycles failures violations)
     string(JSON ${key} ERROR_VARIABLE error GET "${output}" ${key})
     if(error)

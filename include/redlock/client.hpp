@@ -1,18 +1,16 @@
 #pragma once
 
 #include <redlock/config.hpp>
-#include <redlock/detail/boxed_handler.hpp>
 #include <redlock/detail/completion.hpp>
 #include <redlock/detail/export.hpp>
+#include <redlock/detail/operations.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/result.hpp>
 #include <redlock/stats.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/execution_context.hpp>
 
@@ -26,10 +24,6 @@
 #include <vector>
 
 namespace redlock {
-
-namespace detail {
-struct scope_access;
-}
 
 /**
  * Takes, extends and gives back locks held by a majority of independent Redis-protocol masters, by
@@ -106,21 +100,28 @@ public:
     template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
     auto async_run(Token&& token = Token{})
     {
-        return initiate<void(error_code), detail::unpack_nothing>(
-            token, [](engine_ptr& d, detail::completion* c, const ticket_ptr& t) { run(d, c, t); });
+        return detail::initiate<void(error_code), detail::unpack_nothing>(
+            driver_, token, [](auto& d, auto* c, auto& t) { detail::operations::run(d, c, t); });
     }
 
     /**
      * Takes a lock: up to `acquire_options::attempts` rounds of `SET key token NX PX ttl` to all
-     * nodes, each decided at its deciding answer, until one is won or the deadline has passed.
+     * nodes, each decided at its deciding answer, until one is won or the deadline has passed. One
+     * that was refused waits to be told by a server that the lock is free, or for a while, before
+     * it begins the next round; see `config::wake_ups`.
+     *
+     * Acquires of one client for one resource stand in line: the first asks the nodes, and the next
+     * one as soon as that one's lock has ended, at the latest when its validity does. One that may
+     * make one attempt only, or is of several resources, does not wait for others.
      *
      * Completion signature: `void(redlock::error_code, redlock::lock)`.
      * Completes when: a majority granted the key with validity left, or no further attempt is to be
      * made.
      * Errors: `contended`, `unavailable`, `expired` for the last attempt when no further one was
-     * allowed; `timed_out`; `closed`; `overloaded`; `no_entropy`; `invalid_resource`,
-     * `invalid_ttl`, `invalid_deadline`, `invalid_attempts`, `invalid_min_validity`,
-     * `invalid_max_hold`; `operation_aborted`; `not_enough_memory`. With an owner that has the lock
+     * allowed; `timed_out`; `closed`; `overloaded`; `too_many_waiters`; `no_entropy`;
+     * `invalid_resource`, `invalid_ttl`, `invalid_deadline`, `invalid_attempts`,
+     * `invalid_min_validity`, `invalid_max_hold`; `operation_aborted`; `not_enough_memory`.
+     * With an owner that has the lock
      * already: `lost`; `unavailable`, `expired` or `timed_out` if it had to be extended and was
      * not; `no_fencing_token`; `held_in_part`. The lock is empty then.
      * Cancellation: terminal and partial complete at once; what may have been granted is given back
@@ -131,13 +132,12 @@ public:
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
     auto async_acquire(std::string_view resource, acquire_options options, Token&& token = Token{})
     {
-        return initiate<void(error_code, lock), detail::unpack_lock>(
-            token,
-            [resource, options = std::move(options)](engine_ptr& d, detail::completion* c,
-                                                     const ticket_ptr& t) {
-                acquire(d, resource, options, c, t);
+        return detail::initiate<void(error_code, lock), detail::unpack_lock>(
+            driver_, token,
+            [resource, options = std::move(options)](auto& d, auto* c, auto& t) {
+                detail::operations::acquire(d, resource, options, c, t);
             },
-            cancels_total);
+            detail::cancels_total);
     }
 
     /// The same with default options.
@@ -166,13 +166,13 @@ public:
     auto async_acquire(std::vector<std::string> resources, acquire_options options,
                        Token&& token = Token{})
     {
-        return initiate<void(error_code, lock), detail::unpack_lock>(
-            token,
-            [names = shared(std::move(resources)), options = std::move(options)](
-                engine_ptr& d, detail::completion* c, const ticket_ptr& t) {
-                acquire(d, names, options, c, t);
+        return detail::initiate<void(error_code, lock), detail::unpack_lock>(
+            driver_, token,
+            [names = detail::shared(std::move(resources)), options = std::move(options)](
+                auto& d, auto* c, auto& t) {
+                detail::operations::acquire(d, names, options, c, t);
             },
-            cancels_total);
+            detail::cancels_total);
     }
 
     /// The same with default options.
@@ -220,12 +220,12 @@ public:
     auto async_adopt(std::string_view resource, std::string_view owner_token,
                      std::chrono::milliseconds ttl, extend_options options, Token&& token = Token{})
     {
-        return initiate<void(error_code, lock), detail::unpack_lock>(
-            token,
-            [=](engine_ptr& d, detail::completion* c, const ticket_ptr& t) {
-                adopt(d, resource, owner_token, ttl, options, c, t);
+        return detail::initiate<void(error_code, lock), detail::unpack_lock>(
+            driver_, token,
+            [=](auto& d, auto* c, auto& t) {
+                detail::operations::adopt(d, resource, owner_token, ttl, options, c, t);
             },
-            cancels_total);
+            detail::cancels_total);
     }
 
     /// The same with default options.
@@ -245,13 +245,13 @@ public:
     auto async_adopt(std::vector<std::string> resources, std::string_view owner_token,
                      std::chrono::milliseconds ttl, extend_options options, Token&& token = Token{})
     {
-        return initiate<void(error_code, lock), detail::unpack_lock>(
-            token,
-            [names = shared(std::move(resources)), owner_token, ttl, options](
-                engine_ptr& d, detail::completion* c, const ticket_ptr& t) {
-                adopt(d, names, owner_token, ttl, options, c, t);
+        return detail::initiate<void(error_code, lock), detail::unpack_lock>(
+            driver_, token,
+            [names = detail::shared(std::move(resources)), owner_token, ttl, options](
+                auto& d, auto* c, auto& t) {
+                detail::operations::adopt(d, names, owner_token, ttl, options, c, t);
             },
-            cancels_total);
+            detail::cancels_total);
     }
 
     /// The same with default options.
@@ -284,12 +284,12 @@ public:
     auto async_extend(lock& l, std::chrono::milliseconds ttl, extend_options options,
                       Token&& token = Token{})
     {
-        return initiate<void(error_code), detail::unpack_nothing>(
-            token,
-            [&l, ttl, options](engine_ptr& d, detail::completion* c, const ticket_ptr& t) {
-                extend(d, l, ttl, options, c, t);
+        return detail::initiate<void(error_code), detail::unpack_nothing>(
+            driver_, token,
+            [&l, ttl, options](auto& d, auto* c, auto& t) {
+                detail::operations::extend(d, l, ttl, options, c, t);
             },
-            cancels_total);
+            detail::cancels_total);
     }
 
     /// The same with default options.
@@ -315,12 +315,12 @@ public:
     auto async_release(lock l, release_options options, Token&& token = Token{})
     {
         // The lock goes beside the function, which a deferred operation must be able to copy.
-        return initiate<void(error_code, release_result), detail::unpack_release>(
-            token,
-            [options](engine_ptr& d, detail::completion* c, const ticket_ptr& t, lock given) {
-                release(d, std::move(given), options, c, t);
+        return detail::initiate<void(error_code, release_result), detail::unpack_release>(
+            driver_, token,
+            [options](auto& d, auto* c, auto& t, lock given) {
+                detail::operations::release(d, std::move(given), options, c, t);
             },
-            cancels_started, std::move(l));
+            detail::cancels_started, std::move(l));
     }
 
     /// The same with default options.
@@ -344,12 +344,12 @@ public:
                   boost::asio::deferred_t>
     auto async_inspect(std::string_view resource, inspect_options options, Token&& token = Token{})
     {
-        return initiate<void(error_code, inspection), detail::unpack_inspection>(
-            token,
-            [resource, options](engine_ptr& d, detail::completion* c, const ticket_ptr& t) {
-                inspect(d, resource, options, c, t);
+        return detail::initiate<void(error_code, inspection), detail::unpack_inspection>(
+            driver_, token,
+            [resource, options](auto& d, auto* c, auto& t) {
+                detail::operations::inspect(d, resource, options, c, t);
             },
-            cancels_total);
+            detail::cancels_total);
     }
 
     /// The same with default options.
@@ -375,160 +375,30 @@ public:
     template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
     auto async_close(Token&& token = Token{})
     {
-        return initiate<void(error_code), detail::unpack_nothing>(
-            token,
-            [](engine_ptr& d, detail::completion* c, const ticket_ptr& t) { close(d, c, t); });
+        return detail::initiate<void(error_code), detail::unpack_nothing>(
+            driver_, token, [](auto& d, auto* c, auto& t) { detail::operations::close(d, c, t); });
     }
 
 private:
-    friend class lock;
-    friend struct detail::scope_access;
+    friend struct detail::operations;
 
-    using engine_ptr = std::shared_ptr<engine::driver>;
-    using ticket_ptr = std::shared_ptr<detail::ticket>;
-    using names_ptr = std::shared_ptr<const std::vector<std::string>>;
-
-    /// A deferred operation must be able to copy them.
-    [[nodiscard]] static names_ptr shared(std::vector<std::string> names)
-    {
-        return std::make_shared<const std::vector<std::string>>(std::move(names));
-    }
-
-    static constexpr auto cancels_started =
-        boost::asio::cancellation_type::terminal | boost::asio::cancellation_type::partial;
-    static constexpr auto cancels_total = cancels_started | boost::asio::cancellation_type::total;
-
-    /// Boxes the handler, makes it cancellable, and begins the operation.
-    template <class Signature, class Unpack, class Begin>
-    struct initiation;
-
-    template <class Signature, class Unpack, class Token, class Begin, class... Args>
-    auto initiate(Token& token, Begin begin,
-                  boost::asio::cancellation_type honoured = cancels_started, Args&&... args)
-    {
-        return initiate_on<Signature, Unpack>(driver_, token, std::move(begin), honoured,
-                                              std::forward<Args>(args)...);
-    }
-
-    template <class Signature, class Unpack, class Token, class Begin, class... Args>
-    static auto initiate_on(const engine_ptr& d, Token& token, Begin begin,
-                            boost::asio::cancellation_type honoured, Args&&... args)
-    {
-        return boost::asio::async_initiate<Token, Signature>(
-            initiation<Signature, Unpack, Begin>{d, std::move(begin), honoured}, token,
-            std::forward<Args>(args)...);
-    }
-
-    // Compiled. Each takes over the completion.
-    REDLOCK_API static void run(engine_ptr&, detail::completion*, const ticket_ptr&);
-    REDLOCK_API static void acquire(engine_ptr&, std::string_view resource, const acquire_options&,
-                                    detail::completion*, const ticket_ptr&);
-    REDLOCK_API static void acquire(engine_ptr&, const names_ptr& resources, const acquire_options&,
-                                    detail::completion*, const ticket_ptr&);
-    REDLOCK_API static void adopt(engine_ptr&, const names_ptr& resources, std::string_view owner,
-                                  std::chrono::milliseconds ttl, const extend_options&,
-                                  detail::completion*, const ticket_ptr&);
-    REDLOCK_API static void adopt(engine_ptr&, std::string_view resource, std::string_view owner,
-                                  std::chrono::milliseconds ttl, const extend_options&,
-                                  detail::completion*, const ticket_ptr&);
-    REDLOCK_API static void extend(engine_ptr&, lock&, std::chrono::milliseconds ttl,
-                                   const extend_options&, detail::completion*, const ticket_ptr&);
-    REDLOCK_API static void release(engine_ptr&, lock, const release_options&, detail::completion*,
-                                    const ticket_ptr&);
-    REDLOCK_API static void inspect(engine_ptr&, std::string_view resource, const inspect_options&,
-                                    detail::completion*, const ticket_ptr&);
-    REDLOCK_API static void wait_lost(engine_ptr&, lock&, detail::completion*, const ticket_ptr&);
-    REDLOCK_API static void close(engine_ptr&, detail::completion*, const ticket_ptr&);
-
-    REDLOCK_API static void cancel(engine_ptr&, const ticket_ptr&,
-                                   boost::asio::cancellation_type) noexcept;
-    [[nodiscard]] REDLOCK_API static executor_type executor_of(const engine_ptr&) noexcept;
-    [[nodiscard]] REDLOCK_API static detail::hop hops_of(const engine_ptr&) noexcept;
     REDLOCK_API void shut_down() noexcept;
 
-    engine_ptr driver_;
+    std::shared_ptr<engine::driver> driver_;
 };
 
-template <class Signature, class Unpack, class Begin>
-struct client::initiation {
-    using executor_type = client::executor_type;
-
-    engine_ptr driver;
-    Begin begin;
-    boost::asio::cancellation_type honoured;
-
-    [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(driver); }
-
-    template <class Handler, class... Args>
-    void operator()(Handler&& h, Args&&... args)
-    {
-        using handler_type = std::decay_t<Handler>;
-        ticket_ptr ticket;
-        if (auto slot = boost::asio::get_associated_cancellation_slot(h); slot.is_connected()) {
-            // Not from the handler's allocator: the slot may outlive it.
-            ticket = std::make_shared<detail::ticket>();
-            slot.assign([d = driver, ticket,
-                         accepts = honoured](boost::asio::cancellation_type type) mutable {
-                if ((type & accepts) != boost::asio::cancellation_type::none) {
-                    cancel(d, ticket, type);
-                }
-            });
-        }
-        handler_type handler(std::forward<Handler>(h));
-        auto* boxed = detail::boxed_handler<handler_type, Unpack>::make(
-            std::move(handler), executor_of(driver), hops_of(driver));
-        begin(driver, boxed, ticket, std::forward<Args>(args)...);
-    }
-};
+inline detail::engine_ptr detail::operations::engine_of(const client& c) noexcept
+{
+    return c.driver_;
+}
 
 template <boost::asio::completion_token_for<void(error_code)> Token>
 auto lock::async_wait_lost(Token&& token)
 {
-    return client::initiate_on<void(error_code), detail::unpack_nothing>(
+    return detail::initiate<void(error_code), detail::unpack_nothing>(
         held_.driver(), token,
-        [this](client::engine_ptr& d, detail::completion* c, const client::ticket_ptr& t) {
-            client::wait_lost(d, *this, c, t);
-        },
-        client::cancels_total);
+        [this](auto& d, auto* c, auto& t) { detail::operations::wait_lost(d, *this, c, t); },
+        detail::cancels_total);
 }
-
-/// For `with_lock`, which may outlive the client that it was given.
-struct detail::scope_access {
-    using engine_ptr = client::engine_ptr;
-
-    [[nodiscard]] static engine_ptr engine_of(const client& c) noexcept { return c.driver_; }
-    [[nodiscard]] static client::executor_type executor_of(const engine_ptr& d) noexcept
-    {
-        return client::executor_of(d);
-    }
-    [[nodiscard]] static bool is_thread_safe(const engine_ptr& d) noexcept
-    {
-        return client::hops_of(d) == hop::out;
-    }
-
-    template <class Token>
-    static auto acquire(const engine_ptr& d, std::vector<std::string> resources, acquire_options o,
-                        Token token)
-    {
-        return client::initiate_on<void(error_code, lock), unpack_lock>(
-            d, token,
-            [names = client::shared(std::move(resources)), o = std::move(o)](
-                engine_ptr& e, completion* c, const client::ticket_ptr& t) {
-                client::acquire(e, names, o, c, t);
-            },
-            client::cancels_total);
-    }
-
-    template <class Token>
-    static auto release(const engine_ptr& d, lock l, const Token& token)
-    {
-        return client::initiate_on<void(error_code, release_result), unpack_release>(
-            d, token,
-            [](engine_ptr& e, completion* c, const client::ticket_ptr& t, lock given) {
-                client::release(e, std::move(given), {}, c, t);
-            },
-            client::cancels_started, std::move(l));
-    }
-};
 
 }  // namespace redlock

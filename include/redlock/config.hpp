@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -123,13 +124,35 @@ struct config {
     /// s: a peer that has vanished is noticed before a lock is wanted of it, for one PING.
     std::chrono::milliseconds ping_interval{5000};
 
-    /// Waits between two attempts of one acquire: random below a bound (full jitter), which starts
-    /// here and doubles with each attempt. Zero, as `retry_max` is then: no wait at all. 5 ms: some
-    /// round trips, so that those who met do not meet again.
+    /// Waits between two attempts of one acquire that no server will tell anything: random below a
+    /// bound (full jitter), which starts here and doubles with each attempt. Zero, as `retry_max`
+    /// is then: no wait at all. 5 ms: some round trips, so that those who met do not meet again.
     std::chrono::milliseconds retry_min{5};
     /// Where that bound stops growing. At least `retry_min`. 250 ms: the most that a free lock
     /// waits for who has waited long.
     std::chrono::milliseconds retry_max{250};
+
+    /**
+     * A back-off of one's own: how long to wait before the next attempt, told how many were made
+     * and what `retry_min` and `retry_max` would give. Below zero counts as zero, and the deadline
+     * and the ttl of the lock in the way end the wait sooner. Called on the client's executor, and
+     * not to call the client; what it throws is logged, and nothing comes of it. Empty: as those
+     * two say.
+     */
+    std::function<std::chrono::nanoseconds(std::uint32_t attempts, std::chrono::nanoseconds wait)>
+        back_off{};
+
+    /**
+     * Whether who was refused asks a server to tell when the lock is free, instead of asking for it
+     * again and again. What servers tell is a hint: one that is lost costs a wait of `poll_max`.
+     * Servers without RESP3, and users that are not permitted CLIENT TRACKING, do without.
+     */
+    bool wake_ups = true;
+
+    /// The longest wait between two attempts of one acquire that is to be told when the lock is
+    /// free; it ends with the ttl of the lock in its way. Positive. 1 s: what a hint that is lost
+    /// costs, and so often who waits is heard of.
+    std::chrono::milliseconds poll_max{1000};
 
     /// How long `async_close` waits for releases that are still going out. Zero: not at all. 500
     /// ms: ten node timeouts; what has no answer by then has none soon, and its keys expire.
@@ -154,6 +177,14 @@ struct config {
     /// size; releases, renewals and those who wait for a loss have none, and count for nobody. A
     /// million: a bound for what has gone wrong rather than one to meet.
     std::size_t max_in_flight = 1'000'000;
+
+    /// Acquires that stand in line behind others of the client, which take no room of
+    /// `max_in_flight`, though one has to be there when they begin; one more completes with
+    /// `errc::too_many_waiters`. Zero: one that would have to stand in line does so at once. A
+    /// million: some 700 bytes each.
+    std::size_t max_waiters = 1'000'000;
+    /// The same for one resource. 100 000: more than are served within any deadline.
+    std::size_t max_waiters_per_resource = 100'000;
 
     /// Bytes queued for one node and not yet written; a node that is full counts as stalled. At
     /// least 1 MiB. 64 MiB: what 400 000 locks ask for at once.
@@ -192,7 +223,8 @@ struct acquire_options {
     /// ttl is: about as long as a dead holder's lock is in the way.
     std::chrono::milliseconds deadline{10'000};
 
-    /// How many attempts at most. At least 1.
+    /// How many attempts at most. At least 1. One: it does not wait behind others of the client
+    /// either.
     std::uint32_t attempts = unlimited;
 
     /// A lock with less validity left than this, when it is had, is given back. Zero: any validity

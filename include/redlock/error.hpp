@@ -40,6 +40,9 @@ enum class errc {
     closed,
     /// More operations are in flight than `config::max_in_flight` allows.
     overloaded,
+    /// More acquires wait for their turn than `config::max_waiters` or
+    /// `config::max_waiters_per_resource` allows.
+    too_many_waiters,
     /// The operating system gave no random bytes for an owner token.
     no_entropy,
     /// The owner holds some of the resources already, by a lock that is not of all of them: it

@@ -118,7 +118,7 @@ public:
     [[nodiscard]] REDLOCK_API std::string hand_over() &&;
 
 private:
-    friend class client;
+    friend struct detail::operations;
 
     detail::held_lease held_;
 };

@@ -11,7 +11,8 @@ namespace redlock {
 /// What one node said to one request.
 enum class node_outcome {
     undecided,     ///< the operation was decided before this node answered
-    not_asked,     ///< it never was given the key: nothing to ask for, or no attempt was made
+    not_asked,     ///< it never was given the key: nothing to ask for, no attempt was made, or
+                   ///< another node was asked first and did not grant
     granted,       ///< it did what was asked: set, extended, or deleted the key
     refused,       ///< it answered that the key is somebody else's, or is not there
     timed_out,     ///< no answer within the node timeout
@@ -68,8 +69,15 @@ struct report {
     /// The nodes in the order of `config::nodes`, as of the last attempt.
     std::vector<node_report> nodes;
     /// Attempts made; 1 for everything but an acquire; 0 where no majority was there in time for
-    /// one.
+    /// one, or it waited behind other acquires of its client until its end.
     std::uint32_t attempts = 0;
+    /// Of an acquire: how many others of its client stood in line in front of it when it began to
+    /// wait for its turn, behind who had the resource or asked the nodes for it.
+    std::size_t ahead = 0;
+    /// Of an acquire that was not had: how long whoever has the resource may keep it without
+    /// extending, where that was told: the least of what the nodes said in the last attempt, or the
+    /// validity of this client's own lock.
+    std::optional<std::chrono::milliseconds> holder_ttl;
 };
 
 }  // namespace redlock

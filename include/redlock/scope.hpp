@@ -1,20 +1,16 @@
 #pragma once
 
+#include <redlock/detail/export.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lock.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_state.hpp>
-#include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/system/system_error.hpp>
 
 #include <cstdint>
 #include <exception>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -57,15 +53,7 @@ struct scope_ending {
     [[nodiscard]] explicit operator bool() const noexcept { return end == scope_end::completed; }
 
 protected:
-    void require_completed() const
-    {
-        if (end == scope_end::failed) {
-            std::rethrow_exception(failure);
-        }
-        if (end != scope_end::completed) {
-            throw boost::system::system_error(error, to_string(end));
-        }
-    }
+    REDLOCK_API void require_completed() const;
 };
 
 }  // namespace detail
@@ -101,29 +89,15 @@ public:
     using executor_type = boost::asio::any_io_executor;
 
     /// Made by `with_lock`.
-    held_scope(executor_type ex, boost::asio::any_completion_handler<void(error_code)> done,
-               boost::asio::cancellation_state told, lock& held) noexcept
-        : executor_(std::move(ex)),
-          done_(std::move(done)),
-          told_(told),
-          held_(&held)
-    {}
-    held_scope(held_scope&&) noexcept = default;
-    held_scope& operator=(held_scope&& other) noexcept
-    {
-        if (this != &other) {
-            give_up();
-            executor_ = std::move(other.executor_);
-            done_ = std::move(other.done_);
-            told_ = other.told_;
-            held_ = other.held_;
-        }
-        return *this;
-    }
+    REDLOCK_API held_scope(executor_type ex,
+                           boost::asio::any_completion_handler<void(error_code)> done,
+                           boost::asio::cancellation_state told, lock& held) noexcept;
+    REDLOCK_API held_scope(held_scope&&) noexcept;
+    REDLOCK_API held_scope& operator=(held_scope&&) noexcept;
     held_scope(const held_scope&) = delete;
     held_scope& operator=(const held_scope&) = delete;
     /// As `done` with `operation_aborted`.
-    ~held_scope() { give_up(); }
+    REDLOCK_API ~held_scope();
 
     /// Lives until `done`.
     [[nodiscard]] lock& held() const noexcept { return *held_; }
@@ -133,42 +107,22 @@ public:
 
     /// For the operations of the body, one at a time: emits `terminal` when the lock is lost or the
     /// whole is called off. To be had before the handle is moved; not connected behind `done`.
-    [[nodiscard]] boost::asio::cancellation_slot slot() const noexcept
-    {
-        return done_ ? boost::asio::get_associated_cancellation_slot(done_)
-                     : boost::asio::cancellation_slot();
-    }
+    [[nodiscard]] REDLOCK_API boost::asio::cancellation_slot slot() const noexcept;
 
     /**
      * Whether the lock was lost or the whole called off, so that the body is to end. To be asked,
      * on the handle's executor, before each operation is begun: what `slot` emits between two of
      * them nobody hears. False behind `done`.
      */
-    [[nodiscard]] bool stopped() const noexcept
-    {
-        return done_ && told_.cancelled() != boost::asio::cancellation_type::none;
-    }
+    [[nodiscard]] REDLOCK_API bool stopped() const noexcept;
 
     /// The body has ended, with success or failed with an error, and does nothing more. On any
     /// thread; what is called after the first time, or of a handle that was moved from, does
     /// nothing.
-    void done(error_code ec = {})
-    {
-        if (!done_) {
-            return;
-        }
-        boost::asio::post(executor_, [h = std::move(done_), ec]() mutable { std::move(h)(ec); });
-    }
+    REDLOCK_API void done(error_code ec = {});
 
 private:
-    void give_up() noexcept
-    {
-        try {
-            done(boost::asio::error::operation_aborted);
-        } catch (const std::bad_alloc&) {
-            done_ = nullptr;  // ends it all uncalled; the lock is dropped
-        }
-    }
+    void give_up() noexcept;
 
     executor_type executor_;
     boost::asio::any_completion_handler<void(error_code)> done_;

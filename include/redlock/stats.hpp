@@ -15,7 +15,13 @@ struct stats {
     std::uint64_t timed_out = 0;    ///< acquires that ended `timed_out`
     std::uint64_t cancelled = 0;    ///< acquires that their caller cancelled
     std::uint64_t attempts = 0;     ///< rounds of SET begun
-    std::uint64_t released = 0;     ///< releases that ended `released`
+    std::uint64_t handed_over =
+        0;  ///< locks that ended with others in line, which the first of them then asked for
+    std::uint64_t wake_ups_granted = 0;  ///< attempts begun as a server told that the lock is free,
+                                         ///< which gave it
+    std::uint64_t wake_ups_refused = 0;  ///< such attempts that did not
+    std::uint64_t polls = 0;             ///< further attempts begun since nothing was told
+    std::uint64_t released = 0;          ///< releases that ended `released`
     std::uint64_t not_held =
         0;  ///< releases that found nothing to release; `nested` ones are neither
     std::uint64_t release_unknown = 0;  ///< releases no majority answered
@@ -49,6 +55,7 @@ struct stats {
     std::size_t nodes_ready = 0;        ///< nodes that can be asked now
     std::size_t nodes_quarantined = 0;  ///< of those, nodes whose votes do not count yet
     std::size_t in_flight = 0;          ///< operations begun and not completed
+    std::size_t waiting = 0;            ///< of those, acquires in line behind others of the client
     std::size_t kept = 0;               ///< locks being kept alive
     std::size_t leases = 0;             ///< locks held, being taken or not wholly given back yet
     std::size_t unanswered = 0;         ///< commands without a reply yet, on all nodes

@@ -63,7 +63,7 @@ auto with_lock(client& locks, std::vector<std::string> resources, acquire_option
 {
     using value = detail::value_of_body<Body>;
     return boost::asio::async_initiate<Token, void(scope_result<value>)>(
-        detail::scope_initiation<value>{detail::scope_access::engine_of(locks)}, token,
+        detail::scope_initiation<value>{detail::operations::engine_of(locks)}, token,
         std::move(resources), options, std::move(body));
 }
 

@@ -17,6 +17,7 @@ const char* text_of(errc e) noexcept
         case errc::not_held: return "No lock is held";
         case errc::closed: return "The client is closed";
         case errc::overloaded: return "Too many operations are in flight";
+        case errc::too_many_waiters: return "Too many acquires wait for their turn";
         case errc::no_entropy: return "The operating system gave no random bytes";
         case errc::held_in_part:
             return "The owner holds some of the resources by another lock already";
@@ -67,6 +68,7 @@ bool holds(condition c, errc e) noexcept
         case errc::not_held:
         case errc::closed:
         case errc::overloaded:
+        case errc::too_many_waiters:
         case errc::no_entropy:
         case errc::held_in_part:
         case errc::no_fencing_token: return false;

@@ -83,6 +83,7 @@ constexpr span_rule span_rules[] = {
     {"ping_interval", &config::ping_interval, milliseconds{0}},
     {"retry_min", &config::retry_min, milliseconds{0}},
     {"retry_max", &config::retry_max, milliseconds{0}},
+    {"poll_max", &config::poll_max, milliseconds{1}},
     {"close_timeout", &config::close_timeout, milliseconds{0}},
 };
 
@@ -191,11 +192,16 @@ settings make_settings(const config& c, tls_support tls)
     s.ping_interval = c.ping_interval;
     s.retry_min = c.retry_min;
     s.retry_max = c.retry_max;
+    s.back_off = c.back_off;
+    s.wake_ups = c.wake_ups;
+    s.poll_max = c.poll_max;
     s.close_timeout = c.close_timeout;
     s.fencing = c.fencing;
     s.counter_ttl = c.counter_ttl;
     s.counter_slack = most_counter_slack;
     s.max_in_flight = c.max_in_flight;
+    s.max_waiters = c.max_waiters;
+    s.max_waiters_per_resource = c.max_waiters_per_resource;
     s.max_buffered_bytes = c.max_buffered_bytes;
     s.max_debts = c.max_debts;
     if (c.restart_guard) {

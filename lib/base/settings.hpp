@@ -75,12 +75,19 @@ struct settings {
     nanos ping_interval{};
     nanos retry_min{};
     nanos retry_max{};
+    std::function<nanos(std::uint32_t, nanos)> back_off;
+    bool wake_ups = false;
+    /// Those who are woken ask one node first. Off only where that is to be compared.
+    bool asks_one_first = true;
+    nanos poll_max{};
     nanos close_timeout{};
     bool fencing = false;
     nanos counter_ttl{};
     /// How far beyond a node's own time its counters may be.
     nanos counter_slack{};
     std::size_t max_in_flight = 0;
+    std::size_t max_waiters = 0;
+    std::size_t max_waiters_per_resource = 0;
     std::size_t max_buffered_bytes = 0;
     std::size_t max_debts = 0;
     std::optional<guard_settings> guard;

@@ -7,8 +7,10 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <exception>
 #include <new>
 #include <optional>
+#include <utility>
 
 namespace redlock::core {
 
@@ -26,9 +28,6 @@ command set_for(const operation& op) noexcept
     }
     return op.report != nullptr || op.attempts_made > 1 ? command::set_asked : command::set;
 }
-
-/// Below this a wait is not worth its wake-up, and no attempt would fit behind it.
-constexpr nanos least_wait = std::chrono::milliseconds{1};
 
 }  // namespace
 
@@ -54,6 +53,27 @@ flow coordinator::run_acquire(operation& op)
             // It would wait for itself.
             co_return finish(op, errc::held_in_part);
         }
+        const bool leads = leads_or_waits(op);
+        if (const instant end = end_of_rest(op); !leads || end > now_) {
+            if (leads) {
+                co_await sleep_until{*this, op, end};
+            } else {
+                co_await turn_in_line{op};
+            }
+            if (op.cancelled) {
+                co_return give_up(op);
+            }
+            if (now_ >= op.deadline) {
+                report_place(op);
+                co_return finish(op, errc::timed_out);
+            }
+            if (leads) {
+                op.subject->line->rests_until = {};
+            }
+            continue;
+        }
+        const auto gate = gate_for(op);
+        const bool was_woken = op.is_woken;
         if (!begin_attempt(op)) {
             co_return finish(op, errc::no_entropy);
         }
@@ -62,14 +82,27 @@ flow coordinator::run_acquire(operation& op)
         if (op.fencing) {
             count_votes(r);
         }
-        fan_out(r);
-        co_await verdict_of{op, r};
+        if (gate) {
+            ask_first(r, *gate);
+            co_await verdict_of{op, r};
+            if (!op.cancelled && ask_the_others(op, r)) {
+                co_await verdict_of{op, r};
+            }
+        } else {
+            fan_out(r);
+            co_await verdict_of{op, r};
+            note_round_trip(r);
+        }
         for (unsigned tries = 0; can_be_raised(op, r); ++tries) {
             const held_round raised{*this, new_raise(r, tries)};
             fan_out(*raised);
             co_await verdict_of{op, *raised};
         }
-        if (!op.cancelled && succeed(op, r)) {
+        const bool is_had = !op.cancelled && succeed(op, r);
+        if (was_woken) {
+            ++(is_had ? stats_.wake_ups_granted : stats_.wake_ups_refused);
+        }
+        if (is_had) {
             co_return finish(op, {});
         }
         give_back(*op.subject);
@@ -81,10 +114,19 @@ flow coordinator::run_acquire(operation& op)
             fill_report(op, r);
             co_return finish(op, op.attempts_left == 0 ? reason_of(r) : errc::timed_out);
         }
+        if (outcome_of(r) == verdict::won) {
+            fill_report(op, r);
+            end_lead(*op.subject);  // another one may make more of it
+        } else if (r.tally.refused() > 0) {
+            note_others(*op.subject);
+        }
+        watch(op, r);
         if (op.report == nullptr) {
             held.reset();  // nobody will ask for it any more
         }
-        co_await sleep_until{*this, op, now_ + wait};
+        op.may_be_roused = true;
+        co_await sleep_until{*this, op, end_of_pause(op, wait)};
+        op.may_be_roused = false;
         if (op.cancelled) {
             co_return give_up(op);
         }
@@ -95,6 +137,16 @@ flow coordinator::run_acquire(operation& op)
             }
             co_return finish(op, errc::timed_out);
         }
+    }
+}
+
+/// Of an attempt that asked all nodes at once.
+void coordinator::note_round_trip(const round& r) noexcept
+{
+    const verdict v = outcome_of(r);
+    if (v == verdict::won || v == verdict::refused) {
+        const nanos took = now_ - r.t0;
+        round_trip_ = round_trip_ == nanos{} ? took : round_trip_ + (took - round_trip_) / 8;
     }
 }
 
@@ -115,9 +167,13 @@ bool coordinator::begin_attempt(operation& op)
     l.given_back = false;
     l.holds = 1;
     l.is_hold_over = false;
+    l.is_had = false;
     if (op.keeper != nullptr) {
         op.keeper->since = now_;
     }
+    stats_.polls += op.attempts_made > 0 && !op.is_woken && !op.was_roused;
+    op.was_roused = op.is_woken = false;
+    watch_no_more(op);
     ++op.attempts_made;
     if (op.attempts_left != unlimited) {
         --op.attempts_left;
@@ -138,8 +194,6 @@ bool coordinator::succeed(operation& op, const round& r)
         }
         op.subject->fencing_token = *token;
     }
-    const nanos took = now_ - r.t0;
-    round_trip_ = round_trip_ == nanos{} ? took : round_trip_ + (took - round_trip_) / 8;
     const auto end = settings_.validity_end(r.t0, op.ttl);
     if (!is_worth_having(op, end)) {
         return false;
@@ -147,8 +201,20 @@ bool coordinator::succeed(operation& op, const round& r)
     if (op.owner) {
         holdings_.add(op.owner, *op.subject);
     }
-    op.subject->set_valid_until(end);
+    lease& l = *op.subject;
+    l.set_valid_until(end);
+    l.is_had = true;
+    l.sought_by = nullptr;
+    if (l.line != nullptr && !l.line->waiting.empty()) {
+        watch_over(*l.line);
+    }
+    if (op.owner) {
+        call_in(op);
+    }
     fill_report(op, r);
+    if (op.report != nullptr) {
+        op.report->holder_ttl.reset();  // of keys that were not in the way
+    }
     return true;
 }
 
@@ -195,12 +261,15 @@ bool coordinator::acquire_again(operation& op) noexcept
     }
     clear_report(op);
     try {
+        if (!op.subject->given_back) {
+            // Further holds of its owner go on with it.
+            change_subject(op);
+        }
         run_acquire(op);
     } catch (const std::bad_alloc&) {
         op.error = make_error_code(boost::system::errc::not_enough_memory);
         return false;
     }
-    run();
     return true;
 }
 
@@ -224,6 +293,9 @@ nanos coordinator::next_wait(const operation& op, const round& r)
     if (bound > nanos{}) {
         wait = std::min(round_trip_, settings_.node_timeout) + random_below(bound);
     }
+    if (settings_.back_off) {
+        wait = own_back_off(op, wait);
+    }
     if (r.holder_ttl && *r.holder_ttl < wait) {
         wait = std::max<nanos>(*r.holder_ttl, least_wait) +
                random_below(std::max(round_trip_, least_wait));
@@ -234,6 +306,19 @@ nanos coordinator::next_wait(const operation& op, const round& r)
     }
     const nanos left = op.deadline - now_;
     return wait < left ? wait : random_below(left);
+}
+
+/// As the user's function says.
+nanos coordinator::own_back_off(const operation& op, nanos wait) const
+{
+    try {
+        return std::max(settings_.back_off(op.attempts_made, wait), nanos{});
+    } catch (const std::exception& e) {
+        log(log_level::error, {"config::back_off has thrown: ", e.what()});
+    } catch (...) {
+        log(log_level::error, {"config::back_off has thrown"});
+    }
+    return wait;
 }
 
 nanos coordinator::random_below(nanos bound) noexcept

@@ -15,7 +15,9 @@ flow coordinator::run_adopt(operation& op)
         co_return give_up(op);
     }
     fill_report(op, *r);
-    co_return finish(op, conclude_extend(l, *r));
+    const error_code ec = conclude_extend(l, *r);
+    l.is_had = !ec;
+    co_return finish(op, ec);
 }
 
 }  // namespace redlock::core

@@ -24,6 +24,9 @@ enum class command : std::uint8_t {
     owed,        ///< compare-and-delete that was owed: late, or once more
     inspect,     ///< GET and PTTL in one
     admission,   ///< a step of the restart guard's
+    tracking,    ///< CLIENT TRACKING, on or off: the server tells when a key that was read changes
+    caching,     ///< CLIENT CACHING YES: the command behind it reads such a key
+    watch,       ///< PTTL behind that, of a key that is waited for
     ping,        ///< is anybody there?
     handshake,   ///< a step of the handshake
 };
@@ -53,8 +56,8 @@ struct encoded {
 
 /// A command whose reply has not come.
 struct pending {
-    /// A `lease` for give_back; a `debt` for owed; null for ping and handshake; else a `round`.
-    /// Counted.
+    /// A `lease` for give_back and watch; a `debt` for owed; nothing that counts for tracking,
+    /// caching, ping and handshake; else a `round`. Counted.
     void* subject = nullptr;
     base::instant sent{};
     command what = command::ping;

@@ -105,8 +105,13 @@ void coordinator::on_time(instant now) noexcept
         }
     }
     while (sleeper* s = sleepers_.due(now)) {
-        sleepers_.remove(*s);
-        resume_later(*static_cast<operation*>(s));
+        operation& op = *static_cast<operation*>(s);
+        if (op.in_line != nullptr) {
+            look_in_line(op);
+            continue;
+        }
+        sleepers_.remove(op);
+        resume_later(op);
     }
     run();
 }
@@ -176,6 +181,9 @@ void coordinator::unref(lease& l) noexcept
         return;
     }
     holdings_.remove(l);  // which goes by its resources
+    if (l.leads) {
+        end_lead(l);  // its acquire could not be begun
+    }
     constexpr std::size_t kept_capacity = 256;
     if (l.resource.capacity() > kept_capacity) {
         std::string().swap(l.resource);
@@ -215,6 +223,8 @@ void coordinator::resume_later(operation& op) noexcept
     if (op.is_newcomer) {
         op.is_newcomer = false;
         newcomers_.remove(op);
+    } else if (op.in_line != nullptr) {
+        leave_line(op);
     }
     if (!static_cast<list_hook<in_queue>&>(op).is_linked()) {
         ready_.push_back(op);
@@ -225,7 +235,11 @@ void coordinator::run() noexcept
 {
     do {
         while (operation* op = ready_.pop_front()) {
-            std::exchange(op->frame, nullptr).resume();
+            if (op->frame) {
+                std::exchange(op->frame, nullptr).resume();
+            } else {
+                start(*op);
+            }
         }
     } while (renew_in_turn());
 }

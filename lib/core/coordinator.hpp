@@ -13,6 +13,8 @@
 #include "core/flow.hpp"
 #include "core/holdings.hpp"
 #include "core/keeper.hpp"
+#include "core/leading.hpp"
+#include "core/line.hpp"
 #include "core/node.hpp"
 #include "core/operation.hpp"
 #include "core/pool.hpp"
@@ -20,12 +22,15 @@
 #include "core/wake_ups.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -103,6 +108,8 @@ public:
     /// Whether such an acquire is to get a further hold of what its owner has.
     [[nodiscard]] bool is_had(std::string_view resource, const acquire_options& o) const;
     [[nodiscard]] bool is_had(const group& resources, const acquire_options& o) const;
+    /// Of an operation that was called off nothing is told.
+    static void clear_report(const operation& op) noexcept;
     void recycle(operation& op) noexcept;
 
     // The network. After `to_connect` named a node, the engine answers with on_connected or
@@ -136,6 +143,14 @@ public:
     }
     void on_written(unsigned node) noexcept { nodes_[node]->on_written(); }
 
+    /// Resources that somebody of this client has or asks for, and lines for them.
+    [[nodiscard]] std::size_t led() const noexcept { return leading_.size(); }
+    [[nodiscard]] std::size_t lines() const noexcept { return lines_.in_use(); }
+    /// Acquires that rely on a server to tell them when a key goes.
+    [[nodiscard]] std::size_t watching() const noexcept
+    {
+        return std::accumulate(watchers_.begin(), watchers_.end(), std::size_t{0});
+    }
     /// Nothing that could still be given back is under way.
     [[nodiscard]] bool is_quiet() const noexcept;
     [[nodiscard]] redlock::stats snapshot() const noexcept;
@@ -144,10 +159,14 @@ public:
 private:
     friend class node;
     friend struct flow;
+    /// Below this a wait is not worth its wake-up, and no attempt would fit behind it.
+    static constexpr base::nanos least_wait = std::chrono::milliseconds{1};
+
     class held_round;
     struct verdict_of;
     struct sleep_until;
     struct first_contact;
+    struct turn_in_line;
 
     // The flows, one file each.
     flow run_acquire(operation& op);
@@ -169,6 +188,7 @@ private:
 
     // Steps of the flows.
     bool begin_attempt(operation& op);
+    void note_round_trip(const round& r) noexcept;
     [[nodiscard]] round& new_round(operation& op, command what);
     void reset(round& r, command what, lease& of) noexcept;
     void fan_out(round& r);
@@ -179,6 +199,7 @@ private:
     [[nodiscard]] round& new_raise(round& attempt, unsigned tries);
     void give_back(lease& held) noexcept;
     [[nodiscard]] lease* held_for(const operation& op) const;
+    lease& change_subject(operation& op);
     [[nodiscard]] lease& fresh_subject(operation& op);
     void leave_root(lease& l) noexcept;
     void nest(operation& op, lease& root);
@@ -192,14 +213,58 @@ private:
     [[nodiscard]] errc reason_for_no_token(const round& r) const noexcept;
     [[nodiscard]] bool is_worth_having(const operation& op, base::instant end) const noexcept;
     [[nodiscard]] base::nanos next_wait(const operation& op, const round& r);
+    [[nodiscard]] base::nanos own_back_off(const operation& op, base::nanos wait) const;
     [[nodiscard]] base::nanos random_below(base::nanos bound) noexcept;
     void conclude_inspection(operation& op, const round& r);
-    void fill_report(const operation& op, const round& r) const;
-    void report_no_attempt(const operation& op) const;
-    static void clear_report(const operation& op) noexcept;
     void finish(operation& op, error_code ec) noexcept;
     bool holds_yet(operation& op) noexcept;
     bool acquire_again(operation& op) noexcept;
+
+    // Who waits in line.
+    [[nodiscard]] lease& who_leads(lease& l) noexcept;
+    bool leads_or_waits(operation& op);
+    [[nodiscard]] bool has_room_behind(const lease& first) const noexcept;
+    void stand_in_line(operation& op, lease& first);
+    void leave_line(operation& op) noexcept;
+    void watch_over(line& q) noexcept;
+    void look_in_line(operation& op) noexcept;
+    void start(operation& op) noexcept;
+    void end_lead(lease& l) noexcept;
+    void pass_lead(lease& from, lease& to, operation& op) noexcept;
+    void rouse_seekers(const lease& l) noexcept;
+    void rouse(const lease& first) noexcept;
+    void count_hand_over(line& q) noexcept;
+    [[nodiscard]] base::instant end_of_rest(const operation& op) noexcept;
+    void call_in(const operation& had) noexcept;
+    void note_others(const lease& l) noexcept;
+
+    // Who waits to be told.
+    template <class May>
+    [[nodiscard]] std::optional<unsigned> first_for(const lease& l, May may) const noexcept;
+    [[nodiscard]] std::optional<unsigned> gate_for(const operation& op) const noexcept;
+    void ask_first(round& r, unsigned gate);
+    bool ask_the_others(operation& op, round& r);
+    void ask_for_the_rest(round& r, unsigned index);
+    void watch(operation& op, const round& r);
+    void watch_no_more(operation& op) noexcept;
+    [[nodiscard]] bool is_watched(unsigned index) const noexcept { return watchers_[index] > 0; }
+    void on_watched(const lease& l, unsigned index, std::int64_t ttl_ms) noexcept;
+    [[nodiscard]] base::instant end_of_watch(const operation& op) noexcept;
+    [[nodiscard]] static bool is_asleep(const operation& op) noexcept;
+    void wake(operation& op) noexcept;
+    [[nodiscard]] base::nanos wake_up_delay(const operation& op) noexcept;
+    [[nodiscard]] base::instant end_of_pause(const operation& op, base::nanos back_off) noexcept;
+    void on_key_gone(unsigned index, std::string_view resource) noexcept;
+    template <class Do>
+    void for_watchers(unsigned index, Do each) noexcept;
+    void on_keys_gone(unsigned index) noexcept;
+    void on_watch_lost(unsigned index) noexcept;
+
+    // What is told of them.
+    void fill_report(const operation& op, const round& r) const;
+    void report_no_attempt(const operation& op) const;
+    void report_place(const operation& op) const noexcept;
+    void report_waiting(const operation& op) const noexcept;
     void count(const operation& op) noexcept;
 
     // Held leases that are looked after.
@@ -294,9 +359,11 @@ private:
     pool<operation> operations_;
     pool<debt> debts_;
     pool<keeper> keepers_;
+    pool<line> lines_;
     frame_pool frames_;
     counters counters_;
     holdings holdings_;
+    leading leading_;
 
     list<round, in_deadline_order> by_deadline_;
     wake_ups sleepers_;
@@ -307,6 +374,12 @@ private:
     operation_list in_flight_;
     /// How many of those there are of each kind.
     std::array<std::size_t, operation::kinds> by_kind_{};
+    /// How many stand in line.
+    std::size_t waiting_ = 0;
+    /// Those of them who do so on behalf of an owner.
+    std::unordered_multimap<const char*, operation*> waiting_for_;
+    /// How many rely on each node to tell them when a key goes.
+    std::array<std::size_t, max_nodes> watchers_{};
     /// Acquires that wait for the first connections.
     operation_queue newcomers_;
     /// Keepers, by when there is something to do for their leases.

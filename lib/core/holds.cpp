@@ -33,13 +33,23 @@ bool coordinator::is_had(const group& resources, const acquire_options& o) const
     return o.owner && holdings_.find(o.owner->identity(), *resources, now_) != nullptr;
 }
 
+/// Another lease of what the operation is about, instead of the one it has.
+lease& coordinator::change_subject(operation& op)
+{
+    lease& next = new_lease(op.subject->resource);
+    next.group = op.subject->group;
+    unref(*std::exchange(op.subject, &next));
+    return next;
+}
+
 /// Commands of an earlier attempt may still speak of its lease, so that each attempt has its own.
 lease& coordinator::fresh_subject(operation& op)
 {
-    if (op.subject->references > 1) {
-        lease& next = new_lease(op.subject->resource);
-        next.group = op.subject->group;
-        unref(*std::exchange(op.subject, &next));
+    if (lease& before = *op.subject; before.references > 1) {
+        lease& next = change_subject(op);
+        if (before.leads) {
+            pass_lead(before, next, op);
+        }
     }
     leave_root(*op.subject);
     return *op.subject;
@@ -55,6 +65,7 @@ void coordinator::leave_root(lease& l) noexcept
 /// A hold more.
 void coordinator::nest(operation& op, lease& root)
 {
+    end_lead(*op.subject);
     lease& l = fresh_subject(op);
     l.within = &root;
     l.given_back = l.is_hold_over = false;
@@ -99,8 +110,7 @@ flow coordinator::run_hold(operation& op)
     }
     while (!ec) {
         if (held.left || held.lost || held.valid_until() <= now_) {
-            // Who asks once more relies on what it has had all the time.
-            ec = held.left ? make_error_code(errc::lost) : lose(held);
+            ec = lose(held);
             break;
         }
         if (is_enough(op, held.valid_until())) {
@@ -138,6 +148,10 @@ flow coordinator::run_hold(operation& op)
     if (op.cancelled) {
         give_back(*op.subject);
         co_return give_up(op);
+    }
+    if (ec == errc::not_held) {
+        // Handed over. Who asks once more relies on what it has had all the time.
+        ec = errc::lost;
     }
     if (!ec && !is_worth_having(op, held.valid_until())) {
         ec = errc::expired;

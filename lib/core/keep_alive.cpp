@@ -62,89 +62,12 @@ keeper& coordinator::new_keeper()
     return k;
 }
 
-keeper& coordinator::new_keeper(const keep_alive& how, nanos ttl)
-{
-    keeper& k = new_keeper();
-    k.renewals_left = how.max_renewals;
-    k.ttl = ttl;
-    k.max_hold = how.max_hold ? base::deadline_span(*how.max_hold) : nanos::max();
-    return k;
-}
-
 /// Looks after a held lease from here on.
 void coordinator::begin_vigil(keeper& k, lease& l) noexcept
 {
     ref(l);
     k.of = &l;
     l.kept_by = &k;
-    rest(k);
-}
-
-/// Of a lock that was just had, or once more.
-void coordinator::begin_keeping(keeper& wish, lease& hold) noexcept
-{
-    lease& l = hold.root();
-    wish.wanted_by = &hold;
-    if (l.kept_by == nullptr) {
-        begin_vigil(wish, l);
-    } else {
-        wish.further = std::exchange(l.kept_by->further, &wish);
-    }
-    keeper& k = *l.kept_by;
-    if (!std::exchange(k.renews, true)) {
-        ++stats_.kept;
-    }
-    k.next_renewal =
-        std::min(k.next_renewal, std::max(next_renewal(l.asked_until, wish.ttl), now_));
-    rest(k);
-}
-
-/// A hold that ends while others go on waits for nothing any more, and wants nothing.
-void coordinator::end_wishes(lease& hold) noexcept
-{
-    keeper* const k = hold.root().kept_by;
-    if (k == nullptr) {
-        return;
-    }
-    const lease& root = hold.root();
-    const error_code why = root.valid_until() <= now_ && !root.left ? errc::lost : errc::not_held;
-    for (operation* op = k->waiters.empty() ? nullptr : &k->waiters.front(); op != nullptr;) {
-        operation* const next = k->waiters.after(*op);
-        if (op->subject == &hold) {
-            k->waiters.remove(*op);
-            end_wait(*op, why);
-        }
-        op = next;
-    }
-    if (k->wanted_by == &hold) {
-        k->wanted_by = nullptr;
-    }
-    for (keeper** at = &k->further; *at != nullptr; at = &(*at)->further) {
-        if ((*at)->wanted_by == &hold) {
-            keeper& wish = **at;
-            *at = wish.further;
-            keepers_.give(wish);
-            break;
-        }
-    }
-    if (k->renews && k->wanted_by == nullptr && k->further == nullptr) {
-        stop_renewals(*k);
-    }
-    forget_if_idle(*k);
-}
-
-/// The validity that it has stands.
-void coordinator::stop_renewals(keeper& k) noexcept
-{
-    k.renews = false;
-    --stats_.kept;
-    k.next_renewal = instant::max();
-    leave_turn(k);
-    leave_news(k);
-    if (operation* const renewal = std::exchange(k.asking, nullptr)) {
-        renewal->keeper = nullptr;
-        call_off(*renewal, errc::not_held);
-    }
     rest(k);
 }
 
@@ -258,6 +181,7 @@ error_code coordinator::lose(lease& l) noexcept
     l.lost = true;
     l.set_valid_until({});
     end_vigil(l, errc::lost);
+    end_lead(l);
     return errc::lost;
 }
 
@@ -289,23 +213,6 @@ bool coordinator::renew_in_turn() noexcept
         any = true;
     }
     return any;
-}
-
-/// How long the keys are to live from now on, for the hold that wants most; zero if none wants more
-/// than was asked for.
-nanos coordinator::life_wanted(const keeper& k) const noexcept
-{
-    nanos most{};
-    for (const keeper* wish = &k; wish != nullptr; wish = wish->further) {
-        // Servers count in whole milliseconds.
-        const nanos left = std::chrono::floor<milliseconds>(wish->hold_end() - now_);
-        const bool is_held_to_the_end =
-            left <= nanos{} || wish->hold_end() - k.of->asked_until < milliseconds{1};
-        if (wish->wanted_by != nullptr && wish->renewals_left != 0 && !is_held_to_the_end) {
-            most = std::max(most, std::min(wish->ttl, left));
-        }
-    }
-    return most;
 }
 
 void coordinator::renew(keeper& k) noexcept
@@ -411,12 +318,14 @@ operation& coordinator::wait_lost(instant now, lease& given)
     operation& op = new_operation(operation::kind::wait_lost, nullptr);
     ref(given);
     op.subject = &given;
-    if (l.left) {
+    if (l.left || l.given_back || given.given_back) {
+        // Left without memory it may be given back before this was begun.
         finish(op, errc::not_held);
         return op;
     }
     if (l.lost || l.valid_until() <= now_) {
         finish(op, lose(l));
+        run();
         return op;
     }
     if (l.kept_by == nullptr) {

@@ -14,6 +14,8 @@
 namespace redlock::core {
 
 struct keeper;
+struct line;
+struct operation;
 
 /// The names of several resources that are locked as one, without the key prefix.
 using group = std::shared_ptr<const std::vector<std::string>>;
@@ -80,6 +82,19 @@ struct lease {
     /// Who looks after it, if it is held and anybody does. Of records within another only that
     /// one's counts.
     core::keeper* kept_by = nullptr;
+
+    /// Of the resource, or the first of several, for tables.
+    std::uint64_t resource_hash = 0;
+    /// The one of its client that has the resource, or asks for it: see `line`.
+    bool leads = false;
+    /// It was had: from the success of its acquire on.
+    bool is_had = false;
+    /// Whose attempts it serves, while it leads and is not had yet.
+    operation* sought_by = nullptr;
+    /// The next one in its chain of `leading`.
+    lease* next_leading = nullptr;
+    /// Who stands behind it; null: nobody does.
+    core::line* line = nullptr;
 
     /// For whoever has to leave the lease and cannot say so at once: the one that was left before.
     lease* left_before = nullptr;

@@ -56,6 +56,17 @@ public:
         ++size_;
     }
 
+    void push_front(T& item) noexcept
+    {
+        hook& h = item;
+        assert(!h.is_linked());
+        h.previous = &head_;
+        h.next = head_.next;
+        head_.next->previous = &h;
+        head_.next = &h;
+        ++size_;
+    }
+
     void insert_after(T& place, T& item) noexcept
     {
         hook& p = place;

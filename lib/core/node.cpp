@@ -3,6 +3,7 @@
 #include "base/wipe.hpp"
 #include "core/coordinator.hpp"
 #include "core/node_queue.hpp"
+#include "core/ranking.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,7 +26,8 @@ node::node(coordinator& c, unsigned index, const base::address& at)
       address_(at),
       index_(index),
       handshake_(c.settings(), at),
-      admission_(c.settings().guard && !at.durable ? &*c.settings().guard : nullptr)
+      admission_(c.settings().guard && !at.durable ? &*c.settings().guard : nullptr),
+      name_(name_hash(at.display))
 {}
 
 // The connection's life.
@@ -62,6 +64,7 @@ void node::become_ready()
     stalled_ = false;
     native_refused_ = false;
     missed_a_counter_ = false;
+    tracking_ = tracks::off;
     ailing_until_ = {};
     ready_since_ = last_reply_ = c_.now_;
     trouble_.clear();
@@ -112,6 +115,7 @@ void node::forget_connection(std::string_view reason, log_level level) noexcept
         forget_command(p);
         let_go(p);
     }
+    c_.on_watch_lost(index_);
     schedule_reconnect(was_ready);
     if (!may_come()) {
         c_.on_gone(index_);
@@ -202,6 +206,7 @@ void node::check_health()
     wake_up_ = fifo_.empty() ? instant::max() : fifo_.front().sent + s.stall_timeout;
     if (s.ping_interval > nanos{}) {
         if (fifo_.empty() && last_reply_ + s.ping_interval <= c_.now_) {
+            end_tracking_if_idle();
             send_ping();
         }
         const instant next_ping = last_reply_ + s.ping_interval;
@@ -243,8 +248,11 @@ void node::hold(const pending& p) noexcept
             c_.ref(*static_cast<lease*>(p.subject));
             ++releases_unanswered_;
             return;
+        case command::watch: c_.ref(*static_cast<lease*>(p.subject)); return;
         case command::owed: ++releases_unanswered_; return;
         case command::admission:
+        case command::tracking:
+        case command::caching:
         case command::ping:
         case command::handshake: return;
     }
@@ -272,8 +280,11 @@ void node::let_go(const pending& p) noexcept
             --releases_unanswered_;
             c_.unref(*static_cast<lease*>(p.subject));
             return;
+        case command::watch: c_.unref(*static_cast<lease*>(p.subject)); return;
         case command::owed: --releases_unanswered_; return;
         case command::admission:
+        case command::tracking:
+        case command::caching:
         case command::ping:
         case command::handshake: return;
     }
@@ -286,8 +297,8 @@ void node::send_set(round& r, encoded& same)
     std::size_t size = 1;
     bool counts_by_script = false;
     if (r.fencing != nullptr) {
-        counts_by_script = !c_.counters_.knows(r.resource_hash, index_, ready_since_, c_.now_);
-        row[size++] = counts_by_script ? command::count : command::increment;
+        row[size++] = command_to_count(r);
+        counts_by_script = row[size - 1] == command::count;
     }
     const bool proves = has_to_prove(l);
     if (proves) {
@@ -310,6 +321,53 @@ void node::send_set(round& r, encoded& same)
     same.counts_by_script = counts_by_script;
     same.proves = proves;
     l.asked |= bit(index_);
+}
+
+/// To the one node that is asked first. What else its vote consists of follows if it grants.
+void node::send_first_set(round& r)
+{
+    std::array<command, 4> row{r.what};
+    std::size_t size = 1;
+    if (can_track()) {
+        size += watch_by(std::span(row).subspan(size));
+    }
+    row[size++] = command::holder_ttl;
+    queue_row(std::span(row).first(size), r);
+    note_watching();
+    r.of->asked |= bit(index_);
+}
+
+/// It has granted, and the others are asked now.
+void node::send_rest_of_vote(round& r)
+{
+    std::array<command, 2> row{};
+    std::size_t size = 0;
+    if (r.fencing != nullptr) {
+        row[size++] = command_to_count(r);
+    }
+    if ((r.awaits_proof & bit(index_)) != 0) {
+        row[size++] = command::marker;
+    }
+    if (size > 0) {
+        queue_row(std::span(row).first(size), r);
+    }
+}
+
+command node::command_to_count(const round& r) const noexcept
+{
+    return c_.counters_.knows(r.of->resource_hash, index_, ready_since_, c_.now_)
+               ? command::increment
+               : command::count;
+}
+
+void node::queue_row(std::span<const command> row, round& r)
+{
+    const form f = script_form();
+    queue(row, &r, f, [&] {
+        for (const command what : row) {
+            append_of_row(what, r, f);
+        }
+    });
 }
 
 /// Only to a node that granted the key, while the attempt is not decided. What counter is new is
@@ -345,12 +403,7 @@ void node::send_take(round& r)
     if (has_to_prove(*r.of)) {
         row[size++] = command::marker;
     }
-    const form f = script_form();
-    queue(std::span(row).first(size), &r, f, [&] {
-        for (const command what : std::span(row).first(size)) {
-            append_of_row(what, r, f);
-        }
-    });
+    queue_row(std::span(row).first(size), r);
     r.of->asked |= bit(index_);
 }
 

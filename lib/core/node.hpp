@@ -89,10 +89,18 @@ public:
 
     // Each with what an earlier node was sent of the same round, if anything.
     void send_set(round& r, encoded& same);
+    void send_first_set(round& r);
+    void send_rest_of_vote(round& r);
     void send_extend(round& r, encoded& same);
     void send_take(round& r);
     void send_raise(round& r);
     void send_inspect(round& r, encoded& same);
+    /// Asks to be told when the key of `l`, which is waited for, goes.
+    void watch(lease& l);
+    /// Whether the server may tell that.
+    [[nodiscard]] bool can_track() const noexcept;
+    /// What it is called, as `rank` wants to know it.
+    [[nodiscard]] std::uint64_t name() const noexcept { return name_; }
     /// For somebody who waits, now or when the node is back; or what can be said of the node
     /// without asking.
     std::optional<node_outcome> send_release(round& r, encoded& same);
@@ -128,6 +136,10 @@ private:
     /// hardly ever.
     static constexpr base::nanos first_pause = std::chrono::seconds{1};
     static constexpr base::nanos longest_pause = std::chrono::seconds{64};
+    /// A server, or what stands in front of it, that ends so many connections when asked to tell of
+    /// keys is not asked again for so long.
+    static constexpr unsigned most_lost_watches = 3;
+    static constexpr base::nanos pause_of_watches = std::chrono::minutes{10};
 
     // Sending.
     [[nodiscard]] bool has_room() const noexcept;
@@ -140,6 +152,8 @@ private:
     void expect_handshake(unsigned replies);
     void hold(const pending& p) noexcept;
     void let_go(const pending& p) noexcept;
+    [[nodiscard]] command command_to_count(const round& r) const noexcept;
+    void queue_row(std::span<const command> row, round& r);
     void append_release(const lease& l, form f);
     void append_extend(const round& r, form f);
     void append_of_row(command what, const round& r, form f);
@@ -171,6 +185,16 @@ private:
     bool on_inspect(const pending& p, const resp::reply& r);
     bool on_handshake(const resp::reply& r);
     bool on_nonsense(const pending& p);
+
+    // Keys that are waited for.
+    std::size_t watch_by(std::span<command> row) const noexcept;
+    void note_watching() noexcept;
+    void append_tracking(std::string_view how);
+    void end_tracking_if_idle();
+    void note_lost_watch() noexcept;
+    bool on_tracking(const pending& p, const resp::reply& r);
+    bool on_watch(const pending& p, const resp::reply& r);
+    void on_push(const resp::reply& r) noexcept;
 
     // The restart guard.
     bool is_of_others();
@@ -253,6 +277,16 @@ private:
     bool missed_a_counter_ = false;
     /// A trouble is in the log whose end has not been told.
     bool complained_ = false;
+    /// Whether the server tells of keys on this connection, as far as it was asked to.
+    enum class tracks : std::uint8_t { off, on, refused };
+    tracks tracking_ = tracks::off;
+    /// That it refused to is in the log.
+    bool missed_tracking_ = false;
+    /// Connections in a row that were lost before it had answered what it was asked to tell of, and
+    /// from when on it is asked again after too many of them.
+    unsigned lost_watches_ = 0;
+    base::instant watches_again_{};
+    const std::uint64_t name_;
 };
 
 }  // namespace redlock::core

@@ -115,6 +115,9 @@ void node::pay_debts(bool all)
             forget_debt(owed_.pop());
             continue;
         }
+        if (d.due > c_.now_) {
+            d.pause /= 2;  // it is sent early, and the next one is not to come later for that
+        }
         const form f = release_form(*d.of);
         queue(command::owed, &d, f, [&] { append_release(*d.of, f); });
         owed_.pop();
@@ -177,8 +180,11 @@ void node::forget_command(const pending& p) noexcept
             forget_debt(d);
             return;
         }
+        case command::caching: note_lost_watch(); return;  // there is one in each such row
         case command::admission:
         case command::mend:
+        case command::tracking:
+        case command::watch:
         case command::ping:
         case command::handshake: return;
     }

@@ -39,7 +39,8 @@ void node::on_bytes(std::string_view bytes)
 bool node::on_reply(const resp::reply& r)
 {
     if (r.is_push()) {
-        return true;  // nobody subscribed to anything
+        on_push(r);
+        return true;
     }
     if (fifo_.empty()) {
         ++c_.stats_.protocol_errors;
@@ -69,7 +70,10 @@ bool node::on_reply(const resp::reply& r)
 
 bool node::dispatch(const pending& p, const resp::reply& r)
 {
-    if (r.is_error() && p.what != command::handshake) {
+    // What a connection does without is no failure.
+    const bool is_asked_for =
+        p.what != command::handshake && p.what != command::tracking && p.what != command::caching;
+    if (r.is_error() && is_asked_for) {
         ++c_.stats_.node_errors;
     }
     switch (p.what) {
@@ -88,6 +92,9 @@ bool node::dispatch(const pending& p, const resp::reply& r)
         case command::owed: return on_release(p, r);
         case command::inspect: return on_inspect(p, r);
         case command::admission: return on_admission(p, r);
+        case command::tracking:
+        case command::caching: return on_tracking(p, r);
+        case command::watch: return on_watch(p, r);
         case command::ping: return on_ping(r);
         case command::handshake: return on_handshake(r);
     }
@@ -163,6 +170,9 @@ bool node::send_again(const pending& p)
             case command::holder_ttl:
             case command::increment:
             case command::admission:
+            case command::tracking:
+            case command::caching:
+            case command::watch:
             case command::ping:
             case command::handshake: assert(false && "not scripted"); return;
         }
@@ -240,6 +250,9 @@ void node::settle(const pending& p, node_outcome outcome, std::string_view error
         case command::inspect:
         case command::marker:
         case command::admission:
+        case command::tracking:
+        case command::caching:
+        case command::watch:
         case command::ping:
         case command::handshake: assert(false && "no release"); return;
     }
@@ -248,6 +261,11 @@ void node::settle(const pending& p, node_outcome outcome, std::string_view error
         const bool was_ours =
             outcome == node_outcome::refused && paid != nullptr && paid->sent_before;
         c_.record(*waits, index_, was_ours ? node_outcome::granted : outcome, error);
+    }
+    if (outcome == node_outcome::granted && c_.is_watched(index_)) {
+        for (const std::string& resource : l->resources()) {
+            c_.on_key_gone(index_, resource);  // the server does not tell of what was done here
+        }
     }
     const bool failed = outcome == node_outcome::failed;
     ailing_until_ = failed ? c_.now_ + first_pause : instant{};

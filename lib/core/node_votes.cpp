@@ -37,7 +37,11 @@ bool node::on_set(const pending& p, const resp::reply& r)
     l.answered |= bit(index_);
     if (granted) {
         note_grant(asked);
-        return on_granted(asked);
+        const bool is_alive = on_granted(asked);
+        if (asked.gate != 0) {
+            c_.consider(asked);  // its vote may consist of more, which is asked for now
+        }
+        return is_alive;
     }
     if (r.is_error()) {
         c_.record(asked, index_, node_outcome::failed, error_of(r));
@@ -57,6 +61,10 @@ bool node::on_holder_ttl(const pending& p, const resp::reply& r)
     if (asked.refused_itself(index_)) {
         if (r.is_integer()) {
             note_holder_ttl(asked, r.integer());
+            if (asked.gate == bit(index_) && tracking_ == tracks::on) {
+                lost_watches_ = 0;
+                c_.on_watched(*asked.of, index_, r.integer());
+            }
         }
         c_.record(asked, index_, node_outcome::refused);
     }
@@ -126,7 +134,7 @@ bool node::on_counter(round& asked, std::int64_t value)
 /// The increment began another one, without a ttl.
 void node::on_counter_gone(round& asked)
 {
-    c_.counters_.forget(asked.resource_hash, index_);
+    c_.counters_.forget(asked.of->resource_hash, index_);
     if (!std::exchange(missed_a_counter_, true)) {
         c_.log(log_level::warning, {address_.display,
                                     " has lost a fencing counter that is to live yet, and perhaps "
@@ -149,7 +157,7 @@ bool node::on_count(const pending& p, const resp::reply& r)
         return send_again(p);
     }
     if (r.is_integer() && p.what == command::count && r.integer() >= least_seeded_counter) {
-        c_.counters_.note(asked.resource_hash, index_, p.sent, c_.settings_.counter_ttl);
+        c_.counters_.note(asked.of->resource_hash, index_, p.sent, c_.settings_.counter_ttl);
     }
     if (r.is_integer() && p.what == command::increment && r.integer() < least_seeded_counter) {
         on_counter_gone(asked);
@@ -181,7 +189,7 @@ bool node::on_raise(const pending& p, const resp::reply& r)
             c_.on_not_raised(asked, index_, counter_out_of_range);
         } else if (n > 0) {
             if (!asked.of->group) {
-                c_.counters_.note(asked.partner->resource_hash, index_, p.sent,
+                c_.counters_.note(asked.of->resource_hash, index_, p.sent,
                                   c_.settings_.counter_ttl);
             }
             c_.on_raised(asked, index_, n);

@@ -59,6 +59,8 @@ void node::append_of_row(command what, const round& r, form f)
         case command::take: append_take(r, f); return;
         case command::marker: append_get_marker(); return;
         case command::holder_ttl: resp::append_pttl(out_, prefix, l.resource); return;
+        case command::tracking: append_tracking("ON"); return;
+        case command::caching: resp::append_command(out_, {"CLIENT", "CACHING", "YES"}); return;
         case command::set:
         case command::set_asked:
             resp::append_set_nx_px(out_, prefix, l.resource, l.token.view(), in_ms(l.ttl));
@@ -71,6 +73,7 @@ void node::append_of_row(command what, const round& r, form f)
         case command::owed:
         case command::inspect:
         case command::admission:
+        case command::watch:
         case command::ping:
         case command::handshake: break;
     }

@@ -20,6 +20,7 @@ namespace redlock::core {
 struct in_queue;
 struct in_flight;
 struct keeper;
+struct line;
 
 /// One thing a caller waits for: what was asked, the flow that does it, and what came of it. A wait
 /// for a loss has no flow: its keeper ends it.
@@ -41,6 +42,8 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight> {
     lease* subject = nullptr;
     base::nanos ttl{};
     base::nanos min_validity{};
+    /// When it was begun.
+    base::instant since{};
     /// No attempt begins, and no wait lasts, beyond this.
     base::instant deadline{};
     std::uint32_t attempts_left = 1;
@@ -60,6 +63,25 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight> {
     error_code cancelled;
     /// Stands in the queue of those who wait for the first connections.
     bool is_newcomer = false;
+    /// Of an acquire: the line it stands in, if it does; it has no flow then, unless it had made an
+    /// attempt before.
+    core::line* in_line = nullptr;
+    /// More than one attempt was asked for.
+    bool may_wait = false;
+    /// Pauses between two attempts.
+    bool may_be_roused = false;
+    /// What may have been in the way of its attempt was given back by its own client meanwhile.
+    bool was_roused = false;
+    /// The server has told that the key which was in its way has gone.
+    bool is_woken = false;
+    /// It looked for a key that had gone already, and has not seen one since.
+    bool is_rushed = false;
+    /// The node that is to tell so.
+    node_mask watches = 0;
+    /// How long the key that is in its way lives on that node.
+    base::nanos watched_ttl{};
+    /// How many stood in front of it when it began to wait.
+    std::size_t ahead = 0;
     /// Of an acquire that is to be kept alive: for when it is had. Of a wait or a renewal: whose
     /// it is, null once it need not care.
     core::keeper* keeper = nullptr;

@@ -32,6 +32,11 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     op.released = release_result::not_held;
     op.inspection = {};
     op.keeper = nullptr;
+    op.may_wait = op.may_be_roused = op.was_roused = op.is_woken = op.is_rushed = false;
+    op.watches = 0;
+    op.watched_ttl = nanos{};
+    op.since = instant{};
+    op.ahead = 0;
     in_flight_.push_back(op);
     ++by_kind_[static_cast<std::size_t>(what)];
     return op;
@@ -79,6 +84,10 @@ lease& coordinator::new_lease(std::string_view resource)
     l.left = false;
     l.held_by = nullptr;
     l.kept_by = nullptr;
+    l.resource_hash = hash_of(resource);
+    l.leads = l.is_had = false;
+    l.sought_by = nullptr;
+    l.line = nullptr;
     l.references = 1;
     l.set_valid_until(instant{});
     return l;
@@ -119,6 +128,7 @@ operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
     if (o.owner) {
         op.owner = o.owner->identity();
     }
+    op.since = now_;
     op.deadline = now_ + base::deadline_span(o.deadline);
     op.attempts_left = o.deadline == o.deadline.zero() ? 1 : o.attempts;
     if (o.keep_alive) {
@@ -128,6 +138,24 @@ operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
             unref(*op.subject);
             recycle(op);
             throw;
+        }
+    }
+    op.may_wait = op.attempts_left != 1;
+    if (op.may_wait && !op.subject->group && held_for(op) == nullptr) {
+        if (lease& first = who_leads(*op.subject); &first != op.subject) {
+            if (has_room_behind(first)) {
+                try {
+                    stand_in_line(op, first);
+                } catch (...) {
+                    unref(*op.subject);
+                    recycle(op);
+                    throw;
+                }
+            } else {
+                finish(op, errc::too_many_waiters);
+            }
+            run();
+            return op;
         }
     }
     begin(op, &coordinator::run_acquire);
@@ -216,7 +244,7 @@ void coordinator::call_off(operation& op, error_code ec) noexcept
         stop_waiting(op, ec);
         return;
     }
-    if (op.frame) {
+    if (op.frame || op.in_line != nullptr) {
         resume_later(op);
     }
 }
@@ -241,6 +269,7 @@ void coordinator::let_go(instant now, lease& l) noexcept
     static_cast<void>(end_hold(l));
     end_vigil(root, errc::not_held);
     holdings_.remove(root);  // who takes it over has it alone
+    end_lead(root);
     unref(l);
     run();
 }
@@ -257,20 +286,27 @@ bool coordinator::has_room_for(operation::kind what) const noexcept
         case adopt:
         case inspect: break;
     }
-    return count_of(acquire) + count_of(adopt) + count_of(inspect) < settings_.max_in_flight;
+    return count_of(acquire) - waiting_ + count_of(adopt) + count_of(inspect) <
+           settings_.max_in_flight;
 }
 
 void coordinator::finish(operation& op, error_code ec) noexcept
 {
     op.error = ec;
+    watch_no_more(op);
     finished_.push_back(op);
+    if (ec && op.what == operation::kind::acquire) {
+        end_lead(*op.subject);
+    }
 }
 
 operation* coordinator::take_finished(instant now) noexcept
 {
     now_ = now;
     while (operation* op = losses_.empty() ? finished_.pop_front() : losses_.pop_front()) {
-        if (!op->error && !holds_yet(*op)) {
+        const bool goes_on = !op->error && !holds_yet(*op);
+        run();  // others, whose turn it is
+        if (goes_on) {
             continue;
         }
         count(*op);
@@ -312,6 +348,9 @@ bool coordinator::holds_yet(operation& op) noexcept
 
 void coordinator::give_up(operation& op) noexcept
 {
+    if (!stopped_) {
+        clear_report(op);  // or nobody may be there any more whose it is
+    }
     finish(op, op.cancelled);
 }
 

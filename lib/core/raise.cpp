@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -24,7 +23,6 @@ void coordinator::count_votes(round& attempt)
     attempt.date_us = date_.microseconds();
     attempt.fencing->reset(attempt.tally.nodes());
     attempt.raising = 0;
-    attempt.resource_hash = std::hash<std::string_view>{}(attempt.of->resource);
 }
 
 /// A majority holds the keys and has not voted one value, but still may.

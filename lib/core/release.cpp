@@ -13,6 +13,7 @@ flow coordinator::run_release(operation& op)
     l.given_back = true;
     const held_round r{*this, new_round(op, command::release)};
     fan_out(*r);
+    end_lead(l);
     co_await verdict_of{op, *r};
     if (op.cancelled) {
         co_return give_up(op);
@@ -40,6 +41,10 @@ void coordinator::give_back(lease& held) noexcept
     encoded same;
     for (auto& n : nodes_) {
         n->give_back(l, same);
+    }
+    if (l.is_had) {
+        end_lead(l);
+        l.is_had = false;
     }
 }
 

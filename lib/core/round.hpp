@@ -58,6 +58,10 @@ struct round : list_hook<in_deadline_order> {
     node_mask stalled = 0;
     node_mask quarantined = 0;
 
+    /// The one node that is asked first, and the others only if it does not refuse; none: all are
+    /// asked at once.
+    node_mask gate = 0;
+
     /// Nodes that granted, and have yet to show that they are admitted.
     node_mask awaits_proof = 0;
 
@@ -79,8 +83,6 @@ struct round : list_hook<in_deadline_order> {
     node_mask raising = 0;
     /// The wall clock as the attempt began, for counters that are new.
     std::int64_t date_us = 0;
-    /// Of the resource, for the table of counters.
-    std::uint64_t resource_hash = 0;
 
     /// Who waits for the verdict; null when nobody does (any more).
     operation* waiter = nullptr;

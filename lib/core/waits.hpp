@@ -63,6 +63,15 @@ struct coordinator::sleep_until {
     void await_resume() const noexcept { c.sleepers_.remove(op); }
 };
 
+/// To be called from the line that the operation stands in.
+struct coordinator::turn_in_line {
+    operation& op;
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) const noexcept { op.frame = h; }
+    void await_resume() const noexcept {}
+};
+
 /// News about a node's first connection, or an instant.
 struct coordinator::first_contact {
     coordinator& c;

@@ -136,6 +136,7 @@ private:
     void close_link(unsigned node) noexcept;
     void close_given_up() noexcept;
     void arm_timer();
+    void set_alarm(base::instant when) noexcept;
     void on_alarm() override;
     void publish_stats();
     [[nodiscard]] base::instant now() const noexcept { return world_->now(); }

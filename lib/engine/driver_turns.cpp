@@ -36,7 +36,10 @@ void driver::want_turn() noexcept
         later_.execute([self = shared_from_this()] { self->turn(); });
         turn_wanted_ = true;
     } catch (const std::bad_alloc&) {
-        return;  // the next event asks again
+        // Once until it fires, since it has no memory for more.
+        if (const instant at = now(); armed_for_ > at) {
+            set_alarm(at);
+        }
     }
 }
 
@@ -130,6 +133,9 @@ void driver::complete(core::operation& op)
         what.held = detail::held_lease(shared_from_this(), *op.subject);
     }
     auto* done = static_cast<detail::completion*>(op.user);
+    if (op.cancelled && op.error == op.cancelled) {
+        core::coordinator::clear_report(op);
+    }
     core_.recycle(op);
     done->complete(std::move(what));
 }
@@ -146,10 +152,11 @@ void driver::flush()
     close_given_up();
     each(core_.take_to_connect(), [this](unsigned i) { connect(i); });
     write_all();
-    if (stopped_) {
-        timer_->cancel();
-    } else {
+    if (!stopped_) {
         arm_timer();
+    } else if (armed_for_ > now()) {  // one that is due may stand for a turn
+        timer_->cancel();
+        armed_for_ = instant::max();
     }
     if (settings_.thread_safe) {
         publish_stats();
@@ -245,9 +252,19 @@ void driver::arm_timer()
     if (next >= armed_for_) {
         return;  // lazily: it fires too early for what has gone by, and is armed again then
     }
+    set_alarm(next);
+}
+
+/// Without memory even for this, the next event asks again.
+void driver::set_alarm(instant when) noexcept
+{
     armed_for_ = instant::max();  // until it stands
-    timer_->set(next - at, shared_from_this());
-    armed_for_ = next;
+    try {
+        timer_->set(when - now(), shared_from_this());
+        armed_for_ = when;
+    } catch (const std::bad_alloc&) {
+        return;
+    }
 }
 
 void driver::on_alarm()
@@ -258,11 +275,18 @@ void driver::on_alarm()
     armed_for_ = instant::max();
     // Replies that are here already come first: they must not be taken for late when it was we who
     // slept.
-    later_.execute([self = shared_from_this()] {
+    const auto told = [self = shared_from_this()] {
         self->catch_up();
         self->core_.on_time(self->now());
         self->turn();
-    });
+    };
+    try {
+        later_.execute(told);
+        return;
+    } catch (const std::bad_alloc&) {
+        // Then at once.
+    }
+    told();
 }
 
 void driver::publish_stats()

@@ -1,12 +1,14 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <new>
 
 namespace redlock::engine {
 
 /// One block of memory for the handler of an operation of which one at a time is under way, used
-/// over and over.
+/// over and over. Taken where the client is; given back by whichever thread of the context finds
+/// the operation at its end.
 class handler_memory {
 public:
     handler_memory() = default;
@@ -15,17 +17,17 @@ public:
 
     [[nodiscard]] void* take(std::size_t size)
     {
-        if (in_use_ || size > sizeof(block_)) {
+        if (size > sizeof(block_) || in_use_.load(std::memory_order_acquire)) {
             return ::operator new(size);
         }
-        in_use_ = true;
+        in_use_.store(true, std::memory_order_relaxed);
         return block_;
     }
 
     void give(void* memory) noexcept
     {
         if (memory == block_) {
-            in_use_ = false;
+            in_use_.store(false, std::memory_order_release);
         } else {
             ::operator delete(memory);
         }
@@ -33,7 +35,7 @@ public:
 
 private:
     alignas(std::max_align_t) std::byte block_[512];
-    bool in_use_ = false;
+    std::atomic<bool> in_use_ = false;
 };
 
 /// The allocator of handlers whose owner, kept alive by the handler, has a `handler_memory`.

@@ -11,6 +11,10 @@
 
 namespace redlock::engine {
 
+/// A program that is begun while there are connections must not get them: they are logged in, and
+/// live as long as anybody has them.
+void keep_from_children(int socket) noexcept;
+
 /// What a link tells; on the client's executor.
 class link_events {
 public:

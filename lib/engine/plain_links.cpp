@@ -4,6 +4,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 
+#include <fcntl.h>
+
 namespace redlock::engine {
 
 namespace {
@@ -54,6 +56,11 @@ public:
 
     void start() override
     {
+        boost::system::error_code failed;
+        socket_.open(protocol(), failed);  // the attempt to connect tells why
+        if (!failed) {
+            keep_from_children(socket_.native_handle());
+        }
         socket_.async_connect(protocol::endpoint(setup().address->path),
                               [me = shared_from_this()](boost::system::error_code ec) {
                                   if (me->is_closed()) {
@@ -76,6 +83,11 @@ private:
 };
 
 }  // namespace
+
+void keep_from_children(int socket) noexcept
+{
+    ::fcntl(socket, F_SETFD, FD_CLOEXEC);
+}
 
 std::shared_ptr<link> make_tcp_link(const link_setup& setup)
 {

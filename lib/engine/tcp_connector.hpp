@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/address.hpp"
+#include "engine/link.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/address.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,7 +60,11 @@ public:
     void cancel() noexcept
     {
         cancelled_ = true;
-        resolver_.cancel();
+        try {
+            resolver_.cancel();  // makes a new token for what is resolved next
+        } catch (const std::bad_alloc&) {
+            return;  // then it goes on to its end, and is told there
+        }
     }
 
 private:
@@ -78,6 +84,7 @@ private:
             boost::asio::post(socket.get_executor(),
                               [next = std::move(next), ec]() mutable { next(ec); });
         } else {
+            keep_from_children(socket.native_handle());
             socket.async_connect(endpoints_[index], std::move(next));
         }
     }

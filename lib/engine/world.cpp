@@ -3,18 +3,23 @@
 #include <redlock/clock.hpp>
 
 #include "base/system_entropy.hpp"
+#include "engine/handler_memory.hpp"
 
+#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 namespace redlock::engine {
 
 namespace {
 
+/// Has memory of its own for its waits: who has none left has to be woken all the same.
 class steady_alarm final : public alarm {
 public:
     explicit steady_alarm(const boost::asio::any_io_executor& ex) : timer_(ex) {}
@@ -22,17 +27,23 @@ public:
     void set(base::nanos after, std::shared_ptr<alarm_events> whom) override
     {
         timer_.expires_after(after);
-        timer_.async_wait([whom = std::move(whom)](boost::system::error_code ec) {
-            if (!ec) {
-                whom->on_alarm();
-            }
-        });
+        // What was set before may not have given its memory back.
+        std::swap(memory_, spare_memory_);
+        timer_.async_wait(boost::asio::bind_allocator(
+            handler_allocator<std::byte>(*memory_),
+            [whom = std::move(whom), kept = memory_](boost::system::error_code ec) {
+                if (!ec) {
+                    whom->on_alarm();
+                }
+            }));
     }
 
     void cancel() noexcept override { timer_.cancel(); }
 
 private:
     boost::asio::steady_timer timer_;
+    std::shared_ptr<handler_memory> memory_ = std::make_shared<handler_memory>();
+    std::shared_ptr<handler_memory> spare_memory_ = std::make_shared<handler_memory>();
 };
 
 class system_wall_clock final : public base::wall_clock {

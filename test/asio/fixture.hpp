@@ -164,4 +164,16 @@ public:
     std::optional<client> locks;
 };
 
+/// Another client has the resource: who wants it has to ask the nodes for it.
+struct held_by_another {
+    explicit held_by_another(const std::string& name)
+    {
+        another.start();
+        theirs = another.take(name);
+    }
+
+    client_alone another;
+    lock theirs;
+};
+
 }  // namespace redlock::test

@@ -364,10 +364,11 @@ TEST_CASE("renewals, extends and releases go on while no acquire is let in", "[k
     lock held = s.keep();
     waiting end(held);
     lock other = s.take(fresh_name());
-    // One that waits for what is held.
+    const std::string wanted = fresh_name();
+    const held_by_another has(wanted);
     outcome<acquiring> waits;
     asio::cancellation_signal signal;
-    s.locks->async_acquire(s.name, long_lease(),
+    s.locks->async_acquire(wanted, long_lease(),
                            asio::bind_cancellation_slot(signal.slot(), waits.receiver()));
     outcome<acquiring> refused;
     s.locks->async_acquire(fresh_name(), long_lease(), refused.receiver());

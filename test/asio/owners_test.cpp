@@ -283,7 +283,9 @@ TEST_CASE("a further hold has room where no other acquire has", "[owner]")
     outcome<acquiring> of_one;
     acquire_options others = long_lease();
     others.deadline = 10s;
-    s.locks->async_acquire(s.name, others, waits.receiver());
+    const std::string wanted = fresh_name();
+    const held_by_another has(wanted);
+    s.locks->async_acquire(wanted, others, waits.receiver());
     s.locks->async_acquire(s.name, others, refused.receiver());
     s.locks->async_acquire(s.name, o, within.receiver());
     s.locks->async_acquire({s.name}, o, of_one.receiver());

@@ -187,7 +187,8 @@ TEMPLATE_LIST_TEST_CASE("a report is empty when the operation was cancelled", "[
 TEST_CASE("a report of a wait that was cancelled is empty, whatever it has seen", "[report]")
 {
     scene s(either_kind());
-    extending::prepare(s);
+    s.start();
+    const held_by_another has(s.name);
     report told = used();
     outcome<acquiring> got;
     asio::cancellation_signal signal;

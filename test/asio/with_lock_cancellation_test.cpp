@@ -55,18 +55,29 @@ TEST_CASE("a scope that is called off before it has its lock does not begin its 
 {
     scene s(brisk_config());
     s.start();
-    lock held = s.take(s.name);
+    // Behind another one of the client, or refused by the nodes.
+    const bool in_line = GENERATE(false, true);
+    std::optional<held_by_another> has;
+    lock held;
+    if (in_line) {
+        held = s.take(s.name);
+    } else {
+        has.emplace(s.name);
+    }
     running_scope<void> scope(s, [&](lock&) -> asio::awaitable<void> {
         FAIL("it runs");
         co_return;
     });
-    REQUIRE(run_until(s.io, [&] { return s.locks->stats().attempts >= 3; }));
+    REQUIRE(run_until(s.io, [&] {
+        const stats now = s.locks->stats();
+        return in_line ? now.waiting == 1 : now.attempts >= 3;
+    }));
     scope.signal.emit(cancellation_type::terminal);
     auto& r = scope.end();
     CHECK(r.end == scope_end::cancelled);
     CHECK(r.error == asio::error::operation_aborted);
     CHECK_FALSE(r.failure);
-    CHECK(held.owns());
+    CHECK((in_line ? held : has->theirs).owns());
 }
 
 TEST_CASE("a scope that is called off before its first step is called off", "[with_lock]")
@@ -119,6 +130,21 @@ TEST_CASE("a scope that cannot hear of a loss says why its body was called off",
         CHECK(r.end == scope_end::lost);
         CHECK(r.error == errc::lost);
     }
+}
+
+TEST_CASE("a body that was called off before its first step does not begin", "[with_lock]")
+{
+    asio::io_context own;
+    asio::io_context other;
+    const bool is_elsewhere = GENERATE(false, true);
+    const auto watch = std::make_shared<detail::scope_watch>(detail::scope_executors{
+        own.get_executor(), is_elsewhere ? other.get_executor() : own.get_executor()});
+    bool is_told = false;
+    watch->body_slot().assign([&](asio::cancellation_type) { is_told = true; });
+    watch->call_off(asio::error::operation_aborted);
+    other.run();
+    CHECK_FALSE(watch->begin_body());
+    CHECK_FALSE(is_told);  // co_spawn would throw
 }
 
 TEST_CASE("a scope whose body is about to begin elsewhere is called off", "[with_lock]")

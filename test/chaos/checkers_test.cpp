@@ -31,7 +31,9 @@ public:
 
     author& says(nanos at, event what, std::int64_t value = 0, reason why = reason::none)
     {
-        const bool is_time = what == event::acquired || what == event::extended;
+        const bool is_time = what == event::acquired || what == event::extended ||
+                             what == event::acquire_begins || what == event::extend_begins ||
+                             what == event::gives_back || what == event::stood_still;
         to_.add(process_, {at * second, is_time ? value * second : value, worker_, 7, what, why});
         return *this;
     }
@@ -112,7 +114,7 @@ TEST_CASE("a belief ends with the release, whatever becomes of it, and else with
     }
     SECTION("killed")
     {
-        c.died(1);
+        c.died(1, 11 * second);
         author(c, 2).takes(12, 22);
         REQUIRE(overlaps(c.leases()).size() == 1);
         REQUIRE(c.open_operations().empty());
@@ -174,6 +176,63 @@ TEST_CASE("what has begun and not ended is known, and what took long", "[chaos]"
     REQUIRE(c.open_operations().size() == 1);
     one.says(52, event::given_back);
     REQUIRE(c.open_operations().empty());
+}
+
+TEST_CASE("an operation is late behind its own deadline, but for what its process stood still",
+          "[chaos]")
+{
+    chronicle c;
+    author one(c, 1);
+    const auto late = [&] { return c.overdue(3 * second).size(); };
+    SECTION("each by what it may take itself")
+    {
+        one.says(10, event::acquire_begins, 5).says(18, event::acquired, 30);
+        one.says(18, event::extend_begins, 1).says(22, event::not_extended);
+        REQUIRE(late() == 0);
+        REQUIRE(c.most_overdue() == 3 * second);
+        one.says(25, event::gives_back, 1).says(30, event::given_back);
+        REQUIRE(late() == 1);
+        REQUIRE(c.overdue(3 * second).front().begun == 25 * second);
+        REQUIRE(c.most_overdue() == 4 * second);
+        one.says(40, event::acquire_begins, 5).says(49, event::not_acquired);
+        REQUIRE(late() == 2);
+        one.says(50, event::acquire_begins, 5).says(55, event::not_acquired);
+        REQUIRE(late() == 2);
+    }
+    SECTION("the process stood still, and says so behind it")
+    {
+        one.says(10, event::acquire_begins, 5).says(40, event::acquired, 60);
+        REQUIRE(late() == 1);
+        author(c, 2).says(40, event::stood_still, 30);
+        REQUIRE(late() == 1);  // that was another
+        author(c, 1, 9).says(39, event::stood_still, 20);
+        REQUIRE(late() == 1);
+        author(c, 1, 9).says(18, event::stood_still, 4);
+        REQUIRE(c.most_overdue() == second);
+        REQUIRE(late() == 0);
+    }
+    SECTION("only what it stood still meanwhile is taken off")
+    {
+        author(c, 1, 9).says(12, event::stood_still, 10);
+        one.says(10, event::acquire_begins, 5).says(21, event::acquired, 60);
+        author(c, 1, 9).says(31, event::stood_still, 11);
+        REQUIRE(c.most_overdue() == 3 * second);
+    }
+    SECTION("the process was killed before it ended")
+    {
+        one.says(10, event::acquire_begins, 5);
+        author(c, 1, 1).says(10, event::acquire_begins, 5).says(12, event::not_acquired);
+        SECTION("in time")
+        {
+            c.died(1, 18 * second);
+            REQUIRE(late() == 0);
+        }
+        SECTION("too late for it")
+        {
+            c.died(1, 19 * second);
+            REQUIRE(late() == 1);
+        }
+    }
 }
 
 TEST_CASE("a client without progress is complained of when it could have had some", "[chaos]")
@@ -282,6 +341,67 @@ TEST_CASE("a verdict falls with each of its demands", "[chaos]")
         REQUIRE(verdict(demand::lost_update, f));
         f.double_leases.emplace_back();
         REQUIRE_FALSE(verdict(demand::lost_update, f));
+    }
+}
+
+TEST_CASE("a verdict that falls says of what", "[chaos]")
+{
+    const auto told = [](demand wanted, const findings& f) {
+        std::ostringstream out;
+        CHECK_FALSE(print_verdict(out, wanted, f));
+        return out.str();
+    };
+    const auto says = [](const std::string& text, std::string_view what) {
+        CAPTURE(text, what);
+        CHECK(text.find(what) != std::string::npos);
+    };
+    constexpr nanos us = 1000;
+    auto f = good_findings();
+    SECTION("whose lease overlaps with whose, when, and for how long")
+    {
+        for (nanos i = 0; i < 7; ++i) {
+            f.double_leases.emplace_back(stretch{0, 900 * us, 40, 1, 2},
+                                         stretch{(500 + i) * us, 800 * us, 40, 3, 4});
+        }
+        const std::string text = told(demand::safety_and_progress, f);
+        says(text, "leases 0, of which two at a time: 7\n");
+        says(text,
+             "  resource 40: process 1 worker 2, and process 3 worker 4 for 300 us, 500 us after "
+             "the first had begun\n");
+        says(text, " 504 us after the first had begun\n");  // five of them, and no more
+        CHECK(text.find(" 505 us after") == std::string::npos);
+        says(text, "\nFAILED\n");
+    }
+    SECTION("which fencing tokens are out of order")
+    {
+        f.disordered.emplace_back(granted{1, 2, 71, 40, 1, 2}, granted{3, 4, 70, 40, 3, 4});
+        const std::string text = told(demand::safety_and_recovery, f);
+        says(text, ", of which out of order: 1\n");
+        says(text,
+             "  resource 40: process 1 worker 2 had the fencing token 71, and process 3 worker 4 "
+             "got 70\n");
+        says(text, "\nFAILED\n");
+    }
+    SECTION("how many updates were lost")
+    {
+        f.lost_updates = 3;
+        says(told(demand::safety_and_progress, f), ", lost 3, ");
+    }
+    SECTION("the first complaint, and how many there are")
+    {
+        f.complaints = {"this", "that"};
+        says(told(demand::safety_and_progress, f), "complaints 2, the first: this\n");
+    }
+    SECTION("that a disease was not seen")
+    {
+        says(told(demand::double_lease, f), "FAILED: the disease was not seen");
+    }
+    SECTION("that packets were left alone, which by itself makes none fall")
+    {
+        f.packets_kept = "the reason";
+        std::ostringstream out;
+        CHECK(print_verdict(out, demand::safety_and_progress, f));
+        says(out.str(), ": the reason\nall was as demanded\n");
     }
 }
 

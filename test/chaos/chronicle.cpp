@@ -17,40 +17,40 @@ void chronicle::add(unsigned process, const record& what)
         case event::acquire_begins:
             // One that was dropped without being given back goes on being believed in.
             end_belief(w, what.at);
-            w.operation_since = what.at;
+            begin_operation(w, what);
             break;
         case event::token:
             tokens_.push_back(
                 {w.operation_since, what.at, what.value, what.resource, process, what.worker});
             break;
         case event::acquired:
-            end_operation(w, what.at);
+            end_operation(w, who, what.at);
             w.held = stretch{what.at, what.value, what.resource, process, what.worker};
             last_acquired_[{process, what.resource}] = what.at;
             ++counts_.acquired;
             break;
         case event::not_acquired:
-            end_operation(w, what.at);
+            end_operation(w, who, what.at);
             ++counts_.not_acquired.at(why);
             break;
-        case event::extend_begins: w.operation_since = what.at; break;
+        case event::extend_begins: begin_operation(w, what); break;
         case event::extended:
-            end_operation(w, what.at);
+            end_operation(w, who, what.at);
             if (w.held) {
                 w.held->until = std::max(w.held->until, what.value);
             }
             ++counts_.extended;
             break;
         case event::not_extended:
-            end_operation(w, what.at);
+            end_operation(w, who, what.at);
             ++counts_.not_extended.at(why);
             break;
         case event::gives_back:
             end_belief(w, what.at);
-            w.operation_since = what.at;
+            begin_operation(w, what);
             break;
         case event::given_back:
-            end_operation(w, what.at);
+            end_operation(w, who, what.at);
             ++(what.why == reason::none ? counts_.given_back : counts_.not_given_back.at(why));
             break;
         case event::reads: w.reading_since = what.at; break;
@@ -60,13 +60,28 @@ void chronicle::add(unsigned process, const record& what)
             [[fallthrough]];
         case event::wrote: end_step(w, who, what); break;
         case event::refrained: ++counts_.refrained; break;
+        case event::stood_still: pauses_[process].push_back({what.at - what.value, what.at}); break;
     }
 }
 
-void chronicle::end_operation(worker_state& of, nanos at)
+void chronicle::begin_operation(worker_state& of, const record& what)
+{
+    of.operation_since = what.at;
+    of.operation_allowed = what.value;
+}
+
+void chronicle::end_operation(worker_state& of, worker_id who, nanos at)
 {
     longest_operation_ = std::max(longest_operation_, at - of.operation_since);
+    note_late(of, who, at);
     of.operation_since = 0;
+}
+
+void chronicle::note_late(const worker_state& of, worker_id who, nanos at)
+{
+    if (at - of.operation_since > of.operation_allowed) {
+        late_.push_back({of.operation_since, at, of.operation_allowed, who.first, who.second});
+    }
 }
 
 void chronicle::end_belief(worker_state& of, nanos at)
@@ -85,10 +100,11 @@ void chronicle::end_step(const worker_state& of, worker_id who, const record& wh
     steps_.push_back({of.reading_since, what.at, what.resource, who.first, who.second});
 }
 
-void chronicle::died(unsigned process)
+void chronicle::died(unsigned process, nanos at)
 {
     for (auto& [who, w] : workers_) {
-        if (who.first == process) {
+        if (who.first == process && w.operation_since != 0) {
+            note_late(w, who, at);
             w.operation_since = 0;
         }
     }
@@ -116,6 +132,36 @@ nanos chronicle::last_acquired(unsigned process, unsigned resource) const
 {
     const auto found = last_acquired_.find({process, resource});
     return found == last_acquired_.end() ? 0 : found->second;
+}
+
+/// Without the time for which its process stood still.
+nanos chronicle::overdue_by(const late_operation& which) const
+{
+    nanos result = which.ended - which.begun - which.allowed;
+    if (const auto found = pauses_.find(which.process); found != pauses_.end()) {
+        for (const pause& p : found->second) {
+            result -=
+                std::max<nanos>(std::min(p.until, which.ended) - std::max(p.from, which.begun), 0);
+        }
+    }
+    return result;
+}
+
+nanos chronicle::most_overdue() const
+{
+    nanos result = 0;
+    for (const auto& each : late_) {
+        result = std::max(result, overdue_by(each));
+    }
+    return result;
+}
+
+std::vector<late_operation> chronicle::overdue(nanos margin) const
+{
+    std::vector<late_operation> result;
+    std::copy_if(late_.begin(), late_.end(), std::back_inserter(result),
+                 [&](const late_operation& each) { return overdue_by(each) > margin; });
+    return result;
 }
 
 std::vector<open_operation> chronicle::open_operations() const

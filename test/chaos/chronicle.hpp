@@ -39,6 +39,15 @@ struct open_operation {
     unsigned worker = 0;
 };
 
+/// An operation that ended, or was given up on, behind the longest that it may take.
+struct late_operation {
+    nanos begun = 0;
+    nanos ended = 0;
+    nanos allowed = 0;
+    unsigned process = 0;
+    unsigned worker = 0;
+};
+
 /// How often what happened.
 struct tally {
     std::uint64_t acquired = 0;
@@ -65,8 +74,8 @@ public:
     /// Adds one record of a process; those of one worker have to come in their order.
     void add(unsigned process, const record& what);
 
-    /// The process is no more: what it had begun will not end.
-    void died(unsigned process);
+    /// The process is no more since `at`: what it had begun will not end.
+    void died(unsigned process, nanos at);
 
     /// Everybody's belief, that of now included.
     [[nodiscard]] std::vector<stretch> leases() const;
@@ -91,6 +100,13 @@ public:
     /// Of those that have ended.
     [[nodiscard]] nanos longest_operation() const noexcept { return longest_operation_; }
 
+    /// How late the latest operation was.
+    [[nodiscard]] nanos most_overdue() const;
+
+    /// Operations that were later than by `margin`. To be asked when all records have been read:
+    /// that a process stood still it may say behind what that made late.
+    [[nodiscard]] std::vector<late_operation> overdue(nanos margin) const;
+
     /// When a process last took this resource; 0 if it never did.
     [[nodiscard]] nanos last_acquired(unsigned process, unsigned resource) const;
 
@@ -99,12 +115,21 @@ public:
 private:
     struct worker_state {
         nanos operation_since = 0;
+        nanos operation_allowed = 0;
         nanos reading_since = 0;
         std::optional<stretch> held;
     };
     using worker_id = std::pair<unsigned, unsigned>;
 
-    void end_operation(worker_state& of, nanos at);
+    struct pause {
+        nanos from = 0;
+        nanos until = 0;
+    };
+
+    static void begin_operation(worker_state& of, const record& what);
+    void end_operation(worker_state& of, worker_id who, nanos at);
+    void note_late(const worker_state& of, worker_id who, nanos at);
+    [[nodiscard]] nanos overdue_by(const late_operation& which) const;
     void end_belief(worker_state& of, nanos at);
     void end_step(const worker_state& of, worker_id who, const record& what);
 
@@ -116,6 +141,8 @@ private:
     std::set<unsigned> written_late_;
     std::map<std::pair<unsigned, unsigned>, nanos> last_acquired_;
     nanos longest_operation_ = 0;
+    std::vector<late_operation> late_;
+    std::map<unsigned, std::vector<pause>> pauses_;
     tally counts_;
 };
 

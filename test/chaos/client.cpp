@@ -21,6 +21,7 @@
 #include <exception>
 #include <memory>
 #include <random>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -77,6 +78,34 @@ config config_of(const client_options& o)
     }
     return c;
 }
+
+/// Puts on record when the process stood still, whether it was stopped or the machine had no time
+/// for it: a thread with nothing to do but to look at the clock.
+class pulse {
+public:
+    explicit pulse(const history_file& record)
+        : thread_([&record](const std::stop_token& end) { beat(record, end); })
+    {}
+
+private:
+    static constexpr auto interval = 10ms;
+    static constexpr nanos still = 100'000'000;
+
+    static void beat(const history_file& to, const std::stop_token& end)
+    {
+        nanos last = now();
+        while (!end.stop_requested()) {
+            std::this_thread::sleep_for(interval);
+            const nanos at = now();
+            if (at - last > still) {
+                to.add({.at = at, .value = at - last, .what = event::stood_still});
+            }
+            last = at;
+        }
+    }
+
+    std::jthread thread_;
+};
 
 /// What the workers of a process have in common.
 struct shop {
@@ -160,13 +189,19 @@ private:
         return least + std::chrono::milliseconds(below(static_cast<unsigned>(least.count()) + 1));
     }
 
+    /// That an operation may take: a deadline is kept to within one node's.
+    [[nodiscard]] nanos longest(std::chrono::milliseconds deadline = {}) const
+    {
+        return std::chrono::nanoseconds(deadline + shop_.options.node_timeout).count();
+    }
+
     static nanos end_of(const lock& held) { return held.valid_until().time_since_epoch().count(); }
 
     asio::awaitable<lock> take()
     {
-        note(event::acquire_begins);
         acquire_options wanted{.ttl = some_ttl(),
                                .deadline = index_ == 0 ? own_patience : shared_patience};
+        note(event::acquire_begins, longest(wanted.deadline));
         is_kept_ = !shop_.options.heedless && one_in(4);
         if (is_kept_) {
             wanted.keep_alive.emplace();
@@ -211,7 +246,7 @@ private:
         }
         if (is_kept_ && held.owns()) {
             // It may have been renewed meanwhile.
-            note(event::extend_begins);
+            note(event::extend_begins, longest());
             note(event::extended, end_of(held));
         }
         write(held, set, size);
@@ -219,7 +254,7 @@ private:
 
     asio::awaitable<void> extend(lock& held)
     {
-        note(event::extend_begins);
+        note(event::extend_begins, longest());
         const auto [error] = co_await shop_.locks.async_extend(held, some_ttl(), quiet);
         if (error) {
             note(event::not_extended, 0, reason_of(error));
@@ -250,7 +285,7 @@ private:
 
     asio::awaitable<void> give_back(lock held)
     {
-        note(event::gives_back);
+        note(event::gives_back, longest());
         reason why = reason::none;
         if (one_in(8)) {
             held = lock();  // in the background
@@ -303,6 +338,7 @@ std::string resource_name(unsigned resource)
 int run_client(const client_options& options)
 {
     shop s(options);
+    const pulse alive(s.history);
     asio::signal_set signals(s.io, SIGTERM);
     signals.async_wait([&](const error_code&, int) { s.stopping = true; });
     std::vector<std::unique_ptr<worker>> workers;

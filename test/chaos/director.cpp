@@ -29,6 +29,9 @@ constexpr unsigned quorum = masters / 2 + 1;
 constexpr auto turn_time = 5ms;
 constexpr auto reading_time = 100ms;
 constexpr auto progress_patience = 3s;
+/// How late an operation may end that has nothing to wait for but the processor and the disk. A
+/// process that stands still altogether says so itself.
+constexpr auto most_overdue = 3s;
 /// For faults that were not done in the time of a run. Each waits for a victim, on a slow machine
 /// for long; only what does not come to its end at all waits for as long as this.
 constexpr auto last_resort = 180s;
@@ -76,9 +79,10 @@ fleet_options fleet_of(const run_options& o, const std::filesystem::path& folder
 /// One run, from the first master's start to the last client's end.
 class performance {
 public:
-    performance(const run_options& o, const packet_filter* packets)
+    performance(const run_options& o, const packet_filter* packets, std::string packets_kept)
         : options_(o),
           play_(*o.play),
+          packets_kept_(std::move(packets_kept)),
           chance_(o.seed),
           sites_(start_sites({play_.remembers, folder_.path(), o.shim})),
           clients_(fleet_of(o, folder_.path(), sites_)),
@@ -87,7 +91,7 @@ public:
                     reference_, chance_, play_.most_impaired, play_.pace)
     {}
 
-    bool play()
+    outcome play()
     {
         const auto start = now();
         const auto end = start + std::chrono::nanoseconds(options_.time).count();
@@ -204,12 +208,15 @@ private:
             complain("an operation of worker " + std::to_string(each.worker) + " in process " +
                      std::to_string(each.process) + " never ended");
         }
-        if (past_.longest_operation() > std::chrono::nanoseconds(test::generous).count()) {
-            complain("an operation took far longer than its deadline");
+        for (const auto& each : past_.overdue(std::chrono::nanoseconds(most_overdue).count())) {
+            complain("an operation of worker " + std::to_string(each.worker) + " in process " +
+                     std::to_string(each.process) + " took " +
+                     std::to_string((each.ended - each.begun) / 1'000'000) + " ms, and may take " +
+                     std::to_string(each.allowed / 1'000'000) + " ms");
         }
     }
 
-    bool judge()
+    outcome judge()
     {
         findings f;
         f.complaints = complaints_;
@@ -225,12 +232,17 @@ private:
             f.sets_not_judged += proves(i) ? 0U : 1U;
         }
         f.longest_operation = past_.longest_operation();
+        f.most_overdue = past_.most_overdue();
         f.longest_without = progress_.longest();
         f.counted = watched_;
         f.never_done = mischief_.never_done();
+        f.packets_kept = packets_kept_;
         std::cout << '\n';
         mischief_.print(std::cout);
-        return print_verdict(std::cout, play_.wanted, f);
+        if (!print_verdict(std::cout, play_.wanted, f)) {
+            return outcome::failed;
+        }
+        return packets_kept_.empty() ? outcome::as_demanded : outcome::in_part;
     }
 
     void complain(std::string what)
@@ -241,6 +253,7 @@ private:
 
     const run_options& options_;
     const scenario& play_;
+    const std::string packets_kept_;
     dice chance_;
     test::temp_dir folder_;
     std::vector<std::unique_ptr<site>> sites_;
@@ -257,16 +270,19 @@ private:
 
 }  // namespace
 
-bool run(const run_options& options)
+outcome run(const run_options& options)
 {
     std::cout << options.play->name << ": " << options.play->what << "\nseed " << options.seed
               << std::endl;
     std::string why_not;
-    const auto packets = packet_filter::make(why_not);
-    if (!packets) {
+    std::unique_ptr<packet_filter> packets;
+    if (options.play->packets) {
+        packets = packet_filter::make(why_not);
+    }
+    if (!why_not.empty()) {
         std::cout << "packets are left alone: " << why_not << std::endl;
     }
-    return performance(options, packets.get()).play();
+    return performance(options, packets.get(), why_not).play();
 }
 
 }  // namespace redlock::chaos

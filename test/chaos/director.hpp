@@ -20,7 +20,13 @@ struct run_options {
     std::filesystem::path shim;
 };
 
-/// Plays a scenario and tells of it on standard output. Whether all that was demanded was seen.
-[[nodiscard]] bool run(const run_options& options);
+enum class outcome {
+    as_demanded,
+    in_part,  ///< as demanded, but some faults cannot be injected on this machine
+    failed,
+};
+
+/// Plays a scenario and tells of it on standard output.
+[[nodiscard]] outcome run(const run_options& options);
 
 }  // namespace redlock::chaos

@@ -75,8 +75,8 @@ void fleet::start(unsigned which)
 void fleet::kill(unsigned which)
 {
     auto& s = seats_.at(which);
+    sources_[s.process].died = now();
     s.running->kill();
-    sources_[s.process].dead = true;
     s.running.reset();
 }
 
@@ -131,9 +131,9 @@ void fleet::read(chronicle& to)
         for (const auto& what : each.tail.read()) {
             to.add(each.process, what);
         }
-        if (each.dead) {
+        if (each.died != 0) {
             each.read_to_the_end = true;
-            to.died(each.process);
+            to.died(each.process, each.died);
         }
     }
 }

@@ -82,7 +82,7 @@ private:
     struct source {
         unsigned process;
         history_tail tail;
-        bool dead = false;
+        nanos died = 0;  ///< 0: it has not
         bool read_to_the_end = false;
     };
 

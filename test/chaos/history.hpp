@@ -14,21 +14,23 @@ using nanos = std::int64_t;
 
 [[nodiscard]] nanos now() noexcept;
 
-/// What a worker puts on record. `value` is what stands behind the dash, else nothing.
+/// What a worker puts on record, but for the last. `value` is what stands behind the dash, else
+/// nothing.
 enum class event : std::uint8_t {
-    acquire_begins,
-    token,     ///< - the fencing token that was had
-    acquired,  ///< - the end of the validity
+    acquire_begins,  ///< - the longest that it may take
+    token,           ///< - the fencing token that was had
+    acquired,        ///< - the end of the validity
     not_acquired,
-    extend_begins,
-    extended,  ///< - the end of the validity, as the lock has it now
+    extend_begins,  ///< - the longest that it may take
+    extended,       ///< - the end of the validity, as the lock has it now
     not_extended,
-    gives_back,  ///< from here on nobody believes in the lease, whatever becomes of the release
+    gives_back,  ///< - the longest that it may take; from here on nobody believes in the lease
     given_back,
-    reads,       ///< the set is read, to be written with one element more
-    wrote,       ///< - the element that was added
-    wrote_late,  ///< - the same, but the validity was over by then
-    refrained,   ///< the lock was not owned any more, or not for long: nothing was written
+    reads,        ///< the set is read, to be written with one element more
+    wrote,        ///< - the element that was added
+    wrote_late,   ///< - the same, but the validity was over by then
+    refrained,    ///< the lock was not owned any more, or not for long: nothing was written
+    stood_still,  ///< - how long the whole process had until now, by its pulse
 };
 
 /// Why an operation did not give what it was asked for.

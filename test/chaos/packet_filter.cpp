@@ -60,12 +60,12 @@ std::filesystem::path find_nft()
 std::unique_ptr<packet_filter> packet_filter::make(std::string& why_not)
 {
     if (::geteuid() != 0) {
-        why_not = "not root";
+        why_not = "that takes root, who also needs nft";
         return nullptr;
     }
     auto program = find_nft();
     if (program.empty()) {
-        why_not = "no nft";
+        why_not = "there is no program nft";
         return nullptr;
     }
     if (::unshare(CLONE_NEWNET) != 0) {

@@ -30,7 +30,8 @@ void print_counts(std::ostream& out, const findings& f)
         << "updates " << c.written << ", refrained from " << c.refrained << ", done late " << c.late
         << ", lost " << f.lost_updates << ", at the same time as others " << f.steps_at_once
         << ", sets not judged " << f.sets_not_judged << '\n'
-        << "longest operation " << f.longest_operation / 1'000'000 << " ms\n"
+        << "longest operation " << f.longest_operation / 1'000'000
+        << " ms; latest, behind its own deadline " << f.most_overdue / 1'000'000 << " ms\n"
         << "longest that a client was without a free lock: " << f.longest_without / 1'000'000
         << " ms, in " << f.counted / 1'000'000 << " ms with a majority\n"
         << "leases " << f.leases << ", of which two at a time: " << f.double_leases.size() << '\n'
@@ -115,6 +116,9 @@ bool print_verdict(std::ostream& out, demand wanted, const findings& f)
     }
     for (const auto& what : missed(wanted, f)) {
         out << "the run is about nothing: " << what << '\n';
+    }
+    if (!f.packets_kept.empty()) {
+        out << "no packets were lost, which this run is about as well: " << f.packets_kept << '\n';
     }
     const bool good = is_as_demanded(wanted, f);
     if (is_disease(wanted)) {

@@ -24,9 +24,11 @@ struct findings {
     std::uint64_t lost_updates = 0;
     unsigned sets_not_judged = 0;
     nanos longest_operation = 0;
+    nanos most_overdue = 0;  ///< of all operations, behind the longest that each may take
     nanos longest_without = 0;
     nanos counted = 0;                    ///< while things went wrong, for progress
     std::vector<std::string> never_done;  ///< kinds of faults
+    std::string packets_kept;             ///< why none were lost that were to be; empty: they were
 };
 
 /// One line of progress: what has come to `counts` since `before`.

@@ -28,6 +28,7 @@ struct scenario {
     bool remembers = true;  ///< masters write through
     bool guarded = false;   ///< clients have the restart guard
     bool heedless = false;  ///< clients do not ask whether they own a lock
+    bool packets = false;   ///< some faults lose packets, where that is possible
     std::chrono::milliseconds ttl{1'000};
     std::chrono::milliseconds hold{20};
     std::vector<fault> (*faults)(const stage&) = nullptr;

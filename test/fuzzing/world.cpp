@@ -109,6 +109,7 @@ void world::accept(unsigned node)
     peer& p = *peers_[node];
     p.dialled = false;
     p.connected = true;
+    p.master.forget(p.speaks);
     p.speaks = {};
     p.cutter = std::make_unique<resp::reader>();
     core_.on_connected(now_, node);
@@ -293,6 +294,7 @@ void world::execute_stray(unsigned node)
         session gone;
         gone.authenticated = true;
         (void)p.master.execute(now_, gone, p.strays.front());
+        p.master.forget(gone);
         p.strays.pop_front();
     }
 }

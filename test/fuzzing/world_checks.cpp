@@ -213,7 +213,7 @@ void world::check_report(const caller& c, const core::operation& op)
 {
     const redlock::report& r = c.report;
     require(r.nodes.empty() || r.nodes.size() == nodes(), "a report is of all nodes");
-    require(r.nodes.empty() || !op.cancelled || op.error != op.cancelled,
+    require(r.nodes.empty() || stopped_ || !op.cancelled || op.error != op.cancelled,
             "a cancelled operation reports nothing");
     node_mask granted = 0;
     for (unsigned i = 0; i < r.nodes.size(); ++i) {

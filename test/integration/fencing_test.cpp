@@ -210,6 +210,31 @@ TEST_CASE("p39: counters lost on all nodes begin again with the date",
     CHECK(mine.stats().raises > 0);
 }
 
+TEST_CASE("a counter without a ttl is given one by who wants the lock next",
+          "[integration][fencing]")
+{
+    const masters nodes(3, {.kind = each_kind()});
+    const bool knows_it = GENERATE(false, true);
+    CAPTURE(knows_it);
+    locks mine(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+    if (knows_it) {
+        (void)token_of_one(mine);
+        nodes.flush();
+    }
+    // As a client does that knew it too, and dies before it hears that it has begun another one.
+    for (std::size_t i = 0; i < 3; ++i) {
+        REQUIRE(nodes[i].command({"INCR", counter}) == "1");
+        REQUIRE(nodes[i].command({"PTTL", counter}) == "-1");
+    }
+    CHECK(token_of_one(mine) > 1'000'000'000'000'000);
+    REQUIRE(mine.await_quiet());
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(nodes[i].pttl(counter) > 23h);
+        CHECK(nodes[i].pttl(counter) <= 24h);
+    }
+}
+
 TEST_CASE("a counter that no script can count is its node's trouble", "[integration][fencing]")
 {
     const masters nodes(3, {.kind = each_kind()});

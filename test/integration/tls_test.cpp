@@ -8,11 +8,19 @@
 #include "support/server.hpp"
 #include "support/temp_dir.hpp"
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -185,6 +193,57 @@ private:
     std::shared_ptr<listener> listening_ = std::make_shared<listener>(own_.executor());
 };
 
+/// Stands where a server stood, under a certificate of its own, and notes what it is told by who
+/// takes it for that.
+class impostor {
+public:
+    impostor(std::uint16_t port, const identity& who)
+    {
+        context_.use_certificate_chain_file(who.certificate);
+        context_.use_private_key_file(who.key, asio::ssl::context::pem);
+        own_.call([&] {
+            const asio::ip::tcp::endpoint here(asio::ip::address_v4::loopback(), port);
+            asio::co_spawn(own_.executor(), receive({own_.executor(), here}), asio::detached);
+        });
+    }
+    impostor(const impostor&) = delete;
+    impostor& operator=(const impostor&) = delete;
+
+    [[nodiscard]] unsigned refused() const noexcept { return refused_; }
+    [[nodiscard]] unsigned believed() const noexcept { return believed_; }
+    [[nodiscard]] std::string heard()
+    {
+        return own_.call([this] { return heard_; });
+    }
+
+private:
+    /// One after the other.
+    asio::awaitable<void> receive(asio::ip::tcp::acceptor at)
+    {
+        constexpr auto quiet = asio::as_tuple(asio::use_awaitable);
+        for (;;) {
+            auto peer = co_await at.async_accept(asio::use_awaitable);
+            asio::ssl::stream<asio::ip::tcp::socket> stream(std::move(peer), context_);
+            const auto [ec] =
+                co_await stream.async_handshake(asio::ssl::stream_base::server, quiet);
+            ++(ec ? refused_ : believed_);
+            std::array<char, 1024> room;
+            for (bool open = !ec; open;) {
+                const auto [end, n] = co_await stream.async_read_some(asio::buffer(room), quiet);
+                heard_.append(room.data(), n);
+                open = !end;
+            }
+        }
+    }
+
+    asio::ssl::context context_{asio::ssl::context::tls_server};
+    std::atomic<unsigned> refused_ = 0;
+    std::atomic<unsigned> believed_ = 0;
+    /// Touched by the thread below only.
+    std::string heard_;
+    background own_;
+};
+
 /// Whether a client that is content with anything gets through.
 bool is_spoken(const one_version& server)
 {
@@ -244,6 +303,42 @@ TEST_CASE("a TLS server is refused by a client that trusts another authority", "
     const server node(tls_server(world().server));
     locks mine(trusting(node.tls_url(), world().other_ca));
     check_refused(mine, node);
+}
+
+TEST_CASE("who takes a TLS server's place is told nothing, and that one is taken back",
+          "[integration][tls]")
+{
+    const auto certificate =
+        GENERATE(&certificates::wrong_name, &certificates::untrusted, &certificates::expired);
+    auto options = tls_server(world().server);
+    options.password = "for-one-alone";
+    server node(options);
+    locks mine(trusting(node.tls_url("127.0.0.1", "", "for-one-alone"), world().ca));
+    check_works(mine);
+    lock held = mine.take("held");
+    node.kill();
+    {
+        impostor other(node.tls_port(), world().*certificate);
+        const auto seen_through = [&](unsigned times) {
+            return mine.await([&, before = other.refused()] {
+                return other.refused() >= before + times || other.believed() > 0;
+            });
+        };
+        REQUIRE(seen_through(1));
+        report told;
+        CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
+        CHECK(told.nodes.at(0).outcome == node_outcome::disconnected);
+        CHECK(mine.release(std::move(held)).error == errc::unavailable);
+        REQUIRE(seen_through(2));
+        CHECK(other.believed() == 0);
+        CHECK(other.heard().empty());
+        CHECK(mine.stats().connects == 1);
+        CHECK(mine.logged(log_level::warning, "TLS: "));
+    }
+    node.start();
+    REQUIRE(mine.await_ready(1));
+    check_works(mine);
+    CHECK(mine.stats().connects == 2);
 }
 
 TEST_CASE("without an authority of its own a client does not trust a test's", "[integration][tls]")

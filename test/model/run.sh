@@ -18,19 +18,19 @@ END_OF_USAGE
 # Name, model, expected, options of spin.
 variants() {
     cat <<'END_OF_TABLE'
-tokens_plain                    tokens     holds
+tokens_plain                    tokens     holds  -DAPART
 tokens_plain_others             tokens     holds  -DOTHERS=1 -DSPREAD=1
 tokens_plain_again              tokens     holds  -DAGAIN=1 -DSPREAD=1
-tokens_plain_unguarded          tokens     holds  -DUNGUARDED
-tokens_plain_held               tokens     holds  -DHELD -DIN_TURN
+tokens_plain_unguarded          tokens     holds  -DUNGUARDED -DAPART
+tokens_plain_held               tokens     holds  -DHELD -DIN_TURN -DAPART
 tokens_plain_in_turn            tokens     fails  -DIN_TURN
 tokens_plain_by_node            tokens     fails  -DBY_NODE
 tokens_plain_non_strict         tokens     fails  -DNON_STRICT
 tokens_plain_amnesia            tokens     fails  -DAMNESIA
 tokens_maximum                  tokens     fails  -DMAXIMUM
-tokens_script                   tokens     holds  -DSCRIPT -DNON_STRICT -DBY_NODE -DSPREAD=3
+tokens_script                   tokens     holds  -DSCRIPT -DNON_STRICT -DBY_NODE -DAPART
 tokens_script_others            tokens     holds  -DSCRIPT -DNON_STRICT -DBY_NODE -DSPREAD=1 -DOTHERS=1 -DAGAIN=1
-tokens_script_held              tokens     holds  -DSCRIPT -DNON_STRICT -DHELD -DIN_TURN -DSPREAD=3
+tokens_script_held              tokens     holds  -DSCRIPT -DNON_STRICT -DHELD -DIN_TURN -DAPART
 tokens_script_by_majority       tokens     fails  -DSCRIPT -DNON_STRICT -DBY_MAJORITY
 tokens_script_unguarded         tokens     fails  -DSCRIPT -DNON_STRICT -DUNGUARDED
 tokens_script_strict_unguarded  tokens     fails  -DSCRIPT -DUNGUARDED -DBY_NODE

@@ -8,6 +8,10 @@
  * The order of the nodes and of the two leases has no meaning, nor has the smallest counter: so the
  * counters start in order, the first one at zero, and lease 0 begins first.
  *
+ *   APART       counters start any distance apart. Values are only compared, incremented, and copied to
+ *               counters below them. What is below the gap before the last counter is incremented four
+ *               times, on two nodes by two leases; what is below the first gap twice. So gaps of more
+ *               than four and of more than two are all alike.
  *   SCRIPT      SET and increment are one step, and a refused SET increments nothing
  *   NON_STRICT  the raise votes for a counter that is equal, too
  *   UNGUARDED   the raise does not ask who owns the key
@@ -36,7 +40,12 @@
 #define OTHERS 0
 #endif
 
-#define HIGHEST 7 /* of the values that are looked at; no play goes beyond it */
+/* The highest of the values that are looked at; no play goes beyond it. */
+#ifdef APART
+#define HIGHEST 12
+#else
+#define HIGHEST 7
+#endif
 
 #ifdef UNGUARDED
 #define may_raise(c, n) true
@@ -163,6 +172,10 @@ proctype lease(byte c) {
     };
     do
     :: know(c, 1) :: know(c, 2) :: know(c, 3) :: know(c, 4) :: know(c, 5) :: know(c, 6) :: know(c, 7)
+#ifdef APART
+    :: know(c, 8) :: know(c, 9) :: know(c, 10) :: know(c, 11) :: know(c, 12)
+    :: aim(c, 8) :: aim(c, 9) :: aim(c, 10) :: aim(c, 11) :: aim(c, 12)
+#endif
 #ifndef MAXIMUM
     :: aim(c, 1) :: aim(c, 2) :: aim(c, 3) :: aim(c, 4) :: aim(c, 5) :: aim(c, 6) :: aim(c, 7)
 #endif
@@ -233,11 +246,18 @@ proctype amnesia(byte n) provided (open) {
 init {
     byte start;
     atomic {
+#ifdef APART
+        select (start : 0 .. 3);
+        counter[1] = start;
+        select (start : 0 .. 5);
+        counter[2] = counter[1] + start;
+#else
         select (start : 0 .. SPREAD);
         counter[1] = start;
         select (start : 0 .. SPREAD);
         counter[2] = start;
         counter[1] <= counter[2];
+#endif
         start = 0;
 #if OTHERS
         run others(0); run others(1); run others(2);

@@ -83,6 +83,20 @@ void sim_node::heal()
     }
 }
 
+wire::~wire()
+{
+    if (!node_alive_.expired()) {
+        node_.master.forget(session_);
+    }
+}
+
+void wire::push()
+{
+    if (!closed_there_ && !session_.out.empty()) {
+        answer(std::exchange(session_.out, {}));
+    }
+}
+
 void wire::complete(std::uint64_t& id, error_code ec, std::size_t n)
 {
     if (id != 0 && !context_alive_.expired()) {
@@ -277,7 +291,14 @@ void wire::serve()
             hang_up();
             return;
         }
-        answer(reply);
+        answer(std::exchange(session_.out, {}) + reply);
+        if (std::exchange(node_.master.has_told, false)) {
+            for (const auto& weak : node_.wires_) {
+                if (const auto other = weak.lock()) {
+                    other->push();
+                }
+            }
+        }
     }
 }
 

@@ -53,6 +53,7 @@ private:
     clockwork& clock_;
     bool frozen_ = false;
     std::vector<std::weak_ptr<wire>> wires_;
+    std::shared_ptr<const void> alive_ = std::make_shared<int>();
 };
 
 /// One connection: what the client's stream and the node have in common.
@@ -62,9 +63,14 @@ public:
         : node_(n),
           clock_(n.clock_),
           context_(c),
+          node_alive_(n.alive_),
           context_alive_(c.alive()),
           tls_(n.identity == nullptr ? nullptr : std::make_unique<sim_tls>(*n.identity))
     {}
+
+    wire(const wire&) = delete;
+    wire& operator=(const wire&) = delete;
+    ~wire();
 
     // The client's side: operations that were begun in its context.
     void connect(std::uint64_t id);
@@ -76,6 +82,8 @@ public:
     void hang_up();
     void serve();
     void unblock();
+    /// What the node tells by itself.
+    void push();
 
 private:
     void complete(std::uint64_t& id, boost::system::error_code ec, std::size_t n = 0);
@@ -94,6 +102,7 @@ private:
     sim_node& node_;
     clockwork& clock_;
     sim_context& context_;
+    std::weak_ptr<const void> node_alive_;
     std::weak_ptr<const void> context_alive_;
 
     std::uint64_t connecting_ = 0;

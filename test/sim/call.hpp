@@ -44,6 +44,8 @@ struct call {
     bool cancelled = false;
     /// Of an acquire: on behalf of an owner.
     bool owned = false;
+    /// Of an acquire: it stands in line behind others of its client.
+    bool may_wait = false;
     /// Of a release: the lock is held besides.
     bool is_nested = false;
     /// Of a wait for a loss: the lock is kept alive, without a limit.

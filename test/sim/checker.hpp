@@ -167,6 +167,7 @@ private:
     void check_exclusion(const belief& b) const;
     void check_majority(const belief& b) const;
     void check_acquire(const call& c, const ending& e, bool healthy);
+    [[nodiscard]] bool was_behind_others(const call& c) const;
     void check_hold(const call& c, const error_code& ec) const;
     void check_nested_release(const call& c, const ending& e) const;
     void check_success(const call& c, const ending& e, bool at_once) const;
@@ -204,6 +205,8 @@ private:
     std::vector<std::uint32_t> heard_;     ///< by client: nodes
     std::vector<std::uint32_t> deceived_;  ///< by client: nodes with half-open connections
     std::map<std::pair<unsigned, std::string>, std::vector<nanos>> ttls_;
+    /// By client and resource: when it last believed in a lock, or began an attempt.
+    std::map<std::pair<unsigned, std::string>, instant> led_;
     /// By resource: when a key of it changed last.
     std::map<std::string, instant> changed_;
     std::unordered_map<std::string, token_users> tokens_;

@@ -38,9 +38,12 @@ redlock::config config_of(const plan& p)
     c.renewals = [](const renewal&) {};
     c.retry_min = p.retry_min;
     c.retry_max = p.retry_max;
+    c.wake_ups = p.wake_ups;
+    c.poll_max = p.poll_max;
     c.fencing = p.fencing;
     if (p.guard) {
         c.restart_guard = guard_config{.max_ttl = p.longest_ttl()};
+        c.restart_guard->admit_new_masters = p.outside == beyond::admitted_at_once;
     }
     return c;
 }
@@ -164,6 +167,7 @@ void client::end(nanos away)
 {
     w_.checks.end_beliefs_of(index_);
     w_.checks.orphan_tokens_of(index_);
+    w_.counts.add(core_->snapshot());
     app_.reset();
     core_.reset();
     calls_.clear();
@@ -430,6 +434,9 @@ void client::complete(core::operation& op)
         c.due = local_now();
     }
     c.attempts = op.attempts_made;
+    if (c.what == core::operation::kind::acquire && !op.error) {
+        check_order(c);
+    }
     const bool gives =
         c.what == core::operation::kind::acquire || c.what == core::operation::kind::adopt;
     const ending e{op.error, op.released, op.inspection, gives && !op.error ? op.subject : nullptr};
@@ -454,6 +461,21 @@ void client::note_validity()
     app_->look_at_leases();
 }
 
+/// Who waited longer is served first.
+void client::check_order(const call& had) const
+{
+    for (const call& c : calls_) {
+        const bool is_passed_over = c.what == core::operation::kind::acquire && c.may_wait &&
+                                    !c.owned && !c.cancelled && c.tokens.empty() &&
+                                    c.serial < had.serial && c.resource == had.resource;
+        if (is_passed_over && had.may_wait && !had.owned) {
+            w_.checks.fail("c" + std::to_string(index_) + ": operation " +
+                           std::to_string(had.serial) + " has " + had.resource + " before " +
+                           std::to_string(c.serial) + ", which waited in front of it");
+        }
+    }
+}
+
 /// Something else is about to be told.
 void client::check_losses_are_told()
 {
@@ -472,7 +494,7 @@ void client::note_tokens()
 {
     for (call& c : calls_) {
         if (c.what == core::operation::kind::acquire && c.op->subject != nullptr &&
-            c.op->subject->within == nullptr &&
+            c.op->attempts_made > 0 && c.op->subject->within == nullptr &&
             (c.tokens.empty() || c.op->subject->token.view() != c.tokens.back())) {
             c.tokens.emplace_back(c.op->subject->token.view());
             c.attempted = w_.now();
@@ -636,6 +658,7 @@ call& client::acquire(unsigned task, const std::string& resource, const acquire_
     c.ttl = o.ttl;
     c.min_validity = o.min_validity;
     c.owned = o.owner.has_value();
+    c.may_wait = names->size() == 1 && o.attempts > 1 && o.deadline > 0s;
     for (const std::string& name : *names) {
         w_.checks.allow_ttl(index_, name, o.ttl);
     }
@@ -714,6 +737,7 @@ void client::drop(core::lease& l)
 void client::let_go(core::lease& l)
 {
     core_->let_go(local_now(), l);
+    want_turn();
 }
 
 }  // namespace redlock::sim

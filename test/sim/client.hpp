@@ -95,6 +95,10 @@ public:
     [[nodiscard]] instant heard_last() const noexcept;
     /// When the first node is to be asked whether it lives, if nothing else is asked before.
     [[nodiscard]] instant next_ping() const noexcept;
+    [[nodiscard]] bool has_no_lines() const noexcept
+    {
+        return core_->led() == 0 && core_->lines() == 0 && core_->watching() == 0;
+    }
     [[nodiscard]] core::coordinator& core() noexcept { return *core_; }
 
 private:
@@ -116,6 +120,7 @@ private:
     void note_holds();
     void note_validity();
     void tell_losses();
+    void check_order(const call& had) const;
     void check_losses_are_told();
     void flush();
     void write(unsigned node);

@@ -88,7 +88,8 @@ void fault_injector::befall(fault f)
         case fault::clock_offset:
         case fault::cancel:
         case fault::drop:
-        case fault::hand_over: return;
+        case fault::hand_over:
+        case fault::push: return;
     }
 }
 
@@ -247,9 +248,45 @@ void fault_injector::go_beyond()
                 s.die(w_.planned().longest_ttl() * 6 / 5 + 10ms, memory::lost);
             }
             return;
+        case beyond::date_back_borne:
+            set_date_back(s, w_.planned().longest_ttl() - 2 * w_.planned().counter_slack,
+                          r.one_in(2) ? memory::lost : memory::rolled_back);
+            return;
+        case beyond::guarded_date_back:
+            set_date_back(s, 2 * w_.planned().longest_ttl(), memory::lost);
+            return;
+        case beyond::admitted_at_once:
+            if (s.is_up()) {
+                w_.say("a node forgets, and then a client begins");
+                s.die(r.between(1ms, 20ms), memory::lost);
+                begin_anew(static_cast<unsigned>(r.below(w_.clients.size())), 20ms);
+            }
+            return;
         case beyond::ignores_owns:
             befall_client(fault::client_pause, static_cast<unsigned>(r.below(w_.clients.size())));
             return;
+    }
+}
+
+/// Once while it is away.
+void fault_injector::set_date_back(server& s, nanos by, memory keys)
+{
+    if (s.is_up() && s.is_admitted() && w_.planned().longest_ttl() < 10s) {
+        w_.say("a node's date is set back, and it forgets");
+        s.set_date(-by);
+        s.die(random_[fault_kinds].between(1ms, 20ms), keys);
+        for (const auto& other : w_.servers) {
+            if (other.get() != &s) {
+                other->save();
+            }
+        }
+    }
+}
+
+void fault_injector::begin_anew(unsigned client, nanos away)
+{
+    if (w_.clients[client]->is_alive()) {
+        w_.clients[client]->kill(away);
     }
 }
 

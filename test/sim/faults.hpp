@@ -3,6 +3,7 @@
 #include "sim/clock.hpp"
 #include "sim/plan.hpp"
 #include "sim/random.hpp"
+#include "sim/server.hpp"
 
 #include <vector>
 
@@ -39,6 +40,8 @@ private:
     void make_forget(unsigned node);
     void befall_link(fault f, unsigned client, unsigned node);
     void go_beyond();
+    void set_date_back(server& s, nanos by, memory keys);
+    void begin_anew(unsigned client, nanos away);
 
     world& w_;
     std::vector<random_source> random_;

@@ -118,8 +118,9 @@ void print_counts(const tally& t)
               << ", timed out " << t.timed_out << ", expired " << t.expired << ", lost " << t.lost
               << ", cancelled " << t.cancelled << ", closed " << t.closed << ", renewed "
               << t.renewed << ", limits reached " << t.limits_reached << ", losses told "
-              << t.losses_told << ", served in the quiet " << t.served_when_quiet << ", judged "
-              << t.judged << '\n';
+              << t.losses_told << ", served in the quiet " << t.served_when_quiet
+              << ", woken and granted " << t.woken_granted << ", woken and refused "
+              << t.woken_refused << ", polls " << t.polls << ", judged " << t.judged << '\n';
     std::cout << "faults:";
     for (std::size_t i = 0; i < fault_kinds; ++i) {
         if (t.struck[i] > 0) {
@@ -140,7 +141,8 @@ bool is_about_something(const campaign& c)
                t.cancelled > often && t.closed > often && t.expired > at_times &&
                t.lost > at_times && t.adopted > at_times && t.nested > often / 2 &&
                t.served_when_quiet > at_times && t.renewed > often && t.limits_reached > at_times &&
-               t.losses_told > at_times && t.judged > 10 * c.played;
+               t.losses_told > at_times && t.woken_granted > at_times &&
+               t.woken_refused > at_times && t.polls > often && t.judged > 10 * c.played;
     // What a play has from its beginning does not strike.
     const fault_set standing =
         only(fault::old_server) | only(fault::clock_rate) | only(fault::clock_offset);
@@ -241,7 +243,7 @@ int main(int argc, char** argv)
     app.add_option("--acquires", s.what.acquires, "so many, and not what the seed says");
     app.add_option("--beyond", outside,
                    "leave the algorithm's assumptions: clock_step, amnesia, ignores_owns, "
-                   "rollback, date_back");
+                   "rollback, date_back, date_back_borne, guarded_date_back, admitted_at_once");
     app.add_flag("--only-tokens", s.what.only_tokens,
                  "every lock has a fencing token, and exclusion is not looked at");
     const auto expect = [&s](result::kind k) { return [&s, k](std::int64_t) { s.expected = k; }; };

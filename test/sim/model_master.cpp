@@ -112,6 +112,19 @@ std::string in_case(std::string text, int (*change)(int))
     return text;
 }
 
+/// What COMMAND INFO says of one: ten things, of which lists of flags are sets to who knows sets.
+/// Which keys it takes, what others it is made of, and more that there is to say, is left empty.
+std::string told_of(const command_traits& c, const session& s)
+{
+    const std::string list = s.protocol == 3 ? "~" : "*";
+    const std::string none = list + "0\r\n";
+    const int flags = static_cast<int>(c.while_loading) + static_cast<int>(c.takes_memory);
+    return "*10\r\n" + bulk(in_case(std::string(c.name), std::tolower)) + integer(c.arity) + list +
+           std::to_string(flags) + "\r\n" + (c.while_loading ? "+loading\r\n" : "") +
+           (c.takes_memory ? "+denyoom\r\n" : "") + integer(0) + integer(0) + integer(0) + none +
+           none + none + none;
+}
+
 std::string select(std::string_view database)
 {
     const auto n = number<int>(database);
@@ -267,7 +280,9 @@ void model_master::invalidate(const std::string& key, session* by)
     }
     const std::string push = ">2\r\n" + bulk("invalidate") + "*1\r\n" + bulk(key);
     for (session* s : at->second) {
-        tell(*s, push, by);
+        if (s != by || !s->is_spared) {
+            tell(*s, push, by);
+        }
     }
     tracked_.erase(at);
 }
@@ -277,6 +292,7 @@ void model_master::tell(session& s, std::string_view push, const session* by)
 {
     if (s.tracks != session::tracking::off && s.protocol == 3) {
         (&s == by ? own_pushes_ : s.out) += push;
+        has_told = has_told || &s != by;
     }
 }
 
@@ -522,11 +538,15 @@ std::string model_master::client_tracking(session& s, const words& command)
         std::erase(trackers_, &s);
         return std::string(ok);
     }
-    const bool opts_in = command.size() > 3 && command[3] == "OPTIN";
+    const auto options = std::span(command).subspan(3);
+    const auto has = [&](std::string_view option) {
+        return std::find(options.begin(), options.end(), option) != options.end();
+    };
     if (s.tracks == tracking::off) {
         trackers_.push_back(&s);
     }
-    s.tracks = opts_in ? tracking::chosen : tracking::all;
+    s.tracks = has("OPTIN") ? tracking::chosen : tracking::all;
+    s.is_spared = has("NOLOOP");
     return std::string(ok);
 }
 
@@ -611,9 +631,7 @@ std::string model_master::command_info(const session& s, const words& command) c
     std::string all = "*" + std::to_string(command.size() - 2) + "\r\n";
     for (std::size_t i = 2; i < command.size(); ++i) {
         const std::string name = in_case(command[i], std::toupper);
-        all += has(name)
-                   ? "*2\r\n" + bulk(in_case(name, std::tolower)) + integer(traits_of(name)->arity)
-                   : null_of(s);
+        all += has(name) ? told_of(*traits_of(name), s) : null_of(s);
     }
     return all;
 }

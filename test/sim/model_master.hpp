@@ -205,6 +205,8 @@ struct session {
     /// CACHING YES for the next command, or this one.
     enum class tracking : std::uint8_t { off, all, chosen };
     tracking tracks = tracking::off;
+    /// What this connection changes itself it is not told.
+    bool is_spared = false;
     bool tracks_next = false;
     bool tracks_now = false;
     /// Pushes and replies to be sent, in this order.
@@ -277,6 +279,8 @@ public:
 
     std::uint64_t sets = 0;
     std::uint64_t commands = 0;
+    /// Somebody's `out` has a push that he has not asked for with the command being done.
+    bool has_told = false;
 
 private:
     /// In the order of `contract_scripts`.

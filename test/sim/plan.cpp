@@ -12,11 +12,11 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::array<std::string_view, fault_kinds> fault_names{
-    "delay",         "split",        "cut",          "black_hole",   "half_open",
-    "slow_write",    "slow_dial",    "node_pause",   "node_block",   "restart",
-    "restart_empty", "full",         "loading",      "script_flush", "old_server",
-    "clock_rate",    "clock_offset", "client_pause", "client_kill",  "client_destroy",
-    "client_close",  "cancel",       "drop",         "hand_over",    "forget",
+    "delay",       "split",          "cut",          "black_hole", "half_open",     "slow_write",
+    "slow_dial",   "node_pause",     "node_block",   "restart",    "restart_empty", "full",
+    "loading",     "script_flush",   "old_server",   "clock_rate", "clock_offset",  "client_pause",
+    "client_kill", "client_destroy", "client_close", "cancel",     "drop",          "hand_over",
+    "forget",      "push",
 };
 
 std::vector<milliseconds> some_ttls(random_source& r)
@@ -93,7 +93,7 @@ plan make_plan(const options& o)
     }
 
     random_source guard(o.seed, 2);
-    p.guard = guard.one_in(2) && o.outside == beyond::nothing;
+    p.guard = (guard.one_in(2) && o.outside == beyond::nothing) || is_guarded(o.outside);
     p.new_masters = guard.one_in(8);
     // Or a loss would be noticed at the next vote only, and then be waited for.
     p.pings = p.pings || p.guard;
@@ -101,6 +101,9 @@ plan make_plan(const options& o)
     p.keeps_one_in = keeping.one_in(2) ? static_cast<std::uint32_t>(keeping.between(1, 4)) : 0;
     random_source grouping(o.seed, 301);
     p.groups_one_in = grouping.one_in(3) ? static_cast<std::uint32_t>(grouping.between(1, 4)) : 0;
+    random_source waking(o.seed, 303);
+    p.wake_ups = !waking.one_in(4);
+    p.poll_max = milliseconds{waking.between(50, 1000)};
     random_source owning(o.seed, 302);
     p.owns_one_in = owning.one_in(2) ? static_cast<std::uint32_t>(owning.between(1, 3)) : 0;
 

@@ -40,8 +40,9 @@ enum class fault : std::uint8_t {
     drop,            ///< locks are dropped instead of released
     hand_over,       ///< locks are handed to another client
     forget,          ///< nodes lose keys that live, one or all of them; under the restart guard
+    push,            ///< what a node tells by itself is lost, comes twice, or much later
 };
-inline constexpr std::size_t fault_kinds = 25;
+inline constexpr std::size_t fault_kinds = 26;
 
 /// What is outside of the algorithm's assumptions.
 enum class beyond : std::uint8_t {
@@ -51,7 +52,17 @@ enum class beyond : std::uint8_t {
     ignores_owns,  ///< the application never asks whether its lease still is
     rollback,      ///< a node comes back with fencing counters of an earlier time
     date_back,     ///< a node's date is set back, and it comes back without its keys
+    // Though all clients have the restart guard:
+    date_back_borne,    ///< the same, by no more than fencing tokens bear; or with keys of before
+    guarded_date_back,  ///< the same, by more than the time that the node is out of votes for
+    admitted_at_once,   ///< a node loses its keys, and a client that begins takes it for a new one
 };
+
+[[nodiscard]] constexpr bool is_guarded(beyond b) noexcept
+{
+    return b == beyond::date_back_borne || b == beyond::guarded_date_back ||
+           b == beyond::admitted_at_once;
+}
 
 using fault_set = std::uint32_t;
 
@@ -114,6 +125,8 @@ struct plan {
     std::size_t max_buffered_bytes = 1024 * 1024;
     std::chrono::milliseconds retry_min{5};
     std::chrono::milliseconds retry_max{250};
+    bool wake_ups = true;
+    std::chrono::milliseconds poll_max{1000};
     std::string key_prefix;
     /// All clients have the restart guard.
     bool guard = false;

@@ -10,8 +10,9 @@ namespace redlock::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> beyond_names{"nothing",      "clock_step", "amnesia",
-                                                       "ignores_owns", "rollback",   "date_back"};
+constexpr std::array<std::string_view, 9> beyond_names{
+    "nothing",   "clock_step",      "amnesia",           "ignores_owns",    "rollback",
+    "date_back", "date_back_borne", "guarded_date_back", "admitted_at_once"};
 
 result play_once(const options& o, std::ostream* trace)
 {

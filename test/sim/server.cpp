@@ -65,6 +65,11 @@ bool server::is_paused() const noexcept
     return paused_until_ > w_.now();
 }
 
+bool server::is_admitted() const
+{
+    return master.value(local_now(), w_.checks.marker_key()).starts_with(master.run_id);
+}
+
 instant server::local_now() const
 {
     return clock_.shows(w_.now());
@@ -110,6 +115,30 @@ void server::serve(link& l)
     l.unread.erase(0, l.unread.size() - rest.size());
     if (!replies.empty()) {
         w_.net.send_down(l, replies, proof);
+    }
+    if (std::exchange(master.has_told, false)) {
+        push_to_all();
+    }
+}
+
+/// What it tells by itself. It is a hint, and may be lost, come twice, or come much later.
+void server::push_to_all()
+{
+    random_source r(w_.planned().seed, 700 + ++pushes_);
+    for (link* l : w_.net.of_node(index_)) {
+        if (l->session.out.empty()) {
+            continue;
+        }
+        const bool goes_wrong = w_.faults.happens(fault::push);
+        const auto wrong = goes_wrong ? r.below(3) : 3;
+        if (wrong == 0) {
+            master.has_told = true;
+            continue;
+        }
+        const std::string push = std::exchange(l->session.out, {});
+        if (wrong != 1) {
+            w_.net.send_down(*l, wrong == 2 ? push + push : push, {});
+        }
     }
 }
 

@@ -52,6 +52,8 @@ public:
 
     [[nodiscard]] bool is_up() const noexcept { return up_; }
     [[nodiscard]] bool is_paused() const noexcept;
+    /// The restart guard's marker names this run of it.
+    [[nodiscard]] bool is_admitted() const;
     [[nodiscard]] instant local_now() const;
     /// Its date is far from that of the others.
     [[nodiscard]] bool is_out_of_date() const noexcept { return out_of_date_; }
@@ -69,6 +71,7 @@ public:
 
 private:
     void serve(link& l);
+    void push_to_all();
     [[nodiscard]] static bool is_of_a_lock(const test::words& command);
     void begin_run();
     void roll_back();
@@ -84,6 +87,7 @@ private:
     memory keys_ = memory::kept;
     instant rolled_back_at_{};
     unsigned runs_ = 0;
+    std::uint64_t pushes_ = 0;
     std::map<std::string, test::model_master::entry, std::less<>> earlier_;
     instant paused_until_{};
     instant blocked_until_{};

@@ -44,10 +44,20 @@ void tally::add(const tally& t)
     limits_reached += t.limits_reached;
     losses_told += t.losses_told;
     served_when_quiet += t.served_when_quiet;
+    woken_granted += t.woken_granted;
+    woken_refused += t.woken_refused;
+    polls += t.polls;
     judged += t.judged;
     for (std::size_t i = 0; i < fault_kinds; ++i) {
         struck[i] += t.struck[i];
     }
+}
+
+void tally::add(const stats& s)
+{
+    woken_granted += s.wake_ups_granted;
+    woken_refused += s.wake_ups_refused;
+    polls += s.polls;
 }
 
 world::world(plan p, std::ostream* trace)
@@ -177,6 +187,11 @@ void world::run()
     stop_when_over_ = true;
     run_until(now_ + longest_play);
     calm_down();
+    for (const auto& c : clients) {
+        if (c->is_alive()) {
+            counts.add(c->snapshot());
+        }
+    }
 }
 
 /// Nothing goes wrong any more: whoever waits is served, and in the end nothing is left of
@@ -243,7 +258,8 @@ bool world::rests(const client& c) const
 {
     const stats s = c.snapshot();
     return s.in_flight == 0 && s.leases == 0 && s.debts == 0 && s.unanswered == 0 &&
-           s.buffered_bytes == 0 && s.nodes_ready == plan_.nodes && s.nodes_quarantined == 0;
+           s.buffered_bytes == 0 && c.has_no_lines() && s.nodes_ready == plan_.nodes &&
+           s.nodes_quarantined == 0;
 }
 
 /// One client after the other, each when it has heard nothing for a while: the timer that watched

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <redlock/stats.hpp>
+
 #include "sim/checker.hpp"
 #include "sim/client.hpp"
 #include "sim/faults.hpp"
@@ -63,11 +65,17 @@ struct tally {
     std::uint64_t limits_reached = 0;
     std::uint64_t losses_told = 0;
     std::uint64_t served_when_quiet = 0;
+    /// Of `stats`: further attempts that were begun because a node told something, and others.
+    std::uint64_t woken_granted = 0;
+    std::uint64_t woken_refused = 0;
+    std::uint64_t polls = 0;
     /// Operations that had a healthy majority throughout, so that their results could be judged.
     std::uint64_t judged = 0;
     std::array<std::uint64_t, fault_kinds> struck{};
 
     void add(const tally& t);
+    /// Of a client that is about to end.
+    void add(const stats& s);
 };
 
 /**

@@ -11,11 +11,15 @@ namespace {
 constinit thread_local redlock::test::allocations counted;
 constinit thread_local unsigned failing_nth = 0;
 constinit thread_local unsigned since_failure = 0;
+constinit thread_local redlock::test::failing_allocations* failing = nullptr;
 constinit thread_local std::string_view looked_for;
 constinit thread_local unsigned found_in_freed = 0;
 
 bool fails() noexcept
 {
+    if (failing != nullptr && failing->next_fails()) {
+        return true;
+    }
     if (failing_nth == 0 || ++since_failure < failing_nth) {
         return false;
     }
@@ -75,6 +79,30 @@ scarce_memory::scarce_memory(unsigned nth) noexcept
 scarce_memory::~scarce_memory()
 {
     failing_nth = 0;
+}
+
+failing_allocations::in::in(failing_allocations& which) noexcept
+{
+    failing = &which;
+}
+
+failing_allocations::in::~in()
+{
+    failing = nullptr;
+}
+
+bool failing_allocations::next_fails() noexcept
+{
+    if (left_before_ > 0) {
+        --left_before_;
+        return false;
+    }
+    if (left_ == 0) {
+        return false;
+    }
+    --left_;
+    ++failed_;
+    return true;
 }
 
 freed_with::freed_with(std::string_view text) noexcept

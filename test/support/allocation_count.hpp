@@ -28,6 +28,39 @@ public:
     scarce_memory& operator=(const scarce_memory&) = delete;
 };
 
+/// Allocations, with new or aligned_alloc, of which `many` fail, behind the first `before` that do
+/// not. Counted are those that a thread makes while it is in one of `in`.
+class failing_allocations {
+public:
+    failing_allocations(unsigned before, unsigned many) noexcept : left_before_(before), left_(many)
+    {}
+    failing_allocations(const failing_allocations&) = delete;
+    failing_allocations& operator=(const failing_allocations&) = delete;
+
+    /// How many have failed.
+    [[nodiscard]] unsigned failed() const noexcept { return failed_; }
+
+    /// No further ones do.
+    void end() noexcept { left_ = 0; }
+
+    /// For operator new.
+    [[nodiscard]] bool next_fails() noexcept;
+
+    /// One at a time.
+    class in {
+    public:
+        explicit in(failing_allocations& which) noexcept;
+        ~in();
+        in(const in&) = delete;
+        in& operator=(const in&) = delete;
+    };
+
+private:
+    unsigned left_before_;
+    unsigned left_;
+    unsigned failed_ = 0;
+};
+
 /// While it lives, counts the blocks that its thread frees with `text` in them. One at a time.
 class freed_with {
 public:

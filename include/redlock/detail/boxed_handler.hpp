@@ -45,20 +45,27 @@ public:
 
     void complete(outcome&& what) override
     {
-        Handler h(std::move(handler_));
-        work_type work(std::move(work_));
-        const hop hops = hops_;
-        // The memory may serve the next operation, begun from within the handler.
-        free(h);
         if constexpr (may_be_direct) {
-            if (work) {
-                hand_over(work->get_executor(), hops, h, what);
+            if (!work_) {
+                deliver(std::move(what));
+            } else if constexpr (has_default_memory) {
+                const boost::asio::any_io_executor ex = work_->get_executor();
+                deliver_on(ex, hops_, *this, std::move(what));
             } else {
-                call(h, what);
+                hand_over(work_->get_executor(), std::move(what));
             }
         } else {
-            hand_over(work.get_executor(), hops, h, what);
+            hand_over(work_.get_executor(), std::move(what));
         }
+    }
+
+    void deliver(outcome&& what) override
+    {
+        Handler h(std::move(handler_));
+        const work_type work(std::move(work_));
+        // The memory may serve the next operation, begun from within the handler.
+        free(h);
+        call(h, what);
     }
 
     void abandon() noexcept override
@@ -79,6 +86,8 @@ private:
     // Only a handler of the client's own executor is called directly, and needs no work of its own.
     static constexpr bool may_be_direct =
         std::is_same_v<executor_type, boost::asio::any_io_executor>;
+    static constexpr bool has_default_memory =
+        std::is_same_v<boost::asio::associated_allocator_t<Handler>, std::allocator<void>>;
     using work_type = std::conditional_t<may_be_direct, std::optional<work_guard>, work_guard>;
 
     boxed_handler(Handler&& h, const boost::asio::any_io_executor& client, hop hops)
@@ -105,8 +114,14 @@ private:
         return boost::asio::get_associated_allocator(h, default_allocator{});
     }
 
-    static void hand_over(const executor_type& ex, hop hops, Handler& h, outcome& what)
+    /// By the handler's own allocator.
+    void hand_over(const executor_type& on, outcome&& what)
     {
+        const executor_type ex = on;
+        const hop hops = hops_;
+        Handler h(std::move(handler_));
+        const work_type work(std::move(work_));
+        free(h);
         const auto alloc = boost::asio::get_associated_allocator(h);
         auto bound = boost::asio::bind_allocator(
             alloc, [h = std::move(h), what = std::move(what)]() mutable { call(h, what); });
@@ -136,6 +151,13 @@ private:
     hop hops_;
 };
 
+struct unpack_none {
+    template <class Handler>
+    void operator()(Handler&& h, outcome&&) const
+    {
+        std::forward<Handler>(h)();
+    }
+};
 struct unpack_nothing {
     template <class Handler>
     void operator()(Handler&& h, outcome&& o) const

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <redlock/detail/export.hpp>
 #include <redlock/detail/held_lease.hpp>
 #include <redlock/error.hpp>
 #include <redlock/result.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
 
 #include <cstdint>
 
@@ -22,7 +25,8 @@ enum class hop : std::uint8_t {
     out,   ///< every handler is posted to its executor, out of the client's strand
 };
 
-/// The user's handler, type-erased. Exactly one of the functions is called, once, and frees it.
+/// The user's handler, type-erased. Exactly one of the functions is called, once, and frees it;
+/// `complete` may leave that to `deliver`.
 class completion {
 public:
     completion(const completion&) = delete;
@@ -30,6 +34,8 @@ public:
 
     /// On the client's executor, never from within an initiating function.
     virtual void complete(outcome&& what) = 0;
+    /// On the handler's own.
+    virtual void deliver(outcome&& what) = 0;
     /// The execution context is going away: the handler is destroyed uncalled.
     virtual void abandon() noexcept = 0;
 
@@ -41,6 +47,10 @@ protected:
     completion() = default;
     ~completion() = default;
 };
+
+/// Takes it to where it belongs. Compiled, as most handlers need no more of Asio for it.
+REDLOCK_API void deliver_on(const boost::asio::any_io_executor& ex, hop hops, completion& c,
+                            outcome&& what);
 
 /// Which operation a cancellation is meant for. Filled when it is begun; touched on the client's
 /// executor only.

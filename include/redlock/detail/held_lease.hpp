@@ -16,6 +16,8 @@ class driver;
 
 namespace detail {
 
+struct operations;
+
 /// A hand on a lease: what a `lock` is made of. Given back when it is dropped.
 class held_lease {
 public:

@@ -2,11 +2,14 @@
 
 #include <redlock/client.hpp>
 #include <redlock/config.hpp>
+#include <redlock/detail/boxed_handler.hpp>
+#include <redlock/detail/completion.hpp>
+#include <redlock/detail/export.hpp>
+#include <redlock/detail/operations.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/scope.hpp>
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/associated_allocator.hpp>
@@ -19,14 +22,13 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <atomic>
 #include <concepts>
 #include <exception>
 #include <functional>
@@ -79,30 +81,10 @@ public:
 
     [[nodiscard]] boost::asio::cancellation_slot wait_slot() noexcept { return stop_wait_.slot(); }
 
-    void on_end(error_code why)
-    {
-        is_waiting_ = false;
-        if (after_wait_) {
-            boost::asio::post(on_.own, std::move(after_wait_));
-            return;
-        }
-        if (why == errc::not_held) {
-            return;  // given away by the body itself, or released behind its end
-        }
-        if (why == errc::lost || why == errc::closed) {
-            lost_ = why;
-            stop_body();
-        } else {
-            call_off(why);  // nobody could tell of a loss
-        }
-    }
-
-    void call_off(error_code why)
-    {
-        called_off_ = why;
-        stop_acquire_.emit(boost::asio::cancellation_type::terminal);
-        stop_body();
-    }
+    REDLOCK_API void on_end(error_code why);
+    /// Nobody will tell of an end: the execution context goes, or had no memory to. On any thread.
+    REDLOCK_API void on_wait_gone() noexcept;
+    REDLOCK_API void call_off(error_code why);
 
     /// Ends the wait for a loss, unless the release has, and completes behind it: nothing runs
     /// behind the end of the scope.
@@ -110,13 +92,9 @@ public:
     auto async_end_wait(Token&& token)
     {
         return boost::asio::async_initiate<Token, void()>(
-            [this](auto&& handler) {
-                after_wait_ = std::forward<decltype(handler)>(handler);
-                if (is_waiting_) {
-                    stop_wait_.emit(boost::asio::cancellation_type::terminal);
-                } else {
-                    boost::asio::post(on_.own, std::move(after_wait_));
-                }
+            [this](auto handler) {
+                using boxed = boxed_handler<decltype(handler), unpack_none>;
+                end_wait(boxed::make(std::move(handler), on_.own, hop::out));
             },
             token);
     }
@@ -126,18 +104,9 @@ public:
     void end_body() noexcept { is_running_ = false; }
 
 private:
-    /// Nothing is emitted outside of the body: what is cancelled before its first step, or before
-    /// it ends without having waited for anything, co_spawn throws into the loop and never
-    /// completes.
-    void stop_body()
-    {
-        boost::asio::dispatch(on_.body, [self = shared_from_this()] {
-            self->is_stopped_ = true;
-            if (self->is_running_) {
-                self->stop_body_.emit(boost::asio::cancellation_type::terminal);
-            }
-        });
-    }
+    REDLOCK_API void end_wait(completion* after);
+    void stop_body();
+    void stop_body_here();
 
     const scope_executors on_;
     // These are the scope's own.
@@ -145,13 +114,36 @@ private:
     error_code called_off_;
     boost::asio::cancellation_signal stop_acquire_;
     boost::asio::cancellation_signal stop_wait_;
-    boost::asio::any_completion_handler<void()> after_wait_;
-    bool is_waiting_ = true;
+    std::atomic<completion*> after_wait_ = nullptr;
+    std::atomic<bool> is_waiting_ = true;
 
     // These are the body's.
     boost::asio::cancellation_signal stop_body_;
     bool is_stopped_ = false;
     bool is_running_ = false;
+};
+
+/// On any thread.
+REDLOCK_API void cancel(const std::shared_ptr<scope_watch>& watch,
+                        boost::asio::cancellation_type type);
+
+/// What waits for the end of a lease. Destroyed uncalled, it says so too.
+class scope_waiter {
+public:
+    explicit scope_waiter(std::shared_ptr<scope_watch> watch) noexcept : watch_(std::move(watch)) {}
+    scope_waiter(scope_waiter&&) noexcept = default;
+    scope_waiter& operator=(scope_waiter&&) = delete;
+    ~scope_waiter()
+    {
+        if (watch_) {
+            watch_->on_wait_gone();
+        }
+    }
+
+    void operator()(error_code why) { std::exchange(watch_, nullptr)->on_end(why); }
+
+private:
+    std::shared_ptr<scope_watch> watch_;
 };
 
 /// On the body's executor.
@@ -179,19 +171,36 @@ boost::asio::awaitable<void> run_body(Body& body, lock& held, scope_watch& watch
 }
 
 /// Once the body has ended.
-inline void judge(scope_ending& result, const scope_watch& watch, bool still_owns)
+REDLOCK_API void judge(scope_ending& result, const scope_watch& watch, bool still_owns);
+
+// Of a client that a scope may outlive.
+
+template <class Token>
+auto acquire_within(const engine_ptr& d, std::vector<std::string> resources, acquire_options o,
+                    Token token)
 {
-    if (watch.lost() || !still_owns) {
-        result.end = scope_end::lost;
-        result.error = watch.lost() ? watch.lost() : make_error_code(errc::lost);
-    } else if (result.end != scope_end::completed && watch.called_off()) {
-        result.end = scope_end::cancelled;
-        result.error = watch.called_off();
-    }
+    return initiate<void(error_code, lock), unpack_lock>(
+        d, token,
+        [names = shared(std::move(resources)), o = std::move(o)](engine_ptr& e, completion* c,
+                                                                 const ticket_ptr& t) {
+            operations::acquire(e, names, o, c, t);
+        },
+        cancels_total);
+}
+
+template <class Token>
+auto release_within(const engine_ptr& d, lock l, const Token& token)
+{
+    return initiate<void(error_code, release_result), unpack_release>(
+        d, token,
+        [](engine_ptr& e, completion* c, const ticket_ptr& t, lock given) {
+            operations::release(e, std::move(given), {}, c, t);
+        },
+        cancels_started, std::move(l));
 }
 
 template <class T, class Body>
-boost::asio::awaitable<scope_result<T>> run_scope(scope_access::engine_ptr engine,
+boost::asio::awaitable<scope_result<T>> run_scope(engine_ptr engine,
                                                   std::shared_ptr<scope_watch> watch,
                                                   std::vector<std::string> resources,
                                                   acquire_options options, Body body)
@@ -204,8 +213,8 @@ boost::asio::awaitable<scope_result<T>> run_scope(scope_access::engine_ptr engin
     error_code ec = watch->called_off();
     if (!ec) {
         std::tie(ec, held) =
-            co_await scope_access::acquire(engine, std::move(resources), options,
-                                           bind_cancellation_slot(watch->acquire_slot(), as_tuple));
+            co_await acquire_within(engine, std::move(resources), options,
+                                    bind_cancellation_slot(watch->acquire_slot(), as_tuple));
     }
     if (!ec) {
         ec = watch->called_off();  // too late for the acquire; it is dropped
@@ -217,14 +226,13 @@ boost::asio::awaitable<scope_result<T>> run_scope(scope_access::engine_ptr engin
         co_return result;
     }
     held.async_wait_lost(bind_cancellation_slot(
-        watch->wait_slot(),
-        boost::asio::bind_executor(on.own, [watch](error_code why) { watch->on_end(why); })));
+        watch->wait_slot(), boost::asio::bind_executor(on.own, scope_waiter(watch))));
     co_await boost::asio::co_spawn(
         on.body, run_body<T>(body, held, *watch, result),
         bind_cancellation_slot(watch->body_slot(), boost::asio::use_awaitable));
     judge(result, *watch, !held || held.owns());
     if (held) {
-        co_await scope_access::release(engine, std::move(held), as_tuple);
+        co_await release_within(engine, std::move(held), as_tuple);
     }
     co_await watch->async_end_wait(boost::asio::use_awaitable);
     co_return result;
@@ -234,11 +242,11 @@ template <class T>
 struct scope_initiation {
     using executor_type = client::executor_type;
 
-    scope_access::engine_ptr engine;
+    engine_ptr engine;
 
     [[nodiscard]] executor_type get_executor() const noexcept
     {
-        return scope_access::executor_of(engine);
+        return operations::executor_of(engine);
     }
 
     template <class Handler, class Body>
@@ -273,24 +281,13 @@ struct scope_initiation {
     }
 
 private:
-    static void cancel(const std::shared_ptr<scope_watch>& watch,
-                       boost::asio::cancellation_type type)
-    {
-        if ((type & boost::asio::cancellation_type::terminal) ==
-            boost::asio::cancellation_type::none) {
-            return;
-        }
-        boost::asio::dispatch(watch->executors().own,
-                              [watch] { watch->call_off(boost::asio::error::operation_aborted); });
-    }
-
     /// The client's is on a strand by the user's arrangement, unless the client is `thread_safe`.
     template <class Executor>
     [[nodiscard]] scope_executors executors(const Executor& ex) const
     {
         const executor_type clients = get_executor();
         scope_executors on{clients, {}};
-        if (scope_access::is_thread_safe(engine)) {
+        if (operations::hops_of(engine) == hop::out) {
             on.own = boost::asio::make_strand(clients);
         }
         on.body = on.own;
@@ -312,23 +309,25 @@ struct started_body {
 
     boost::asio::awaitable<void> operator()(lock& held)
     {
-        std::exception_ptr thrown;
+        // Outlives the coroutine, which may go with the handle: see held_scope::give_up.
+        const auto thrown = std::make_shared<std::exception_ptr>();
         const auto ex = co_await boost::asio::this_coro::executor;
         const auto told = co_await boost::asio::this_coro::cancellation_state;
         // A handle that goes while `start` throws ends it with an error, too.
         const auto [ec] = co_await boost::asio::async_initiate<const token, void(error_code)>(
             [told](auto handler, boost::asio::any_io_executor on, started_body* self, lock* l,
-                   std::exception_ptr* failure) {
+                   std::shared_ptr<std::exception_ptr> thrown_here) {
+                const auto failure = std::move(thrown_here);
+                held_scope handle(std::move(on), std::move(handler), told, *l);
                 try {
-                    std::invoke(std::move(self->start),
-                                held_scope(std::move(on), std::move(handler), told, *l));
+                    std::invoke(std::move(self->start), std::move(handle));
                 } catch (...) {
                     *failure = std::current_exception();
                 }
             },
-            token{}, ex, this, &held, &thrown);
-        if (thrown) {
-            std::rethrow_exception(thrown);
+            token{}, ex, this, &held, thrown);
+        if (*thrown) {
+            std::rethrow_exception(*thrown);
         }
         if (ec) {
             throw boost::system::system_error(ec, "the body of a lock");

@@ -126,6 +126,24 @@ TEST_CASE("p06: a quorum that comes too late fails and gives back", "[core][pitf
     CHECK(w.core->snapshot().expired == 1);
 }
 
+TEST_CASE("an acquire that is cancelled behind an attempt won too late reports nothing", "[core]")
+{
+    bench_world w;
+    w.start();
+    w.manual();
+    w.with_report = true;
+    call& c = w.acquire("r", {.ttl = 1s, .deadline = 10s});
+    w.now += w.settings.validity(1s) + 1ms;
+    for (unsigned i = 0; i < 3; ++i) {
+        w.answer(i, ok);
+    }
+    REQUIRE_FALSE(c.done());
+    w.cancel(c);
+    REQUIRE(c.done());
+    CHECK(c.report.nodes.empty());
+    CHECK(c.report.attempts == 0);
+}
+
 TEST_CASE("p07: after retries a lock is as long valid as one had at once", "[core][pitfall][p07]")
 {
     bench_world w;
@@ -206,7 +224,9 @@ TEST_CASE("p14: a minority of one round does not block the next", "[core][pitfal
 
 TEST_CASE("p14: each attempt has its own token", "[core][pitfall][p14]")
 {
-    bench_world w{1};
+    config c;
+    c.wake_ups = false;
+    bench_world w{1, c};
     w.start();
     hold(w, "r", {0}, 1h);
     (void)w.acquire("r", {.deadline = 1s});
@@ -295,6 +315,7 @@ TEST_CASE("a key of another kind is contention", "[core]")
 TEST_CASE("p43: waiting costs a bounded number of commands", "[core][pitfall][p43]")
 {
     config c;
+    c.wake_ups = false;
     c.retry_min = 20ms;
     c.retry_max = 200ms;
     bench_world w{3, c};
@@ -312,6 +333,7 @@ TEST_CASE("p43: waiting costs a bounded number of commands", "[core][pitfall][p4
 TEST_CASE("p37: clients that were refused together try again apart", "[core][pitfall][p37]")
 {
     config c;
+    c.wake_ups = false;
     c.retry_min = c.retry_max = 100ms;
     std::set<nanos> waits;
     for (std::uint32_t seed = 0; seed < 100; ++seed) {
@@ -326,6 +348,73 @@ TEST_CASE("p37: clients that were refused together try again apart", "[core][pit
     CHECK(*waits.begin() < 10ms);
     CHECK(*waits.rbegin() > 90ms);
     CHECK(*waits.rbegin() <= 100ms);
+}
+
+TEST_CASE("who has a back-off of his own is asked for it", "[core]")
+{
+    std::vector<std::uint32_t> attempts;
+    std::vector<nanos> suggested;
+    config c;
+    c.wake_ups = false;
+    c.retry_min = c.retry_max = 100ms;
+    SECTION("and obeyed")
+    {
+        c.back_off = [&](std::uint32_t n, nanos wait) {
+            attempts.push_back(n);
+            suggested.push_back(wait);
+            return n * 10ms;
+        };
+        bench_world w{3, c};
+        w.start();
+        hold(w, "r", {0, 1, 2}, 1h);
+        (void)w.acquire("r", {.deadline = 1h});
+        for (const nanos span : {10ms, 20ms, 30ms}) {
+            const std::size_t sets = w.count(0, "SET");
+            w.advance(span - 1ns);
+            CHECK(w.count(0, "SET") == sets);
+            w.advance(1ns);
+            CHECK(w.count(0, "SET") == sets + 1);
+        }
+        CHECK(attempts == std::vector<std::uint32_t>{1, 2, 3, 4});
+        CHECK(*std::max_element(suggested.begin(), suggested.end()) <= 100ms);
+        CHECK(*std::min_element(suggested.begin(), suggested.end()) > 0ms);
+    }
+    SECTION("but not beyond the deadline")
+    {
+        c.back_off = [&](std::uint32_t, nanos) { return nanos::max(); };
+        bench_world w{3, c};
+        w.start();
+        hold(w, "r", {0, 1, 2}, 1h);
+        call& taken = w.acquire("r", {.deadline = 1s});
+        w.advance(1s);
+        CHECK(taken.error == errc::timed_out);
+    }
+    SECTION("nor below zero")
+    {
+        c.back_off = [&](std::uint32_t, nanos) { return nanos::min(); };
+        bench_world w{3, c};
+        for (auto& p : w.peers) {
+            p->way_there = p->way_back = 1ms;
+        }
+        w.start();
+        w.advance(100ms);
+        hold(w, "r", {0, 1, 2}, 1h);
+        (void)w.acquire("r", {.deadline = 1s});
+        w.advance(20ms);
+        CHECK(w.count(0, "SET") == 11);
+    }
+    SECTION("and if it throws, it is as if there was none")
+    {
+        c.back_off = [&](std::uint32_t, nanos) -> nanos { throw std::runtime_error("no idea"); };
+        bench_world w{3, c};
+        w.start();
+        hold(w, "r", {0, 1, 2}, 1h);
+        call& taken = w.acquire("r", {.deadline = 1h, .attempts = 3});
+        w.advance(1s);
+        CHECK(taken.error == errc::contended);
+        CHECK(w.log_lines.size() >= 2);
+        CHECK(w.log_lines.front() == "config::back_off has thrown: no idea");
+    }
 }
 
 TEST_CASE("p43: the holder's remaining ttl brings the next try forward", "[core][pitfall][p43]")
@@ -389,7 +478,9 @@ TEST_CASE("a report tells how long each node took", "[core]")
 
 TEST_CASE("p44: zero means zero", "[core][pitfall][p44]")
 {
-    bench_world w;
+    config told_nothing;
+    told_nothing.wake_ups = false;
+    bench_world w{3, told_nothing};
     w.start();
     hold(w, "r", {0, 1, 2}, 1h);
     SECTION("deadline")
@@ -417,6 +508,7 @@ TEST_CASE("p44: zero means zero", "[core][pitfall][p44]")
 TEST_CASE("p44: no wait at all between attempts", "[core][pitfall][p44]")
 {
     config c;
+    c.wake_ups = false;
     c.retry_min = c.retry_max = 0ms;
     bench_world w{3, c};
     w.start();

@@ -113,6 +113,63 @@ TEST_CASE("a counter that may be gone soon is given its life again", "[core][fen
     CHECK(w.peers[0]->master.find(w.now, counter)->end == w.now + 1min);
 }
 
+namespace {
+
+/// A client whose counters the nodes lose under a connection that knows them, and which dies before
+/// it hears what its increments began.
+void die_amid_lost_counters(bench_world& w)
+{
+    w.start();
+    w.drop(w.lock("r", fenced));
+    for (const auto& p : w.peers) {
+        p->master.flush_keys();
+        p->way_back = 5ms;
+    }
+    (void)w.acquire("r", fenced);
+    w.core.reset();
+}
+
+/// The nodes are those of another client, as it left them.
+void take_over_nodes(bench_world& w, const bench_world& left)
+{
+    for (std::size_t i = 0; i < w.peers.size(); ++i) {
+        w.peers[i]->master.flush_keys();
+        for (const auto& [key, e] : left.peers[i]->master.all()) {
+            w.peers[i]->master.put(key, e);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a counter that a client left without a ttl is given one by who wants the lock next",
+          "[core][fencing]")
+{
+    bench_world left;
+    die_amid_lost_counters(left);
+    bench_world w;
+    const bool knows_it = GENERATE(false, true);
+    CAPTURE(knows_it);
+    w.start();
+    if (knows_it) {
+        w.drop(w.lock("r", fenced));
+    }
+    take_over_nodes(w, left);
+    for (const auto& p : w.peers) {
+        REQUIRE(p->master.value(w.now, counter) == "1");
+        REQUIRE_FALSE(p->master.find(w.now, counter)->end);
+    }
+
+    // What the dead client holds is refused to it all the same.
+    CHECK(w.acquire("r", once).error == errc::contended);
+    CHECK(w.count(0, "INCR") == (knows_it ? 1 : 0));
+    for (const auto& p : w.peers) {
+        CHECK(p->master.find(w.now, counter)->end == w.now + w.settings.counter_ttl);
+    }
+    w.advance(11s);
+    CHECK(w.lock("r", fenced).fencing_token >= core::least_seeded_counter);
+}
+
 TEST_CASE("p39: counters that are lost on a minority do not go back",
           "[core][fencing][pitfall][p39]")
 {

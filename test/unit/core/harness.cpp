@@ -205,10 +205,13 @@ bool bench_world::take_finished()
 
 bool bench_world::is_handshake(const peer&, const words& w) const
 {
-    for (const char* name : {"HELLO", "AUTH", "CLIENT", "SELECT", "SCRIPT", "COMMAND", "INFO"}) {
+    for (const char* name : {"HELLO", "AUTH", "SELECT", "SCRIPT", "COMMAND", "INFO"}) {
         if (w[0] == name) {
             return true;
         }
+    }
+    if (w[0] == "CLIENT") {
+        return w[1] == "SETNAME";
     }
     return std::any_of(w.begin(), w.end(),
                        [](const std::string& word) { return word.ends_with("redlock:probe"); });
@@ -228,6 +231,7 @@ void bench_world::dial(unsigned node)
     p.connected = true;
     ++p.connects;
     ++p.connection;
+    p.master.forget(p.speaks);
     p.speaks = {};
     inside([&] { core->on_connected(now, node); });
 }
@@ -280,6 +284,7 @@ bool bench_world::serve_strays(unsigned node)
             (void)p.master.execute(now, gone, r.command);
         }
     }
+    p.master.forget(gone);
     return std::erase_if(p.strays, due) > 0;
 }
 
@@ -297,7 +302,14 @@ bool bench_world::serve(unsigned node)
         std::string reply = p.master.execute(now, alive ? p.speaks : gone, r.command);
         if (alive) {
             p.coming.push_back({now + p.way_back, std::move(reply)});
+        } else {
+            p.master.forget(gone);
         }
+        any = true;
+    }
+    // What it tells by itself.
+    if (std::string pushes = std::exchange(p.speaks.out, {}); p.connected && !pushes.empty()) {
+        p.coming.push_back({now + p.way_back, std::move(pushes)});
         any = true;
     }
     return any;
@@ -461,7 +473,8 @@ std::size_t bench_world::keys() const
 bool bench_world::is_idle() const
 {
     const redlock::stats s = core->snapshot();
-    return s.in_flight == 0 && s.leases == 0 && s.unanswered == 0 && s.debts == 0;
+    return s.in_flight == 0 && s.leases == 0 && s.unanswered == 0 && s.debts == 0 &&
+           core->led() == 0 && core->lines() == 0;
 }
 
 }  // namespace redlock::test

@@ -127,6 +127,17 @@ TEST_CASE("a loss is told when the validity ends, to whoever waits", "[core][kee
     CHECK(w.is_idle());
 }
 
+TEST_CASE("who waits for the loss of a lock that has been given back is told that none is held",
+          "[core][keep_alive]")
+{
+    kept_world w;
+    core::lease& l = w.keep("r", 3s);
+    w.silence(true);
+    call& release = w.release(l);  // which keeps the record, as nobody answers
+    REQUIRE_FALSE(release.done());
+    CHECK(w.wait_lost(l).error == errc::not_held);
+}
+
 TEST_CASE("a kept lock is lost as soon as a majority is seen without its key", "[core][keep_alive]")
 {
     kept_world w;

@@ -79,6 +79,7 @@ private:
         c.reconnect_max = ms(100);
         c.stall_timeout = ms(200);
         c.max_debts = 1000;
+        c.wake_ups = below(2) == 0;
         return c;
     }
 
@@ -316,7 +317,7 @@ TEST_CASE("whatever happens, operations end, leases exclude and keys are given b
     for (std::uint32_t seed = 0; seed < seeds; ++seed) {
         CAPTURE(seed);
         play p(seed);
-        p.run(100);
+        p.run(120);
         play::add(sum, p.snapshot());
     }
     for (const std::uint64_t often : {sum.acquired, sum.timed_out, sum.cancelled, sum.released,

@@ -1,0 +1,1 @@
+#include <redlock/client.hpp>

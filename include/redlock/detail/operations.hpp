@@ -1,0 +1,120 @@
+#pragma once
+
+#include <redlock/config.hpp>
+#include <redlock/detail/boxed_handler.hpp>
+#include <redlock/detail/completion.hpp>
+#include <redlock/detail/export.hpp>
+#include <redlock/lock.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/cancellation_type.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+// What the operations of client.hpp are made of.
+namespace redlock {
+
+class client;
+
+namespace detail {
+
+using engine_ptr = std::shared_ptr<engine::driver>;
+using ticket_ptr = std::shared_ptr<ticket>;
+using names_ptr = std::shared_ptr<const std::vector<std::string>>;
+
+inline constexpr auto cancels_started =
+    boost::asio::cancellation_type::terminal | boost::asio::cancellation_type::partial;
+inline constexpr auto cancels_total = cancels_started | boost::asio::cancellation_type::total;
+
+/// Compiled. Those that begin an operation take over its completion.
+struct operations {
+    using executor_type = boost::asio::any_io_executor;
+
+    REDLOCK_API static void run(engine_ptr&, completion*, const ticket_ptr&);
+    REDLOCK_API static void acquire(engine_ptr&, std::string_view resource, const acquire_options&,
+                                    completion*, const ticket_ptr&);
+    REDLOCK_API static void acquire(engine_ptr&, const names_ptr& resources, const acquire_options&,
+                                    completion*, const ticket_ptr&);
+    REDLOCK_API static void adopt(engine_ptr&, const names_ptr& resources, std::string_view owner,
+                                  std::chrono::milliseconds ttl, const extend_options&, completion*,
+                                  const ticket_ptr&);
+    REDLOCK_API static void adopt(engine_ptr&, std::string_view resource, std::string_view owner,
+                                  std::chrono::milliseconds ttl, const extend_options&, completion*,
+                                  const ticket_ptr&);
+    REDLOCK_API static void extend(engine_ptr&, lock&, std::chrono::milliseconds ttl,
+                                   const extend_options&, completion*, const ticket_ptr&);
+    REDLOCK_API static void release(engine_ptr&, lock, const release_options&, completion*,
+                                    const ticket_ptr&);
+    REDLOCK_API static void inspect(engine_ptr&, std::string_view resource, const inspect_options&,
+                                    completion*, const ticket_ptr&);
+    REDLOCK_API static void wait_lost(engine_ptr&, lock&, completion*, const ticket_ptr&);
+    REDLOCK_API static void close(engine_ptr&, completion*, const ticket_ptr&);
+
+    REDLOCK_API static void cancel(engine_ptr&, const ticket_ptr&,
+                                   boost::asio::cancellation_type) noexcept;
+    [[nodiscard]] REDLOCK_API static executor_type executor_of(const engine_ptr&) noexcept;
+    [[nodiscard]] REDLOCK_API static hop hops_of(const engine_ptr&) noexcept;
+    /// For what may outlive the client.
+    [[nodiscard]] static engine_ptr engine_of(const client& c) noexcept;
+};
+
+/// A deferred operation must be able to copy them.
+[[nodiscard]] REDLOCK_API names_ptr shared(std::vector<std::string> names);
+/// What of an operation a cancellation is to find.
+[[nodiscard]] REDLOCK_API ticket_ptr new_ticket();
+
+/// Boxes the handler, makes it cancellable, and begins the operation.
+template <class Unpack, class Begin>
+struct initiation {
+    using executor_type = operations::executor_type;
+
+    engine_ptr driver;
+    Begin begin;
+    boost::asio::cancellation_type honoured;
+
+    [[nodiscard]] executor_type get_executor() const noexcept
+    {
+        return operations::executor_of(driver);
+    }
+
+    template <class Handler, class... Args>
+    void operator()(Handler&& h, Args&&... args)
+    {
+        using handler_type = std::decay_t<Handler>;
+        ticket_ptr told;
+        if (auto slot = boost::asio::get_associated_cancellation_slot(h); slot.is_connected()) {
+            // Not from the handler's allocator: the slot may outlive it.
+            told = new_ticket();
+            slot.assign([d = driver, told,
+                         accepts = honoured](boost::asio::cancellation_type type) mutable {
+                if ((type & accepts) != boost::asio::cancellation_type::none) {
+                    operations::cancel(d, told, type);
+                }
+            });
+        }
+        handler_type handler(std::forward<Handler>(h));
+        auto* boxed = boxed_handler<handler_type, Unpack>::make(
+            std::move(handler), operations::executor_of(driver), operations::hops_of(driver));
+        begin(driver, boxed, told, std::forward<Args>(args)...);
+    }
+};
+
+template <class Signature, class Unpack, class Token, class Begin, class... Args>
+auto initiate(const engine_ptr& d, Token& token, Begin begin,
+              boost::asio::cancellation_type honoured = cancels_started, Args&&... args)
+{
+    return boost::asio::async_initiate<Token, Signature>(
+        initiation<Unpack, Begin>{d, std::move(begin), honoured}, token,
+        std::forward<Args>(args)...);
+}
+
+}  // namespace detail
+}  // namespace redlock

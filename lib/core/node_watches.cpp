@@ -1,0 +1,130 @@
+#include "core/coordinator.hpp"
+#include "core/node.hpp"
+#include "core/node_queue.hpp"
+#include "resp/encoder.hpp"
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
+
+// Keys that are waited for: the server is asked to tell when they go. What it tells is a hint, and
+// what it does not tell costs whoever waits a while.
+// https://redis.io/docs/latest/develop/reference/client-side-caching/
+namespace redlock::core {
+
+bool node::can_track() const noexcept
+{
+    return c_.settings_.wake_ups && is_ready() && handshake_.protocol() == 3 &&
+           tracking_ != tracks::refused && watches_again_ <= c_.now_;
+}
+
+/// What stands in front of the command that reads the key: how many commands.
+std::size_t node::watch_by(std::span<command> row) const noexcept
+{
+    std::size_t size = 0;
+    if (tracking_ == tracks::off) {
+        row[size++] = command::tracking;
+    }
+    row[size++] = command::caching;
+    return size;
+}
+
+/// They are queued.
+void node::note_watching() noexcept
+{
+    tracking_ = can_track() ? tracks::on : tracking_;
+}
+
+/// NOLOOP: what this client gives back itself it knows.
+void node::append_tracking(std::string_view how)
+{
+    resp::append_command(out_, {"CLIENT", "TRACKING", how, "OPTIN", "NOLOOP"});
+}
+
+void node::watch(lease& l)
+{
+    std::array<command, 3> row{};
+    std::size_t size = watch_by(row);
+    row[size++] = command::watch;
+    queue(std::span(row).first(size), &l, form::evalsha, [&] {
+        if (tracking_ == tracks::off) {
+            append_tracking("ON");
+        }
+        resp::append_command(out_, {"CLIENT", "CACHING", "YES"});
+        resp::append_pttl(out_, c_.settings_.key_prefix, l.resource);
+    });
+    note_watching();
+}
+
+/// The server need not remember for nobody which keys were read.
+void node::end_tracking_if_idle()
+{
+    if (tracking_ == tracks::on && !c_.is_watched(index_)) {
+        queue(command::tracking, nullptr, form::evalsha, [this] { append_tracking("OFF"); });
+        tracking_ = tracks::off;
+    }
+}
+
+/// Whether it was for that is not known, unless it happens again and again.
+void node::note_lost_watch() noexcept
+{
+    if (++lost_watches_ < most_lost_watches) {
+        return;
+    }
+    lost_watches_ = 0;
+    watches_again_ = c_.now_ + pause_of_watches;
+    c_.log(log_level::warning, {address_.display,
+                                " was lost each time that it was to tell when a lock is free: who "
+                                "waits has to look"});
+}
+
+bool node::on_tracking(const pending& p, const resp::reply& r)
+{
+    if (!r.is_error() && r.type() != resp::reply_type::simple_string) {
+        return on_nonsense(p);
+    }
+    if (r.is_error()) {
+        tracking_ = tracks::refused;
+        if (!std::exchange(missed_tracking_, true)) {
+            c_.log(log_level::info,
+                   {address_.display, " does not tell when a lock is free: who waits has to look (",
+                    error_of(r), ")"});
+        }
+    }
+    return true;
+}
+
+bool node::on_watch(const pending& p, const resp::reply& r)
+{
+    if (!r.is_integer() && !r.is_error()) {
+        return on_nonsense(p);
+    }
+    lost_watches_ = 0;
+    lease& l = *static_cast<lease*>(p.subject);
+    if (r.is_integer() && tracking_ == tracks::on) {
+        c_.on_watched(l, index_, r.integer());
+    }
+    return true;
+}
+
+/// Of a key that has gone or was changed; a null of all of them.
+void node::on_push(const resp::reply& r) noexcept
+{
+    if (r.at(0).text() != "invalidate") {
+        return;
+    }
+    const resp::reply keys = r.at(1);
+    if (keys.is_null()) {
+        c_.on_keys_gone(index_);
+        return;
+    }
+    const std::string_view prefix = c_.settings_.key_prefix;
+    for (const resp::reply key : keys) {
+        if (key.text().starts_with(prefix)) {
+            c_.on_key_gone(index_, key.text().substr(prefix.size()));
+        }
+    }
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,147 @@
+#include "core/coordinator.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+
+// What is told of an operation to who asked for it, and of all of them to who counts.
+namespace redlock::core {
+
+void coordinator::fill_report(const operation& op, const round& r) const
+{
+    if (op.report == nullptr) {
+        return;
+    }
+    report& out = *op.report;
+    out.attempts = std::max(op.attempts_made, 1u);
+    out.ahead = op.ahead;
+    out.holder_ttl = r.holder_ttl;
+    out.nodes.resize(nodes_.size());
+    for (unsigned i = 0; i < nodes_.size(); ++i) {
+        const auto has = [i](node_mask m) { return (m & bit(i)) != 0; };
+        const round_details::of_node& known = r.details->nodes[i];
+        node_report& n = out.nodes[i];
+        n.node = nodes_[i]->display();
+        n.outcome = has(r.not_asked)            ? node_outcome::not_asked
+                    : has(r.timed_out)          ? node_outcome::timed_out
+                    : has(r.disconnected)       ? node_outcome::disconnected
+                    : has(r.stalled)            ? node_outcome::stalled
+                    : has(r.quarantined)        ? node_outcome::quarantined
+                    : has(r.tally.granted_by()) ? node_outcome::granted
+                    : has(r.tally.refused_by()) ? node_outcome::refused
+                    : has(r.tally.failed_by())  ? node_outcome::failed
+                                                : node_outcome::undecided;
+        n.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(known.elapsed);
+        n.error = known.error;
+        n.holder_ttl.reset();
+        if (known.ttl && *known.ttl >= std::chrono::milliseconds{0}) {
+            n.holder_ttl = known.ttl;
+        }
+        n.held.clear();
+        if (known.held > 0) {
+            n.held = r.of->resources()[known.held - 1];
+        }
+        n.quarantine.reset();
+        if (n.outcome == node_outcome::quarantined) {
+            n.quarantine =
+                std::chrono::ceil<std::chrono::milliseconds>(nodes_[i]->quarantine_left(now_));
+        }
+    }
+}
+
+/// Time ran out before a majority could be asked: what is to be told is why it could not.
+void coordinator::report_no_attempt(const operation& op) const
+{
+    if (op.report == nullptr) {
+        return;
+    }
+    report& out = *op.report;
+    out.attempts = op.attempts_made;
+    out.ahead = op.ahead;
+    out.holder_ttl.reset();
+    out.nodes.assign(nodes_.size(), {});
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        const node& n = *nodes_[i];
+        out.nodes[i].node = n.display();
+        out.nodes[i].outcome = n.is_ready() ? node_outcome::not_asked : node_outcome::disconnected;
+        out.nodes[i].error = n.trouble();
+    }
+}
+
+/// Time ran out before its turn, or before its next one; of the nodes it says what it said before.
+void coordinator::report_place(const operation& op) const noexcept
+{
+    if (op.report != nullptr) {
+        op.report->attempts = op.attempts_made;
+        op.report->ahead = op.ahead;
+    }
+}
+
+/// The same in line, behind another one of this client.
+void coordinator::report_waiting(const operation& op) const noexcept
+{
+    report_place(op);
+    const lease& l = *op.in_line->behind;
+    if (op.report != nullptr && l.is_had && l.valid_until() > now_) {
+        op.report->holder_ttl =
+            std::chrono::ceil<std::chrono::milliseconds>(l.valid_until() - now_);
+    }
+}
+
+/// Of an attempt that is not to be told of.
+void coordinator::clear_report(const operation& op) noexcept
+{
+    if (op.report != nullptr) {
+        op.report->nodes.clear();
+        op.report->attempts = 0;
+        op.report->ahead = 0;
+        op.report->holder_ttl.reset();
+    }
+}
+
+void coordinator::count(const operation& op) noexcept
+{
+    const error_code& ec = op.error;
+    switch (op.what) {
+        case operation::kind::acquire:
+        case operation::kind::adopt:
+            stats_.acquired += !ec;
+            stats_.contended += ec == errc::contended;
+            stats_.unavailable += ec == errc::unavailable;
+            stats_.expired += ec == errc::expired;
+            stats_.timed_out += ec == errc::timed_out;
+            stats_.cancelled += op.cancelled && ec == op.cancelled && ec != errc::closed;
+            return;
+        case operation::kind::extend:
+            stats_.extended += !ec;
+            stats_.lost += ec == errc::lost;
+            stats_.extend_unknown += ec == errc::unavailable;
+            return;
+        case operation::kind::release:
+            stats_.released += !ec && op.released == release_result::released;
+            stats_.not_held += !ec && op.released == release_result::not_held;
+            stats_.release_unknown += ec == errc::unavailable;
+            return;
+        case operation::kind::inspect:
+        case operation::kind::wait_lost:
+        case operation::kind::renew: return;
+    }
+}
+
+stats coordinator::snapshot() const noexcept
+{
+    redlock::stats s = stats_;
+    s.in_flight = operations();
+    s.waiting = waiting_;
+    s.leases = leases_.in_use();
+    for (const auto& n : nodes_) {
+        s.nodes_ready += n->is_ready() ? 1u : 0u;
+        s.nodes_quarantined += n->is_quarantined() ? 1u : 0u;
+        s.unanswered += n->unanswered();
+        s.debts += n->debts();
+        s.buffered_bytes += n->buffered_bytes();
+    }
+    return s;
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,271 @@
+#include "core/coordinator.hpp"
+#include "core/waits.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include <boost/system/errc.hpp>
+
+// Who of this client may ask the masters for a resource, and who waits for it in line.
+namespace redlock::core {
+
+using base::instant;
+using base::nanos;
+
+namespace {
+
+/// After so many hand-overs within the client, or so long, other clients are let in. It costs some
+/// round trips, and so some percent of what the client alone could do.
+constexpr unsigned most_hand_overs = 16;
+constexpr nanos longest_run = std::chrono::milliseconds{100};
+
+}  // namespace
+
+/// Of the resource of `l`; that lease itself from now on, if nobody does. One whose validity has
+/// passed leads no more.
+lease& coordinator::who_leads(lease& l) noexcept
+{
+    lease& first = leading_.find_or_add(l);
+    if (&first == &l || !first.is_had || first.valid_until() > now_) {
+        return first;
+    }
+    end_lead(first);
+    return leading_.find_or_add(l);
+}
+
+/// Whether the acquire may ask the masters now. False: it stands in line, and will be called.
+bool coordinator::leads_or_waits(operation& op)
+{
+    lease& l = *op.subject;
+    if (!l.leads && !l.group) {
+        lease& first = who_leads(l);
+        if (&first != &l && op.may_wait) {
+            stand_in_line(op, first);
+            return false;
+        }
+    }
+    l.sought_by = &op;
+    return true;
+}
+
+bool coordinator::has_room_behind(const lease& first) const noexcept
+{
+    const std::size_t there = first.line == nullptr ? 0 : first.line->waiting.size();
+    return waiting_ < settings_.max_waiters && there < settings_.max_waiters_per_resource;
+}
+
+/// Who has made an attempt stands in front: it was its turn already.
+void coordinator::stand_in_line(operation& op, lease& first)
+{
+    if (first.line == nullptr) {
+        line& made = lines_.take();
+        made.behind = &first;
+        made.hand_overs = 0;
+        made.rests_until = {};
+        made.met_others = false;
+        first.line = &made;
+    }
+    sleepers_.set(op, op.deadline);
+    if (op.owner) {
+        try {
+            waiting_for_.emplace(op.owner.get(), &op);
+        } catch (...) {
+            sleepers_.remove(op);
+            throw;
+        }
+    }
+    line& q = *first.line;
+    const bool is_first = op.attempts_made > 0 || q.waiting.empty();
+    op.in_line = &q;
+    if (op.attempts_made == 0) {
+        op.ahead = q.waiting.size();
+    }
+    if (is_first) {
+        q.waiting.push_front(op);
+    } else {
+        q.waiting.push_back(op);
+    }
+    ++waiting_;
+    if (is_first) {
+        watch_over(q);
+    }
+}
+
+void coordinator::leave_line(operation& op) noexcept
+{
+    line& q = *std::exchange(op.in_line, nullptr);
+    const bool was_first = &q.waiting.front() == &op;
+    q.waiting.remove(op);
+    --waiting_;
+    sleepers_.remove(op);
+    if (op.owner) {
+        const auto [begin, end] = waiting_for_.equal_range(op.owner.get());
+        waiting_for_.erase(
+            std::find_if(begin, end, [&](const auto& each) { return each.second == &op; }));
+    }
+    if (was_first && !q.waiting.empty()) {
+        watch_over(q);
+    }
+}
+
+/// The first in line looks after who leads, which may have a lock that it will never give back.
+void coordinator::watch_over(line& q) noexcept
+{
+    operation& first = q.waiting.front();
+    const lease& l = *q.behind;
+    // It is in the heap, where it can be moved without memory.
+    sleepers_.set(first, l.is_had ? std::min(first.deadline, l.valid_until()) : first.deadline);
+}
+
+/// It is time for one who stands in line.
+void coordinator::look_in_line(operation& op) noexcept
+{
+    lease& l = *op.in_line->behind;
+    if (now_ >= op.deadline) {
+        report_waiting(op);
+        resume_later(op);
+    } else if (&op != &op.in_line->waiting.front()) {
+        sleepers_.set(op, op.deadline);  // it was the first, until one stood in front of it
+    } else if (l.is_had && l.valid_until() <= now_) {
+        end_lead(l);
+    } else {
+        watch_over(*op.in_line);
+    }
+}
+
+/// An acquire that has no flow is to have one, if there is still something to do.
+void coordinator::start(operation& op) noexcept
+{
+    if (op.cancelled) {
+        return give_up(op);
+    }
+    if (now_ >= op.deadline) {
+        report_place(op);
+        return finish(op, errc::timed_out);
+    }
+    try {
+        run_acquire(op);
+    } catch (const std::bad_alloc&) {
+        finish(op, make_error_code(boost::system::errc::not_enough_memory));
+    }
+}
+
+/// Who leads is done with the resource. The first in line goes on, and asks for it right behind
+/// what gives it back.
+void coordinator::end_lead(lease& l) noexcept
+{
+    l.sought_by = nullptr;
+    if (!l.leads) {
+        if (l.is_had) {
+            rouse_seekers(l);
+        }
+        return;
+    }
+    if (l.line == nullptr || l.line->waiting.empty()) {
+        leading_.remove(l);
+        if (l.line != nullptr) {
+            lines_.give(*std::exchange(l.line, nullptr));
+        }
+        return;
+    }
+    if (l.is_had) {
+        count_hand_over(*l.line);
+    }
+    operation& next = l.line->waiting.front();
+    pass_lead(l, *next.subject, next);
+    resume_later(next);
+}
+
+/// To another lease of the same resource, by which `op` asks for it.
+void coordinator::pass_lead(lease& from, lease& to, operation& op) noexcept
+{
+    leading_.replace(from, to);
+    from.sought_by = nullptr;
+    to.sought_by = &op;
+    to.line = std::exchange(from.line, nullptr);
+    if (to.line != nullptr) {
+        to.line->behind = &to;
+    }
+}
+
+/// A lock that did not lead, as one of several resources, is given back.
+void coordinator::rouse_seekers(const lease& l) noexcept
+{
+    for (const std::string& resource : l.resources()) {
+        if (lease* const first = leading_.find(resource)) {
+            rouse(*first);
+        }
+    }
+}
+
+/// Who asks for it and was refused need not wait any longer before it asks again.
+void coordinator::rouse(const lease& first) noexcept
+{
+    if (operation* const op = first.sought_by) {
+        op->was_roused = true;  // if its attempt is under way, it may have come too early
+        if (op->may_be_roused) {
+            resume_later(*op);
+        }
+    }
+}
+
+/// Every now and then it pauses before the next one asks, for long enough that another client which
+/// is woken by the release, or asks by chance, comes first.
+void coordinator::count_hand_over(line& q) noexcept
+{
+    ++stats_.handed_over;
+    if (q.hand_overs++ == 0) {
+        q.since = now_;
+    }
+    if (q.hand_overs < most_hand_overs && now_ - q.since < longest_run) {
+        return;
+    }
+    q.hand_overs = 0;
+    const nanos some = 2 * std::min(round_trip_, settings_.node_timeout);
+    const bool is_met = std::exchange(q.met_others, false);
+    q.rests_until = now_ + std::max(some + random_below(some),
+                                    is_met ? random_below(settings_.retry_max) : nanos{});
+}
+
+/// Until when other clients go first.
+instant coordinator::end_of_rest(const operation& op) noexcept
+{
+    const line* const q = op.subject->line;
+    if (q == nullptr || q->rests_until <= now_) {
+        return now_;
+    }
+    const nanos left = op.deadline - now_;
+    const nanos pause = q->rests_until - now_;
+    return now_ + (pause < left ? pause : random_below(left));
+}
+
+/// Whoever waits on behalf of an owner that has the lock now would wait for itself.
+void coordinator::call_in(const operation& had) noexcept
+{
+    const auto resources = had.subject->resources();
+    auto [next, end] = waiting_for_.equal_range(had.owner.get());
+    while (next != end) {
+        operation& op = *(next++)->second;  // which takes it out
+        if (std::find(resources.begin(), resources.end(), op.subject->resource) !=
+            resources.end()) {
+            resume_later(op);
+        }
+    }
+}
+
+/// The masters refused a lock that would have been of the resources of `l`: whoever has them, and
+/// comes from elsewhere or stands in no line, is to be let in sooner or later.
+void coordinator::note_others(const lease& l) noexcept
+{
+    for (const std::string& resource : l.resources()) {
+        const lease* const first = leading_.find(resource);
+        if (first != nullptr && first->line != nullptr) {
+            first->line->met_others = true;
+        }
+    }
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,232 @@
+#include "core/coordinator.hpp"
+#include "core/ranking.hpp"
+#include "core/waits.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+// Who was refused, and is told by a server when the key has gone that was in its way.
+namespace redlock::core {
+
+using base::instant;
+using base::nanos;
+
+/// Of the nodes that `may` speaks of the one that all clients prefer for the resource.
+template <class May>
+std::optional<unsigned> coordinator::first_for(const lease& l, May may) const noexcept
+{
+    const std::uint64_t resource = name_hash(l.resource);
+    std::optional<unsigned> first;
+    std::uint64_t best = 0;
+    for (unsigned i = 0; i < nodes_.size(); ++i) {
+        const std::uint64_t its = rank(resource, nodes_[i]->name());
+        if (may(i) && (!first || its > best)) {
+            first = i;
+            best = its;
+        }
+    }
+    return first;
+}
+
+/// Those who are woken together ask one node first, the same one, so that they do not split the
+/// votes: the node that it is, if the operation is one of them. The last attempt asks all, as what
+/// it says is of a majority.
+std::optional<unsigned> coordinator::gate_for(const operation& op) const noexcept
+{
+    if (!op.is_woken || !settings_.asks_one_first || op.attempts_left == 1 || op.subject->group) {
+        return std::nullopt;
+    }
+    const auto may = [this](unsigned i) {
+        return nodes_[i]->takes_requests() && !nodes_[i]->is_quarantined();
+    };
+    // Better one that can tell at once when it is worth asking again.
+    const auto best =
+        first_for(*op.subject, [&](unsigned i) { return may(i) && nodes_[i]->can_track(); });
+    return best ? best : first_for(*op.subject, may);
+}
+
+void coordinator::ask_first(round& r, unsigned gate)
+{
+    r.gate = bit(gate);
+    r.not_asked = all_nodes(static_cast<unsigned>(nodes_.size())) & ~r.gate;
+    r.of->keys_end = std::max(r.of->keys_end, now_ + r.of->ttl);
+    nodes_[gate]->send_first_set(r);
+}
+
+/// The node that was asked first has granted, or can say nothing: now all others are. False: it is
+/// of no use, or too late for it.
+bool coordinator::ask_the_others(operation& op, round& r)
+{
+    if ((r.gate & r.tally.refused_by()) != 0) {
+        op.subject->asked &= ~r.gate;  // it has nothing that could be given back
+        return false;
+    }
+    if (now_ >= op.deadline) {
+        return false;
+    }
+    const node_mask gate = std::exchange(r.gate, 0);
+    r.not_asked = 0;
+    r.closed = false;
+    if (op.report == nullptr) {
+        r.what = command::set;
+    }
+    if (r.is_linked()) {
+        by_deadline_.remove(r);
+    }
+    r.deadline = now_ + settings_.node_timeout;
+    by_deadline_.push_back(r);
+    encoded same;
+    for (unsigned i = 0; i < nodes_.size(); ++i) {
+        if ((gate & bit(i)) == 0) {
+            ask(r, i, same);
+        } else if (!r.tally.has_voted(i)) {
+            ask_for_the_rest(r, i);
+        }
+    }
+    consider(r);
+    return true;
+}
+
+/// Of the vote of the node that was asked first and set the key.
+void coordinator::ask_for_the_rest(round& r, unsigned index)
+{
+    if (nodes_[index]->takes_requests()) {
+        nodes_[index]->send_rest_of_vote(r);
+    } else {
+        set_vote(r, index, node_outcome::stalled, nodes_[index]->trouble());
+    }
+}
+
+/// One of the nodes that refused, or have yet to say whether they do, is to tell when the key goes.
+void coordinator::watch(operation& op, const round& r)
+{
+    const bool is_held = r.gate != 0 || outcome_of(r) == verdict::refused;
+    if (!is_held || op.watches != 0 || op.is_woken || !op.subject->leads) {
+        return;
+    }
+    const node_mask others = r.tally.granted_by() | r.tally.failed_by();
+    const auto first = first_for(*op.subject, [&](unsigned i) {
+        return (op.subject->asked & ~others & bit(i)) != 0 && nodes_[i]->can_track() &&
+               nodes_[i]->takes_requests();
+    });
+    if (first) {
+        nodes_[*first]->watch(*op.subject);
+    }
+}
+
+void coordinator::watch_no_more(operation& op) noexcept
+{
+    for (unsigned i = 0; op.watches != 0 && i < nodes_.size(); ++i) {
+        watchers_[i] -= (op.watches & bit(i)) != 0 ? 1u : 0u;
+    }
+    op.watches = 0;
+}
+
+/// The node will tell when the key in the way of `l` goes; how long it lives until then. Below -1:
+/// it has gone already; who finds that twice in a row pauses as if there was nobody to tell.
+void coordinator::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms) noexcept
+{
+    operation* const op = l.sought_by;
+    if (op == nullptr || op->subject != &l || op->is_woken) {
+        return;
+    }
+    if (ttl_ms < -1) {
+        if (!std::exchange(op->is_rushed, true)) {
+            wake(*op);
+        }
+        return;
+    }
+    op->is_rushed = false;
+    watch_no_more(*op);
+    op->watches = bit(index);
+    ++watchers_[index];
+    const bool ends = ttl_ms >= 0 && ttl_ms < base::max_ttl.count();
+    op->watched_ttl = ends ? std::chrono::milliseconds{ttl_ms} : base::max_ttl;
+    if (is_asleep(*op) && !op->was_roused) {
+        sleepers_.set(*op, end_of_watch(*op));
+    }
+}
+
+/// When to look, as nothing was told.
+instant coordinator::end_of_watch(const operation& op) noexcept
+{
+    const nanos until_gone = op.watched_ttl + random_below(std::max(round_trip_, least_wait));
+    const nanos longest = settings_.poll_max - random_below(settings_.poll_max / 4);
+    return std::min(op.deadline, now_ + std::max(std::min(until_gone, longest), least_wait));
+}
+
+/// Until when who was refused waits, unless it is told something.
+instant coordinator::end_of_pause(const operation& op, nanos back_off) noexcept
+{
+    if (op.is_woken) {
+        return now_ + wake_up_delay(op);
+    }
+    if (op.was_roused) {
+        return now_ + std::min(back_off, least_wait);
+    }
+    return op.watches != 0 ? end_of_watch(op) : now_ + back_off;
+}
+
+bool coordinator::is_asleep(const operation& op) noexcept
+{
+    return op.may_be_roused && op.heap_place != sleeper::no_wake_up;
+}
+
+void coordinator::wake(operation& op) noexcept
+{
+    watch_no_more(op);
+    op.is_woken = true;
+    if (is_asleep(op)) {
+        sleepers_.set(op, std::min(op.wake_up, now_ + wake_up_delay(op)));
+    }
+}
+
+/// Servers tell those who wait always in the same order: chance decides who comes first, and
+/// favours who has waited longer.
+nanos coordinator::wake_up_delay(const operation& op) noexcept
+{
+    constexpr nanos long_enough = std::chrono::milliseconds{50};
+    const nanos half_of_rest = (op.deadline - now_) / 2;
+    return random_below(std::min({round_trip_, settings_.node_timeout, half_of_rest})) /
+           (1 + (now_ - op.since) / long_enough);
+}
+
+void coordinator::on_key_gone(unsigned index, std::string_view resource) noexcept
+{
+    const lease* const l = leading_.find(resource);
+    if (l != nullptr && l->sought_by != nullptr && (l->sought_by->watches & bit(index)) != 0) {
+        wake(*l->sought_by);
+    }
+}
+
+template <class Do>
+void coordinator::for_watchers(unsigned index, Do each) noexcept
+{
+    for (operation* op = watchers_[index] == 0 ? nullptr : &in_flight_.front(); op != nullptr;
+         op = in_flight_.after(*op)) {
+        if ((op->watches & bit(index)) != 0) {
+            each(*op);
+        }
+    }
+}
+
+void coordinator::on_keys_gone(unsigned index) noexcept
+{
+    for_watchers(index, [this](operation& op) { wake(op); });
+}
+
+/// It tells nothing any more: who relied on it looks soon, not all of them at once.
+void coordinator::on_watch_lost(unsigned index) noexcept
+{
+    for_watchers(index, [this](operation& op) {
+        watch_no_more(op);
+        if (is_asleep(op)) {
+            sleepers_.set(op, std::min(op.wake_up, now_ + random_below(settings_.retry_max)));
+        }
+    });
+}
+
+}  // namespace redlock::core

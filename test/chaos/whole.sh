@@ -1,0 +1,29 @@
+#!/bin/bash
+# usage: whole.sh <redlock-chaos>
+# Where packets cannot be lost a run says so, before and after, and one that is to be whole counts as skipped, which
+# fails CI.
+set -euo pipefail
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+
+fail() {
+    echo "$*" >&2
+    cat "$output" >&2
+    exit 1
+}
+
+# A root that may not have a network namespace; anybody else may not either.
+without=()
+((EUID != 0)) || without=(setpriv --bounding-set=-sys_admin)
+
+# ends_with <status> <argument...>: and says what it left alone.
+ends_with() {
+    local status=0 wanted=$1
+    shift
+    "${without[@]}" "$@" --scenario storm --seconds 1 >"$output" 2>&1 || status=$?
+    ((status == wanted)) || fail "$*: the status is $status"
+    sed -n 3p "$output" | grep -q '^packets are left alone: .' || fail "it does not begin with what it leaves alone"
+    tail -n 2 "$output" | grep -q '^no packets were lost, .*: .' || fail "it does not end with what it left alone"
+}
+ends_with 77 "$1" --whole
+ends_with 0 "$1"

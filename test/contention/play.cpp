@@ -1,0 +1,355 @@
+#include "contention/play.hpp"
+
+#include "base/settings.hpp"
+#include "core/coordinator.hpp"
+#include "sim/model_master.hpp"
+#include "sim/random.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::contention {
+
+namespace {
+
+using base::instant;
+using base::nanos;
+using namespace std::chrono_literals;
+
+constexpr auto deadline = std::chrono::milliseconds{600'000};
+constexpr const char* resource = "r";
+
+class seeded_entropy final : public base::entropy {
+public:
+    explicit seeded_entropy(std::uint64_t seed) : random_(seed, 7) {}
+    [[nodiscard]] bool fill(std::span<std::byte> out) noexcept override
+    {
+        for (std::byte& b : out) {
+            b = static_cast<std::byte>(random_.next());
+        }
+        return true;
+    }
+
+private:
+    sim::random_source random_;
+};
+
+struct fixed_date final : base::wall_clock {
+    [[nodiscard]] std::int64_t microseconds() noexcept override { return 1'700'000'000'000'000; }
+};
+
+config config_of(const plan& p)
+{
+    config c;
+    for (unsigned i = 0; i < p.nodes; ++i) {
+        c.nodes.push_back("redis://10.0.0." + std::to_string(i + 1));
+    }
+    c.ping_interval = 0ms;
+    c.wake_ups = p.how != manner::by_chance;
+    return c;
+}
+
+base::settings settings_of(const plan& p)
+{
+    base::settings s = base::make_settings(config_of(p));
+    s.asks_one_first = p.how == manner::told_one_first;
+    return s;
+}
+
+/// A connection, whose bytes come in their order.
+struct link {
+    test::session session;
+    std::string unread;
+    instant last_up{};
+    instant last_down{};
+};
+
+struct contender {
+    contender(const base::settings& s, std::uint64_t seed) : random(seed), core(s, random, date) {}
+
+    seeded_entropy random;
+    fixed_date date;
+    core::coordinator core;
+    std::vector<link> links;
+    instant timer = instant::max();
+    instant wanted{};
+    core::lease* held = nullptr;
+};
+
+class play {
+public:
+    explicit play(const plan& p);
+
+    outcome run();
+
+private:
+    void at(instant when, std::function<void()> what) { events_.push({when, ++order_, what}); }
+    nanos way() { return random_.between(plan_.least_way, plan_.longest_way); }
+    void run_until(const std::function<bool()>& done);
+    void pump(unsigned client);
+    void send(unsigned client, unsigned node, std::string bytes);
+    void serve(unsigned client, unsigned node);
+    void answer(unsigned client, unsigned node, std::string bytes, instant when);
+    void begin(unsigned client);
+    void take_finished(unsigned client);
+    [[nodiscard]] std::uint64_t commands() const;
+
+    struct event {
+        instant when;
+        std::uint64_t order;
+        std::function<void()> what;
+        bool operator<(const event& other) const
+        {
+            return std::pair(other.when, other.order) < std::pair(when, order);
+        }
+    };
+
+    plan plan_;
+    base::settings settings_;
+    sim::random_source random_;
+    std::priority_queue<event> events_;
+    std::uint64_t order_ = 0;
+    instant now_{nanos{1s}};
+    std::vector<test::model_master> masters_;
+    std::vector<instant> busy_until_;
+    std::vector<std::unique_ptr<contender>> clients_;
+    std::vector<nanos> waits_;
+    std::vector<nanos> handovers_;
+    std::optional<instant> free_since_;
+    bool is_had_ = false;
+    outcome found_;
+};
+
+play::play(const plan& p)
+    : plan_(p),
+      settings_(settings_of(p)),
+      random_(p.seed, 1),
+      masters_(p.nodes),
+      busy_until_(p.nodes)
+{
+    for (unsigned i = 0; i < p.nodes; ++i) {
+        masters_[i].run_id.replace(0, 2,
+                                   std::to_string(10 + i));  // not one server by several names
+    }
+    for (unsigned i = 0; i <= p.clients; ++i) {
+        clients_.push_back(std::make_unique<contender>(settings_, p.seed * 1000 + i));
+        clients_.back()->links.resize(p.nodes);
+    }
+}
+
+std::uint64_t play::commands() const
+{
+    std::uint64_t all = 0;
+    for (const auto& c : clients_) {
+        all += c->core.snapshot().commands;
+    }
+    return all;
+}
+
+void play::run_until(const std::function<bool()>& done)
+{
+    while (!done() && !events_.empty()) {
+        const event next = events_.top();
+        events_.pop();
+        now_ = std::max(now_, next.when);
+        next.what();
+    }
+}
+
+/// What the core wants done.
+void play::pump(unsigned client)
+{
+    contender& c = *clients_[client];
+    take_finished(client);
+    for (core::node_mask dialled = c.core.take_to_connect(); dialled != 0; dialled &= dialled - 1) {
+        const auto node = static_cast<unsigned>(std::countr_zero(dialled));
+        at(now_ + way(), [this, client, node] {
+            clients_[client]->core.on_connected(now_, node);
+            pump(client);
+        });
+    }
+    (void)c.core.take_written();
+    for (unsigned i = 0; i < plan_.nodes; ++i) {
+        if (c.core.has_output(i)) {
+            std::string bytes;
+            bytes.swap(c.core.take_output(i));
+            c.core.on_written(i);
+            send(client, i, std::move(bytes));
+        }
+    }
+    const instant next = c.core.next_deadline();
+    if (next < c.timer) {
+        c.timer = next;
+        at(next, [this, client, next] {
+            contender& due = *clients_[client];
+            if (due.timer == next) {
+                due.timer = instant::max();
+                due.core.on_time(now_);
+                pump(client);
+            }
+        });
+    }
+}
+
+void play::send(unsigned client, unsigned node, std::string bytes)
+{
+    link& l = clients_[client]->links[node];
+    l.last_up = std::max(l.last_up, now_ + way());
+    at(l.last_up, [this, client, node, bytes = std::move(bytes)] {
+        clients_[client]->links[node].unread += bytes;
+        serve(client, node);
+    });
+}
+
+/// One command after the other, and what comes of them in one piece.
+void play::serve(unsigned client, unsigned node)
+{
+    link& l = clients_[client]->links[node];
+    test::model_master& m = masters_[node];
+    std::string replies;
+    std::string_view rest = l.unread;
+    for (std::string_view next = rest; auto command = test::take_command(next); rest = next) {
+        busy_until_[node] = std::max(busy_until_[node], now_) + plan_.command;
+        replies += m.execute(now_, l.session, *command);
+    }
+    l.unread.erase(0, l.unread.size() - rest.size());
+    answer(client, node, std::exchange(l.session.out, {}) + replies, busy_until_[node]);
+    for (unsigned i = 0; std::exchange(m.has_told, false) && i < clients_.size(); ++i) {
+        m.has_told = true;
+        link& other = clients_[i]->links[node];
+        answer(i, node, std::exchange(other.session.out, {}), busy_until_[node]);
+        m.has_told = i + 1 < clients_.size();
+    }
+}
+
+void play::answer(unsigned client, unsigned node, std::string bytes, instant when)
+{
+    if (bytes.empty()) {
+        return;
+    }
+    link& l = clients_[client]->links[node];
+    l.last_down = std::max(l.last_down, when + way());
+    at(l.last_down, [this, client, node, bytes = std::move(bytes)] {
+        clients_[client]->core.on_bytes(now_, node, bytes);
+        pump(client);
+    });
+}
+
+void play::begin(unsigned client)
+{
+    contender& c = *clients_[client];
+    c.wanted = now_;
+    core::operation& op =
+        c.core.acquire(now_, resource, {.ttl = std::chrono::minutes{10}, .deadline = deadline});
+    op.user = &c;
+    pump(client);
+}
+
+void play::take_finished(unsigned client)
+{
+    contender& c = *clients_[client];
+    c.core.look_after(now_);
+    while (core::operation* op = c.core.take_finished(now_)) {
+        const bool is_acquire = op->what == core::operation::kind::acquire;
+        if (is_acquire && op->error) {
+            found_.starved = true;
+        } else if (is_acquire) {
+            found_.shared = found_.shared || std::exchange(is_had_, true);
+            c.held = op->subject;
+            waits_.push_back(now_ - c.wanted);
+            if (free_since_) {
+                handovers_.push_back(now_ - *free_since_);
+            }
+            if (client > 0) {
+                at(now_ + plan_.hold, [this, client] {
+                    contender& holder = *clients_[client];
+                    is_had_ = false;
+                    free_since_ = now_;
+                    (void)holder.core.release(now_, *std::exchange(holder.held, nullptr), nullptr);
+                    pump(client);
+                });
+            }
+        }
+        c.core.recycle(*op);
+    }
+}
+
+outcome play::run()
+{
+    for (unsigned i = 0; i < clients_.size(); ++i) {
+        clients_[i]->core.start(now_);
+        pump(i);
+    }
+    run_until([this] {
+        return std::all_of(clients_.begin(), clients_.end(), [this](const auto& c) {
+            return c->core.snapshot().nodes_ready == plan_.nodes;
+        });
+    });
+    // The first one has it, long enough for all to come to rest.
+    begin(0);
+    run_until([this] { return clients_[0]->held != nullptr; });
+    for (unsigned i = 1; i <= plan_.clients; ++i) {
+        at(now_ + random_.between(0ns, 1ms), [this, i] { begin(i); });
+    }
+    const instant rested = now_ + 2s;
+    bool is_rested = false;
+    at(rested, [&] { is_rested = true; });
+    run_until([&] { return is_rested; });
+    waits_.clear();
+    const std::uint64_t commands_before = commands();
+    std::uint64_t attempts_before = 0;
+    for (auto& c : clients_) {
+        attempts_before += c->core.snapshot().attempts;
+        c->wanted = now_;
+    }
+    is_had_ = false;
+    free_since_ = now_;
+    (void)clients_[0]->core.release(now_, *std::exchange(clients_[0]->held, nullptr), nullptr);
+    pump(0);
+    run_until([this] { return waits_.size() == plan_.clients || found_.starved; });
+
+    std::uint64_t attempts = 0;
+    for (const auto& c : clients_) {
+        attempts += c->core.snapshot().attempts;
+    }
+    std::sort(waits_.begin(), waits_.end());
+    const auto in_ms = [](nanos n) { return static_cast<double>(n.count()) / 1e6; };
+    nanos sum{};
+    for (const nanos n : handovers_) {
+        sum += n;
+    }
+    const auto grants = static_cast<double>(std::max<std::size_t>(waits_.size(), 1));
+    found_.handover_us = in_ms(sum) * 1000 / grants;
+    if (!waits_.empty()) {
+        found_.wait_p50_ms = in_ms(waits_[waits_.size() / 2]);
+        found_.wait_max_ms = in_ms(waits_.back());
+    }
+    found_.commands = static_cast<double>(commands() - commands_before) / grants / plan_.nodes;
+    found_.attempts = static_cast<double>(attempts - attempts_before) / grants;
+    for (auto& c : clients_) {
+        c->core.stop(now_);
+        while (core::operation* op = c->core.take_finished(now_)) {
+            c->core.recycle(*op);
+        }
+        if (c->held != nullptr) {
+            c->core.let_go(now_, *std::exchange(c->held, nullptr));
+        }
+    }
+    return found_;
+}
+
+}  // namespace
+
+outcome run(const plan& p)
+{
+    return play(p).run();
+}
+
+}  // namespace redlock::contention

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "base/instant.hpp"
+
+#include <chrono>
+#include <cstdint>
+
+namespace redlock::contention {
+
+/// How clients that were refused go on.
+enum class manner {
+    told_one_first,  ///< as they do: woken by a server, and then one node first
+    told_all,        ///< woken, and then all nodes at once
+    by_chance,       ///< not told: full jitter
+};
+
+struct plan {
+    manner how = manner::told_one_first;
+    unsigned clients = 1;
+    unsigned nodes = 5;
+    std::uint64_t seed = 1;
+    /// One way between a client and a node, each time another one in between.
+    base::nanos least_way = std::chrono::microseconds{80};
+    base::nanos longest_way = std::chrono::microseconds{120};
+    /// What a node needs for a command.
+    base::nanos command = std::chrono::microseconds{3};
+    base::nanos hold = std::chrono::milliseconds{1};
+};
+
+struct outcome {
+    /// From the release of one to the next one's grant, on the average.
+    double handover_us = 0;
+    double wait_p50_ms = 0;
+    double wait_max_ms = 0;
+    /// By each node, for one grant.
+    double commands = 0;
+    double attempts = 0;  ///< of all clients, for one grant
+    /// Somebody was not served within his deadline.
+    bool starved = false;
+    /// Two had the lock at a time.
+    bool shared = false;
+};
+
+/**
+ * Virtual time: somebody has the lock, all clients want it, each with a connection of its own to
+ * every node, and each takes it once, holds it and gives it back. The compiled core against model
+ * masters; a node does one command after the other.
+ */
+[[nodiscard]] outcome run(const plan& p);
+
+}  // namespace redlock::contention

@@ -1,0 +1,34 @@
+#!/bin/bash
+# usage: reported.sh <redlock-sim>
+# What breaks a promise fails the campaign, which says what it was and how to see it again, at length and cut down.
+set -euo pipefail
+
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+fail() {
+    echo "$*" >&2
+    cat "$said" >&2
+    exit 1
+}
+# fails <argument...>
+fails() {
+    local status=0
+    "$program" "$@" >"$said" 2>&1 || status=$?
+    ((status == 1)) || fail "$*: the status is $status"
+}
+# The arguments behind a word of the report.
+arguments() { sed -n "s|^  $1: *$program ||p" "$said"; }
+
+program=$1
+fails --seeds 20000 --beyond clock_step
+grep -q '^FAILED: .* both believe that they hold ' "$said" || fail "it does not say what it saw"
+grep -q '^  faults: .' "$said" || fail "it does not say which faults there were"
+again=$(arguments again)
+least=$(arguments least)
+[[ $again == --seed\ * ]] || fail "it does not say how to play it again"
+[[ $least == --seed\ *\ --trace ]] || fail "it does not say how to see the least of it"
+for each in "$again" "$least"; do
+    # shellcheck disable=SC2086 # arguments
+    fails $each
+    grep -q '^FAILED: .* both believe that they hold ' "$said" || fail "$each: that is something else"
+done

@@ -1,0 +1,101 @@
+#include "base/system_entropy.hpp"
+#include "harness.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <set>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// A client as a program has it, whose randomness is the system's, and a lock that is never free.
+class refused_client {
+public:
+    refused_client() : w_(1, config_of())
+    {
+        w_.core = std::make_unique<core::coordinator>(w_.settings, system_, w_.date);
+        w_.start();
+        w_.peers[0]->master.put("r", {.value = "a stranger's", .end = {}});
+    }
+
+    /// How long it waits before it tries again.
+    [[nodiscard]] std::int64_t first_wait()
+    {
+        (void)w_.acquire("r", {.deadline = longest});
+        return (w_.core->next_deadline() - w_.now).count();
+    }
+
+    static constexpr auto longest = 24h;
+
+private:
+    static redlock::config config_of()
+    {
+        redlock::config c;
+        c.wake_ups = false;
+        c.retry_min = c.retry_max = longest;
+        c.stall_timeout = longest;
+        c.ping_interval = 0s;
+        return c;
+    }
+
+    base::system_entropy system_;
+    bench_world w_;
+};
+
+/// What a fork of this process comes to.
+template <class What>
+std::optional<std::int64_t> in_a_fork(What what)
+{
+    int ends[2];
+    if (::pipe(ends) != 0) {
+        return std::nullopt;
+    }
+    std::int64_t result = 0;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        try {
+            result = what();
+        } catch (...) {
+            ::_exit(2);
+        }
+        const bool written = ::write(ends[1], &result, sizeof result) == sizeof result;
+        ::_exit(written ? 0 : 1);
+    }
+    ::close(ends[1]);
+    const bool read = child > 0 && ::read(ends[0], &result, sizeof result) == sizeof result;
+    ::close(ends[0]);
+    if (child > 0) {
+        ::waitpid(child, nullptr, 0);
+    }
+    return read ? std::optional{result} : std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("p37: 1000 forks that are refused wait apart", "[core][pitfall][p37]")
+{
+    refused_client before;
+    std::set<std::int64_t> waits;
+    for (int i = 0; i < 1000; ++i) {
+        const auto wait = in_a_fork(
+            [&] { return i % 2 == 0 ? before.first_wait() : refused_client().first_wait(); });
+        REQUIRE(wait);
+        REQUIRE(waits.insert(*wait).second);
+    }
+    // They are drawn from the whole span: 250 from each quarter are expected, and 150 are more than
+    // seven standard deviations away.
+    const std::int64_t quarter = nanos{refused_client::longest}.count() / 4;
+    for (std::int64_t n = 0; n < 4; ++n) {
+        const auto first = waits.lower_bound(n * quarter);
+        CHECK(std::distance(first, waits.lower_bound((n + 1) * quarter)) > 150);
+    }
+}

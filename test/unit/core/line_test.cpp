@@ -1,0 +1,481 @@
+#include "harness.hpp"
+
+#include <redlock/owner.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+constexpr nanos way = 1ms;
+constexpr nanos round_trip = 2 * way;
+
+/// Locks on three masters, each a millisecond away.
+struct line_world : bench_world {
+    explicit line_world(redlock::config c = {}) : bench_world(3, std::move(c))
+    {
+        for (auto& p : peers) {
+            p->way_there = p->way_back = way;
+        }
+        start();
+        advance(1s);
+    }
+
+    [[nodiscard]] static acquire_options patient(std::chrono::milliseconds ttl = 10s)
+    {
+        return {.ttl = ttl, .deadline = 60s};
+    }
+    core::lease& had(std::string_view resource, const acquire_options& o = patient())
+    {
+        call& c = acquire(resource, o);
+        advance(round_trip);
+        REQUIRE(c.held != nullptr);
+        return *c.held;
+    }
+    call& waiting(std::string_view resource, const acquire_options& o = patient())
+    {
+        call& c = acquire(resource, o);
+        REQUIRE_FALSE(c.done());
+        return c;
+    }
+    [[nodiscard]] std::size_t in_line() const { return core->snapshot().waiting; }
+    /// The first words of what a node was sent since, in their order.
+    [[nodiscard]] std::vector<std::string> sent(std::size_t since) const
+    {
+        std::vector<std::string> first;
+        for (std::size_t i = since; i < peers[0]->log.size(); ++i) {
+            first.push_back(peers[0]->log[i][0]);
+        }
+        return first;
+    }
+    [[nodiscard]] std::size_t sent() const { return peers[0]->log.size(); }
+    void give_back(call& c)
+    {
+        REQUIRE(c.held != nullptr);
+        (void)release(*c.held);
+    }
+    void end_all(const std::vector<call*>& all)
+    {
+        for (call* c : all) {
+            for (int i = 0; i < 400 && !c->done(); ++i) {
+                advance(1ms);  // others may be let in first
+            }
+            give_back(*c);
+        }
+        advance(1s);
+        CHECK(keys() == 0);
+        CHECK(is_idle());
+    }
+};
+
+}  // namespace
+
+TEST_CASE("acquires of one client stand in line, and only the first asks the nodes", "[core][line]")
+{
+    line_world w;
+    core::lease& held = w.had("r");
+    std::vector<call*> calls;
+    const auto asked = w.peers[0]->log.size();
+    for (int i = 0; i < 4; ++i) {
+        calls.push_back(&w.waiting("r"));
+    }
+    w.advance(1s);
+    CHECK(w.peers[0]->log.size() == asked);
+    call& other = w.acquire("another");
+    w.advance(1s);
+    CHECK(other.done());
+    CHECK(w.in_line() == 4);
+
+    (void)w.release(held);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        CHECK(w.in_line() == calls.size() - 1 - i);
+        w.advance(round_trip);
+        for (std::size_t j = 0; j < calls.size(); ++j) {
+            CHECK(calls[j]->done() == (j <= i));
+        }
+        w.give_back(*calls[i]);
+    }
+    CHECK(w.core->snapshot().handed_over == 4);
+    CHECK(w.core->snapshot().attempts == 6);
+    w.end_all({&other});
+}
+
+TEST_CASE("the next SET goes out right behind the release, with it", "[core][line]")
+{
+    line_world w;
+    redlock::acquire_options o = w.patient();
+    o.fencing = false;
+    call& first = w.acquire("r", o);
+    w.advance(round_trip);
+    call& second = w.waiting("r", o);
+    call& third = w.waiting("r", o);
+    const auto before = w.sent();
+    const bool dropped = GENERATE(false, true);
+    const instant begun = w.now;
+    if (dropped) {
+        w.drop(*first.held);
+    } else {
+        w.give_back(first);
+    }
+    w.advance(way);
+    const auto sent = w.sent(before);
+    REQUIRE(sent.size() >= 2);
+    CHECK(sent[0] == "EVALSHA");
+    CHECK(sent[1] == "SET");
+    w.advance(way);
+    REQUIRE(second.held != nullptr);
+    CHECK(second.ended - begun == round_trip);
+    CHECK(second.held->t0 == begun);
+    w.end_all({&second, &third});
+}
+
+TEST_CASE("a place in line is left by deadline or cancellation, wherever it is", "[core][line]")
+{
+    line_world w;
+    core::lease& held = w.had("r");
+    const std::size_t who = static_cast<std::size_t>(GENERATE(0, 1, 2));
+    const bool cancelled = GENERATE(false, true);
+    CAPTURE(who, cancelled);
+    w.with_report = true;
+    std::vector<call*> calls;
+    for (std::size_t i = 0; i < 3; ++i) {
+        acquire_options o = w.patient();
+        if (i == who && !cancelled) {
+            o.deadline = 2s;
+        }
+        calls.push_back(&w.waiting("r", o));
+    }
+    const instant begun = w.now;
+    w.advance(2s - 1ns);
+    CHECK(w.in_line() == 3);
+    if (cancelled) {
+        w.cancel(*calls[who]);
+    }
+    w.advance(1ns);
+    REQUIRE(calls[who]->done());
+    CHECK(calls[who]->ended == begun + (cancelled ? nanos{2s} - 1ns : nanos{2s}));
+    if (!cancelled) {
+        CHECK(calls[who]->error == errc::timed_out);
+        const report& told = calls[who]->report;
+        CHECK(told.attempts == 0);
+        CHECK(told.ahead == who);
+        REQUIRE(told.holder_ttl);
+        CHECK(*told.holder_ttl <= 8s);
+        CHECK(*told.holder_ttl > 7s);
+    }
+    CHECK(w.in_line() == 2);
+    calls.erase(calls.begin() + static_cast<std::ptrdiff_t>(who));
+    (void)w.release(held);
+    w.end_all(calls);
+}
+
+TEST_CASE("who is called off as its turn comes lets the next one go", "[core][line]")
+{
+    line_world w;
+    core::lease& held = w.had("r");
+    call& first = w.waiting("r");
+    call& second = w.waiting("r");
+    (void)w.release(held);
+    w.advance(way);
+    w.cancel(first);
+    CHECK(first.done());
+    w.advance(round_trip);
+    CHECK(second.held != nullptr);
+    w.end_all({&second});
+}
+
+TEST_CASE("one attempt does not wait", "[core][line]")
+{
+    line_world w;
+    core::lease& held = w.had("r");
+    call& in_front = w.waiting("r");
+    const bool by_deadline = GENERATE(false, true);
+    acquire_options o = w.patient();
+    if (by_deadline) {
+        o.deadline = 0s;
+    } else {
+        o.attempts = 1;
+    }
+    w.with_report = true;
+    call& c = w.acquire("r", o);
+    w.advance(round_trip);
+    CHECK(c.error == errc::contended);
+    const report& told = c.report;
+    CHECK(told.attempts == 1);
+    REQUIRE(told.holder_ttl);
+    CHECK(*told.holder_ttl > 9s);
+    CHECK(w.in_line() == 1);
+    (void)w.release(held);
+    w.end_all({&in_front});
+}
+
+TEST_CASE("the first in line asks when who has the lock has it no more", "[core][line]")
+{
+    line_world w;
+    core::lease& held = w.had("r", w.patient(2s));
+    call& first = w.waiting("r");
+    call& second = w.waiting("r");
+    const auto is_the_firsts = [&] {
+        CHECK(first.held != nullptr);
+        w.drop(held);
+    };
+    SECTION("its validity ends, and nobody gives it back")
+    {
+        const nanos left = held.valid_until() - w.now;
+        w.advance(left - 1ns);
+        CHECK(w.core->snapshot().attempts == 1);
+        w.advance(1ns);
+        CHECK(w.core->snapshot().attempts == 2);
+        w.advance(1s);
+        is_the_firsts();
+    }
+    SECTION("it was extended")
+    {
+        w.advance(1s);
+        call& e = w.extend(held, 4s);
+        w.advance(round_trip);
+        CHECK_FALSE(e.error);
+        w.advance(3s);
+        CHECK(w.core->snapshot().attempts == 1);
+        w.advance(2s);
+        is_the_firsts();
+    }
+    SECTION("it is lost")
+    {
+        for (auto& p : w.peers) {
+            p->master.flush_keys();
+        }
+        call& e = w.extend(held, 2s);
+        w.advance(round_trip);
+        CHECK(e.error == errc::lost);
+        w.advance(round_trip);
+        is_the_firsts();
+    }
+    SECTION("it is handed over")
+    {
+        w.core->let_go(w.now, held);
+        w.settle();
+        CHECK(w.core->snapshot().attempts == 2);
+        w.advance(3s);
+        CHECK(first.held != nullptr);
+    }
+    w.end_all({&first, &second});
+}
+
+TEST_CASE("who may not get enough of it does not keep the others waiting", "[core][line]")
+{
+    line_world w;
+    core::lease& held = w.had("r");
+    acquire_options o = w.patient(1s);
+    // A millisecond more than there will be.
+    o.min_validity = 988ms - 1ms;
+    o.deadline = 1s;
+    call& first = w.waiting("r", o);
+    call& second = w.waiting("r");
+    (void)w.release(held);
+    w.advance(2 * round_trip);
+    CHECK_FALSE(first.done());
+    CHECK(second.held != nullptr);
+    w.advance(1s);
+    CHECK(first.error == errc::timed_out);
+    w.end_all({&second});
+}
+
+TEST_CASE("a line is as long as it may be, and no longer", "[core][line]")
+{
+    redlock::config c;
+    const bool each = GENERATE(false, true);
+    (each ? c.max_waiters_per_resource : c.max_waiters) = 2;
+    c.max_in_flight = 3;
+    line_world w(c);
+    core::lease& held = w.had("r");
+    core::lease& other = w.had("other");
+    call& first = w.waiting("r");
+    call& second = w.waiting("r");
+    call& third = w.acquire("r");
+    CHECK(third.error == errc::too_many_waiters);
+    CHECK(third.ended == w.now);
+    call& behind_other = w.acquire("other");
+    CHECK(behind_other.done() == !each);
+    // Nor do they take the room of those that ask the nodes.
+    CHECK(w.core->has_room_for(core::operation::kind::acquire));
+    (void)w.release(held);
+    (void)w.release(other);
+    w.advance(round_trip);
+    std::vector<call*> rest{&first, &second};
+    if (each) {
+        rest.push_back(&behind_other);
+    }
+    w.end_all(rest);
+}
+
+TEST_CASE("other clients are let in every now and then", "[core][line]")
+{
+    line_world w;
+    const bool by_time = GENERATE(false, true);
+    const nanos hold = by_time ? nanos{40ms} : nanos{};
+    std::vector<call*> calls{&w.acquire("r")};
+    w.advance(round_trip);
+    for (int i = 0; i < 20; ++i) {
+        calls.push_back(&w.waiting("r"));
+    }
+    // Counted in hand-overs at once, until the first that is not.
+    unsigned at_once = 0;
+    instant given{};
+    for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
+        w.advance(hold);
+        given = w.now;
+        w.give_back(*calls[i]);
+        w.advance(round_trip);
+        if (!calls[i + 1]->done()) {
+            break;
+        }
+        ++at_once;
+    }
+    REQUIRE(at_once == (by_time ? 3 : 15));
+    // Another client has time to hear of it and to ask, and no more than that is lost.
+    call& next = *calls[at_once + 1];
+    while (!next.done()) {
+        w.advance(100us);
+    }
+    CHECK(next.held->t0 - given >= 2 * round_trip);
+    CHECK(next.held->t0 - given <= 4 * round_trip + 1ms);
+    for (std::size_t i = at_once + 1; i < calls.size(); ++i) {
+        w.advance(100ms);
+        w.give_back(*calls[i]);
+    }
+    w.advance(1s);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("who waits on behalf of an owner is given the lock as soon as the owner has it",
+          "[core][line][owner]")
+{
+    line_world w;
+    owner me;
+    acquire_options mine = w.patient();
+    mine.owner = me;
+    SECTION("behind another one of the owner")
+    {
+        call& first = w.waiting("r", mine);
+        call& second = w.waiting("r", mine);
+        w.advance(round_trip);
+        REQUIRE(first.held != nullptr);
+        REQUIRE(second.held != nullptr);
+        CHECK(second.held->within == first.held);
+        w.drop(*second.held);
+        w.drop(*first.held);
+    }
+    SECTION("behind others, when it is had as one of several")
+    {
+        core::lease& held = w.had("r");
+        call& waits = w.waiting("r", mine);
+        call& group = w.acquire(std::vector<std::string>{"q", "r"}, mine);
+        call& stranger = w.waiting("r");
+        w.core->let_go(w.now, held);
+        for (auto& p : w.peers) {
+            p->master.flush_keys();
+        }
+        while (!group.done() && !waits.done()) {
+            w.advance(1ms);
+        }
+        w.advance(100ms);
+        if (group.held != nullptr) {
+            REQUIRE(waits.held != nullptr);
+            CHECK(waits.held->within == group.held);
+            w.drop(*group.held);
+        } else {
+            w.cancel(group);
+        }
+        w.drop(*waits.held);
+        w.advance(2s);
+        REQUIRE(stranger.held != nullptr);
+        w.drop(*stranger.held);
+    }
+    w.advance(2s);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("who was refused asks again as soon as this client gives back what was in its way",
+          "[core][line]")
+{
+    line_world w;
+    const std::vector<std::string> both{"q", "r"};
+    w.give_back([&]() -> call& {
+        call& before = w.acquire(both);  // loads the scripts for several
+        w.advance(10 * round_trip);
+        return before;
+    }());
+    w.advance(10 * round_trip);
+    call& group = w.acquire(both, w.patient());
+    w.advance(10 * round_trip);
+    REQUIRE(group.held != nullptr);
+    call& c = w.waiting("r");
+    // By now it waits for long between its attempts.
+    w.advance(2s);
+    const auto attempts = w.core->snapshot().attempts;
+    while (w.core->snapshot().attempts == attempts) {
+        w.advance(1ms);
+    }
+    w.advance(2 * round_trip);
+    const instant given = w.now;
+    CHECK(w.core->snapshot().attempts == attempts + 1);
+    w.give_back(group);
+    CHECK(w.core->snapshot().attempts == attempts + 2);
+    w.advance(10 * round_trip);
+    CHECK(w.core->snapshot().attempts == attempts + 2);
+    REQUIRE(c.held != nullptr);
+    CHECK(c.held->t0 == given);
+    w.end_all({&c});
+}
+
+TEST_CASE("a success that is over when it is told lets the next one go at once", "[core][line]")
+{
+    line_world w;
+    w.manual();
+    acquire_options o = w.patient(1s);
+    o.fencing = false;
+    o.deadline = 1s;
+    call& first = w.waiting("r", o);
+    call& second = w.waiting("r");
+    w.advance(round_trip);
+    for (unsigned i = 0; i < 2; ++i) {
+        w.core->on_bytes(w.now, i, "+OK\r\n");
+    }
+    REQUIRE(w.core->finished() == 1);
+    // The program stood still just then.
+    w.now += 1s;
+    core::operation* const told = w.core->take_finished(w.now);
+    REQUIRE(told == first.op);
+    CHECK(told->error == errc::timed_out);
+    CHECK(second.op->attempts_made == 1);
+    w.core->recycle(*told);
+}
+
+TEST_CASE("a client that ends tells all who stand in line", "[core][line]")
+{
+    line_world w;
+    core::lease& held = w.had("r");
+    std::vector<call*> calls;
+    for (int i = 0; i < 3; ++i) {
+        calls.push_back(&w.waiting("r"));
+    }
+    if (GENERATE(false, true)) {
+        w.core->close(w.now);
+    } else {
+        w.core->stop(w.now);
+    }
+    w.settle();
+    for (const call* c : calls) {
+        CHECK(c->completions == 1);
+        CHECK(c->error == errc::closed);
+    }
+    w.drop(held);
+}

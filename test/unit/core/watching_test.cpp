@@ -1,0 +1,787 @@
+#include "core/ranking.hpp"
+#include "harness.hpp"
+#include "resp/scripts.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+// Who was refused is told by a server when it is worth asking again.
+
+namespace {
+
+constexpr nanos way = 1ms;
+constexpr nanos round_trip = 2 * way;
+constexpr const char* stranger = "somebody else's";
+
+/// Masters a millisecond away, and a stranger who has "r" on all of them.
+struct watch_world : bench_world {
+    explicit watch_world(redlock::config c = {}, unsigned nodes = 3)
+        : bench_world(nodes, std::move(c)),
+          order(nodes)
+    {
+        other.authenticated = true;
+        other.protocol = 3;
+        for (auto& p : peers) {
+            p->way_there = p->way_back = way;
+        }
+        start();
+        advance(1s);
+        std::iota(order.begin(), order.end(), 0U);
+        const auto rank_of = [this](unsigned i) {
+            return core::rank(core::name_hash("r"), core::name_hash(settings.nodes[i].display));
+        };
+        std::sort(order.begin(), order.end(),
+                  [&](unsigned a, unsigned b) { return rank_of(a) > rank_of(b); });
+    }
+
+    void take_all(nanos span = 1h)
+    {
+        for (unsigned i = 0; i < peers.size(); ++i) {
+            take(i, span);
+        }
+    }
+    void take(unsigned node, nanos span = 1h)
+    {
+        peers[node]->master.put("r", {.value = stranger, .end = now + span});
+    }
+    void give_back(unsigned node)
+    {
+        (void)peers[node]->master.execute(now, other,
+                                          {"EVAL", std::string(resp::release_script.text), "1",
+                                           settings.key_prefix + "r", stranger});
+    }
+    void give_back_all()
+    {
+        for (unsigned i = 0; i < peers.size(); ++i) {
+            give_back(i);
+        }
+        settle();
+    }
+
+    /// Refused by all, and watching since.
+    call& waiting(const acquire_options& o = {.deadline = 60s})
+    {
+        call& c = acquire("r", o);
+        advance(2 * round_trip);
+        REQUIRE_FALSE(c.done());
+        REQUIRE(core->watching() == 1);
+        return c;
+    }
+
+    template <class Is>
+    void advance_until(Is is)
+    {
+        for (int i = 0; i < 1000 && !is(); ++i) {
+            advance(10us);
+        }
+        REQUIRE(is());
+    }
+
+    [[nodiscard]] std::vector<std::size_t> sets() const
+    {
+        std::vector<std::size_t> each;
+        for (const unsigned i : order) {
+            each.push_back(count(i, "SET"));
+        }
+        return each;
+    }
+    [[nodiscard]] std::size_t all_commands() const
+    {
+        return std::accumulate(peers.begin(), peers.end(), std::size_t{0},
+                               [](std::size_t sum, const auto& p) { return sum + p->log.size(); });
+    }
+    /// What the node was sent last, each command as one line.
+    [[nodiscard]] std::vector<std::string> last(unsigned node, std::size_t how_many) const
+    {
+        std::vector<std::string> lines;
+        const auto& log = peers[node]->log;
+        for (std::size_t i = log.size() - std::min(how_many, log.size()); i < log.size(); ++i) {
+            std::string line;
+            for (const std::string& word : log[i]) {
+                line += (line.empty() ? "" : " ") + word;
+            }
+            lines.push_back(line);
+        }
+        return lines;
+    }
+    [[nodiscard]] stats told() const { return core->snapshot(); }
+    peer& first() { return *peers[order[0]]; }
+
+    session other;
+    /// The nodes as clients prefer them for "r".
+    std::vector<unsigned> order;
+};
+
+using counts = std::vector<std::size_t>;
+
+}  // namespace
+
+TEST_CASE("who was refused has one node tell when the key goes, and asks it first", "[core][watch]")
+{
+    watch_world w;
+    w.take_all();
+    call& c = w.waiting();
+    CHECK(w.last(w.order[0], 3) == std::vector<std::string>{"CLIENT TRACKING ON OPTIN NOLOOP",
+                                                            "CLIENT CACHING YES", "PTTL r"});
+    CHECK(w.count(w.order[1], "CLIENT") + w.count(w.order[2], "CLIENT") == 0);
+    w.advance(300ms);
+    CHECK(w.sets() == counts{1, 1, 1});
+
+    const instant then = w.now;
+    w.give_back_all();
+    w.advance_until([&] { return w.count(w.order[0], "SET") == 2; });
+    CHECK(w.sets() == counts{2, 1, 1});
+    w.advance(2 * round_trip);
+    REQUIRE(c.held != nullptr);
+    CHECK(w.sets() == counts{2, 2, 2});
+    // The push, at most a round trip of pause, one to the first node and one to the others.
+    CHECK(c.ended - then <= way + 3 * round_trip);
+    CHECK(c.held->granted == 0b111);
+    CHECK(w.told().wake_ups_granted == 1);
+    CHECK(w.told().wake_ups_refused == 0);
+    CHECK(w.told().polls == 0);
+    CHECK(w.core->watching() == 0);
+}
+
+TEST_CASE("who is woken and refused again is told again, for one round trip to one node",
+          "[core][watch]")
+{
+    watch_world w;
+    w.take_all();
+    call& c = w.waiting();
+    for (std::size_t n = 1; n <= 20; ++n) {
+        w.give_back_all();
+        w.take_all();
+        const std::size_t before = w.all_commands();
+        w.advance(4 * round_trip);
+        CHECK(w.sets() == counts{1 + n, 1, 1});
+        CHECK(w.told().wake_ups_refused == n);
+        CHECK(w.core->watching() == 1);
+        // SET, CACHING and PTTL in one row. There is nothing to give back.
+        CHECK(w.all_commands() - before == 3);
+    }
+    CHECK(w.count(w.order[0], "CLIENT") == 22);
+    w.give_back_all();
+    w.advance(4 * round_trip);
+    CHECK(c.held != nullptr);
+    CHECK(w.told().polls == 0);
+}
+
+TEST_CASE("p43: who waits sends nothing but a poll now and then", "[core][watch][pitfall][p43]")
+{
+    config c;
+    c.poll_max = 2s;
+    c.ping_interval = 0ms;
+    watch_world w{c};
+    w.take_all();
+    call& waits = w.waiting();
+    const std::size_t before = w.all_commands();
+    w.advance(1s);
+    CHECK(w.all_commands() == before);
+    w.advance(59s);
+    CHECK(waits.error == errc::timed_out);
+    const std::uint64_t polls = w.told().polls;
+    CHECK(polls >= 60 / 2);
+    CHECK(polls <= 60 * 4 / (2 * 3));
+    CHECK(w.told().wake_ups_refused == 0);
+    CHECK(w.core->watching() == 0);
+}
+
+TEST_CASE("p47: a wake-up that is lost costs no more than a poll", "[core][watch][pitfall][p47]")
+{
+    config config;
+    config.poll_max = 500ms;
+    watch_world w{config};
+    SECTION("the longest one")
+    {
+        w.take_all();
+        call& c = w.waiting();
+        w.advance(100ms);
+        for (auto& p : w.peers) {
+            p->master.forget(p->speaks);
+        }
+        w.give_back_all();
+        w.advance(500ms + round_trip);
+        REQUIRE(c.held != nullptr);
+        CHECK(w.told().wake_ups_granted == 0);
+        CHECK(w.told().polls == 1);
+    }
+    SECTION("or the remaining ttl")
+    {
+        w.take_all(200ms);
+        const instant end = w.now + 200ms;
+        call& c = w.waiting();
+        w.advance(end + 3 * round_trip - w.now);
+        REQUIRE(c.held != nullptr);
+        CHECK(c.ended >= end);
+        CHECK(w.told().polls == 1);
+    }
+}
+
+TEST_CASE("a key that expires wakes as well as one that is deleted", "[core][watch]")
+{
+    watch_world w;
+    w.take_all(400ms);
+    call& c = w.waiting();
+    w.take(w.order[0], 300ms);
+    w.advance(310ms);
+    w.first().master.expire(w.now);
+    w.settle();
+    w.advance(100ms);
+    CHECK(w.told().wake_ups_refused + w.told().wake_ups_granted >= 1);
+    w.advance(100ms);
+    CHECK(c.held != nullptr);
+}
+
+TEST_CASE("a key that has gone before it could be watched is asked for at once", "[core][watch]")
+{
+    watch_world w;
+    w.take_all();
+    call& c = w.acquire("r", {.deadline = 60s});
+    w.advance(round_trip);
+    for (unsigned i = 0; i < 3; ++i) {
+        w.give_back(i);
+    }
+    w.advance(4 * round_trip);
+    REQUIRE(c.held != nullptr);
+    CHECK(w.told().wake_ups_granted == 1);
+}
+
+TEST_CASE("who watches is told of what went while it asked", "[core][watch]")
+{
+    watch_world w;
+    w.take_all();
+    call& c = w.waiting();
+    w.give_back_all();
+    w.take_all();
+    w.advance(way + round_trip);  // told, and asking for it
+    w.give_back_all();            // behind the refusal
+    w.advance(5 * round_trip);
+    CHECK(c.held != nullptr);
+    CHECK(w.told().polls == 0);
+}
+
+TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]")
+{
+    config config;
+    config.retry_min = config.retry_max = 50ms;
+    SECTION("they do not speak RESP3")
+    {
+        watch_world w{config};
+        for (auto& p : w.peers) {
+            p->master.knows_hello = false;
+        }
+        for (unsigned i = 0; i < 3; ++i) {
+            w.close(i);
+        }
+        w.advance(5s);
+        REQUIRE(w.told().nodes_ready == 3);
+        w.take_all();
+        call& c = w.acquire("r", {.deadline = 60s});
+        w.advance(2s);
+        CHECK(w.told().polls > 20);
+        w.give_back_all();
+        w.advance(200ms);
+        CHECK(c.held != nullptr);
+        CHECK(w.count(0, "CLIENT") + w.count(1, "CLIENT") + w.count(2, "CLIENT") == 0);
+    }
+    SECTION("it is not permitted, which is said once a node")
+    {
+        watch_world w{config};
+        for (auto& p : w.peers) {
+            p->master.refusals["CLIENT TRACKING"] =
+                "NOPERM User x has no permissions to run the 'client|tracking' command";
+        }
+        w.take_all();
+        (void)w.acquire("r", {.deadline = 60s});
+        w.advance(2s);
+        CHECK(w.told().polls > 20);
+        CHECK(w.core->watching() == 0);
+        CHECK(w.told().node_errors == 0);
+        const auto lines =
+            std::count_if(w.log_lines.begin(), w.log_lines.end(), [](const std::string& line) {
+                return line.find("does not tell when a lock is free") != std::string::npos;
+            });
+        CHECK(lines == 3);
+        for (unsigned i = 0; i < 3; ++i) {
+            CHECK(w.count(i, "CLIENT") == 2);  // with what had been sent behind it
+        }
+    }
+    SECTION("it is not wanted")
+    {
+        config.wake_ups = false;
+        watch_world w{config};
+        w.take_all();
+        (void)w.acquire("r", {.deadline = 60s});
+        w.advance(2s);
+        CHECK(w.told().polls > 20);
+        CHECK(w.count(0, "CLIENT") + w.count(1, "CLIENT") + w.count(2, "CLIENT") == 0);
+    }
+}
+
+TEST_CASE("who ends connections when asked to tell is not asked for ever", "[core][watch]")
+{
+    config config;
+    config.retry_min = config.retry_max = 50ms;
+    watch_world w{config, 1};
+    w.take_all();
+    (void)w.acquire("r", {.deadline = 1h});
+    unsigned losses = 0;
+    for (int i = 0; i < 10'000; ++i) {
+        w.advance(1ms);
+        const auto& log = w.peers[0]->log;
+        if (w.peers[0]->connected && !log.empty() && log.back()[0] == "PTTL" && log.size() > 2 &&
+            log[log.size() - 3][0] == "CLIENT" && log[log.size() - 3][1] == "TRACKING") {
+            w.peers[0]->log.clear();
+            w.close(0);
+            ++losses;
+        }
+    }
+    CHECK(losses == 3);
+    CHECK(w.told().polls > 20);
+}
+
+TEST_CASE("a key on the first node alone keeps nobody from a majority", "[core][watch]")
+{
+    config config;
+    config.poll_max = 500ms;
+    watch_world w{config};
+    w.take_all();
+    call& c = w.waiting();
+    w.give_back_all();
+    w.take(w.order[0]);
+    w.advance(4 * round_trip);
+    CHECK(w.sets() == counts{2, 1, 1});
+    CHECK_FALSE(c.done());
+    w.advance(500ms + round_trip);
+    CHECK(c.held != nullptr);
+}
+
+TEST_CASE("where the first node is down the next one is asked first", "[core][watch]")
+{
+    watch_world w;
+    w.peers[w.order[0]]->dial = peer::dialling::refused;
+    w.close(w.order[0]);
+    w.take_all();
+    call& c = w.waiting();
+    CHECK(w.last(w.order[1], 1) == std::vector<std::string>{"PTTL r"});
+    w.give_back_all();
+    w.take_all();
+    w.advance(4 * round_trip);
+    CHECK(w.sets() == counts{0, 2, 1});
+    w.give_back_all();
+    w.advance(4 * round_trip);
+    CHECK(c.held != nullptr);
+}
+
+TEST_CASE("where the first node does not answer the others are asked", "[core][watch]")
+{
+    watch_world w;
+    w.take_all();
+    call& c = w.waiting();
+    w.give_back_all();
+    w.advance(way);
+    SECTION("until its deadline")
+    {
+        w.first().frozen = true;
+        w.advance_until([&] { return w.count(w.order[0], "SET") == 2; });
+        w.advance(w.settings.node_timeout - 1us);
+        CHECK(w.sets() == counts{2, 1, 1});
+        w.advance(2 * round_trip);
+        REQUIRE(c.held != nullptr);
+        CHECK(w.sets() == counts{2, 2, 2});
+        CHECK(w.told().node_timeouts == 1);
+        w.thaw(w.order[0]);
+        w.advance(2 * round_trip);
+        CHECK(c.held->granted == 0b111);
+    }
+    SECTION("as it is lost")
+    {
+        w.first().frozen = true;
+        w.advance_until([&] { return w.count(w.order[0], "SET") == 2; });
+        w.advance(round_trip);
+        CHECK(w.sets() == counts{2, 1, 1});
+        w.close(w.order[0]);
+        w.advance(2 * round_trip);
+        CHECK(c.held != nullptr);
+    }
+    SECTION("as it answers with an error")
+    {
+        w.first().master.refusals["SET"] = "OOM command not allowed";
+        w.advance(3 * round_trip);
+        CHECK(c.held != nullptr);
+    }
+}
+
+TEST_CASE("no other node is asked behind the deadline", "[core][watch]")
+{
+    watch_world w;
+    w.take_all();
+    call& c = w.waiting({.deadline = 100ms});
+    w.advance(c.begun + 90ms - w.now);
+    w.give_back_all();
+    w.first().way_there = 20ms;
+    w.advance(30ms);
+    CHECK(c.error == errc::timed_out);
+    CHECK(w.sets() == counts{2, 1, 1});
+    CHECK(c.ended - c.begun <= 100ms + w.settings.node_timeout);
+    w.advance(100ms);
+    CHECK(w.keys() == 0);
+}
+
+TEST_CASE("the last attempt asks all nodes", "[core][watch]")
+{
+    watch_world w;
+    w.take_all();
+    call& c = w.waiting({.deadline = 60s, .attempts = 2});
+    w.give_back_all();
+    w.take_all();
+    w.advance(4 * round_trip);
+    CHECK(c.error == errc::contended);
+    CHECK(w.sets() == counts{2, 2, 2});
+    CHECK(w.core->watching() == 0);
+}
+
+TEST_CASE("a node that may not vote is not asked first", "[core][watch][guard]")
+{
+    config config;
+    config.restart_guard = guard_config{.max_ttl = 1h, .admit_new_masters = true};
+    watch_world w{config};
+    w.take_all();
+    call& c = w.waiting();
+    w.first().master.flush_keys();
+    w.settle();
+    w.advance(4 * round_trip);  // woken, refused by those that have it, and the loss is noticed
+    w.give_back_all();
+    w.advance(4 * round_trip);
+    CHECK(c.held != nullptr);
+    CHECK(w.told().nodes_quarantined == 1);
+}
+
+TEST_CASE("who watched on a connection that is lost looks soon, and watches again", "[core][watch]")
+{
+    config config;
+    config.poll_max = 1h;
+    config.retry_max = 100ms;
+    watch_world w{config};
+    w.take_all();
+    call& c = w.waiting();
+    w.advance(10s);
+    w.close(w.order[0]);
+    CHECK(w.core->watching() == 0);
+    SECTION("it was free by then")
+    {
+        w.give_back_all();
+        w.advance(100ms + 2 * round_trip);
+        CHECK(c.held != nullptr);
+    }
+    SECTION("it was not, and is told of by the new connection")
+    {
+        w.advance(200ms);
+        CHECK(w.core->watching() == 1);
+        CHECK(w.last(w.order[0], 3).front() == "CLIENT TRACKING ON OPTIN NOLOOP");
+        w.advance(1s);
+        w.give_back_all();
+        w.advance(4 * round_trip);
+        CHECK(c.held != nullptr);
+    }
+}
+
+TEST_CASE("a server that lost all keys wakes all who watch there", "[core][watch]")
+{
+    watch_world w;
+    w.take_all();
+    call& c = w.waiting();
+    w.peers[w.order[1]]->master.flush_keys();
+    w.peers[w.order[2]]->master.flush_keys();
+    w.advance(20ms);
+    CHECK(w.sets() == counts{1, 1, 1});
+    (void)w.first().master.execute(w.now, w.other, {"FLUSHALL"});
+    w.settle();
+    w.advance(4 * round_trip);
+    CHECK(c.held != nullptr);
+    CHECK(w.told().wake_ups_granted == 1);
+}
+
+TEST_CASE("pushes are hints, whatever they say", "[core][watch]")
+{
+    config config;
+    config.key_prefix = "locks:";
+    watch_world w{config};
+    for (auto& p : w.peers) {
+        p->master.put("locks:r", {.value = stranger, .end = w.now + 1h});
+    }
+    call& c = w.waiting();
+    const std::string push =
+        GENERATE(">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n", ">1\r\n$10\r\ninvalidate\r\n",
+                 ">2\r\n$10\r\ninvalidate\r\n:7\r\n", ">2\r\n$10\r\ninvalidate\r\n*0\r\n",
+                 ">2\r\n$10\r\ninvalidate\r\n*2\r\n:1\r\n*1\r\n$7\r\nlocks:r\r\n", ">1\r\n:1\r\n",
+                 ">2\r\n$7\r\nmessage\r\n*1\r\n$7\r\nlocks:r\r\n",
+                 ">2\r\n$10\r\ninvalidate\r\n*1\r\n$6\r\nlocks:\r\n");
+    const bool is_of_all = push == ">1\r\n$10\r\ninvalidate\r\n";
+    CAPTURE(push);
+    w.first().coming.push_back({w.now, push});
+    w.settle();
+    w.advance(4 * round_trip);
+    CHECK(w.told().wake_ups_refused == (is_of_all ? 1u : 0u));
+    CHECK(w.told().protocol_errors == 0);
+    // Of a key that is not gone, three times over.
+    for (int i = 0; i < 3; ++i) {
+        w.first().coming.push_back({w.now, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$7\r\nlocks:r\r\n"});
+    }
+    w.settle();
+    w.advance(6 * round_trip);
+    CHECK_FALSE(c.done());
+    CHECK(w.told().wake_ups_refused == (is_of_all ? 2u : 1u));
+    for (unsigned i = 0; i < 3; ++i) {
+        CHECK(w.peers[i]->master.value(w.now, "locks:r") == stranger);
+    }
+}
+
+TEST_CASE("nothing is left of who watched and went", "[core][watch]")
+{
+    config config;
+    config.ping_interval = 5s;
+    watch_world w{config};
+    w.take_all();
+    call& c = w.waiting();
+    SECTION("cancelled")
+    {
+        w.cancel(c);
+    }
+    SECTION("timed out")
+    {
+        w.advance(61s);
+    }
+    SECTION("closed")
+    {
+        w.core->close(w.now);
+        w.settle();
+    }
+    REQUIRE(c.done());
+    CHECK(w.core->watching() == 0);
+    const std::size_t sets = w.count(w.order[0], "SET");
+    w.give_back_all();
+    w.advance(4 * round_trip);
+    CHECK(w.count(w.order[0], "SET") == sets);
+    // Nobody watches there any more: the server need not remember anything.
+    w.advance(6s);
+    CHECK(w.first().speaks.tracks == session::tracking::off);
+    CHECK(w.is_idle());
+    w.advance(20s);
+    const auto& log = w.first().log;
+    CHECK(std::count_if(log.begin(), log.end(), [](const words& said) {
+              return said[0] == "CLIENT" && said[1] == "TRACKING";
+          }) == 2);
+}
+
+TEST_CASE("clients agree on who is asked first, whatever the order of their nodes", "[core][watch]")
+{
+    std::vector<std::string> names = node_urls(5);
+    std::vector<std::string> first;
+    for (int turn = 0; turn < 5; ++turn) {
+        config c;
+        c.nodes = names;
+        watch_world w{c, 5};
+        w.take_all();
+        (void)w.waiting();
+        for (unsigned i = 0; i < 5; ++i) {
+            if (w.count(i, "CLIENT") > 0) {
+                first.push_back(names[i]);
+            }
+        }
+        std::rotate(names.begin(), names.begin() + 1, names.end());
+    }
+    REQUIRE(first.size() == 5);
+    CHECK(std::count(first.begin(), first.end(), first.front()) == 5);
+}
+
+TEST_CASE("resources are shared out among the nodes that are asked first", "[core][watch]")
+{
+    std::vector<unsigned> each(5);
+    const std::vector<std::string> names = node_urls(5);
+    for (int i = 0; i < 1000; ++i) {
+        const std::uint64_t resource = core::name_hash("resource:" + std::to_string(i));
+        const auto rank_of = [&](const std::string& n) {
+            return core::rank(resource, core::name_hash(n));
+        };
+        const auto first =
+            std::max_element(names.begin(), names.end(),
+                             [&](const auto& a, const auto& b) { return rank_of(a) < rank_of(b); });
+        ++each[static_cast<std::size_t>(first - names.begin())];
+    }
+    for (const unsigned n : each) {
+        CHECK(n > 150);
+    }
+}
+
+TEST_CASE("clients that are woken together do not split the votes", "[core][watch]")
+{
+    // One client's votes against another's that asks everybody: seen in the simulation. Here: what
+    // one that is woken leaves alone.
+    watch_world w;
+    w.take_all();
+    call& c = w.waiting();
+    w.give_back_all();
+    w.take(w.order[0]);  // another one was first
+    w.advance(4 * round_trip);
+    CHECK_FALSE(c.done());
+    CHECK(w.peers[w.order[1]]->master.value(w.now, "r").empty());
+    CHECK(w.count(w.order[1], "SET") == 1);
+    CHECK(w.count(w.order[1], "EVALSHA") == 1);
+    CHECK(w.count(w.order[0], "EVALSHA") == 1);
+}
+
+TEST_CASE("who asks first and is refused counts nothing", "[core][watch][fencing]")
+{
+    watch_world w;
+    call& before = w.acquire("r", {.fencing = true});
+    w.advance(round_trip);
+    REQUIRE(before.held != nullptr);
+    const std::uint64_t token = before.held->fencing_token;
+    w.drop(*before.held);
+    w.advance(round_trip);
+    w.take_all();
+    call& c = w.waiting({.deadline = 60s, .fencing = true});
+    for (int i = 0; i < 5; ++i) {
+        w.give_back_all();
+        w.take_all();
+        w.advance(4 * round_trip);
+    }
+    CHECK(w.told().wake_ups_refused == 5);
+    w.give_back_all();
+    w.advance(4 * round_trip);
+    REQUIRE(c.held != nullptr);
+    CHECK(c.held->granted == 0b111);
+    // The first, refused attempt had them counted, and this one did.
+    CHECK(c.held->fencing_token == token + 2);
+    CHECK(w.told().raises == 0);
+}
+
+TEST_CASE("the vote of a node that was asked first is proven as any other", "[core][watch][guard]")
+{
+    config config;
+    config.restart_guard = guard_config{.max_ttl = 1h, .admit_new_masters = true};
+    watch_world w{config};
+    w.take_all();
+    call& c = w.waiting({.deadline = 60s, .fencing = true});
+    w.give_back_all();
+    SECTION("it is admitted")
+    {
+        w.advance(4 * round_trip);
+        REQUIRE(c.held != nullptr);
+        CHECK(c.held->counted == 0b111);
+    }
+    SECTION("it has lost its keys meanwhile")
+    {
+        w.advance_until([&] { return w.count(w.order[0], "SET") == 2; });
+        w.advance(way);
+        w.first().master.flush_keys();
+        w.advance(4 * round_trip);
+        REQUIRE(c.held != nullptr);
+        CHECK(c.held->counted == (0b111u & ~core::bit(w.order[0])));
+        CHECK(w.told().nodes_quarantined == 1);
+    }
+}
+
+TEST_CASE("a report tells who was not asked", "[core][watch]")
+{
+    watch_world w;
+    w.take_all();
+    w.with_report = true;
+    call& c = w.waiting({.deadline = 200ms});
+    w.advance(c.begun + 190ms - w.now);
+    w.give_back_all();
+    w.take_all();
+    w.advance(100ms);
+    CHECK(c.error == errc::timed_out);
+    REQUIRE(c.report.nodes.size() == 3);
+    CHECK(c.report.attempts == 2);
+    CHECK(c.report.nodes[w.order[0]].outcome == node_outcome::refused);
+    CHECK(c.report.nodes[w.order[0]].holder_ttl.has_value());
+    CHECK(c.report.nodes[w.order[1]].outcome == node_outcome::not_asked);
+    CHECK(c.report.nodes[w.order[2]].outcome == node_outcome::not_asked);
+}
+
+TEST_CASE("cancelled while the first node is asked, it leaves nothing", "[core][watch]")
+{
+    watch_world w;
+    w.take_all();
+    call& c = w.waiting();
+    w.give_back_all();
+    w.advance_until([&] { return w.count(w.order[0], "SET") == 2; });
+    w.cancel(c);
+    CHECK(c.done());
+    w.advance(4 * round_trip);
+    CHECK(w.keys() == 0);
+    CHECK(w.sets() == counts{2, 1, 1});
+    CHECK(w.core->watching() == 0);
+}
+
+TEST_CASE("who comes after one that was woken asks all nodes", "[core][watch]")
+{
+    watch_world w;
+    w.take_all();
+    call& c = w.waiting();
+    w.give_back_all();
+    w.advance(way);  // told, and pausing
+    w.cancel(c);
+    CHECK(c.done());
+    call& next = w.acquire("r");
+    w.advance(round_trip);
+    REQUIRE(next.held != nullptr);
+    CHECK(w.told().wake_ups_granted == 0);
+}
+
+TEST_CASE("what this client gives back itself wakes as well", "[core][watch]")
+{
+    config config;
+    config.poll_max = 1h;
+    watch_world w{config};
+    w.take_all();
+    call& c = w.waiting();
+    // One that stands in no line gets the first node's key for as long as the others take.
+    w.peers[w.order[1]]->way_back = w.peers[w.order[2]]->way_back = 40ms;
+    w.give_back(w.order[0]);
+    call& passing = w.acquire("r", {.deadline = 0ms});
+    w.advance(20ms);
+    CHECK(w.told().wake_ups_refused == 1);
+    CHECK_FALSE(passing.done());
+    CHECK(w.core->watching() == 1);
+    w.give_back_all();
+    w.advance(30ms);
+    CHECK(passing.error == errc::contended);
+    w.advance(60ms);
+    CHECK(c.held != nullptr);
+}
+
+TEST_CASE("one that cannot tell is not asked first where another can", "[core][watch]")
+{
+    watch_world w;
+    w.first().master.refusals["CLIENT TRACKING"] = "NOPERM no permissions to run it";
+    w.take_all();
+    call& c = w.acquire("r", {.deadline = 60s});
+    w.advance(100ms);
+    REQUIRE(w.core->watching() == 1);
+    for (int i = 0; i < 3; ++i) {
+        const std::size_t polls = w.told().polls;
+        const std::size_t sets = w.count(w.order[0], "SET");
+        w.give_back_all();
+        w.take_all();
+        w.advance(4 * round_trip);
+        CHECK(w.told().polls == polls);
+        CHECK(w.count(w.order[0], "SET") == sets);
+        CHECK(w.core->watching() == 1);
+    }
+    w.give_back_all();
+    w.advance(4 * round_trip);
+    CHECK(c.held != nullptr);
+}
