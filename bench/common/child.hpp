@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,5 +14,30 @@ namespace redlock::bench {
  */
 [[nodiscard]] std::string output_of(const std::filesystem::path& program,
                                     const std::vector<std::string>& arguments);
+
+/// A program that is talked to over its standard input and output. It ends with this object, and
+/// with this process. All calls block, and throw `std::exception` if it has ended or fails.
+class child {
+public:
+    /// The program is looked for in PATH, unless its name has a slash.
+    child(const std::string& program, const std::vector<std::string>& arguments);
+    child(child&&) noexcept;
+    ~child();
+
+    /// What it writes, without the line end.
+    [[nodiscard]] std::string read_line();
+
+    void write(const std::string& text);
+
+    /// Its input ends.
+    void close_input();
+
+    /// Until it ends by itself.
+    void wait();
+
+private:
+    class running;
+    std::unique_ptr<running> running_;
+};
 
 }  // namespace redlock::bench

@@ -39,6 +39,40 @@ struct compare_options : measuring_options {
 /// Measures the library beside the reference programs.
 [[nodiscard]] int compare(const compare_options& o);
 
+/// What is common to all who contend for one lock.
+struct contention_options {
+    std::int64_t ttl_ms = 10'000;
+    /// Of those that do not know when a lock is free: how long they wait, give or take a half.
+    std::int64_t delay_ms = 200;
+    bool fencing = false;
+};
+
+struct contend_options : contention_options {
+    server_options local;
+    double seconds = 10;
+    double warm_up = 1;
+    std::vector<std::size_t> masters{1, 3, 5};
+    std::vector<std::int64_t> hold_ms{1, 0};
+    /// A folder with the peer and what it needs; empty: without it.
+    std::string node_redlock;
+    std::string json;
+};
+
+/// Measures how workers fare that all want one lock: in one process, in several, with and without
+/// being told when it is free, and with another client.
+[[nodiscard]] int contend(const contend_options& o);
+
+struct contender_options : contention_options {
+    std::vector<std::string> nodes;
+    std::string resource;
+    std::size_t workers = 1;
+    std::size_t clients = 1;
+    std::int64_t hold_ms = 0;
+};
+
+/// One of the processes of `contend`, which begins and ends by its input and tells its history.
+[[nodiscard]] int contend_alone(const contender_options& o);
+
 struct show_options {
     server_options local;
     std::size_t workers = 64;

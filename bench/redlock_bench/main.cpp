@@ -99,6 +99,60 @@ void add_compare(CLI::App& app, compare_options& o)
     sub->add_option("--json", o.json, "A file to write all results to");
 }
 
+void add_contention(CLI::App& sub, contention_options& o)
+{
+    sub.add_option("--ttl", o.ttl_ms, "Milliseconds a lock lives, at least 4 node timeouts (200)")
+        ->capture_default_str()
+        ->check(CLI::Range(200, 86'400'000));
+    sub.add_flag("--fencing,!--no-fencing", o.fencing, "Whether locks get fencing tokens [no]");
+}
+
+void add_contend(CLI::App& app, contend_options& o)
+{
+    auto* sub = app.add_subcommand(
+        "contend",
+        "Measure how workers fare that all want one lock: a lone one, 64 in one process, 64 in "
+        "eight");
+    add_contention(*sub, o);
+    sub->add_option("--delay", o.delay_ms,
+                    "Milliseconds that those wait who are not told when it is free, give or take "
+                    "a half")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    sub->add_option("--masters", o.masters, "How many masters, one number or more")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 32));
+    sub->add_option("--hold", o.hold_ms, "Milliseconds to hold the lock, one number or more")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    sub->add_option("--seconds", o.seconds, "To measure each")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    sub->add_option("--warmup", o.warm_up, "Seconds before that")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    sub->add_option("--server", o.local.program, "The program to start as a master")
+        ->capture_default_str();
+    sub->add_option("--node-redlock", o.node_redlock,
+                    "The folder bench/peers/node_redlock, after npm install there: measured too")
+        ->check(CLI::ExistingDirectory);
+    sub->add_option("--json", o.json, "A file to write all results to");
+}
+
+void add_contender(CLI::App& app, contender_options& o)
+{
+    auto* sub = app.add_subcommand("contender", "One process of contend");
+    sub->group("");  // not shown
+    o.delay_ms = 0;
+    add_contention(*sub, o);
+    sub->add_option("--nodes", o.nodes)->required();
+    sub->add_option("--resource", o.resource)->required();
+    sub->add_option("--workers", o.workers)->check(CLI::PositiveNumber);
+    sub->add_option("--clients", o.clients)->check(CLI::PositiveNumber);
+    sub->add_option("--hold", o.hold_ms)->check(CLI::NonNegativeNumber);
+    sub->add_option("--delay", o.delay_ms)->check(CLI::PositiveNumber);
+}
+
 void add_show(CLI::App& app, show_options& o)
 {
     auto* sub = app.add_subcommand("show", "Show locks going on while masters die and come back");
@@ -125,9 +179,13 @@ int main(int argc, char** argv)
     app.require_subcommand(0, 1);
     run_options to_run;
     compare_options to_compare;
+    contend_options to_contend;
+    contender_options to_contend_alone;
     show_options to_show;
     add_run(app, to_run);
     add_compare(app, to_compare);
+    add_contend(app, to_contend);
+    add_contender(app, to_contend_alone);
     add_show(app, to_show);
     // Now, or the subcommands would take it over.
     app.footer("Without a subcommand: run. More of each: redlock-bench run --help");
@@ -135,6 +193,12 @@ int main(int argc, char** argv)
         app.parse(arguments(argc, argv));
         if (app.got_subcommand("compare")) {
             return compare(to_compare);
+        }
+        if (app.got_subcommand("contend")) {
+            return contend(to_contend);
+        }
+        if (app.got_subcommand("contender")) {
+            return contend_alone(to_contend_alone);
         }
         if (app.got_subcommand("show")) {
             return show(to_show);

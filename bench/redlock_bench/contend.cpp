@@ -1,0 +1,231 @@
+#include "common/child.hpp"
+#include "common/meter.hpp"
+#include "common/servers.hpp"
+#include "redlock_bench/commands.hpp"
+#include "redlock_bench/figures.hpp"
+#include "redlock_bench/turns.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace redlock::bench {
+namespace {
+
+enum class peer { library, node_redlock };
+
+/// Those who want the lock: so many processes, each with so many workers.
+struct party {
+    std::string name;
+    std::size_t processes;
+    std::size_t workers;
+    std::size_t clients;  ///< the workers of a process share them
+    bool is_told;         ///< when the lock is free
+    peer written_with = peer::library;
+};
+
+/// The first is what the others are measured against.
+const std::vector<party>& parties()
+{
+    static const std::vector<party> all{
+        {"lone worker", 1, 1, 1, true},
+        {"one process", 1, 64, 1, true},
+        {"64 clients", 1, 64, 64, true},
+        {"8 processes", 8, 8, 1, true},
+        {"64 clients, delay", 1, 64, 64, false},
+        {"8 processes, delay", 8, 8, 1, false},
+        {"node-redlock", 1, 64, 1, false, peer::node_redlock},
+        {"8 x node-redlock", 8, 8, 1, false, peer::node_redlock},
+    };
+    return all;
+}
+
+/// Masters and a hold time: what all parties meet in turn.
+struct setting {
+    std::size_t masters;
+    std::int64_t hold_ms;
+};
+
+std::int64_t now_ns()
+{
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               bench_clock::now().time_since_epoch())
+        .count();
+}
+
+void sleep(double seconds)
+{
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+class contest {
+public:
+    explicit contest(const contend_options& o)
+        : o_(o),
+          servers_(local(o)),
+          mark_("contend:" + std::to_string(std::random_device{}()) + ':')
+    {}
+
+    void run();
+    void write_json() const;
+
+private:
+    static server_options local(const contend_options& o);
+    [[nodiscard]] contention once(const party& p, const setting& s);
+    [[nodiscard]] child started(const party& p, const setting& s, const std::string& resource);
+    void print(const contention& c, const contention& lone) const;
+
+    const contend_options& o_;
+    local_servers servers_;
+    std::string mark_;
+    std::size_t runs_ = 0;
+    std::vector<contention> all_;
+};
+
+server_options contest::local(const contend_options& o)
+{
+    server_options all = o.local;
+    all.count = *std::ranges::max_element(o.masters);
+    return all;
+}
+
+void contest::run()
+{
+    std::cout << "masters  hold ms  who wants the lock   grants/s   of a lone  wait p50 ms"
+                 "       p99       max  hand-over p50 us       p99  a worker least      most"
+                 "  commands  failures\n";
+    for (const std::size_t masters : o_.masters) {
+        for (const std::int64_t hold_ms : o_.hold_ms) {
+            contention lone;
+            for (const party& p : parties()) {
+                if (p.written_with == peer::node_redlock && o_.node_redlock.empty()) {
+                    continue;
+                }
+                all_.push_back(once(p, {masters, hold_ms}));
+                if (&p == &parties().front()) {
+                    lone = all_.back();
+                }
+                print(all_.back(), lone);
+            }
+        }
+    }
+}
+
+contention contest::once(const party& p, const setting& s)
+{
+    // Nothing that another party left is in the way.
+    const std::string resource = mark_ + std::to_string(runs_++);
+    contention c;
+    c.name = p.name;
+    c.versions = build_versions();
+    c.versions["server"] = servers_.version();
+    c.nodes = s.masters;
+    c.processes = p.processes;
+    c.workers = p.processes * p.workers;
+    c.hold_ms = s.hold_ms;
+    std::vector<child> all;
+    for (std::size_t i = 0; i < p.processes; ++i) {
+        all.push_back(started(p, s, resource));
+    }
+    for (child& each : all) {
+        c.versions.merge(
+            nlohmann::json::parse(each.read_line()).get<std::map<std::string, std::string>>());
+    }
+    for (child& each : all) {
+        each.write("\n");
+    }
+    sleep(o_.warm_up);
+    window when;
+    when.begin = now_ns();
+    sleep(o_.seconds);
+    when.end = now_ns();
+    for (child& each : all) {
+        each.close_input();
+    }
+    std::vector<history> told;
+    for (child& each : all) {
+        told.push_back(nlohmann::json::parse(each.read_line()).get<history>());
+        each.wait();
+    }
+    count(c, told, when);
+    return c;
+}
+
+child contest::started(const party& p, const setting& s, const std::string& resource)
+{
+    std::vector<std::string> arguments{"--resource", resource,
+                                       "--workers",  std::to_string(p.workers),
+                                       "--hold",     std::to_string(s.hold_ms),
+                                       "--ttl",      std::to_string(o_.ttl_ms)};
+    std::string program;
+    if (p.written_with == peer::library) {
+        program = std::filesystem::read_symlink("/proc/self/exe");
+        arguments.insert(arguments.begin(), "contender");
+        arguments.insert(arguments.end(), {"--clients", std::to_string(p.clients)});
+        arguments.emplace_back(o_.fencing ? "--fencing" : "--no-fencing");
+        if (!p.is_told) {
+            arguments.insert(arguments.end(), {"--delay", std::to_string(o_.delay_ms)});
+        }
+    } else {
+        program = "node";
+        arguments.insert(arguments.begin(), o_.node_redlock + "/contender.mjs");
+    }
+    arguments.emplace_back("--nodes");
+    for (std::size_t i = 0; i < s.masters; ++i) {
+        arguments.push_back(servers_.urls()[i]);
+    }
+    return {program, arguments};
+}
+
+void contest::print(const contention& c, const contention& lone) const
+{
+    const auto ms = [](double us) { return us / 1000; };
+    std::cout << std::fixed << std::setw(7) << c.nodes << std::setw(9) << c.hold_ms << "  "
+              << std::left << std::setw(18) << c.name << std::right << std::setprecision(0)
+              << std::setw(11) << c.grants_per_second << std::setprecision(2) << std::setw(12)
+              << c.grants_per_second / lone.grants_per_second << std::setprecision(1)
+              << std::setw(13) << ms(c.wait_p50_us) << std::setw(10) << ms(c.wait_p99_us)
+              << std::setw(10) << ms(c.wait_max_us) << std::setprecision(0) << std::setw(18)
+              << c.hand_over_p50_us << std::setw(10) << c.hand_over_p99_us << std::setw(16)
+              << c.least_of_a_worker << std::setw(10) << c.most_of_a_worker << std::setprecision(2)
+              << std::setw(10) << c.commands_per_node_and_grant << std::setw(10) << c.failures;
+    if (c.violations > 0) {
+        std::cout << "  EXCLUSION VIOLATED " << c.violations << " times";
+    }
+    std::cout << std::endl;
+}
+
+void contest::write_json() const
+{
+    if (o_.json.empty()) {
+        return;
+    }
+    std::ofstream file(o_.json);
+    file << nlohmann::json(all_).dump(2) << '\n';
+    if (!file.flush()) {
+        throw std::runtime_error("cannot write " + o_.json);
+    }
+}
+
+}  // namespace
+
+int contend(const contend_options& o)
+{
+    contest c(o);
+    c.run();
+    c.write_json();
+    return 0;
+}
+
+}  // namespace redlock::bench

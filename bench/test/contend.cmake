@@ -1,0 +1,31 @@
+# usage: cmake -DBENCH=<redlock-bench> -P contend.cmake
+# Everybody who contends is served, in each way of waiting, and nobody while another one holds the lock.
+set(results "${CMAKE_CURRENT_BINARY_DIR}/contend-test.json")
+execute_process(
+    COMMAND
+        "${BENCH}" contend --masters 3 --hold 0 --seconds 0.6 --warmup 0.2 --delay 5 --json "${results}"
+    OUTPUT_VARIABLE output
+    ERROR_VARIABLE errors
+    RESULT_VARIABLE status
+)
+if(NOT status EQUAL 0)
+    message(FATAL_ERROR "status ${status}: ${errors}${output}")
+endif()
+file(READ "${results}" all)
+file(REMOVE "${results}")
+string(JSON count LENGTH "${all}")
+if(NOT count EQUAL 6)
+    message(FATAL_ERROR "${count} results: ${all}")
+endif()
+math(EXPR last "${count} - 1")
+foreach(i RANGE ${last})
+    foreach(key name grants violations wait_p50_us wait_p99_us hand_over_p50_us commands_per_node_and_grant)
+        string(JSON ${key} GET "${all}" ${i} ${key})
+    endforeach()
+    if(NOT grants GREATER 0 OR NOT violations EQUAL 0 OR NOT hand_over_p50_us GREATER 0)
+        message(FATAL_ERROR "${name}: ${all}")
+    endif()
+    if(wait_p50_us GREATER wait_p99_us OR commands_per_node_and_grant LESS 2)
+        message(FATAL_ERROR "${name}: ${all}")
+    endif()
+endforeach()
