@@ -21,12 +21,13 @@ namespace {
 
 /// Only who has been refused, or wants a report, pays for asking how long the holder's key lives.
 /// For several resources it is a script that is asked, which tells it anyway.
-command set_for(const operation& op) noexcept
+command set_for(const operation& op, bool asks_one_first) noexcept
 {
     if (op.subject->group) {
         return command::take;
     }
-    return op.report != nullptr || op.attempts_made > 1 ? command::set_asked : command::set;
+    const bool asks = op.report != nullptr || op.attempts_made > 1 || asks_one_first;
+    return asks ? command::set_asked : command::set;
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ flow coordinator::run_acquire(operation& op)
                 co_return finish(op, errc::timed_out);
             }
             if (leads) {
-                op.subject->line->rests_until = {};
+                end_rest(*op.subject);
             }
             continue;
         }
@@ -78,13 +79,14 @@ flow coordinator::run_acquire(operation& op)
             co_return finish(op, errc::no_entropy);
         }
         std::optional<held_round> held;
-        round& r = *held.emplace(*this, new_round(op, set_for(op)));
+        round& r = *held.emplace(*this, new_round(op, set_for(op, gate.has_value())));
         if (op.fencing) {
             count_votes(r);
         }
         if (gate) {
             ask_first(r, *gate);
             co_await verdict_of{op, r};
+            note_round_trip(r);
             if (!op.cancelled && ask_the_others(op, r)) {
                 co_await verdict_of{op, r};
             }
@@ -140,11 +142,13 @@ flow coordinator::run_acquire(operation& op)
     }
 }
 
-/// Of an attempt that asked all nodes at once.
+/// Of an attempt, once all nodes that were asked at first have said enough.
 void coordinator::note_round_trip(const round& r) noexcept
 {
     const verdict v = outcome_of(r);
-    if (v == verdict::won || v == verdict::refused) {
+    const bool is_known = r.gate != 0 ? (r.gate & (r.keyed | r.tally.refused_by())) != 0
+                                      : v == verdict::won || v == verdict::refused;
+    if (is_known) {
         const nanos took = now_ - r.t0;
         round_trip_ = round_trip_ == nanos{} ? took : round_trip_ + (took - round_trip_) / 8;
     }
@@ -172,7 +176,7 @@ bool coordinator::begin_attempt(operation& op)
         op.keeper->since = now_;
     }
     stats_.polls += op.attempts_made > 0 && !op.is_woken && !op.was_roused;
-    op.was_roused = op.is_woken = false;
+    op.was_roused = op.is_woken = op.is_next = false;
     watch_no_more(op);
     ++op.attempts_made;
     if (op.attempts_left != unlimited) {
@@ -202,6 +206,10 @@ bool coordinator::succeed(operation& op, const round& r)
         holdings_.add(op.owner, *op.subject);
     }
     lease& l = *op.subject;
+    if (stint* const s = stint_of(l); s != nullptr && op.attempts_made > 1) {
+        s->hand_overs = 0;  // others had it
+        s->attempts = (3 * s->attempts + op.attempts_made + 2) / 4;
+    }
     l.set_valid_until(end);
     l.is_had = true;
     l.sought_by = nullptr;

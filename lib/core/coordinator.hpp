@@ -19,6 +19,7 @@
 #include "core/operation.hpp"
 #include "core/pool.hpp"
 #include "core/round.hpp"
+#include "core/sought_after.hpp"
 #include "core/wake_ups.hpp"
 
 #include <array>
@@ -233,8 +234,11 @@ private:
     void pass_lead(lease& from, lease& to, operation& op) noexcept;
     void rouse_seekers(const lease& l) noexcept;
     void rouse(const lease& first) noexcept;
-    void count_hand_over(line& q) noexcept;
+    void count_hand_over(stint& s) noexcept;
+    [[nodiscard]] stint* stint_of(const lease& l) noexcept;
     [[nodiscard]] base::instant end_of_rest(const operation& op) noexcept;
+    [[nodiscard]] bool is_told() const noexcept;
+    void end_rest(const lease& l) noexcept;
     void call_in(const operation& had) noexcept;
     void note_others(const lease& l) noexcept;
 
@@ -249,6 +253,9 @@ private:
     void watch_no_more(operation& op) noexcept;
     [[nodiscard]] bool is_watched(unsigned index) const noexcept { return watchers_[index] > 0; }
     void on_watched(const lease& l, unsigned index, std::int64_t ttl_ms) noexcept;
+    void on_group_watched(const lease& l, unsigned index, unsigned held,
+                          std::int64_t ttl_ms) noexcept;
+    [[nodiscard]] static const std::string& in_the_way(const operation& op) noexcept;
     [[nodiscard]] base::instant end_of_watch(const operation& op) noexcept;
     [[nodiscard]] static bool is_asleep(const operation& op) noexcept;
     void wake(operation& op) noexcept;
@@ -380,6 +387,9 @@ private:
     std::unordered_multimap<const char*, operation*> waiting_for_;
     /// How many rely on each node to tell them when a key goes.
     std::array<std::size_t, max_nodes> watchers_{};
+    sought_after sought_after_;
+    /// Of those that want several resources: by the one that is in their way.
+    std::unordered_multimap<std::string_view, operation*> groups_watching_;
     /// Acquires that wait for the first connections.
     operation_queue newcomers_;
     /// Keepers, by when there is something to do for their leases.

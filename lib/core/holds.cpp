@@ -49,6 +49,8 @@ lease& coordinator::fresh_subject(operation& op)
         lease& next = change_subject(op);
         if (before.leads) {
             pass_lead(before, next, op);
+        } else {
+            next.sought_by = std::exchange(before.sought_by, nullptr);
         }
     }
     leave_root(*op.subject);

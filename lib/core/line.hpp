@@ -3,6 +3,7 @@
 #include "base/instant.hpp"
 #include "core/lease.hpp"
 #include "core/operation.hpp"
+#include "core/stint.hpp"
 
 namespace redlock::core {
 
@@ -16,14 +17,7 @@ struct line {
     operation_queue waiting;
     /// Who leads.
     lease* behind = nullptr;
-    /// How often the resource went from one of the client to the next since other clients were last
-    /// let in, and when it first did.
-    unsigned hand_overs = 0;
-    base::instant since{};
-    /// The masters refused somebody of the client, who led or asked without waiting.
-    bool met_others = false;
-    /// Other clients go first until then.
-    base::instant rests_until{};
+    stint of_client;
 };
 
 }  // namespace redlock::core

@@ -324,14 +324,19 @@ void node::send_set(round& r, encoded& same)
 }
 
 /// To the one node that is asked first. What else its vote consists of follows if it grants.
-void node::send_first_set(round& r)
+void node::send_first(round& r)
 {
-    std::array<command, 4> row{r.what};
-    std::size_t size = 1;
+    // The script for several resources reads what is in its way, the command for one does not.
+    const bool reads = r.what == command::take;
+    std::array<command, 4> row{};
+    std::size_t size = 0;
+    if (!reads) {
+        row[size++] = r.what;
+    }
     if (can_track()) {
         size += watch_by(std::span(row).subspan(size));
     }
-    row[size++] = command::holder_ttl;
+    row[size++] = reads ? command::take : command::holder_ttl;
     queue_row(std::span(row).first(size), r);
     note_watching();
     r.of->asked |= bit(index_);
@@ -342,7 +347,7 @@ void node::send_rest_of_vote(round& r)
 {
     std::array<command, 2> row{};
     std::size_t size = 0;
-    if (r.fencing != nullptr) {
+    if (r.fencing != nullptr && r.what != command::take) {
         row[size++] = command_to_count(r);
     }
     if ((r.awaits_proof & bit(index_)) != 0) {

@@ -89,14 +89,14 @@ public:
 
     // Each with what an earlier node was sent of the same round, if anything.
     void send_set(round& r, encoded& same);
-    void send_first_set(round& r);
+    void send_first(round& r);
     void send_rest_of_vote(round& r);
     void send_extend(round& r, encoded& same);
     void send_take(round& r);
     void send_raise(round& r);
     void send_inspect(round& r, encoded& same);
     /// Asks to be told when the key of `l`, which is waited for, goes.
-    void watch(lease& l);
+    void watch(lease& l, std::string_view resource);
     /// Whether the server may tell that.
     [[nodiscard]] bool can_track() const noexcept;
     /// What it is called, as `rank` wants to know it.
@@ -172,6 +172,7 @@ private:
     bool dispatch(const pending& p, const resp::reply& r);
     bool on_set(const pending& p, const resp::reply& r);
     bool on_take(const pending& p, const resp::reply& r);
+    void on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms);
     void note_holder_ttl(round& asked, std::int64_t ttl_ms);
     bool on_holder_ttl(const pending& p, const resp::reply& r);
     void note_grant(round& asked) noexcept;

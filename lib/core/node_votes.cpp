@@ -105,18 +105,37 @@ bool node::on_take(const pending& p, const resp::reply& r)
         c_.record(asked, index_, node_outcome::failed, error_of(r));
         return true;
     }
-    if (const auto held = r.at(0).integer(); held > 0) {
-        if (!asked.tally.has_voted(index_)) {
-            note_holder_ttl(asked, r.at(1).integer());
-        }
-        if (asked.details != nullptr) {
-            asked.details->nodes[index_].held = static_cast<unsigned>(held);
-        }
-        c_.record(asked, index_, node_outcome::refused);
+    if (const auto held = static_cast<unsigned>(r.at(0).integer()); held > 0) {
+        on_group_held(p, held, r.at(1).integer());
         return true;
     }
     note_grant(asked);
-    return on_granted(asked) && (asked.fencing == nullptr || on_counter(asked, r.at(1).integer()));
+    const bool is_alive =
+        on_granted(asked) && (asked.fencing == nullptr || on_counter(asked, r.at(1).integer()));
+    if (is_alive && asked.gate != 0) {
+        c_.consider(asked);  // its vote may have to be proven, which is asked for now
+    }
+    return is_alive;
+}
+
+/// One of several resources is in the way.
+void node::on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms)
+{
+    round& asked = *static_cast<round*>(p.subject);
+    if (!asked.tally.has_voted(index_)) {
+        note_holder_ttl(asked, ttl_ms);
+        asked.held = held;
+        // A script that had to be sent again was sent without the word to watch.
+        const bool was_sent_once = p.sent_as == script_form();
+        if (asked.gate == bit(index_) && tracking_ == tracks::on && was_sent_once) {
+            lost_watches_ = 0;
+            c_.on_group_watched(*asked.of, index_, held, ttl_ms);
+        }
+    }
+    if (asked.details != nullptr) {
+        asked.details->nodes[index_].held = held;
+    }
+    c_.record(asked, index_, node_outcome::refused);
 }
 
 /// The value that the vote of a node that granted is for.

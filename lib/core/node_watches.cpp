@@ -42,7 +42,7 @@ void node::append_tracking(std::string_view how)
     resp::append_command(out_, {"CLIENT", "TRACKING", how, "OPTIN", "NOLOOP"});
 }
 
-void node::watch(lease& l)
+void node::watch(lease& l, std::string_view resource)
 {
     std::array<command, 3> row{};
     std::size_t size = watch_by(row);
@@ -52,7 +52,7 @@ void node::watch(lease& l)
             append_tracking("ON");
         }
         resp::append_command(out_, {"CLIENT", "CACHING", "YES"});
-        resp::append_pttl(out_, c_.settings_.key_prefix, l.resource);
+        resp::append_pttl(out_, c_.settings_.key_prefix, resource);
     });
     note_watching();
 }

@@ -66,6 +66,8 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight> {
     /// Of an acquire: the line it stands in, if it does; it has no flow then, unless it had made an
     /// attempt before.
     core::line* in_line = nullptr;
+    /// It asks right behind what gives the resource back, where nobody else can come in between.
+    bool is_next = false;
     /// More than one attempt was asked for.
     bool may_wait = false;
     /// Pauses between two attempts.
@@ -78,6 +80,8 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight> {
     bool is_rushed = false;
     /// The node that is to tell so.
     node_mask watches = 0;
+    /// Of several resources the one that is in its way, counted from one.
+    unsigned held = 0;
     /// How long the key that is in its way lives on that node.
     base::nanos watched_ttl{};
     /// How many stood in front of it when it began to wait.

@@ -33,7 +33,9 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     op.inspection = {};
     op.keeper = nullptr;
     op.may_wait = op.may_be_roused = op.was_roused = op.is_woken = op.is_rushed = false;
+    op.is_next = false;
     op.watches = 0;
+    op.held = 0;
     op.watched_ttl = nanos{};
     op.since = instant{};
     op.ahead = 0;

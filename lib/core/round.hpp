@@ -62,6 +62,9 @@ struct round : list_hook<in_deadline_order> {
     /// asked at once.
     node_mask gate = 0;
 
+    /// Of several resources the one that was refused last, counted from one.
+    unsigned held = 0;
+
     /// Nodes that granted, and have yet to show that they are admitted.
     node_mask awaits_proof = 0;
 

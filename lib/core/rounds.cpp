@@ -17,6 +17,11 @@ constexpr bool may_be_asked_in_quarantine(command what) noexcept
     return what == command::extend;
 }
 
+constexpr bool is_attempt(command what) noexcept
+{
+    return what == command::set || what == command::set_asked || what == command::take;
+}
+
 }  // namespace
 
 round& coordinator::new_round(operation& op, command what)
@@ -52,6 +57,7 @@ void coordinator::reset(round& r, command what, lease& of) noexcept
     r.parked = r.not_asked = r.timed_out = r.disconnected = r.stalled = r.quarantined = 0;
     r.awaits_proof = r.keyed = r.raising = 0;
     r.gate = 0;
+    r.held = 0;
     r.closed = false;
     r.fencing = nullptr;
     r.partner = nullptr;
@@ -203,7 +209,12 @@ void coordinator::set_vote(round& r, unsigned index, node_outcome outcome,
     switch (outcome) {
         case node_outcome::undecided: return;
         case node_outcome::granted: r.tally.grant(index); break;
-        case node_outcome::refused: r.tally.refuse(index); break;
+        case node_outcome::refused:
+            r.tally.refuse(index);
+            if (is_attempt(r.what)) {
+                sought_after_.note_refusal(r.of->resource_hash, now_);
+            }
+            break;
         case node_outcome::not_asked:
             // Only of a release: a node that never was given the key has none.
             r.tally.refuse(index);

@@ -21,6 +21,9 @@ namespace {
 /// round trips, and so some percent of what the client alone could do.
 constexpr unsigned most_hand_overs = 16;
 constexpr nanos longest_run = std::chrono::milliseconds{100};
+/// Clients that no server tells are let in by longer pauses, which cost more: so often, or each
+/// time where this client is not told either.
+constexpr nanos between_long_rests = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -63,9 +66,8 @@ void coordinator::stand_in_line(operation& op, lease& first)
     if (first.line == nullptr) {
         line& made = lines_.take();
         made.behind = &first;
-        made.hand_overs = 0;
-        made.rests_until = {};
-        made.met_others = false;
+        const stint* const known = sought_after_.find(first.resource_hash, now_);
+        made.of_client = known != nullptr ? *known : stint{.rested_long = now_};
         first.line = &made;
     }
     sleepers_.set(op, op.deadline);
@@ -166,15 +168,24 @@ void coordinator::end_lead(lease& l) noexcept
     }
     if (l.line == nullptr || l.line->waiting.empty()) {
         leading_.remove(l);
+        stint* const known = sought_after_.find(l.resource_hash, now_);
         if (l.line != nullptr) {
+            if (known != nullptr) {
+                *known = l.line->of_client;
+            }
             lines_.give(*std::exchange(l.line, nullptr));
+        }
+        if (l.is_had && known != nullptr) {
+            count_hand_over(*known);  // to whoever of this client comes next
         }
         return;
     }
-    if (l.is_had) {
-        count_hand_over(*l.line);
-    }
     operation& next = l.line->waiting.front();
+    if (l.is_had) {
+        ++stats_.handed_over;
+        count_hand_over(l.line->of_client);
+        next.is_next = l.line->of_client.rests_until <= now_;
+    }
     pass_lead(l, *next.subject, next);
     resume_later(next);
 }
@@ -214,32 +225,44 @@ void coordinator::rouse(const lease& first) noexcept
 
 /// Every now and then it pauses before the next one asks, for long enough that another client which
 /// is woken by the release, or asks by chance, comes first.
-void coordinator::count_hand_over(line& q) noexcept
+void coordinator::count_hand_over(stint& s) noexcept
 {
-    ++stats_.handed_over;
-    if (q.hand_overs++ == 0) {
-        q.since = now_;
+    if (s.hand_overs++ == 0) {
+        s.since = now_;
     }
-    if (q.hand_overs < most_hand_overs && now_ - q.since < longest_run) {
+    if (s.hand_overs < most_hand_overs && now_ - s.since < longest_run) {
         return;
     }
-    q.hand_overs = 0;
+    s.hand_overs = 0;
     const nanos some = 2 * std::min(round_trip_, settings_.node_timeout);
-    const bool is_met = std::exchange(q.met_others, false);
-    q.rests_until = now_ + std::max(some + random_below(some),
-                                    is_met ? random_below(settings_.retry_max) : nanos{});
+    const bool is_met = std::exchange(s.met_others, false);
+    const bool is_long = is_met && (now_ - s.rested_long >= between_long_rests || !is_told());
+    s.rests_until = now_ + std::max(some + random_below(some),
+                                    is_long ? random_below(settings_.retry_max) : nanos{});
+    s.rested_long = is_long ? now_ : s.rested_long;
+}
+
+/// Of the resource, while there is a line for it, or others were seen to want it.
+stint* coordinator::stint_of(const lease& l) noexcept
+{
+    return l.line != nullptr ? &l.line->of_client : sought_after_.find(l.resource_hash, now_);
 }
 
 /// Until when other clients go first.
 instant coordinator::end_of_rest(const operation& op) noexcept
 {
-    const line* const q = op.subject->line;
-    if (q == nullptr || q->rests_until <= now_) {
+    const stint* const s = op.may_wait ? stint_of(*op.subject) : nullptr;
+    if (s == nullptr || s->rests_until <= now_) {
         return now_;
     }
-    const nanos left = op.deadline - now_;
-    const nanos pause = q->rests_until - now_;
-    return now_ + (pause < left ? pause : random_below(left));
+    return now_ + std::min(s->rests_until - now_, (op.deadline - now_) / 2);
+}
+
+void coordinator::end_rest(const lease& l) noexcept
+{
+    if (stint* const s = stint_of(l)) {
+        s->rests_until = {};
+    }
 }
 
 /// Whoever waits on behalf of an owner that has the lock now would wait for itself.
@@ -263,7 +286,7 @@ void coordinator::note_others(const lease& l) noexcept
     for (const std::string& resource : l.resources()) {
         const lease* const first = leading_.find(resource);
         if (first != nullptr && first->line != nullptr) {
-            first->line->met_others = true;
+            first->line->of_client.met_others = true;
         }
     }
 }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <new>
 #include <optional>
+#include <string>
 #include <string_view>
 
 // Who was refused, and is told by a server when the key has gone that was in its way.
@@ -13,6 +15,14 @@ namespace redlock::core {
 
 using base::instant;
 using base::nanos;
+
+namespace {
+
+/// So many attempts are taken for one grant by those who come together, and not more, when they are
+/// spread.
+constexpr std::uint32_t largest_crowd = 64;
+
+}  // namespace
 
 /// Of the nodes that `may` speaks of the one that all clients prefer for the resource.
 template <class May>
@@ -32,11 +42,16 @@ std::optional<unsigned> coordinator::first_for(const lease& l, May may) const no
 }
 
 /// Those who are woken together ask one node first, the same one, so that they do not split the
-/// votes: the node that it is, if the operation is one of them. The last attempt asks all, as what
-/// it says is of a majority.
+/// votes: the node that it is, if the operation is one of them. Who comes anew for what others want
+/// does so too, or it would win against all of them. The last attempt asks all, as what it says is
+/// of a majority.
 std::optional<unsigned> coordinator::gate_for(const operation& op) const noexcept
 {
-    if (!op.is_woken || !settings_.asks_one_first || op.attempts_left == 1 || op.subject->group) {
+    // Only where it leaves time for the others.
+    const bool is_late_comer = settings_.wake_ups && op.attempts_made == 0 && !op.is_next &&
+                               op.deadline - now_ > settings_.node_timeout &&
+                               sought_after_.find(op.subject->resource_hash, now_) != nullptr;
+    if (!(op.is_woken || is_late_comer) || !settings_.asks_one_first || op.attempts_left == 1) {
         return std::nullopt;
     }
     const auto may = [this](unsigned i) {
@@ -48,12 +63,18 @@ std::optional<unsigned> coordinator::gate_for(const operation& op) const noexcep
     return best ? best : first_for(*op.subject, may);
 }
 
+/// Whether any node tells this client what it waits for.
+bool coordinator::is_told() const noexcept
+{
+    return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& n) { return n->can_track(); });
+}
+
 void coordinator::ask_first(round& r, unsigned gate)
 {
     r.gate = bit(gate);
     r.not_asked = all_nodes(static_cast<unsigned>(nodes_.size())) & ~r.gate;
     r.of->keys_end = std::max(r.of->keys_end, now_ + r.of->ttl);
-    nodes_[gate]->send_first_set(r);
+    nodes_[gate]->send_first(r);
 }
 
 /// The node that was asked first has granted, or can say nothing: now all others are. False: it is
@@ -70,7 +91,7 @@ bool coordinator::ask_the_others(operation& op, round& r)
     const node_mask gate = std::exchange(r.gate, 0);
     r.not_asked = 0;
     r.closed = false;
-    if (op.report == nullptr) {
+    if (op.report == nullptr && r.what == command::set_asked) {
         r.what = command::set;
     }
     if (r.is_linked()) {
@@ -104,23 +125,37 @@ void coordinator::ask_for_the_rest(round& r, unsigned index)
 void coordinator::watch(operation& op, const round& r)
 {
     const bool is_held = r.gate != 0 || outcome_of(r) == verdict::refused;
-    if (!is_held || op.watches != 0 || op.is_woken || !op.subject->leads) {
+    if (!is_held || op.watches != 0 || op.is_woken) {
         return;
     }
+    const bool is_known = op.subject->group ? r.held > 0 : op.subject->leads;
     const node_mask others = r.tally.granted_by() | r.tally.failed_by();
     const auto first = first_for(*op.subject, [&](unsigned i) {
-        return (op.subject->asked & ~others & bit(i)) != 0 && nodes_[i]->can_track() &&
+        return ((op.subject->asked | r.gate) & ~others & bit(i)) != 0 && nodes_[i]->can_track() &&
                nodes_[i]->takes_requests();
     });
-    if (first) {
-        nodes_[*first]->watch(*op.subject);
+    if (first && is_known) {
+        op.held = r.held;
+        nodes_[*first]->watch(*op.subject, in_the_way(op));
     }
+}
+
+/// The resource that the operation was refused.
+const std::string& coordinator::in_the_way(const operation& op) noexcept
+{
+    const lease& l = *op.subject;
+    return l.group ? (*l.group)[op.held - 1] : l.resource;
 }
 
 void coordinator::watch_no_more(operation& op) noexcept
 {
     for (unsigned i = 0; op.watches != 0 && i < nodes_.size(); ++i) {
         watchers_[i] -= (op.watches & bit(i)) != 0 ? 1u : 0u;
+    }
+    if (op.watches != 0 && op.subject->group) {
+        const auto [begin, end] = groups_watching_.equal_range(in_the_way(op));
+        groups_watching_.erase(
+            std::find_if(begin, end, [&](const auto& each) { return each.second == &op; }));
     }
     op.watches = 0;
 }
@@ -141,6 +176,13 @@ void coordinator::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms
     }
     op->is_rushed = false;
     watch_no_more(*op);
+    if (l.group) {
+        try {
+            groups_watching_.emplace(in_the_way(*op), op);
+        } catch (const std::bad_alloc&) {
+            return;  // it asks again by chance
+        }
+    }
     op->watches = bit(index);
     ++watchers_[index];
     const bool ends = ttl_ms >= 0 && ttl_ms < base::max_ttl.count();
@@ -184,14 +226,19 @@ void coordinator::wake(operation& op) noexcept
     }
 }
 
-/// Servers tell those who wait always in the same order: chance decides who comes first, and
-/// favours who has waited longer.
+/// Servers tell those who wait always in the same order, and the last of many long after the first:
+/// chance decides who comes first, and who has asked less often than was needed the last times lets
+/// others go before. More so where they are many.
 nanos coordinator::wake_up_delay(const operation& op) noexcept
 {
-    constexpr nanos long_enough = std::chrono::milliseconds{50};
-    const nanos half_of_rest = (op.deadline - now_) / 2;
-    return random_below(std::min({round_trip_, settings_.node_timeout, half_of_rest})) /
-           (1 + (now_ - op.since) / long_enough);
+    const stint* const s = stint_of(*op.subject);
+    const std::uint32_t usual = s != nullptr ? s->attempts : 0;
+    const std::uint32_t crowd = std::min(std::max(usual, op.attempts_made), largest_crowd);
+    const nanos spread = std::min(round_trip_, settings_.node_timeout) * (8 + crowd) / 8;
+    const nanos behind =
+        op.attempts_made < usual ? spread * (usual - op.attempts_made) / usual : nanos{};
+    return random_below(std::min(spread, (op.deadline - now_) / 4)) +
+           std::min(behind, (op.deadline - now_) / 4);
 }
 
 void coordinator::on_key_gone(unsigned index, std::string_view resource) noexcept
@@ -199,6 +246,25 @@ void coordinator::on_key_gone(unsigned index, std::string_view resource) noexcep
     const lease* const l = leading_.find(resource);
     if (l != nullptr && l->sought_by != nullptr && (l->sought_by->watches & bit(index)) != 0) {
         wake(*l->sought_by);
+    }
+    auto [next, end] = groups_watching_.equal_range(resource);
+    while (next != end) {
+        operation& op = *(next++)->second;  // whom waking takes out
+        if ((op.watches & bit(index)) != 0) {
+            wake(op);
+        }
+    }
+}
+
+/// Of several resources one was refused by the node, which was told to watch it with the question.
+void coordinator::on_group_watched(const lease& l, unsigned index, unsigned held,
+                                   std::int64_t ttl_ms) noexcept
+{
+    operation* const op = l.sought_by;
+    if (op != nullptr && op->subject == &l && !op->is_woken) {
+        watch_no_more(*op);
+        op->held = held;
+        on_watched(l, index, ttl_ms);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <queue>
 #include <string>
@@ -63,6 +64,14 @@ base::settings settings_of(const plan& p)
     return s;
 }
 
+/// Takes the lock and gives it back.
+struct worker {
+    unsigned client = 0;
+    instant wanted{};
+    core::lease* held = nullptr;
+    std::uint64_t grants = 0;
+};
+
 /// A connection, whose bytes come in their order.
 struct link {
     test::session session;
@@ -79,8 +88,6 @@ struct contender {
     core::coordinator core;
     std::vector<link> links;
     instant timer = instant::max();
-    instant wanted{};
-    core::lease* held = nullptr;
 };
 
 class play {
@@ -97,7 +104,11 @@ private:
     void send(unsigned client, unsigned node, std::string bytes);
     void serve(unsigned client, unsigned node);
     void answer(unsigned client, unsigned node, std::string bytes, instant when);
-    void begin(unsigned client);
+    void begin(worker& w);
+    void give_back(worker& w);
+    void on_granted(worker& w, core::lease& l);
+    void tell();
+    void end();
     void take_finished(unsigned client);
     [[nodiscard]] std::uint64_t commands() const;
 
@@ -120,6 +131,9 @@ private:
     std::vector<test::model_master> masters_;
     std::vector<instant> busy_until_;
     std::vector<std::unique_ptr<contender>> clients_;
+    /// The first is the one that has the lock to begin with, by a client of its own.
+    std::vector<worker> workers_;
+    bool goes_on_ = true;
     std::vector<nanos> waits_;
     std::vector<nanos> handovers_;
     std::optional<instant> free_since_;
@@ -141,6 +155,9 @@ play::play(const plan& p)
     for (unsigned i = 0; i <= p.clients; ++i) {
         clients_.push_back(std::make_unique<contender>(settings_, p.seed * 1000 + i));
         clients_.back()->links.resize(p.nodes);
+        for (unsigned n = 0; n < (i == 0 ? 1 : p.workers); ++n) {
+            workers_.push_back({.client = i});
+        }
     }
 }
 
@@ -224,7 +241,11 @@ void play::serve(unsigned client, unsigned node)
     for (unsigned i = 0; std::exchange(m.has_told, false) && i < clients_.size(); ++i) {
         m.has_told = true;
         link& other = clients_[i]->links[node];
-        answer(i, node, std::exchange(other.session.out, {}), busy_until_[node]);
+        std::string told = std::exchange(other.session.out, {});
+        if (!told.empty() && plan_.lost_one_in > 0 && random_.one_in(plan_.lost_one_in)) {
+            told.clear();
+        }
+        answer(i, node, std::move(told), busy_until_[node]);
         m.has_told = i + 1 < clients_.size();
     }
 }
@@ -242,42 +263,55 @@ void play::answer(unsigned client, unsigned node, std::string bytes, instant whe
     });
 }
 
-void play::begin(unsigned client)
+void play::begin(worker& w)
 {
-    contender& c = *clients_[client];
-    c.wanted = now_;
+    w.wanted = now_;
+    core::operation& op = clients_[w.client]->core.acquire(
+        now_, resource, {.ttl = std::chrono::minutes{10}, .deadline = deadline});
+    op.user = &w;
+    pump(w.client);
+}
+
+void play::give_back(worker& w)
+{
+    is_had_ = false;
+    free_since_ = now_;
     core::operation& op =
-        c.core.acquire(now_, resource, {.ttl = std::chrono::minutes{10}, .deadline = deadline});
-    op.user = &c;
-    pump(client);
+        clients_[w.client]->core.release(now_, *std::exchange(w.held, nullptr), nullptr);
+    op.user = &w;
+    pump(w.client);
 }
 
 void play::take_finished(unsigned client)
 {
-    contender& c = *clients_[client];
-    c.core.look_after(now_);
-    while (core::operation* op = c.core.take_finished(now_)) {
-        const bool is_acquire = op->what == core::operation::kind::acquire;
-        if (is_acquire && op->error) {
-            found_.starved = true;
-        } else if (is_acquire) {
-            found_.shared = found_.shared || std::exchange(is_had_, true);
-            c.held = op->subject;
-            waits_.push_back(now_ - c.wanted);
-            if (free_since_) {
-                handovers_.push_back(now_ - *free_since_);
+    core::coordinator& c = clients_[client]->core;
+    c.look_after(now_);
+    while (core::operation* op = c.take_finished(now_)) {
+        worker& w = *static_cast<worker*>(op->user);
+        if (op->what == core::operation::kind::release) {
+            if (plan_.span > nanos{} && goes_on_ && client > 0) {
+                at(now_, [this, &w] { begin(w); });
             }
-            if (client > 0) {
-                at(now_ + plan_.hold, [this, client] {
-                    contender& holder = *clients_[client];
-                    is_had_ = false;
-                    free_since_ = now_;
-                    (void)holder.core.release(now_, *std::exchange(holder.held, nullptr), nullptr);
-                    pump(client);
-                });
-            }
+        } else if (op->error) {
+            found_.starved = found_.starved || goes_on_;
+        } else {
+            on_granted(w, *op->subject);
         }
-        c.core.recycle(*op);
+        c.recycle(*op);
+    }
+}
+
+void play::on_granted(worker& w, core::lease& l)
+{
+    found_.shared = found_.shared || std::exchange(is_had_, true);
+    w.held = &l;
+    ++w.grants;
+    waits_.push_back(now_ - w.wanted);
+    if (free_since_) {
+        handovers_.push_back(now_ - *free_since_);
+    }
+    if (w.client > 0) {
+        at(now_ + plan_.hold, [this, &w] { give_back(w); });
     }
 }
 
@@ -293,56 +327,85 @@ outcome play::run()
         });
     });
     // The first one has it, long enough for all to come to rest.
-    begin(0);
-    run_until([this] { return clients_[0]->held != nullptr; });
-    for (unsigned i = 1; i <= plan_.clients; ++i) {
-        at(now_ + random_.between(0ns, 1ms), [this, i] { begin(i); });
+    worker& first = workers_.front();
+    begin(first);
+    run_until([&] { return first.held != nullptr; });
+    for (std::size_t i = 1; i < workers_.size(); ++i) {
+        at(now_ + random_.between(0ns, 1ms), [this, i] { begin(workers_[i]); });
     }
-    const instant rested = now_ + 2s;
-    bool is_rested = false;
-    at(rested, [&] { is_rested = true; });
-    run_until([&] { return is_rested; });
+    const auto pass = [this](nanos span) {
+        bool is_over = false;
+        at(now_ + span, [&] { is_over = true; });
+        run_until([&] { return is_over; });
+    };
+    pass(2s);
     waits_.clear();
     const std::uint64_t commands_before = commands();
     std::uint64_t attempts_before = 0;
-    for (auto& c : clients_) {
-        attempts_before += c->core.snapshot().attempts;
-        c->wanted = now_;
-    }
-    is_had_ = false;
-    free_since_ = now_;
-    (void)clients_[0]->core.release(now_, *std::exchange(clients_[0]->held, nullptr), nullptr);
-    pump(0);
-    run_until([this] { return waits_.size() == plan_.clients || found_.starved; });
-
-    std::uint64_t attempts = 0;
     for (const auto& c : clients_) {
-        attempts += c->core.snapshot().attempts;
+        attempts_before += c->core.snapshot().attempts;
+    }
+    for (worker& w : workers_) {
+        w.wanted = now_;
+    }
+    const instant began = now_;
+    give_back(first);
+    if (plan_.span > nanos{}) {
+        pass(plan_.span);
+    } else {
+        run_until([this] { return waits_.size() == workers_.size() - 1 || found_.starved; });
+    }
+    found_.grants =
+        static_cast<double>(waits_.size()) / std::chrono::duration<double>(now_ - began).count();
+    found_.attempts = -static_cast<double>(attempts_before);
+    for (const auto& c : clients_) {
+        found_.attempts += static_cast<double>(c->core.snapshot().attempts);
+    }
+    found_.commands = static_cast<double>(commands() - commands_before);
+    tell();
+    end();
+    return found_;
+}
+
+void play::tell()
+{
+    const auto in_ms = [](nanos n) { return static_cast<double>(n.count()) / 1e6; };
+    const auto grants = static_cast<double>(std::max<std::size_t>(waits_.size(), 1));
+    found_.attempts /= grants;
+    found_.commands /= grants * plan_.nodes;
+    found_.handover_us =
+        in_ms(std::accumulate(handovers_.begin(), handovers_.end(), nanos{})) * 1000 / grants;
+    found_.least = found_.most = workers_[1].grants;
+    for (std::size_t i = 1; i < workers_.size(); ++i) {
+        const worker& w = workers_[i];
+        found_.least = std::min(found_.least, w.grants);
+        found_.most = std::max(found_.most, w.grants);
+        if (plan_.span > nanos{} && w.held == nullptr) {
+            waits_.push_back(now_ - w.wanted);  // at least
+        }
     }
     std::sort(waits_.begin(), waits_.end());
-    const auto in_ms = [](nanos n) { return static_cast<double>(n.count()) / 1e6; };
-    nanos sum{};
-    for (const nanos n : handovers_) {
-        sum += n;
-    }
-    const auto grants = static_cast<double>(std::max<std::size_t>(waits_.size(), 1));
-    found_.handover_us = in_ms(sum) * 1000 / grants;
     if (!waits_.empty()) {
         found_.wait_p50_ms = in_ms(waits_[waits_.size() / 2]);
+        found_.wait_p99_ms = in_ms(waits_[waits_.size() * 99 / 100]);
         found_.wait_max_ms = in_ms(waits_.back());
     }
-    found_.commands = static_cast<double>(commands() - commands_before) / grants / plan_.nodes;
-    found_.attempts = static_cast<double>(attempts - attempts_before) / grants;
+}
+
+void play::end()
+{
+    goes_on_ = false;
     for (auto& c : clients_) {
         c->core.stop(now_);
         while (core::operation* op = c->core.take_finished(now_)) {
             c->core.recycle(*op);
         }
-        if (c->held != nullptr) {
-            c->core.let_go(now_, *std::exchange(c->held, nullptr));
+    }
+    for (worker& w : workers_) {
+        if (w.held != nullptr) {
+            clients_[w.client]->core.let_go(now_, *std::exchange(w.held, nullptr));
         }
     }
-    return found_;
 }
 
 }  // namespace

@@ -17,6 +17,12 @@ enum class manner {
 struct plan {
     manner how = manner::told_one_first;
     unsigned clients = 1;
+    /// Of each client.
+    unsigned workers = 1;
+    /// For so long everybody who has given the lock back wants it again; zero: each wants it once.
+    base::nanos span{};
+    /// Of what servers tell unasked one in so many is lost; zero: none.
+    std::uint64_t lost_one_in = 0;
     unsigned nodes = 5;
     std::uint64_t seed = 1;
     /// One way between a client and a node, each time another one in between.
@@ -31,7 +37,12 @@ struct outcome {
     /// From the release of one to the next one's grant, on the average.
     double handover_us = 0;
     double wait_p50_ms = 0;
+    double wait_p99_ms = 0;
     double wait_max_ms = 0;
+    double grants = 0;  ///< a second
+    /// Of the workers those that had it least and most often.
+    std::uint64_t least = 0;
+    std::uint64_t most = 0;
     /// By each node, for one grant.
     double commands = 0;
     double attempts = 0;  ///< of all clients, for one grant
@@ -42,9 +53,10 @@ struct outcome {
 };
 
 /**
- * Virtual time: somebody has the lock, all clients want it, each with a connection of its own to
- * every node, and each takes it once, holds it and gives it back. The compiled core against model
- * masters; a node does one command after the other.
+ * Virtual time: somebody has the lock, all workers of all clients want it, each client with a
+ * connection of its own to every node, and each takes it, holds it and gives it back, once or
+ * again and again. The compiled core against model masters; a node does one command after the
+ * other.
  */
 [[nodiscard]] outcome run(const plan& p);
 

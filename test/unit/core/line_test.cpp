@@ -355,6 +355,39 @@ TEST_CASE("other clients are let in every now and then", "[core][line]")
     CHECK(w.is_idle());
 }
 
+TEST_CASE("a client that takes what others want again and again lets them in too", "[core][line]")
+{
+    line_world w;
+    const bool is_wanted = GENERATE(false, true);
+    if (is_wanted) {
+        for (auto& p : w.peers) {
+            p->master.put("r", {.value = "somebody else's", .end = w.now + 1h});
+        }
+        call& refused = w.acquire("r", {.deadline = 0ms});
+        w.advance(round_trip);
+        CHECK(refused.error == errc::contended);
+        for (auto& p : w.peers) {
+            p->master.flush_keys();
+        }
+    }
+    // Nobody stands behind it.
+    std::vector<nanos> waits;
+    for (int i = 0; i < 40; ++i) {
+        const instant asked = w.now;
+        call& c = w.acquire("r", w.patient());
+        while (!c.done()) {
+            w.advance(100us);
+        }
+        waits.push_back(w.now - asked);
+        w.give_back(c);
+        w.advance(round_trip);
+    }
+    const auto paused = [](nanos n) { return n > 3 * round_trip; };
+    CHECK(std::ranges::count_if(waits, paused) == (is_wanted ? 2 : 0));
+    CHECK(std::ranges::max(waits) <= 6 * round_trip + 1ms);
+    CHECK(w.is_idle());
+}
+
 TEST_CASE("who waits on behalf of an owner is given the lock as soon as the owner has it",
           "[core][line][owner]")
 {

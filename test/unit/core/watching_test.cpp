@@ -1,12 +1,9 @@
-#include "core/ranking.hpp"
-#include "harness.hpp"
-#include "resp/scripts.hpp"
+#include "watch_world.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -16,109 +13,6 @@ using namespace redlock::test;
 // Who was refused is told by a server when it is worth asking again.
 
 namespace {
-
-constexpr nanos way = 1ms;
-constexpr nanos round_trip = 2 * way;
-constexpr const char* stranger = "somebody else's";
-
-/// Masters a millisecond away, and a stranger who has "r" on all of them.
-struct watch_world : bench_world {
-    explicit watch_world(redlock::config c = {}, unsigned nodes = 3)
-        : bench_world(nodes, std::move(c)),
-          order(nodes)
-    {
-        other.authenticated = true;
-        other.protocol = 3;
-        for (auto& p : peers) {
-            p->way_there = p->way_back = way;
-        }
-        start();
-        advance(1s);
-        std::iota(order.begin(), order.end(), 0U);
-        const auto rank_of = [this](unsigned i) {
-            return core::rank(core::name_hash("r"), core::name_hash(settings.nodes[i].display));
-        };
-        std::sort(order.begin(), order.end(),
-                  [&](unsigned a, unsigned b) { return rank_of(a) > rank_of(b); });
-    }
-
-    void take_all(nanos span = 1h)
-    {
-        for (unsigned i = 0; i < peers.size(); ++i) {
-            take(i, span);
-        }
-    }
-    void take(unsigned node, nanos span = 1h)
-    {
-        peers[node]->master.put("r", {.value = stranger, .end = now + span});
-    }
-    void give_back(unsigned node)
-    {
-        (void)peers[node]->master.execute(now, other,
-                                          {"EVAL", std::string(resp::release_script.text), "1",
-                                           settings.key_prefix + "r", stranger});
-    }
-    void give_back_all()
-    {
-        for (unsigned i = 0; i < peers.size(); ++i) {
-            give_back(i);
-        }
-        settle();
-    }
-
-    /// Refused by all, and watching since.
-    call& waiting(const acquire_options& o = {.deadline = 60s})
-    {
-        call& c = acquire("r", o);
-        advance(2 * round_trip);
-        REQUIRE_FALSE(c.done());
-        REQUIRE(core->watching() == 1);
-        return c;
-    }
-
-    template <class Is>
-    void advance_until(Is is)
-    {
-        for (int i = 0; i < 1000 && !is(); ++i) {
-            advance(10us);
-        }
-        REQUIRE(is());
-    }
-
-    [[nodiscard]] std::vector<std::size_t> sets() const
-    {
-        std::vector<std::size_t> each;
-        for (const unsigned i : order) {
-            each.push_back(count(i, "SET"));
-        }
-        return each;
-    }
-    [[nodiscard]] std::size_t all_commands() const
-    {
-        return std::accumulate(peers.begin(), peers.end(), std::size_t{0},
-                               [](std::size_t sum, const auto& p) { return sum + p->log.size(); });
-    }
-    /// What the node was sent last, each command as one line.
-    [[nodiscard]] std::vector<std::string> last(unsigned node, std::size_t how_many) const
-    {
-        std::vector<std::string> lines;
-        const auto& log = peers[node]->log;
-        for (std::size_t i = log.size() - std::min(how_many, log.size()); i < log.size(); ++i) {
-            std::string line;
-            for (const std::string& word : log[i]) {
-                line += (line.empty() ? "" : " ") + word;
-            }
-            lines.push_back(line);
-        }
-        return lines;
-    }
-    [[nodiscard]] stats told() const { return core->snapshot(); }
-    peer& first() { return *peers[order[0]]; }
-
-    session other;
-    /// The nodes as clients prefer them for "r".
-    std::vector<unsigned> order;
-};
 
 using counts = std::vector<std::size_t>;
 
@@ -161,7 +55,7 @@ TEST_CASE("who is woken and refused again is told again, for one round trip to o
         w.give_back_all();
         w.take_all();
         const std::size_t before = w.all_commands();
-        w.advance(4 * round_trip);
+        w.advance(8 * round_trip);
         CHECK(w.sets() == counts{1 + n, 1, 1});
         CHECK(w.told().wake_ups_refused == n);
         CHECK(w.core->watching() == 1);
@@ -170,7 +64,7 @@ TEST_CASE("who is woken and refused again is told again, for one round trip to o
     }
     CHECK(w.count(w.order[0], "CLIENT") == 22);
     w.give_back_all();
-    w.advance(4 * round_trip);
+    w.advance(8 * round_trip);
     CHECK(c.held != nullptr);
     CHECK(w.told().polls == 0);
 }
@@ -735,10 +629,119 @@ TEST_CASE("who comes after one that was woken asks all nodes", "[core][watch]")
     w.advance(way);  // told, and pausing
     w.cancel(c);
     CHECK(c.done());
+    w.advance(1s);  // what was refused before that is forgotten
     call& next = w.acquire("r");
     w.advance(round_trip);
     REQUIRE(next.held != nullptr);
     CHECK(w.told().wake_ups_granted == 0);
+}
+
+TEST_CASE("who comes anew for what others want asks one node first", "[core][watch]")
+{
+    watch_world w;
+    w.take_all();
+    call& before = w.acquire("r", {.deadline = 0ms});
+    w.advance(round_trip);
+    CHECK(before.error == errc::contended);
+    const counts asked = w.sets();
+
+    SECTION("and is told as any other")
+    {
+        call& c = w.acquire("r", {.deadline = 60s});
+        w.advance(2 * round_trip);
+        CHECK(w.sets() == counts{asked[0] + 1, asked[1], asked[2]});
+        CHECK(w.core->watching() == 1);
+        CHECK(w.told().wake_ups_refused == 0);
+        w.give_back_all();
+        w.advance(4 * round_trip);
+        CHECK(c.held != nullptr);
+        CHECK(w.told().wake_ups_granted == 1);
+    }
+    SECTION("and is not kept by what that node alone has")
+    {
+        for (const unsigned i : {w.order[1], w.order[2]}) {
+            w.give_back(i);
+        }
+        call& c = w.acquire("r", {.deadline = 60s});
+        w.advance(3s);
+        CHECK(c.held != nullptr);
+        CHECK(w.told().polls == 1);
+    }
+    SECTION("but not for long")
+    {
+        w.give_back_all();
+        w.advance(1s);
+        call& c = w.acquire("r");
+        w.advance(round_trip);
+        CHECK(c.held != nullptr);
+    }
+    SECTION("nor where little time is left")
+    {
+        w.give_back_all();
+        call& c = w.acquire("r", {.deadline = 2ms});
+        w.advance(round_trip);
+        CHECK(c.held != nullptr);
+    }
+    SECTION("nor where it tries once")
+    {
+        w.give_back_all();
+        call& c = w.acquire("r", {.deadline = 0ms});
+        w.advance(round_trip);
+        CHECK(c.held != nullptr);
+    }
+}
+
+TEST_CASE("who is told nothing by choice asks all nodes", "[core][watch]")
+{
+    config config;
+    config.wake_ups = false;
+    watch_world w{config};
+    w.take_all();
+    w.acquire("r", {.deadline = 0ms});
+    w.advance(round_trip);
+    w.give_back_all();
+    call& c = w.acquire("r");
+    w.advance(round_trip);
+    CHECK(c.held != nullptr);
+}
+
+TEST_CASE("who meets many asks at a later time, and who has waited less behind the others",
+          "[core][watch]")
+{
+    watch_world w;
+    w.take_all();
+    const auto delay = [&] {
+        const std::size_t asked = w.count(w.order[0], "SET");
+        w.give_back_all();
+        w.take_all();
+        const instant told = w.now + way;
+        w.advance_until([&] { return w.count(w.order[0], "SET") > asked; });
+        const nanos passed = w.now - told;
+        w.advance(2 * round_trip);
+        REQUIRE(w.core->watching() == 1);
+        return passed;
+    };
+    call& c = w.waiting();
+    std::vector<nanos> few;
+    std::vector<nanos> many;
+    for (int i = 0; i < 120; ++i) {
+        (i < 4 ? few : many).push_back(delay());
+    }
+    CHECK(std::ranges::max(few) <= 2 * round_trip);
+    CHECK(std::ranges::max(many) > 6 * round_trip);
+    CHECK(std::ranges::max(many) <= 9 * round_trip + way);
+    // Not at a fixed time behind the others.
+    CHECK(std::ranges::min(many) < round_trip);
+    w.give_back_all();
+    w.advance(20 * round_trip);
+    REQUIRE(c.held != nullptr);
+    w.drop(*c.held);
+    w.advance(round_trip);
+
+    // The next one knows how many attempts that took.
+    w.take_all();
+    w.waiting();
+    CHECK(delay() > 3 * round_trip);
 }
 
 TEST_CASE("what this client gives back itself wakes as well", "[core][watch]")

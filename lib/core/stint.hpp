@@ -1,0 +1,25 @@
+#pragma once
+
+#include "base/instant.hpp"
+
+#include <cstdint>
+
+namespace redlock::core {
+
+/// How long a client has had a resource for itself, one lock after the other, and how others fared.
+struct stint {
+    /// How often it went from one of the client to the next since other clients were last let in,
+    /// and when it first did.
+    unsigned hand_overs = 0;
+    base::instant since{};
+    /// The masters refused somebody of the client since then.
+    bool met_others = false;
+    /// Other clients go first until then.
+    base::instant rests_until{};
+    /// When they were last let in for as long as those need whom no server tells.
+    base::instant rested_long{};
+    /// How many attempts a lock took that others had before, smoothed.
+    std::uint32_t attempts = 0;
+};
+
+}  // namespace redlock::core

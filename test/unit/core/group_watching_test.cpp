@@ -1,0 +1,211 @@
+#include "watch_world.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+// Who wants several resources is told of the one that was in its way.
+
+namespace {
+
+const std::vector<std::string> both{"r", "s"};
+
+struct group_world : watch_world {
+    using watch_world::watch_world;
+
+    call& waiting_for_both(const acquire_options& o = {.deadline = 60s})
+    {
+        call& c = acquire(both, o);
+        advance(4 * round_trip);  // the script has to be told first
+        REQUIRE_FALSE(c.done());
+        REQUIRE(core->watching() == 1);
+        return c;
+    }
+    /// How often each node was asked for all of them.
+    [[nodiscard]] std::vector<std::size_t> takes() const
+    {
+        std::vector<std::size_t> each;
+        for (const unsigned i : order) {
+            std::size_t n = 0;
+            for (const words& said : peers[i]->log) {
+                n += said.size() > 1 && said[0] == "EVALSHA" && said[1] == resp::take_script.sha1;
+            }
+            each.push_back(n);
+        }
+        return each;
+    }
+};
+
+using counts = std::vector<std::size_t>;
+
+}  // namespace
+
+TEST_CASE("who wants several is told when the one in its way goes, and asks one node first",
+          "[core][watch][group]")
+{
+    group_world w;
+    w.take_all(1h, "s");
+    call& c = w.waiting_for_both({.deadline = 60s, .fencing = true});
+    CHECK(std::ranges::count(w.first().log, words{"PTTL", "s"}) == 1);
+    CHECK(w.count(w.order[1], "CLIENT") + w.count(w.order[2], "CLIENT") == 0);
+    w.advance(300ms);
+    const counts before = w.takes();
+
+    const instant then = w.now;
+    w.give_back_all("s");
+    w.advance_until([&] { return w.takes()[0] == before[0] + 1; });
+    CHECK(w.takes() == counts{before[0] + 1, before[1], before[2]});
+    w.advance(2 * round_trip);
+    REQUIRE(c.held != nullptr);
+    CHECK(w.takes() == counts{before[0] + 1, before[1] + 1, before[2] + 1});
+    CHECK(c.ended - then <= way + 3 * round_trip);
+    CHECK(c.held->granted == 0b111);
+    CHECK(c.held->fencing_token > 0);
+    CHECK(w.told().wake_ups_granted == 1);
+    CHECK(w.told().polls == 0);
+    CHECK(w.core->watching() == 0);
+    w.drop(*c.held);
+    w.advance(2 * round_trip);
+    CHECK(w.keys() == 0);
+}
+
+TEST_CASE("what is in the way of several may change", "[core][watch][group]")
+{
+    group_world w;
+    w.take_all(1h, "s");
+    call& c = w.waiting_for_both();
+    for (int i = 0; i < 4; ++i) {
+        const std::string gone = i % 2 == 0 ? "s" : "r";
+        const std::string comes = i % 2 == 0 ? "r" : "s";
+        w.give_back_all(gone);
+        w.take_all(1h, comes);
+        const std::size_t before = w.all_commands();
+        w.advance(6 * round_trip);
+        CHECK(w.told().wake_ups_refused == static_cast<std::size_t>(i) + 1);
+        CHECK(w.core->watching() == 1);
+        // The question tells the server what to watch as well.
+        CHECK(w.last(w.order[0], 2)[0] == "CLIENT CACHING YES");
+        CHECK(w.all_commands() - before == 2);
+    }
+    w.give_back_all("r");  // which is not in the way any more
+    w.advance(6 * round_trip);
+    CHECK(w.told().wake_ups_refused == 4);
+    w.give_back_all("s");
+    w.advance(6 * round_trip);
+    CHECK(c.held != nullptr);
+    CHECK(w.told().polls == 0);
+}
+
+TEST_CASE("nothing is left of who watched one of several and went", "[core][watch][group]")
+{
+    group_world w;
+    w.take_all();
+    call& c = w.waiting_for_both();
+    SECTION("cancelled")
+    {
+        w.cancel(c);
+    }
+    SECTION("timed out")
+    {
+        w.advance(61s);
+    }
+    SECTION("closed")
+    {
+        w.core->close(w.now);
+        w.settle();
+    }
+    REQUIRE(c.done());
+    CHECK(w.core->watching() == 0);
+    const counts before = w.takes();
+    w.give_back_all();
+    w.advance(4 * round_trip);
+    CHECK(w.takes() == before);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("what this client gives back wakes those who want it with others", "[core][watch][group]")
+{
+    config config;
+    config.poll_max = 1h;
+    group_world w{config};
+    call& before = w.acquire("s");
+    w.advance(round_trip);
+    REQUIRE(before.held != nullptr);
+    call& c = w.waiting_for_both();
+    w.advance(5s);
+    CHECK(w.told().polls == 0);
+    w.drop(*before.held);
+    w.advance(5 * round_trip);
+    CHECK(c.held != nullptr);
+    CHECK(w.told().wake_ups_granted == 1);
+}
+
+TEST_CASE("several of one client that want the same are served one after the other",
+          "[core][watch][group]")
+{
+    config config;
+    config.poll_max = 1h;
+    group_world w{config};
+    w.take_all();
+    std::vector<call*> all;
+    for (int i = 0; i < 5; ++i) {
+        all.push_back(&w.acquire(both, {.deadline = 60s}));
+    }
+    w.advance(4 * round_trip);
+    CHECK(w.core->watching() == 5);
+    w.give_back_all();
+    for (std::size_t served = 0; served < all.size();) {
+        w.advance(40 * round_trip);
+        std::size_t now = 0;
+        for (call* c : all) {
+            now += c->held != nullptr;
+            if (c->held != nullptr && !c->held->given_back) {
+                w.drop(*c->held);
+            }
+        }
+        REQUIRE(now > served);
+        served = now;
+    }
+    CHECK(w.told().polls == 0);
+    w.advance(2 * round_trip);
+    CHECK(w.keys() == 0);
+    CHECK(w.core->watching() == 0);
+}
+
+TEST_CASE("the vote of a node that was asked first for several is proven as any other",
+          "[core][watch][group][guard]")
+{
+    config config;
+    config.restart_guard = guard_config{.max_ttl = 1h, .admit_new_masters = true};
+    group_world w{config};
+    w.take_all();
+    call& c = w.waiting_for_both();
+    w.give_back_all();
+    w.advance(5 * round_trip);
+    REQUIRE(c.held != nullptr);
+    CHECK(c.held->counted == 0b111);
+    CHECK(w.told().wake_ups_granted == 1);
+}
+
+TEST_CASE("a node that has forgotten the script is told once more to watch", "[core][watch][group]")
+{
+    group_world w;
+    w.take_all();
+    call& c = w.waiting_for_both();
+    (void)w.first().master.execute(w.now, w.other, {"SCRIPT", "FLUSH"});
+    w.give_back_all();
+    w.take_all();
+    w.advance(6 * round_trip);
+    CHECK(w.told().wake_ups_refused == 1);
+    CHECK(w.core->watching() == 1);
+    w.give_back_all();
+    w.advance(6 * round_trip);
+    CHECK(c.held != nullptr);
+    CHECK(w.told().polls == 0);
+}

@@ -1,0 +1,120 @@
+#pragma once
+
+#include "core/ranking.hpp"
+#include "harness.hpp"
+#include "resp/scripts.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::test {
+
+inline constexpr nanos way = 1ms;
+inline constexpr nanos round_trip = 2 * way;
+inline constexpr const char* stranger = "somebody else's";
+
+/// Masters a millisecond away, and a stranger who has "r" on all of them.
+struct watch_world : bench_world {
+    explicit watch_world(redlock::config c = {}, unsigned nodes = 3)
+        : bench_world(nodes, std::move(c)),
+          order(nodes)
+    {
+        other.authenticated = true;
+        other.protocol = 3;
+        for (auto& p : peers) {
+            p->way_there = p->way_back = way;
+        }
+        start();
+        advance(1s);
+        std::iota(order.begin(), order.end(), 0U);
+        const auto rank_of = [this](unsigned i) {
+            return core::rank(core::name_hash("r"), core::name_hash(settings.nodes[i].display));
+        };
+        std::sort(order.begin(), order.end(),
+                  [&](unsigned a, unsigned b) { return rank_of(a) > rank_of(b); });
+    }
+
+    void take_all(nanos span = 1h, const std::string& name = "r")
+    {
+        for (unsigned i = 0; i < peers.size(); ++i) {
+            take(i, span, name);
+        }
+    }
+    void take(unsigned node, nanos span = 1h, const std::string& name = "r")
+    {
+        peers[node]->master.put(name, {.value = stranger, .end = now + span});
+    }
+    void give_back(unsigned node, const std::string& name = "r")
+    {
+        (void)peers[node]->master.execute(now, other,
+                                          {"EVAL", std::string(resp::release_script.text), "1",
+                                           settings.key_prefix + name, stranger});
+    }
+    void give_back_all(const std::string& name = "r")
+    {
+        for (unsigned i = 0; i < peers.size(); ++i) {
+            give_back(i, name);
+        }
+        settle();
+    }
+
+    /// Refused by all, and watching since.
+    call& waiting(const acquire_options& o = {.deadline = 60s})
+    {
+        call& c = acquire("r", o);
+        advance(2 * round_trip);
+        REQUIRE_FALSE(c.done());
+        REQUIRE(core->watching() == 1);
+        return c;
+    }
+
+    template <class Is>
+    void advance_until(Is is)
+    {
+        for (int i = 0; i < 10000 && !is(); ++i) {
+            advance(10us);
+        }
+        REQUIRE(is());
+    }
+
+    [[nodiscard]] std::vector<std::size_t> sets() const
+    {
+        std::vector<std::size_t> each;
+        for (const unsigned i : order) {
+            each.push_back(count(i, "SET"));
+        }
+        return each;
+    }
+    [[nodiscard]] std::size_t all_commands() const
+    {
+        return std::accumulate(peers.begin(), peers.end(), std::size_t{0},
+                               [](std::size_t sum, const auto& p) { return sum + p->log.size(); });
+    }
+    /// What the node was sent last, each command as one line.
+    [[nodiscard]] std::vector<std::string> last(unsigned node, std::size_t how_many) const
+    {
+        std::vector<std::string> lines;
+        const auto& log = peers[node]->log;
+        for (std::size_t i = log.size() - std::min(how_many, log.size()); i < log.size(); ++i) {
+            std::string line;
+            for (const std::string& word : log[i]) {
+                line += (line.empty() ? "" : " ") + word;
+            }
+            lines.push_back(line);
+        }
+        return lines;
+    }
+    [[nodiscard]] stats told() const { return core->snapshot(); }
+    peer& first() { return *peers[order[0]]; }
+
+    session other;
+    /// The nodes as clients prefer them for "r".
+    std::vector<unsigned> order;
+};
+
+}  // namespace redlock::test
