@@ -23,6 +23,7 @@
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -66,6 +67,12 @@ public:
     {
         turn_.called = now_ns();
         try_again();
+    }
+
+    /// When it asked for the lock, if it waits for it.
+    [[nodiscard]] std::optional<std::int64_t> waits_since() const
+    {
+        return turn_.granted < turn_.called ? std::optional{turn_.called} : std::nullopt;
     }
 
 private:
@@ -188,6 +195,11 @@ asio::awaitable<void> contender_run::script()
     co_await asio::async_read(input, asio::buffer(any),
                               asio::redirect_error(asio::use_awaitable, end));
     all_.stopping = true;
+    for (const auto& each : workers_) {
+        if (const auto since = each.waits_since()) {
+            all_.told.waiting.push_back(*since);
+        }
+    }
     all_.told.commands = commands() - before;
     std::cout << nlohmann::json(all_.told) << std::endl;
     for (auto& each : clients_) {

@@ -45,7 +45,10 @@ void to_json(nlohmann::json& to, const history& from)
         turns.push_back(std::array<std::int64_t, 4>{static_cast<std::int64_t>(t.worker), t.called,
                                                     t.granted, t.released});
     }
-    to = {{"turns", std::move(turns)}, {"commands", from.commands}, {"failures", from.failures}};
+    to = {{"turns", std::move(turns)},
+          {"waiting", from.waiting},
+          {"commands", from.commands},
+          {"failures", from.failures}};
 }
 
 void from_json(const nlohmann::json& from, history& to)
@@ -55,6 +58,7 @@ void from_json(const nlohmann::json& from, history& to)
         to.turns.push_back({each.at(0).get<std::size_t>(), each.at(1).get<std::int64_t>(),
                             each.at(2).get<std::int64_t>(), each.at(3).get<std::int64_t>()});
     }
+    from.at("waiting").get_to(to.waiting);
     from.at("commands").get_to(to.commands);
     from.at("failures").get_to(to.failures);
 }
@@ -101,6 +105,13 @@ void count(contention& to, std::span<const history> of_processes, window when)
     }
     to.seconds = static_cast<double>(when.end - when.begin) / 1e9;
     to.grants = waits.size();
+    for (const history& h : of_processes) {
+        for (const std::int64_t called : h.waiting) {
+            if (called < when.end) {
+                waits.push_back(when.end - called);
+            }
+        }
+    }
     to.grants_per_second = static_cast<double>(to.grants) / to.seconds;
     to.wait_p50_us = percentile_us(waits, 0.5);
     to.wait_p99_us = percentile_us(waits, 0.99);

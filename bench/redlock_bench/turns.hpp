@@ -24,6 +24,8 @@ struct turn {
 /// What one process did, whatever it is written in: the member names are the keys of the JSON form.
 struct history {
     std::vector<turn> turns;
+    /// When those asked for the lock who have not been given it.
+    std::vector<std::int64_t> waiting;
     std::uint64_t commands = 0;  ///< sent to all nodes together from its first turn to its last
     std::uint64_t failures = 0;  ///< acquires that gave no lock, and releases that failed
 };
@@ -45,7 +47,8 @@ struct contention {
     double seconds = 0;
     std::uint64_t grants = 0;
     double grants_per_second = 0;
-    double wait_p50_us = 0;  ///< from the call to the grant
+    /// From the call to the grant, or to the end where none came.
+    double wait_p50_us = 0;
     double wait_p99_us = 0;
     double wait_max_us = 0;
     /// From one holder's release to the next one's grant.

@@ -54,6 +54,19 @@ TEST_CASE("what was granted outside of the time that is measured does not count"
     CHECK(c.hand_over_p99_us == 1000);  // of the one before, which is outside
 }
 
+TEST_CASE("who waits when the time is over has waited until then")
+{
+    history h;
+    h.turns = {{0, 0, 1 * ms, 3 * ms}};
+    h.waiting = {2 * ms, 11 * ms};
+    contention c;
+    c.nodes = c.processes = 1;
+    c.workers = 3;
+    count(c, std::vector{h}, {0, 10 * ms});
+    CHECK(c.grants == 1);
+    CHECK(c.wait_max_us == 8000);
+}
+
 TEST_CASE("a grant before the release of the one before violates exclusion")
 {
     history h;
@@ -69,6 +82,7 @@ TEST_CASE("a history is the same after it was written and read")
 {
     history h;
     h.turns = {{7, 1, 2, 3}, {8, 4, 5, 6}};
+    h.waiting = {9};
     h.commands = 11;
     h.failures = 12;
     const auto read = nlohmann::json::parse(nlohmann::json(h).dump()).get<history>();
@@ -77,6 +91,7 @@ TEST_CASE("a history is the same after it was written and read")
     CHECK(read.turns[1].called == 4);
     CHECK(read.turns[1].granted == 5);
     CHECK(read.turns[1].released == 6);
+    CHECK(read.waiting == std::vector<std::int64_t>{9});
     CHECK(read.commands == 11);
     CHECK(read.failures == 12);
 }

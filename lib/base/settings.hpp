@@ -77,7 +77,8 @@ struct settings {
     nanos retry_max{};
     std::function<nanos(std::uint32_t, nanos)> back_off;
     bool wake_ups = false;
-    /// Those who are woken ask one node first. Off only where that is to be compared.
+    /// Those who are woken, or want what others were seen to want, ask one node first. Off only
+    /// where that is to be compared.
     bool asks_one_first = true;
     nanos poll_max{};
     nanos close_timeout{};

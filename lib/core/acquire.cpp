@@ -103,6 +103,7 @@ flow coordinator::run_acquire(operation& op)
         const bool is_had = !op.cancelled && succeed(op, r);
         if (was_woken) {
             ++(is_had ? stats_.wake_ups_granted : stats_.wake_ups_refused);
+            op.refusals += is_had ? 0 : 1;
         }
         if (is_had) {
             co_return finish(op, {});
@@ -110,6 +111,9 @@ flow coordinator::run_acquire(operation& op)
         give_back(*op.subject);
         if (op.cancelled) {
             co_return give_up(op);
+        }
+        if (r.tally.refused() > 0 && outcome_of(r) != verdict::won) {
+            note_contention(*op.subject);
         }
         const nanos wait = next_wait(op, r);
         if (op.attempts_left == 0 || op.deadline - now_ < least_wait) {
@@ -119,8 +123,6 @@ flow coordinator::run_acquire(operation& op)
         if (outcome_of(r) == verdict::won) {
             fill_report(op, r);
             end_lead(*op.subject);  // another one may make more of it
-        } else if (r.tally.refused() > 0) {
-            note_others(*op.subject);
         }
         watch(op, r);
         if (op.report == nullptr) {
@@ -208,7 +210,11 @@ bool coordinator::succeed(operation& op, const round& r)
     lease& l = *op.subject;
     if (stint* const s = stint_of(l); s != nullptr && op.attempts_made > 1) {
         s->hand_overs = 0;  // others had it
-        s->attempts = (3 * s->attempts + op.attempts_made + 2) / 4;
+        s->refusals = (3 * s->refusals + op.refusals + 2) / 4;
+    }
+    if (!l.group) {
+        note_key_in_the_way(l, r.tally.refused_by());
+        sought_after_.keep(l.resource_hash, now_, end);
     }
     l.set_valid_until(end);
     l.is_had = true;

@@ -240,12 +240,23 @@ private:
     [[nodiscard]] bool is_told() const noexcept;
     void end_rest(const lease& l) noexcept;
     void call_in(const operation& had) noexcept;
-    void note_others(const lease& l) noexcept;
+    void note_refusal(const round& r) noexcept;
+    void note_contention(const lease& l) noexcept;
+    void note_key_in_the_way(const lease& l, node_mask refused) noexcept;
+    void count_turn(const lease& l) noexcept;
+    void keep_stint(const lease& l) noexcept;
+    [[nodiscard]] const stint* remembered(const lease& l) const noexcept;
+    [[nodiscard]] bool is_contended(const lease& l) const noexcept;
+    [[nodiscard]] base::nanos spread_of(std::uint32_t crowd) const noexcept;
+    void wake_groups(const lease& l) noexcept;
+    template <class Do>
+    void for_groups(std::string_view resource, Do each) noexcept;
 
     // Who waits to be told.
     template <class May>
     [[nodiscard]] std::optional<unsigned> first_for(const lease& l, May may) const noexcept;
     [[nodiscard]] std::optional<unsigned> gate_for(const operation& op) const noexcept;
+    [[nodiscard]] std::optional<unsigned> gate_of(const lease& l) const noexcept;
     void ask_first(round& r, unsigned gate);
     bool ask_the_others(operation& op, round& r);
     void ask_for_the_rest(round& r, unsigned index);
@@ -401,7 +412,8 @@ private:
     node_mask to_connect_ = 0;
     node_mask to_close_ = 0;
     node_mask written_ = 0;
-    /// How long a majority takes to answer, smoothed; the least a retry waits.
+    /// How long those take to answer who are asked, a majority or the one node that is asked first,
+    /// smoothed; the least a retry waits.
     base::nanos round_trip_{};
 
     redlock::stats stats_;

@@ -80,6 +80,8 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight> {
     bool is_rushed = false;
     /// The node that is to tell so.
     node_mask watches = 0;
+    /// How often it was woken and refused.
+    std::uint32_t refusals = 0;
     /// Of several resources the one that is in its way, counted from one.
     unsigned held = 0;
     /// How long the key that is in its way lives on that node.

@@ -36,6 +36,7 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     op.is_next = false;
     op.watches = 0;
     op.held = 0;
+    op.refusals = 0;
     op.watched_ttl = nanos{};
     op.since = instant{};
     op.ahead = 0;

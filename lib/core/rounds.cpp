@@ -212,7 +212,7 @@ void coordinator::set_vote(round& r, unsigned index, node_outcome outcome,
         case node_outcome::refused:
             r.tally.refuse(index);
             if (is_attempt(r.what)) {
-                sought_after_.note_refusal(r.of->resource_hash, now_);
+                note_refusal(r);
             }
             break;
         case node_outcome::not_asked:

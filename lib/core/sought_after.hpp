@@ -3,6 +3,7 @@
 #include "base/instant.hpp"
 #include "core/stint.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -12,11 +13,14 @@
 namespace redlock::core {
 
 /**
- * Resources that the masters refused not long ago, since others had them. A table of fixed size:
+ * Resources that a node refused not long ago, since others had them there. A table of fixed size:
  * what is not in it any more is asked for as if nobody else wanted it.
  */
 class sought_after {
 public:
+    /// For so long it is remembered.
+    static constexpr base::nanos long_enough = std::chrono::seconds{1};
+
     [[nodiscard]] const stint* find(std::uint64_t resource, base::instant now) const noexcept
     {
         const seen& there = table_[resource % places];
@@ -27,14 +31,26 @@ public:
         return const_cast<stint*>(std::as_const(*this).find(resource, now));
     }
 
-    void note_refusal(std::uint64_t resource, base::instant now) noexcept
+    /// The client has it, if it was refused before, and so may be refused again from `end` on only.
+    void keep(std::uint64_t resource, base::instant now, base::instant end) noexcept
+    {
+        if (stint* const known = find(resource, now)) {
+            table_[resource % places].until = end + long_enough;
+            if (now < known->contended_until) {
+                known->contended_until = end + long_enough;
+            }
+        }
+    }
+
+    /// A node has refused it, and until `end` the client may have it itself.
+    stint& note(std::uint64_t resource, base::instant now, base::instant end) noexcept
     {
         seen& there = table_[resource % places];
-        if (there.resource != resource || there.until <= now) {
+        if (find(resource, now) == nullptr) {
             there = {resource, {}, {.rested_long = now}};
         }
-        there.until = now + long_enough;
-        there.of_client.met_others = true;
+        there.until = std::max({there.until, now + long_enough, end + long_enough});
+        return there.of_client;
     }
 
 private:
@@ -45,7 +61,6 @@ private:
     };
 
     static constexpr std::size_t places = 256;
-    static constexpr base::nanos long_enough = std::chrono::seconds{1};
 
     std::array<seen, places> table_{};
 };

@@ -18,8 +18,10 @@ struct stint {
     base::instant rests_until{};
     /// When they were last let in for as long as those need whom no server tells.
     base::instant rested_long{};
-    /// How many attempts a lock took that others had before, smoothed.
-    std::uint32_t attempts = 0;
+    /// Until when it is remembered that an acquire of the client was lost to others.
+    base::instant contended_until{};
+    /// For how many wake-ups a lock was refused that others had before, smoothed.
+    std::uint32_t refusals = 0;
 };
 
 }  // namespace redlock::core

@@ -160,23 +160,24 @@ void coordinator::start(operation& op) noexcept
 void coordinator::end_lead(lease& l) noexcept
 {
     l.sought_by = nullptr;
+    if (l.is_had) {
+        wake_groups(l);
+    }
     if (!l.leads) {
         if (l.is_had) {
             rouse_seekers(l);
+            count_turn(l);
         }
         return;
     }
     if (l.line == nullptr || l.line->waiting.empty()) {
         leading_.remove(l);
-        stint* const known = sought_after_.find(l.resource_hash, now_);
         if (l.line != nullptr) {
-            if (known != nullptr) {
-                *known = l.line->of_client;
-            }
+            keep_stint(l);
             lines_.give(*std::exchange(l.line, nullptr));
         }
-        if (l.is_had && known != nullptr) {
-            count_hand_over(*known);  // to whoever of this client comes next
+        if (l.is_had) {
+            count_turn(l);
         }
         return;
     }
@@ -184,7 +185,7 @@ void coordinator::end_lead(lease& l) noexcept
     if (l.is_had) {
         ++stats_.handed_over;
         count_hand_over(l.line->of_client);
-        next.is_next = l.line->of_client.rests_until <= now_;
+        next.is_next = l.given_back && l.line->of_client.rests_until <= now_;
     }
     pass_lead(l, *next.subject, next);
     resume_later(next);
@@ -234,7 +235,7 @@ void coordinator::count_hand_over(stint& s) noexcept
         return;
     }
     s.hand_overs = 0;
-    const nanos some = 2 * std::min(round_trip_, settings_.node_timeout);
+    const nanos some = 2 * spread_of(s.refusals);
     const bool is_met = std::exchange(s.met_others, false);
     const bool is_long = is_met && (now_ - s.rested_long >= between_long_rests || !is_told());
     s.rests_until = now_ + std::max(some + random_below(some),
@@ -242,10 +243,45 @@ void coordinator::count_hand_over(stint& s) noexcept
     s.rested_long = is_long ? now_ : s.rested_long;
 }
 
+/// Nobody of the client stood behind it, but it may well take it again.
+void coordinator::count_turn(const lease& l) noexcept
+{
+    if (stint* const s = stint_of(l)) {
+        count_hand_over(*s);
+    }
+    if (!l.group) {
+        sought_after_.keep(l.resource_hash, now_, now_);
+    }
+}
+
+/// The line ends; others are remembered for a while.
+void coordinator::keep_stint(const lease& l) noexcept
+{
+    if (stint* const known = sought_after_.find(l.resource_hash, now_)) {
+        const stint before = std::exchange(*known, l.line->of_client);
+        known->contended_until = before.contended_until;
+        known->met_others = known->met_others || before.met_others;
+    }
+}
+
+/// Of the resource, or of the first of several, that a node was seen to refuse not long ago.
+const stint* coordinator::remembered(const lease& l) const noexcept
+{
+    if (!l.group) {
+        return sought_after_.find(l.resource_hash, now_);
+    }
+    for (const std::string& resource : *l.group) {
+        if (const stint* const s = sought_after_.find(hash_of(resource), now_)) {
+            return s;
+        }
+    }
+    return nullptr;
+}
+
 /// Of the resource, while there is a line for it, or others were seen to want it.
 stint* coordinator::stint_of(const lease& l) noexcept
 {
-    return l.line != nullptr ? &l.line->of_client : sought_after_.find(l.resource_hash, now_);
+    return l.line != nullptr ? &l.line->of_client : const_cast<stint*>(remembered(l));
 }
 
 /// Until when other clients go first.
@@ -279,15 +315,43 @@ void coordinator::call_in(const operation& had) noexcept
     }
 }
 
-/// The masters refused a lock that would have been of the resources of `l`: whoever has them, and
-/// comes from elsewhere or stands in no line, is to be let in sooner or later.
-void coordinator::note_others(const lease& l) noexcept
+/// A node refused what the attempt asks for. Whoever has it, and comes from elsewhere, is to be let
+/// in sooner or later.
+void coordinator::note_refusal(const round& r) noexcept
 {
-    for (const std::string& resource : l.resources()) {
-        const lease* const first = leading_.find(resource);
-        if (first != nullptr && first->line != nullptr) {
-            first->line->of_client.met_others = true;
-        }
+    const lease& l = *r.of;
+    const bool is_named = l.group != nullptr && r.held > 0;
+    const std::string& resource = is_named ? (*l.group)[r.held - 1] : l.resource;
+    const lease* const first = leading_.find(resource);
+    if (first != nullptr && first != &l && first->valid_until() > now_) {
+        return;  // it is this client that has it
+    }
+    const std::uint64_t hash = is_named ? hash_of(resource) : l.resource_hash;
+    sought_after_.note(hash, now_, l.is_had ? l.valid_until() : now_).met_others = true;
+    if (first != nullptr && first->line != nullptr) {
+        first->line->of_client.met_others = true;
+    }
+    if (l.is_had) {
+        note_key_in_the_way(l, r.tally.refused_by());
+    }
+}
+
+/// The lock was had though these nodes refused it. If one of them is asked first, it would keep the
+/// client waiting for a key that nobody else has.
+void coordinator::note_key_in_the_way(const lease& l, node_mask refused) noexcept
+{
+    const auto gate = refused != 0 ? gate_of(l) : std::nullopt;
+    stint* const s = sought_after_.find(l.resource_hash, now_);
+    if (gate && (refused & bit(*gate)) != 0 && s != nullptr) {
+        s->contended_until = {};
+    }
+}
+
+/// An attempt was lost to others.
+void coordinator::note_contention(const lease& l) noexcept
+{
+    if (const stint* const s = remembered(l)) {
+        const_cast<stint*>(s)->contended_until = now_ + sought_after::long_enough;
     }
 }
 

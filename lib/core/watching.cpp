@@ -18,8 +18,7 @@ using base::nanos;
 
 namespace {
 
-/// So many attempts are taken for one grant by those who come together, and not more, when they are
-/// spread.
+/// More who come together are spread as if they were so many.
 constexpr std::uint32_t largest_crowd = 64;
 
 }  // namespace
@@ -50,17 +49,21 @@ std::optional<unsigned> coordinator::gate_for(const operation& op) const noexcep
     // Only where it leaves time for the others.
     const bool is_late_comer = settings_.wake_ups && op.attempts_made == 0 && !op.is_next &&
                                op.deadline - now_ > settings_.node_timeout &&
-                               sought_after_.find(op.subject->resource_hash, now_) != nullptr;
+                               is_contended(*op.subject);
     if (!(op.is_woken || is_late_comer) || !settings_.asks_one_first || op.attempts_left == 1) {
         return std::nullopt;
     }
+    return gate_of(*op.subject);
+}
+
+std::optional<unsigned> coordinator::gate_of(const lease& l) const noexcept
+{
     const auto may = [this](unsigned i) {
         return nodes_[i]->takes_requests() && !nodes_[i]->is_quarantined();
     };
     // Better one that can tell at once when it is worth asking again.
-    const auto best =
-        first_for(*op.subject, [&](unsigned i) { return may(i) && nodes_[i]->can_track(); });
-    return best ? best : first_for(*op.subject, may);
+    const auto best = first_for(l, [&](unsigned i) { return may(i) && nodes_[i]->can_track(); });
+    return best ? best : first_for(l, may);
 }
 
 /// Whether any node tells this client what it waits for.
@@ -227,18 +230,47 @@ void coordinator::wake(operation& op) noexcept
 }
 
 /// Servers tell those who wait always in the same order, and the last of many long after the first:
-/// chance decides who comes first, and who has asked less often than was needed the last times lets
-/// others go before. More so where they are many.
+/// chance decides who comes first, and who was refused less often than is usual lets others go
+/// before. More so where they are many.
 nanos coordinator::wake_up_delay(const operation& op) noexcept
 {
     const stint* const s = stint_of(*op.subject);
-    const std::uint32_t usual = s != nullptr ? s->attempts : 0;
-    const std::uint32_t crowd = std::min(std::max(usual, op.attempts_made), largest_crowd);
-    const nanos spread = std::min(round_trip_, settings_.node_timeout) * (8 + crowd) / 8;
-    const nanos behind =
-        op.attempts_made < usual ? spread * (usual - op.attempts_made) / usual : nanos{};
+    const std::uint32_t usual = s != nullptr ? s->refusals : 0;
+    const nanos spread = spread_of(std::max(usual, op.refusals));
+    const nanos behind = op.refusals < usual ? spread * (usual - op.refusals) / usual : nanos{};
     return random_below(std::min(spread, (op.deadline - now_) / 4)) +
            std::min(behind, (op.deadline - now_) / 4);
+}
+
+/// In which those ask who are woken together, so many of them.
+nanos coordinator::spread_of(std::uint32_t crowd) const noexcept
+{
+    return std::min(round_trip_, settings_.node_timeout) * (8 + std::min(crowd, largest_crowd)) / 8;
+}
+
+/// An acquire of the client was lost to others not long ago.
+bool coordinator::is_contended(const lease& l) const noexcept
+{
+    const stint* const s = remembered(l);
+    return s != nullptr && now_ < s->contended_until;
+}
+
+/// Those that watch the resource as one of several.
+template <class Do>
+void coordinator::for_groups(std::string_view resource, Do each) noexcept
+{
+    auto [next, end] = groups_watching_.equal_range(resource);
+    while (next != end) {
+        each(*(next++)->second);  // whom waking takes out
+    }
+}
+
+/// What the client gives back, or loses, was in their way.
+void coordinator::wake_groups(const lease& l) noexcept
+{
+    for (const std::string& resource : l.resources()) {
+        for_groups(resource, [this](operation& op) { wake(op); });
+    }
 }
 
 void coordinator::on_key_gone(unsigned index, std::string_view resource) noexcept
@@ -247,13 +279,11 @@ void coordinator::on_key_gone(unsigned index, std::string_view resource) noexcep
     if (l != nullptr && l->sought_by != nullptr && (l->sought_by->watches & bit(index)) != 0) {
         wake(*l->sought_by);
     }
-    auto [next, end] = groups_watching_.equal_range(resource);
-    while (next != end) {
-        operation& op = *(next++)->second;  // whom waking takes out
+    for_groups(resource, [this, index](operation& op) {
         if ((op.watches & bit(index)) != 0) {
             wake(op);
         }
-    }
+    });
 }
 
 /// Of several resources one was refused by the node, which was told to watch it with the question.

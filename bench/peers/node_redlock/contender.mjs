@@ -33,6 +33,7 @@ const redlock = new Redlock(clients);
 const now = () => Number(process.hrtime.bigint());
 
 const turns = [];
+const waiting = new Map();
 let failures = 0;
 let stopping = false;
 
@@ -55,11 +56,13 @@ async function acquire() {
 async function work(worker) {
   while (!stopping) {
     const called = now();
+    waiting.set(worker, called);
     const lock = await acquire();
     if (lock === null) {
       return;
     }
     const granted = now();
+    waiting.delete(worker);
     if (hold > 0) {
       await sleep(hold);
     }
@@ -93,5 +96,5 @@ process.stdin.once('data', () => {
 });
 process.stdin.once('end', () => {
   stopping = true;
-  process.stdout.write(JSON.stringify({ turns, commands, failures }) + '\n', () => process.exit(0));
+  process.stdout.write(JSON.stringify({ turns, waiting: [...waiting.values()], commands, failures }) + '\n', () => process.exit(0));
 });

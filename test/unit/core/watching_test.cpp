@@ -667,6 +667,24 @@ TEST_CASE("who comes anew for what others want asks one node first", "[core][wat
         CHECK(c.held != nullptr);
         CHECK(w.told().polls == 1);
     }
+    SECTION("and not again and again")
+    {
+        for (const unsigned i : {w.order[1], w.order[2]}) {
+            w.give_back(i);
+        }
+        call& once = w.acquire("r", {.deadline = 60s});
+        w.advance(3s);
+        REQUIRE(once.held != nullptr);
+        w.drop(*once.held);
+        w.advance(round_trip);
+        for (int i = 0; i < 5; ++i) {
+            call& c = w.acquire("r", {.deadline = 60s});
+            w.advance(round_trip);
+            REQUIRE(c.held != nullptr);
+            w.drop(*c.held);
+            w.advance(round_trip);
+        }
+    }
     SECTION("but not for long")
     {
         w.give_back_all();
@@ -689,6 +707,38 @@ TEST_CASE("who comes anew for what others want asks one node first", "[core][wat
         w.advance(round_trip);
         CHECK(c.held != nullptr);
     }
+}
+
+TEST_CASE("what others want is remembered for as long as one has it", "[core][watch]")
+{
+    watch_world w;
+    w.take_all();
+    call& c = w.waiting();
+    w.give_back_all();
+    w.advance(4 * round_trip);
+    REQUIRE(c.held != nullptr);
+    w.advance(5s);
+    w.drop(*c.held);
+    w.advance(round_trip);
+    const counts asked = w.sets();
+    w.acquire("r", {.deadline = 60s});
+    w.advance(way);
+    CHECK(w.sets() == counts{asked[0] + 1, asked[1], asked[2]});
+}
+
+TEST_CASE("the client's own lock is not others'", "[core][watch]")
+{
+    watch_world w;
+    call& c = w.acquire("r");
+    w.advance(round_trip);
+    REQUIRE(c.held != nullptr);
+    call& tries = w.acquire("r", {.deadline = 0ms});
+    w.advance(round_trip);
+    CHECK(tries.error == errc::contended);
+    w.drop(*c.held);
+    call& next = w.acquire("r", {.deadline = 60s});
+    w.advance(round_trip);
+    CHECK(next.held != nullptr);
 }
 
 TEST_CASE("who is told nothing by choice asks all nodes", "[core][watch]")
