@@ -1,5 +1,7 @@
 #include "shell/sim_node.hpp"
 
+#include "resp/scripts.hpp"
+
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
@@ -63,6 +65,14 @@ std::optional<words> take_command(std::string& bytes)
 constexpr std::array<std::string_view, 8> nonsense{
     "*1\r\n*1\r\n:1\r\n",    "+WHAT\r\n", ":7\r\n",   "-ERR of the test\r\n",
     "-BUSY of the test\r\n", "%x\r\n",    "\r\n\r\n", "-TRYAGAIN of the test\r\n"};
+
+/// Whether keys are to be set that were free.
+bool is_attempt(const words& command)
+{
+    return command.front() == "SET" ||
+           (command.size() > 1 &&
+            (command[1] == resp::take_script.sha1 || command[1] == resp::take_script.text));
+}
 
 }  // namespace
 
@@ -255,8 +265,8 @@ bool wire::decrypt()
     return is_tls;
 }
 
-/// Behind nonsense a command is done or not, but an error that answers a SET says that nothing was
-/// set: servers keep to that.
+/// Behind nonsense a command is done or not, but an error that answers an attempt says that nothing
+/// was set: servers keep to that.
 std::string wire::reply_to(const words& command)
 {
     was_greeted_ = was_greeted_ || command.front() == "SET";
@@ -266,7 +276,7 @@ std::string wire::reply_to(const words& command)
         clock_.note("nonsense instead of " + command.front());
         instead = nonsense[clock_.below(nonsense.size())];
     }
-    const bool denies = instead && instead->front() == '-' && command.front() == "SET";
+    const bool denies = instead && instead->front() == '-' && is_attempt(command);
     std::string reply;
     if (!denies && !(instead && clock_.one_in(4))) {
         reply = node_.master.execute(clock_.now(), session_, command);
