@@ -90,7 +90,9 @@ void scope_watch::on_end(error_code why)
         return;
     }
     if (why == errc::not_held) {
-        return;  // given away by the body itself, or released behind its end
+        // By the body itself, behind its end, or with another hold of the owner.
+        in_body([](scope_watch& self) { self.stop_body_without_lock(); });
+        return;
     }
     if (why == errc::lost || why == errc::closed) {
         lost_ = why;
@@ -129,18 +131,32 @@ void scope_watch::end_wait(completion* after)
 /// ends without having waited for anything, co_spawn throws into the loop and never completes.
 void scope_watch::stop_body()
 {
+    in_body([](scope_watch& self) { self.stop_body_here(); });
+}
+
+template <class Do>
+void scope_watch::in_body(Do what)
+{
     if (on_.body == on_.own) {
-        stop_body_here();  // which takes no memory
+        what(*this);  // which takes no memory
     } else {
-        boost::asio::dispatch(on_.body, [self = shared_from_this()] { self->stop_body_here(); });
+        boost::asio::dispatch(on_.body, [self = shared_from_this(), what] { what(*self); });
     }
 }
 
 void scope_watch::stop_body_here()
 {
     is_stopped_ = true;
-    if (is_running_) {
+    if (held_ != nullptr) {
         stop_body_.emit(cancellation_type::terminal);
+    }
+}
+
+/// Unless it has given it away, and knows.
+void scope_watch::stop_body_without_lock()
+{
+    if (held_ != nullptr && *held_ && !held_->owns()) {
+        stop_body_here();
     }
 }
 

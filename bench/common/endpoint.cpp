@@ -88,6 +88,18 @@ std::string ask(stream_socket& socket, std::string_view command, std::chrono::mi
     return reply.substr(line, static_cast<std::size_t>(length));
 }
 
+std::uint64_t keys_left(const std::vector<std::string>& urls)
+{
+    asio::io_context io;
+    std::uint64_t left = 0;
+    for (const auto& url : urls) {
+        auto socket = connect(io, url);
+        const std::string reply = ask(socket, "DBSIZE");
+        left += std::stoull(reply.substr(reply.find_first_of("0123456789")));
+    }
+    return left;
+}
+
 std::string_view info_field(std::string_view info, std::string_view name)
 {
     while (!info.empty()) {

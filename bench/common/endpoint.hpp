@@ -4,8 +4,10 @@
 #include <boost/asio/io_context.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace redlock::bench {
 
@@ -25,6 +27,9 @@ using stream_socket = boost::asio::generic::stream_protocol::socket;
  */
 std::string ask(stream_socket& socket, std::string_view command,
                 std::chrono::milliseconds patience = std::chrono::seconds(10));
+
+/// How many keys there are on these servers, all in all. Blocks; throws as `connect` and `ask`.
+[[nodiscard]] std::uint64_t keys_left(const std::vector<std::string>& urls);
 
 /// The value of a field in the reply to INFO, empty if it is not there.
 [[nodiscard]] std::string_view info_field(std::string_view info, std::string_view name);

@@ -75,7 +75,7 @@ floor_run::floor_run(int argc, char** argv, std::string name)
     if (urls_.empty()) {
         urls_ = servers_.emplace(options_.local).urls();
     }
-    meter_.emplace(servers_ ? &*servers_ : nullptr);
+    meter_.emplace(cpu_of_servers(servers_, options_.server_pids));
 }
 
 std::vector<stream_socket> floor_run::connect_all(boost::asio::io_context& io)

@@ -10,7 +10,7 @@ namespace redlock::bench {
 
 void meter::begin()
 {
-    server_cpu_ = servers_ != nullptr ? servers_->cpu_seconds() : 0;
+    server_cpu_ = servers_ ? servers_() : 0;
     used_ = usage_now();
     start_ = std::chrono::steady_clock::now();
 }
@@ -29,8 +29,8 @@ void meter::end(result& r, const histogram& acquires) const
     r.client_cpu_us_per_cycle = (used.cpu_seconds - used_.cpu_seconds) * 1e6 / cycles;
     r.allocations_per_cycle = static_cast<double>(used.allocations - used_.allocations) / cycles;
     r.peak_rss_kib = used.peak_rss_kib;
-    if (servers_ != nullptr) {
-        r.server_cpu_us_per_cycle = (servers_->cpu_seconds() - server_cpu_) * 1e6 / cycles;
+    if (servers_) {
+        r.server_cpu_us_per_cycle = (servers_() - server_cpu_) * 1e6 / cycles;
     }
 }
 

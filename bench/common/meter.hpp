@@ -1,21 +1,21 @@
 #pragma once
 
 #include "common/result.hpp"
-#include "common/servers.hpp"
 #include "common/usage.hpp"
 
 #include <chrono>
+#include <functional>
+#include <utility>
 
 namespace redlock::bench {
 
 class histogram;
 
-/// Measures from one moment to another what a run took of time, of this process and of the local
-/// servers.
+/// Measures from one moment to another what a run took of time, of this process and of the servers.
 class meter {
 public:
-    /// `servers` may be null, if they are not of this machine.
-    explicit meter(const local_servers* servers) : servers_(servers) {}
+    /// What tells the processor time of all servers, in seconds; empty if nobody can.
+    explicit meter(std::function<double()> servers) : servers_(std::move(servers)) {}
 
     /// Call after the warm-up.
     void begin();
@@ -25,7 +25,7 @@ public:
     void end(result& r, const histogram& acquires) const;
 
 private:
-    const local_servers* servers_;
+    std::function<double()> servers_;
     std::chrono::steady_clock::time_point start_;
     usage used_;
     double server_cpu_ = 0;

@@ -16,6 +16,8 @@ namespace redlock::bench {
 struct measuring_options {
     std::vector<std::string> nodes;
     server_options local;
+    /// Of masters on this machine that somebody else started.
+    std::vector<pid_t> server_pids;
     double seconds = 5;
     double warm_up = 1;
 };

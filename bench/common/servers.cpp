@@ -18,7 +18,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <sstream>
@@ -383,6 +385,29 @@ double local_servers::cpu_seconds() const
         all += cpu_seconds(i);
     }
     return all;
+}
+
+std::vector<pid_t> local_servers::pids() const
+{
+    std::vector<pid_t> all;
+    for (std::size_t i = 0; i < size(); ++i) {
+        all.push_back(pid(i));
+    }
+    return all;
+}
+
+std::function<double()> cpu_of_servers(const std::optional<local_servers>& local,
+                                       std::vector<pid_t> pids)
+{
+    if (local) {
+        return [&local] { return local->cpu_seconds(); };
+    }
+    if (pids.empty()) {
+        return {};
+    }
+    return [pids = std::move(pids)] {
+        return std::transform_reduce(pids.begin(), pids.end(), 0.0, std::plus<>(), cpu_of);
+    };
 }
 
 }  // namespace redlock::bench

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,7 @@ public:
     [[nodiscard]] const std::vector<std::string>& urls() const noexcept;
     /// 0 while it is killed.
     [[nodiscard]] pid_t pid(std::size_t i) const;
+    [[nodiscard]] std::vector<pid_t> pids() const;
     /// Redis' or Valkey's own name and version.
     [[nodiscard]] const std::string& version() const noexcept;
 
@@ -67,5 +70,10 @@ private:
     class group;
     std::unique_ptr<group> group_;
 };
+
+/// What tells the processor time of these servers, in seconds: of the local ones, if there are any,
+/// else of the processes named; empty if there are neither. Refers to `local`.
+[[nodiscard]] std::function<double()> cpu_of_servers(const std::optional<local_servers>& local,
+                                                     std::vector<pid_t> pids);
 
 }  // namespace redlock::bench

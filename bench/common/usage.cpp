@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include <sys/resource.h>
 
@@ -13,13 +14,13 @@ double seconds(const timeval& t)
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
 }
 
-// Not ru_maxrss: that one outlives exec, so it may tell the peak of whoever started this process.
-std::uint64_t peak_rss_kib()
+/// Of what the kernel tells of this process.
+std::uint64_t status_kib(std::string_view field)
 {
     std::ifstream status("/proc/self/status");
     for (std::string word; status >> word;) {
         std::uint64_t kib = 0;
-        if (word == "VmHWM:" && status >> kib) {
+        if (word == field && status >> kib) {
             return kib;
         }
     }
@@ -32,7 +33,13 @@ usage usage_now()
 {
     rusage spent{};
     ::getrusage(RUSAGE_SELF, &spent);
-    return {seconds(spent.ru_utime) + seconds(spent.ru_stime), allocations(), peak_rss_kib()};
+    // Not ru_maxrss: that one outlives exec, so it may tell the peak of whoever started this process.
+    return {seconds(spent.ru_utime) + seconds(spent.ru_stime), allocations(), status_kib("VmHWM:")};
+}
+
+std::uint64_t resident_kib()
+{
+    return status_kib("VmRSS:");
 }
 
 }  // namespace redlock::bench

@@ -13,6 +13,9 @@ struct usage {
 
 [[nodiscard]] usage usage_now();
 
+/// The memory this process has now.
+[[nodiscard]] std::uint64_t resident_kib();
+
 /// Calls of any operator new so far. Linking this replaces all of them by counting ones.
 [[nodiscard]] std::uint64_t allocations() noexcept;
 

@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -58,19 +57,6 @@ keep_options read_options(int argc, char** argv)
     app.add_flag("--json", o.json, "JSON instead of a table");
     parse_or_exit(app, argc, argv);
     return o;
-}
-
-/// The memory this process has now.
-std::uint64_t resident_kib()
-{
-    std::ifstream status("/proc/self/status");
-    for (std::string word; status >> word;) {
-        std::uint64_t kib = 0;
-        if (word == "VmRSS:" && status >> kib) {
-            return kib;
-        }
-    }
-    return 0;
 }
 
 /// All that is held.
@@ -170,18 +156,6 @@ private:
     std::size_t begun_ = 0;
     std::size_t failures_ = 0;
 };
-
-std::uint64_t keys_left(const std::vector<std::string>& nodes)
-{
-    asio::io_context io;
-    std::uint64_t left = 0;
-    for (const auto& url : nodes) {
-        auto socket = connect(io, url);
-        const std::string reply = ask(socket, "DBSIZE");
-        left += std::stoull(reply.substr(reply.find_first_of("0123456789")));
-    }
-    return left;
-}
 
 int run(const keep_options& o)
 {

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -92,6 +93,12 @@ result comparison::once(const contestant& c, std::size_t workers) const
                      {"--workers", std::to_string(workers), "--seconds", std::to_string(o_.seconds),
                       "--warmup", std::to_string(o_.warm_up), "--nodes"});
     arguments.insert(arguments.end(), urls_.begin(), urls_.end());
+    const auto pids = servers_ ? servers_->pids() : o_.server_pids;
+    if (!pids.empty()) {
+        arguments.emplace_back("--server-pids");
+        std::transform(pids.begin(), pids.end(), std::back_inserter(arguments),
+                       [](pid_t pid) { return std::to_string(pid); });
+    }
     auto r = nlohmann::json::parse(output_of(folder_ / c.program, arguments)).get<result>();
     r.name = c.name;
     return r;
@@ -135,6 +142,7 @@ result comparison::median(std::size_t who, std::size_t w) const
     r.acquire_p99_us = median_of(all, &result::acquire_p99_us);
     r.acquire_p999_us = median_of(all, &result::acquire_p999_us);
     r.client_cpu_us_per_cycle = median_of(all, &result::client_cpu_us_per_cycle);
+    r.server_cpu_us_per_cycle = median_of(all, &result::server_cpu_us_per_cycle);
     r.allocations_per_cycle = median_of(all, &result::allocations_per_cycle);
     r.failures = median_of(all, &result::failures);
     r.peak_rss_kib = median_of(all, &result::peak_rss_kib);

@@ -126,7 +126,7 @@ asio::awaitable<void> bench_run::script()
 
 asio::awaitable<void> bench_run::measure(std::string name, double seconds)
 {
-    meter m(servers_ ? &*servers_ : nullptr);
+    meter m(cpu_of_servers(servers_, o_.server_pids));
     static_cast<void>(load_.take());
     const stats before = load_.stats();
     m.begin();

@@ -9,7 +9,14 @@ foreach(part healthy frozen)
     if(NOT cycles GREATER 0 OR NOT violations EQUAL 0)
         message(FATAL_ERROR "${part}: ${output}")
     endif()
+    string(JSON ${part}_speed GET "${output}" ${part} cycles_per_second)
 endforeach()
+# As fast as before, give or take what a busy machine does: it is not to be a tenth.
+string(REGEX REPLACE "\\..*" "" healthy_speed "${healthy_speed}")
+math(EXPR least "${healthy_speed} / 3")
+if(frozen_speed LESS least)
+    message(FATAL_ERROR "${frozen_speed} cycles/s with a stopped master, ${healthy_speed} before")
+endif()
 
 # The table is for people, and has the same.
 redlock_measure(table --seconds 0.5 --output table)

@@ -37,22 +37,13 @@ flow coordinator::run_acquire(operation& op)
     // An attempt has a node timeout itself, for nodes that are still being connected to.
     while (held_for(op) == nullptr && is_settling() && now_ < op.deadline) {
         co_await first_contact{*this, op, op.deadline};
-        if (op.cancelled) {
-            co_return give_up(op);
-        }
-        if (now_ >= op.deadline) {
-            report_no_attempt(op);
-            co_return finish(op, errc::timed_out);
+        if (is_over(op, [&] { report_no_attempt(op); })) {
+            co_return;
         }
     }
     for (;;) {
-        if (lease* const held = held_for(op)) {
-            nest(op, *held);
-            co_return static_cast<void>(run_hold(op));
-        }
-        if (op.owner && holdings_.has_one_of(op.owner, op.subject->resources(), now_)) {
-            // It would wait for itself.
-            co_return finish(op, errc::held_in_part);
+        if (is_owners(op)) {
+            co_return;
         }
         const bool leads = leads_or_waits(op);
         if (const instant end = end_of_rest(op); !leads || end > now_) {
@@ -61,12 +52,8 @@ flow coordinator::run_acquire(operation& op)
             } else {
                 co_await turn_in_line{op};
             }
-            if (op.cancelled) {
-                co_return give_up(op);
-            }
-            if (now_ >= op.deadline) {
-                report_place(op);
-                co_return finish(op, errc::timed_out);
+            if (is_over(op, [&] { report_place(op); })) {
+                co_return;
             }
             if (leads) {
                 end_rest(*op.subject);
@@ -85,63 +72,104 @@ flow coordinator::run_acquire(operation& op)
         }
         if (gate) {
             ask_first(r, *gate);
-            co_await verdict_of{op, r};
-            note_round_trip(r);
-            if (!op.cancelled && ask_the_others(op, r)) {
-                co_await verdict_of{op, r};
-            }
         } else {
             fan_out(r);
+        }
+        co_await verdict_of{op, r};
+        note_round_trip(r);
+        if (gate && !op.cancelled && ask_the_others(op, r)) {
             co_await verdict_of{op, r};
-            note_round_trip(r);
         }
         for (unsigned tries = 0; can_be_raised(op, r); ++tries) {
             const held_round raised{*this, new_raise(r, tries)};
             fan_out(*raised);
             co_await verdict_of{op, *raised};
         }
-        const bool is_had = !op.cancelled && succeed(op, r);
-        if (was_woken) {
-            ++(is_had ? stats_.wake_ups_granted : stats_.wake_ups_refused);
-            op.refusals += is_had ? 0 : 1;
+        if (is_last(op, r, was_woken)) {
+            co_return;
         }
-        if (is_had) {
-            co_return finish(op, {});
-        }
-        give_back(*op.subject);
-        if (op.cancelled) {
-            co_return give_up(op);
-        }
-        if (r.tally.refused() > 0 && outcome_of(r) != verdict::won) {
-            note_contention(*op.subject);
-        }
-        const nanos wait = next_wait(op, r);
-        if (op.attempts_left == 0 || op.deadline - now_ < least_wait) {
-            fill_report(op, r);
-            co_return finish(op, op.attempts_left == 0 ? reason_of(r) : errc::timed_out);
-        }
-        if (outcome_of(r) == verdict::won) {
-            fill_report(op, r);
-            end_lead(*op.subject);  // another one may make more of it
-        }
-        watch(op, r);
+        const instant end = end_of_pause(op, next_wait(op, r));
         if (op.report == nullptr) {
             held.reset();  // nobody will ask for it any more
         }
         op.may_be_roused = true;
-        co_await sleep_until{*this, op, end_of_pause(op, wait)};
+        co_await sleep_until{*this, op, end};
         op.may_be_roused = false;
-        if (op.cancelled) {
-            co_return give_up(op);
-        }
-        if (now_ >= op.deadline) {
-            // Woken late, as behind a suspension: no attempt begins any more.
-            if (held) {
-                fill_report(op, **held);
-            }
-            co_return finish(op, errc::timed_out);
+        // Woken late, as behind a suspension, no attempt begins any more.
+        if (is_over(op, [&] { fill_report(op, **held); })) {
+            co_return;
         }
     }
+}
+
+/// Whether the operation has ended while it waited: called off, or out of time, of which `tell` is
+/// the report, if one is wanted.
+template <class Tell>
+bool coordinator::is_over(operation& op, Tell tell)
+{
+    if (op.cancelled) {
+        give_up(op);
+        return true;
+    }
+    if (now_ >= op.deadline) {
+        if (op.report != nullptr) {
+            tell();
+        }
+        finish(op, errc::timed_out);
+        return true;
+    }
+    return false;
+}
+
+/// Of an owner that has the resource, and may go on with that, or a part of what is wanted. False:
+/// the nodes are to be asked.
+bool coordinator::is_owners(operation& op)
+{
+    if (lease* const held = held_for(op)) {
+        nest(op, *held);
+        run_hold(op);
+        return true;
+    }
+    if (op.owner && holdings_.has_one_of(op.owner, op.subject->resources(), now_)) {
+        finish(op, errc::held_in_part);  // it would wait for itself
+        return true;
+    }
+    return false;
+}
+
+/// Whether the operation ends with this attempt. If it does not, it is to be told when to make the
+/// next one.
+bool coordinator::is_last(operation& op, const round& r, bool was_woken)
+{
+    const bool is_had = !op.cancelled && succeed(op, r);
+    if (was_woken) {
+        ++(is_had ? stats_.wake_ups_granted : stats_.wake_ups_refused);
+        op.refusals += is_had ? 0 : 1;
+    }
+    if (is_had) {
+        finish(op, {});
+        return true;
+    }
+    give_back(*op.subject);
+    if (op.cancelled) {
+        give_up(op);
+        return true;
+    }
+    const bool is_won = outcome_of(r) == verdict::won;
+    if (r.tally.refused() > 0 && !is_won) {
+        note_contention(*op.subject);
+    }
+    if (op.attempts_left == 0 || op.deadline - now_ < least_wait) {
+        fill_report(op, r);
+        finish(op, op.attempts_left == 0 ? reason_of(r) : errc::timed_out);
+        return true;
+    }
+    if (is_won) {
+        fill_report(op, r);
+        end_lead(*op.subject);  // another one may make more of it
+    }
+    watch(op, r);
+    return false;
 }
 
 /// Of an attempt, once all nodes that were asked at first have said enough.

@@ -188,6 +188,10 @@ private:
     operation& begin_adopt(operation& op, const base::owner_token& owner, base::nanos ttl);
 
     // Steps of the flows.
+    template <class Tell>
+    [[nodiscard]] bool is_over(operation& op, Tell tell);
+    [[nodiscard]] bool is_owners(operation& op);
+    [[nodiscard]] bool is_last(operation& op, const round& r, bool was_woken);
     bool begin_attempt(operation& op);
     void note_round_trip(const round& r) noexcept;
     [[nodiscard]] round& new_round(operation& op, command what);

@@ -20,14 +20,19 @@ namespace {
 
 /// More who come together are spread as if they were so many.
 constexpr std::uint32_t largest_crowd = 64;
+/// Those of a client that are told look less often when they are many, so that all of them together
+/// do a thousand times a second: who is told needs it hardly ever.
+constexpr nanos between_looks = std::chrono::milliseconds{1};
 
 }  // namespace
 
-/// Of the nodes that `may` speaks of the one that all clients prefer for the resource.
+/// Of the nodes that `may` speaks of the one that all clients prefer for the resource, or for the
+/// same ones of several, in whatever order they name them.
 template <class May>
 std::optional<unsigned> coordinator::first_for(const lease& l, May may) const noexcept
 {
-    const std::uint64_t resource = name_hash(l.resource);
+    const auto names = l.resources();
+    const std::uint64_t resource = name_hash(*std::min_element(names.begin(), names.end()));
     std::optional<unsigned> first;
     std::uint64_t best = 0;
     for (unsigned i = 0; i < nodes_.size(); ++i) {
@@ -198,9 +203,11 @@ void coordinator::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms
 /// When to look, as nothing was told.
 instant coordinator::end_of_watch(const operation& op) noexcept
 {
+    const nanos spaced = between_looks * static_cast<std::int64_t>(watching());
     const nanos until_gone = op.watched_ttl + random_below(std::max(round_trip_, least_wait));
-    const nanos longest = settings_.poll_max - random_below(settings_.poll_max / 4);
-    return std::min(op.deadline, now_ + std::max(std::min(until_gone, longest), least_wait));
+    const nanos longest = std::max(settings_.poll_max, spaced);
+    const nanos wait = std::min(until_gone, longest - random_below(longest / 4));
+    return std::min(op.deadline, now_ + std::max({wait, spaced, least_wait}));
 }
 
 /// Until when who was refused waits, unless it is told something.

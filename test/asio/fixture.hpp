@@ -133,11 +133,11 @@ public:
         locks->async_run([this](error_code ec) { ended = ec; });
     }
 
-    lock take(const std::string& name)
+    lock take(const std::string& name, const acquire_options& o = long_lease())
     {
         std::optional<error_code> done;
         lock taken;
-        locks->async_acquire(name, long_lease(), [&](error_code ec, lock l) {
+        locks->async_acquire(name, o, [&](error_code ec, lock l) {
             done = ec;
             taken = std::move(l);
         });

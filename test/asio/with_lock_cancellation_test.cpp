@@ -100,12 +100,15 @@ TEST_CASE("a scope that is called off before its first step is called off", "[wi
 TEST_CASE("a scope that cannot hear of a loss says why its body was called off", "[with_lock]")
 {
     const error_code no_memory = make_error_code(boost::system::errc::not_enough_memory);
+    scene s(brisk_config());
+    s.start();
+    const lock held = s.take(s.name);
     asio::io_context io;
     const auto watch = std::make_shared<detail::scope_watch>(
         detail::scope_executors{io.get_executor(), io.get_executor()});
     asio::cancellation_type stopped{};
     watch->body_slot().assign([&](asio::cancellation_type type) { stopped = type; });
-    CHECK(watch->begin_body());
+    CHECK(watch->begin_body(held));
     watch->on_end(no_memory);
     io.run();
     CHECK(stopped == asio::cancellation_type::terminal);
@@ -134,6 +137,9 @@ TEST_CASE("a scope that cannot hear of a loss says why its body was called off",
 
 TEST_CASE("a body that was called off before its first step does not begin", "[with_lock]")
 {
+    scene s(brisk_config());
+    s.start();
+    const lock held = s.take(s.name);
     asio::io_context own;
     asio::io_context other;
     const bool is_elsewhere = GENERATE(false, true);
@@ -143,7 +149,7 @@ TEST_CASE("a body that was called off before its first step does not begin", "[w
     watch->body_slot().assign([&](asio::cancellation_type) { is_told = true; });
     watch->call_off(asio::error::operation_aborted);
     other.run();
-    CHECK_FALSE(watch->begin_body());
+    CHECK_FALSE(watch->begin_body(held));
     CHECK_FALSE(is_told);  // co_spawn would throw
 }
 

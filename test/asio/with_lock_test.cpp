@@ -129,6 +129,33 @@ TEST_CASE("a body that does not heed the loss is waited for, and reported as los
     CHECK(ended);
 }
 
+TEST_CASE("a body whose lock goes with another hold of its owner is cancelled", "[with_lock][owner]")
+{
+    config c = brisk_config();
+    c.thread_safe = GENERATE(false, true);
+    scene s(c);
+    s.start();
+    acquire_options o = brief();
+    o.owner.emplace();
+    lock outer = s.take(s.name, o);
+    std::optional<error_code> seen;
+    running_scope<void> scope(
+        s,
+        [&](lock&) -> asio::awaitable<void> {
+            CHECK_FALSE(std::move(outer).hand_over().empty());
+            try {
+                co_await sleep(60s);
+            } catch (const boost::system::system_error& e) {
+                seen = e.code();
+            }
+        },
+        o);
+    CHECK(scope.end().end == scope_end::lost);
+    CHECK(scope.end().error == errc::lost);
+    CHECK(seen == make_error_code(asio::error::operation_aborted));
+    delete_keys(s.name);
+}
+
 TEST_CASE("a lock that is not had begins no body", "[with_lock]")
 {
     scene s(brisk_config());

@@ -56,8 +56,23 @@ reason reason_of(const error_code& e)
         case errc::timed_out: return reason::timed_out;
         case errc::lost: return reason::lost;
         case errc::not_held: return reason::not_held;
-        default: return reason::other;
+        case errc::closed:
+        case errc::overloaded:
+        case errc::too_many_waiters:
+        case errc::no_entropy:
+        case errc::held_in_part:
+        case errc::no_fencing_token:
+        case errc::invalid_resource:
+        case errc::invalid_ttl:
+        case errc::invalid_deadline:
+        case errc::invalid_attempts:
+        case errc::invalid_min_validity:
+        case errc::invalid_max_hold:
+        case errc::duplicate_resource:
+        case errc::invalid_owner:
+        case errc::invalid_config: break;
     }
+    return reason::other;
 }
 
 config config_of(const client_options& o)

@@ -22,7 +22,7 @@ skewed_clock clock_of(const plan& p, unsigned index)
     return {offset, p.has(fault::clock_rate) ? ppb - most : 0};
 }
 
-redlock::config config_of(const plan& p)
+redlock::config config_of(const plan& p, unsigned client)
 {
     redlock::config c;
     for (unsigned i = 0; i < p.nodes; ++i) {
@@ -41,7 +41,7 @@ redlock::config config_of(const plan& p)
     c.wake_ups = p.wake_ups;
     c.poll_max = p.poll_max;
     c.fencing = p.fencing;
-    if (p.guard) {
+    if (p.guard && (p.outside != beyond::one_unguarded || client > 0)) {
         c.restart_guard = guard_config{.max_ttl = p.longest_ttl()};
         c.restart_guard->admit_new_masters = p.outside == beyond::admitted_at_once;
     }
@@ -72,7 +72,7 @@ client::client(world& w, unsigned index)
       clock_(clock_of(w.planned(), index)),
       random_(w.planned().seed, 500 + index),
       date_(w.clock()),
-      settings_(std::make_unique<base::settings>(base::make_settings(config_of(w.planned())))),
+      settings_(std::make_unique<base::settings>(base::make_settings(config_of(w.planned(), index)))),
       connections_(w.planned().nodes)
 {
     random_source r(w.planned().seed, 600 + index);
@@ -332,7 +332,18 @@ void client::on_event(const event& e)
             case event_kind::turn: turn(); return;
             case event_kind::step: app_->step(static_cast<unsigned>(e.what)); return;
             case event_kind::cancel: cancel(e.what); return;
-            default: return;
+            case event_kind::bytes_up:
+            case event_kind::bytes_down:
+            case event_kind::dialled:
+            case event_kind::told_closed:
+            case event_kind::written:
+            case event_kind::timer:
+            case event_kind::resume:
+            case event_kind::rebirth:
+            case event_kind::wake:
+            case event_kind::restarted:
+            case event_kind::relief:
+            case event_kind::strike: return;  // others'
         }
     });
 }

@@ -18,7 +18,8 @@ constexpr std::uint64_t stream_of_the_beyond = 1024;
 fault_injector::fault_injector(world& w)
     : w_(w),
       full_until_(w.planned().nodes),
-      loading_until_(w.planned().nodes)
+      loading_until_(w.planned().nodes),
+      set_back_(w.planned().nodes)
 {
     for (std::size_t i = 0; i < fault_kinds; ++i) {
         random_.emplace_back(w.planned().seed, 1000 + i);
@@ -221,7 +222,8 @@ void fault_injector::halt(unsigned client)
 void fault_injector::go_beyond()
 {
     random_source& r = random_[fault_kinds];
-    server& s = *w_.servers[r.below(w_.servers.size())];
+    const std::size_t node = r.below(w_.servers.size());
+    server& s = *w_.servers[node];
     switch (w_.planned().outside) {
         case beyond::nothing: return;
         case beyond::clock_step:
@@ -230,6 +232,7 @@ void fault_injector::go_beyond()
             s.set_date(2 * w_.planned().longest_ttl());
             return;
         case beyond::amnesia:
+        case beyond::one_unguarded:
             if (s.is_up()) {
                 w_.say("a node forgets");
                 s.die(r.between(1ms, 20ms), memory::lost);
@@ -254,6 +257,18 @@ void fault_injector::go_beyond()
             return;
         case beyond::guarded_date_back:
             set_date_back(s, 2 * w_.planned().longest_ttl(), memory::lost);
+            return;
+        case beyond::date_back_before:
+            if (s.is_up() && s.is_admitted() && w_.planned().longest_ttl() < 10s) {
+                if (!set_back_[node]) {
+                    set_back_[node] = true;
+                    w_.say("a node's date is set back");
+                    s.set_date(-2 * w_.planned().longest_ttl());
+                } else {
+                    w_.say("a node whose date was set back forgets");
+                    s.die(r.between(1ms, 20ms), memory::lost);
+                }
+            }
             return;
         case beyond::admitted_at_once:
             if (s.is_up()) {

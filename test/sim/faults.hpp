@@ -47,6 +47,8 @@ private:
     std::vector<random_source> random_;
     std::vector<instant> full_until_;
     std::vector<instant> loading_until_;
+    /// Nodes whose date is not what it was.
+    std::vector<bool> set_back_;
 };
 
 }  // namespace redlock::sim

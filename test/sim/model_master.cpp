@@ -773,7 +773,12 @@ std::string model_master::run(instant now, session& s, script which, const words
         case script::inspect: return inspect(now, s, key);
         case script::release: return compare_and_delete(now, s, key, command.at(4));
         case script::count: return count(now, s, command);
-        default: break;
+        case script::extend:
+        case script::raise:
+        case script::admit:
+        case script::take:
+        case script::extend_all:
+        case script::release_all: break;
     }
     const entry* e = find(now, key);
     if (e != nullptr && e->foreign_kind) {

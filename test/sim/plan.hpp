@@ -52,16 +52,19 @@ enum class beyond : std::uint8_t {
     ignores_owns,  ///< the application never asks whether its lease still is
     rollback,      ///< a node comes back with fencing counters of an earlier time
     date_back,     ///< a node's date is set back, and it comes back without its keys
-    // Though all clients have the restart guard:
+    // Though all clients have the restart guard, or all but one:
     date_back_borne,    ///< the same, by no more than fencing tokens bear; or with keys of before
     guarded_date_back,  ///< the same, by more than the time that the node is out of votes for
+    date_back_before,   ///< a node's date is set back, and later it comes back without its keys
     admitted_at_once,   ///< a node loses its keys, and a client that begins takes it for a new one
+    one_unguarded,      ///< a node loses its keys, and one client has no guard
 };
 
 [[nodiscard]] constexpr bool is_guarded(beyond b) noexcept
 {
     return b == beyond::date_back_borne || b == beyond::guarded_date_back ||
-           b == beyond::admitted_at_once;
+           b == beyond::date_back_before || b == beyond::admitted_at_once ||
+           b == beyond::one_unguarded;
 }
 
 using fault_set = std::uint32_t;

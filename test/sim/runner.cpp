@@ -10,9 +10,10 @@ namespace redlock::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> beyond_names{
-    "nothing",   "clock_step",      "amnesia",           "ignores_owns",    "rollback",
-    "date_back", "date_back_borne", "guarded_date_back", "admitted_at_once"};
+constexpr std::array<std::string_view, 11> beyond_names{
+    "nothing",          "clock_step",       "amnesia",         "ignores_owns",
+    "rollback",         "date_back",        "date_back_borne", "guarded_date_back",
+    "date_back_before", "admitted_at_once", "one_unguarded"};
 
 result play_once(const options& o, std::ostream* trace)
 {

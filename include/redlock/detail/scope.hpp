@@ -99,14 +99,23 @@ public:
             token);
     }
 
-    /// On the body's executor. False: it is not to begin.
-    [[nodiscard]] bool begin_body() noexcept { return is_running_ = !is_stopped_; }
-    void end_body() noexcept { is_running_ = false; }
+    /// On the body's executor, with the lock it is given. False: it is not to begin.
+    [[nodiscard]] bool begin_body(const lock& held) noexcept
+    {
+        if (!is_stopped_ && held.owns()) {
+            held_ = &held;
+        }
+        return held_ != nullptr;
+    }
+    void end_body() noexcept { held_ = nullptr; }
 
 private:
     REDLOCK_API void end_wait(completion* after);
+    template <class Do>
+    void in_body(Do what);
     void stop_body();
     void stop_body_here();
+    void stop_body_without_lock();
 
     const scope_executors on_;
     // These are the scope's own.
@@ -120,7 +129,8 @@ private:
     // These are the body's.
     boost::asio::cancellation_signal stop_body_;
     bool is_stopped_ = false;
-    bool is_running_ = false;
+    /// While it runs.
+    const lock* held_ = nullptr;
 };
 
 /// On any thread.
@@ -153,7 +163,7 @@ boost::asio::awaitable<void> run_body(Body& body, lock& held, scope_watch& watch
 {
     namespace this_coro = boost::asio::this_coro;
     try {
-        if (!watch.begin_body()) {
+        if (!watch.begin_body(held)) {
             result.end = scope_end::cancelled;
         } else if constexpr (std::is_void_v<T>) {
             co_await std::invoke(body, held);

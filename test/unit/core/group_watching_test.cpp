@@ -1,6 +1,7 @@
 #include "watch_world.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -73,6 +74,22 @@ TEST_CASE("who wants several is told when the one in its way goes, and asks one 
     w.drop(*c.held);
     w.advance(2 * round_trip);
     CHECK(w.keys() == 0);
+}
+
+TEST_CASE("who wants the same resources asks the same node first, in whatever order it names them",
+          "[core][watch][group]")
+{
+    group_world w;
+    w.take_all();
+    call& c = w.acquire(std::vector<std::string>{"s", "r"}, {.deadline = 60s});
+    w.advance(4 * round_trip);
+    CHECK_FALSE(c.done());
+    REQUIRE(w.core->watching() == 1);
+    CHECK(w.count(w.order[0], "PTTL") == 1);
+    const counts before = w.takes();
+    w.give_back_all();
+    w.advance_until([&] { return w.takes() != before; });
+    CHECK(w.takes() == counts{before[0] + 1, before[1], before[2]});
 }
 
 TEST_CASE("what is in the way of several may change", "[core][watch][group]")
@@ -208,4 +225,53 @@ TEST_CASE("a node that has forgotten the script is told once more to watch", "[c
     w.advance(6 * round_trip);
     CHECK(c.held != nullptr);
     CHECK(w.told().polls == 0);
+}
+
+TEST_CASE("where the first node does not answer the others are asked for several",
+          "[core][watch][group]")
+{
+    group_world w;
+    w.take_all();
+    call& c = w.waiting_for_both();
+    const counts before = w.takes();
+    w.first().frozen = true;
+    w.first().coming.push_back({w.now, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n"});
+    w.give_back(w.order[1]);
+    w.give_back(w.order[2]);
+    w.settle();
+    w.advance_until([&] { return w.takes()[0] == before[0] + 1; });
+    const nanos long_enough = GENERATE(false, true) ? w.settings.node_timeout - 1us : round_trip;
+    w.advance(long_enough);
+    CHECK(w.takes() == counts{before[0] + 1, before[1], before[2]});
+    if (long_enough == round_trip) {
+        w.close(w.order[0]);
+    }
+    w.advance(2 * round_trip);
+    REQUIRE(c.held != nullptr);
+    CHECK(w.takes() == counts{before[0] + 1, before[1] + 1, before[2] + 1});
+    CHECK(w.core->watching() == 0);
+}
+
+TEST_CASE("who wants several and cannot be remembered as one to tell asks by chance",
+          "[core][watch][group]")
+{
+    config config;
+    config.poll_max = 1h;
+    group_world w{config};
+    w.take_all();
+    call& c = w.acquire(both, {.deadline = 60s});
+    w.advance_until([&] { return w.count(w.order[0], "PTTL") == 1; });
+    w.fail_every = 1;
+    w.advance(round_trip);
+    w.fail_every = 0;
+    CHECK_FALSE(c.done());
+    CHECK(w.core->watching() == 0);
+    w.give_back_all();
+    w.advance(w.settings.retry_max + 4 * round_trip);
+    REQUIRE(c.held != nullptr);
+    CHECK(w.told().wake_ups_granted == 0);
+    CHECK(w.told().polls > 0);
+    w.drop(*c.held);
+    w.advance(2 * round_trip);
+    CHECK(w.is_idle());
 }

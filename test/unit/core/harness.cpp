@@ -57,7 +57,8 @@ bench_world::bench_world(unsigned nodes, redlock::config c, std::uint32_t seed)
 {
     for (std::size_t i = 0; i < settings.nodes.size(); ++i) {
         peers.push_back(std::make_unique<peer>());
-        peers.back()->master.run_id.front() = "0123456789abcdef"[i % 16];
+        peers.back()->master.run_id[0] = "0123456789abcdef"[i % 16];
+        peers.back()->master.run_id[1] = "0123456789abcdef"[i / 16];
     }
     core = std::make_unique<core::coordinator>(settings, entropy, date);
 }

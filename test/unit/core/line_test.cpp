@@ -388,6 +388,46 @@ TEST_CASE("a client that takes what others want again and again lets them in too
     CHECK(w.is_idle());
 }
 
+TEST_CASE("clients that no server tells are let in for longer", "[core][line]")
+{
+    config config;
+    config.wake_ups = GENERATE(false, true);
+    config.retry_max = 1s;
+    line_world w{config};
+    unsigned long_ones = 0;
+    const instant begun = w.now;
+    for (int i = 0; i < 6 * 16; ++i) {
+        if (i % 16 == 0) {
+            // Others had it meanwhile.
+            for (auto& p : w.peers) {
+                p->master.put("r", {.value = "somebody else's", .end = w.now + 1h});
+            }
+            call& refused = w.acquire("r", {.deadline = 0ms});
+            w.advance(round_trip);
+            CHECK(refused.error == errc::contended);
+            for (auto& p : w.peers) {
+                p->master.flush_keys();
+            }
+        }
+        const instant asked = w.now;
+        call& c = w.acquire("r", w.patient());
+        while (!c.done()) {
+            w.advance(100us);
+        }
+        const nanos waited = w.now - asked;
+        CHECK(waited <= config.retry_max + round_trip);
+        long_ones += waited > 6 * round_trip + 1ms ? 1u : 0u;
+        w.give_back(c);
+        w.advance(round_trip);
+    }
+    if (config.wake_ups) {
+        CHECK(long_ones <= (w.now - begun) / 1s);
+    } else {
+        CHECK(long_ones >= 4);
+    }
+    CHECK(w.is_idle());
+}
+
 TEST_CASE("who waits on behalf of an owner is given the lock as soon as the owner has it",
           "[core][line][owner]")
 {

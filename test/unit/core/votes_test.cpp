@@ -3,9 +3,11 @@
 #include "harness.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <numeric>
 #include <optional>
 
@@ -221,7 +223,7 @@ TEST_CASE("p02: the quorum is an integer majority of all nodes", "[core][pitfall
 TEST_CASE("p01: an acquire's votes are decided when a majority is had or impossible",
           "[core][pitfall][p01]")
 {
-    for (unsigned nodes = 1; nodes <= 9; ++nodes) {
+    for (unsigned nodes = 1; nodes <= max_nodes; ++nodes) {
         const unsigned spare = nodes - (nodes / 2 + 1);
         for_all_counts(nodes, [&](const counts& c) {
             const verdict v = cast(nodes, c).of_acquire();
@@ -238,7 +240,7 @@ TEST_CASE("p01: an acquire's votes are decided when a majority is had or impossi
 
 TEST_CASE("extends and releases are decided when the outcome is certain", "[core]")
 {
-    for (unsigned nodes = 1; nodes <= 9; ++nodes) {
+    for (unsigned nodes = 1; nodes <= max_nodes; ++nodes) {
         for_all_counts(nodes, [&](const counts& c) {
             CAPTURE(nodes, c.granted, c.refused, c.failed);
             const votes v = cast(nodes, c);
@@ -258,6 +260,54 @@ TEST_CASE("a vote is for one node, up to the last of them", "[core]")
     CHECK_FALSE(v.has_voted(30));
     CHECK(v.open() == 30);
     CHECK(v.open_nodes() == 0x7ffffffeU);
+}
+
+TEST_CASE("as many nodes as there may be are a quorum like any other", "[core]")
+{
+    const unsigned nodes = GENERATE(31u, 32u);
+    const unsigned quorum = nodes / 2 + 1;
+    bench_world w{nodes};
+    w.start();
+    w.with_report = true;
+    const auto with_key = [&](unsigned first, unsigned end) {
+        for (unsigned i = first; i < end; ++i) {
+            w.peers[i]->master.put("r", {.value = "somebody else's", .end = w.now + 1h});
+        }
+    };
+    SECTION("all of them grant, keep, show and forget it")
+    {
+        core::lease& l = w.lock("r");
+        w.settle();
+        CHECK(std::popcount(l.granted.load()) == static_cast<int>(nodes));
+        CHECK_FALSE(w.extend(l, 10s).error);
+        CHECK(w.inspect("r").found.agreeing == nodes);
+        CHECK(w.release(l).released == release_result::released);
+    }
+    SECTION("a majority grants it")
+    {
+        with_key(quorum, nodes);
+        call& c = w.acquire("r", {.deadline = 0ms, .fencing = true});
+        REQUIRE(c.held != nullptr);
+        CHECK(std::popcount(c.held->granted.load()) == static_cast<int>(quorum));
+        CHECK(c.held->fencing_token > 0);
+        CHECK(c.report.nodes.size() == nodes);
+        CHECK(c.report.nodes.back().outcome == node_outcome::refused);
+        w.drop(*c.held);
+        with_key(0, nodes);
+    }
+    SECTION("one more refuses it")
+    {
+        with_key(0, nodes - quorum + 1);
+        call& c = w.acquire("r", {.deadline = 0ms});
+        CHECK(c.error == errc::contended);
+        CHECK(c.report.nodes.front().outcome == node_outcome::refused);
+    }
+    for (auto& p : w.peers) {
+        p->master.flush_keys();
+    }
+    w.advance(1s);
+    CHECK(w.is_idle());
+    CHECK(w.keys() == 0);
 }
 
 TEST_CASE("p01: every assignment of votes ends, at the deciding vote", "[core][pitfall][p01]")

@@ -89,6 +89,35 @@ TEST_CASE("p43: who waits sends nothing but a poll now and then", "[core][watch]
     CHECK(w.core->watching() == 0);
 }
 
+TEST_CASE("very many who wait look a thousand times a second, all of them together",
+          "[core][watch]")
+{
+    config config;
+    config.ping_interval = 0ms;
+    watch_world w{config};
+    const unsigned many = 5000;
+    for (unsigned i = 0; i < many; ++i) {
+        const std::string name = std::to_string(i);
+        w.take_all(1h, name);
+        w.acquire(name, {.deadline = 1h});
+        for (auto& p : w.peers) {
+            p->log.clear();
+        }
+    }
+    w.advance(2 * round_trip);
+    REQUIRE(w.core->watching() == many);
+    w.advance(10s);  // those that began when there were few look again
+    const std::uint64_t before = w.told().polls;
+    for (int i = 0; i < 20; ++i) {
+        w.advance(1s);
+        for (auto& p : w.peers) {
+            p->log.clear();
+        }
+    }
+    CHECK(w.told().polls - before <= 20 * 1000 * 4 / 3);
+    CHECK(w.told().polls - before >= many / 2);
+}
+
 TEST_CASE("p47: a wake-up that is lost costs no more than a poll", "[core][watch][pitfall][p47]")
 {
     config config;
