@@ -33,7 +33,7 @@ usage usage_now()
 {
     rusage spent{};
     ::getrusage(RUSAGE_SELF, &spent);
-    // Not ru_maxrss: that one outlives exec, so it may tell the peak of whoever started this process.
+    // Not ru_maxrss: that one outlives exec, so it may tell the peak of who started this process.
     return {seconds(spent.ru_utime) + seconds(spent.ru_stime), allocations(), status_kib("VmHWM:")};
 }
 

@@ -114,9 +114,10 @@ public:
     {
         held_.clear();
         return run_until([this] {
-            const redlock::stats s = client_.stats();
-            return served_ == options_.waiters && s.unanswered == 0 && s.debts == 0;
-        }) && failures_ == 0;
+                   const redlock::stats s = client_.stats();
+                   return served_ == options_.waiters && s.unanswered == 0 && s.debts == 0;
+               }) &&
+               failures_ == 0;
     }
 
     [[nodiscard]] std::size_t served() const noexcept { return served_; }

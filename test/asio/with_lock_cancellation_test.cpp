@@ -108,7 +108,8 @@ TEST_CASE("a scope that cannot hear of a loss says why its body was called off",
         detail::scope_executors{io.get_executor(), io.get_executor()});
     asio::cancellation_type stopped{};
     watch->body_slot().assign([&](asio::cancellation_type type) { stopped = type; });
-    CHECK(watch->begin_body(held));
+    const detail::scope_body_run run(watch, held);
+    CHECK(run.may_begin());
     watch->on_end(no_memory);
     io.run();
     CHECK(stopped == asio::cancellation_type::terminal);
@@ -149,7 +150,7 @@ TEST_CASE("a body that was called off before its first step does not begin", "[w
     watch->body_slot().assign([&](asio::cancellation_type) { is_told = true; });
     watch->call_off(asio::error::operation_aborted);
     other.run();
-    CHECK_FALSE(watch->begin_body(held));
+    CHECK_FALSE(detail::scope_body_run(watch, held).may_begin());
     CHECK_FALSE(is_told);  // co_spawn would throw
 }
 
@@ -208,4 +209,27 @@ TEST_CASE("a scope that is called off at any moment ends once and leaves no key"
         CHECK((end == scope_end::completed || end == scope_end::cancelled));
         CHECK(s.keys_become(0, s.name));
     }
+}
+
+/// What the body awaits goes uncalled, and the body with it.
+TEST_CASE("a body that is destroyed where it waits takes its lock with it", "[with_lock]")
+{
+    scene s(brisk_config());
+    s.start();
+    const auto here = std::make_shared<int>();
+    const auto body = [here](lock& held) -> asio::awaitable<void> {
+        CHECK(held.owns());
+        const auto waits = here;
+        co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(
+            [](auto handler) { const auto goes = std::move(handler); }, asio::use_awaitable);
+        FAIL("it goes on");
+    };
+    bool has_ended = false;
+    with_lock(*s.locks, s.name, brief(), body,
+              [&](const scope_result<void>&) { has_ended = true; });
+    REQUIRE(run_until(s.io, [&] { return s.locks->stats().kept == 1; }));
+    REQUIRE(run_until(s.io, [&] { return s.locks->stats().kept == 0; }));
+    CHECK(s.keys_become(0, s.name));
+    CHECK_FALSE(has_ended);
+    CHECK(here.use_count() == 2);  // ours and the one in our copy of the body
 }

@@ -129,7 +129,8 @@ TEST_CASE("a body that does not heed the loss is waited for, and reported as los
     CHECK(ended);
 }
 
-TEST_CASE("a body whose lock goes with another hold of its owner is cancelled", "[with_lock][owner]")
+TEST_CASE("a body whose lock goes with another hold of its owner is cancelled",
+          "[with_lock][owner]")
 {
     config c = brisk_config();
     c.thread_safe = GENERATE(false, true);

@@ -35,33 +35,33 @@ tokens_script_by_majority       tokens     fails  -DSCRIPT -DNON_STRICT -DBY_MAJ
 tokens_script_unguarded         tokens     fails  -DSCRIPT -DNON_STRICT -DUNGUARDED
 tokens_script_strict_unguarded  tokens     fails  -DSCRIPT -DUNGUARDED -DBY_NODE
 tokens_script_amnesia           tokens     fails  -DSCRIPT -DNON_STRICT -DAMNESIA
-exclusion                       exclusion  holds  -DTTL=5
-exclusion_extends               exclusion  holds  -DTTL=4 -DEXTENDS
-exclusion_four_nodes            exclusion  holds  -DNODES=4
-exclusion_guard                 exclusion  holds  -DGUARD=3
+exclusion                       exclusion  holds  -DTTL=10
+exclusion_extends               exclusion  holds  -DTTL=7 -DEXTENDS
+exclusion_four_nodes            exclusion  holds  -DNODES=4 -DTTL=6
+exclusion_guard                 exclusion  holds  -DTTL=4 -DGUARD=4
 exclusion_guard_extends         exclusion  holds  -DGUARD=3 -DEXTENDS
-exclusion_admission             exclusion  holds  -DGUARD=3 -DADMISSION
-exclusion_admission_extends     exclusion  holds  -DTTL=2 -DGUARD=2 -DADMISSION -DEXTENDS
-exclusion_admission_no_pending  exclusion  fails  -DGUARD=3 -DADMISSION -DNO_PENDING
-exclusion_admission_too_short   exclusion  fails  -DGUARD=2 -DADMISSION
-exclusion_guard_too_short       exclusion  fails  -DGUARD=2
+exclusion_admission             exclusion  holds  -DTTL=4 -DGUARD=4 -DADMISSION
+exclusion_admission_extends     exclusion  holds  -DGUARD=3 -DADMISSION -DEXTENDS
+exclusion_admission_no_pending  exclusion  fails  -DTTL=4 -DGUARD=4 -DADMISSION -DNO_PENDING
+exclusion_admission_too_short   exclusion  fails  -DTTL=4 -DGUARD=3 -DADMISSION
+exclusion_guard_too_short       exclusion  fails  -DTTL=4 -DGUARD=3
 exclusion_no_guard              exclusion  fails  -DGUARD=0
 exclusion_guard_marker_first    exclusion  fails  -DGUARD=3 -DMARKER_FIRST
 exclusion_guard_extends_any     exclusion  fails  -DTTL=2 -DGUARD=2 -DEXTENDS_ANY
 exclusion_from_replies          exclusion  fails  -DFROM_REPLIES
 exclusion_half                  exclusion  fails  -DNODES=4 -DQUORUM=2
 exclusion_clock_jump            exclusion  fails  -DCLOCK_JUMP
-seeds                           seeds      holds  -DGAP=3 -DBACK=2 -DOUT=10
-seeds_out_too_short             seeds      fails  -DGAP=3 -DBACK=2 -DOUT=9
+seeds                           seeds      holds  -DGAP=20 -DBACK=12 -DOUT=54
+seeds_out_too_short             seeds      fails  -DGAP=20 -DBACK=12 -DOUT=53
 seeds_no_bound                  seeds      fails  -DGAP=3 -DBACK=2 -DOUT=10 -DNO_BOUND
 seeds_away                      seeds      fails  -DGAP=3 -DBACK=2 -DOUT=10 -DSEEDS_AWAY
-seeds_counted                   seeds      holds  -DGAP=3 -DBACK=2 -DOUT=10 -DCOUNTS
+seeds_counted                   seeds      holds  -DGAP=20 -DBACK=12 -DOUT=54 -DCOUNTS
 seeds_counted_away              seeds      fails  -DGAP=3 -DBACK=2 -DOUT=10 -DCOUNTS -DCOUNTS_AWAY
-seeds_old                       seeds      holds  -DGAP=3 -DBACK=2 -DOUT=10 -DOLD
-seeds_old_out_too_short         seeds      fails  -DGAP=3 -DBACK=2 -DOUT=9 -DOLD
-seeds_old_no_date               seeds      fails  -DGAP=3 -DBACK=2 -DOUT=10 -DOLD -DNO_DATE
-seeds_life                      seeds      holds  -DGAP=3 -DBACK=2 -DLIFE=10
-seeds_life_too_short            seeds      fails  -DGAP=3 -DBACK=2 -DLIFE=9
+seeds_old                       seeds      holds  -DGAP=4 -DBACK=2 -DOUT=12 -DOLD
+seeds_old_out_too_short         seeds      fails  -DGAP=4 -DBACK=2 -DOUT=11 -DOLD
+seeds_old_no_date               seeds      fails  -DGAP=4 -DBACK=2 -DOUT=12 -DOLD -DNO_DATE
+seeds_life                      seeds      holds  -DGAP=20 -DBACK=12 -DLIFE=54
+seeds_life_too_short            seeds      fails  -DGAP=20 -DBACK=12 -DLIFE=53
 seeds_life_not_prolonged        seeds      fails  -DGAP=3 -DBACK=2 -DLIFE=20 -DNO_REFRESH
 END_OF_TABLE
 }

@@ -72,7 +72,8 @@ client::client(world& w, unsigned index)
       clock_(clock_of(w.planned(), index)),
       random_(w.planned().seed, 500 + index),
       date_(w.clock()),
-      settings_(std::make_unique<base::settings>(base::make_settings(config_of(w.planned(), index)))),
+      settings_(
+          std::make_unique<base::settings>(base::make_settings(config_of(w.planned(), index)))),
       connections_(w.planned().nodes)
 {
     random_source r(w.planned().seed, 600 + index);

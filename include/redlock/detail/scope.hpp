@@ -99,17 +99,9 @@ public:
             token);
     }
 
-    /// On the body's executor, with the lock it is given. False: it is not to begin.
-    [[nodiscard]] bool begin_body(const lock& held) noexcept
-    {
-        if (!is_stopped_ && held.owns()) {
-            held_ = &held;
-        }
-        return held_ != nullptr;
-    }
-    void end_body() noexcept { held_ = nullptr; }
-
 private:
+    friend class scope_body_run;
+
     REDLOCK_API void end_wait(completion* after);
     template <class Do>
     void in_body(Do what);
@@ -131,6 +123,27 @@ private:
     bool is_stopped_ = false;
     /// While it runs.
     const lock* held_ = nullptr;
+};
+
+/// While the body runs with the lock it is given, or until it is destroyed where it waits. On the
+/// body's executor.
+class scope_body_run {
+public:
+    scope_body_run(std::shared_ptr<scope_watch> watch, const lock& held) noexcept
+        : watch_(std::move(watch))
+    {
+        if (!watch_->is_stopped_ && held.owns()) {
+            watch_->held_ = &held;
+        }
+    }
+    scope_body_run(const scope_body_run&) = delete;
+    scope_body_run& operator=(const scope_body_run&) = delete;
+    ~scope_body_run() { watch_->held_ = nullptr; }
+
+    [[nodiscard]] bool may_begin() const noexcept { return watch_->held_ != nullptr; }
+
+private:
+    const std::shared_ptr<scope_watch> watch_;
 };
 
 /// On any thread.
@@ -158,12 +171,13 @@ private:
 
 /// On the body's executor.
 template <class T, class Body>
-boost::asio::awaitable<void> run_body(Body& body, lock& held, scope_watch& watch,
+boost::asio::awaitable<void> run_body(Body& body, lock& held, std::shared_ptr<scope_watch> watch,
                                       scope_result<T>& result)
 {
     namespace this_coro = boost::asio::this_coro;
     try {
-        if (!watch.begin_body(held)) {
+        const scope_body_run run(std::move(watch), held);
+        if (!run.may_begin()) {
             result.end = scope_end::cancelled;
         } else if constexpr (std::is_void_v<T>) {
             co_await std::invoke(body, held);
@@ -176,7 +190,6 @@ boost::asio::awaitable<void> run_body(Body& body, lock& held, scope_watch& watch
         result.end = scope_end::failed;
         result.failure = std::current_exception();
     }
-    watch.end_body();
     co_await this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
 }
 
@@ -238,7 +251,7 @@ boost::asio::awaitable<scope_result<T>> run_scope(engine_ptr engine,
     held.async_wait_lost(bind_cancellation_slot(
         watch->wait_slot(), boost::asio::bind_executor(on.own, scope_waiter(watch))));
     co_await boost::asio::co_spawn(
-        on.body, run_body<T>(body, held, *watch, result),
+        on.body, run_body<T>(body, held, watch, result),
         bind_cancellation_slot(watch->body_slot(), boost::asio::use_awaitable));
     judge(result, *watch, !held || held.owns());
     if (held) {
