@@ -74,18 +74,26 @@ public:
         held_.reserve(o.locks);
         holder_.async_run(asio::detached);
         client_.async_run(asio::detached);
+        const bool is_ready = run_until([this] {
+            return holder_.stats().nodes_ready == options_.local.count &&
+                   client_.stats().nodes_ready == options_.local.count;
+        });
+        if (!is_ready) {
+            throw std::runtime_error("not all nodes can be reached");
+        }
     }
 
     void take_all()
     {
-        in_portions(options_.locks, holder_, [this](std::size_t i) {
+        const auto had = [this] { return held_.size(); };
+        in_portions(options_.locks, holder_, had, [this](std::size_t i) {
             holder_.async_acquire(std::to_string(i), patient(),
                                   [this](redlock::error_code ec, redlock::lock l) {
                                       failures_ += ec ? 1u : 0u;
                                       held_.push_back(std::move(l));
                                   });
         });
-        if (held_.size() < options_.locks || failures_ > 0) {
+        if (!run_until([&] { return had() == options_.locks; }) || failures_ > 0) {
             throw std::runtime_error("not all locks were had");
         }
     }
@@ -93,7 +101,8 @@ public:
     /// Returns when all of them wait.
     void begin_all()
     {
-        in_portions(options_.waiters, client_, [this](std::size_t i) {
+        const auto served = [this] { return served_; };
+        in_portions(options_.waiters, client_, served, [this](std::size_t i) {
             client_.async_acquire(std::to_string(i % options_.locks), patient(),
                                   [this](redlock::error_code ec, redlock::lock) {
                                       failures_ += ec ? 1u : 0u;
@@ -145,16 +154,17 @@ private:
     }
 
     /// A thousand at a time, as nodes have room for so many commands without an answer.
-    template <class Begin>
-    void in_portions(std::size_t count, const redlock::client& of, Begin begin)
+    template <class Ended, class Begin>
+    void in_portions(std::size_t count, const redlock::client& of, Ended ended, Begin begin)
     {
         for (std::size_t i = 0; i < count;) {
             for (const std::size_t end = std::min(count, i + 1000); i < end; ++i) {
                 begin(i);
             }
+            // What was called is begun by the loop.
             run_until([&] {
                 const redlock::stats s = of.stats();
-                return s.nodes_ready == options_.local.count && s.unanswered == 0;
+                return s.in_flight + ended() == i && s.unanswered == 0;
             });
         }
     }

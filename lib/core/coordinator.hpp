@@ -143,6 +143,10 @@ public:
         return nodes_[node]->out();
     }
     void on_written(unsigned node) noexcept { nodes_[node]->on_written(); }
+    [[nodiscard]] std::size_t buffered_bytes(unsigned node) const noexcept
+    {
+        return nodes_[node]->buffered_bytes();
+    }
 
     /// Resources that somebody of this client has or asks for, and lines for them.
     [[nodiscard]] std::size_t led() const noexcept { return leading_.size(); }
@@ -151,6 +155,13 @@ public:
     [[nodiscard]] std::size_t watching() const noexcept
     {
         return std::accumulate(watchers_.begin(), watchers_.end(), std::size_t{0});
+    }
+    /// Of every kind: none, when nothing is held, owed, wanted or told.
+    [[nodiscard]] std::size_t records_in_use() const noexcept
+    {
+        return leases_.in_use() + rounds_.in_use() + details_.in_use() + fencings_.in_use() +
+               operations_.in_use() + debts_.in_use() + keepers_.in_use() + lines_.in_use() +
+               frames_.in_use();
     }
     /// Nothing that could still be given back is under way.
     [[nodiscard]] bool is_quiet() const noexcept;

@@ -68,22 +68,28 @@ public:
     [[nodiscard]] void* take(std::size_t size)
     {
         if (size > block_size) {
-            return ::operator new(size);
+            void* const frame = ::operator new(size);
+            ++in_use_;
+            return frame;
         }
         if (free_ == nullptr) {
             grow();
         }
+        ++in_use_;
         return std::exchange(free_, free_->next);
     }
 
     void give(void* frame, std::size_t size) noexcept
     {
+        --in_use_;
         if (size > block_size) {
             ::operator delete(frame);
         } else {
             push(*static_cast<block*>(frame));
         }
     }
+
+    [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
 
 private:
     static constexpr std::size_t block_size = 512;
@@ -111,6 +117,7 @@ private:
 
     std::vector<std::unique_ptr<block[]>> slabs_;
     block* free_ = nullptr;
+    std::size_t in_use_ = 0;
 };
 
 }  // namespace redlock::core

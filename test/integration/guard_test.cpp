@@ -485,4 +485,7 @@ TEST_CASE("two names of one server have one vote", "[integration]")
     lock held = mine.take("r");
     REQUIRE(mine.await_quiet());
     CHECK(held.granted_by() == 2);
+    mine.give_back(std::move(held));
+    nodes[0].kill();
+    CHECK(mine.acquire("r", once()).error == errc::unavailable);  // one is no majority
 }

@@ -39,7 +39,7 @@ int play_many(std::uint64_t first, unsigned count)
 
 int main(int argc, char** argv)
 {
-    std::uint64_t seed = 0;
+    std::optional<std::uint64_t> seed;
     bool trace = false;
     unsigned plays = 0;
     Catch::Session session;
@@ -50,8 +50,8 @@ int main(int argc, char** argv)
     if (const int wrong = session.applyCommandLine(argc, argv); wrong != 0) {
         return wrong;
     }
-    if (seed != 0 && plays != 0) {
-        return play_many(seed, plays);
+    if (seed && plays != 0) {
+        return play_many(*seed, plays);
     }
-    return seed != 0 ? replay(seed, trace) : session.run();
+    return seed ? replay(*seed, trace) : session.run();
 }

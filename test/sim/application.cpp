@@ -55,6 +55,12 @@ void application::step(unsigned t)
     if (ended_) {
         return;
     }
+    using kind = core::operation::kind;
+    const bool wants = tasks_[t].now == state::idle || tasks_[t].now == state::offered;
+    if (wants && !c_.has_room_for(kind::acquire)) {
+        pause(t);
+        return;
+    }
     switch (tasks_[t].now) {
         case state::idle: acquire(t); return;
         case state::offered:
@@ -145,8 +151,9 @@ void application::use(unsigned t)
     if (w_.faults.happens(fault::hand_over) && hand_over(t)) {
         return;
     }
+    using kind = core::operation::kind;
     const auto choice = random_.below(10);
-    if (choice < 5) {
+    if (choice < 5 || !c_.has_room_for(choice < 8 ? kind::extend : kind::inspect)) {
         release(t);
     } else if (choice < 8) {
         extend(t);

@@ -46,6 +46,8 @@ struct call {
     bool owned = false;
     /// Of an acquire: it stands in line behind others of its client.
     bool may_wait = false;
+    /// Of an acquire: the line that it wants to stand in has no room for it.
+    bool is_too_many = false;
     /// Of a release: the lock is held besides.
     bool is_nested = false;
     /// Of a wait for a loss: the lock is kept alive, without a limit.

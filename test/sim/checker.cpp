@@ -35,6 +35,20 @@ bool is_take(const test::words& command)
            (command.front() == "EVAL" && command.at(1) == take.text);
 }
 
+/// Where the token stands in a release; zero: it is none.
+std::size_t token_of_release(const test::words& command)
+{
+    if (command.front() == "DELIFEQ" || command.front() == "DELEX") {
+        return command.size() - 1;
+    }
+    const auto is = [&](const test::contract_script& s) {
+        return (command.front() == "EVALSHA" && command.at(1) == s.sha1) ||
+               (command.front() == "EVAL" && command.at(1) == s.text);
+    };
+    const bool is_release = is(test::contract_scripts.front()) || is(test::contract_scripts.back());
+    return is_release ? 3 + std::stoul(command.at(2)) : 0;
+}
+
 /// Whether two locks have a resource in common.
 bool meet(const std::string& some, const std::string& others)
 {
@@ -76,6 +90,12 @@ void checker::fail(const std::string& what) const
 {
     w_.say("VIOLATION: ", what);
     throw violation(what);
+}
+
+void checker::condemn(const std::string& what) const
+{
+    w_.say("VIOLATION: ", what);
+    throw inexcusable(what);
 }
 
 unsigned checker::quorum() const
@@ -299,27 +319,80 @@ std::string checker::resource_of(const std::string& key) const
     return key.substr(w_.planned().key_prefix.size());
 }
 
-void checker::on_reply(unsigned client, unsigned node, const test::words& command,
-                       std::string_view reply)
+std::optional<vote> checker::on_reply(unsigned client, unsigned node, const test::words& command,
+                                      std::string_view reply)
 {
+    using kind = vote::kind;
+    const bool is_error = reply.starts_with('-');
     if (command.front() == "SET" && !is_of_the_guard(command.at(1))) {
-        on_set(client, node, command.at(2), reply.starts_with('_') || reply.starts_with("$-1"));
+        const bool was_refused = reply.starts_with('_') || reply.starts_with("$-1");
+        on_set(client, node, command.at(2), was_refused, std::span(command).subspan(1, 1));
+        if (!is_error) {
+            return vote{0, was_refused ? kind::refused : kind::granted, command[2]};
+        }
     } else if (is_take(command) && !reply.starts_with("-NOSCRIPT")) {
-        const std::size_t token = 3 + std::stoul(command.at(2));
-        on_set(client, node, command.at(token), !reply.starts_with("*2\r\n:0"));
+        const std::size_t keys = std::stoul(command.at(2));
+        const bool was_refused = !reply.starts_with("*2\r\n:0");
+        on_set(client, node, command.at(3 + keys), was_refused,
+               std::span(command).subspan(3, keys));
+        if (!is_error) {
+            return vote{0, was_refused ? kind::refused : kind::granted, command[3 + keys]};
+        }
+    } else if (const std::size_t token = token_of_release(command); token != 0 && !is_error) {
+        return vote{0, kind::released, command[token]};
+    }
+    return std::nullopt;
+}
+
+void checker::on_votes(link& l, std::size_t bytes)
+{
+    l.heard += bytes;
+    const instant now = w_.clients[l.client]->local_now();
+    for (; !l.votes.empty() && l.votes.front().end <= l.heard; l.votes.pop_front()) {
+        const vote& v = l.votes.front();
+        token_users& users = tokens_[v.token];
+        const bool is_asked = (v.what == vote::kind::released) == users.is_released;
+        // To whom there was no connection nothing was sent.
+        if (is_asked && l.dialled < users.asked && now < users.votes_until) {
+            const bool is_for = v.what != vote::kind::refused;
+            (is_for ? users.voted_for : users.voted_against) |= 1U << l.node;
+        }
     }
 }
 
-void checker::on_set(unsigned client, unsigned node, const std::string& token, bool was_refused)
+void checker::on_set(unsigned client, unsigned node, const std::string& token, bool was_refused,
+                     std::span<const std::string> keys)
 {
     token_users& users = tokens_[token];
     if ((users.set_on & (1U << node)) != 0) {
-        fail("n" + std::to_string(node) + " was sent a SET a second time by c" +
-             std::to_string(client));
+        condemn("n" + std::to_string(node) + " was sent a SET a second time by c" +
+                std::to_string(client));
     }
     users.set_on |= 1U << node;
     users.first_set = std::min(users.first_set, w_.now());
-    users.refused_on |= was_refused ? 1U << node : 0U;
+    if (!was_refused) {
+        return;
+    }
+    users.refused_on |= 1U << node;
+    for (const std::string& key : keys) {
+        const auto& all = w_.servers[node]->master.all();
+        const auto at = all.find(key);
+        if (at != all.end() && !is_counter(key)) {
+            users.in_the_way.push_back(at->second.value);
+        }
+    }
+}
+
+/// Whether the last attempt met a key that was nobody's of this acquire.
+bool checker::has_met_others(const call& c) const
+{
+    const auto users = c.tokens.empty() ? tokens_.end() : tokens_.find(c.tokens.back());
+    return users != tokens_.end() &&
+           std::any_of(users->second.in_the_way.begin(), users->second.in_the_way.end(),
+                       [&c](const std::string& token) {
+                           return std::find(c.tokens.begin(), c.tokens.end(), token) ==
+                                  c.tokens.end();
+                       });
 }
 
 void checker::on_change(unsigned node, const std::string& key,
@@ -332,18 +405,18 @@ void checker::on_change(unsigned node, const std::string& key,
     }
     const std::string who = "n" + std::to_string(node) + ": " +
                             (by == nullptr ? "by itself" : "by c" + std::to_string(by->client)) +
-                            ", key " + key;
+                            ", key " + resource_of(key);
     if (before != nullptr && after != nullptr && before->value != after->value) {
-        fail(who + ": one owner's key became another's");
+        condemn(who + ": one owner's key became another's");
     }
     if (by != nullptr && before != nullptr) {
         const auto users = tokens_.find(before->value);
         if (users == tokens_.end() || (users->second.clients & (1U << by->client)) == 0) {
-            fail(who + ": somebody else's key was deleted or changed");
+            condemn(who + ": somebody else's key was deleted or changed");
         }
         const test::words& command = *w_.servers[node]->doing();
         if (std::find(command.begin(), command.end(), before->value) == command.end()) {
-            fail(who + ": was deleted or changed by who did not name its token");
+            condemn(who + ": was deleted or changed by who did not name its token");
         }
         users->second.deleted_on |= after == nullptr ? 1U << node : 0U;
     }
@@ -364,7 +437,7 @@ void checker::on_change(unsigned node, const std::string& key,
         }
         const instant now = w_.servers[node]->local_now();
         if (!after->end || *after->end > now + tokens_[after->value].longest_ttl) {
-            fail(who + ": lives longer than was asked for");
+            condemn(who + ": lives longer than was asked for");
         }
     }
     const std::string resource = resource_of(key);
@@ -480,8 +553,8 @@ void checker::nothing_left_of(unsigned client, instant since)
             if (users.clients == 1U << client && !users.orphaned &&
                 is_well(client, n, std::min(since, users.first_set)) &&
                 s.master.find(s.local_now(), key) != nullptr) {
-                fail("n" + std::to_string(n) + " still has the key " + key + ", though c" +
-                     std::to_string(client) + " gave it back before it ended");
+                fail("n" + std::to_string(n) + " still has the key " + resource_of(key) +
+                     ", though c" + std::to_string(client) + " gave it back before it ended");
             }
         }
     }
@@ -501,7 +574,7 @@ void checker::nothing_left()
             }
             if (!is_counter(key) && !is_of_the_guard(key) &&
                 s.master.find(s.local_now(), key) != nullptr && !tokens_[e.value].orphaned) {
-                fail("n" + std::to_string(n) + " still has the key " + key +
+                fail("n" + std::to_string(n) + " still has the key " + resource_of(key) +
                      ", though everything was given back");
             }
         }
@@ -690,14 +763,31 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy)
         }
     } else if (c.owned && (ec == errc::lost || !c.token.empty())) {
         check_hold(c, ec);
+    } else if (ec == errc::too_many_waiters) {
+        if (!c.is_too_many) {
+            fail(who + "too many wait, but there was room in the line");
+        }
+    } else if (!c.owned && ec != errc::timed_out &&
+               c.attempts != (c.deadline == nanos{} ? 1 : c.most_attempts)) {
+        fail(who + ec.message() + ", with attempts left to make");
     } else if (ec == errc::contended) {
-        if (c.tokens.empty() || !was_refused(c.tokens.back())) {
+        // Where a release is answered that its script is not there, what stands behind it may meet
+        // its own key; scripts for several resources are not loaded before they are used.
+        const bool may_meet_itself =
+            w_.planned().has(fault::script_flush) || parts_of(c.resource).size() > 1;
+        if (c.tokens.empty() ||
+            !(may_meet_itself ? was_refused(c.tokens.back()) : has_met_others(c))) {
             fail(who + "contended, but nobody held it");
         }
     } else if (ec == errc::unavailable || ec == errc::expired) {
         // Who meets others may be kept from agreeing on a fencing token until its time is over.
         if (healthy && !(refused && w_.planned().fencing)) {
             fail(who + ec.message() + ", though a majority was healthy all the time");
+        }
+        // A grant may have to be proved, or agreed on a fencing token, before it is a vote.
+        if (ec == errc::unavailable && !w_.planned().guard && !w_.planned().fencing &&
+            !c.tokens.empty() && c.tokens.size() == c.attempts) {
+            check_unavailable(c, who);
         }
         const client& own = *w_.clients[c.client];
         const unsigned unheard = w_.planned().nodes - count_of(heard_[c.client]);
@@ -716,6 +806,16 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy)
         }
     } else {
         fail(who + "an unexpected error: " + ec.message());
+    }
+}
+
+/// Too few nodes said anything in time.
+void checker::check_unavailable(const call& c, const std::string& who) const
+{
+    const auto users = tokens_.find(c.token.empty() ? c.tokens.back() : c.token);
+    if (users != tokens_.end() &&
+        count_of(users->second.voted_for | users->second.voted_against) >= quorum()) {
+        fail(who + "unavailable, though a majority answered in time");
     }
 }
 
@@ -814,9 +914,23 @@ instant checker::now() const
 void checker::on_attempt(const call& c)
 {
     led_[{c.client, c.resource}] = w_.now();
+    const client& own = *w_.clients[c.client];
+    token_users& users = tokens_[c.tokens.back()];
+    users.asked = w_.now();
+    users.votes_until = own.local_now() + own.settings().node_timeout;
     const nanos until_decided = w_.clients[c.client]->settings().node_timeout + scheduling;
     expect_gone({w_.now() + until_decided + until_given_back, w_.now(), true, c.client, c.resource,
                  c.tokens.back()});
+}
+
+void checker::on_release(const call& c)
+{
+    const client& own = *w_.clients[c.client];
+    token_users& users = tokens_[c.token];
+    users.is_released = true;
+    users.asked = w_.now();
+    users.voted_for = users.voted_against = 0;
+    users.votes_until = own.local_now() + own.settings().node_timeout;
 }
 
 void checker::on_given_back(unsigned client, const std::string& resource, std::string_view token,
@@ -860,6 +974,7 @@ void checker::check_release(const call& c, const ending& e)
         if (count_of(healthy) >= quorum()) {
             fail(who + "unavailable, though a majority was healthy");
         }
+        check_unavailable(c, who);
         return;
     }
     if (w_.planned().outside != beyond::nothing) {

@@ -3,11 +3,14 @@
 #include "sim/call.hpp"
 #include "sim/clock.hpp"
 #include "sim/model_master.hpp"
+#include "sim/network.hpp"
 #include "sim/token_order.hpp"
 
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -21,6 +24,11 @@ class world;
 /// Something happened that must not.
 struct violation : std::runtime_error {
     using std::runtime_error::runtime_error;
+};
+
+/// What no clock, loss or pause excuses.
+struct inexcusable : violation {
+    using violation::violation;
 };
 
 /// Two believe that they hold the same.
@@ -70,8 +78,10 @@ public:
     void on_given_up(unsigned client, unsigned node) const;
 
     // What nodes do.
-    void on_reply(unsigned client, unsigned node, const test::words& command,
-                  std::string_view reply);
+    std::optional<vote> on_reply(unsigned client, unsigned node, const test::words& command,
+                                 std::string_view reply);
+    /// So many more bytes of it have come to its client, and were read.
+    void on_votes(link& l, std::size_t bytes);
     void on_change(unsigned node, const std::string& key, const test::model_master::entry* before,
                    const test::model_master::entry* after, const test::session* by);
 
@@ -95,6 +105,8 @@ public:
 
     /// An acquire is about to ask with a new token: it holds a lock by it soon, or its key is gone.
     void on_attempt(const call& c);
+    /// A release is about to be sent.
+    void on_release(const call& c);
     /// Nobody wants it any more: the key is to be gone soon from each node that is well, and has
     /// been since then.
     void on_given_back(unsigned client, const std::string& resource, std::string_view token,
@@ -131,13 +143,23 @@ public:
     }
 
     [[noreturn]] void fail(const std::string& what) const;
+    /// The same, whatever was outside of the assumptions.
+    [[noreturn]] void condemn(const std::string& what) const;
 
 private:
     struct token_users {
         std::uint32_t clients = 0;
-        std::uint32_t set_on = 0;      ///< nodes that were given its SET
-        std::uint32_t refused_on = 0;  ///< of those, nodes where a key was in its way
-        std::uint32_t deleted_on = 0;  ///< nodes on which its owner deleted it
+        std::uint32_t set_on = 0;             ///< nodes that were given its SET
+        std::uint32_t refused_on = 0;         ///< of those, nodes where a key was in its way
+        std::vector<std::string> in_the_way;  ///< what these keys had
+        std::uint32_t deleted_on = 0;         ///< nodes on which its owner deleted it
+        /// Of an attempt or a release: when it was asked for; when it is too late for nodes to say
+        /// anything, by their client's clock; and who did before that.
+        instant asked;
+        instant votes_until;
+        bool is_released = false;
+        std::uint32_t voted_for = 0;
+        std::uint32_t voted_against = 0;
         /// Nodes that were admitted when they had it, so that it may count.
         std::uint32_t proven_on = 0;
         instant first_set = instant::max();
@@ -190,7 +212,10 @@ private:
     /// The nodes that have any of the keys.
     [[nodiscard]] std::uint32_t rolled_back_since(instant then) const;
     [[nodiscard]] std::uint32_t remains(const std::string& resources, std::string_view token) const;
-    void on_set(unsigned client, unsigned node, const std::string& token, bool was_refused);
+    void on_set(unsigned client, unsigned node, const std::string& token, bool was_refused,
+                std::span<const std::string> keys);
+    [[nodiscard]] bool has_met_others(const call& c) const;
+    void check_unavailable(const call& c, const std::string& who) const;
 
     world& w_;
     /// Between a client and a node.

@@ -13,6 +13,16 @@ using std::chrono::milliseconds;
 
 namespace {
 
+/// All that is said to a node at first, and how long it may take until that is written.
+constexpr std::size_t longest_greeting = 10240;
+constexpr nanos until_greeted = 1s;
+
+/// A script as its text, with the name of each resource and of its counter.
+std::size_t longest_command(const plan& p)
+{
+    return 2048 + 2 * p.resources * (p.key_prefix.size() + 32);
+}
+
 skewed_clock clock_of(const plan& p, unsigned index)
 {
     random_source r(p.seed, 400 + index);
@@ -85,6 +95,9 @@ client::client(world& w, unsigned index)
     settings_->counter_slack = w.planned().counter_slack;
     settings_->counter_ttl = w.planned().counter_ttl;
     settings_->max_buffered_bytes = w.planned().max_buffered_bytes;
+    settings_->max_in_flight = w.planned().max_in_flight;
+    settings_->max_waiters = w.planned().max_waiters;
+    settings_->max_waiters_per_resource = w.planned().max_waiters_per_resource;
 }
 
 client::~client() = default;
@@ -205,7 +218,7 @@ void client::break_off(nanos away)
     core_->stop(local_now());
     deliver();
     if (!calls_.empty() || core_->operations() != 0) {
-        w_.checks.fail("c" + std::to_string(index_) + ": ended with an operation in flight");
+        w_.checks.condemn("c" + std::to_string(index_) + ": ended with an operation in flight");
     }
     close_given_up();
     end(away);
@@ -269,9 +282,13 @@ void client::on_bytes(link& l, std::string_view bytes, instant proof)
             return;
         }
         connections_[l.node].heard = local_now();
+        if (text.find("NOSCRIPT") != std::string::npos) {
+            connections_[l.node].greeted = w_.now();
+        }
         core_->on_bytes(local_now(), l.node, text);
         note_validity();
         w_.checks.on_proof(index_, l.node, proof);
+        w_.checks.on_votes(l, text.size());
         close_given_up();
         want_turn();
         if (core_->finished() > 0 && w_.faults.happens(fault::client_pause)) {
@@ -397,8 +414,7 @@ void client::turn()
     turn_wanted_ = false;
     deliver();
     flush();
-    // Nothing else takes so long, and most bounds are out of reach.
-    if (is_alive() && (++turns_ % 16 == 0 || w_.planned().is_tight())) {
+    if (is_alive()) {
         check_bounds();
     }
 }
@@ -435,7 +451,7 @@ void client::complete(core::operation& op)
     const auto at =
         std::find_if(calls_.begin(), calls_.end(), [&](const call& c) { return &c == op.user; });
     if (at == calls_.end()) {
-        w_.checks.fail("an operation was completed that nobody waits for");
+        w_.checks.condemn("an operation was completed that nobody waits for");
     }
     call c = *at;
     calls_.erase(at);
@@ -556,7 +572,7 @@ void client::flush()
     }
     close_given_up();
     each(core_->take_to_connect(), [this](unsigned n) {
-        connections_[n] = {&w_.net.dial(index_, generation_, n), false, {}};
+        connections_[n] = {&w_.net.dial(index_, generation_, n), false, {}, w_.now()};
     });
     each(core_->take_written(), [this](unsigned n) { write(n); });
     arm_timer();
@@ -609,21 +625,55 @@ void client::arm_timer()
     w_.schedule(when - w_.now() + lag, event_kind::timer, index_, generation_, ++timer_);
 }
 
-void client::check_bounds()
+/// Those that stand in the lines for one resource, or in all.
+std::size_t client::in_lines(std::string_view resource) const
+{
+    return static_cast<std::size_t>(std::count_if(calls_.begin(), calls_.end(), [&](const call& c) {
+        return c.op->in_line != nullptr && (resource.empty() || c.resource == resource);
+    }));
+}
+
+bool client::has_room_for(core::operation::kind what) const
+{
+    using kind = core::operation::kind;
+    const auto counts = [&](const call& c) {
+        if (what == kind::extend) {
+            return c.what == kind::extend;
+        }
+        return (c.what == kind::acquire && c.op->in_line == nullptr) || c.what == kind::adopt ||
+               c.what == kind::inspect;
+    };
+    const auto busy = static_cast<std::size_t>(std::count_if(calls_.begin(), calls_.end(), counts));
+    const bool has = core_->has_room_for(what);
+    if (has != (busy < settings_->max_in_flight)) {
+        w_.checks.condemn("c" + std::to_string(index_) + ": has " + (has ? "room" : "no room") +
+                          " for one more, with " + std::to_string(busy) + " in flight");
+    }
+    w_.counts.without_room += has ? 0 : 1;
+    return has;
+}
+
+void client::check_bounds() const
 {
     const stats s = core_->snapshot();
     const std::size_t nodes = connections_.size();
     const auto most = [this](const char* what, std::size_t is, std::size_t may_be) {
         if (is > may_be) {
-            w_.checks.fail("c" + std::to_string(index_) + ": " + std::to_string(is) + ' ' + what +
-                           ", and no more than " + std::to_string(may_be) + " may be");
+            w_.checks.condemn("c" + std::to_string(index_) + ": " + std::to_string(is) + ' ' +
+                              what + ", and no more than " + std::to_string(may_be) + " may be");
         }
     };
     most("operations", s.in_flight, calls_.size());
     most("debts", s.debts, nodes * settings_->max_debts);
-    // A command that begins below the bound may end above it, and one that is owed has no need of
-    // room; nor has a handshake, with all of its scripts.
-    most("bytes", s.buffered_bytes, nodes * (settings_->max_buffered_bytes + 4096));
+    const std::size_t beyond = 2 * longest_command(w_.planned());
+    // A command that begins below the bound may end above it, and one that is owed needs no room
+    // where nothing else is under way; nor has a handshake, with all of its scripts.
+    for (unsigned n = 0; n < nodes; ++n) {
+        const bool may_greet = w_.now() < connections_[n].greeted + until_greeted;
+        const std::string what = "bytes for n" + std::to_string(n);
+        most(what.c_str(), core_->buffered_bytes(n),
+             settings_->max_buffered_bytes + beyond + (may_greet ? longest_greeting : 0));
+    }
     // Each further hold has a record of its own, and its lock's may be nobody else's any more.
     const auto of_holds =
         static_cast<std::size_t>(std::count_if(calls_.begin(), calls_.end(), [](const call& c) {
@@ -661,6 +711,9 @@ call& client::start(core::operation::kind what, unsigned task, const std::string
 call& client::acquire(unsigned task, const std::string& resource, const acquire_options& o)
 {
     const auto names = std::make_shared<const std::vector<std::string>>(parts_of(resource));
+    const base::settings& s = *settings_;
+    const bool is_full =
+        in_lines() >= s.max_waiters || in_lines(resource) >= s.max_waiters_per_resource;
     call& c = start(core::operation::kind::acquire, task, resource, o.deadline,
                     [&]() -> core::operation& {
                         return names->size() > 1 ? core_->acquire(local_now(), names, o)
@@ -673,6 +726,11 @@ call& client::acquire(unsigned task, const std::string& resource, const acquire_
     c.may_wait = names->size() == 1 && o.attempts > 1 && o.deadline > 0s;
     for (const std::string& name : *names) {
         w_.checks.allow_ttl(index_, name, o.ttl);
+    }
+    c.is_too_many = is_full && c.may_wait;
+    if (c.op->in_line != nullptr &&
+        (in_lines() > s.max_waiters || in_lines(resource) > s.max_waiters_per_resource)) {
+        w_.checks.condemn("c" + std::to_string(index_) + ": stands in a line that was full");
     }
     return c;
 }
@@ -715,6 +773,7 @@ call& client::release(unsigned task, core::lease& l, instant believed_until)
     c.token = token;
     c.believed_until = believed_until;
     c.is_nested = is_nested;
+    w_.checks.on_release(c);
     return c;
 }
 

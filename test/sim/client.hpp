@@ -95,10 +95,12 @@ public:
     [[nodiscard]] instant heard_last() const noexcept;
     /// When the first node is to be asked whether it lives, if nothing else is asked before.
     [[nodiscard]] instant next_ping() const noexcept;
-    [[nodiscard]] bool has_no_lines() const noexcept
+    [[nodiscard]] bool has_no_records() const noexcept
     {
-        return core_->led() == 0 && core_->lines() == 0 && core_->watching() == 0;
+        return core_->led() == 0 && core_->records_in_use() == 0 && core_->watching() == 0;
     }
+    /// Whether one more acquire, adopt or inspect, or extend, may begin: to be asked before it is.
+    [[nodiscard]] bool has_room_for(core::operation::kind what) const;
     [[nodiscard]] core::coordinator& core() noexcept { return *core_; }
 
 private:
@@ -106,6 +108,7 @@ private:
         link* of = nullptr;
         bool writing = false;
         instant heard{};
+        instant greeted{};  ///< when it was given all scripts, or is to be given them anew
     };
     template <class Begin>
     call& start(core::operation::kind what, unsigned task, const std::string& resource,
@@ -131,7 +134,8 @@ private:
     void disconnect_all();
     void end(nanos away);
     void break_off(nanos away);
-    void check_bounds();
+    void check_bounds() const;
+    [[nodiscard]] std::size_t in_lines(std::string_view resource = {}) const;
     void stop_at_a_verdict();
 
     world& w_;
@@ -166,7 +170,6 @@ private:
     instant armed_for_ = instant::max();
     /// Of the timer that stands; those before it were cancelled.
     std::uint64_t timer_ = 0;
-    unsigned turns_ = 0;
 };
 
 }  // namespace redlock::sim

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -48,6 +49,8 @@ struct campaign {
     tally sum;
     std::vector<options> failed;
     std::vector<result> results;
+    /// Other things that came of what is outside of the assumptions, and how often.
+    std::map<std::string, std::uint64_t> besides;
 
     [[nodiscard]] double elapsed() const
     {
@@ -72,10 +75,16 @@ void play_seeds(campaign& c)
         const result r = play(o, c.wants.twice);
         ++c.played;
         sum.add(r.counts);
-        if (r.ended == result::kind::well || (c.wants.expected && r.ended != *c.wants.expected)) {
+        if (r.ended == result::kind::well) {
             continue;
         }
         const std::lock_guard guard(c.mutex);
+        const bool is_excused = c.wants.expected && r.ended == result::kind::violated;
+        if (is_excused || (r.ended == result::kind::disorder && c.wants.expected &&
+                           *c.wants.expected == result::kind::two_leases)) {
+            ++c.besides[gist_of(r.what)];
+            continue;
+        }
         c.failed.push_back(o);
         c.results.push_back(r);
         c.enough = true;
@@ -116,11 +125,12 @@ void print_counts(const tally& t)
               << ", released " << t.released << ", adopted " << t.adopted << ", nested " << t.nested
               << ", contended " << t.contended << ", unavailable " << t.unavailable
               << ", timed out " << t.timed_out << ", expired " << t.expired << ", lost " << t.lost
-              << ", cancelled " << t.cancelled << ", closed " << t.closed << ", renewed "
-              << t.renewed << ", limits reached " << t.limits_reached << ", losses told "
-              << t.losses_told << ", served in the quiet " << t.served_when_quiet
-              << ", woken and granted " << t.woken_granted << ", woken and refused "
-              << t.woken_refused << ", polls " << t.polls << ", judged " << t.judged << '\n';
+              << ", cancelled " << t.cancelled << ", closed " << t.closed << ", without room "
+              << t.without_room << ", too many " << t.too_many << ", renewed " << t.renewed
+              << ", limits reached " << t.limits_reached << ", losses told " << t.losses_told
+              << ", served in the quiet " << t.served_when_quiet << ", woken and granted "
+              << t.woken_granted << ", woken and refused " << t.woken_refused << ", polls "
+              << t.polls << ", judged " << t.judged << '\n';
     std::cout << "faults:";
     for (std::size_t i = 0; i < fault_kinds; ++i) {
         if (t.struck[i] > 0) {
@@ -141,8 +151,9 @@ bool is_about_something(const campaign& c)
                t.cancelled > often && t.closed > often && t.expired > at_times &&
                t.lost > at_times && t.adopted > at_times && t.nested > often / 2 &&
                t.served_when_quiet > at_times && t.renewed > often && t.limits_reached > at_times &&
-               t.losses_told > at_times && t.woken_granted > at_times &&
-               t.woken_refused > at_times && t.polls > often && t.judged > 10 * c.played;
+               t.losses_told > at_times && t.without_room > at_times && t.too_many > at_times &&
+               t.woken_granted > at_times && t.woken_refused > at_times && t.polls > often &&
+               t.judged > 10 * c.played;
     // What a play has from its beginning does not strike.
     const fault_set standing =
         only(fault::old_server) | only(fault::clock_rate) | only(fault::clock_offset);
@@ -175,9 +186,16 @@ int run_campaign(const settings& s, const std::string& program)
               << static_cast<std::uint64_t>(static_cast<double>(c.played.load()) / c.elapsed())
               << " a second\n";
     print_counts(c.sum);
+    for (const auto& [what, often] : c.besides) {
+        std::cout << "besides, in " << often << " plays: " << what << '\n';
+    }
     if (s.expected) {
         if (c.failed.empty()) {
             std::cout << "FAILED: what was expected was not seen, though nothing forbids it here\n";
+            return 1;
+        }
+        if (c.results[0].ended != *s.expected) {
+            report_failure(program, c.failed[0], c.results[0]);
             return 1;
         }
         std::cout << "as expected: " << c.results[0].what << '\n';

@@ -22,6 +22,7 @@ link& network::dial(unsigned client, unsigned generation, unsigned node)
     l->client = client;
     l->generation = generation;
     l->node = node;
+    l->dialled = w_.now();
     links_.push_back(std::move(l));
     link& made = *links_.back();
     nanos in = way(true) + way(false);
@@ -53,6 +54,7 @@ void network::send_up(link& l, std::string_view bytes)
 void network::send_down(link& l, std::string_view bytes, instant proof)
 {
     if (l.client_end) {
+        l.said += bytes.size();
         send(l, false, bytes, proof);
     }
 }

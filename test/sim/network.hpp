@@ -32,6 +32,18 @@ struct pipe {
     bool torn = false;
 };
 
+/// What a node has said about a token, in the bytes of a link up to there.
+struct vote {
+    enum class kind : std::uint8_t {
+        granted,
+        refused,
+        released,  ///< or had nothing to release
+    };
+    std::uint64_t end = 0;
+    kind what{};
+    std::string token{};
+};
+
 /// A connection, or the attempt to make one, from its first packet until both ends have forgotten
 /// it.
 struct link {
@@ -39,6 +51,7 @@ struct link {
     unsigned client = 0;
     unsigned generation = 0;
     unsigned node = 0;
+    instant dialled{};
     bool client_end = true;   ///< the client's side is open, or being opened
     bool server_end = false;  ///< the node's side is open
     bool ends = false;        ///< the end has come to a node that stands still
@@ -50,6 +63,10 @@ struct link {
     test::session session;
     /// Read by the node, and not yet a whole command or not yet done.
     std::string unread;
+    /// Bytes to the client: sent, and come to it; and what it has not been told by them yet.
+    std::uint64_t said = 0;
+    std::uint64_t heard = 0;
+    std::deque<vote> votes;
 };
 
 /// All connections, and what is on them.

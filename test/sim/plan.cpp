@@ -73,6 +73,12 @@ plan make_plan(const options& o)
     p.resources = static_cast<unsigned>(r.between(1, 3));
     p.acquires = static_cast<unsigned>(r.one_in(8) ? r.between(30, 100) : r.between(4, 20));
     p.ttls = some_ttls(r);
+    random_source keeping(o.seed, 300);
+    p.keeps_one_in = keeping.one_in(2) ? static_cast<std::uint32_t>(keeping.between(1, 4)) : 0;
+    if (p.keeps_one_in > 0 && keeping.one_in(4)) {
+        // So long that a lock is kept after a renewal that failed, and after all is well again.
+        p.ttls = {milliseconds{keeping.between(2000, 5000)}};
+    }
     p.drift_factor = r.one_in(4) ? 0.1 : 0.01;
     p.least_way = r.between(10us, 1ms);
     p.longest_way = p.least_way + r.between(0us, 4ms);
@@ -91,14 +97,23 @@ plan make_plan(const options& o)
     if (r.one_in(6)) {
         p.retry_min = p.retry_max = 0ms;
     }
+    if (p.is_tight()) {
+        p.key_prefix += std::string(r.below(400), 'k');
+        p.tasks = static_cast<unsigned>(r.between(1, 6));
+    }
+    random_source limits(o.seed, 304);
+    const auto some = [&limits](std::size_t most) {
+        return limits.one_in(6) ? static_cast<std::size_t>(limits.between(1, 2)) : most;
+    };
+    p.max_in_flight = some(p.max_in_flight);
+    p.max_waiters = some(p.max_waiters);
+    p.max_waiters_per_resource = some(p.max_waiters_per_resource);
 
     random_source guard(o.seed, 2);
     p.guard = (guard.one_in(2) && o.outside == beyond::nothing) || is_guarded(o.outside);
     p.new_masters = guard.one_in(8);
     // Or a loss would be noticed at the next vote only, and then be waited for.
     p.pings = p.pings || p.guard;
-    random_source keeping(o.seed, 300);
-    p.keeps_one_in = keeping.one_in(2) ? static_cast<std::uint32_t>(keeping.between(1, 4)) : 0;
     random_source grouping(o.seed, 301);
     p.groups_one_in = grouping.one_in(3) ? static_cast<std::uint32_t>(grouping.between(1, 4)) : 0;
     random_source waking(o.seed, 303);
@@ -118,6 +133,10 @@ plan make_plan(const options& o)
     }
     // Besides, at a verdict, before it is told.
     p.one_in[static_cast<std::size_t>(fault::client_pause)] *= 10;
+    if (p.is_tight()) {
+        p.faults |= only(fault::slow_write);
+        p.one_in[static_cast<std::size_t>(fault::slow_write)] = 2;
+    }
     // In both directions, or in one of them.
     const std::uint64_t directions = r.between(1, 3);
     p.delay_up_one_in = (directions & 1U) != 0 ? static_cast<std::uint32_t>(r.between(2, 40)) : 0;

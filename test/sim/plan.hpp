@@ -126,6 +126,9 @@ struct plan {
     // What a client may keep, and how it waits.
     std::size_t max_debts = 1000;
     std::size_t max_buffered_bytes = 1024 * 1024;
+    std::size_t max_in_flight = 1000;
+    std::size_t max_waiters = 1000;
+    std::size_t max_waiters_per_resource = 1000;
     std::chrono::milliseconds retry_min{5};
     std::chrono::milliseconds retry_max{250};
     bool wake_ups = true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <sstream>
 
 namespace redlock::sim {
 
@@ -28,6 +29,9 @@ result play_once(const options& o, std::ostream* trace)
     } catch (const disorder& e) {
         r.ended = result::kind::disorder;
         r.what = e.what();
+    } catch (const inexcusable& e) {
+        r.ended = result::kind::condemned;
+        r.what = e.what();
     } catch (const std::exception& e) {
         r.ended = result::kind::violated;
         r.what = e.what();
@@ -49,10 +53,25 @@ result play(const options& o, bool twice, std::ostream* trace)
     return r;
 }
 
+std::string gist_of(const std::string& what)
+{
+    std::istringstream words(what);
+    std::string gist;
+    for (std::string word; words >> word;) {
+        if (std::none_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+            gist += (gist.empty() ? "" : " ") + word;
+        }
+    }
+    return gist;
+}
+
 options shrink(options failing)
 {
-    const auto ending = play_once(failing, nullptr).ended;
-    const auto fails = [ending](const options& o) { return play_once(o, nullptr).ended == ending; };
+    const result seen = play_once(failing, nullptr);
+    const auto fails = [&seen, gist = gist_of(seen.what)](const options& o) {
+        const result r = play_once(o, nullptr);
+        return r.ended == seen.ended && gist_of(r.what) == gist;
+    };
     failing.allowed = make_plan(failing).faults;
     for (std::size_t i = 0; i < fault_kinds; ++i) {
         options without = failing;

@@ -15,6 +15,7 @@ struct result {
     enum class kind : std::uint8_t {
         well,
         violated,
+        condemned,      ///< a violation that nothing excuses
         two_leases,     ///< the violation that all is about
         disorder,       ///< that of the fencing tokens
         not_repeatable  ///< run twice, it went another way
@@ -27,7 +28,10 @@ struct result {
 /// Plays one seed; `twice`: and once more, to see that it goes the same way.
 [[nodiscard]] result play(const options& o, bool twice, std::ostream* trace = nullptr);
 
-/// Leaves out what is not needed for a play to fail: kinds of faults, and acquires.
+/// What a violation is about, whoever it was of.
+[[nodiscard]] std::string gist_of(const std::string& what);
+
+/// Leaves out what is not needed for a play to fail as it does: kinds of faults, and acquires.
 [[nodiscard]] options shrink(options failing);
 
 /// The arguments that repeat a play.

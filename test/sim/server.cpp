@@ -110,6 +110,9 @@ void server::serve(link& l)
             break;  // and with it all that stands behind it on this connection
         }
         replies += answer(l, *command);
+        if (!l.votes.empty() && l.votes.back().end == 0) {
+            l.votes.back().end = l.said + replies.size();
+        }
         proof = is_of_a_lock(*command) && !is_probe(*command) ? w_.now() : proof;
     }
     l.unread.erase(0, l.unread.size() - rest.size());
@@ -165,7 +168,9 @@ std::string server::answer(link& l, const test::words& command)
     w_.say("  n", index_, " c", l.client, ": ", command.front(), " ",
            command.size() > 3 ? command[command.front() == "SET" ? 1 : 3] : "", " -> ",
            reply.substr(0, reply.find('\r')));
-    w_.checks.on_reply(l.client, index_, command, reply);
+    if (auto told = w_.checks.on_reply(l.client, index_, command, reply)) {
+        l.votes.push_back(std::move(*told));
+    }
     return std::exchange(l.session.out, {}) + reply;
 }
 

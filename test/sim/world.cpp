@@ -39,6 +39,8 @@ void tally::add(const tally& t)
     lost += t.lost;
     cancelled += t.cancelled;
     closed += t.closed;
+    without_room += t.without_room;
+    too_many += t.too_many;
     adopted += t.adopted;
     renewed += t.renewed;
     limits_reached += t.limits_reached;
@@ -125,13 +127,14 @@ void world::count(const call& c, const error_code& ec)
     counts.expired += ec == errc::expired;
     counts.lost += ec == errc::lost;
     counts.closed += ec == errc::closed;
+    counts.too_many += ec == errc::too_many_waiters;
     counts.cancelled += c.cancelled && ec;
 }
 
 void world::dispatch(const event& e)
 {
     if (++counts.events > most_events) {
-        checks.fail("it goes on without end");
+        checks.condemn("it goes on without end");
     }
     checks.look_at_given_back();
     mix(static_cast<std::uint64_t>(e.at.time_since_epoch().count()));
@@ -258,7 +261,7 @@ bool world::rests(const client& c) const
 {
     const stats s = c.snapshot();
     return s.in_flight == 0 && s.leases == 0 && s.debts == 0 && s.unanswered == 0 &&
-           s.buffered_bytes == 0 && c.has_no_lines() && s.nodes_ready == plan_.nodes &&
+           s.buffered_bytes == 0 && c.has_no_records() && s.nodes_ready == plan_.nodes &&
            s.nodes_quarantined == 0;
 }
 
@@ -273,7 +276,7 @@ void world::check_rest()
             run_until(now_ + 1s);
         }
         if (!rests(c)) {
-            checks.fail("c" + std::to_string(i) + ": something is left when nothing happens");
+            checks.condemn("c" + std::to_string(i) + ": something is left when nothing happens");
         }
         if (c.next_deadline() != c.next_ping()) {
             checks.fail("c" + std::to_string(i) + ": a timer is left when nothing happens");

@@ -60,6 +60,8 @@ struct tally {
     std::uint64_t lost = 0;
     std::uint64_t cancelled = 0;
     std::uint64_t closed = 0;
+    std::uint64_t without_room = 0;
+    std::uint64_t too_many = 0;
     std::uint64_t adopted = 0;
     std::uint64_t renewed = 0;
     std::uint64_t limits_reached = 0;

@@ -171,7 +171,9 @@ TEST_CASE("a process killed while it holds a lock keeps others out until its key
 {
     constexpr auto ttl = 2s;
     masters nodes(3);
-    locks mine(hasty(nodes.urls()));
+    auto by_the_key = hasty(nodes.urls());
+    by_the_key.poll_max = 25s;  // nothing else is to be of help
+    locks mine(std::move(by_the_key));
     REQUIRE(mine.await_ready(3));
     const temp_dir folder;
     process holder(fs::read_symlink("/proc/self/exe"), {doomed_child},

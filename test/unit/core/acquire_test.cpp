@@ -432,6 +432,28 @@ TEST_CASE("p43: the holder's remaining ttl brings the next try forward", "[core]
     CHECK(taken.ended - taken.begun <= 7ms);
 }
 
+TEST_CASE("p43: a holder's ttl that is beyond all bounds makes nobody wait for longer",
+          "[core][pitfall][p43]")
+{
+    config c;
+    c.wake_ups = false;
+    c.retry_min = c.retry_max = 10ms;
+    bench_world w{3, c, 7};
+    w.start();
+    for (auto& p : w.peers) {
+        p->master.put("r", {.value = "somebody else's", .end = base::instant::max()});
+    }
+    w.with_report = true;
+    call& taken = w.acquire("r", {.deadline = 1min});
+    w.advance(1s);
+    CHECK(w.core->snapshot().attempts > 50);
+    for (auto& p : w.peers) {
+        p->master.flush_keys();
+    }
+    w.advance(20ms);
+    CHECK(taken.held != nullptr);
+}
+
 TEST_CASE("a report tells how long the holder's key lives", "[core]")
 {
     bench_world w;
