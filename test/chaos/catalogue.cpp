@@ -1,5 +1,6 @@
 #include "chaos/catalogue.hpp"
 
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -131,21 +132,65 @@ fault kills(const stage& s, const char* name, double per_minute, test::memory fi
         [&sites, files](unsigned i) { sites[i]->server.launch(files); });
 }
 
+/// What a server refuses has not happened.
+bool does(const test::server& server, const std::vector<std::string>& command)
+{
+    return !server.ask(command).is_error();
+}
+
 fault paused(const stage& s, const char* name, const char* what)
 {
     auto& sites = s.sites;
-    return of_master(
-        name, 8, 100ms, 1500ms,
+    return {
+        name,
+        victim::master,
+        8,
+        100ms,
+        1500ms,
         [&sites, what](unsigned i, milliseconds time) {
-            sites[i]->server.ask({"CLIENT", "PAUSE", std::to_string(time.count()), what});
+            return does(sites[i]->server, {"CLIENT", "PAUSE", std::to_string(time.count()), what});
         },
-        [](unsigned) {});
+        [](unsigned) {}};
+}
+
+fault asleep(const stage& s)
+{
+    auto& sites = s.sites;
+    return {"asleep (DEBUG SLEEP)",
+            victim::master,
+            12,
+            50ms,
+            1500ms,
+            [&sites](unsigned i, milliseconds time) {
+                // It answers when it wakes: whether it may sleep is asked before.
+                if (!does(sites[i]->server, {"DEBUG", "SLEEP", "0"})) {
+                    return false;
+                }
+                sites[i]->sleeper = sites[i]->server.connect();
+                const auto seconds = std::to_string(static_cast<double>(time.count()) / 1000);
+                sites[i]->sleeper->send(test::wire::command({"DEBUG", "SLEEP", seconds}));
+                return true;
+            },
+            [&sites](unsigned i) { sites[i]->sleeper.reset(); }};
 }
 
 /// Answers with an error, and forgets nothing: it evicts no key.
-void limit_memory(const test::server& server, const char* bytes)
+fault out_of_memory(const stage& s)
 {
-    server.ask({"CONFIG", "SET", "maxmemory", bytes});
+    auto& sites = s.sites;
+    return {"out of memory (maxmemory 1)",
+            victim::master,
+            12,
+            100ms,
+            1000ms,
+            [&sites](unsigned i, milliseconds) {
+                return does(sites[i]->server, {"CONFIG", "SET", "maxmemory", "1"});
+            },
+            [&sites](unsigned i) {
+                if (!does(sites[i]->server, {"CONFIG", "SET", "maxmemory", "0"})) {
+                    throw std::runtime_error("a master does not take its memory back");
+                }
+            }};
 }
 
 fault of_packets(const stage& s, const char* name, packet_fate fate)
@@ -194,29 +239,23 @@ fault of_clients(const stage& s, const char* name, double per_minute, millisecon
 
 }  // namespace
 
+std::vector<fault> restarts(const stage& s)
+{
+    return {kills(s, "killed (SIGKILL, fsync always)", 15, test::memory::kept, 800ms)};
+}
+
 std::vector<fault> server_faults(const stage& s)
 {
     auto& sites = s.sites;
     return {
-        kills(s, "killed (SIGKILL, fsync always)", 15, test::memory::kept, 800ms),
         of_master(
             "stopped (SIGSTOP)", 12, 50ms, 2000ms,
             [&sites](unsigned i, milliseconds) { sites[i]->server.stop(); },
             [&sites](unsigned i) { sites[i]->server.cont(); }),
-        of_master(
-            "asleep (DEBUG SLEEP)", 12, 50ms, 1500ms,
-            [&sites](unsigned i, milliseconds time) {
-                sites[i]->sleeper = sites[i]->server.connect();
-                const auto seconds = std::to_string(static_cast<double>(time.count()) / 1000);
-                sites[i]->sleeper->send(test::wire::command({"DEBUG", "SLEEP", seconds}));
-            },
-            [&sites](unsigned i) { sites[i]->sleeper.reset(); }),
+        asleep(s),
         paused(s, "paused (CLIENT PAUSE ALL)", "ALL"),
         paused(s, "paused (CLIENT PAUSE WRITE)", "WRITE"),
-        of_master(
-            "out of memory (maxmemory 1)", 12, 100ms, 1000ms,
-            [&sites](unsigned i, milliseconds) { limit_memory(sites[i]->server, "1"); },
-            [&sites](unsigned i) { limit_memory(sites[i]->server, "0"); }),
+        out_of_memory(s),
     };
 }
 

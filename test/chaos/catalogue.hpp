@@ -22,6 +22,7 @@ struct stage {
 };
 
 // Within what the algorithm assumes.
+[[nodiscard]] std::vector<fault> restarts(const stage& s);
 [[nodiscard]] std::vector<fault> server_faults(const stage& s);
 [[nodiscard]] std::vector<fault> network_faults(const stage& s);
 [[nodiscard]] std::vector<fault> packet_faults(const stage& s);

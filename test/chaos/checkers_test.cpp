@@ -1,3 +1,4 @@
+#include "chaos/catalogue.hpp"
 #include "chaos/chronicle.hpp"
 #include "chaos/history.hpp"
 #include "chaos/report.hpp"
@@ -6,9 +7,13 @@
 #include "support/temp_dir.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -467,5 +472,36 @@ TEST_CASE("a run that was about nothing fails, and says so", "[chaos]")
         f.double_leases.clear();
         f.lost_updates = 1;
         REQUIRE(is_about_nothing(demand::lost_update, f, "never injected: master: stopped"));
+    }
+}
+
+TEST_CASE("a fault that the server refuses has not happened", "[chaos]")
+{
+    const redlock::test::temp_dir folder;
+    const site_options options{.remembers = false, .clocks = folder.path(), .shim = {}};
+    std::vector<std::unique_ptr<site>> sites;
+    sites.push_back(std::make_unique<site>(0, options));
+    fleet nobody({.program = {}, .client = {}, .clients = 0});
+    dice chance(1);
+    const stage s{sites, nobody, chance, nullptr, std::chrono::seconds(1)};
+    const auto refused = GENERATE(false, true);
+    if (refused) {
+        sites[0]->server.options().arguments = {"--enable-debug-command",
+                                                "no",
+                                                "--rename-command",
+                                                "CLIENT",
+                                                "",
+                                                "--rename-command",
+                                                "CONFIG",
+                                                ""};
+    }
+    sites[0]->server.start();
+    for (const auto& each : server_faults(s)) {
+        CAPTURE(each.name);
+        const bool is_asked_for = each.name != "stopped (SIGSTOP)";
+        CHECK(each.begin(0, std::chrono::milliseconds(1)) == !(refused && is_asked_for));
+        if (!(refused && is_asked_for)) {
+            each.end(0);
+        }
     }
 }

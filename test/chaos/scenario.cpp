@@ -11,8 +11,8 @@ namespace {
 std::vector<fault> all_within_the_model(const stage& s)
 {
     std::vector<fault> result;
-    for (const auto& part : {server_faults(s), network_faults(s), packet_faults(s), clock_faults(s),
-                             client_faults(s)}) {
+    for (const auto& part : {restarts(s), server_faults(s), network_faults(s), packet_faults(s),
+                             clock_faults(s), client_faults(s)}) {
         result.insert(result.end(), part.begin(), part.end());
     }
     return result;
