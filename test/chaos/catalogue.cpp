@@ -224,6 +224,29 @@ fault of_majority_clocks(const stage& s, const char* name, Change change)
             {}};
 }
 
+/// By less than what lets a key die under a belief, see clock_faults().
+fault set_forward(const stage& s)
+{
+    auto& sites = s.sites;
+    const auto forward = s.ttl * 3 / 100;
+    const auto apart = 4 * s.ttl;
+    auto last = std::make_shared<std::vector<clock::time_point>>(sites.size());
+    return {"clock set forward (3 % of a ttl)",
+            victim::clock,
+            30,
+            0ms,
+            0ms,
+            [&sites, forward, apart, last](unsigned i, milliseconds) {
+                if (clock::now() - (*last)[i] < apart) {
+                    return false;
+                }
+                (*last)[i] = clock::now();
+                sites[i]->clock.step(forward);
+                return true;
+            },
+            {}};
+}
+
 fault of_clients(const stage& s, const char* name, double per_minute, milliseconds shortest,
                  milliseconds longest)
 {
@@ -309,9 +332,6 @@ std::vector<fault> clock_faults(const stage& s)
 {
     auto& sites = s.sites;
     auto& chance = s.chance;
-    const auto forward = s.ttl * 3 / 100;
-    const auto apart = 4 * s.ttl;
-    auto last = std::make_shared<std::vector<clock::time_point>>(sites.size());
     return {
         {"clock rate changed (up to 5 %)",
          victim::clock,
@@ -333,20 +353,48 @@ std::vector<fault> clock_faults(const stage& s)
              return true;
          },
          {}},
-        {"clock set forward (3 % of a ttl)",
+        set_forward(s),
+    };
+}
+
+/**
+ * The same, with dates that stay together.
+ *
+ * The guard bears dates that are set back by max_ttl less two slacks, which is a second here, and
+ * no step takes these farther behind than 300 ms. Dates that are farther apart than the slack, half
+ * a second, cost locks and no more, but service would not come back before they have met again.
+ */
+std::vector<fault> guarded_clock_faults(const stage& s)
+{
+    auto& sites = s.sites;
+    auto& chance = s.chance;
+    return {
+        {"clock rate changed (up to 5 %)",
          victim::clock,
-         30,
+         60,
          0ms,
          0ms,
-         [&sites, forward, apart, last](unsigned i, milliseconds) {
-             if (clock::now() - (*last)[i] < apart) {
-                 return false;
-             }
-             (*last)[i] = clock::now();
-             sites[i]->clock.step(forward);
+         [&](unsigned i, milliseconds) {
+             const auto by = chance.between(0, 50'000);
+             sites[i]->clock.run_faster(sites[i]->clock.ahead() > 0ns ? -by : by);
              return true;
          },
          {}},
+        {"clock set back (up to 300 ms)",
+         victim::clock,
+         15,
+         0ms,
+         0ms,
+         [&](unsigned i, milliseconds) {
+             const auto by = chance.between(1ms, 300ms);
+             if (sites[i]->clock.ahead() - by < -300ms) {
+                 return false;
+             }
+             sites[i]->clock.step(-by);
+             return true;
+         },
+         {}},
+        set_forward(s),
     };
 }
 
@@ -368,13 +416,12 @@ std::vector<fault> client_faults(const stage& s)
 std::vector<fault> guarded_losses(const stage& s)
 {
     auto& sites = s.sites;
-    auto faults = client_faults(s);
-    faults.push_back(
-        kills(s, "killed (SIGKILL), and back without its keys", 15, test::memory::lost, 500ms));
-    faults.push_back(of_master(
-        "flushed (FLUSHALL)", 10, 0ms, 0ms,
-        [&sites](unsigned i, milliseconds) { sites[i]->server.flush(); }, [](unsigned) {}));
-    return faults;
+    return {
+        kills(s, "killed (SIGKILL), and back without its keys", 15, test::memory::lost, 500ms),
+        of_master(
+            "flushed (FLUSHALL)", 10, 0ms, 0ms,
+            [&sites](unsigned i, milliseconds) { sites[i]->server.flush(); }, [](unsigned) {}),
+    };
 }
 
 std::vector<fault> forgetful_restarts(const stage& s)

@@ -31,6 +31,7 @@ struct stage {
 
 // Within what it assumes of masters under the restart guard.
 [[nodiscard]] std::vector<fault> guarded_losses(const stage& s);
+[[nodiscard]] std::vector<fault> guarded_clock_faults(const stage& s);
 
 // Beyond it.
 [[nodiscard]] std::vector<fault> forgetful_restarts(const stage& s);

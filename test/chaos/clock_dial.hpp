@@ -21,10 +21,21 @@ public:
 
     [[nodiscard]] std::int64_t faster() const { return page_->faster.load(); }
 
+    /// How much it is ahead of the right time now.
+    [[nodiscard]] std::chrono::nanoseconds ahead() const
+    {
+        return std::chrono::nanoseconds(page_->ahead_at(monotonic_now()));
+    }
+
 private:
+    static std::int64_t monotonic_now()
+    {
+        return std::chrono::steady_clock::now().time_since_epoch().count();
+    }
+
     void set(std::chrono::nanoseconds step, std::int64_t faster)
     {
-        const auto monotonic = std::chrono::steady_clock::now().time_since_epoch().count();
+        const auto monotonic = monotonic_now();
         const auto ahead = page_->ahead_at(monotonic) + step.count();
         ++page_->version;
         page_->since = monotonic;
