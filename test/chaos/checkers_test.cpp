@@ -57,7 +57,7 @@ private:
 findings good_findings()
 {
     findings f;
-    f.counts.acquired = f.counts.written = f.tokens = 1;
+    f.counts.acquired = f.counts.written = f.updates_judged = f.tokens = 1;
     f.counted = second;
     return f;
 }
@@ -160,14 +160,44 @@ TEST_CASE("what was written and is not there is missed", "[chaos]")
 {
     chronicle c;
     author(c, 1).takes(10, 20).says(11, event::reads).says(12, event::wrote, 5);
-    author(c, 2).takes(20, 30).says(21, event::reads).says(22, event::wrote_late, 6);
+    author(c, 2).takes(20, 30).says(21, event::reads).says(22, event::wrote, 6);
     REQUIRE(c.written(7).size() == 2);
     REQUIRE(c.written(8).empty());
-    REQUIRE(c.written_late(7));
-    REQUIRE_FALSE(c.written_late(8));
     REQUIRE(missing(c.written(7), std::vector<std::uint64_t>{6, 5, 4}).empty());
     REQUIRE(missing(c.written(7), std::vector<std::uint64_t>{6}) == std::vector<std::uint64_t>{5});
     REQUIRE(overlaps(c.steps()).empty());
+}
+
+TEST_CASE("a late write, and what was under way meanwhile, need not be there; all else has to",
+          "[chaos]")
+{
+    using elements = std::vector<std::uint64_t>;
+    chronicle c;
+    const auto writes = [&](unsigned process, nanos from, nanos until, int element,
+                            event how = event::wrote) {
+        author(c, process).says(from, event::reads).says(until, how, element);
+    };
+    writes(1, 10, 11, 1);
+    writes(2, 12, 20, 2, event::wrote_late);
+    writes(3, 11, 13, 3);
+    writes(3, 14, 15, 4);
+    writes(3, 19, 21, 5);
+    writes(4, 11, 21, 6);
+    writes(4, 21, 22, 7);
+    writes(5, 30, 31, 8, event::wrote_late);
+    writes(1, 32, 33, 9);
+    REQUIRE(c.counts().late == 2);
+    REQUIRE(c.written(7) == elements{1, 2, 3, 4, 5, 6, 7, 8, 9});
+    REQUIRE(c.written_apart_from_late(7) == elements{1, 7, 9});
+    REQUIRE(c.written_apart_from_late(8).empty());
+    // Each resource for itself.
+    c.add(1, {14 * second, 0, 0, 8, event::reads, reason::none});
+    c.add(1, {15 * second, 10, 0, 8, event::wrote, reason::none});
+    REQUIRE(c.written_apart_from_late(8) == elements{10});
+    // Without late ones all of them.
+    writes(1, 34, 36, 11);
+    writes(2, 35, 37, 12);
+    REQUIRE(c.written_apart_from_late(7) == elements{1, 7, 9, 11, 12});
 }
 
 TEST_CASE("what has begun and not ended is known, and what took long", "[chaos]")
@@ -453,6 +483,18 @@ TEST_CASE("a run that was about nothing fails, and says so", "[chaos]")
         f.counts.written = 1;
         f.tokens = 0;
         REQUIRE(is_about_nothing(demand::double_lease, f, "no fencing token was seen"));
+    }
+    SECTION("most updates were done beside late ones")
+    {
+        f.counts.written = 10;
+        f.updates_judged = 5;
+        REQUIRE(verdict(demand::safety_and_recovery, f));
+        f.updates_judged = 4;
+        REQUIRE(is_about_nothing(demand::safety_and_progress, f, "most updates"));
+        REQUIRE(is_about_nothing(demand::safety_and_recovery, f, "most updates"));
+        f.counts.written = 1;
+        f.updates_judged = 0;
+        REQUIRE(is_about_nothing(demand::safety_and_recovery, f, "most updates"));
     }
     SECTION("progress was never watched")
     {

@@ -54,10 +54,7 @@ void chronicle::add(unsigned process, const record& what)
             ++(what.why == reason::none ? counts_.given_back : counts_.not_given_back.at(why));
             break;
         case event::reads: w.reading_since = what.at; break;
-        case event::wrote_late:
-            ++counts_.late;
-            written_late_.insert(what.resource);
-            [[fallthrough]];
+        case event::wrote_late: ++counts_.late; [[fallthrough]];
         case event::wrote: end_step(w, who, what); break;
         case event::refrained: ++counts_.refrained; break;
         case event::stood_still: pauses_[process].push_back({what.at - what.value, what.at}); break;
@@ -96,7 +93,9 @@ void chronicle::end_belief(worker_state& of, nanos at)
 void chronicle::end_step(const worker_state& of, worker_id who, const record& what)
 {
     ++counts_.written;
-    written_[what.resource].push_back(static_cast<std::uint64_t>(what.value));
+    updates_[what.resource].push_back({of.reading_since, what.at,
+                                       static_cast<std::uint64_t>(what.value),
+                                       what.what == event::wrote_late});
     steps_.push_back({of.reading_since, what.at, what.resource, who.first, who.second});
 }
 
@@ -121,11 +120,36 @@ std::vector<stretch> chronicle::leases() const
     return result;
 }
 
-const std::vector<std::uint64_t>& chronicle::written(unsigned resource) const
+std::vector<std::uint64_t> chronicle::written(unsigned resource) const
 {
-    static const std::vector<std::uint64_t> none;
-    const auto found = written_.find(resource);
-    return found == written_.end() ? none : found->second;
+    std::vector<std::uint64_t> result;
+    if (const auto found = updates_.find(resource); found != updates_.end()) {
+        for (const update& each : found->second) {
+            result.push_back(each.element);
+        }
+    }
+    return result;
+}
+
+std::vector<std::uint64_t> chronicle::written_apart_from_late(unsigned resource) const
+{
+    std::vector<std::uint64_t> result;
+    const auto found = updates_.find(resource);
+    if (found == updates_.end()) {
+        return result;
+    }
+    std::vector<update> late;
+    std::copy_if(found->second.begin(), found->second.end(), std::back_inserter(late),
+                 [](const update& each) { return each.late; });
+    for (const update& each : found->second) {
+        // A late one meets itself.
+        if (std::none_of(late.begin(), late.end(), [&](const update& other) {
+                return each.read <= other.written && other.read <= each.written;
+            })) {
+            result.push_back(each.element);
+        }
+    }
+    return result;
 }
 
 nanos chronicle::last_acquired(unsigned process, unsigned resource) const

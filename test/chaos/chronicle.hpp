@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -87,15 +86,18 @@ public:
     [[nodiscard]] const std::vector<stretch>& steps() const noexcept { return steps_; }
 
     /// The elements that were written to a resource's set, as far as their writers know.
-    [[nodiscard]] const std::vector<std::uint64_t>& written(unsigned resource) const;
+    [[nodiscard]] std::vector<std::uint64_t> written(unsigned resource) const;
+
+    /**
+     * Those of them that have to be there, though some were written late, when the validity was
+     * over: without these and what was under way at the same time. The first step to take the size
+     * back behind an element has read it before that element was in, and so overlaps with its step.
+     * So an element whose step overlaps with no late one is lost only by two who had the lock at
+     * the same time.
+     */
+    [[nodiscard]] std::vector<std::uint64_t> written_apart_from_late(unsigned resource) const;
 
     [[nodiscard]] const tally& counts() const noexcept { return counts_; }
-
-    /// Whether somebody was held up in writing it until the validity was over.
-    [[nodiscard]] bool written_late(unsigned resource) const
-    {
-        return written_late_.contains(resource);
-    }
 
     /// Of those that have ended.
     [[nodiscard]] nanos longest_operation() const noexcept { return longest_operation_; }
@@ -126,6 +128,13 @@ private:
         nanos until = 0;
     };
 
+    struct update {
+        nanos read = 0;
+        nanos written = 0;
+        std::uint64_t element = 0;
+        bool late = false;
+    };
+
     static void begin_operation(worker_state& of, const record& what);
     void end_operation(worker_state& of, worker_id who, nanos at);
     void note_late(const worker_state& of, worker_id who, nanos at);
@@ -137,8 +146,7 @@ private:
     std::vector<stretch> past_leases_;
     std::vector<stretch> steps_;
     std::vector<granted> tokens_;
-    std::map<unsigned, std::vector<std::uint64_t>> written_;
-    std::set<unsigned> written_late_;
+    std::map<unsigned, std::vector<update>> updates_;
     std::map<std::pair<unsigned, unsigned>, nanos> last_acquired_;
     nanos longest_operation_ = 0;
     std::vector<late_operation> late_;

@@ -147,21 +147,18 @@ private:
     }
 
     /// An update that was done late is the machine's doing, which held a worker up between the
-    /// question and the step for longer than the margin: that set proves nothing. Heedless workers
-    /// do not ask.
-    [[nodiscard]] bool proves(unsigned resource) const
+    /// question and the step for longer than the margin. Heedless workers do not ask.
+    [[nodiscard]] std::vector<std::uint64_t> judged_updates(unsigned resource) const
     {
-        return play_.heedless || !past_.written_late(resource);
+        return play_.heedless ? past_.written(resource) : past_.written_apart_from_late(resource);
     }
 
     [[nodiscard]] std::uint64_t lost_updates() const
     {
         std::uint64_t result = 0;
         for (unsigned i = 0; i < clients_.resources(); ++i) {
-            if (proves(i)) {
-                // Read after the records, so that an element on record has been written.
-                result += missing(past_.written(i), clients_.elements(i)).size();
-            }
+            // Read after the records, so that an element on record has been written.
+            result += missing(judged_updates(i), clients_.elements(i)).size();
         }
         return result;
     }
@@ -229,7 +226,7 @@ private:
         f.steps_at_once = overlaps(past_.steps()).size();
         f.lost_updates = lost_updates();
         for (unsigned i = 0; i < clients_.resources(); ++i) {
-            f.sets_not_judged += proves(i) ? 0U : 1U;
+            f.updates_judged += judged_updates(i).size();
         }
         f.longest_operation = past_.longest_operation();
         f.most_overdue = past_.most_overdue();

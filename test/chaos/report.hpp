@@ -22,7 +22,7 @@ struct findings {
     std::vector<std::pair<granted, granted>> disordered;
     std::size_t steps_at_once = 0;
     std::uint64_t lost_updates = 0;
-    unsigned sets_not_judged = 0;
+    std::uint64_t updates_judged = 0;  ///< of those written, that have to be there
     nanos longest_operation = 0;
     nanos most_overdue = 0;  ///< of all operations, behind the longest that each may take
     nanos longest_without = 0;
