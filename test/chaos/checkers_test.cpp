@@ -352,6 +352,11 @@ TEST_CASE("a verdict falls with each of its demands", "[chaos]")
         f.complaints.emplace_back("something");
         REQUIRE_FALSE(verdict(demand::safety_and_progress, f));
         REQUIRE_FALSE(verdict(demand::safety_and_recovery, f));
+        f.double_leases.emplace_back();
+        REQUIRE_FALSE(verdict(demand::double_lease, f));
+        f.double_leases.clear();
+        f.lost_updates = 1;
+        REQUIRE_FALSE(verdict(demand::lost_update, f));
     }
     SECTION("two who believe")
     {
