@@ -58,7 +58,10 @@ findings good_findings()
 {
     findings f;
     f.counts.acquired = f.counts.written = f.updates_judged = f.tokens = 1;
-    f.counted = second;
+    f.time = 20 * second;
+    f.watched.counted = 10 * second;
+    f.watched.own = {.patience = 3 * second, .unbroken = 3 * second + 1};
+    f.watched.shared = {.patience = 6 * second, .unbroken = 6 * second + 1};
     return f;
 }
 
@@ -272,50 +275,153 @@ TEST_CASE("an operation is late behind its own deadline, but for what its proces
 
 TEST_CASE("a client without progress is complained of when it could have had some", "[chaos]")
 {
-    progress_watch watch(std::chrono::seconds(3));
+    progress_watch watch(std::chrono::seconds(3), std::chrono::seconds(6));
     const nanos step = second / 10;
     // Gives the time of the first complaint within ten seconds, or 0.
     const auto first = [&](auto&& majority, auto&& sight) {
         for (nanos at = second; at < 11 * second; at += step) {
-            if (watch.look(at, majority(at), {sight(at)})) {
+            if (watch.look(at, majority(at), {{sight(at)}, {}})) {
                 return at;
             }
         }
         return nanos{0};
     };
     const auto always = [](nanos) { return true; };
-    const auto stuck = [](nanos) { return progress_watch::sight{true, 0, 0}; };
+    const auto stuck = [](nanos) { return outlook::client{true, 0, 0}; };
     SECTION("none at all")
     {
         REQUIRE(first(always, stuck) == 4 * second + step);
-        REQUIRE(watch.longest() > 3 * second);
+        REQUIRE(watch.seen().own.longest_without > 3 * second);
     }
     SECTION("some")
     {
         REQUIRE(first(always, [&](nanos at) {
-                    return progress_watch::sight{true, 0, at - 2 * second};
+                    return outlook::client{true, 0, at - 2 * second};
                 }) == 0);
+        REQUIRE(watch.seen().counted == 10 * second - step);
+        REQUIRE(watch.seen().own.unbroken == 10 * second - step);
     }
     SECTION("no majority for a moment every other second")
     {
         REQUIRE(first([&](nanos at) { return at % (2 * second) != 0; }, stuck) == 0);
+        REQUIRE(watch.seen().counted == 10 * second - 6 * step);
+        REQUIRE(watch.seen().own.unbroken == 2 * second - step);
     }
     SECTION("stopped")
     {
-        REQUIRE(first(always, [](nanos) { return progress_watch::sight{}; }) == 0);
+        REQUIRE(first(always, [](nanos) { return outlook::client{}; }) == 0);
+        REQUIRE(watch.seen().own.unbroken == 0);
     }
     SECTION("just continued")
     {
         REQUIRE(first(always, [&](nanos) {
-                    return progress_watch::sight{true, 5 * second, 0};
+                    return outlook::client{true, 5 * second, 0};
                 }) == 8 * second + step);
     }
     SECTION("a watch that is late itself")
     {
         for (nanos at = second; at < 11 * second; at += second) {
-            REQUIRE_FALSE(watch.look(at, true, {stuck(at)}));
+            REQUIRE_FALSE(watch.look(at, true, {{stuck(at)}, {}}));
         }
+        REQUIRE(watch.seen().counted == 0);
+        REQUIRE(watch.seen().own.unbroken == 0);
     }
+}
+
+TEST_CASE("a lock that all contend for is complained of when nobody takes it who could", "[chaos]")
+{
+    progress_watch watch(std::chrono::seconds(3), std::chrono::seconds(6));
+    const nanos step = second / 10;
+    std::string complaint;
+    nanos gaps = 100 * second;  // how often no majority answers for a moment
+    // Gives the time of the first complaint within twelve seconds, or 0, of two such locks.
+    const auto first = [&](auto&& clients, auto&& second_lock) {
+        for (nanos at = second; at < 13 * second; at += step) {
+            const bool majority = at % gaps != 0;
+            if (const auto said = watch.look(at, majority, {clients(at), {at, second_lock(at)}})) {
+                complaint = *said;
+                return at;
+            }
+        }
+        return nanos{0};
+    };
+    using clients = std::vector<outlook::client>;
+    // They have all that they want for themselves.
+    const auto one = [](nanos at) { return clients{{true, 0, at}, {false, 0, 0}}; };
+    const auto never = [](nanos) { return nanos{0}; };
+    SECTION("never")
+    {
+        REQUIRE(first(one, never) == 7 * second + step);
+        REQUIRE(complaint.find("the contended lock 1 for 6100 ms") != std::string::npos);
+        REQUIRE(watch.seen().shared.longest_without == 6 * second + step);
+        REQUIRE(watch.seen().own.longest_without == 0);
+    }
+    SECTION("no majority for a moment every five seconds")
+    {
+        gaps = 5 * second;
+        REQUIRE(first(one, never) == 0);
+        REQUIRE(watch.seen().shared.unbroken == 5 * second - step);
+    }
+    SECTION("every five seconds")
+    {
+        REQUIRE(first(one, [](nanos at) { return at / (5 * second) * (5 * second); }) == 0);
+        REQUIRE(watch.seen().shared.unbroken == 12 * second - step);
+    }
+    SECTION("no more since a while")
+    {
+        REQUIRE(first(one, [](nanos at) { return std::min(at, 3 * second); }) == 9 * second + step);
+    }
+    SECTION("while one client goes, be it another than before")
+    {
+        const auto in_turn = [](nanos at) {
+            const nanos turn = at / second * second;
+            return clients{{true, turn, at}, {true, turn - second / 2, at}};
+        };
+        REQUIRE(first(in_turn, never) == 0);
+        REQUIRE(watch.seen().shared.unbroken == second + second / 2 - step);
+    }
+    SECTION("while no client goes")
+    {
+        REQUIRE(first([](nanos) { return clients(2); }, never) == 0);
+        REQUIRE(watch.seen().shared.unbroken == 0);
+    }
+}
+
+TEST_CASE("service is back when every client has its own lock, and somebody each of the others",
+          "[chaos]")
+{
+    outlook all;
+    all.clients = {{true, 0, 5}, {true, 0, 6}};
+    all.shared = {7, 5};
+    REQUIRE(not_taken_since(5, all).empty());
+    SECTION("a client has not taken its own")
+    {
+        all.clients[1].last_acquired = 4;
+        REQUIRE(not_taken_since(5, all) == "that of client 1");
+    }
+    SECTION("a client does not go")
+    {
+        all.clients[0].goes = false;
+        REQUIRE(not_taken_since(5, all) == "that of client 0");
+    }
+    SECTION("nobody has taken one that all contend for")
+    {
+        all.shared[1] = 4;
+        all.clients[1].last_acquired = 4;
+        REQUIRE(not_taken_since(5, all) == "that of client 1, contended 1");
+    }
+}
+
+TEST_CASE("whoever took a lock last, it is known when that was", "[chaos]")
+{
+    chronicle c;
+    REQUIRE(c.last_acquired(7) == 0);
+    author(c, 1).takes(20, 30);
+    author(c, 2).takes(10, 20);
+    c.add(3, {40 * second, 50 * second, 0, 8, event::acquired, reason::none});
+    REQUIRE(c.last_acquired(7) == 20 * second);
+    REQUIRE(c.last_acquired(2, 7) == 10 * second);
+    REQUIRE(c.last_acquired(3, 7) == 0);
 }
 
 TEST_CASE("a file of records is read while it grows, and a torn end waits", "[chaos]")
@@ -501,10 +607,19 @@ TEST_CASE("a run that was about nothing fails, and says so", "[chaos]")
         f.updates_judged = 0;
         REQUIRE(is_about_nothing(demand::safety_and_recovery, f, "most updates"));
     }
-    SECTION("progress was never watched")
+    SECTION("progress was never watched for longer than a patience at a stretch")
     {
-        f.counted = 0;
-        REQUIRE(is_about_nothing(demand::safety_and_progress, f, "progress"));
+        const auto kind = GENERATE(&watch_record::own, &watch_record::shared);
+        (f.watched.*kind).unbroken = (f.watched.*kind).patience;
+        REQUIRE(
+            is_about_nothing(demand::safety_and_progress, f, "progress was watched too little"));
+        REQUIRE(verdict(demand::safety_and_recovery, f));
+    }
+    SECTION("progress was watched for less than half of the time")
+    {
+        --f.watched.counted;
+        REQUIRE(
+            is_about_nothing(demand::safety_and_progress, f, "progress was watched too little"));
         REQUIRE(verdict(demand::safety_and_recovery, f));
     }
     SECTION("a fault was never injected")

@@ -158,6 +158,17 @@ nanos chronicle::last_acquired(unsigned process, unsigned resource) const
     return found == last_acquired_.end() ? 0 : found->second;
 }
 
+nanos chronicle::last_acquired(unsigned resource) const
+{
+    nanos result = 0;
+    for (const auto& [what, at] : last_acquired_) {
+        if (what.second == resource) {
+            result = std::max(result, at);
+        }
+    }
+    return result;
+}
+
 /// Without the time for which its process stood still.
 nanos chronicle::overdue_by(const late_operation& which) const
 {

@@ -112,6 +112,9 @@ public:
     /// When a process last took this resource; 0 if it never did.
     [[nodiscard]] nanos last_acquired(unsigned process, unsigned resource) const;
 
+    /// When anybody last did.
+    [[nodiscard]] nanos last_acquired(unsigned resource) const;
+
     [[nodiscard]] std::vector<open_operation> open_operations() const;
 
 private:

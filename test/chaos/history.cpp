@@ -16,6 +16,11 @@ nanos now() noexcept
     return boot_clock::now().time_since_epoch().count();
 }
 
+std::string in_ms(nanos time)
+{
+    return std::to_string(time / 1'000'000) + " ms";
+}
+
 std::string_view to_string(reason why) noexcept
 {
     switch (why) {

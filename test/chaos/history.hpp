@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,6 +14,9 @@ namespace redlock::chaos {
 using nanos = std::int64_t;
 
 [[nodiscard]] nanos now() noexcept;
+
+/// Whole milliseconds, in words.
+[[nodiscard]] std::string in_ms(nanos time);
 
 /// What a worker puts on record, but for the last. `value` is what stands behind the dash, else
 /// nothing.

@@ -69,8 +69,9 @@ void add_run(CLI::App& app, run_options& o, std::string& name, double& seconds, 
         ->capture_default_str()
         ->check(CLI::IsMember(scenario_names()));
     app.add_option("--seconds", seconds,
-                   "How long it goes wrong, and on until each fault was injected once; where "
-                   "something has to be seen, how long to look for it at most")
+                   "How long it goes wrong, and on until each fault was injected once and progress "
+                   "was watched for long enough; where something has to be seen, how long to look "
+                   "for it at most")
         ->capture_default_str()
         ->check(CLI::Range(1.0, 1e6));
     app.add_option("--seed", o.seed, "Of the dice; it is printed [a random one]");

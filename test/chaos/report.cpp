@@ -24,16 +24,19 @@ std::string in_words(const by_reason& counts, const by_reason& before = {})
 void print_counts(std::ostream& out, const findings& f)
 {
     const auto& c = f.counts;
+    const auto& w = f.watched;
     out << "acquired " << c.acquired << " (not: " << in_words(c.not_acquired) << ")\n"
         << "extended " << c.extended << " (not: " << in_words(c.not_extended) << ")\n"
         << "given back " << c.given_back << " (not: " << in_words(c.not_given_back) << ")\n"
         << "updates " << c.written << ", refrained from " << c.refrained << ", done late " << c.late
         << ", lost " << f.lost_updates << ", at the same time as others " << f.steps_at_once
         << ", judged " << f.updates_judged << '\n'
-        << "longest operation " << f.longest_operation / 1'000'000
-        << " ms; latest, behind its own deadline " << f.most_overdue / 1'000'000 << " ms\n"
-        << "longest that a client was without a free lock: " << f.longest_without / 1'000'000
-        << " ms, in " << f.counted / 1'000'000 << " ms with a majority\n"
+        << "longest operation " << in_ms(f.longest_operation)
+        << "; latest, behind its own deadline " << in_ms(f.most_overdue) << '\n'
+        << "longest that a client was without a free lock: " << in_ms(w.own.longest_without)
+        << ", that nobody took a contended one: " << in_ms(w.shared.longest_without) << '\n'
+        << "a majority was well for " << in_ms(w.counted) << " of " << in_ms(f.time) << ", up to "
+        << in_ms(w.shared.unbroken) << " at a stretch\n"
         << "leases " << f.leases << ", of which two at a time: " << f.double_leases.size() << '\n'
         << "fencing tokens " << f.tokens << ", of which out of order: " << f.disordered.size()
         << (f.tokens_hold ? "" : ", as masters forgot their counters") << '\n';
@@ -73,8 +76,10 @@ std::vector<std::string> missed(demand wanted, const findings& f)
     if (!is_disease(wanted) && 2 * f.updates_judged < f.counts.written) {
         result.emplace_back("most updates were done beside late ones, and prove nothing");
     }
-    if (wanted == demand::safety_and_progress && f.counted == 0) {
-        result.emplace_back("progress was watched at no time: no majority answered for long");
+    if (wanted == demand::safety_and_progress) {
+        if (const auto why = too_little(f.watched, f.time)) {
+            result.push_back("progress was watched too little: " + *why);
+        }
     }
     for (const auto& name : f.never_done) {
         result.push_back("never injected: " + name);

@@ -2,6 +2,7 @@
 
 #include "chaos/chronicle.hpp"
 #include "chaos/scenario.hpp"
+#include "chaos/watch.hpp"
 
 #include <cstdint>
 #include <ostream>
@@ -25,8 +26,8 @@ struct findings {
     std::uint64_t updates_judged = 0;  ///< of those written, that have to be there
     nanos longest_operation = 0;
     nanos most_overdue = 0;  ///< of all operations, behind the longest that each may take
-    nanos longest_without = 0;
-    nanos counted = 0;                    ///< while things went wrong, for progress
+    watch_record watched;    ///< while things went wrong, for progress
+    nanos time = 0;          ///< for which they did
     std::vector<std::string> never_done;  ///< kinds of faults
     std::string packets_kept;             ///< why none were lost that were to be; empty: they were
 };
