@@ -32,7 +32,7 @@ struct model_master::counted {
 /// For servers before Redis 7.2 who reads one has read all.
 void model_master::read(instant now, session& s, const std::string& key)
 {
-    come_upon(now, key);
+    come_upon(now, s, key);
     if (!tracks_whole_scripts) {
         track(s, key);
         return;

@@ -208,8 +208,9 @@ std::int64_t model_master::pttl(instant now, const std::string& key) const
     return e->end ? std::chrono::floor<milliseconds>(*e->end - now).count() : -1;
 }
 
-/// `to`: what the key becomes; nothing: it goes.
-void model_master::change(const std::string& key, std::optional<entry> to, session* by)
+/// `to`: what the key becomes; nothing: it goes. `during`: whose command is being done.
+void model_master::change(const std::string& key, std::optional<entry> to, session* by,
+                          session* during)
 {
     const auto at = keys_.find(key);
     std::optional<entry> before;
@@ -225,15 +226,20 @@ void model_master::change(const std::string& key, std::optional<entry> to, sessi
     if (watched_by != nullptr) {
         watched_by->on_change(key, before ? &*before : nullptr, after, by);
     }
-    invalidate(key, by);
+    invalidate(key, during);
 }
 
-/// As a server does when a key is over.
-void model_master::come_upon(instant now, const std::string& key)
+void model_master::change(const std::string& key, std::optional<entry> to, session* by)
+{
+    change(key, std::move(to), by, by);
+}
+
+/// Whoever names a key that is over removes it, and changes nothing by that.
+void model_master::come_upon(instant now, session& s, const std::string& key)
 {
     const auto at = keys_.find(key);
     if (at != keys_.end() && at->second.end && *at->second.end <= now) {
-        change(key, std::nullopt, nullptr);
+        change(key, std::nullopt, nullptr, &s);
     }
 }
 
@@ -342,9 +348,6 @@ std::string model_master::execute(instant now, session& s, const words& command)
     if (name == "FLUSHALL") {
         return flush_all(s);
     }
-    if (name == "GET" || name == "PTTL" || name == "EXISTS") {
-        track(s, command.at(1));
-    }
     std::string reply = keyed(now, s, command);
     return reply + std::exchange(own_pushes_, {});
 }
@@ -373,14 +376,16 @@ std::optional<std::string> model_master::refusal(const words& command, const ses
     if (!password.empty() && !s.authenticated && name != "HELLO" && name != "AUTH") {
         return error("NOAUTH Authentication required.");
     }
-    // Scripts without a shebang are let in, and only what they call is looked at.
     const command_traits& traits = *traits_of(name);
+    // A server that is loading still greets, and tells of itself; it looks at its memory later.
+    if (is_loading) {
+        return traits.while_loading
+                   ? std::nullopt
+                   : std::optional(error("LOADING Redis is loading the dataset in memory"));
+    }
+    // Scripts without a shebang are let in, and only what they call is looked at.
     if (is_full && traits.takes_memory) {
         return error(no_memory);
-    }
-    // A server that is loading still greets, and tells of itself.
-    if (is_loading && !traits.while_loading) {
-        return error("LOADING Redis is loading the dataset in memory");
     }
     return std::nullopt;
 }
@@ -398,18 +403,22 @@ std::string model_master::unknown(const words& command) const
     return error("ERR unknown command " + quoted + ", with args beginning with: " + arguments);
 }
 
-/// A command that speaks of one key.
+/// A command that speaks of keys.
 std::string model_master::keyed(instant now, session& s, const words& command)
 {
     const std::string& name = command[0];
-    if (command.size() > 1) {
-        come_upon(now, command[1]);
+    if (name == "EVALSHA" || name == "EVAL") {
+        return eval(now, s, command);
+    }
+    if (name == "DEL") {
+        return remove(now, s, command);
+    }
+    come_upon(now, s, command.at(1));
+    if (name == "GET" || name == "PTTL" || name == "EXISTS") {
+        track(s, command[1]);
     }
     if (name == "SET") {
         return set(now, s, command);
-    }
-    if (name == "EVALSHA" || name == "EVAL") {
-        return eval(now, s, command);
     }
     if (name == "DELIFEQ" || name == "DELEX") {
         return compare_and_delete(now, s, command.at(1), command.back());
@@ -422,9 +431,6 @@ std::string model_master::keyed(instant now, session& s, const words& command)
     }
     if (name == "GET") {
         return get(now, s, command.at(1));
-    }
-    if (name == "DEL") {
-        return remove(now, s, command);
     }
     if (name == "PEXPIRE") {
         return pexpire(now, s, command);
@@ -687,6 +693,7 @@ std::string model_master::remove(instant now, session& s, const words& command)
 {
     std::int64_t removed = 0;
     for (std::size_t i = 1; i < command.size(); ++i) {
+        come_upon(now, s, command[i]);
         if (find(now, command[i]) != nullptr) {
             change(command[i], std::nullopt, &s);
             ++removed;
@@ -767,7 +774,7 @@ std::string model_master::run(instant now, session& s, script which, const words
         case script::inspect:
         case script::release:
         case script::count:
-        case script::extend: track(s, key); break;
+        case script::extend: read(now, s, key); break;
     }
     switch (which) {
         case script::inspect: return inspect(now, s, key);
@@ -851,7 +858,7 @@ std::string model_master::admit(instant now, session& s, const words& command)
     const std::string& pending = command.at(3);
     const std::string& marker = command.at(4);
     const std::string& run = command.at(5);
-    track(s, marker);
+    read(now, s, marker);
     const entry* there = find(now, marker);
     if (there != nullptr && there->foreign_kind) {
         return error(wrong_type);
@@ -859,7 +866,7 @@ std::string model_master::admit(instant now, session& s, const words& command)
     if (there != nullptr && there->value.starts_with(run)) {
         return bulk(there->value);
     }
-    track(s, pending);
+    read(now, s, pending);
     const entry* left = find(now, pending);
     if (left != nullptr && left->foreign_kind) {
         return error(wrong_type);

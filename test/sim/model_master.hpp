@@ -325,7 +325,7 @@ private:
     std::string take(base::instant now, session& s, const words& keys, const words& args);
     std::string extend_all(base::instant now, session& s, const words& keys, const words& args);
     std::string release_all(base::instant now, session& s, const words& keys, const words& args);
-    void come_upon(base::instant now, const std::string& key);
+    void come_upon(base::instant now, session& s, const std::string& key);
     void read(base::instant now, session& s, const std::string& key);
     [[nodiscard]] bool has(base::instant now, const std::string& key, std::string_view value) const;
     struct counted;
@@ -340,6 +340,7 @@ private:
     [[nodiscard]] std::int64_t pttl(base::instant now, const std::string& key) const;
     [[nodiscard]] static std::optional<script> script_of(std::string_view sha1_or_text);
 
+    void change(const std::string& key, std::optional<entry> to, session* by, session* during);
     void change(const std::string& key, std::optional<entry> to, session* by);
     void track(session& s, const std::string& key);
     void invalidate(const std::string& key, session* by);
