@@ -360,6 +360,7 @@ void client::on_event(const event& e)
             case event_kind::rebirth:
             case event_kind::wake:
             case event_kind::restarted:
+            case event_kind::ends:
             case event_kind::relief:
             case event_kind::strike: return;  // others'
         }

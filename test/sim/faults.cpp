@@ -89,8 +89,11 @@ void fault_injector::befall(fault f)
         case fault::clock_offset:
         case fault::cancel:
         case fault::drop:
-        case fault::hand_over:
-        case fault::push: return;
+        case fault::hand_over: return;
+        case fault::push:
+            w_.counts.struck[static_cast<std::size_t>(f)] +=
+                static_cast<std::uint64_t>(w_.servers[node]->tell_for_nothing(r));
+            return;
     }
 }
 
@@ -341,6 +344,11 @@ bool fault_injector::delays(bool up)
 {
     const plan& p = w_.planned();
     return happens(fault::delay, up ? p.delay_up_one_in : p.delay_down_one_in);
+}
+
+bool fault_injector::spoils_push()
+{
+    return happens(fault::push, 1 + w_.planned().one_in[static_cast<std::size_t>(fault::push)] / 4);
 }
 
 }  // namespace redlock::sim

@@ -30,6 +30,8 @@ public:
     [[nodiscard]] bool happens(fault f);
     /// The same of a message that takes longer.
     [[nodiscard]] bool delays(bool up);
+    /// The same of what a node tells by itself, which is rarer than all else.
+    [[nodiscard]] bool spoils_push();
 
 private:
     void schedule(unsigned kind);

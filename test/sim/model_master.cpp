@@ -293,6 +293,14 @@ void model_master::invalidate(const std::string& key, session* by)
     tracked_.erase(at);
 }
 
+void model_master::give_up_tracking(std::uint64_t which)
+{
+    if (!tracked_.empty()) {
+        const auto nth = static_cast<std::ptrdiff_t>(which % tracked_.size());
+        invalidate(std::string(std::next(tracked_.begin(), nth)->first), nullptr);
+    }
+}
+
 /// Pushes are of RESP3; with RESP2 nothing is told.
 void model_master::tell(session& s, std::string_view push, const session* by)
 {

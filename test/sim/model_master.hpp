@@ -265,6 +265,9 @@ public:
     std::string execute(base::instant now, session& s, const words& command);
     /// Removes what has expired, as a server does now and then, and tells those who track it.
     void expire(base::instant now);
+    /// As a server does that tracks too many: those who track one of the keys are told of it, and
+    /// it is tracked no more.
+    void give_up_tracking(std::uint64_t which);
     /// The connection is gone.
     void forget(session& s);
 

@@ -63,7 +63,9 @@ void network::send(link& l, bool up, std::string_view bytes, instant proof)
 {
     w_.mix_bytes(bytes);
     while (bytes.size() > 1 && w_.faults.happens(fault::split)) {
-        const std::size_t first = pieces_.between(1, std::min<std::size_t>(bytes.size() - 1, 40));
+        // Anywhere, or into many small ones.
+        const std::size_t most = pieces_.one_in(2) ? bytes.size() - 1 : 40;
+        const std::size_t first = pieces_.between(1, std::min(bytes.size() - 1, most));
         put(l, up, {.bytes = std::string(bytes.substr(0, first))});
         bytes.remove_prefix(first);
     }

@@ -40,7 +40,7 @@ enum class fault : std::uint8_t {
     drop,            ///< locks are dropped instead of released
     hand_over,       ///< locks are handed to another client
     forget,          ///< nodes lose keys that live, one or all of them; under the restart guard
-    push,            ///< what a node tells by itself is lost, comes twice, or much later
+    push,            ///< what a node tells by itself is lost, doubled, much later, or for nothing
 };
 inline constexpr std::size_t fault_kinds = 26;
 

@@ -35,7 +35,9 @@ bool is_probe(const test::words& command)
 server::server(world& w, unsigned index)
     : w_(w),
       index_(index),
-      clock_(clock_of(w.planned(), index))
+      clock_(clock_of(w.planned(), index)),
+      looks_(w.planned().seed, 10'000 + index),
+      looks_every_(looks_.one_in(2) ? 100ms : looks_.between(2ms, 100ms))
 {
     random_source r(w.planned().seed, 300 + index);
     master.watched_by = this;
@@ -119,6 +121,11 @@ void server::serve(link& l)
     if (!replies.empty()) {
         w_.net.send_down(l, replies, proof);
     }
+    tell();
+}
+
+void server::tell()
+{
     if (std::exchange(master.has_told, false)) {
         push_to_all();
     }
@@ -132,7 +139,7 @@ void server::push_to_all()
         if (l->session.out.empty()) {
             continue;
         }
-        const bool goes_wrong = w_.faults.happens(fault::push);
+        const bool goes_wrong = w_.faults.spoils_push();
         const auto wrong = goes_wrong ? r.below(3) : 3;
         if (wrong == 0) {
             master.has_told = true;
@@ -259,6 +266,61 @@ void server::roll_back()
         master.put(key, e);
     }
     master.watched_by = this;
+    expect_ends();
+}
+
+/// The next time that it looks in general: of many keys a server looks at some each time.
+void server::expect_end(instant end)
+{
+    if (end >= next_end_) {
+        return;
+    }
+    next_end_ = end;
+    const nanos lag = looks_.one_in(8) ? looks_.waiting(1s) : looks_.between(0ns, looks_every_);
+    look_in(std::max(nanos{}, clock_.when_shows(end) - w_.now()) + lag);
+}
+
+void server::look_in(nanos span)
+{
+    looks_at_ = w_.now() + span;
+    w_.schedule(span, event_kind::ends, index_);
+}
+
+void server::expect_ends()
+{
+    instant first = next_end_ = instant::max();
+    for (const auto& [key, e] : master.all()) {
+        first = std::min(first, e.end.value_or(first));
+    }
+    expect_end(first);
+}
+
+void server::look_for_ends()
+{
+    if (looks_at_ != w_.now()) {
+        return;  // there was an earlier end
+    }
+    if (!up_ || is_paused() || blocked_until_ > w_.now() || master.is_loading) {
+        look_in(100ms);
+        return;
+    }
+    const bool is_late = std::exchange(master.has_told, false);
+    master.expire(local_now());
+    w_.counts.ends_told += static_cast<std::uint64_t>(master.has_told);
+    master.has_told = master.has_told || is_late;
+    tell();
+    expect_ends();
+}
+
+bool server::tell_for_nothing(random_source& r)
+{
+    if (!up_ || is_paused()) {
+        return false;
+    }
+    master.give_up_tracking(r.next());
+    const bool has_told = master.has_told;
+    tell();
+    return has_told;
 }
 
 /// Each run of a server has another name, of 40 hexadecimal digits.
@@ -274,6 +336,7 @@ void server::begin_run()
 void server::step_clock(nanos ahead)
 {
     clock_.step(ahead);
+    expect_ends();
 }
 
 void server::flush_scripts()
@@ -295,6 +358,9 @@ void server::flush_scripts()
 void server::on_change(const std::string& key, const test::model_master::entry* before,
                        const test::model_master::entry* after, const test::session* by)
 {
+    if (after != nullptr && after->end) {
+        expect_end(*after->end);
+    }
     if (w_.checks.is_of_the_guard(key)) {
         w_.checks.on_guard_change(index_, key, after);
         return;

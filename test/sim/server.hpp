@@ -3,6 +3,7 @@
 #include "sim/clock.hpp"
 #include "sim/model_master.hpp"
 #include "sim/network.hpp"
+#include "sim/random.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -47,6 +48,10 @@ public:
     /// While it lives.
     void lose_keys();
     void step_clock(nanos ahead);
+    /// Looks for keys that are over, as it does now and then, and tells those who track them.
+    void look_for_ends();
+    /// Tells of a key that somebody tracks, though nothing happened to it; false: nobody does.
+    bool tell_for_nothing(random_source& r);
     /// And whoever might delete with a command of the server's own may no more, or may again.
     void flush_scripts();
 
@@ -71,7 +76,11 @@ public:
 
 private:
     void serve(link& l);
+    void tell();
     void push_to_all();
+    void expect_end(instant end);
+    void expect_ends();
+    void look_in(nanos span);
     [[nodiscard]] static bool is_of_a_lock(const test::words& command);
     void begin_run();
     void roll_back();
@@ -88,6 +97,11 @@ private:
     instant rolled_back_at_{};
     unsigned runs_ = 0;
     std::uint64_t pushes_ = 0;
+    /// When it looks for ends next, and the first that it knows of, by its own clock.
+    random_source looks_;
+    nanos looks_every_;
+    instant looks_at_ = instant::max();
+    instant next_end_ = instant::max();
     std::map<std::string, test::model_master::entry, std::less<>> earlier_;
     instant paused_until_{};
     instant blocked_until_{};

@@ -49,6 +49,7 @@ void tally::add(const tally& t)
     woken_granted += t.woken_granted;
     woken_refused += t.woken_refused;
     polls += t.polls;
+    ends_told += t.ends_told;
     judged += t.judged;
     for (std::size_t i = 0; i < fault_kinds; ++i) {
         struck[i] += t.struck[i];
@@ -153,6 +154,7 @@ void world::dispatch(const event& e)
         case event_kind::rebirth: clients[e.who]->begin(); return;
         case event_kind::wake: servers[e.who]->wake(); return;
         case event_kind::restarted: servers[e.who]->restart(); return;
+        case event_kind::ends: servers[e.who]->look_for_ends(); return;
         case event_kind::relief: faults.relieve(e.who); return;
         case event_kind::strike: faults.strike(static_cast<unsigned>(e.which)); return;
     }

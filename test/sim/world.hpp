@@ -32,6 +32,7 @@ enum class event_kind : std::uint8_t {
     rebirth,      ///< a client begins anew (client)
     wake,         ///< a node that stood still goes on (node)
     restarted,    ///< a node is back (node)
+    ends,         ///< a node looks for keys that are over (node)
     relief,       ///< a node has memory, or its data, again (node)
     strike,       ///< the next fault of a kind (fault)
 };
@@ -71,6 +72,8 @@ struct tally {
     std::uint64_t woken_granted = 0;
     std::uint64_t woken_refused = 0;
     std::uint64_t polls = 0;
+    /// How often a node told of keys that were over, with nobody asking for them.
+    std::uint64_t ends_told = 0;
     /// Operations that had a healthy majority throughout, so that their results could be judged.
     std::uint64_t judged = 0;
     std::array<std::uint64_t, fault_kinds> struck{};
