@@ -60,6 +60,7 @@ verdict& verdict::operator+=(const verdict& o)
     losses += o.losses;
     nested += o.nested;
     renewed += o.renewed;
+    ends_told += o.ends_told;
     bodies += o.bodies;
     stopped += o.stopped;
     return *this;
@@ -71,8 +72,9 @@ std::ostream& operator<<(std::ostream& out, const verdict& v)
                << " abandoned, " << v.locks << " locks, " << v.aborted << " cancelled, " << v.closed
                << " closed, " << v.thrown << " exceptions, " << v.encrypted << " plays with TLS, "
                << v.locks_encrypted << " locks over it, " << v.losses << " losses waited for, "
-               << v.nested << " further holds, " << v.renewed << " renewals, " << v.bodies
-               << " bodies, " << v.stopped << " of them stopped";
+               << v.nested << " further holds, " << v.renewed << " renewals, " << v.ends_told
+               << " ends of keys told, " << v.bodies << " bodies, " << v.stopped
+               << " of them stopped";
 }
 
 play::play(std::uint64_t seed, std::ostream* trace)
@@ -148,6 +150,9 @@ verdict play::run()
     }
     check_handlers();
     verdict_.locks_encrypted = needs_tls_ ? verdict_.locks : 0;
+    for (const sim_node& n : nodes_) {
+        verdict_.ends_told += n.ends_told;
+    }
     verdict_.hash = clock_.hash();
     verdict_.failure = clock_.failure();
     return verdict_;

@@ -48,8 +48,9 @@ struct verdict {
     unsigned losses = 0;  ///< that somebody waited for
     unsigned nested = 0;  ///< releases of a hold that was not the last
     unsigned renewed = 0;
-    unsigned bodies = 0;   ///< begun under a lock
-    unsigned stopped = 0;  ///< of those, by a loss, a cancellation or the client's end
+    unsigned ends_told = 0;  ///< by a master, of keys that were over
+    unsigned bodies = 0;     ///< begun under a lock
+    unsigned stopped = 0;    ///< of those, by a loss, a cancellation or the client's end
 
     verdict& operator+=(const verdict& o);
 };

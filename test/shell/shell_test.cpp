@@ -45,6 +45,7 @@ TEST_CASE("whatever its users and its context do, a client keeps its promises", 
     }
     CHECK(sum.losses > count / 25);
     CHECK(sum.nested > count / 200);
+    CHECK(sum.ends_told > count / 50);
     if (base::built_with_tls == base::tls_support::present) {
         CHECK(sum.encrypted > count / 16);
         CHECK(sum.locks_encrypted > count / 16);

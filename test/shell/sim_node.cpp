@@ -91,6 +91,59 @@ void sim_node::heal()
             w->serve();
         }
     }
+    look_for_ends();
+}
+
+void sim_node::on_change(const std::string& /*key*/, const model_master::entry* /*before*/,
+                         const model_master::entry* after, const session* /*by*/)
+{
+    if (after != nullptr && after->end) {
+        expect_end(*after->end);
+    }
+}
+
+/// Within a tenth of a second, as servers look; now and then much later.
+void sim_node::expect_end(base::instant end)
+{
+    if (end >= next_end_) {
+        return;
+    }
+    next_end_ = end;
+    const auto lag = clock_.some_time(std::chrono::milliseconds{clock_.one_in(8) ? 1000 : 100});
+    clock_.at(end - clock_.now() + lag, [this, end] {
+        if (next_end_ == end) {
+            look_for_ends();
+        }
+    });
+}
+
+/// One that stands still does so when it goes on.
+void sim_node::look_for_ends()
+{
+    if (frozen_) {
+        return;
+    }
+    const bool has_told = std::exchange(master.has_told, false);
+    master.expire(clock_.now());
+    ends_told += master.has_told ? 1 : 0;
+    master.has_told = master.has_told || has_told;
+    tell();
+    base::instant first = next_end_ = base::instant::max();
+    for (const auto& [key, e] : master.all()) {
+        first = std::min(first, e.end.value_or(first));
+    }
+    expect_end(first);
+}
+
+void sim_node::tell()
+{
+    if (std::exchange(master.has_told, false)) {
+        for (const auto& weak : wires_) {
+            if (const auto w = weak.lock()) {
+                w->push();
+            }
+        }
+    }
 }
 
 wire::~wire()
@@ -302,13 +355,7 @@ void wire::serve()
             return;
         }
         answer(std::exchange(session_.out, {}) + reply);
-        if (std::exchange(node_.master.has_told, false)) {
-            for (const auto& weak : node_.wires_) {
-                if (const auto other = weak.lock()) {
-                    other->push();
-                }
-            }
-        }
+        node_.tell();
     }
 }
 

@@ -21,11 +21,13 @@ namespace redlock::test {
 class wire;
 
 /// A master and the way to it, with all that can go wrong with both.
-class sim_node {
+class sim_node final : public model_master::watcher {
 public:
     enum class dialling : std::uint8_t { at_once, refused, hanging };
 
-    explicit sim_node(clockwork& c) : clock_(c) {}
+    explicit sim_node(clockwork& c) : clock_(c) { master.watched_by = this; }
+    sim_node(const sim_node&) = delete;
+    sim_node& operator=(const sim_node&) = delete;
 
     model_master master;
     /// Speaks TLS, as this one.
@@ -41,17 +43,28 @@ public:
     bool greets_well = false;
     /// Takes bytes so slowly that a write does not end; one in so many, 0 for never.
     std::uint32_t blocks = 0;
+    /// How often it told of keys that were over, with nobody asking for them.
+    unsigned ends_told = 0;
 
     [[nodiscard]] bool is_frozen() const noexcept { return frozen_; }
     void freeze() { frozen_ = true; }
     /// Back to normal. What was asked meanwhile is answered now.
     void heal();
 
+    void on_change(const std::string& key, const model_master::entry* before,
+                   const model_master::entry* after, const session* by) override;
+
 private:
     friend class wire;
 
+    void expect_end(base::instant end);
+    void look_for_ends();
+    void tell();
+
     clockwork& clock_;
     bool frozen_ = false;
+    /// The first that it will look for.
+    base::instant next_end_ = base::instant::max();
     std::vector<std::weak_ptr<wire>> wires_;
     std::shared_ptr<const void> alive_ = std::make_shared<int>();
 };
