@@ -276,11 +276,13 @@ void world::say_rest(unsigned node)
     settle();
 }
 
+/// Of keys that are over, and of one that may be as it was.
 void world::push(unsigned node)
 {
     peer& p = *peers_[node];
     if (p.held_back.empty() && p.speaks.protocol == 3) {
-        deliver(node, ">2\r\n$10\r\ninvalidate\r\n*1\r\n+a\r\n");
+        p.master.expire(now_);
+        deliver(node, std::exchange(p.speaks.out, {}) + ">2\r\n$10\r\ninvalidate\r\n*1\r\n+a\r\n");
         settle();
     }
 }
