@@ -91,7 +91,9 @@ void scope_watch::on_end(error_code why)
     }
     if (why == errc::not_held) {
         // By the body itself, behind its end, or with another hold of the owner.
-        in_body([](scope_watch& self) { self.stop_body_without_lock(); });
+        if (!has_body_ended_) {
+            in_body([](scope_watch& self) { self.stop_body_without_lock(); });
+        }
         return;
     }
     if (why == errc::lost || why == errc::closed) {

@@ -3,6 +3,7 @@
 
 #include "common/endpoint.hpp"
 #include "common/options.hpp"
+#include "common/servers.hpp"
 #include "common/usage.hpp"
 
 #include <redlock/redlock.hpp>
@@ -19,7 +20,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
-#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -159,10 +160,10 @@ private:
 
 int run(const keep_options& o)
 {
-    std::unique_ptr<local_servers> local;
+    std::optional<local_servers> local;
     std::vector<std::string> nodes = o.nodes;
     if (nodes.empty()) {
-        local = std::make_unique<local_servers>(o.local);
+        local.emplace(o.local);
         nodes = local->urls();
     }
     // The buffers and pools of a thousand acquires are not a matter of how many locks are held.
@@ -181,13 +182,14 @@ int run(const keep_options& o)
 
     const auto before = all.stats();
     const auto used_before = usage_now();
-    const double servers_before = local ? local->cpu_seconds() : 0;
+    const auto cpu_of_all = cpu_of_servers(local, o.server_pids);
+    const double servers_before = cpu_of_all ? cpu_of_all() : 0;
     const auto began = clock_type::now();
     all.hold_for(o.seconds);
     const double seconds = std::chrono::duration<double>(clock_type::now() - began).count();
     const auto after = all.stats();
     const auto used_after = usage_now();
-    const double servers_after = local ? local->cpu_seconds() : 0;
+    const double servers_after = cpu_of_all ? cpu_of_all() : 0;
 
     const std::uint64_t rss_renewed = resident_kib();
     const std::size_t owned = all.owned();
@@ -196,7 +198,8 @@ int run(const keep_options& o)
     const auto renewals = static_cast<double>(after.renewed - before.renewed);
     const double cpu = used_after.cpu_seconds - used_before.cpu_seconds;
     const auto a_lock = [&](std::uint64_t kib) {
-        return static_cast<double>(kib - rss_before) * 1024 / static_cast<double>(o.locks);
+        return (static_cast<double>(kib) - static_cast<double>(rss_before)) * 1024 /
+               static_cast<double>(o.locks);
     };
     const nlohmann::ordered_json told{
         {"nodes", nodes.size()},
@@ -206,7 +209,9 @@ int run(const keep_options& o)
         {"renewals_per_second", renewals / seconds},
         {"client_cpu_percent", 100 * cpu / seconds},
         {"client_cpu_us_per_renewal", 1e6 * cpu / renewals},
-        {"server_cpu_percent", 100 * (servers_after - servers_before) / seconds},
+        {"server_cpu_percent",
+         cpu_of_all ? nlohmann::ordered_json(100 * (servers_after - servers_before) / seconds)
+                    : nlohmann::ordered_json()},
         {"allocations_per_renewal",
          static_cast<double>(used_after.allocations - used_before.allocations) / renewals},
         {"bytes_per_lock", a_lock(rss_held)},

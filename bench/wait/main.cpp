@@ -3,6 +3,7 @@
 
 #include "common/endpoint.hpp"
 #include "common/options.hpp"
+#include "common/servers.hpp"
 #include "common/usage.hpp"
 
 #include <redlock/redlock.hpp>
@@ -19,7 +20,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
-#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -162,10 +163,13 @@ private:
                 begin(i);
             }
             // What was called is begun by the loop.
-            run_until([&] {
+            const bool is_begun = run_until([&] {
                 const redlock::stats s = of.stats();
                 return s.in_flight + ended() == i && s.unanswered == 0;
             });
+            if (!is_begun) {
+                throw std::runtime_error("not all nodes answer");
+            }
         }
     }
 
@@ -191,9 +195,9 @@ private:
 
 int run(wait_options o)
 {
-    std::unique_ptr<local_servers> local;
+    std::optional<local_servers> local;
     if (o.nodes.empty()) {
-        local = std::make_unique<local_servers>(o.local);
+        local.emplace(o.local);
         o.nodes = local->urls();
     }
     o.local.count = static_cast<unsigned>(o.nodes.size());
@@ -207,13 +211,14 @@ int run(wait_options o)
 
     const auto before = all.stats();
     const auto used_before = usage_now();
-    const double servers_before = local ? local->cpu_seconds() : 0;
+    const auto cpu_of_all = cpu_of_servers(local, o.server_pids);
+    const double servers_before = cpu_of_all ? cpu_of_all() : 0;
     const auto began = clock_type::now();
     all.wait_for(o.seconds);
     const double seconds = std::chrono::duration<double>(clock_type::now() - began).count();
     const auto after = all.stats();
     const auto used_after = usage_now();
-    const double servers_after = local ? local->cpu_seconds() : 0;
+    const double servers_after = cpu_of_all ? cpu_of_all() : 0;
 
     const std::size_t too_early = all.served();
     const auto given_back = clock_type::now();
@@ -224,13 +229,15 @@ int run(wait_options o)
         {"nodes", o.nodes.size()},
         {"locks", o.locks},
         {"waiters", o.waiters},
-        {"bytes_per_waiter",
-         static_cast<double>(rss_waiting - rss_before) * 1024 / static_cast<double>(o.waiters)},
+        {"bytes_per_waiter", (static_cast<double>(rss_waiting) - static_cast<double>(rss_before)) *
+                                 1024 / static_cast<double>(o.waiters)},
         {"seconds", seconds},
         {"polls_per_second", static_cast<double>(after.polls - before.polls) / seconds},
         {"commands_per_second", static_cast<double>(after.commands - before.commands) / seconds},
         {"client_cpu_percent", 100 * (used_after.cpu_seconds - used_before.cpu_seconds) / seconds},
-        {"server_cpu_percent", 100 * (servers_after - servers_before) / seconds},
+        {"server_cpu_percent",
+         cpu_of_all ? nlohmann::ordered_json(100 * (servers_after - servers_before) / seconds)
+                    : nlohmann::ordered_json()},
         {"seconds_until_all_were_served", until_served.count()},
         {"served_too_early", too_early},
         {"keys_left", left},

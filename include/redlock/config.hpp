@@ -151,8 +151,9 @@ struct config {
 
     /// The longest wait between two attempts of one acquire that is to be told when the lock is
     /// free; it ends with the ttl of the lock in its way. Positive. 1 s: what a hint that is lost
-    /// costs, and so often who waits is heard of. Where a client waits for more than 1000 resources
-    /// it is a millisecond for each of them, so that it looks a thousand times a second at most.
+    /// costs, and so often who waits is heard of. Where a client waits for more resources than
+    /// `poll_max` has milliseconds, it is a millisecond for each of them whatever the ttls are, so
+    /// that very many look about a thousand times a second, all of them together.
     std::chrono::milliseconds poll_max{1000};
 
     /// How long `async_close` waits for releases that are still going out. Zero: not at all. 500

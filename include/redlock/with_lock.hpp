@@ -28,7 +28,9 @@ namespace redlock {
  * `body` is a callable that takes `redlock::lock&` and returns `boost::asio::awaitable<T>`. It is
  * destroyed with the operation, and what it captures lives as long. If the lock is lost the body is
  * cancelled by its cancellation slot, with `terminal`, at the latest when the validity ends; so it
- * is when the client is closed, as then nobody keeps the lock, and when the operation is cancelled.
+ * is when the lock goes with another hold of its owner, which is `lost` too, when the client is
+ * closed, as then nobody keeps the lock, and when the operation is cancelled. If any of that
+ * happens before its first step, it does not begin.
  * A body that does not heed it is waited for, however long that takes: nothing of it runs behind
  * the end of the operation. The lock is not renewed in that time, and is somebody else's soon: as
  * ever, a step that must not be made without it asks `lock::owns()` first.

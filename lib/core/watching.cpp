@@ -204,10 +204,12 @@ void coordinator::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms
 instant coordinator::end_of_watch(const operation& op) noexcept
 {
     const nanos spaced = between_looks * static_cast<std::int64_t>(watching());
-    const nanos until_gone = op.watched_ttl + random_below(std::max(round_trip_, least_wait));
     const nanos longest = std::max(settings_.poll_max, spaced);
-    const nanos wait = std::min(until_gone, longest - random_below(longest / 4));
-    return std::min(op.deadline, now_ + std::max({wait, spaced, least_wait}));
+    nanos wait = longest - random_below(longest / 4);
+    if (spaced <= settings_.poll_max) {
+        wait = std::min(wait, op.watched_ttl + random_below(std::max(round_trip_, least_wait)));
+    }
+    return std::min(op.deadline, now_ + std::max(wait, least_wait));
 }
 
 /// Until when who was refused waits, unless it is told something.

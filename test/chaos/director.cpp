@@ -30,9 +30,9 @@ constexpr auto turn_time = 5ms;
 constexpr auto reading_time = 100ms;
 constexpr auto own_patience = 3s;
 /// A key that a stopped or killed client leaves behind lives for two ttls of a second, and the next
-/// to take the lock may be struck in the same way; meanwhile everybody may have gone to wait for
-/// another lock, for up to two seconds. Measured: up to 4 s, in ten minutes on a busy machine.
-constexpr auto shared_patience = 6s;
+/// two to take the lock may be struck in the same way; meanwhile everybody may have gone to wait
+/// for another lock, for up to two seconds. Measured: up to 4 s, in ten minutes on a busy machine.
+constexpr auto shared_patience = 8s;
 /// How late an operation may end that has nothing to wait for but the processor and the disk. A
 /// process that stands still altogether says so itself.
 constexpr auto most_overdue = 3s;

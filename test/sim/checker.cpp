@@ -378,21 +378,28 @@ void checker::on_set(unsigned client, unsigned node, const std::string& token, b
         const auto& all = w_.servers[node]->master.all();
         const auto at = all.find(key);
         if (at != all.end() && !is_counter(key)) {
-            users.in_the_way.push_back(at->second.value);
+            users.in_the_way.emplace_back(node, at->second.value);
         }
     }
 }
 
-/// Whether the last attempt met a key that was nobody's of this acquire.
-bool checker::has_met_others(const call& c) const
+/// Whether the last attempt met keys of this acquire's earlier ones, and no other, though one of
+/// these nodes was well, and so had been told to forget.
+bool checker::has_met_itself_only(const call& c) const
 {
-    const auto users = c.tokens.empty() ? tokens_.end() : tokens_.find(c.tokens.back());
-    return users != tokens_.end() &&
-           std::any_of(users->second.in_the_way.begin(), users->second.in_the_way.end(),
-                       [&c](const std::string& token) {
-                           return std::find(c.tokens.begin(), c.tokens.end(), token) ==
-                                  c.tokens.end();
-                       });
+    const auto users = tokens_.find(c.tokens.back());
+    if (users == tokens_.end()) {
+        return false;
+    }
+    const auto& met = users->second.in_the_way;
+    const auto is_own = [&c](const auto& key) {
+        return std::find(c.tokens.begin(), c.tokens.end(), key.second) != c.tokens.end();
+    };
+    const auto is_of_a_well_one = [&](const auto& key) {
+        return is_well(c.client, key.first, c.begun);
+    };
+    return std::all_of(met.begin(), met.end(), is_own) &&
+           std::any_of(met.begin(), met.end(), is_of_a_well_one);
 }
 
 void checker::on_change(unsigned node, const std::string& key,
@@ -775,8 +782,8 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy)
         // its own key; scripts for several resources are not loaded before they are used.
         const bool may_meet_itself =
             w_.planned().has(fault::script_flush) || parts_of(c.resource).size() > 1;
-        if (c.tokens.empty() ||
-            !(may_meet_itself ? was_refused(c.tokens.back()) : has_met_others(c))) {
+        if (c.tokens.empty() || !was_refused(c.tokens.back()) ||
+            (!may_meet_itself && has_met_itself_only(c))) {
             fail(who + "contended, but nobody held it");
         }
     } else if (ec == errc::unavailable || ec == errc::expired) {

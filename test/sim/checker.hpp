@@ -85,7 +85,7 @@ public:
     void on_change(unsigned node, const std::string& key, const test::model_master::entry* before,
                    const test::model_master::entry* after, const test::session* by);
 
-    // The restart guard, as all clients have it.
+    // The restart guard, as those clients have it that do.
     [[nodiscard]] std::string marker_key() const;
     [[nodiscard]] std::string undated_marker_of(std::string_view run_id) const;
     [[nodiscard]] bool is_of_the_guard(std::string_view key) const;
@@ -149,10 +149,11 @@ public:
 private:
     struct token_users {
         std::uint32_t clients = 0;
-        std::uint32_t set_on = 0;             ///< nodes that were given its SET
-        std::uint32_t refused_on = 0;         ///< of those, nodes where a key was in its way
-        std::vector<std::string> in_the_way;  ///< what these keys had
-        std::uint32_t deleted_on = 0;         ///< nodes on which its owner deleted it
+        std::uint32_t set_on = 0;      ///< nodes that were given its SET
+        std::uint32_t refused_on = 0;  ///< of those, nodes where a key was in its way
+        /// Nodes where a key was in its way, and what that key had.
+        std::vector<std::pair<unsigned, std::string>> in_the_way;
+        std::uint32_t deleted_on = 0;  ///< nodes on which its owner deleted it
         /// Of an attempt or a release: when it was asked for; when it is too late for nodes to say
         /// anything, by their client's clock; and who did before that.
         instant asked;
@@ -214,7 +215,7 @@ private:
     [[nodiscard]] std::uint32_t remains(const std::string& resources, std::string_view token) const;
     void on_set(unsigned client, unsigned node, const std::string& token, bool was_refused,
                 std::span<const std::string> keys);
-    [[nodiscard]] bool has_met_others(const call& c) const;
+    [[nodiscard]] bool has_met_itself_only(const call& c) const;
     void check_unavailable(const call& c, const std::string& who) const;
 
     world& w_;

@@ -282,9 +282,12 @@ void client::on_bytes(link& l, std::string_view bytes, instant proof)
             return;
         }
         connections_[l.node].heard = local_now();
-        if (text.find("NOSCRIPT") != std::string::npos) {
+        std::string& said = connections_[l.node].said_last;
+        said += text;
+        if (said.find("NOSCRIPT") != std::string::npos) {
             connections_[l.node].greeted = w_.now();
         }
+        said.erase(0, said.size() - std::min<std::size_t>(said.size(), 7));
         core_->on_bytes(local_now(), l.node, text);
         note_validity();
         w_.checks.on_proof(index_, l.node, proof);
@@ -573,7 +576,9 @@ void client::flush()
     }
     close_given_up();
     each(core_->take_to_connect(), [this](unsigned n) {
-        connections_[n] = {&w_.net.dial(index_, generation_, n), false, {}, w_.now()};
+        connections_[n] = {};
+        connections_[n].of = &w_.net.dial(index_, generation_, n);
+        connections_[n].greeted = w_.now();
     });
     each(core_->take_written(), [this](unsigned n) { write(n); });
     arm_timer();
@@ -666,9 +671,10 @@ void client::check_bounds() const
     };
     most("operations", s.in_flight, calls_.size());
     most("debts", s.debts, nodes * settings_->max_debts);
+    // A row of commands that begins below the bound may end above it, and a release that is owed
+    // needs no room where nothing is unanswered. Of a row no more than one is a script. Nor does a
+    // handshake need room, with all of its scripts and what waited for it.
     const std::size_t beyond = 2 * longest_command(w_.planned());
-    // A command that begins below the bound may end above it, and one that is owed needs no room
-    // where nothing else is under way; nor has a handshake, with all of its scripts.
     for (unsigned n = 0; n < nodes; ++n) {
         const bool may_greet = w_.now() < connections_[n].greeted + until_greeted;
         const std::string what = "bytes for n" + std::to_string(n);

@@ -108,7 +108,8 @@ private:
         link* of = nullptr;
         bool writing = false;
         instant heard{};
-        instant greeted{};  ///< when it was given all scripts, or is to be given them anew
+        std::string said_last{};  ///< by the node; of a word that came in pieces
+        instant greeted{};        ///< when it was given all scripts, or is to be given them anew
     };
     template <class Begin>
     call& start(core::operation::kind what, unsigned task, const std::string& resource,

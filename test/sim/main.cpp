@@ -194,9 +194,11 @@ int run_campaign(const settings& s, const std::string& program)
             std::cout << "FAILED: what was expected was not seen, though nothing forbids it here\n";
             return 1;
         }
-        if (c.results[0].ended != *s.expected) {
-            report_failure(program, c.failed[0], c.results[0]);
-            return 1;
+        for (std::size_t i = 0; i < c.results.size(); ++i) {
+            if (c.results[i].ended != *s.expected) {
+                report_failure(program, c.failed[i], c.results[i]);
+                return 1;
+            }
         }
         std::cout << "as expected: " << c.results[0].what << '\n';
         std::cout << "  again: " << program << ' ' << arguments_of(c.failed[0]) << '\n';

@@ -134,7 +134,7 @@ struct plan {
     bool wake_ups = true;
     std::chrono::milliseconds poll_max{1000};
     std::string key_prefix;
-    /// All clients have the restart guard.
+    /// Clients have the restart guard: all, but for `one_unguarded`.
     bool guard = false;
     /// Nodes begin without a marker.
     bool new_masters = false;

@@ -36,7 +36,7 @@ server::server(world& w, unsigned index)
     : w_(w),
       index_(index),
       clock_(clock_of(w.planned(), index)),
-      looks_(w.planned().seed, 10'000 + index),
+      looks_(w.planned().seed, 50'000 + index),
       looks_every_(looks_.one_in(2) ? 100ms : looks_.between(2ms, 100ms))
 {
     random_source r(w.planned().seed, 300 + index);

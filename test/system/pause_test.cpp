@@ -172,7 +172,7 @@ TEST_CASE("a process killed while it holds a lock keeps others out until its key
     constexpr auto ttl = 2s;
     masters nodes(3);
     auto by_the_key = hasty(nodes.urls());
-    by_the_key.poll_max = 25s;  // nothing else is to be of help
+    by_the_key.poll_max = 25s;  // to look now and then is to be of no help
     locks mine(std::move(by_the_key));
     REQUIRE(mine.await_ready(3));
     const temp_dir folder;

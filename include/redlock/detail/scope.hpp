@@ -85,6 +85,8 @@ public:
     /// Nobody will tell of an end: the execution context goes, or had no memory to. On any thread.
     REDLOCK_API void on_wait_gone() noexcept;
     REDLOCK_API void call_off(error_code why);
+    /// From now on the lock is given back, or has been, and an end without a loss is no news.
+    void on_body_ended() noexcept { has_body_ended_ = true; }
 
     /// Ends the wait for a loss, unless the release has, and completes behind it: nothing runs
     /// behind the end of the scope.
@@ -113,6 +115,7 @@ private:
     // These are the scope's own.
     error_code lost_;
     error_code called_off_;
+    bool has_body_ended_ = false;
     boost::asio::cancellation_signal stop_acquire_;
     boost::asio::cancellation_signal stop_wait_;
     std::atomic<completion*> after_wait_ = nullptr;
@@ -253,6 +256,7 @@ boost::asio::awaitable<scope_result<T>> run_scope(engine_ptr engine,
     co_await boost::asio::co_spawn(
         on.body, run_body<T>(body, held, watch, result),
         bind_cancellation_slot(watch->body_slot(), boost::asio::use_awaitable));
+    watch->on_body_ended();
     judge(result, *watch, !held || held.owns());
     if (held) {
         co_await release_within(engine, std::move(held), as_tuple);
