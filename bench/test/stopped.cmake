@@ -18,6 +18,14 @@ if(frozen_speed LESS least)
     message(FATAL_ERROR "${frozen_speed} cycles/s with a stopped master, ${healthy_speed} before")
 endif()
 
+# What is held for the stopped one has a bound.
+string(JSON healthy_kib GET "${output}" healthy peak_rss_kib)
+string(JSON frozen_kib GET "${output}" frozen peak_rss_kib)
+math(EXPR most "4 * ${healthy_kib}")
+if(frozen_kib GREATER most)
+    message(FATAL_ERROR "${frozen_kib} KiB with a stopped master, ${healthy_kib} before")
+endif()
+
 # The table is for people, and has the same.
 redlock_measure(table --seconds 0.5 --output table)
 if(NOT table MATCHES "cycles/s" OR NOT table MATCHES "client us/cycle")

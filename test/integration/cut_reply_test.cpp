@@ -220,7 +220,7 @@ TEST_CASE("p21: the answer to an extend that is cut anywhere is none",
 }
 
 TEST_CASE("p21: the answer to a release that is cut anywhere is none",
-          "[integration][pitfall][p21]")
+          "[integration][pitfall][p21][p35]")
 {
     scene s(each_extent());
     s.each_cut(one.size(), [&](const cut& c) {

@@ -2,6 +2,7 @@
 
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -37,6 +38,28 @@ redlock::error_code acquire_from_nobody()
     return context.stopped() ? got : redlock::error_code();
 }
 
+#ifdef USER_WITHOUT_TLS
+/// A library that was built without TLS says so, where another one would try to connect.
+bool refuses_tls()
+{
+    boost::asio::io_context context;
+    redlock::config config;
+    config.nodes = {"rediss://127.0.0.1:1"};
+    try {
+        redlock::client locks(context, config);
+    } catch (const boost::system::system_error& e) {
+        std::printf("%s\n", e.what());
+        return e.code() == redlock::errc::invalid_config;
+    }
+    return false;
+}
+#else
+bool refuses_tls()
+{
+    return true;
+}
+#endif
+
 }  // namespace
 
 // What every way of getting the library must be able to build and run.
@@ -45,5 +68,7 @@ int main()
     const redlock::error_code error = acquire_from_nobody();
     std::printf("redlock %s, %s: %s\n", std::string(redlock::version()).c_str(),
                 error.category().name(), error.message().c_str());
-    return has_the_version_of_its_headers() && error == redlock::condition::not_acquired ? 0 : 1;
+    const bool is_well = has_the_version_of_its_headers() && refuses_tls() &&
+                         error == redlock::condition::not_acquired;
+    return is_well ? 0 : 1;
 }

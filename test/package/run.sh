@@ -48,7 +48,7 @@ case $way in
         configure -DBUILD_SHARED_LIBS=ON
         "$CMAKE" --build "$work/build" --target user_object
         ;;
-    FetchContent) build -DREDLOCK_TLS=OFF ;;
+    FetchContent) build -DREDLOCK_TLS=OFF -DREDLOCK_WERROR=ON ;;
     *)
         echo "unknown way: $way" >&2
         exit 2
