@@ -44,6 +44,18 @@ TEST_CASE("a body runs under its lock for as long as it wants, and its value com
     CHECK(s.locks->stats().renewed >= 4);
 }
 
+TEST_CASE("the end of a scope is told when a majority has its lock back", "[with_lock]")
+{
+    scene s(brisk_config());
+    s.start();
+    const auto body = [](lock&) -> asio::awaitable<void> { co_return; };
+    std::optional<std::size_t> unanswered;
+    with_lock(*s.locks, s.name, brief(), body,
+              [&](const scope_result<void>&) { unanswered = s.locks->stats().unanswered; });
+    REQUIRE(run_until(s.io, [&] { return unanswered.has_value(); }));
+    CHECK(*unanswered <= 1);  // of three
+}
+
 TEST_CASE("a body that throws fails, and the lock is given back", "[with_lock]")
 {
     scene s(brisk_config());
