@@ -8,6 +8,7 @@ namespace redlock::chaos {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
 using test::direction;
 using test::ending;
 
@@ -224,6 +225,45 @@ fault of_majority_clocks(const stage& s, const char* name, Change change)
             {}};
 }
 
+/// `by`: how many millionths faster than others, by how far the clock is ahead of them.
+template <class By>
+fault rate_changed(const stage& s, By by)
+{
+    auto& sites = s.sites;
+    return {"clock rate changed (up to 5 %)",
+            victim::clock,
+            60,
+            0ms,
+            0ms,
+            [&sites, by](unsigned i, milliseconds) {
+                sites[i]->clock.run_faster(by(sites[i]->clock.ahead()));
+                return true;
+            },
+            {}};
+}
+
+/// `may`: whether it may be so far ahead then.
+template <class May>
+fault set_back(const stage& s, May may)
+{
+    auto& sites = s.sites;
+    auto& chance = s.chance;
+    return {"clock set back (up to 300 ms)",
+            victim::clock,
+            15,
+            0ms,
+            0ms,
+            [&sites, &chance, may](unsigned i, milliseconds) {
+                const auto by = chance.between(1ms, 300ms);
+                if (!may(sites[i]->clock.ahead() - by)) {
+                    return false;
+                }
+                sites[i]->clock.step(-by);
+                return true;
+            },
+            {}};
+}
+
 /// By less than what lets a key die under a belief, see clock_faults().
 fault set_forward(const stage& s)
 {
@@ -330,29 +370,10 @@ std::vector<fault> packet_faults(const stage& s)
  */
 std::vector<fault> clock_faults(const stage& s)
 {
-    auto& sites = s.sites;
     auto& chance = s.chance;
     return {
-        {"clock rate changed (up to 5 %)",
-         victim::clock,
-         60,
-         0ms,
-         0ms,
-         [&](unsigned i, milliseconds) {
-             sites[i]->clock.run_faster(chance.between(-50'000, 50'000));
-             return true;
-         },
-         {}},
-        {"clock set back (up to 300 ms)",
-         victim::clock,
-         15,
-         0ms,
-         0ms,
-         [&](unsigned i, milliseconds) {
-             sites[i]->clock.step(-chance.between(1ms, 300ms));
-             return true;
-         },
-         {}},
+        rate_changed(s, [&](nanoseconds) { return chance.between(-50'000, 50'000); }),
+        set_back(s, [](nanoseconds) { return true; }),
         set_forward(s),
     };
 }
@@ -366,34 +387,14 @@ std::vector<fault> clock_faults(const stage& s)
  */
 std::vector<fault> guarded_clock_faults(const stage& s)
 {
-    auto& sites = s.sites;
     auto& chance = s.chance;
     return {
-        {"clock rate changed (up to 5 %)",
-         victim::clock,
-         60,
-         0ms,
-         0ms,
-         [&](unsigned i, milliseconds) {
-             const auto by = chance.between(0, 50'000);
-             sites[i]->clock.run_faster(sites[i]->clock.ahead() > 0ns ? -by : by);
-             return true;
-         },
-         {}},
-        {"clock set back (up to 300 ms)",
-         victim::clock,
-         15,
-         0ms,
-         0ms,
-         [&](unsigned i, milliseconds) {
-             const auto by = chance.between(1ms, 300ms);
-             if (sites[i]->clock.ahead() - by < -300ms) {
-                 return false;
-             }
-             sites[i]->clock.step(-by);
-             return true;
-         },
-         {}},
+        rate_changed(s,
+                     [&](nanoseconds ahead) {
+                         const auto by = chance.between(0, 50'000);
+                         return ahead > 0ns ? -by : by;
+                     }),
+        set_back(s, [](nanoseconds ahead) { return ahead >= -300ms; }),
         set_forward(s),
     };
 }
