@@ -2,6 +2,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -283,6 +284,37 @@ TEST_CASE("a body runs where its handler belongs, and never beside what ends it"
     REQUIRE(run_until(s.io, [&] { return future.wait_for(0s) == std::future_status::ready; }));
     CHECK(future.get().value == true);
     pool.join();
+}
+
+TEST_CASE("nothing of a scope runs behind its end", "[with_lock]")
+{
+    scene s(brisk_config());
+    s.start();
+    asio::io_context of_body;
+    lock kept;
+    bool is_over = false;
+    with_lock(
+        *s.locks, s.name, brief(),
+        [&](lock& l) -> asio::awaitable<void> {
+            kept = std::move(l);  // and goes on as long as it likes
+            co_return;
+        },
+        asio::bind_executor(of_body, [&](const scope_result<void>& r) {
+            CHECK(r.end == scope_end::completed);
+            is_over = true;
+        }));
+    REQUIRE(run_until(s.io, [&] {
+        of_body.poll();
+        of_body.restart();
+        return is_over;
+    }));
+    // Whose context may go with it.
+    bool is_lost = false;
+    kept.async_wait_lost([&](error_code) { is_lost = true; });
+    delete_keys(s.name);
+    REQUIRE(run_until(s.io, [&] { return is_lost; }));
+    (void)s.io.poll();
+    CHECK(of_body.poll() == 0);
 }
 
 TEST_CASE("handlers can make a body too", "[with_lock]")
