@@ -222,8 +222,9 @@ private:
 
     /// What may be shown of an error.
     [[nodiscard]] std::string error_of(const resp::reply& r) const;
-    /// How a scripted command was answered.
-    enum class scripted : std::uint8_t { yes, no, again, error, nonsense };
+    /// How a scripted command was answered. `again` and `no_room`: not executed, and to be sent in
+    /// another form, for which there is room or not.
+    enum class scripted : std::uint8_t { yes, no, again, no_room, error, nonsense };
     scripted judge(const pending& p, const resp::reply& r) noexcept;
     bool send_again(const pending& p);
     void settle(const pending& p, node_outcome outcome, std::string_view error);
@@ -239,6 +240,7 @@ private:
     // What is owed.
     void owe(debt what) noexcept;
     void owe_now(lease& l, round* answers, bool sent_before) noexcept;
+    void owe_instead_of(const pending& p, bool sent_before) noexcept;
     void owe_again(lease& l, const debt* last, bool failed) noexcept;
     void pay_debts(bool all);
     void forget_debt(debt& d) noexcept;

@@ -91,6 +91,23 @@ void node::owe_now(lease& l, round* answers, bool sent_before) noexcept
     owe({&l, answers, c_.now_, end_of_key(l), nanos{}, sent_before});
 }
 
+/// The same release, whose answer is not to come or says nothing of the key. `sent_before`: it may
+/// have been executed.
+void node::owe_instead_of(const pending& p, bool sent_before) noexcept
+{
+    if (p.what == command::release) {
+        round& r = *static_cast<round*>(p.subject);
+        owe_now(*r.of, &r, sent_before);
+    } else if (p.what == command::give_back) {
+        owe_now(*static_cast<lease*>(p.subject), nullptr, sent_before);
+    } else {
+        assert(p.what == command::owed);
+        debt& d = *static_cast<debt*>(p.subject);
+        owe({d.of, d.answers, c_.now_, d.end, nanos{}, sent_before || d.sent_before});
+        forget_debt(d);
+    }
+}
+
 /// One more release, after a pause: the last one was answered, but the key is there, or may come
 /// yet. `last`: the debt that it paid, if any.
 void node::owe_again(lease& l, const debt* last, bool failed) noexcept
@@ -168,18 +185,9 @@ void node::forget_command(const pending& p) noexcept
         case command::raise:
             c_.on_not_raised(*static_cast<round*>(p.subject), index_, trouble_);
             return;
-        case command::release: {
-            round& r = *static_cast<round*>(p.subject);
-            owe_now(*r.of, &r, true);
-            return;
-        }
-        case command::give_back: owe_now(*static_cast<lease*>(p.subject), nullptr, true); return;
-        case command::owed: {
-            debt& d = *static_cast<debt*>(p.subject);
-            owe({d.of, d.answers, c_.now_, d.end, nanos{}, true});
-            forget_debt(d);
-            return;
-        }
+        case command::release:
+        case command::give_back:
+        case command::owed: owe_instead_of(p, true); return;
         case command::caching: note_lost_watch(); return;  // there is one in each such row
         case command::admission:
         case command::mend:

@@ -128,15 +128,14 @@ node::scripted node::judge(const pending& p, const resp::reply& r) noexcept
     if (resp::says_wrong_type(r.text())) {
         return scripted::no;
     }
-    if (p.sent_as == form::evalsha && r.text().starts_with("NOSCRIPT")) {
-        ++c_.stats_.script_reloads;
-        return scripted::again;
+    const bool is_unknown = p.sent_as == form::evalsha && r.text().starts_with("NOSCRIPT");
+    const bool is_forbidden = !is_script(p.sent_as) && resp::says_not_permitted(r.text());
+    c_.stats_.script_reloads += is_unknown ? 1 : 0;
+    native_refused_ = native_refused_ || is_forbidden;
+    if (!is_unknown && !is_forbidden) {
+        return scripted::error;
     }
-    if (!is_script(p.sent_as) && resp::says_not_permitted(r.text())) {
-        native_refused_ = true;
-        return scripted::again;
-    }
-    return scripted::error;
+    return has_room() || fifo_.empty() ? scripted::again : scripted::no_room;
 }
 
 /// The script's text loads the script as well; what is queued by digest behind it finds it.
@@ -198,6 +197,7 @@ bool node::on_extend(const pending& p, const resp::reply& r)
                 return send_again(p);
             }
             [[fallthrough]];
+        case scripted::no_room:
         case scripted::error:
             c_.record(asked, index_, node_outcome::failed, error_of(r));
             return true;
@@ -213,6 +213,7 @@ bool node::on_release(const pending& p, const resp::reply& r)
         case scripted::yes: settle(p, node_outcome::granted, {}); return true;
         case scripted::no: settle(p, node_outcome::refused, {}); return true;
         case scripted::again: return send_again(p);
+        case scripted::no_room: owe_instead_of(p, false); return true;
         case scripted::error: settle(p, node_outcome::failed, error_of(r)); return true;
         case scripted::nonsense: break;
     }

@@ -227,6 +227,7 @@ bool node::on_raise(const pending& p, const resp::reply& r)
                 return send_again(p);
             }
             [[fallthrough]];
+        case scripted::no_room:
         case scripted::no:
         case scripted::error: c_.on_not_raised(asked, index_, error_of(r)); return true;
         case scripted::yes:

@@ -532,6 +532,45 @@ TEST_CASE("what is being written counts as buffered", "[core]")
     }
 }
 
+TEST_CASE("what a node did not execute is sent again where there is room, or owed", "[core]")
+{
+    config c;
+    c.max_buffered_bytes = 1024 * 1024;
+    bench_world w{1, c};
+    w.start();
+    core::coordinator& core = *w.core;
+    const std::string name(60'000, 'x');
+    std::vector<core::lease*> held;
+    for (int i = 0; i < 40; ++i) {
+        held.push_back(&w.lock(name + std::to_string(i)));
+    }
+    core::lease& kept = w.lock("kept");
+    w.manual();
+    call& awaited = w.release(*held.back());
+    held.pop_back();
+    for (core::lease* l : held) {
+        w.drop(*l);  // each is written at once
+    }
+    call& prolonged = w.extend(kept, 60s);
+    REQUIRE(core.snapshot().unanswered == 41);
+    REQUIRE(core.snapshot().buffered_bytes == 0);
+    for (int i = 0; i < 41; ++i) {
+        core.on_bytes(w.now, 0, "-NOSCRIPT No matching script.\r\n");
+    }
+    CHECK(core.snapshot().buffered_bytes < 1024 * 1024 + 2 * name.size());
+    CHECK(core.snapshot().debts > 20);
+    CHECK(core.snapshot().debts + core.snapshot().unanswered == 40);
+    w.settle();
+    CHECK(prolonged.error == errc::unavailable);
+    while (core.snapshot().unanswered > 0) {
+        w.answer(0, ":1\r\n");
+    }
+    CHECK(core.snapshot().debts == 0);
+    CHECK(awaited.done());
+    CHECK(awaited.released == release_result::released);
+    CHECK(core.snapshot().leases == 1);
+}
+
 TEST_CASE("what is owed is paid when all is answered, though a write has not ended", "[core]")
 {
     config c;
