@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -28,11 +29,14 @@ constexpr std::string_view remaining = ":60000\r\n";
 constexpr std::string_view null2 = "$-1\r\n";
 constexpr std::string_view null3 = "_\r\n";
 
+/// How: with FIN, RST, or the server's side alone with FIN.
+enum class manner { fin, rst, half };
+
 /// Connections that end when so many bytes of an answer have come.
 struct cut {
     std::vector<std::size_t> victims;
     std::size_t bytes;
-    ending how;
+    manner how;
 };
 
 /// How many nodes there are, and how many of them are cut at once.
@@ -69,7 +73,7 @@ public:
     [[nodiscard]] locks& client() { return *client_; }
 
     /// Calls `play` for each node and its neighbours as victims, each place up to behind the last
-    /// of `bytes`, FIN and RST. Nothing may be left of the lock then.
+    /// of `bytes`, and each manner. Nothing may be left of the lock then.
     template <class Play>
     void each_cut(std::size_t bytes, const Play& play)
     {
@@ -79,8 +83,8 @@ public:
                 victims.push_back((first + i) % extent_.nodes);
             }
             for (std::size_t at = 0; at <= bytes; ++at) {
-                for (const auto how : {ending::fin, ending::rst}) {
-                    CAPTURE(extent_.nodes, victims, at, how == ending::rst);
+                for (const auto how : {manner::fin, manner::rst, manner::half}) {
+                    CAPTURE(extent_.nodes, victims, at, static_cast<int>(how));
                     play_once({victims, at, how}, play);
                 }
             }
@@ -99,7 +103,12 @@ public:
     void arm(const cut& c)
     {
         for (const auto i : c.victims) {
-            net_.paths[i]->cut_after(direction::down, c.bytes, c.how);
+            if (c.how == manner::half) {
+                net_.paths[i]->stop_after(direction::down, c.bytes, true);
+            } else {
+                const auto how = c.how == manner::fin ? ending::fin : ending::rst;
+                net_.paths[i]->cut_after(direction::down, c.bytes, how);
+            }
         }
     }
 
@@ -219,7 +228,7 @@ TEST_CASE("p21: the answer to an extend that is cut anywhere is none",
     });
 }
 
-TEST_CASE("p21: the answer to a release that is cut anywhere is none",
+TEST_CASE("p21, p35: the answer to a release that is cut anywhere is none",
           "[integration][pitfall][p21][p35]")
 {
     scene s(each_extent());
@@ -232,4 +241,43 @@ TEST_CASE("p21: the answer to a release that is cut anywhere is none",
         CHECK_FALSE(given_back.error);
         CHECK(given_back.result == release_result::released);
     });
+}
+
+TEST_CASE("p21: an answer that stops in its middle is none, and its connection is given up",
+          "[integration][pitfall][p21]")
+{
+    const auto victims = GENERATE(std::size_t{1}, std::size_t{2});
+    const auto bytes = GENERATE(std::size_t{0}, std::size_t{2});
+    bad_network net(3);
+    locks mine(brisk(net.urls()));
+    REQUIRE(mine.await_ready(3));
+    const auto stop = [&] {
+        for (std::size_t i = 0; i < victims; ++i) {
+            net.paths[i]->stop_after(direction::down, bytes, false);
+        }
+    };
+    const auto go_on = [&](std::uint64_t lost) {
+        REQUIRE(mine.await([&] { return mine.stats().disconnects == lost; }));
+        for (const auto& path : net.paths) {
+            path->cut_never();
+        }
+        REQUIRE(mine.await_ready(3));
+    };
+    stop();
+    report told;
+    auto got = mine.acquire("r", once(&told));
+    CHECK(got.error == (victims == 1 ? error_code() : make_error_code(errc::unavailable)));
+    REQUIRE(mine.await([&] { return mine.stats().node_timeouts >= victims; }));
+    CHECK(none_is(told, {0}, node_outcome::granted));
+    go_on(victims);
+    if (got.lock) {
+        CHECK(got.lock.granted_by() == 2);
+        stop();
+        const auto begun = mine.begin_release(std::move(got.lock));
+        go_on(2 * victims);
+        const auto given_back = mine.finish(begun);
+        CHECK_FALSE(given_back.error);
+        CHECK(given_back.result == release_result::released);
+    }
+    CHECK(mine.await([&] { return net.nodes.count("r") == 0; }));
 }

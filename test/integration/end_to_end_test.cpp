@@ -169,7 +169,7 @@ TEST_CASE("p14: a minority kept from one attempt does not stand in the way of th
     CHECK(nodes[2].get("r") == "somebody");
 }
 
-TEST_CASE("p16: one dead node of three, whichever, hinders neither acquire nor release",
+TEST_CASE("p15, p16: one dead node of three, whichever, hinders neither acquire nor release",
           "[integration][pitfall][p15][p16]")
 {
     const auto dead = GENERATE(as<std::size_t>(), 0, 1, 2);
@@ -246,7 +246,7 @@ TEST_CASE("p23: an extend after another owner came and went creates nothing",
     CHECK(nodes.count("r") == 0);
 }
 
-TEST_CASE("p23: a lease that really expired is lost at the server and here",
+TEST_CASE("p10, p23: a lease that really expired is lost at the server and here",
           "[integration][pitfall][p10][p23]")
 {
     masters nodes(3);

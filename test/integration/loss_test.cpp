@@ -207,7 +207,7 @@ TEST_CASE(
     CHECK(mine.await_quiet());
 }
 
-TEST_CASE("p20: a SET that is executed long after its deadline is followed by its release",
+TEST_CASE("p18, p20: a SET that is executed long after its deadline is followed by its release",
           "[integration][pitfall][p18][p20]")
 {
     masters nodes(1);

@@ -12,7 +12,11 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -264,6 +268,49 @@ TEST_CASE("a sentinel is refused as what it is", "[integration]")
     CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
     CHECK(told.nodes.at(0).error == "is a sentinel, not a master");
     CHECK(mine.logged(log_level::error, "is a sentinel, not a master"));
+}
+
+TEST_CASE("scripts that are flushed while many commands are in flight are not missed",
+          "[integration]")
+{
+    masters nodes(3, {.kind = each_kind()});
+    locks mine(nodes.urls());
+    REQUIRE(mine.await_ready(3));
+    std::jthread flushing([&](const std::stop_token& stop) {
+        const auto admin = nodes[0].connect();
+        while (!stop.stop_requested()) {
+            admin->ask({"SCRIPT", "FLUSH"});
+        }
+    });
+    // Until enough commands have met it.
+    for (unsigned round = 0; round < 1000 && mine.stats().script_reloads < 1000; ++round) {
+        std::vector<pending<taken>> asked;
+        for (unsigned i = 0; i < 64; ++i) {
+            asked.push_back(mine.begin_acquire("r" + std::to_string(i), {.deadline = 20s}));
+        }
+        std::vector<lock> held;
+        for (const auto& each : asked) {
+            taken got = mine.finish(each);
+            REQUIRE_FALSE(got.error);
+            held.push_back(std::move(got.lock));
+        }
+        std::vector<pending<released>> given;
+        for (auto& each : held) {
+            given.push_back(mine.begin_release(std::move(each)));
+        }
+        for (const auto& each : given) {
+            const released told = mine.finish(each);
+            CHECK_FALSE(told.error);
+            CHECK(told.result == release_result::released);
+        }
+    }
+    flushing.request_stop();
+    REQUIRE(mine.await_quiet());
+    for (unsigned i = 0; i < 64; ++i) {
+        CHECK(nodes.count("r" + std::to_string(i)) == 0);
+    }
+    CHECK(mine.stats().script_reloads >= 1000);
+    CHECK(mine.stats().node_errors == mine.stats().script_reloads);
 }
 
 TEST_CASE("scripts that are flushed between and amid commands are never missed", "[integration]")

@@ -641,6 +641,31 @@ TEST_CASE("a proxy cuts a connection after exactly so many bytes", "[support]")
     REQUIRE(resp_client(network.port()).ask({"PING"}).str() == "PONG");
 }
 
+TEST_CASE("a proxy stops one way of a connection after so many bytes, and the other goes on",
+          "[support]")
+{
+    const server one;
+    proxy network(one.port());
+    const bool is_told = GENERATE(false, true);
+    network.stop_after(direction::down, 3, is_told);
+    asio::io_context context;
+    asio::ip::tcp::socket peer(context);
+    peer.connect({asio::ip::address_v4::loopback(), network.port()});
+    asio::write(peer, asio::buffer("PING\r\n", 6));
+    std::string answer(3, ' ');
+    asio::read(peer, asio::buffer(answer));
+    CHECK(answer == "+PO");
+    network.cut_never();
+    asio::write(peer, asio::buffer("SET key value\r\n", 15));
+    CHECK(wait_for([&] { return one.exists("key"); }));
+    peer.non_blocking(true);
+    error_code ec;
+    CHECK(peer.read_some(asio::buffer(answer), ec) == 0);
+    CHECK(ec == (is_told ? error_code(asio::error::eof) : error_code(asio::error::would_block)));
+    peer.close();
+    CHECK(wait_for([&] { return network.open_connections() == 0; }));
+}
+
 TEST_CASE("a proxy ends connections, refuses new ones and accepts again", "[support]")
 {
     server one;

@@ -55,7 +55,7 @@ struct proxy::lane {
     std::size_t piece = no_limit;
     std::chrono::milliseconds pause{0};
     std::size_t cut_after = no_limit;
-    ending how = ending::fin;
+    limit then = limit::fin;
     std::size_t bytes = 0;
 };
 
@@ -276,7 +276,7 @@ struct proxy::state : std::enable_shared_from_this<state> {
             }
             self->passed(channel, way, sent);
             if (error || is_end) {
-                self->drop(of, error ? ending::rst : self->at(way).how);
+                self->end(of, way, error ? limit::rst : self->at(way).then);
                 co_return;
             }
         }
@@ -308,6 +308,23 @@ struct proxy::state : std::enable_shared_from_this<state> {
         bytes.erase(0, size);
         if (bytes.empty()) {
             channel.packets.pop_front();
+        }
+    }
+
+    /// What a way comes to when it passes nothing on any more.
+    void end(const link_ptr& of, direction way, limit how)
+    {
+        if (how == limit::fin || how == limit::rst) {
+            drop(of, how == limit::fin ? ending::fin : ending::rst);
+            return;
+        }
+        auto& channel = of->at(way);
+        channel.swallows = true;
+        channel.waiting = 0;
+        channel.packets.clear();
+        channel.readable.cancel();
+        if (how == limit::half) {
+            finish(of, way);
         }
     }
 
@@ -378,15 +395,25 @@ void proxy::split(direction way, std::size_t piece, std::chrono::milliseconds pa
     });
 }
 
-void proxy::cut_after(direction way, std::size_t bytes, ending how)
+void proxy::limit_bytes(direction way, std::size_t bytes, limit then)
 {
     own_.call([=, this] {
-        state_->at(way).how = how;
+        state_->at(way).then = then;
         state_->at(way).cut_after = bytes;
         for (const auto& each : state_->links) {
             each->at(way).budget = bytes;
         }
     });
+}
+
+void proxy::cut_after(direction way, std::size_t bytes, ending how)
+{
+    limit_bytes(way, bytes, how == ending::fin ? limit::fin : limit::rst);
+}
+
+void proxy::stop_after(direction way, std::size_t bytes, bool is_told)
+{
+    limit_bytes(way, bytes, is_told ? limit::half : limit::stall);
 }
 
 void proxy::cut_never()

@@ -54,7 +54,11 @@ public:
     /// from now, or from a later connection's start. Zero: when there is a first byte to pass.
     void cut_after(direction way, std::size_t bytes, ending how);
 
-    /// No further cuts.
+    /// The same, but the other way goes on, and who gets these bytes gets no more of them.
+    /// `is_told`: and a FIN behind them, as where a side is closed by half.
+    void stop_after(direction way, std::size_t bytes, bool is_told);
+
+    /// No further cuts and stops.
     void cut_never();
 
     /// Ends all connections of now.
@@ -81,9 +85,12 @@ public:
     static constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
 private:
+    enum class limit { fin, rst, half, stall };
     struct lane;
     struct link;
     struct state;
+
+    void limit_bytes(direction way, std::size_t bytes, limit then);
 
     background own_;
     std::shared_ptr<state> state_;
