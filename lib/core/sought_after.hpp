@@ -20,6 +20,8 @@ class sought_after {
 public:
     /// For so long it is remembered.
     static constexpr base::nanos long_enough = std::chrono::seconds{1};
+    /// Who let others in so often and met nobody does not remember it any longer for having it.
+    static constexpr unsigned most_lonely_rests = 8;
 
     [[nodiscard]] const stint* find(std::uint64_t resource, base::instant now) const noexcept
     {
@@ -34,11 +36,18 @@ public:
     /// The client has it, if it was refused before, and so may be refused again from `end` on only.
     void keep(std::uint64_t resource, base::instant now, base::instant end) noexcept
     {
-        if (stint* const known = find(resource, now)) {
-            table_[resource % places].until = end + long_enough;
-            if (now < known->contended_until) {
-                known->contended_until = end + long_enough;
-            }
+        stint* const known = find(resource, now);
+        if (known == nullptr) {
+            return;
+        }
+        base::instant& until = table_[resource % places].until;
+        if (known->lonely_rests >= most_lonely_rests) {
+            until = std::min(until, now + long_enough);
+            return;
+        }
+        until = end + long_enough;
+        if (now < known->contended_until) {
+            known->contended_until = until;
         }
     }
 

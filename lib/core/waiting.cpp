@@ -24,6 +24,8 @@ constexpr nanos longest_run = std::chrono::milliseconds{100};
 /// Clients that no server tells are let in by longer pauses, which cost more: so often, or each
 /// time where this client is not told either.
 constexpr nanos between_long_rests = std::chrono::seconds{1};
+/// Of the time for which the client had it: what others are let in for at least.
+constexpr int share_of_run = 64;
 
 }  // namespace
 
@@ -235,8 +237,9 @@ void coordinator::count_hand_over(stint& s) noexcept
         return;
     }
     s.hand_overs = 0;
-    const nanos some = 2 * spread_of(s.refusals);
+    const nanos some = std::max(2 * spread_of(s.refusals), (now_ - s.since) / share_of_run);
     const bool is_met = std::exchange(s.met_others, false);
+    s.lonely_rests = is_met ? 0 : std::min(s.lonely_rests + 1, sought_after::most_lonely_rests);
     const bool is_long = is_met && (now_ - s.rested_long >= between_long_rests || !is_told());
     s.rests_until = now_ + std::max(some + random_below(some),
                                     is_long ? random_below(settings_.retry_max) : nanos{});
@@ -327,9 +330,9 @@ void coordinator::note_refusal(const round& r) noexcept
         return;  // it is this client that has it
     }
     const std::uint64_t hash = is_named ? hash_of(resource) : l.resource_hash;
-    sought_after_.note(hash, now_, l.is_had ? l.valid_until() : now_).met_others = true;
+    sought_after_.note(hash, now_, l.is_had ? l.valid_until() : now_).meet_others();
     if (first != nullptr && first->line != nullptr) {
-        first->line->of_client.met_others = true;
+        first->line->of_client.meet_others();
     }
     if (l.is_had) {
         note_key_in_the_way(l, r.tally.refused_by());

@@ -23,6 +23,8 @@ constexpr std::uint32_t largest_crowd = 64;
 /// Those of a client that are told look less often when they are many, so that all of them together
 /// do a thousand times a second: who is told needs it hardly ever.
 constexpr nanos between_looks = std::chrono::milliseconds{1};
+/// Who has let others in so often, one time after the other, and met none of them is alone again.
+constexpr unsigned believed_alone = 3;
 
 }  // namespace
 
@@ -257,11 +259,16 @@ nanos coordinator::spread_of(std::uint32_t crowd) const noexcept
     return std::min(round_trip_, settings_.node_timeout) * (8 + std::min(crowd, largest_crowd)) / 8;
 }
 
-/// An acquire of the client was lost to others not long ago.
+/// An acquire of the client was lost to others not long ago, who have been seen since if they could
+/// have it.
 bool coordinator::is_contended(const lease& l) const noexcept
 {
     const stint* const s = remembered(l);
-    return s != nullptr && now_ < s->contended_until;
+    if (s == nullptr || s->contended_until <= now_) {
+        return false;
+    }
+    const stint& turns = l.line != nullptr ? l.line->of_client : *s;
+    return turns.lonely_rests < believed_alone;
 }
 
 /// Those that watch the resource as one of several.

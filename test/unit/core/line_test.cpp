@@ -319,8 +319,7 @@ TEST_CASE("a line is as long as it may be, and no longer", "[core][line]")
 TEST_CASE("other clients are let in every now and then", "[core][line]")
 {
     line_world w;
-    const bool by_time = GENERATE(false, true);
-    const nanos hold = by_time ? nanos{40ms} : nanos{};
+    const nanos hold = GENERATE(nanos{}, nanos{40ms}, nanos{640ms});
     std::vector<call*> calls{&w.acquire("r")};
     w.advance(round_trip);
     for (int i = 0; i < 20; ++i) {
@@ -339,14 +338,16 @@ TEST_CASE("other clients are let in every now and then", "[core][line]")
         }
         ++at_once;
     }
-    REQUIRE(at_once == (by_time ? 3 : 15));
-    // Another client has time to hear of it and to ask, and no more than that is lost.
+    REQUIRE(at_once == (hold == nanos{} ? 15 : hold == 40ms ? 3 : 1));
+    // Another client has time to hear of it and to ask, or who comes by chance has some of it; and
+    // no more than that is lost.
     call& next = *calls[at_once + 1];
     while (!next.done()) {
         w.advance(100us);
     }
-    CHECK(next.held->t0 - given >= 2 * round_trip);
-    CHECK(next.held->t0 - given <= 4 * round_trip + 1ms);
+    const nanos least = std::max(2 * round_trip, (hold + round_trip) / 64);
+    CHECK(next.held->t0 - given >= least);
+    CHECK(next.held->t0 - given <= 2 * least + 1ms);
     for (std::size_t i = at_once + 1; i < calls.size(); ++i) {
         w.advance(100ms);
         w.give_back(*calls[i]);
@@ -385,6 +386,48 @@ TEST_CASE("a client that takes what others want again and again lets them in too
     const auto paused = [](nanos n) { return n > 3 * round_trip; };
     CHECK(std::ranges::count_if(waits, paused) == (is_wanted ? 2 : 0));
     CHECK(std::ranges::max(waits) <= 6 * round_trip + 1ms);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a client that lets others in and meets none of them is alone again", "[core][line]")
+{
+    line_world w;
+    const auto is_refused = [&] {
+        for (auto& p : w.peers) {
+            p->master.put("r", {.value = "somebody else's", .end = w.now + 1h});
+        }
+        call& refused = w.acquire("r", {.deadline = 0ms});
+        w.advance(round_trip);
+        CHECK(refused.error == errc::contended);
+        for (auto& p : w.peers) {
+            p->master.flush_keys();
+        }
+    };
+    const auto wait_of_next = [&] {
+        const instant asked = w.now;
+        call& c = w.acquire("r", w.patient());
+        while (!c.done()) {
+            w.advance(100us);
+        }
+        const nanos waited = w.now - asked;
+        w.give_back(c);
+        w.advance(round_trip);
+        return waited;
+    };
+    for (int i = 0; i < 2; ++i) {
+        is_refused();
+        std::vector<nanos> waits;
+        for (int k = 0; k < 700; ++k) {
+            waits.push_back(wait_of_next());
+        }
+        const auto after = [&](int k) { return std::vector(waits.begin() + k, waits.end()); };
+        const auto all_of = [&](int from, int to, auto is) {
+            return std::all_of(waits.begin() + from, waits.begin() + to, is);
+        };
+        CHECK(all_of(0, 30, [](nanos n) { return n >= 2 * round_trip; }));
+        CHECK(std::ranges::count(after(4 * 16 + 1), 2 * round_trip) == 0);
+        CHECK(std::ranges::count(after(600), round_trip) == 100);
+    }
     CHECK(w.is_idle());
 }
 
