@@ -47,11 +47,14 @@ TEST_CASE("a body runs under its lock for as long as it wants, and its value com
 
 TEST_CASE("the end of a scope is told when a majority has its lock back", "[with_lock]")
 {
-    scene s(brisk_config());
+    config c = shared_config();
+    c.node_timeout = 20s;  // no answer is late
+    c.thread_safe = GENERATE(false, true);
+    scene s(c);
     s.start();
     const auto body = [](lock&) -> asio::awaitable<void> { co_return; };
     std::optional<std::size_t> unanswered;
-    with_lock(*s.locks, s.name, brief(), body,
+    with_lock(*s.locks, s.name, long_lease(), body,
               [&](const scope_result<void>&) { unanswered = s.locks->stats().unanswered; });
     REQUIRE(run_until(s.io, [&] { return unanswered.has_value(); }));
     CHECK(*unanswered <= 1);  // of three

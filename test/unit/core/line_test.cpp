@@ -414,10 +414,10 @@ TEST_CASE("a client that lets others in and meets none of them is alone again", 
         w.advance(round_trip);
         return waited;
     };
-    for (int i = 0; i < 2; ++i) {
+    for (const int cycles : {100, 700, 700}) {
         is_refused();
         std::vector<nanos> waits;
-        for (int k = 0; k < 700; ++k) {
+        for (int k = 0; k < cycles; ++k) {
             waits.push_back(wait_of_next());
         }
         const auto after = [&](int k) { return std::vector(waits.begin() + k, waits.end()); };
@@ -426,7 +426,9 @@ TEST_CASE("a client that lets others in and meets none of them is alone again", 
         };
         CHECK(all_of(0, 30, [](nanos n) { return n >= 2 * round_trip; }));
         CHECK(std::ranges::count(after(4 * 16 + 1), 2 * round_trip) == 0);
-        CHECK(std::ranges::count(after(600), round_trip) == 100);
+        if (cycles > 600) {
+            CHECK(std::ranges::count(after(600), round_trip) == cycles - 600);
+        }
     }
     CHECK(w.is_idle());
 }
