@@ -65,6 +65,7 @@ void node::become_ready()
     native_refused_ = false;
     missed_a_counter_ = false;
     tracking_ = tracks::off;
+    watchers_looked_for_ = instant::max();
     ailing_until_ = {};
     ready_since_ = last_reply_ = c_.now_;
     trouble_.clear();
@@ -202,11 +203,11 @@ void node::check_health()
     }
     pay_debts(false);
     pursue_admission();
+    end_tracking_if_idle();
     // While nothing is asked nothing can stall.
     wake_up_ = fifo_.empty() ? instant::max() : fifo_.front().sent + s.stall_timeout;
     if (s.ping_interval > nanos{}) {
         if (fifo_.empty() && last_reply_ + s.ping_interval <= c_.now_) {
-            end_tracking_if_idle();
             send_ping();
         }
         const instant next_ping = last_reply_ + s.ping_interval;
@@ -216,7 +217,7 @@ void node::check_health()
     const instant next_debt =
         owed_.empty() ? instant::max() : std::max(owed_.front().due, ailing_until_);
     wake_up_ = next_debt > c_.now_ ? std::min(wake_up_, next_debt) : wake_up_;
-    wake_up_ = std::min(wake_up_, admission_.next_step());
+    wake_up_ = std::min({wake_up_, admission_.next_step(), watchers_looked_for_});
 }
 
 // Sending.

@@ -140,6 +140,9 @@ private:
     /// keys is not asked again for so long.
     static constexpr unsigned most_lost_watches = 3;
     static constexpr base::nanos pause_of_watches = std::chrono::minutes{10};
+    /// It is asked to tell of keys for so long, and for as long as it then takes to find that nobody
+    /// waits for one.
+    static constexpr base::nanos watched_at_least = std::chrono::seconds{1};
 
     // Sending.
     [[nodiscard]] bool has_room() const noexcept;
@@ -283,6 +286,8 @@ private:
     /// Whether the server tells of keys on this connection, as far as it was asked to.
     enum class tracks : std::uint8_t { off, on, refused };
     tracks tracking_ = tracks::off;
+    /// When to see whether anybody waits for a key that it is to tell of.
+    base::instant watchers_looked_for_ = base::instant::max();
     /// That it refused to is in the log.
     bool missed_tracking_ = false;
     /// Connections in a row that were lost before it had answered what it was asked to tell of, and

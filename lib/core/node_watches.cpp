@@ -13,6 +13,8 @@
 // https://redis.io/docs/latest/develop/reference/client-side-caching/
 namespace redlock::core {
 
+using base::instant;
+
 bool node::can_track() const noexcept
 {
     return c_.settings_.wake_ups && is_ready() && handshake_.protocol() == 3 &&
@@ -34,6 +36,8 @@ std::size_t node::watch_by(std::span<command> row) const noexcept
 void node::note_watching() noexcept
 {
     tracking_ = can_track() ? tracks::on : tracking_;
+    watchers_looked_for_ = c_.now_ + watched_at_least;
+    wake_up_ = std::min(wake_up_, watchers_looked_for_);
 }
 
 /// NOLOOP: what this client gives back itself it knows.
@@ -60,7 +64,15 @@ void node::watch(lease& l, std::string_view resource)
 /// The server need not remember for nobody which keys were read.
 void node::end_tracking_if_idle()
 {
-    if (tracking_ == tracks::on && !c_.is_watched(index_)) {
+    if (c_.now_ < watchers_looked_for_) {
+        return;
+    }
+    if (tracking_ == tracks::on && c_.is_watched(index_)) {
+        watchers_looked_for_ = c_.now_ + watched_at_least;
+        return;
+    }
+    watchers_looked_for_ = instant::max();
+    if (tracking_ == tracks::on) {
         queue(command::tracking, nullptr, form::evalsha, [this] { append_tracking("OFF"); });
         tracking_ = tracks::off;
     }

@@ -267,6 +267,19 @@ bool world::rests(const client& c) const
            s.nodes_quarantined == 0;
 }
 
+/// Some server remembers which keys the client has read.
+bool world::is_tracked_for(unsigned client)
+{
+    for (unsigned n = 0; n < plan_.nodes; ++n) {
+        for (const link* l : net.between(client, n)) {
+            if (l->server_end && l->session.tracks != test::session::tracking::off) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /// One client after the other, each when it has heard nothing for a while: the timer that watched
 /// over a ping stands for a moment after the answer.
 void world::check_rest()
@@ -279,6 +292,9 @@ void world::check_rest()
         }
         if (!rests(c)) {
             checks.condemn("c" + std::to_string(i) + ": something is left when nothing happens");
+        }
+        if (is_tracked_for(i)) {
+            checks.fail("c" + std::to_string(i) + ": is to be told of keys that it does not want");
         }
         if (c.next_deadline() != c.next_ping()) {
             checks.fail("c" + std::to_string(i) + ": a timer is left when nothing happens");

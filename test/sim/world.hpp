@@ -131,6 +131,7 @@ private:
     [[nodiscard]] bool is_over() const;
     [[nodiscard]] bool rests() const;
     [[nodiscard]] bool rests(const client& c) const;
+    [[nodiscard]] bool is_tracked_for(unsigned client);
     void check_rest();
 
     const plan plan_;

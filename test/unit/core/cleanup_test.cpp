@@ -388,7 +388,7 @@ TEST_CASE("p19: a cancelled acquire leaves no key, wherever it was", "[core][pit
             } else {
                 CHECK(c.ended == w.now);
             }
-            w.advance(1s);
+            w.advance(2s);
             CHECK(w.keys() == 0);
             CHECK(w.is_idle());
         }

@@ -176,6 +176,10 @@ struct bare_world {
     bool woken_cycle(std::string_view name)
     {
         now += std::chrono::seconds{2};  // the last refusal is forgotten
+        c.on_time(now);
+        if (const wish over = taken_wish("OFF"); over.begins) {
+            say(over.node, ok);
+        }
         core::operation& taken = c.acquire(now, name, {});
         (void)taken_wish("SET");
         for (unsigned i = 0; i < 3; ++i) {
