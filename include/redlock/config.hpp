@@ -183,7 +183,7 @@ struct config {
     /// Acquires that stand in line behind others of the client, which take no room of
     /// `max_in_flight`, though one has to be there when they begin; one more completes with
     /// `errc::too_many_waiters`. Zero: one that would have to stand in line does so at once. A
-    /// million: some 700 bytes each.
+    /// million: some 800 bytes each, and some 1300 where each waits for another resource.
     std::size_t max_waiters = 1'000'000;
     /// The same for one resource. 100 000: more than are served within any deadline.
     std::size_t max_waiters_per_resource = 100'000;

@@ -24,6 +24,9 @@ constexpr nanos longest_run = std::chrono::milliseconds{100};
 /// Clients that no server tells are let in by longer pauses, which cost more: so often, or each
 /// time where this client is not told either.
 constexpr nanos between_long_rests = std::chrono::seconds{1};
+/// They may be there and never be met, as they hardly ever find it free: so often one that asks
+/// again and again does.
+constexpr nanos between_longest_rests = std::chrono::seconds{15};
 /// Of the time for which the client had it: what others are let in for at least.
 constexpr int share_of_run = 64;
 
@@ -240,10 +243,14 @@ void coordinator::count_hand_over(stint& s) noexcept
     const nanos some = std::max(2 * spread_of(s.refusals), (now_ - s.since) / share_of_run);
     const bool is_met = std::exchange(s.met_others, false);
     s.lonely_rests = is_met ? 0 : std::min(s.lonely_rests + 1, sought_after::most_lonely_rests);
-    const bool is_long = is_met && (now_ - s.rested_long >= between_long_rests || !is_told());
-    s.rests_until = now_ + std::max(some + random_below(some),
-                                    is_long ? random_below(settings_.retry_max) : nanos{});
-    s.rested_long = is_long ? now_ : s.rested_long;
+    nanos for_untold{};
+    if (now_ - s.rested_long >= between_longest_rests) {
+        for_untold = settings_.retry_max;
+    } else if (is_met && (now_ - s.rested_long >= between_long_rests || !is_told())) {
+        for_untold = random_below(settings_.retry_max);
+    }
+    s.rests_until = now_ + std::max(some + random_below(some), for_untold);
+    s.rested_long = for_untold > nanos{} ? now_ : s.rested_long;
 }
 
 /// Nobody of the client stood behind it, but it may well take it again.

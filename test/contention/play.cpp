@@ -46,21 +46,21 @@ struct fixed_date final : base::wall_clock {
     [[nodiscard]] std::int64_t microseconds() noexcept override { return 1'700'000'000'000'000; }
 };
 
-config config_of(const plan& p)
+config config_of(const plan& p, manner how)
 {
     config c;
     for (unsigned i = 0; i < p.nodes; ++i) {
         c.nodes.push_back("redis://10.0.0." + std::to_string(i + 1));
     }
     c.ping_interval = 0ms;
-    c.wake_ups = p.how != manner::by_chance;
+    c.wake_ups = how != manner::by_chance;
     return c;
 }
 
-base::settings settings_of(const plan& p)
+base::settings settings_of(const plan& p, manner how)
 {
-    base::settings s = base::make_settings(config_of(p));
-    s.asks_one_first = p.how == manner::told_one_first;
+    base::settings s = base::make_settings(config_of(p, how));
+    s.asks_one_first = how == manner::told_one_first;
     return s;
 }
 
@@ -106,6 +106,7 @@ private:
     void answer(unsigned client, unsigned node, std::string bytes, instant when);
     void begin(worker& w);
     void give_back(worker& w);
+    void note_wait(const worker& w);
     void on_granted(worker& w, core::lease& l);
     void tell();
     void end();
@@ -122,8 +123,11 @@ private:
         }
     };
 
+    [[nodiscard]] bool is_untold(const worker& w) const { return w.client > plan_.clients; }
+
     plan plan_;
     base::settings settings_;
+    base::settings of_untold_;
     sim::random_source random_;
     std::priority_queue<event> events_;
     std::uint64_t order_ = 0;
@@ -135,6 +139,7 @@ private:
     std::vector<worker> workers_;
     bool goes_on_ = true;
     std::vector<nanos> waits_;
+    nanos longest_untold_{};
     std::vector<nanos> handovers_;
     std::optional<instant> free_since_;
     bool is_had_ = false;
@@ -143,7 +148,8 @@ private:
 
 play::play(const plan& p)
     : plan_(p),
-      settings_(settings_of(p)),
+      settings_(settings_of(p, p.how)),
+      of_untold_(settings_of(p, manner::by_chance)),
       random_(p.seed, 1),
       masters_(p.nodes),
       busy_until_(p.nodes)
@@ -152,10 +158,12 @@ play::play(const plan& p)
         masters_[i].run_id.replace(0, 2,
                                    std::to_string(10 + i));  // not one server by several names
     }
-    for (unsigned i = 0; i <= p.clients; ++i) {
-        clients_.push_back(std::make_unique<contender>(settings_, p.seed * 1000 + i));
+    for (unsigned i = 0; i <= p.clients + p.untold; ++i) {
+        const bool is_told = i <= p.clients;
+        clients_.push_back(
+            std::make_unique<contender>(is_told ? settings_ : of_untold_, p.seed * 1000 + i));
         clients_.back()->links.resize(p.nodes);
-        for (unsigned n = 0; n < (i == 0 ? 1 : p.workers); ++n) {
+        for (unsigned n = 0; n < (i == 0 || !is_told ? 1 : p.workers); ++n) {
             workers_.push_back({.client = i});
         }
     }
@@ -301,12 +309,22 @@ void play::take_finished(unsigned client)
     }
 }
 
+void play::note_wait(const worker& w)
+{
+    const nanos waited = now_ - w.wanted;
+    if (is_untold(w)) {
+        longest_untold_ = std::max(longest_untold_, waited);
+    } else {
+        waits_.push_back(waited);
+    }
+}
+
 void play::on_granted(worker& w, core::lease& l)
 {
     found_.shared = found_.shared || std::exchange(is_had_, true);
     w.held = &l;
     ++w.grants;
-    waits_.push_back(now_ - w.wanted);
+    note_wait(w);
     if (free_since_) {
         handovers_.push_back(now_ - *free_since_);
     }
@@ -340,6 +358,7 @@ outcome play::run()
     };
     pass(2s);
     waits_.clear();
+    longest_untold_ = {};
     const std::uint64_t commands_before = commands();
     std::uint64_t attempts_before = 0;
     for (const auto& c : clients_) {
@@ -353,7 +372,9 @@ outcome play::run()
     if (plan_.span > nanos{}) {
         pass(plan_.span);
     } else {
-        run_until([this] { return waits_.size() == workers_.size() - 1 || found_.starved; });
+        run_until([this] {
+            return waits_.size() + plan_.untold == workers_.size() - 1 || found_.starved;
+        });
     }
     found_.grants =
         static_cast<double>(waits_.size()) / std::chrono::duration<double>(now_ - began).count();
@@ -378,10 +399,12 @@ void play::tell()
     found_.least = found_.most = workers_[1].grants;
     for (std::size_t i = 1; i < workers_.size(); ++i) {
         const worker& w = workers_[i];
-        found_.least = std::min(found_.least, w.grants);
-        found_.most = std::max(found_.most, w.grants);
+        if (!is_untold(w)) {
+            found_.least = std::min(found_.least, w.grants);
+            found_.most = std::max(found_.most, w.grants);
+        }
         if (plan_.span > nanos{} && w.held == nullptr) {
-            waits_.push_back(now_ - w.wanted);  // at least
+            note_wait(w);  // at least
         }
     }
     std::sort(waits_.begin(), waits_.end());
@@ -390,6 +413,7 @@ void play::tell()
         found_.wait_p99_ms = in_ms(waits_[waits_.size() * 99 / 100]);
         found_.wait_max_ms = in_ms(waits_.back());
     }
+    found_.untold_max_ms = in_ms(longest_untold_);
 }
 
 void play::end()

@@ -19,6 +19,8 @@ struct plan {
     unsigned clients = 1;
     /// Of each client.
     unsigned workers = 1;
+    /// Clients besides, of one worker each, that no server tells anything.
+    unsigned untold = 0;
     /// For so long everybody who has given the lock back wants it again; zero: each wants it once.
     base::nanos span{};
     /// Of what servers tell unasked one in so many is lost; zero: none.
@@ -39,6 +41,7 @@ struct outcome {
     double wait_p50_ms = 0;
     double wait_p99_ms = 0;
     double wait_max_ms = 0;
+    double untold_max_ms = 0;  ///< of those whom no server tells
     double grants = 0;  ///< a second
     /// Of the workers those that had it least and most often.
     std::uint64_t least = 0;

@@ -389,6 +389,32 @@ TEST_CASE("a client that takes what others want again and again lets them in too
     CHECK(w.is_idle());
 }
 
+TEST_CASE("a line lets in those too who ask by chance and never found it free", "[core][line]")
+{
+    line_world w;
+    call* has_it = &w.acquire("r", w.patient());
+    w.advance(round_trip);
+    const instant begun = w.now;
+    unsigned long_ones = 0;
+    while (w.now - begun < 32s) {
+        call& next = w.waiting("r");
+        w.advance(10ms);
+        const instant given = w.now;
+        w.give_back(*has_it);
+        while (!next.done()) {
+            w.advance(1ms);
+        }
+        has_it = &next;
+        const nanos rest = w.now - given;
+        CHECK(rest <= w.settings.retry_max + 2 * round_trip);
+        long_ones += rest >= w.settings.retry_max ? 1U : 0U;
+    }
+    CHECK(long_ones == 2);
+    w.give_back(*has_it);
+    w.advance(1s);
+    CHECK(w.is_idle());
+}
+
 TEST_CASE("a client that lets others in and meets none of them is alone again", "[core][line]")
 {
     line_world w;
