@@ -36,7 +36,7 @@ void take_all(masters& nodes, std::chrono::milliseconds ttl = 1h)
     }
 }
 
-/// As a person does, or a client of another kind.
+/// As a person does.
 void delete_all(masters& nodes)
 {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -44,14 +44,27 @@ void delete_all(masters& nodes)
     }
 }
 
-/// How many connections of any kind the nodes tell of keys.
+void delete_all_by(masters& nodes, const std::vector<std::string>& command)
+{
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        REQUIRE_FALSE(nodes[i].ask(command).is_error());
+    }
+    REQUIRE(nodes.count("r") == 0);
+}
+
+/// How many connections of any kind the node tells of keys.
+std::size_t trackers(const server& node)
+{
+    const std::string info = node.ask({"INFO", "clients"}).text;
+    const std::string field = "tracking_clients:";
+    return std::stoul(info.substr(info.find(field) + field.size()));
+}
+
 std::size_t trackers(masters& nodes)
 {
     std::size_t all = 0;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        const std::string info = nodes[i].ask({"INFO", "clients"}).text;
-        const std::string field = "tracking_clients:";
-        all += std::stoul(info.substr(info.find(field) + field.size()));
+        all += trackers(nodes[i]);
     }
     return all;
 }
@@ -65,6 +78,19 @@ acquire_options for_long()
 
 TEST_CASE("who waits is woken by whoever deletes the key", "[integration][watch]")
 {
+    // As a person does, node-redlock, other clients, and who empties the database.
+    const auto how = GENERATE(
+        std::vector<std::string>{"DEL", "r"}, std::vector<std::string>{"UNLINK", "r"},
+        std::vector<std::string>{"EVAL",
+                                 "local count = 0 for i, key in ipairs(KEYS) do if "
+                                 "redis.call('get', key) == ARGV[1] then redis.pcall('del', key) "
+                                 "count = count + 1 end end return count",
+                                 "1", "r", stranger},
+        std::vector<std::string>{"EVAL",
+                                 "if redis.call('get', KEYS[1]) == ARGV[1] then return "
+                                 "redis.call('del', KEYS[1]) else return 0 end",
+                                 "1", "r", stranger},
+        std::vector<std::string>{"FLUSHALL"});
     masters nodes(3, {.kind = each_kind()});
     locks mine(never_polling(nodes.urls()));
     REQUIRE(mine.await_ready(3));
@@ -74,7 +100,7 @@ TEST_CASE("who waits is woken by whoever deletes the key", "[integration][watch]
         // Both at once, or a back-off could have come first.
         REQUIRE(mine.await([&] { return mine.stats().unanswered == 0 && trackers(nodes) == 1; }));
         const auto before = mine.stats();
-        delete_all(nodes);
+        delete_all_by(nodes, how);
         taken got = mine.finish(wanted);
         REQUIRE_FALSE(got.error);
         CHECK(mine.stats().wake_ups_granted == before.wake_ups_granted + 1);
@@ -109,6 +135,53 @@ TEST_CASE("who waits is served when the key expires", "[integration][watch]")
     REQUIRE(mine.await_ready(3));
     take_all(nodes, 500ms);
     taken got = mine.acquire("r", for_long());
+    REQUIRE_FALSE(got.error);
+    mine.give_back(std::move(got.lock));
+}
+
+TEST_CASE("who waits is woken by a server that finds that the key has expired",
+          "[integration][watch]")
+{
+    masters nodes(3, {.kind = each_kind()});
+    for (std::size_t i = 0; i < 3; ++i) {
+        REQUIRE(nodes[i].ask({"CONFIG", "SET", "hz", "500"}).text == "OK");
+    }
+    locks mine(never_polling(nodes.urls()));
+    REQUIRE(mine.await_ready(3));
+    // Who waits looks at that time too, mostly a moment later.
+    for (int i = 0; i < 200 && mine.stats().wake_ups_granted == 0; ++i) {
+        take_all(nodes, 100ms);
+        taken got = mine.acquire("r", for_long());
+        REQUIRE_FALSE(got.error);
+        mine.give_back(std::move(got.lock));
+        REQUIRE(mine.await_quiet());
+    }
+    CHECK(mine.stats().wake_ups_granted > 0);
+}
+
+TEST_CASE("who waits goes on when the server that was to tell dies and comes back empty",
+          "[integration][watch]")
+{
+    masters nodes(3, {.kind = each_kind()});
+    locks mine(never_polling(nodes.urls()));
+    REQUIRE(mine.await_ready(3));
+    take_all(nodes);
+    const auto wanted = mine.begin_acquire("r", for_long());
+    REQUIRE(mine.await([&] { return mine.stats().unanswered == 0 && trackers(nodes) == 1; }));
+    const std::size_t told_by = trackers(nodes[0]) == 1 ? 0 : trackers(nodes[1]) == 1 ? 1 : 2;
+    nodes[told_by].kill();
+    const bool is_back = GENERATE(false, true);
+    if (is_back) {
+        nodes[told_by].start(memory::lost);
+        REQUIRE(mine.await_ready(3));
+    }
+    REQUIRE(mine.await([&] { return mine.stats().nodes_ready >= 2 && !mine.stats().unanswered; }));
+    for (std::size_t i = 0; i < 3; ++i) {
+        if (i != told_by) {
+            REQUIRE(nodes[i].ask({"DEL", "r"}).integer == 1);
+        }
+    }
+    taken got = mine.finish(wanted);
     REQUIRE_FALSE(got.error);
     mine.give_back(std::move(got.lock));
 }
@@ -170,4 +243,24 @@ TEST_CASE("who is not permitted to be told waits all the same", "[integration][w
     REQUIRE_FALSE(got.error);
     CHECK(mine.stats().wake_ups_granted == 0);
     mine.give_back(std::move(got.lock));
+}
+
+TEST_CASE("one more than may wait is told so at once, and the others get their turn",
+          "[integration][watch]")
+{
+    masters nodes(1, {.kind = each_kind()});
+    config c = never_polling(nodes.urls());
+    (GENERATE(false, true) ? c.max_waiters : c.max_waiters_per_resource) = 2;
+    locks mine(std::move(c));
+    lock held = mine.take("r", for_long());
+    std::vector<pending<taken>> waiting{mine.begin_acquire("r", for_long()),
+                                        mine.begin_acquire("r", for_long())};
+    CHECK(mine.acquire("r", for_long()).error == errc::too_many_waiters);
+    CHECK(mine.stats().waiting == 2);
+    mine.give_back(std::move(held));
+    for (const auto& each : waiting) {
+        taken got = mine.finish(each);
+        REQUIRE_FALSE(got.error);
+        mine.give_back(std::move(got.lock));
+    }
 }
