@@ -21,7 +21,7 @@ enum class scope_end : std::uint8_t {
     completed,     ///< the body returned, and the lock was held all the time
     failed,        ///< the body threw, while the lock was held
     lost,          ///< the lock was lost before the body had ended, however that ended
-    cancelled,     ///< it was called off, before the lock was had or before the body had returned
+    cancelled,     ///< it was called off: before the lock was had, or the body threw behind that
     not_acquired,  ///< the lock was not had, and the body not begun
 };
 
