@@ -128,8 +128,9 @@ struct config {
     /// bound (full jitter), which starts here and doubles with each attempt. Zero, as `retry_max`
     /// is then: no wait at all. 5 ms: some round trips, so that those who met do not meet again.
     std::chrono::milliseconds retry_min{5};
-    /// Where that bound stops growing. At least `retry_min`. 250 ms: the most that a free lock
-    /// waits for who has waited long.
+    /// Where that bound stops growing, and for how long at most a client in which many want a lock
+    /// leaves it to others: every fifteen seconds for all of it. At least `retry_min`. 250 ms: the
+    /// most that a free lock waits for who has waited long.
     std::chrono::milliseconds retry_max{250};
 
     /**

@@ -194,7 +194,9 @@ bool node::on_count(const pending& p, const resp::reply& r)
 bool node::on_mend(const pending& p, const resp::reply& r)
 {
     if (r.is_error()) {
-        return judge(p, r) != scripted::again || send_again(p);
+        const scripted says = judge(p, r);
+        // Room or not: the counter has to have a ttl.
+        return (says != scripted::again && says != scripted::no_room) || send_again(p);
     }
     return r.is_integer() || on_nonsense(p);
 }

@@ -35,7 +35,10 @@ std::size_t node::watch_by(std::span<command> row) const noexcept
 /// They are queued.
 void node::note_watching() noexcept
 {
-    tracking_ = can_track() ? tracks::on : tracking_;
+    if (!can_track()) {
+        return;
+    }
+    tracking_ = tracks::on;
     watchers_looked_for_ = c_.now_ + watched_at_least;
     wake_up_ = std::min(wake_up_, watchers_looked_for_);
 }

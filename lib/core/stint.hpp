@@ -20,7 +20,8 @@ struct stint {
     base::instant since{};
     /// The masters refused somebody of the client since then.
     bool met_others = false;
-    /// For how many times in a row other clients were let in and nobody of this one was refused.
+    /// For how many times in a row other clients were let in and nobody of this one was refused;
+    /// `sought_after::most_lonely_rests` at most.
     unsigned lonely_rests = 0;
     /// Other clients go first until then.
     base::instant rests_until{};

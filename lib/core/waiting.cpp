@@ -24,8 +24,8 @@ constexpr nanos longest_run = std::chrono::milliseconds{100};
 /// Clients that no server tells are let in by longer pauses, which cost more: so often, or each
 /// time where this client is not told either.
 constexpr nanos between_long_rests = std::chrono::seconds{1};
-/// They may be there and never be met, as they hardly ever find it free: so often one that asks
-/// again and again does.
+/// They may be there and never be met, as they hardly ever find the lock free. It is left free so
+/// often for as long as one of them sleeps at most.
 constexpr nanos between_longest_rests = std::chrono::seconds{15};
 /// Of the time for which the client had it: what others are let in for at least.
 constexpr int share_of_run = 64;
@@ -240,7 +240,8 @@ void coordinator::count_hand_over(stint& s) noexcept
         return;
     }
     s.hand_overs = 0;
-    const nanos some = std::max(2 * spread_of(s.refusals), (now_ - s.since) / share_of_run);
+    const nanos share = std::min((now_ - s.since) / share_of_run, settings_.retry_max / 2);
+    const nanos some = std::max(2 * spread_of(s.refusals), share);
     const bool is_met = std::exchange(s.met_others, false);
     s.lonely_rests = is_met ? 0 : std::min(s.lonely_rests + 1, sought_after::most_lonely_rests);
     nanos for_untold{};

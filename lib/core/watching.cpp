@@ -259,8 +259,8 @@ nanos coordinator::spread_of(std::uint32_t crowd) const noexcept
     return std::min(round_trip_, settings_.node_timeout) * (8 + std::min(crowd, largest_crowd)) / 8;
 }
 
-/// An acquire of the client was lost to others not long ago, who have been seen since if they could
-/// have it.
+/// An acquire of the client was lost to others not long ago, and it has not let them in three times
+/// in a row since and met nobody.
 bool coordinator::is_contended(const lease& l) const noexcept
 {
     const stint* const s = remembered(l);

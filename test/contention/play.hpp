@@ -42,7 +42,7 @@ struct outcome {
     double wait_p99_ms = 0;
     double wait_max_ms = 0;
     double untold_max_ms = 0;  ///< of those whom no server tells
-    double grants = 0;  ///< a second
+    double grants = 0;         ///< a second
     /// Of the workers those that had it least and most often.
     std::uint64_t least = 0;
     std::uint64_t most = 0;

@@ -310,7 +310,6 @@ TEST_CASE("scripts that are flushed while many commands are in flight are not mi
         CHECK(nodes.count("r" + std::to_string(i)) == 0);
     }
     CHECK(mine.stats().script_reloads >= 1000);
-    CHECK(mine.stats().node_errors == mine.stats().script_reloads);
 }
 
 TEST_CASE("scripts that are flushed between and amid commands are never missed", "[integration]")

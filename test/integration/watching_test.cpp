@@ -170,12 +170,19 @@ TEST_CASE("who waits goes on when the server that was to tell dies and comes bac
     REQUIRE(mine.await([&] { return mine.stats().unanswered == 0 && trackers(nodes) == 1; }));
     const std::size_t told_by = trackers(nodes[0]) == 1 ? 0 : trackers(nodes[1]) == 1 ? 1 : 2;
     nodes[told_by].kill();
-    const bool is_back = GENERATE(false, true);
-    if (is_back) {
+    REQUIRE(mine.await([&] { return mine.stats().disconnects == 1; }));
+    if (GENERATE(false, true)) {
         nodes[told_by].start(memory::lost);
         REQUIRE(mine.await_ready(3));
     }
-    REQUIRE(mine.await([&] { return mine.stats().nodes_ready >= 2 && !mine.stats().unanswered; }));
+    // Another one tells now.
+    REQUIRE(mine.await([&] {
+        std::size_t others = 0;
+        for (std::size_t i = 0; i < 3; ++i) {
+            others += i != told_by ? trackers(nodes[i]) : 0;
+        }
+        return mine.stats().unanswered == 0 && others == 1;
+    }));
     for (std::size_t i = 0; i < 3; ++i) {
         if (i != told_by) {
             REQUIRE(nodes[i].ask({"DEL", "r"}).integer == 1);

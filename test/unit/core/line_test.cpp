@@ -69,7 +69,7 @@ struct line_world : bench_world {
             }
             give_back(*c);
         }
-        advance(1s);
+        advance(3s);
         CHECK(keys() == 0);
         CHECK(is_idle());
     }
@@ -386,6 +386,28 @@ TEST_CASE("a client that takes what others want again and again lets them in too
     const auto paused = [](nanos n) { return n > 3 * round_trip; };
     CHECK(std::ranges::count_if(waits, paused) == (is_wanted ? 2 : 0));
     CHECK(std::ranges::max(waits) <= 6 * round_trip + 1ms);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("others are let in for no longer than who asks by chance sleeps", "[core][line]")
+{
+    line_world w;
+    const acquire_options for_days{.ttl = 24h, .deadline = 24h};
+    call* has_it = &w.acquire("r", for_days);
+    w.advance(round_trip);
+    for (int i = 0; i < 4; ++i) {
+        call& next = w.waiting("r", for_days);
+        w.advance(1h);
+        const instant given = w.now;
+        w.give_back(*has_it);
+        while (!next.done()) {
+            w.advance(1ms);
+        }
+        CHECK(w.now - given <= w.settings.retry_max + round_trip);
+        has_it = &next;
+    }
+    w.give_back(*has_it);
+    w.advance(5s);
     CHECK(w.is_idle());
 }
 

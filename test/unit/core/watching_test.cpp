@@ -500,7 +500,7 @@ TEST_CASE("nothing is left of who watched and went", "[core][watch]")
     w.advance(4 * round_trip);
     CHECK(w.count(w.order[0], "SET") == sets);
     // Nobody watches there any more: the server need not remember anything.
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 50; ++i) {
         if (is_busy) {
             w.inspect("another");
         }
@@ -508,6 +508,7 @@ TEST_CASE("nothing is left of who watched and went", "[core][watch]")
     }
     CHECK(w.first().speaks.tracks == session::tracking::off);
     w.advance(20s);
+    CHECK(w.is_idle());
     const auto& log = w.first().log;
     CHECK(std::count_if(log.begin(), log.end(), [](const words& said) {
               return said[0] == "CLIENT" && said[1] == "TRACKING";
