@@ -140,7 +140,7 @@ private:
     /// keys is not asked again for so long.
     static constexpr unsigned most_lost_watches = 3;
     static constexpr base::nanos pause_of_watches = std::chrono::minutes{10};
-    /// It is asked to tell of keys for so long, and for as long as it then takes to find that nobody
+    /// It is asked to tell of keys for so long, and as long as it then takes to find that nobody
     /// waits for one. Longer than from one look to the next.
     static constexpr base::nanos watched_at_least = std::chrono::seconds{2};
 
