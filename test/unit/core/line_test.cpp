@@ -61,6 +61,32 @@ struct line_world : bench_world {
         REQUIRE(c.held != nullptr);
         (void)release(*c.held);
     }
+    /// Others have "r" for a moment, and the client is refused.
+    void meet_others()
+    {
+        for (auto& p : peers) {
+            p->master.put("r", {.value = "somebody else's", .end = now + 1h});
+        }
+        call& refused = acquire("r", {.deadline = 0ms});
+        advance(round_trip);
+        CHECK(refused.error == errc::contended);
+        for (auto& p : peers) {
+            p->master.flush_keys();
+        }
+    }
+    /// Takes "r" and gives it back; how long it waited for that.
+    nanos cycle()
+    {
+        const instant asked = now;
+        call& c = acquire("r", patient());
+        while (!c.done()) {
+            advance(100us);
+        }
+        const nanos waited = now - asked;
+        give_back(c);
+        advance(round_trip);
+        return waited;
+    }
     void end_all(const std::vector<call*>& all)
     {
         for (call* c : all) {
@@ -361,27 +387,12 @@ TEST_CASE("a client that takes what others want again and again lets them in too
     line_world w;
     const bool is_wanted = GENERATE(false, true);
     if (is_wanted) {
-        for (auto& p : w.peers) {
-            p->master.put("r", {.value = "somebody else's", .end = w.now + 1h});
-        }
-        call& refused = w.acquire("r", {.deadline = 0ms});
-        w.advance(round_trip);
-        CHECK(refused.error == errc::contended);
-        for (auto& p : w.peers) {
-            p->master.flush_keys();
-        }
+        w.meet_others();
     }
     // Nobody stands behind it.
     std::vector<nanos> waits;
     for (int i = 0; i < 40; ++i) {
-        const instant asked = w.now;
-        call& c = w.acquire("r", w.patient());
-        while (!c.done()) {
-            w.advance(100us);
-        }
-        waits.push_back(w.now - asked);
-        w.give_back(c);
-        w.advance(round_trip);
+        waits.push_back(w.cycle());
     }
     const auto paused = [](nanos n) { return n > 3 * round_trip; };
     CHECK(std::ranges::count_if(waits, paused) == (is_wanted ? 2 : 0));
@@ -440,33 +451,11 @@ TEST_CASE("a line lets in those too who ask by chance and never found it free", 
 TEST_CASE("a client that lets others in and meets none of them is alone again", "[core][line]")
 {
     line_world w;
-    const auto is_refused = [&] {
-        for (auto& p : w.peers) {
-            p->master.put("r", {.value = "somebody else's", .end = w.now + 1h});
-        }
-        call& refused = w.acquire("r", {.deadline = 0ms});
-        w.advance(round_trip);
-        CHECK(refused.error == errc::contended);
-        for (auto& p : w.peers) {
-            p->master.flush_keys();
-        }
-    };
-    const auto wait_of_next = [&] {
-        const instant asked = w.now;
-        call& c = w.acquire("r", w.patient());
-        while (!c.done()) {
-            w.advance(100us);
-        }
-        const nanos waited = w.now - asked;
-        w.give_back(c);
-        w.advance(round_trip);
-        return waited;
-    };
     for (const int cycles : {100, 700, 700}) {
-        is_refused();
+        w.meet_others();
         std::vector<nanos> waits;
         for (int k = 0; k < cycles; ++k) {
-            waits.push_back(wait_of_next());
+            waits.push_back(w.cycle());
         }
         const auto after = [&](int k) { return std::vector(waits.begin() + k, waits.end()); };
         const auto all_of = [&](int from, int to, auto is) {
@@ -491,27 +480,11 @@ TEST_CASE("clients that no server tells are let in for longer", "[core][line]")
     const instant begun = w.now;
     for (int i = 0; i < 6 * 16; ++i) {
         if (i % 16 == 0) {
-            // Others had it meanwhile.
-            for (auto& p : w.peers) {
-                p->master.put("r", {.value = "somebody else's", .end = w.now + 1h});
-            }
-            call& refused = w.acquire("r", {.deadline = 0ms});
-            w.advance(round_trip);
-            CHECK(refused.error == errc::contended);
-            for (auto& p : w.peers) {
-                p->master.flush_keys();
-            }
+            w.meet_others();
         }
-        const instant asked = w.now;
-        call& c = w.acquire("r", w.patient());
-        while (!c.done()) {
-            w.advance(100us);
-        }
-        const nanos waited = w.now - asked;
+        const nanos waited = w.cycle();
         CHECK(waited <= config.retry_max + round_trip);
         long_ones += waited > 6 * round_trip + 1ms ? 1u : 0u;
-        w.give_back(c);
-        w.advance(round_trip);
     }
     if (config.wake_ups) {
         CHECK(long_ones <= (w.now - begun) / 1s);
