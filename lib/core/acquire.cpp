@@ -85,6 +85,7 @@ flow coordinator::run_acquire(operation& op)
             fan_out(*raised);
             co_await verdict_of{op, *raised};
         }
+        note_if_free(op, r);
         if (is_last(op, r, was_woken)) {
             co_return;
         }
@@ -205,7 +206,9 @@ bool coordinator::begin_attempt(operation& op)
     if (op.keeper != nullptr) {
         op.keeper->since = now_;
     }
-    stats_.polls += op.attempts_made > 0 && !op.is_woken && !op.was_roused;
+    const bool looks = op.attempts_made > 0 && !op.is_woken && !op.was_roused;
+    stats_.polls += looks;
+    op.looked_at = looks ? op.watches : 0;
     op.was_roused = op.is_woken = op.is_next = false;
     watch_no_more(op);
     ++op.attempts_made;

@@ -281,7 +281,12 @@ private:
     void on_watched(const lease& l, unsigned index, std::int64_t ttl_ms) noexcept;
     void on_group_watched(const lease& l, unsigned index, unsigned held,
                           std::int64_t ttl_ms) noexcept;
+    void note_if_changed(operation& op, unsigned index, base::instant until) noexcept;
+    void note_if_free(operation& op, const round& r) noexcept;
+    void note_silence(operation& op, unsigned index) noexcept;
+    void expect_longer(const lease& l) noexcept;
     [[nodiscard]] static const std::string& in_the_way(const operation& op) noexcept;
+    [[nodiscard]] bool relies_on_word(const operation& op) const noexcept;
     [[nodiscard]] base::instant end_of_watch(const operation& op) noexcept;
     [[nodiscard]] static bool is_asleep(const operation& op) noexcept;
     void wake(operation& op) noexcept;

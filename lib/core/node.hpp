@@ -99,6 +99,9 @@ public:
     void watch(lease& l, std::string_view resource);
     /// Whether the server may tell that.
     [[nodiscard]] bool can_track() const noexcept;
+    /// It should have told of a key, and has not told anything since.
+    [[nodiscard]] bool is_silent() const noexcept { return is_silent_; }
+    bool note_silence(base::instant since) noexcept;
     /// What it is called, as `rank` wants to know it.
     [[nodiscard]] std::uint64_t name() const noexcept { return name_; }
     /// For somebody who waits, now or when the node is back; or what can be said of the node
@@ -294,6 +297,11 @@ private:
     /// from when on it is asked again after too many of them.
     unsigned lost_watches_ = 0;
     base::instant watches_again_{};
+    /// When it last told something unasked, and whether it has missed to since; that it ever did is
+    /// in the log.
+    base::instant told_at_ = base::instant::min();
+    bool is_silent_ = false;
+    bool missed_word_ = false;
     const std::uint64_t name_;
 };
 

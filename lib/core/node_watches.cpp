@@ -94,6 +94,23 @@ void node::note_lost_watch() noexcept
                                 "waits has to look"});
 }
 
+/// It has not told of a key that it was to tell of, as who looked after `since` found. False: it
+/// has told something meanwhile, which may have been that.
+bool node::note_silence(instant since) noexcept
+{
+    if (told_at_ >= since) {
+        return false;
+    }
+    is_silent_ = true;
+    if (!std::exchange(missed_word_, true)) {
+        c_.log(log_level::warning,
+               {address_.display,
+                " did not tell that a lock was free or had changed hands: who waits looks until it "
+                "tells something"});
+    }
+    return true;
+}
+
 bool node::on_tracking(const pending& p, const resp::reply& r)
 {
     if (!r.is_error() && r.type() != resp::reply_type::simple_string) {
@@ -129,6 +146,8 @@ void node::on_push(const resp::reply& r) noexcept
     if (r.at(0).text() != "invalidate") {
         return;
     }
+    told_at_ = c_.now_;
+    is_silent_ = false;
     const resp::reply keys = r.at(1);
     if (keys.is_null()) {
         c_.on_keys_gone(index_);

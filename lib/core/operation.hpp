@@ -84,8 +84,12 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight> {
     std::uint32_t refusals = 0;
     /// Of several resources the one that is in its way, counted from one.
     unsigned held = 0;
-    /// How long the key that is in its way lives on that node.
-    base::nanos watched_ttl{};
+    /// Until when the key that is in its way lives there, if nothing happens that is to be told.
+    base::instant watched_until{};
+    /// The node that was to tell, where it looks since nothing was told.
+    node_mask looked_at = 0;
+    /// It should have been told something and was not.
+    bool was_missed = false;
     /// How many stood in front of it when it began to wait.
     std::size_t ahead = 0;
     /// Of an acquire that is to be kept alive: for when it is had. Of a wait or a renewal: whose

@@ -37,7 +37,9 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     op.watches = 0;
     op.held = 0;
     op.refusals = 0;
-    op.watched_ttl = nanos{};
+    op.watched_until = instant{};
+    op.looked_at = 0;
+    op.was_missed = false;
     op.since = instant{};
     op.ahead = 0;
     in_flight_.push_back(op);

@@ -25,8 +25,10 @@ constexpr nanos longest_run = std::chrono::milliseconds{100};
 /// time where this client is not told either.
 constexpr nanos between_long_rests = std::chrono::seconds{1};
 /// They may be there and never be met, as they hardly ever find the lock free. It is left free so
-/// often for as long as one of them sleeps at most.
+/// often for as long as one of them sleeps at most; more often where no server tells this client
+/// either, as then they are the rule.
 constexpr nanos between_longest_rests = std::chrono::seconds{15};
+constexpr nanos between_longest_of_untold = std::chrono::seconds{5};
 /// Of the time for which the client had it: what others are let in for at least.
 constexpr int share_of_run = 64;
 
@@ -245,7 +247,7 @@ void coordinator::count_hand_over(stint& s) noexcept
     const bool is_met = std::exchange(s.met_others, false);
     s.lonely_rests = is_met ? 0 : std::min(s.lonely_rests + 1, sought_after::most_lonely_rests);
     nanos for_untold{};
-    if (now_ - s.rested_long >= between_longest_rests) {
+    if (now_ - s.rested_long >= (is_told() ? between_longest_rests : between_longest_of_untold)) {
         for_untold = settings_.retry_max;
     } else if (is_met && (now_ - s.rested_long >= between_long_rests || !is_told())) {
         for_untold = random_below(settings_.retry_max);

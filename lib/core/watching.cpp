@@ -3,12 +3,14 @@
 #include "core/waits.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <new>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 // Who was refused, and is told by a server when the key has gone that was in its way.
 namespace redlock::core {
@@ -25,6 +27,8 @@ constexpr std::uint32_t largest_crowd = 64;
 constexpr nanos between_looks = std::chrono::milliseconds{1};
 /// Who has let others in so often, one time after the other, and met none of them is alone again.
 constexpr unsigned believed_alone = 3;
+/// The end of a key that has none, or that is the client's own and was kept alive since.
+constexpr instant unknown = instant::max();
 
 }  // namespace
 
@@ -76,7 +80,8 @@ std::optional<unsigned> coordinator::gate_of(const lease& l) const noexcept
 /// Whether any node tells this client what it waits for.
 bool coordinator::is_told() const noexcept
 {
-    return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& n) { return n->can_track(); });
+    return std::any_of(nodes_.begin(), nodes_.end(),
+                       [](const auto& n) { return n->can_track() && !n->is_silent(); });
 }
 
 void coordinator::ask_first(round& r, unsigned gate)
@@ -184,7 +189,11 @@ void coordinator::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms
         }
         return;
     }
+    const bool ends = ttl_ms >= 0 && ttl_ms < base::max_ttl.count();
+    const instant until = ends ? now_ + std::chrono::milliseconds{ttl_ms} : unknown;
+    note_if_changed(*op, index, until);
     op->is_rushed = false;
+    op->watched_until = until;
     watch_no_more(*op);
     if (l.group) {
         try {
@@ -195,11 +204,62 @@ void coordinator::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms
     }
     op->watches = bit(index);
     ++watchers_[index];
-    const bool ends = ttl_ms >= 0 && ttl_ms < base::max_ttl.count();
-    op->watched_ttl = ends ? std::chrono::milliseconds{ttl_ms} : base::max_ttl;
-    if (is_asleep(*op) && !op->was_roused) {
+    if (is_asleep(*op) && !op->was_roused && relies_on_word(*op)) {
         sleepers_.set(*op, end_of_watch(*op));
     }
+}
+
+/// Who looked has found another key there than the one it watched, or one that lives to another
+/// time, and that was not told.
+void coordinator::note_if_changed(operation& op, unsigned index, instant until) noexcept
+{
+    const bool is_same = (std::exchange(op.looked_at, 0) & bit(index)) != 0;
+    if (!is_same || until == unknown || op.watched_until == unknown) {
+        return;
+    }
+    const nanos moved = until - op.watched_until;
+    if (std::max(moved, -moved) > settings_.node_timeout) {
+        note_silence(op, index);
+    }
+}
+
+/// Who looked has found that the key it watched has gone before its time, which was not told.
+void coordinator::note_if_free(operation& op, const round& r) noexcept
+{
+    const node_mask free = op.looked_at & r.tally.granted_by();
+    if (free != 0 && op.watched_until != unknown &&
+        op.watched_until - now_ > settings_.node_timeout) {
+        op.looked_at = 0;
+        note_silence(op, static_cast<unsigned>(std::countr_zero(free)));
+    }
+}
+
+/// A server that tells in time says nothing of what changes a moment later.
+void coordinator::note_silence(operation& op, unsigned index) noexcept
+{
+    if (nodes_[index]->note_silence(op.subject->t0)) {
+        ++stats_.wake_ups_missed;
+        op.was_missed = true;
+    }
+}
+
+/// What the client does to its own keys it is not told.
+void coordinator::expect_longer(const lease& l) noexcept
+{
+    for (const std::string& resource : l.resources()) {
+        const lease* const first = l.group ? leading_.find(resource) : nullptr;
+        if (first != nullptr && first->sought_by != nullptr) {
+            first->sought_by->watched_until = unknown;
+        }
+        for_groups(resource, [](operation& op) { op.watched_until = unknown; });
+    }
+}
+
+/// Whether it is enough to look now and then. Who was let down once looks more often from then on.
+bool coordinator::relies_on_word(const operation& op) const noexcept
+{
+    return op.watches != 0 && !op.was_missed &&
+           !nodes_[static_cast<unsigned>(std::countr_zero(op.watches))]->is_silent();
 }
 
 /// When to look, as nothing was told.
@@ -208,8 +268,9 @@ instant coordinator::end_of_watch(const operation& op) noexcept
     const nanos spaced = between_looks * static_cast<std::int64_t>(watching());
     const nanos longest = std::max(settings_.poll_max, spaced);
     nanos wait = longest - random_below(longest / 4);
-    if (spaced <= settings_.poll_max) {
-        wait = std::min(wait, op.watched_ttl + random_below(std::max(round_trip_, least_wait)));
+    if (spaced <= settings_.poll_max && op.watched_until != unknown) {
+        const nanos lives = op.watched_until - now_;
+        wait = std::min(wait, lives + random_below(std::max(round_trip_, least_wait)));
     }
     return std::min(op.deadline, now_ + std::max(wait, least_wait));
 }
@@ -223,7 +284,7 @@ instant coordinator::end_of_pause(const operation& op, nanos back_off) noexcept
     if (op.was_roused) {
         return now_ + std::min(back_off, least_wait);
     }
-    return op.watches != 0 ? end_of_watch(op) : now_ + back_off;
+    return relies_on_word(op) ? end_of_watch(op) : now_ + back_off;
 }
 
 bool coordinator::is_asleep(const operation& op) noexcept

@@ -1,0 +1,205 @@
+#include "watch_world.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+// Servers that promise to tell when a key goes, and do not.
+
+namespace {
+
+struct silent_world : watch_world {
+    explicit silent_world(unsigned nodes = 3) : watch_world(often(), nodes) {}
+
+    static redlock::config often()
+    {
+        redlock::config c;
+        c.retry_min = c.retry_max = 50ms;
+        return c;
+    }
+    /// What the client waits for nobody will tell it.
+    void forget_watches()
+    {
+        for (auto& p : peers) {
+            p->master.forget(p->speaks);
+        }
+    }
+    /// For others, a while later than before.
+    void change_hands(const std::string& name = "r")
+    {
+        give_back_all(name);
+        take_all(1h, name);
+    }
+    /// How often somebody looks within a second.
+    std::uint64_t looks()
+    {
+        const std::uint64_t before = told().polls;
+        advance(1s);
+        return told().polls - before;
+    }
+    [[nodiscard]] std::size_t complaints() const
+    {
+        return static_cast<std::size_t>(std::ranges::count_if(log_lines, [](const auto& line) {
+            return line.find("did not tell that a lock was free") != std::string::npos;
+        }));
+    }
+};
+
+}  // namespace
+
+TEST_CASE("who was not told that a lock changed hands looks as often as who is never told",
+          "[core][watch][silence]")
+{
+    silent_world w;
+    w.take_all();
+    call& c = w.waiting();
+    w.advance(100ms);
+    w.forget_watches();
+    w.change_hands();
+    w.advance(1s);
+    CHECK(w.told().polls > 0);
+    CHECK(w.told().wake_ups_missed == 1);
+    CHECK(w.looks() > 10);
+    // It is the same key since.
+    CHECK(w.told().wake_ups_missed == 1);
+    CHECK(w.complaints() == 1);
+    CHECK(w.core->watching() == 1);
+
+    SECTION("others rely on the server once it tells something")
+    {
+        w.give_back_all();
+        w.advance(8 * round_trip);
+        REQUIRE(c.held != nullptr);
+        CHECK(w.told().wake_ups_granted == 1);
+        w.drop(*c.held);
+        w.advance(round_trip);
+        w.take_all();
+        (void)w.acquire("r", {.deadline = 60s});
+        w.advance(1s);
+        CHECK(w.looks() <= 2);
+    }
+    SECTION("who was let down does not any more")
+    {
+        w.change_hands();
+        w.advance(8 * round_trip);
+        CHECK(w.told().wake_ups_refused == 1);
+        CHECK(w.looks() > 10);
+    }
+    SECTION("it is said once")
+    {
+        for (int i = 0; i < 5; ++i) {
+            w.forget_watches();
+            w.change_hands();
+            w.advance(500ms);
+        }
+        CHECK(w.told().wake_ups_missed > 3);
+        CHECK(w.complaints() == 1);
+    }
+}
+
+TEST_CASE("while a server does not tell, who comes anew looks as often as who is never told",
+          "[core][watch][silence]")
+{
+    silent_world w{1};
+    w.take_all();
+    call& c = w.waiting();
+    w.advance(100ms);
+    w.forget_watches();
+    w.give_back_all();
+    w.advance(1s);
+    // It looked, and found the lock free.
+    REQUIRE(c.held != nullptr);
+    CHECK(w.told().wake_ups_missed == 1);
+    w.drop(*c.held);
+    w.advance(round_trip);
+    w.take_all();
+    (void)w.acquire("r", {.deadline = 60s});
+    w.advance(round_trip);
+    CHECK(w.looks() > 10);
+    CHECK(w.core->watching() == 1);
+}
+
+TEST_CASE("who looks and finds nothing that was to be told relies on the server",
+          "[core][watch][silence]")
+{
+    silent_world w;
+    SECTION("the key is the same, and ends at a time")
+    {
+        w.take_all();
+        (void)w.waiting();
+    }
+    SECTION("or never")
+    {
+        w.take_all();
+        for (auto& p : w.peers) {
+            p->master.put("r", {.value = stranger, .end = instant::max()});
+        }
+        (void)w.waiting();
+    }
+    SECTION("the key has ended at its time")
+    {
+        w.take_all(200ms);
+        call& c = w.waiting();
+        w.advance(300ms);
+        REQUIRE(c.held != nullptr);
+        REQUIRE(w.told().polls == 1);
+        w.drop(*c.held);
+        w.advance(round_trip);
+        w.take_all();
+        (void)w.waiting();
+    }
+    SECTION("it was told while it looked")
+    {
+        w.take_all();
+        (void)w.waiting();
+        w.advance(100ms);
+        for (int i = 0; i < 20'000 && w.told().polls == 0; ++i) {
+            w.advance(100us);
+        }
+        REQUIRE(w.told().polls == 1);
+        w.change_hands();  // before the look is there
+    }
+    w.advance(10 * way);
+    CHECK(w.told().wake_ups_missed == 0);
+    const std::uint64_t polls = w.told().polls;
+    w.advance(20s);
+    CHECK(w.told().polls - polls <= 20 * 4 / 3);
+    CHECK(w.told().wake_ups_missed == 0);
+}
+
+TEST_CASE("what a client does to its own keys no server needs to tell it", "[core][watch][silence]")
+{
+    // Of several resources one is wanted alone, or the other way round.
+    const bool is_of_several = GENERATE(false, true);
+    const bool is_kept = GENERATE(false, true);
+    silent_world w;
+    const std::vector<std::string> both{"r", "s"};
+    acquire_options held{.ttl = 3s, .deadline = 60s};
+    if (is_kept) {
+        held.keep_alive.emplace();
+    }
+    call& first = is_of_several ? w.acquire(both, held) : w.acquire("r", held);
+    w.advance(8 * round_trip);
+    REQUIRE(first.held != nullptr);
+    const acquire_options o{.deadline = 60s};
+    call& c = is_of_several ? w.acquire("r", o) : w.acquire(both, o);
+    w.advance(8 * round_trip);
+    REQUIRE_FALSE(c.done());
+    REQUIRE(w.core->watching() == 1);
+    for (int i = 0; i < 20; ++i) {
+        w.advance(500ms);
+        if (!is_kept) {
+            CHECK_FALSE(w.extend(*first.held, 3s).error);
+        }
+    }
+    CHECK(w.told().polls > 0);
+    CHECK(w.told().wake_ups_missed == 0);
+    CHECK(w.complaints() == 0);
+}
