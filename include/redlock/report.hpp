@@ -75,8 +75,9 @@ struct report {
     /// wait for its turn, behind who had the resource or asked the nodes for it.
     std::size_t ahead = 0;
     /// Of an acquire that was not had: how long whoever has the resource may keep it without
-    /// extending, where that was told: the least of what the nodes said in the last attempt, or the
-    /// validity of this client's own lock.
+    /// extending, where that was told: the least of what the nodes said in the last attempt; or for
+    /// one that stood in line, the validity of this client's own lock, or what who stood in front
+    /// was told.
     std::optional<std::chrono::milliseconds> holder_ttl;
 };
 

@@ -160,6 +160,9 @@ bool coordinator::is_last(operation& op, const round& r, bool was_woken)
     if (r.tally.refused() > 0 && !is_won) {
         note_contention(*op.subject);
     }
+    if (op.watches == 0 && op.looked_at == 0) {  // else the node says it that is to tell
+        op.refused_until = r.holder_ttl ? now_ + *r.holder_ttl : instant::max();
+    }
     if (op.attempts_left == 0 || op.deadline - now_ < least_wait) {
         fill_report(op, r);
         finish(op, op.attempts_left == 0 ? reason_of(r) : errc::timed_out);

@@ -84,8 +84,9 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight> {
     std::uint32_t refusals = 0;
     /// Of several resources the one that is in its way, counted from one.
     unsigned held = 0;
-    /// Until when the key that is in its way lives there, if nothing happens that is to be told.
-    base::instant watched_until{};
+    /// Until when the key that is in its way lives, by what was said last, if nothing happens that
+    /// is to be told; the last instant of all where that is not known.
+    base::instant refused_until{};
     /// The node that was to tell, where it looks since nothing was told.
     node_mask looked_at = 0;
     /// It should have been told something and was not.

@@ -37,7 +37,7 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     op.watches = 0;
     op.held = 0;
     op.refusals = 0;
-    op.watched_until = instant{};
+    op.refused_until = instant{};
     op.looked_at = 0;
     op.was_missed = false;
     op.since = instant{};

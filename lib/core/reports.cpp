@@ -7,6 +7,8 @@
 // What is told of an operation to who asked for it, and of all of them to who counts.
 namespace redlock::core {
 
+using base::instant;
+
 void coordinator::fill_report(const operation& op, const round& r) const
 {
     if (op.report == nullptr) {
@@ -77,14 +79,17 @@ void coordinator::report_place(const operation& op) const noexcept
     }
 }
 
-/// The same in line, behind another one of this client.
+/// The same in line, behind another one of this client, which has it or was refused by who does.
 void coordinator::report_waiting(const operation& op) const noexcept
 {
     report_place(op);
     const lease& l = *op.in_line->behind;
-    if (op.report != nullptr && l.is_had && l.valid_until() > now_) {
-        op.report->holder_ttl =
-            std::chrono::ceil<std::chrono::milliseconds>(l.valid_until() - now_);
+    instant end = l.is_had ? l.valid_until() : instant{};
+    if (l.sought_by != nullptr && l.sought_by->refused_until != instant::max()) {
+        end = l.sought_by->refused_until;
+    }
+    if (op.report != nullptr && end > now_) {
+        op.report->holder_ttl = std::chrono::ceil<std::chrono::milliseconds>(end - now_);
     }
 }
 

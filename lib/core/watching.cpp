@@ -193,7 +193,7 @@ void coordinator::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms
     const instant until = ends ? now_ + std::chrono::milliseconds{ttl_ms} : unknown;
     note_if_changed(*op, index, until);
     op->is_rushed = false;
-    op->watched_until = until;
+    op->refused_until = until;
     watch_no_more(*op);
     if (l.group) {
         try {
@@ -214,10 +214,10 @@ void coordinator::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms
 void coordinator::note_if_changed(operation& op, unsigned index, instant until) noexcept
 {
     const bool is_same = (std::exchange(op.looked_at, 0) & bit(index)) != 0;
-    if (!is_same || until == unknown || op.watched_until == unknown) {
+    if (!is_same || until == unknown || op.refused_until == unknown) {
         return;
     }
-    const nanos moved = until - op.watched_until;
+    const nanos moved = until - op.refused_until;
     if (std::max(moved, -moved) > settings_.node_timeout) {
         note_silence(op, index);
     }
@@ -227,8 +227,8 @@ void coordinator::note_if_changed(operation& op, unsigned index, instant until) 
 void coordinator::note_if_free(operation& op, const round& r) noexcept
 {
     const node_mask free = op.looked_at & r.tally.granted_by();
-    if (free != 0 && op.watched_until != unknown &&
-        op.watched_until - now_ > settings_.node_timeout) {
+    if (free != 0 && op.refused_until != unknown &&
+        op.refused_until - now_ > settings_.node_timeout) {
         op.looked_at = 0;
         note_silence(op, static_cast<unsigned>(std::countr_zero(free)));
     }
@@ -249,9 +249,9 @@ void coordinator::expect_longer(const lease& l) noexcept
     for (const std::string& resource : l.resources()) {
         const lease* const first = l.group ? leading_.find(resource) : nullptr;
         if (first != nullptr && first->sought_by != nullptr) {
-            first->sought_by->watched_until = unknown;
+            first->sought_by->refused_until = unknown;
         }
-        for_groups(resource, [](operation& op) { op.watched_until = unknown; });
+        for_groups(resource, [](operation& op) { op.refused_until = unknown; });
     }
 }
 
@@ -268,8 +268,8 @@ instant coordinator::end_of_watch(const operation& op) noexcept
     const nanos spaced = between_looks * static_cast<std::int64_t>(watching());
     const nanos longest = std::max(settings_.poll_max, spaced);
     nanos wait = longest - random_below(longest / 4);
-    if (spaced <= settings_.poll_max && op.watched_until != unknown) {
-        const nanos lives = op.watched_until - now_;
+    if (spaced <= settings_.poll_max && op.refused_until != unknown) {
+        const nanos lives = op.refused_until - now_;
         wait = std::min(wait, lives + random_below(std::max(round_trip_, least_wait)));
     }
     return std::min(op.deadline, now_ + std::max(wait, least_wait));

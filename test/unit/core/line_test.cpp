@@ -6,6 +6,7 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -200,6 +201,36 @@ TEST_CASE("a place in line is left by deadline or cancellation, wherever it is",
     calls.erase(calls.begin() + static_cast<std::ptrdiff_t>(who));
     (void)w.release(held);
     w.end_all(calls);
+}
+
+TEST_CASE("who stands in line is told how long another client keeps all of them waiting",
+          "[core][line]")
+{
+    config c;
+    c.wake_ups = GENERATE(false, true);
+    line_world w{c};
+    const bool is_lasting = GENERATE(false, true);
+    for (auto& p : w.peers) {
+        p->master.put("r", {.value = "a stranger's",
+                            .end = is_lasting ? std::nullopt : std::optional{w.now + 10s}});
+    }
+    call& first = w.waiting("r");
+    w.advance(w.settings.retry_max);  // it has asked once more
+    w.with_report = true;
+    acquire_options o = w.patient();
+    o.deadline = 2s;
+    call& second = w.waiting("r", o);
+    w.advance(2s);
+    REQUIRE(second.error == errc::timed_out);
+    if (is_lasting) {
+        CHECK_FALSE(second.report.holder_ttl);
+    } else {
+        REQUIRE(second.report.holder_ttl);
+        CHECK(*second.report.holder_ttl <= 8s);
+        CHECK(*second.report.holder_ttl > 7s);
+    }
+    w.cancel(first);
+    w.advance(round_trip);
 }
 
 TEST_CASE("who is called off as its turn comes lets the next one go", "[core][line]")

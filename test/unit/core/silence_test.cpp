@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -139,7 +140,7 @@ TEST_CASE("who looks and finds nothing that was to be told relies on the server"
     {
         w.take_all();
         for (auto& p : w.peers) {
-            p->master.put("r", {.value = stranger, .end = instant::max()});
+            p->master.put("r", {.value = stranger, .end = std::nullopt});
         }
         (void)w.waiting();
     }
