@@ -318,6 +318,15 @@ void application::prove()
     (void)c_.acquire(0, "r" + std::to_string(index_ % w_.planned().resources), o);
 }
 
+void application::prove_waiting(const std::string& resource)
+{
+    proof_ = stage::waiting;
+    acquire_options o;
+    o.ttl = some_ttl();
+    o.deadline = 1h;
+    (void)c_.acquire(0, resource, o);
+}
+
 void application::on_proof(const call& c, const ending& e)
 {
     const auto demand = [&](bool true_, const char* what) {
@@ -352,6 +361,18 @@ void application::on_proof(const call& c, const ending& e)
                    "a held lock cannot be given back");
             proof_ = stage::looking_again;
             (void)c_.inspect(0, c.resource);
+            return;
+        case stage::waiting:
+            demand(!e.error, "who waits for a lock is not given it");
+            lease = e.held;
+            proof_ = stage::giving_back;
+            (void)c_.release(0, *lease, believed_until(*lease));
+            lease = nullptr;
+            return;
+        case stage::giving_back:
+            demand(!e.error && e.released == release_result::released,
+                   "a lock that was waited for cannot be given back");
+            proof_ = stage::done;
             return;
         case stage::looking_again:
             demand(!e.error && e.found.state == holding::free,

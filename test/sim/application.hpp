@@ -34,6 +34,8 @@ public:
     /// When all is well and nobody else asks for anything: takes, looks at, keeps and gives back a
     /// lock, each of which has to succeed at once.
     void prove();
+    /// Takes what somebody else has, once that is free, and gives it back at once.
+    void prove_waiting(const std::string& resource);
     [[nodiscard]] bool has_proved() const noexcept { return proof_ == stage::done; }
 
     /// To be asked behind whatever may have changed the validity of a lock.
@@ -61,6 +63,8 @@ private:
         keeping,
         releasing,
         looking_again,
+        waiting,
+        giving_back,
         done
     };
     struct task {

@@ -263,6 +263,18 @@ void model_master::flush_keys()
     }
 }
 
+void model_master::lose(const std::string& key)
+{
+    change(key, std::nullopt, nullptr);
+}
+
+void model_master::lose_among_all(const std::string& key)
+{
+    tracked_.clear();
+    lose(key);
+    tell_of_all(nullptr);
+}
+
 // Tracking.
 
 void model_master::track(session& s, const std::string& key)
@@ -307,6 +319,14 @@ void model_master::tell(session& s, std::string_view push, const session* by)
     if (s.tracks != session::tracking::off && s.protocol == 3) {
         (&s == by ? own_pushes_ : s.out) += push;
         has_told = has_told || &s != by;
+    }
+}
+
+void model_master::tell_of_all(const session* by)
+{
+    const std::string push = ">2\r\n" + bulk("invalidate") + "_\r\n";
+    for (session* t : trackers_) {
+        tell(*t, push, by);
     }
 }
 
@@ -655,10 +675,7 @@ std::string model_master::flush_all(const session& s)
 {
     tracked_.clear();
     flush_keys();
-    const std::string push = ">2\r\n" + bulk("invalidate") + "_\r\n";
-    for (session* t : trackers_) {
-        tell(*t, push, &s);
-    }
+    tell_of_all(&s);
     return std::string(ok) + std::exchange(own_pushes_, {});
 }
 

@@ -278,6 +278,9 @@ public:
     /// Those that have expired and were not touched since, too.
     [[nodiscard]] const std::map<std::string, entry, std::less<>>& all() const { return keys_; }
     void flush_keys();
+    /// Somebody deletes it, and those who track it are told: of it, or as by FLUSHALL of all keys.
+    void lose(const std::string& key);
+    void lose_among_all(const std::string& key);
     void flush_scripts() { scripts_.clear(); }
 
     std::uint64_t sets = 0;
@@ -347,6 +350,7 @@ private:
     void change(const std::string& key, std::optional<entry> to, session* by);
     void track(session& s, const std::string& key);
     void invalidate(const std::string& key, session* by);
+    void tell_of_all(const session* by);
     void tell(session& s, std::string_view push, const session* by);
 
     std::map<std::string, entry, std::less<>> keys_;

@@ -253,6 +253,31 @@ void server::lose_keys()
     master.flush_keys();
 }
 
+void server::give_to_stranger(const std::string& key)
+{
+    master.put(key, {.value = "somebody else's", .end = local_now() + 1h});
+}
+
+void server::take_from_stranger(const std::string& key, parting how)
+{
+    master.watched_by = nullptr;
+    const auto links = w_.net.of_node(index_);
+    for (link* l : links) {
+        if (how == parting::untold) {
+            master.forget(l->session);
+        } else if (how == parting::cut && l->session.tracks != test::session::tracking::off) {
+            w_.net.close_by_server(*l);
+        }
+    }
+    if (how == parting::told_of_all) {
+        master.lose_among_all(key);
+    } else {
+        master.lose(key);
+    }
+    master.watched_by = this;
+    tell();
+}
+
 /// Nobody looks on: what was given back may be there again.
 void server::roll_back()
 {

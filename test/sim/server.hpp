@@ -15,6 +15,14 @@ namespace redlock::sim {
 
 class world;
 
+/// How a key goes that somebody waits for who is to be told.
+enum class parting : std::uint8_t {
+    told,
+    told_of_all,  ///< as by FLUSHALL
+    untold,
+    cut,  ///< the connection is lost by which it would be told
+};
+
 /// What becomes of the keys when a node dies.
 enum class memory : std::uint8_t {
     kept,
@@ -47,6 +55,9 @@ public:
     void save();
     /// While it lives.
     void lose_keys();
+    /// A key of somebody who is no client of the play, and its end.
+    void give_to_stranger(const std::string& key);
+    void take_from_stranger(const std::string& key, parting how);
     void step_clock(nanos ahead);
     /// Looks for keys that are over, as it does now and then, and tells those who track them.
     void look_for_ends();

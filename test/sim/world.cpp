@@ -223,9 +223,11 @@ void world::calm_down()
     checks.nothing_left();
     const nanos until_all_is_forgotten = plan_.longest_ttl() * 2 + 130s;
     run_until(now_ + until_all_is_forgotten);
-    for (const auto& c : clients) {
-        prove(*c);
+    for (unsigned i = 0; i < clients.size(); ++i) {
+        prove(*clients[i]);
+        prove_waiting(*clients[i], i);
     }
+    run_until(now_ + 5s);  // in which servers hear that nobody waits any more
     if (!rests()) {
         // Only now some of them have seen that a connection is gone.
         run_until(now_ + until_all_is_forgotten);
@@ -251,6 +253,39 @@ void world::prove(client& c)
     if (!c.app().has_proved()) {
         checks.fail("all is well, and an operation does not end");
     }
+}
+
+/// Who waits for what somebody has who is no client is served soon once it is free: as it is told,
+/// or by looking.
+void world::prove_waiting(client& c, unsigned index)
+{
+    if (plan_.retry_max == 0ms) {
+        return;  // who pauses for no time has it whatever he is told
+    }
+    random_source r(plan_.seed, 800 + index);
+    const auto how = static_cast<parting>(r.below(4));
+    const std::string key = plan_.key_prefix + "r0";
+    for (const auto& s : servers) {
+        s->give_to_stranger(key);
+    }
+    c.app().prove_waiting("r0");
+    run_until(now_ + r.between(200ms, 3s));
+    for (const auto& s : servers) {
+        s->take_from_stranger(key, how);
+    }
+    // Some round trips; who has to look does it as seldom as he may.
+    nanos bound = 40 * plan_.longest_way + plan_.retry_max;
+    bound += how == parting::untold ? nanos{plan_.poll_max} : 0ms;
+    bound += how == parting::cut ? nanos{c.settings().node_timeout + plan_.retry_max} : 0ms;
+    const instant end = now_ + bound * 5 / 4;  // by any clock
+    while (!c.app().has_proved() && now_ < end) {
+        run_until(now_ + 5ms);
+    }
+    if (!c.app().has_proved()) {
+        checks.fail("c" + std::to_string(index) + ": all is well, but who waits for a free lock has to " +
+                    "go on waiting");
+    }
+    run_until(now_ + 1s);
 }
 
 bool world::rests() const

@@ -126,6 +126,7 @@ private:
     void dispatch(const event& e);
     void run_until(instant end);
     void calm_down();
+    void prove_waiting(client& c, unsigned index);
     void forgive_dropped_debts();
     void prove(client& c);
     [[nodiscard]] bool is_over() const;
