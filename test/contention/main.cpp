@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdio>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -43,11 +44,19 @@ double longest_wait_ms(const plan& p, const outcome& o)
     return 3 * rest_ms + 20 * turn_ms + (p.lost_one_in > 0 ? 4 * look_ms : 0);
 }
 
-/// While one client has it all the time: it lets them in every fifteen seconds. Several that are
-/// told come first then too.
+/// Each client lets the others in for long every fifteen seconds.
+constexpr double between_longest_rests_ms = 16'000;
+
 double longest_untold_ms(const plan& p)
 {
-    return p.clients == 1 ? 16'000 : longest_by_chance_ms * 2;
+    // Several that are told come first then too.
+    return p.clients == 1 ? between_longest_rests_ms : longest_by_chance_ms * 2;
+}
+
+/// Who wants two has to find both free at a time, and is told when one of them is.
+bool is_well_for_two(const plan& p, const outcome& o)
+{
+    return p.how == manner::by_chance || o.of_two_max_ms <= between_longest_rests_ms;
 }
 
 bool is_fair(const plan& p, const outcome& o)
@@ -62,14 +71,17 @@ bool is_well(const plan& p, const outcome& o)
     const bool is_judged = p.how != manner::told_all;
     return !o.shared && !o.starved &&
            (!is_judged || (is_fair(p, o) && o.wait_max_ms <= longest_wait_ms(p, o) &&
-                           o.untold_max_ms <= longest_untold_ms(p)));
+                           o.untold_max_ms <= longest_untold_ms(p) && is_well_for_two(p, o)));
 }
 
 void print_heading(const plan& p)
 {
     std::printf("%-24s %7s %9s %11s %11s %11s %11s %9s %9s %7s %7s%s\n", "refused clients are",
                 "clients", "grants/s", "handover us", "wait p50 ms", "wait p99 ms", "wait max ms",
-                "commands", "attempts", "least", "most", p.untold > 0 ? "  untold max ms" : "");
+                "commands", "attempts", "least", "most",
+                (std::string(p.untold > 0 ? "  untold max ms" : "") +
+                 (p.of_two > 0 ? "  of two max ms" : ""))
+                    .c_str());
 }
 
 void print(const plan& p, std::string_view name, const outcome& o)
@@ -80,6 +92,9 @@ void print(const plan& p, std::string_view name, const outcome& o)
                 static_cast<unsigned long long>(o.most));
     if (p.untold > 0) {
         std::printf("  %13.2f", o.untold_max_ms);
+    }
+    if (p.of_two > 0) {
+        std::printf("  %13.2f", o.of_two_max_ms);
     }
     std::printf("%s%s\n", o.starved ? "  SOMEBODY WAS NOT SERVED" : "",
                 o.shared ? "  TWO HAD IT" : "");
@@ -125,6 +140,10 @@ int main(int argc, char** argv)
     app.add_option("--nodes", p.nodes, "Masters")->check(CLI::Range(1, 32))->capture_default_str();
     app.add_option("--workers", p.workers, "Of each client")->capture_default_str();
     app.add_option("--untold", p.untold, "Clients besides, of one worker, that no server tells")
+        ->capture_default_str();
+    app.add_option("--of-two", p.of_two,
+                   "Clients besides, of one worker, that want two resources at once; every second "
+                   "worker of the others wants the other one")
         ->capture_default_str();
     app.add_option("--span", span_ms,
                    "Milliseconds for which all want it again and again; 0: each wants it once")

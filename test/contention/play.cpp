@@ -25,7 +25,8 @@ using base::nanos;
 using namespace std::chrono_literals;
 
 constexpr auto deadline = std::chrono::milliseconds{600'000};
-constexpr const char* resource = "r";
+/// What is wanted; the second one only where some want both.
+const std::vector<std::string> resources{"r", "s"};
 
 class seeded_entropy final : public base::entropy {
 public:
@@ -67,6 +68,8 @@ base::settings settings_of(const plan& p, manner how)
 /// Takes the lock and gives it back.
 struct worker {
     unsigned client = 0;
+    /// Of the resources, a bit each.
+    unsigned wants = 1;
     instant wanted{};
     core::lease* held = nullptr;
     std::uint64_t grants = 0;
@@ -123,7 +126,11 @@ private:
         }
     };
 
-    [[nodiscard]] bool is_untold(const worker& w) const { return w.client > plan_.clients; }
+    [[nodiscard]] bool is_untold(const worker& w) const
+    {
+        return w.client > plan_.clients && w.client <= plan_.clients + plan_.untold;
+    }
+    [[nodiscard]] bool is_one_of_many(const worker& w) const { return w.client <= plan_.clients; }
 
     plan plan_;
     base::settings settings_;
@@ -140,9 +147,12 @@ private:
     bool goes_on_ = true;
     std::vector<nanos> waits_;
     nanos longest_untold_{};
+    nanos longest_of_two_{};
     std::vector<nanos> handovers_;
     std::optional<instant> free_since_;
-    bool is_had_ = false;
+    /// Of the resources, a bit each.
+    unsigned had_ = 0;
+    const core::group both_ = std::make_shared<const std::vector<std::string>>(resources);
     outcome found_;
 };
 
@@ -158,13 +168,15 @@ play::play(const plan& p)
         masters_[i].run_id.replace(0, 2,
                                    std::to_string(10 + i));  // not one server by several names
     }
-    for (unsigned i = 0; i <= p.clients + p.untold; ++i) {
-        const bool is_told = i <= p.clients;
+    for (unsigned i = 0; i <= p.clients + p.untold + p.of_two; ++i) {
+        const bool is_untold = i > p.clients && i <= p.clients + p.untold;
+        const bool is_many = i > 0 && i <= p.clients;
         clients_.push_back(
-            std::make_unique<contender>(is_told ? settings_ : of_untold_, p.seed * 1000 + i));
+            std::make_unique<contender>(is_untold ? of_untold_ : settings_, p.seed * 1000 + i));
         clients_.back()->links.resize(p.nodes);
-        for (unsigned n = 0; n < (i == 0 || !is_told ? 1 : p.workers); ++n) {
-            workers_.push_back({.client = i});
+        for (unsigned n = 0; n < (is_many ? p.workers : 1); ++n) {
+            const unsigned one = is_many && p.of_two > 0 && n % 2 == 1 ? 2 : 1;
+            workers_.push_back({.client = i, .wants = i > p.clients + p.untold ? 3 : one});
         }
     }
 }
@@ -274,15 +286,17 @@ void play::answer(unsigned client, unsigned node, std::string bytes, instant whe
 void play::begin(worker& w)
 {
     w.wanted = now_;
-    core::operation& op = clients_[w.client]->core.acquire(
-        now_, resource, {.ttl = std::chrono::minutes{10}, .deadline = deadline});
+    core::coordinator& c = clients_[w.client]->core;
+    const acquire_options o{.ttl = std::chrono::minutes{10}, .deadline = deadline};
+    core::operation& op =
+        w.wants == 3 ? c.acquire(now_, both_, o) : c.acquire(now_, resources[w.wants - 1], o);
     op.user = &w;
     pump(w.client);
 }
 
 void play::give_back(worker& w)
 {
-    is_had_ = false;
+    had_ &= ~w.wants;
     free_since_ = now_;
     core::operation& op =
         clients_[w.client]->core.release(now_, *std::exchange(w.held, nullptr), nullptr);
@@ -314,6 +328,8 @@ void play::note_wait(const worker& w)
     const nanos waited = now_ - w.wanted;
     if (is_untold(w)) {
         longest_untold_ = std::max(longest_untold_, waited);
+    } else if (w.wants == 3) {
+        longest_of_two_ = std::max(longest_of_two_, waited);
     } else {
         waits_.push_back(waited);
     }
@@ -321,7 +337,8 @@ void play::note_wait(const worker& w)
 
 void play::on_granted(worker& w, core::lease& l)
 {
-    found_.shared = found_.shared || std::exchange(is_had_, true);
+    found_.shared = found_.shared || (had_ & w.wants) != 0;
+    had_ |= w.wants;
     w.held = &l;
     ++w.grants;
     note_wait(w);
@@ -358,7 +375,7 @@ outcome play::run()
     };
     pass(2s);
     waits_.clear();
-    longest_untold_ = {};
+    longest_untold_ = longest_of_two_ = {};
     const std::uint64_t commands_before = commands();
     std::uint64_t attempts_before = 0;
     for (const auto& c : clients_) {
@@ -373,7 +390,8 @@ outcome play::run()
         pass(plan_.span);
     } else {
         run_until([this] {
-            return waits_.size() + plan_.untold == workers_.size() - 1 || found_.starved;
+            return waits_.size() + plan_.untold + plan_.of_two == workers_.size() - 1 ||
+                   found_.starved;
         });
     }
     found_.grants =
@@ -399,7 +417,7 @@ void play::tell()
     found_.least = found_.most = workers_[1].grants;
     for (std::size_t i = 1; i < workers_.size(); ++i) {
         const worker& w = workers_[i];
-        if (!is_untold(w)) {
+        if (is_one_of_many(w)) {
             found_.least = std::min(found_.least, w.grants);
             found_.most = std::max(found_.most, w.grants);
         }
@@ -414,6 +432,7 @@ void play::tell()
         found_.wait_max_ms = in_ms(waits_.back());
     }
     found_.untold_max_ms = in_ms(longest_untold_);
+    found_.of_two_max_ms = in_ms(longest_of_two_);
 }
 
 void play::end()

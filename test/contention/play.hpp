@@ -21,6 +21,9 @@ struct plan {
     unsigned workers = 1;
     /// Clients besides, of one worker each, that no server tells anything.
     unsigned untold = 0;
+    /// Clients besides, of one worker each, that want two resources at once; of the workers of the
+    /// others every second one wants the other one of the two then.
+    unsigned of_two = 0;
     /// For so long everybody who has given the lock back wants it again; zero: each wants it once.
     base::nanos span{};
     /// Of what servers tell unasked one in so many is lost; zero: none.
@@ -42,6 +45,7 @@ struct outcome {
     double wait_p99_ms = 0;
     double wait_max_ms = 0;
     double untold_max_ms = 0;  ///< of those whom no server tells
+    double of_two_max_ms = 0;  ///< of those who want two resources
     double grants = 0;         ///< a second
     /// Of the workers those that had it least and most often.
     std::uint64_t least = 0;
@@ -51,7 +55,7 @@ struct outcome {
     double attempts = 0;  ///< of all clients, for one grant
     /// Somebody was not served within his deadline.
     bool starved = false;
-    /// Two had the lock at a time.
+    /// Two had the lock at a time, or one of them.
     bool shared = false;
 };
 
