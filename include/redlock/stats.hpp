@@ -20,8 +20,7 @@ struct stats {
     std::uint64_t wake_ups_granted = 0;  ///< attempts begun as a server told that the lock is free,
                                          ///< which gave it
     std::uint64_t wake_ups_refused = 0;  ///< such attempts that did not
-    std::uint64_t wake_ups_missed = 0;   ///< attempts begun since nothing was told, which found that
-                                         ///< a server should have told something
+    std::uint64_t wake_ups_missed = 0;   ///< polls that found that a server should have told
     std::uint64_t polls = 0;             ///< further attempts begun since nothing was told
     std::uint64_t released = 0;          ///< releases that ended `released`
     std::uint64_t not_held =

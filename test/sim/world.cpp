@@ -282,8 +282,8 @@ void world::prove_waiting(client& c, unsigned index)
         run_until(now_ + 5ms);
     }
     if (!c.app().has_proved()) {
-        checks.fail("c" + std::to_string(index) + ": all is well, but who waits for a free lock has to " +
-                    "go on waiting");
+        checks.fail("c" + std::to_string(index) +
+                    ": all is well, but who waits for a free lock has to " + "go on waiting");
     }
     run_until(now_ + 1s);
 }
