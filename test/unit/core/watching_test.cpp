@@ -238,6 +238,23 @@ TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]"
             CHECK(w.count(i, "CLIENT") == 2);  // with what had been sent behind it
         }
     }
+    SECTION("it may be switched on, but no key may be chosen")
+    {
+        watch_world w{config};
+        for (auto& p : w.peers) {
+            p->master.refusals["CLIENT CACHING"] =
+                "NOPERM User x has no permissions to run the 'client|caching' command";
+        }
+        w.take_all();
+        (void)w.acquire("r", {.deadline = 60s});
+        w.advance(2s);
+        CHECK(w.told().polls > 20);
+        CHECK(w.core->watching() == 0);
+        CHECK(w.told().node_errors == 0);
+        CHECK(std::ranges::count_if(w.log_lines, [](const std::string& line) {
+                  return line.find("does not tell when a lock is free") != std::string::npos;
+              }) == 3);
+    }
     SECTION("it is not wanted")
     {
         config.wake_ups = false;
