@@ -217,6 +217,36 @@ TEST_CASE("p31: the shortest ttl that is taken is renewed twice before it ends",
     CHECK(w.told(renewal_outcome::unknown) >= 2);
 }
 
+TEST_CASE("p31: whatever ttl is taken, it is renewed twice before it would have ended",
+          "[core][keep_alive][pitfall][p31]")
+{
+    redlock::config c;
+    c.node_timeout = ms(GENERATE(1, 2, 7, 50, 1000));
+    c.stall_timeout = 5s;
+    c.ping_interval = 0ms;
+    CAPTURE(c.node_timeout);
+    kept_world w(3, c);
+    unsigned taken = 0;
+    for (std::chrono::milliseconds ttl = 1ms; ttl <= base::max_ttl + 1ms;
+         ttl += ttl < 300ms ? 1ms : ttl / 5) {
+        CAPTURE(ttl);
+        if (base::validate_ttl(w.settings, ttl)) {
+            CHECK((ttl < 4 * c.node_timeout || ttl > base::max_ttl));
+            continue;
+        }
+        ++taken;
+        core::lease& l = w.keep("r", ttl);
+        const auto before = w.core->snapshot().renewed;
+        w.advance(ttl - 1ns);
+        REQUIRE(w.core->snapshot().renewed >= before + 2);
+        REQUIRE(l.valid_until() > w.now);
+        REQUIRE_FALSE(w.release(l).error);
+    }
+    CHECK(taken > 90);
+    CHECK(w.core->snapshot().kept_lost == 0);
+    CHECK(w.is_idle());
+}
+
 TEST_CASE("p28: however many locks came and went, one renewal is made of each that is held",
           "[core][keep_alive][pitfall][p28]")
 {
