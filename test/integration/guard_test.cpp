@@ -567,6 +567,28 @@ TEST_CASE("a master where the guard cannot work is not used, and it is said why"
     CHECK(mine.lines().size() == 1);
 }
 
+TEST_CASE("no lock is for longer than the restart guard knows of", "[integration][guard]")
+{
+    masters nodes(1);
+    admit(nodes);
+    locks mine(guarded(nodes.urls()));
+    REQUIRE(mine.await([&] { return all_vote(mine, 1); }));
+    const std::vector<std::string> both{"a", "b"};
+    const auto too_long = longest + 1ms;
+    CHECK(mine.acquire("r", {.ttl = too_long}).error == errc::invalid_ttl);
+    CHECK(mine.acquire(both, {.ttl = too_long}).error == errc::invalid_ttl);
+    lock held = mine.take("r", {.ttl = longest});
+    CHECK(mine.extend(held, too_long) == errc::invalid_ttl);
+    CHECK_FALSE(mine.extend(held, longest));
+    const std::string token = std::move(held).hand_over();
+    CHECK(mine.adopt("r", token, too_long).error == errc::invalid_ttl);
+    CHECK(mine.adopt(both, token, too_long).error == errc::invalid_ttl);
+    taken adopted = mine.adopt("r", token, longest);
+    REQUIRE_FALSE(adopted.error);
+    mine.give_back(std::move(adopted.lock));
+    CHECK(nodes.count("a") + nodes.count("b") == 0);
+}
+
 TEST_CASE("a user with the fewest permissions and INFO can be guarded", "[integration][guard]")
 {
     server node({.kind = each_kind()});
