@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: safety.sh <root of the source tree> <redlock-sim>
-# What docs/design/safety.md and guard.md name as shown by is there: tests, variants of models, files. Plays what the
-# former says to end in two leases, or in tokens out of order, and demands that it does.
+# What docs/design/safety.md and guard.md are shown by is there: tests, variants of models, files.
+# Plays what the former says to end in two leases, or in tokens out of order, and demands that it does.
 set -euo pipefail
 cd "$1"
 simulation=$2
@@ -17,7 +17,8 @@ for page in docs/design/{safety,guard}.md; do
     check_names "$page"
     while read -r variant expected; do
         variants=$((variants + 1))
-        grep -qE "^\| \`$variant\` \|.*\| ${expected:-(holds|fails)} \| [0-9]+ \|\$" docs/design/models.md ||
+        row="^\| \`$variant\` \|.*\| ${expected:-(holds|fails)} \| [0-9]+ \|\$"
+        grep -qE "$row" docs/design/models.md ||
             complain "$page: models.md does not say that $variant ${expected:-was searched}"
     done < <(grep -oE '`(tokens|exclusion|seeds)(_[a-z]+)*`( fails)?' "$page" | tr -d '\`')
     while read -r file; do
