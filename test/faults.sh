@@ -22,36 +22,8 @@ for id in F{01..41} S{01..15}; do
     esac
 done
 
-# What a folder has under a name, one a line: cases, faults of the simulation and of the chaos program, fuzz targets.
-names_in() {
-    local list=
-    case $1 in
-        sim)
-            # The quoted entries of the arrays of names of faults, which begin in one line and end with "};".
-            cat test/sim/plan.cpp test/sim/runner.cpp |
-                sed -nE '/constexpr std::array<.*(fault|beyond)_names\{/,/};/p' | grep -oE '"[^"]+"'
-            ;;
-        chaos) grep -ohE '"[^"]+"' test/chaos/catalogue.cpp ;;
-        fuzzing)
-            list=$(sed -nE 's/^set\(redlock_fuzz_targets (.*)\)/\1/p' test/fuzzing/CMakeLists.txt)
-            # shellcheck disable=SC2086 # several words
-            printf '"%s"\n' $list
-            ;;
-        *)
-            find "test/$1" -name '*.cpp' -exec cat {} + | tr '\n' ' ' |
-                grep -oE 'TEST_CASE\( *"[^"]+" *[,)]' | grep -oE '"[^"]+"'
-            ;;
-    esac
-}
-
-declare -A known
-names=0
-while IFS=' ' read -r folder name; do
-    names=$((names + 1))
-    folder=${folder//[\`:]/}
-    [[ -v known[$folder] ]] || known[$folder]=$(names_in "$folder")
-    grep -qxF "$name" <<<"${known[$folder]}" || complain "test/$folder: no $name"
-done < <(grep -oE '`[a-z]+`: "[^"]+"' "$page")
+. test/named.sh
+check_names "$page"
 ((names > 0)) || complain "$page names no test"
 
 exit $((failures > 0))

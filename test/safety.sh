@@ -1,9 +1,32 @@
 #!/bin/bash
 # usage: safety.sh <root of the source tree> <redlock-sim>
-# Plays what docs/design/safety.md says to end in two leases, or in tokens out of order, and demands that it does.
+# What docs/design/safety.md and guard.md are shown by is there: tests, variants of models, files.
+# Plays what the former says to end in two leases, or in tokens out of order, and demands that it does.
 set -euo pipefail
 cd "$1"
 simulation=$2
+
+failures=0
+complain() {
+    echo "$*" >&2
+    failures=$((failures + 1))
+}
+. test/named.sh
+variants=0
+for page in docs/design/{safety,guard}.md; do
+    check_names "$page"
+    while read -r variant expected; do
+        variants=$((variants + 1))
+        row="^\| \`$variant\` \|.*\| ${expected:-(holds|fails)} \| [0-9]+ \|\$"
+        grep -qE "$row" docs/design/models.md ||
+            complain "$page: models.md does not say that $variant ${expected:-was searched}"
+    done < <(grep -oE '`(tokens|exclusion|seeds)(_[a-z]+)*`( fails)?' "$page" | tr -d '\`')
+    while read -r file; do
+        [[ -e $file ]] || complain "$page: there is no $file"
+    done < <(grep -oE '`test/[a-z_/]+(\.[a-z]+)?`' "$page" | tr -d '\`')
+done
+((names >= 40 && variants >= 20)) || complain "$names tests and $variants variants: that is few"
+((failures == 0)) || exit 1
 
 plays=0
 ones=0  # in which two leases get one token, as the page says that they can

@@ -162,7 +162,7 @@ TEST_CASE("a scope whose body is about to begin elsewhere is called off", "[with
     asio::cancellation_signal signal;
     std::optional<scope_result<void>> ended;
     with_lock(
-        *s.locks, s.name, brief(), [](lock&) -> asio::awaitable<void> { co_await sleep(60s); },
+        *s.locks, s.name, long_lease(), [](lock&) -> asio::awaitable<void> { co_await sleep(60s); },
         asio::bind_cancellation_slot(
             signal.slot(), asio::bind_executor(
                                other, [&](scope_result<void> r) { ended.emplace(std::move(r)); })));
@@ -225,7 +225,7 @@ TEST_CASE("a body that is destroyed where it waits takes its lock with it", "[wi
         FAIL("it goes on");
     };
     bool has_ended = false;
-    with_lock(*s.locks, s.name, brief(), body,
+    with_lock(*s.locks, s.name, long_lease(), body,
               [&](const scope_result<void>&) { has_ended = true; });
     REQUIRE(run_until(s.io, [&] { return s.locks->stats().kept == 1; }));
     REQUIRE(run_until(s.io, [&] { return s.locks->stats().kept == 0; }));

@@ -26,13 +26,16 @@ TEST_CASE("a body runs under its lock for as long as it wants, and its value com
 {
     scene s(brisk_config());
     s.start();
-    running_scope<int> scope(s, [&](lock& l) -> asio::awaitable<int> {
-        co_await sleep(2500ms);
-        CHECK(l.owns());
-        CHECK(l.resource() == s.name);
-        CHECK(nodes().count(s.name) >= 2);
-        co_return 42;
-    });
+    running_scope<int> scope(
+        s,
+        [&](lock& l) -> asio::awaitable<int> {
+            co_await sleep(2500ms);
+            CHECK(l.owns());
+            CHECK(l.resource() == s.name);
+            CHECK(nodes().count(s.name) >= 2);
+            co_return 42;
+        },
+        brief());
     auto& r = scope.end();
     CHECK(r);
     CHECK(r.end == scope_end::completed);
@@ -104,24 +107,27 @@ TEST_CASE("a body whose lock is lost is cancelled, and told apart", "[with_lock]
     bool ended = false;
     enum class manner { heeds, swallows, throws_another };
     const auto how = GENERATE(manner::heeds, manner::swallows, manner::throws_another);
-    running_scope<int> scope(s, [&](lock& l) -> asio::awaitable<int> {
-        delete_keys(s.name);
-        const auto end = std::make_shared<bool*>(&ended);
-        try {
-            co_await sleep(60s);
-        } catch (const boost::system::system_error& e) {
-            seen = e.code();
-        }
-        CHECK_FALSE(l.owns());
-        ended = true;
-        if (how == manner::heeds) {
-            throw boost::system::system_error(asio::error::operation_aborted);
-        }
-        if (how == manner::throws_another) {
-            throw std::runtime_error("of the body");
-        }
-        co_return 7;
-    });
+    running_scope<int> scope(
+        s,
+        [&](lock& l) -> asio::awaitable<int> {
+            delete_keys(s.name);
+            const auto end = std::make_shared<bool*>(&ended);
+            try {
+                co_await sleep(60s);
+            } catch (const boost::system::system_error& e) {
+                seen = e.code();
+            }
+            CHECK_FALSE(l.owns());
+            ended = true;
+            if (how == manner::heeds) {
+                throw boost::system::system_error(asio::error::operation_aborted);
+            }
+            if (how == manner::throws_another) {
+                throw std::runtime_error("of the body");
+            }
+            co_return 7;
+        },
+        brief());
     auto& r = scope.end();
     CHECK(ended);
     CHECK(seen == make_error_code(asio::error::operation_aborted));
@@ -138,15 +144,18 @@ TEST_CASE("a body that does not heed the loss is waited for, and reported as los
     scene s(brisk_config());
     s.start();
     bool ended = false;
-    running_scope<void> scope(s, [&](lock& l) -> asio::awaitable<void> {
-        co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-        delete_keys(s.name);
-        while (l.owns()) {
-            co_await sleep(10ms);
-        }
-        co_await sleep(100ms);
-        ended = true;
-    });
+    running_scope<void> scope(
+        s,
+        [&](lock& l) -> asio::awaitable<void> {
+            co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+            delete_keys(s.name);
+            while (l.owns()) {
+                co_await sleep(10ms);
+            }
+            co_await sleep(100ms);
+            ended = true;
+        },
+        brief());
     CHECK(scope.end().end == scope_end::lost);
     CHECK(ended);
 }
@@ -333,20 +342,23 @@ TEST_CASE("handlers can make a body too", "[with_lock]")
     asio::steady_timer timer(s.io);
     std::optional<held_scope> kept;
     std::optional<error_code> seen;
-    const auto run = [&](auto start) {
-        return std::make_unique<running_scope<void>>(s, std::move(start));
+    const auto run = [&](auto start, const acquire_options& o = long_lease()) {
+        return std::make_unique<running_scope<void>>(s, std::move(start), o);
     };
     SECTION("done")
     {
-        auto scope = run([&](held_scope h) {
-            CHECK(h.held().owns());
-            const auto on = h.get_executor();
-            timer.expires_after(1500ms);
-            timer.async_wait(asio::bind_executor(on, [&, h = std::move(h)](error_code ec) mutable {
+        auto scope = run(
+            [&](held_scope h) {
                 CHECK(h.held().owns());
-                h.done(ec);
-            }));
-        });
+                const auto on = h.get_executor();
+                timer.expires_after(1500ms);
+                timer.async_wait(
+                    asio::bind_executor(on, [&, h = std::move(h)](error_code ec) mutable {
+                        CHECK(h.held().owns());
+                        h.done(ec);
+                    }));
+            },
+            brief());
         CHECK(scope->end().end == scope_end::completed);
     }
     SECTION("at once")
@@ -393,24 +405,28 @@ TEST_CASE("handlers can make a body too", "[with_lock]")
             const auto ex = h.get_executor();
             asio::post(ex, [&next, h = std::move(h)]() mutable { next(std::move(h)); });
         };
-        auto scope = run([&](held_scope h) {
-            delete_keys(s.name);
-            next(std::move(h));
-        });
+        auto scope = run(
+            [&](held_scope h) {
+                delete_keys(s.name);
+                next(std::move(h));
+            },
+            brief());
         CHECK(scope->end().end == scope_end::lost);
     }
     SECTION("lost")
     {
-        auto scope = run([&](held_scope h) {
-            delete_keys(s.name);
-            timer.expires_after(60s);
-            const auto slot = h.slot();
-            timer.async_wait(
-                asio::bind_cancellation_slot(slot, [&, h = std::move(h)](error_code ec) mutable {
-                    seen = ec;
-                    h.done(ec);
-                }));
-        });
+        auto scope = run(
+            [&](held_scope h) {
+                delete_keys(s.name);
+                timer.expires_after(60s);
+                const auto slot = h.slot();
+                timer.async_wait(asio::bind_cancellation_slot(
+                    slot, [&, h = std::move(h)](error_code ec) mutable {
+                        seen = ec;
+                        h.done(ec);
+                    }));
+            },
+            brief());
         CHECK(scope->end().end == scope_end::lost);
         CHECK(seen == make_error_code(asio::error::operation_aborted));
     }
@@ -422,7 +438,7 @@ TEST_CASE("a body runs under a lock of several resources, and one within it unde
 {
     scene s(brisk_config());
     s.start();
-    acquire_options o = brief();
+    acquire_options o = long_lease();
     o.owner.emplace();
     const std::vector<std::string> both{s.name, s.name + "/2"};
     bool was_within = false;

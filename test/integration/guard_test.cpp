@@ -236,6 +236,59 @@ struct failover {
     }
 };
 
+/// One client keeps locks alive, and another goes on asking for each of them, one attempt after the
+/// other.
+struct rivals {
+    static constexpr auto ttl = 1500ms;
+    static constexpr auto quarantine = ttl + ttl / 100 + 2ms;
+
+    explicit rivals(masters& all) : nodes(all), mine(with(all)), theirs(with(all))
+    {
+        REQUIRE(mine.await([&] { return all_vote(mine, 3); }));
+        REQUIRE(theirs.await([&] { return all_vote(theirs, 3); }));
+    }
+
+    static config with(const masters& all, bool admits = false)
+    {
+        config c = guarded(all.urls());
+        c.node_timeout = ttl / 4;
+        c.restart_guard = guard_config{.max_ttl = ttl, .admit_new_masters = admits};
+        return c;
+    }
+
+    void keep(const std::string& resource)
+    {
+        held.push_back(mine.take(resource, {.ttl = ttl, .keep_alive = keep_alive{}}));
+        REQUIRE(mine.await([&] { return held.back().granted_by() == 3; }));
+        asked.emplace_back();
+    }
+
+    void go_on()
+    {
+        for (std::size_t i = 0; i < held.size(); ++i) {
+            if (asked[i] == nullptr) {
+                asked[i] = theirs.begin_acquire(names[i], {.ttl = ttl, .deadline = 0s});
+            } else if (asked[i]->has_value()) {
+                const taken got = theirs.finish(std::exchange(asked[i], nullptr));
+                attempts += 1;
+                both_believe += got.lock.owns() && held[i].owns() ? 1U : 0U;
+            }
+        }
+        for (locks* each : {&mine, &theirs}) {
+            (void)each->await([] { return false; }, 1ms);
+        }
+    }
+
+    masters& nodes;
+    locks mine;
+    locks theirs;
+    std::vector<std::string> names{"one", "two", "three"};
+    std::vector<lock> held;
+    std::vector<pending<taken>> asked;
+    std::size_t attempts = 0;
+    std::size_t both_believe = 0;
+};
+
 bool grow(const std::vector<std::uint64_t>& tokens)
 {
     return std::adjacent_find(tokens.begin(), tokens.end(), std::greater_equal<>{}) == tokens.end();
@@ -277,6 +330,63 @@ TEST_CASE("without the restart guard it does", "[integration][guard]")
     INFO(how.name);
     how.prepare(nodes[1]);
     CHECK(is_double_lease_seen(nodes, unguarded(nodes.urls()), how));
+}
+
+TEST_CASE("locks that are kept alive outlast the quarantine of a master, and nobody else has them",
+          "[integration][guard][keep_alive]")
+{
+    const way_to_lose how = GENERATE(way_to_lose{"killed, and back without its keys", lose_by_kill},
+                                     way_to_lose{"FLUSHALL", lose_by_flush});
+    INFO(how.name);
+    masters nodes(3, {.kind = each_kind()});
+    {
+        locks first(rivals::with(nodes, true));
+        REQUIRE(first.await([&] { return all_vote(first, 3); }));
+    }
+    rivals r(nodes);
+    for (const std::string& name : r.names) {
+        r.keep(name);
+    }
+    // As one that was out of reach when it was taken: with the other's keys a majority is gone.
+    REQUIRE(nodes[0].command({"DEL", "three"}) == "1");
+    how.lose(nodes[1]);
+    const auto lost = boot_clock::now();
+    bool was_out = false;
+    bool is_back = false;
+    while (boot_clock::now() < lost + 3 * rivals::quarantine) {
+        r.go_on();
+        const bool votes = all_vote(r.theirs, 3);
+        was_out = was_out || !votes;
+        is_back = was_out && votes;
+        REQUIRE((!is_back || boot_clock::now() >= lost + rivals::quarantine));
+    }
+    CHECK(is_back);
+    CHECK(r.attempts >= 100);
+    CHECK(r.both_believe == 0);
+    CHECK(r.held[0].owns());
+    CHECK(r.held[1].owns());
+    CHECK_FALSE(r.held[2].owns());
+    CHECK(r.mine.stats().kept_lost == 1);
+}
+
+TEST_CASE("a master whose marker somebody deletes has no vote until all locks have ended",
+          "[integration][guard]")
+{
+    masters nodes(1, {.kind = each_kind()});
+    admit(nodes);
+    locks mine(guarded(nodes.urls()));
+    REQUIRE(mine.await([&] { return all_vote(mine, 1); }));
+    const lock held = mine.take("r", {.ttl = longest});
+    const auto deleted = boot_clock::now();
+    REQUIRE(nodes[0].command({"DEL", "redlock:admitted"}) == "1");
+    report told;
+    CHECK(mine.acquire("other", at_once(&told)).error == errc::unavailable);
+    CHECK(told.nodes.at(0).outcome == node_outcome::quarantined);
+    CHECK(told.nodes.at(0).error == "its marker is missing: it has lost its keys, or is new");
+    REQUIRE(mine.await([&] { return all_vote(mine, 1); }));
+    CHECK(boot_clock::now() - deleted >= longest);
+    CHECK_FALSE(held.owns());
+    CHECK_FALSE(mine.acquire("r", at_once()).error);
 }
 
 TEST_CASE("beyond the guard: a file with the marker of the same run, put back, gives two the lock",
@@ -455,6 +565,28 @@ TEST_CASE("a master where the guard cannot work is not used, and it is said why"
     CHECK(mine.acquire("r", at_once(&told)).error == errc::unavailable);
     CHECK(told.nodes.at(0).error.find(why) != std::string::npos);
     CHECK(mine.lines().size() == 1);
+}
+
+TEST_CASE("no lock is for longer than the restart guard knows of", "[integration][guard]")
+{
+    masters nodes(1);
+    admit(nodes);
+    locks mine(guarded(nodes.urls()));
+    REQUIRE(mine.await([&] { return all_vote(mine, 1); }));
+    const std::vector<std::string> both{"a", "b"};
+    const auto too_long = longest + 1ms;
+    CHECK(mine.acquire("r", {.ttl = too_long}).error == errc::invalid_ttl);
+    CHECK(mine.acquire(both, {.ttl = too_long}).error == errc::invalid_ttl);
+    lock held = mine.take("r", {.ttl = longest});
+    CHECK(mine.extend(held, too_long) == errc::invalid_ttl);
+    CHECK_FALSE(mine.extend(held, longest));
+    const std::string token = std::move(held).hand_over();
+    CHECK(mine.adopt("r", token, too_long).error == errc::invalid_ttl);
+    CHECK(mine.adopt(both, token, too_long).error == errc::invalid_ttl);
+    taken adopted = mine.adopt("r", token, longest);
+    REQUIRE_FALSE(adopted.error);
+    mine.give_back(std::move(adopted.lock));
+    CHECK(nodes.count("a") + nodes.count("b") == 0);
 }
 
 TEST_CASE("a user with the fewest permissions and INFO can be guarded", "[integration][guard]")

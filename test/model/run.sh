@@ -59,6 +59,8 @@ seeds_counted                   seeds      holds  -DGAP=20 -DBACK=12 -DOUT=54 -D
 seeds_counted_away              seeds      fails  -DGAP=3 -DBACK=2 -DOUT=10 -DCOUNTS -DCOUNTS_AWAY
 seeds_old                       seeds      holds  -DGAP=4 -DBACK=2 -DOUT=12 -DOLD
 seeds_old_out_too_short         seeds      fails  -DGAP=4 -DBACK=2 -DOUT=11 -DOLD
+seeds_old_away                  seeds      holds  -DGAP=4 -DBACK=2 -DOUT=12 -DOLD -DSEEDS_AWAY
+seeds_old_counted_away          seeds      holds  -DGAP=4 -DBACK=2 -DOUT=12 -DOLD -DCOUNTS -DCOUNTS_AWAY
 seeds_old_no_date               seeds      fails  -DGAP=4 -DBACK=2 -DOUT=12 -DOLD -DNO_DATE
 seeds_life                      seeds      holds  -DGAP=20 -DBACK=12 -DLIFE=54
 seeds_life_too_short            seeds      fails  -DGAP=20 -DBACK=12 -DLIFE=53

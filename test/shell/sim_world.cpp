@@ -102,7 +102,7 @@ using sim_tls_link = engine::tls_link<sim_stream, sim_connector>;
 
 bool sim_world::seeded::fill(std::span<std::byte> out) noexcept
 {
-    if (clock_.one_in(500)) {
+    if (fails != 0 && clock_.one_in(fails)) {
         return false;
     }
     std::ranges::generate(out, [this] { return static_cast<std::byte>(clock_.below(256)); });

@@ -36,11 +36,17 @@ public:
     unsigned alarms = 0;
     unsigned alarm_settings = 0;
 
+    /// There is always as much randomness as is wanted.
+    void spare_entropy() noexcept { entropy_.fails = 0; }
+
 private:
     class seeded final : public base::entropy {
     public:
         explicit seeded(clockwork& c) : clock_(c) {}
         bool fill(std::span<std::byte> out) noexcept override;
+
+        /// One time in so many, 0 for never.
+        std::uint32_t fails = 500;
 
     private:
         clockwork& clock_;

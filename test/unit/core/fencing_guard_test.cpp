@@ -160,6 +160,27 @@ TEST_CASE("without the restart guard every counter that was seeded votes", "[cor
     CHECK(w.lock("r", fenced).fencing_token == 1'000'000'000'000'001U);
 }
 
+TEST_CASE("no acquire seeds a counter under the restart guard, as its node may be out of votes",
+          "[core][fencing]")
+{
+    admitted_world w{1};
+    w.manual();
+    SECTION("of one resource")
+    {
+        (void)w.acquire("r", fenced);
+        const words& counts = w.peers[0]->asked.at(1);
+        REQUIRE(counts.at(1) == resp::count_script.sha1);
+        CHECK(counts.at(4) == "0");
+    }
+    SECTION("of several")
+    {
+        (void)w.acquire(strings{"r", "s"}, fenced);
+        const words& takes = w.peers[0]->asked.at(0);
+        REQUIRE(takes.at(1) == resp::take_script.sha1);
+        CHECK(takes.at(3 + 4 + 3) == "0");
+    }
+}
+
 TEST_CASE("a date that comes with a vote decides what that is worth", "[core][fencing]")
 {
     admitted_world w{1};

@@ -258,6 +258,7 @@ void bench_world::carry_out(unsigned node)
     std::string bytes;
     bytes.swap(core->take_output(node));
     core->on_written(node);
+    p.writes += bytes.empty() ? 0u : 1u;
     for (words& w : parse_commands(bytes)) {
         if (!p.connected) {
             throw std::runtime_error("something was written without a connection");

@@ -66,6 +66,7 @@ struct peer {
     std::vector<instant> dials;
     unsigned connects = 0;
     unsigned closes = 0;
+    unsigned writes = 0;
     /// Commands the test is to answer, oldest first.
     std::deque<words> asked;
     /// All that was written on any connection, the handshakes left out.

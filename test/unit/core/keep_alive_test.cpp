@@ -217,6 +217,36 @@ TEST_CASE("p31: the shortest ttl that is taken is renewed twice before it ends",
     CHECK(w.told(renewal_outcome::unknown) >= 2);
 }
 
+TEST_CASE("p31: whatever ttl is taken, it is renewed twice before it would have ended",
+          "[core][keep_alive][pitfall][p31]")
+{
+    redlock::config c;
+    c.node_timeout = ms(GENERATE(1, 2, 7, 50, 1000));
+    c.stall_timeout = 5s;
+    c.ping_interval = 0ms;
+    CAPTURE(c.node_timeout);
+    kept_world w(3, c);
+    unsigned taken = 0;
+    for (std::chrono::milliseconds ttl = 1ms; ttl <= base::max_ttl + 1ms;
+         ttl += ttl < 300ms ? 1ms : ttl / 5) {
+        CAPTURE(ttl);
+        if (base::validate_ttl(w.settings, ttl)) {
+            CHECK((ttl < 4 * c.node_timeout || ttl > base::max_ttl));
+            continue;
+        }
+        ++taken;
+        core::lease& l = w.keep("r", ttl);
+        const auto before = w.core->snapshot().renewed;
+        w.advance(ttl - 1ns);
+        REQUIRE(w.core->snapshot().renewed >= before + 2);
+        REQUIRE(l.valid_until() > w.now);
+        REQUIRE_FALSE(w.release(l).error);
+    }
+    CHECK(taken > 90);
+    CHECK(w.core->snapshot().kept_lost == 0);
+    CHECK(w.is_idle());
+}
+
 TEST_CASE("p28: however many locks came and went, one renewal is made of each that is held",
           "[core][keep_alive][pitfall][p28]")
 {
@@ -505,6 +535,47 @@ TEST_CASE("many locks that were taken at one time are not renewed at one time",
     }
     CHECK(most < 30);
     CHECK(w.core->snapshot().kept_lost == 0);
+}
+
+TEST_CASE("renewals that fall due in one turn go to each node in one write", "[core][keep_alive]")
+{
+    constexpr unsigned many = 1000;
+    redlock::config c;
+    c.ping_interval = 0ms;
+    kept_world w(3, c);
+    for (unsigned i = 0; i < many; ++i) {
+        (void)w.keep("r" + std::to_string(i), 12s);
+    }
+    std::vector<unsigned> before;
+    for (const auto& p : w.peers) {
+        before.push_back(p->writes);
+    }
+    w.manual();
+    w.now += 5s;  // as behind a pause
+    w.core->on_time(w.now);
+    w.settle();
+    for (unsigned i = 0; i < 3; ++i) {
+        CHECK(w.peers[i]->writes == before[i] + 1);
+        CHECK(w.pending(i) == std::vector<std::string>(many, "EVALSHA"));
+    }
+}
+
+TEST_CASE("renewals of very many locks wait for each other a moment, to share writes",
+          "[core][keep_alive]")
+{
+    redlock::config c;
+    c.ping_interval = 0ms;
+    kept_world w(3, c);
+    for (int i = 0; i < 2000; ++i) {
+        (void)w.keep("r" + std::to_string(i), 12s);
+    }
+    w.advance(60s);
+    const auto renewed = w.core->snapshot().renewed;
+    const unsigned writes = w.peers[0]->writes;
+    w.advance(10s);
+    // 2000 locks, renewed each 3.5 s, on a beat of 10 ms.
+    CHECK(w.core->snapshot().renewed - renewed > 5000);
+    CHECK(w.peers[0]->writes - writes <= 1000);
 }
 
 TEST_CASE("what a bound on operations keeps out are new locks, not those that are held",

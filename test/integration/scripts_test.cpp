@@ -1,0 +1,277 @@
+#include "resp/scripts.hpp"
+#include "support/locks.hpp"
+#include "support/server.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+// What the library's scripts do on real servers, each by itself, however things stand there. The
+// simulation plays what it takes them for.
+namespace {
+
+using words = std::vector<std::string>;
+
+constexpr std::int64_t slack_us = 3'600'000'000;
+const std::string slack = std::to_string(slack_us);
+const std::string life = "900000";
+/// Below this a counter is new.
+const std::string least = "1000000000000000";
+
+std::string run(const server& node, std::string_view text, const words& keys, const words& args)
+{
+    words command{"EVAL", std::string(text), std::to_string(keys.size())};
+    command.insert(command.end(), keys.begin(), keys.end());
+    command.insert(command.end(), args.begin(), args.end());
+    return node.command(command);
+}
+
+std::string run(const server& node, const resp::script& s, const words& keys, const words& args)
+{
+    CHECK(node.command({"SCRIPT", "LOAD", std::string(s.text)}) == s.sha1);
+    return run(node, s.text, keys, args);
+}
+
+void put(const server& node, const std::string& key, const std::string& value)
+{
+    REQUIRE(node.command({"SET", key, value, "PX", "100000"}) == "OK");
+}
+
+/// In microseconds.
+std::int64_t date(const server& node)
+{
+    const reply time = node.ask({"TIME"});
+    return std::stoll(time.items.at(0).text) * 1'000'000 + std::stoll(time.items.at(1).text);
+}
+
+std::string in_us(std::int64_t date_us)
+{
+    return std::to_string(date_us);
+}
+
+bool has_life(const server& node, const std::string& counter)
+{
+    return node.pttl(counter) > 800s && node.pttl(counter) <= 900s;
+}
+
+/// A raise of the counter of `r`, for who is `mine`.
+std::string raise_to(const server& node, std::int64_t value)
+{
+    return run(node, resp::raise_script, {"r", "r:fencing"},
+               {"mine", in_us(value), in_us(date(node)), slack, life, least});
+}
+
+/// Both or one, for who is `mine`.
+std::string take(const server& node, const words& names, std::int64_t seed)
+{
+    words keys = names;
+    for (const std::string& name : names) {
+        keys.push_back(name + ":fencing");
+    }
+    return run(node, resp::take_script, keys,
+               {"mine", "100000", std::to_string(names.size()), in_us(seed), slack, life, least});
+}
+
+}  // namespace
+
+TEST_CASE("on a server a release deletes what is its owner's, and nothing else",
+          "[integration][scripts]")
+{
+    const server node({.kind = each_kind()});
+    CHECK(run(node, resp::release_script, {"r"}, {"mine"}) == "0");
+    put(node, "r", "theirs");
+    CHECK(run(node, resp::release_script, {"r"}, {"mine"}) == "0");
+    CHECK(node.get("r") == "theirs");
+    put(node, "r", "mine");
+    CHECK(run(node, resp::release_script, {"r"}, {"mine"}) == "1");
+    CHECK_FALSE(node.exists("r"));
+
+    put(node, "a", "mine");
+    put(node, "b", "theirs");
+    put(node, "d", "mine");
+    CHECK(run(node, resp::release_all_script, {"a", "b", "c", "d"}, {"mine"}) == "0");
+    CHECK(node.command({"KEYS", "*"}) == "[b]");
+    put(node, "a", "mine");
+    put(node, "b", "mine");
+    CHECK(run(node, resp::release_all_script, {"a", "b"}, {"mine"}) == "1");
+    CHECK(node.command({"DBSIZE"}) == "0");
+}
+
+TEST_CASE("on a server an extend prolongs what is its owner's, never shortens, and creates nothing",
+          "[integration][scripts]")
+{
+    const server node({.kind = each_kind()});
+    CHECK(run(node, resp::extend_script, {"r"}, {"mine", "500000"}) == "0");
+    CHECK(run(node, resp::extend_all_script, {"a", "b"}, {"mine", "500000"}) == "0");
+    CHECK(node.command({"DBSIZE"}) == "0");
+    put(node, "r", "theirs");
+    put(node, "a", "mine");
+    put(node, "b", "theirs");
+    CHECK(run(node, resp::extend_script, {"r"}, {"mine", "500000"}) == "0");
+    CHECK(run(node, resp::extend_all_script, {"a", "b"}, {"mine", "500000"}) == "0");
+    for (const char* key : {"r", "a", "b"}) {
+        CHECK(node.pttl(key) <= 100s);
+    }
+    put(node, "r", "mine");
+    put(node, "b", "mine");
+    for (const char* ttl : {"500000", "1000"}) {
+        CHECK(run(node, resp::extend_script, {"r"}, {"mine", ttl}) == "1");
+        CHECK(run(node, resp::extend_all_script, {"a", "b"}, {"mine", ttl}) == "1");
+        for (const char* key : {"r", "a", "b"}) {
+            CHECK(node.pttl(key) > 400s);
+            CHECK(node.pttl(key) <= 500s);
+        }
+    }
+}
+
+TEST_CASE("on a server a counter begins with the date, grows, and has a life",
+          "[integration][scripts]")
+{
+    const server node({.kind = each_kind()});
+    const auto count = [&](std::int64_t seed) {
+        return run(node, resp::count_script, {"r:fencing"}, {in_us(seed), slack, life});
+    };
+    CHECK(count(0) == "1");
+    CHECK(has_life(node, "r:fencing"));
+    const std::int64_t before = date(node);
+    CHECK(count(before) == in_us(before));
+    CHECK(has_life(node, "r:fencing"));
+    REQUIRE(node.command({"PERSIST", "r:fencing"}) == "1");
+    CHECK(count(date(node)) == in_us(before + 1));
+    CHECK(has_life(node, "r:fencing"));
+    for (const int off : {-1, 1}) {
+        REQUIRE(node.command({"DEL", "r:fencing"}) == "1");
+        const std::int64_t earliest = date(node);
+        const std::int64_t seeded = std::stoll(count(earliest + off * 2 * slack_us));
+        CHECK(seeded >= earliest + off * slack_us / 2);
+        CHECK(seeded <= date(node) + off * slack_us / 2);
+    }
+}
+
+TEST_CASE("on a server a raise asks for the key, goes up only, and not far beyond the date",
+          "[integration][scripts]")
+{
+    const server node({.kind = each_kind()});
+    const std::int64_t high = date(node);
+    put(node, "r:fencing", in_us(high));
+    const auto is_left_alone = [&] {
+        return node.get("r:fencing") == in_us(high) && node.pttl("r:fencing") <= 100s;
+    };
+    CHECK(raise_to(node, high + 5) == "0");
+    CHECK(is_left_alone());
+    put(node, "r", "theirs");
+    CHECK(raise_to(node, high + 5) == "0");
+    CHECK(is_left_alone());
+    put(node, "r", "mine");
+    for (const std::int64_t value : {high - 5, high, high + 2 * slack_us}) {
+        CHECK(raise_to(node, value) == in_us(-high));
+        CHECK(is_left_alone());
+    }
+    CHECK(raise_to(node, high + 5) == in_us(high + 5));
+    CHECK(node.get("r:fencing") == in_us(high + 5));
+    CHECK(has_life(node, "r:fencing"));
+
+    // One that is new is brought to the date, also where it was to be raised too far.
+    for (const std::int64_t value : {std::int64_t{5}, high + 2 * slack_us}) {
+        put(node, "r:fencing", "3");
+        const std::int64_t raised = std::stoll(raise_to(node, value));
+        CHECK(raised >= high);
+        CHECK(raised <= date(node));
+        CHECK(node.get("r:fencing") == in_us(raised));
+    }
+    // All of several locks are to be the owner's.
+    put(node, "a", "mine");
+    put(node, "b", "theirs");
+    CHECK(run(node, resp::raise_script, {"a", "b", "a:fencing", "b:fencing"},
+              {"mine", in_us(high), in_us(high), slack, life, least}) == "0");
+    CHECK_FALSE(node.exists("a:fencing"));
+}
+
+TEST_CASE("on a server several keys are taken all or none, with counters in front of them",
+          "[integration][scripts]")
+{
+    const server node({.kind = each_kind()});
+    const words both{"a", "b"};
+    const std::int64_t before = date(node);
+    SECTION("none is in the way")
+    {
+        CHECK(take(node, both, before) == "[0, " + in_us(before) + "]");
+        for (const std::string& name : both) {
+            CHECK(node.get(name) == "mine");
+            CHECK(node.pttl(name) > 90s);
+            CHECK(node.pttl(name) <= 100s);
+            CHECK(node.get(name + ":fencing") == in_us(before));
+            CHECK(has_life(node, name + ":fencing"));
+        }
+    }
+    SECTION("one is, whichever")
+    {
+        const auto held = GENERATE(0U, 1U);
+        put(node, both[held], "theirs");
+        const std::string told = take(node, both, before);
+        CHECK(told.starts_with("[" + std::to_string(held + 1) + ", "));
+        CHECK(node.command({"KEYS", "*"}) == "[" + both[held] + "]");
+        CHECK(node.get(both[held]) == "theirs");
+    }
+    SECTION("of counters that are there the highest counts, and all go beyond it")
+    {
+        put(node, "a:fencing", in_us(before + 9));
+        put(node, "b:fencing", in_us(before + 3));
+        CHECK(take(node, both, before) == "[0, " + in_us(before + 10) + "]");
+        CHECK(node.get("a:fencing") == in_us(before + 10));
+        CHECK(node.get("b:fencing") == in_us(before + 10));
+    }
+    SECTION("where they are not to be seeded, new ones are left")
+    {
+        CHECK(take(node, both, 0) == "[0, 1]");
+        CHECK_FALSE(node.exists("a:fencing"));
+        CHECK(node.get("b") == "mine");
+    }
+    SECTION("a counter that cannot be counted leaves no key behind")
+    {
+        const auto command =
+            GENERATE(words{"HSET", "b:fencing", "f", "v"}, words{"SET", "b:fencing", "none"});
+        node.command(command);
+        CHECK(take(node, both, before).starts_with("-"));
+        CHECK(node.command({"KEYS", "*"}) == "[b:fencing]");
+    }
+}
+
+TEST_CASE("on a server who waited is admitted, if its pending key outlasted the wait",
+          "[integration][scripts]")
+{
+    const server node({.kind = each_kind()});
+    const auto admit = [&] {
+        return run(node, resp::admit_script, {"p", "m"}, {"run", "run of=all since="});
+    };
+    CHECK(admit() == "(nil)");
+    put(node, "p", "another run");
+    put(node, "m", "another run of=all since=5");
+    CHECK(admit() == "(nil)");
+    CHECK(node.get("m") == "another run of=all since=5");
+    CHECK(node.get("p") == "another run");
+
+    put(node, "p", "run");
+    const std::int64_t before = date(node);
+    const std::string marker = admit();
+    REQUIRE(marker.starts_with("run of=all since="));
+    const std::int64_t since = std::stoll(marker.substr(marker.find('=', 8) + 1));
+    CHECK(since >= before);
+    CHECK(since <= date(node));
+    CHECK(node.get("m") == marker);
+    CHECK(node.command({"PTTL", "m"}) == "-1");
+    CHECK_FALSE(node.exists("p"));
+
+    // Once admitted, whoever else has waited changes nothing.
+    put(node, "p", "run");
+    CHECK(admit() == marker);
+    CHECK(node.get("m") == marker);
+}

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "shell/clockwork.hpp"
+#include "shell/sim_context.hpp"
+#include "shell/sim_node.hpp"
+#include "shell/sim_world.hpp"
+
+#include <redlock/client.hpp>
+
+#include <boost/asio/detached.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace redlock::test {
+
+/// A client of three masters, another one elsewhere, and time that goes by when it is told to.
+struct timed_clients {
+    timed_clients()
+    {
+        world->spare_entropy();
+        for (unsigned i = 0; i < 3; ++i) {
+            nodes.emplace_back(clock).master.run_id.front() = static_cast<char>('0' + i);
+        }
+        begin(io, locks);
+    }
+
+    void begin(sim_context& c, std::optional<client>& begun)
+    {
+        asio::make_service<engine::world_service>(c, world);
+        config settings;
+        settings.nodes = {"redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"};
+        settings.ping_interval = std::chrono::milliseconds{0};
+        begun.emplace(c.get_executor(), settings);
+        begun->async_run(asio::detached);
+    }
+
+    [[nodiscard]] lock take(std::string_view resource, const acquire_options& o)
+    {
+        std::optional<error_code> done;
+        lock taken;
+        locks->async_acquire(resource, o, [&](error_code ec, lock l) {
+            done = ec;
+            taken = std::move(l);
+        });
+        REQUIRE(run_for(std::chrono::seconds{10}, [&] { return done.has_value(); }));
+        REQUIRE_FALSE(*done);
+        return taken;
+    }
+
+    /// Until `done` says yes, or nothing is left to happen within `span`. However much a context
+    /// has to do, time goes by.
+    template <class Predicate>
+    [[nodiscard]] bool run_for(base::nanos span, Predicate done)
+    {
+        const base::instant end = clock.now() + span;
+        while (!done()) {
+            if (clock.has_events() && clock.next_event() <= clock.now()) {
+                clock.advance();
+            } else if (elsewhere.is_ready()) {
+                elsewhere.step();
+            } else if (io.is_ready() && clock.now() <= end) {
+                io.step();
+            } else if (clock.has_events() && clock.next_event() <= end) {
+                clock.advance();
+            } else {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    clockwork clock{1, nullptr};
+    std::deque<sim_node> nodes;
+    std::shared_ptr<sim_world> world = std::make_shared<sim_world>(clock, nodes);
+    sim_context io{clock, 1, {}};
+    sim_context elsewhere{clock, 2, {}};
+    std::optional<client> locks;
+    std::optional<client> others;
+};
+
+}  // namespace redlock::test
