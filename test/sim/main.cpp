@@ -130,7 +130,8 @@ void print_counts(const tally& t)
               << ", limits reached " << t.limits_reached << ", losses told " << t.losses_told
               << ", served in the quiet " << t.served_when_quiet << ", woken and granted "
               << t.woken_granted << ", woken and refused " << t.woken_refused << ", polls "
-              << t.polls << ", ends told " << t.ends_told << ", judged " << t.judged << '\n';
+              << t.polls << ", raises " << t.raises << ", counters expired " << t.counters_expired
+              << ", ends told " << t.ends_told << ", judged " << t.judged << '\n';
     std::cout << "faults:";
     for (std::size_t i = 0; i < fault_kinds; ++i) {
         if (t.struck[i] > 0) {
@@ -153,7 +154,8 @@ bool is_about_something(const campaign& c)
                t.served_when_quiet > at_times && t.renewed > often && t.limits_reached > at_times &&
                t.losses_told > at_times && t.without_room > at_times && t.too_many > at_times &&
                t.woken_granted > at_times && t.woken_refused > at_times && t.polls > often &&
-               t.ends_told > at_times && t.judged > 10 * c.played;
+               t.raises > often && t.counters_expired > often && t.ends_told > at_times &&
+               t.judged > 10 * c.played;
     // What a play has from its beginning does not strike.
     const fault_set standing =
         only(fault::old_server) | only(fault::clock_rate) | only(fault::clock_offset);

@@ -32,16 +32,17 @@ struct pipe {
     bool torn = false;
 };
 
-/// What a node has said about a token, in the bytes of a link up to there.
+/// What a node has said about a token, or a counter, in the bytes of a link up to there.
 struct vote {
     enum class kind : std::uint8_t {
         granted,
         refused,
         released,  ///< or had nothing to release
+        begun,     ///< a counter that was not there
     };
     std::uint64_t end = 0;
     kind what{};
-    std::string token{};
+    std::string token{};  ///< or the key of the counter
 };
 
 /// A connection, or the attempt to make one, from its first packet until both ends have forgotten

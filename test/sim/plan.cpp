@@ -89,6 +89,11 @@ plan make_plan(const options& o)
     p.fencing = !f.one_in(3) || o.only_tokens;
     p.counter_slack = milliseconds{p.longest_ttl().count() / 4};
     p.counter_ttl = f.one_in(2) ? base::nanos{150s} : base::nanos{24h};
+    random_source lives(o.seed, 305);
+    if (p.longest_ttl() < 10s && lives.one_in(2)) {
+        // So short that counters expire again and again, and longer than tokens need it to be.
+        p.counter_ttl = p.counter_slack * static_cast<std::int64_t>(lives.between(5, 16)) / 2;
+    }
     p.key_prefix = r.one_in(3) ? "locks:" : "";
     p.max_debts = r.one_in(6) ? r.below(6) : 1000;
     // Scripts of fencing tokens may go out as their text.
