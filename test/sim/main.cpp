@@ -265,8 +265,9 @@ int main(int argc, char** argv)
     app.add_option("--acquires", s.what.acquires, "so many, and not what the seed says");
     app.add_option("--beyond", outside,
                    "leave the algorithm's assumptions: clock_step, amnesia, ignores_owns, "
-                   "rollback, date_back, date_back_borne, guarded_date_back, date_back_before, "
-                   "admitted_at_once, one_unguarded");
+                   "rollback, date_back, swapped, liar, liar_of_counters, counter_deleted, "
+                   "date_back_borne, guarded_date_back, date_back_before, admitted_at_once, "
+                   "one_unguarded, restored, false_durable, unequal_max_ttl");
     app.add_flag("--only-tokens", s.what.only_tokens,
                  "every lock has a fencing token, and exclusion is not looked at");
     const auto expect = [&s](result::kind k) { return [&s, k](std::int64_t) { s.expected = k; }; };

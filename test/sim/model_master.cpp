@@ -263,6 +263,13 @@ void model_master::flush_keys()
     }
 }
 
+void model_master::swap_keys_away()
+{
+    auto tracked = std::exchange(tracked_, {});
+    flush_keys();
+    tracked_ = std::move(tracked);
+}
+
 // Tracking.
 
 void model_master::track(session& s, const std::string& key)

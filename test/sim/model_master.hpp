@@ -278,6 +278,8 @@ public:
     /// Those that have expired and were not touched since, too.
     [[nodiscard]] const std::map<std::string, entry, std::less<>>& all() const { return keys_; }
     void flush_keys();
+    /// As SWAPDB with an empty database does, which no client is told of.
+    void swap_keys_away();
     void flush_scripts() { scripts_.clear(); }
 
     std::uint64_t sets = 0;

@@ -61,6 +61,12 @@ milliseconds plan::longest_ttl() const noexcept
     return *std::max_element(ttls.begin(), ttls.end());
 }
 
+milliseconds plan::longest_ttl_of(unsigned client) const noexcept
+{
+    const bool has_less = outside == beyond::unequal_max_ttl && client > 0;
+    return has_less ? *std::min_element(ttls.begin(), ttls.end()) : longest_ttl();
+}
+
 plan make_plan(const options& o)
 {
     random_source r(o.seed, 1);
@@ -115,7 +121,8 @@ plan make_plan(const options& o)
     p.max_waiters_per_resource = some(p.max_waiters_per_resource);
 
     random_source guard(o.seed, 2);
-    p.guard = (guard.one_in(2) && o.outside == beyond::nothing) || is_guarded(o.outside);
+    const bool may_guard = o.outside == beyond::nothing || o.outside == beyond::counter_deleted;
+    p.guard = (guard.one_in(2) && may_guard) || is_guarded(o.outside);
     p.new_masters = guard.one_in(8);
     // Or a loss would be noticed at the next vote only, and then be waited for.
     p.pings = p.pings || p.guard;

@@ -170,7 +170,9 @@ std::string server::answer(link& l, const test::words& command)
     doing_ = &command;
     // Dates are kept right by other means than the clock that ttls run by.
     master.date_offset = w_.now() - local_now() + date_error_;
-    const std::string reply = master.execute(local_now(), l.session, command);
+    auto lied = lie(command);
+    const std::string reply =
+        lied ? std::move(*lied) : master.execute(local_now(), l.session, command);
     doing_ = nullptr;
     w_.say("  n", index_, " c", l.client, ": ", command.front(), " ",
            command.size() > 3 ? command[command.front() == "SET" ? 1 : 3] : "", " -> ",
@@ -179,6 +181,21 @@ std::string server::answer(link& l, const test::words& command)
         l.votes.push_back(std::move(*told));
     }
     return std::exchange(l.session.out, {}) + reply;
+}
+
+/// What it says instead of doing it, if it lies.
+std::optional<std::string> server::lie(const test::words& command) const
+{
+    const std::string& name = command.front();
+    const beyond outside = index_ == 0 ? w_.planned().outside : beyond::nothing;
+    if (outside == beyond::liar && name == "SET" && !w_.checks.is_of_the_guard(command.at(1))) {
+        return "+OK\r\n";
+    }
+    if (outside == beyond::liar_of_counters && name == "INCR") {
+        const auto* const counter = master.find(local_now(), command.at(1));
+        return counter == nullptr ? std::nullopt : std::optional(":" + counter->value + "\r\n");
+    }
+    return std::nullopt;
 }
 
 void server::on_end(link& l)
@@ -246,14 +263,18 @@ void server::save()
     earlier_ = master.all();
 }
 
-void server::lose_keys()
+void server::lose_keys(bool tells)
 {
     w_.checks.on_loss(index_);
     save();
-    master.flush_keys();
+    if (tells) {
+        master.flush_keys();
+    } else {
+        master.swap_keys_away();
+    }
 }
 
-/// Nobody looks on: what was given back may be there again.
+/// What was given back may be there again.
 void server::roll_back()
 {
     rolled_back_at_ = w_.now();
@@ -267,6 +288,19 @@ void server::roll_back()
     }
     master.watched_by = this;
     expect_ends();
+}
+
+void server::delete_counters()
+{
+    test::words command{"DEL"};
+    for (const auto& [key, e] : master.all()) {
+        if (key.ends_with(":fencing")) {
+            command.push_back(key);
+        }
+    }
+    test::session person;
+    static_cast<void>(master.execute(local_now(), person, command));
+    tell();
 }
 
 /// The next time that it looks in general: of many keys a server looks at some each time.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -45,8 +46,12 @@ public:
     void restart();
     /// For a later life.
     void save();
-    /// While it lives.
-    void lose_keys();
+    /// While it lives; `tells`: and those who track them are told.
+    void lose_keys(bool tells = true);
+    /// Those it had when it last forgot, or was saved, are there again. Nobody looks on.
+    void roll_back();
+    /// By somebody's hand.
+    void delete_counters();
     void step_clock(nanos ahead);
     /// Looks for keys that are over, as it does now and then, and tells those who track them.
     void look_for_ends();
@@ -83,7 +88,7 @@ private:
     void look_in(nanos span);
     [[nodiscard]] static bool is_of_a_lock(const test::words& command);
     void begin_run();
-    void roll_back();
+    [[nodiscard]] std::optional<std::string> lie(const test::words& command) const;
     [[nodiscard]] bool holds_up(const test::words& command) const;
     std::string answer(link& l, const test::words& command);
 
