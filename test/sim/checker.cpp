@@ -621,6 +621,8 @@ unsigned checker::begin_belief(unsigned client, const std::string& resource, std
     const belief b{++ids_, client, resource, std::string(token), until};
     check_begun(b);
     check_exclusion(b);
+    w_.counts.overlaps += static_cast<std::uint64_t>(std::any_of(
+        beliefs_.begin(), beliefs_.end(), [&](const belief& other) { return overlap(other, b); }));
     beliefs_.push_back(b);
     check_majority(b);
     return b.id;
@@ -662,14 +664,19 @@ void checker::check_begun(const belief& b) const
     }
 }
 
+/// A lease that has ended by the time its owner hears of it is believed in by nobody.
+bool checker::overlap(const belief& one, const belief& other) const
+{
+    const bool is_the_same = one.client == other.client && one.token == other.token;
+    return !is_the_same && meet(one.resource, other.resource) && one.until > w_.now() &&
+           other.until > w_.now();
+}
+
 /// At most one lease of a resource is believed in at one instant, whoever believes.
 void checker::check_exclusion(const belief& b) const
 {
     for (const belief& other : beliefs_) {
-        // A lease that has ended by the time its owner hears of it is believed in by nobody.
-        const bool is_the_same = other.client == b.client && other.token == b.token;
-        if (!w_.planned().only_tokens && !is_the_same && meet(other.resource, b.resource) &&
-            other.until > w_.now() && b.until > w_.now()) {
+        if (!w_.planned().only_tokens && overlap(other, b)) {
             const std::string what = "c" + std::to_string(b.client) + " and c" +
                                      std::to_string(other.client) +
                                      " both believe that they hold " + b.resource;

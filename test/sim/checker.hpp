@@ -203,6 +203,7 @@ private:
     void check_token(const call& c, const ending& e);
     [[nodiscard]] instant now() const;
     void check_begun(const belief& b) const;
+    [[nodiscard]] bool overlap(const belief& one, const belief& other) const;
     void check_exclusion(const belief& b) const;
     void check_majority(const belief& b) const;
     void check_acquire(const call& c, const ending& e, bool healthy);

@@ -89,7 +89,8 @@ void fault_injector::befall(fault f)
         case fault::clock_offset:
         case fault::cancel:
         case fault::drop:
-        case fault::hand_over: return;
+        case fault::hand_over:
+        case fault::raise: return;
         case fault::push:
             w_.counts.struck[static_cast<std::size_t>(f)] +=
                 static_cast<std::uint64_t>(w_.servers[node]->tell_for_nothing(r));

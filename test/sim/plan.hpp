@@ -41,8 +41,9 @@ enum class fault : std::uint8_t {
     hand_over,       ///< locks are handed to another client
     forget,          ///< nodes lose keys that live, one or all of them; under the restart guard
     push,            ///< what a node tells by itself is lost, doubled, much later, or for nothing
+    raise,           ///< a raise of fencing counters, or its answer, comes late or never
 };
-inline constexpr std::size_t fault_kinds = 26;
+inline constexpr std::size_t fault_kinds = 27;
 
 /// What is outside of the algorithm's assumptions.
 enum class beyond : std::uint8_t {

@@ -30,6 +30,12 @@ bool is_probe(const test::words& command)
     });
 }
 
+bool is_raise(const test::words& command)
+{
+    constexpr const test::contract_script& raise = test::contract_scripts[4];
+    return command.size() > 1 && (command[1] == raise.sha1 || command[1] == raise.text);
+}
+
 }  // namespace
 
 server::server(world& w, unsigned index)
@@ -106,12 +112,14 @@ void server::serve(link& l)
 {
     std::string replies;
     instant proof{};
+    bool answers_raise = false;
     std::string_view rest = l.unread;
     for (std::string_view next = rest; auto command = test::take_command(next); rest = next) {
         if (holds_up(*command)) {
             break;  // and with it all that stands behind it on this connection
         }
         replies += answer(l, *command);
+        answers_raise = answers_raise || is_raise(*command);
         if (!l.votes.empty() && l.votes.back().end == 0) {
             l.votes.back().end = l.said + replies.size();
         }
@@ -119,7 +127,7 @@ void server::serve(link& l)
     }
     l.unread.erase(0, l.unread.size() - rest.size());
     if (!replies.empty()) {
-        w_.net.send_down(l, replies, proof);
+        w_.net.send_down(l, replies, proof, answers_raise);
     }
     tell();
 }

@@ -50,6 +50,9 @@ void tally::add(const tally& t)
     woken_refused += t.woken_refused;
     polls += t.polls;
     raises += t.raises;
+    raises_spoiled += t.raises_spoiled;
+    answers_spoiled += t.answers_spoiled;
+    overlaps += t.overlaps;
     counters_expired += t.counters_expired;
     ends_told += t.ends_told;
     judged += t.judged;
