@@ -81,6 +81,7 @@ public:
 
 private:
     void serve(link& l);
+    void may_forget();
     void tell();
     void push_to_all();
     void expect_end(instant end);
