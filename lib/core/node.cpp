@@ -227,6 +227,12 @@ bool node::has_room() const noexcept
     return buffered_bytes() < c_.settings_.max_buffered_bytes;
 }
 
+/// The oldest question is a fresh one, if there is any.
+bool node::has_caught_up() const noexcept
+{
+    return fifo_.empty() || fifo_.front().sent + c_.settings_.node_timeout > c_.now_;
+}
+
 void node::hold(const pending& p) noexcept
 {
     switch (p.what) {

@@ -110,8 +110,9 @@ public:
     /// For nobody, now or when the node is back.
     void give_back(lease& l, encoded& same) noexcept;
 
-    /// A command was not answered in time: nothing new is sent until the node has caught up.
-    void mark_stalled() noexcept { stalled_ = !fifo_.empty(); }
+    /// A round has ended without the node's answer: nothing new is sent until that has caught up,
+    /// unless it was asked so late that it need not have answered yet.
+    void mark_stalled() noexcept { stalled_ = !has_caught_up(); }
 
     [[nodiscard]] base::instant wake_up() const noexcept { return wake_up_; }
     [[nodiscard]] std::string& out() noexcept { return out_; }
@@ -149,6 +150,7 @@ private:
 
     // Sending.
     [[nodiscard]] bool has_room() const noexcept;
+    [[nodiscard]] bool has_caught_up() const noexcept;
     template <class Append>
     void queue(std::span<const command> row, void* subject, form sent_as, Append append);
     template <class Append>

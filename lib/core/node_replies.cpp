@@ -58,8 +58,7 @@ bool node::on_reply(const resp::reply& r)
         throw;
     }
     let_go(p);
-    // Once the oldest question is a fresh one, the node has caught up.
-    if (stalled_ && (fifo_.empty() || fifo_.front().sent + c_.settings_.node_timeout > c_.now_)) {
+    if (stalled_ && has_caught_up()) {
         stalled_ = false;
     }
     if (goes_on && state_ == state::ready && !owed_.empty()) {

@@ -75,7 +75,7 @@ void application::step(unsigned t)
 milliseconds application::some_ttl()
 {
     const auto& ttls = w_.planned().ttls;
-    return ttls[random_.below(ttls.size())];
+    return std::min(ttls[random_.below(ttls.size())], w_.planned().longest_ttl_of(index_));
 }
 
 /// One, or several in any order.

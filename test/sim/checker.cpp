@@ -71,6 +71,9 @@ constexpr nanos after_a_proof = 60ms;
 /// Until the key of what nobody wants any more is gone, at the latest.
 constexpr nanos until_given_back = 60ms;
 
+/// Until a counter that was begun without a ttl has one, at the latest.
+constexpr nanos until_mended = 60ms;
+
 /// What a client's own scheduling may add to a deadline.
 constexpr nanos scheduling = 5ms;
 
@@ -340,8 +343,23 @@ std::optional<vote> checker::on_reply(unsigned client, unsigned node, const test
         }
     } else if (const std::size_t token = token_of_release(command); token != 0 && !is_error) {
         return vote{0, kind::released, command[token]};
+    } else if (command.front() == "INCR" && reply.starts_with(":1\r")) {
+        return on_begun(client, node, command.at(1));
     }
     return std::nullopt;
+}
+
+/// Who increments knows that the counter will be there, unless its node has lost it.
+std::optional<vote> checker::on_begun(unsigned client, unsigned node, const std::string& key) const
+{
+    if (w_.planned().outside != beyond::nothing) {
+        return std::nullopt;
+    }
+    if (lost_[node] == instant{} && is_well(client, node, w_.now())) {
+        fail("c" + std::to_string(client) + " increments the counter " + key + " on n" +
+             std::to_string(node) + ", which has expired");
+    }
+    return vote{0, vote::kind::begun, key};
 }
 
 void checker::on_votes(link& l, std::size_t bytes)
@@ -350,6 +368,10 @@ void checker::on_votes(link& l, std::size_t bytes)
     const instant now = w_.clients[l.client]->local_now();
     for (; !l.votes.empty() && l.votes.front().end <= l.heard; l.votes.pop_front()) {
         const vote& v = l.votes.front();
+        if (v.what == vote::kind::begun) {
+            begun_.push_back({w_.now() + until_mended, w_.now(), l.client, l.node, v.token});
+            continue;
+        }
         token_users& users = tokens_[v.token];
         const bool is_asked = (v.what == vote::kind::released) == users.is_released;
         // To whom there was no connection nothing was sent.
@@ -460,12 +482,11 @@ void checker::on_counter(unsigned node, const std::string& key,
                          const test::model_master::entry* before,
                          const test::model_master::entry* after) const
 {
-    if (after == nullptr) {
-        return;
-    }
+    const bool is_over = before != nullptr && w_.servers[node]->true_end(*before) <= w_.now();
+    w_.counts.counters_expired += is_over && !w_.is_quiet();
     const std::string who = "n" + std::to_string(node) + ": the counter " + key;
-    const bool was_alive = before != nullptr && w_.servers[node]->true_end(*before) > w_.now();
-    if (was_alive && std::stoll(after->value) <= std::stoll(before->value)) {
+    if (before != nullptr && !is_over && after != nullptr &&
+        std::stoll(after->value) <= std::stoll(before->value)) {
         fail(who + " does not grow");
     }
 }
@@ -600,6 +621,8 @@ unsigned checker::begin_belief(unsigned client, const std::string& resource, std
     const belief b{++ids_, client, resource, std::string(token), until};
     check_begun(b);
     check_exclusion(b);
+    w_.counts.overlaps += static_cast<std::uint64_t>(std::any_of(
+        beliefs_.begin(), beliefs_.end(), [&](const belief& other) { return overlap(other, b); }));
     beliefs_.push_back(b);
     check_majority(b);
     return b.id;
@@ -641,14 +664,19 @@ void checker::check_begun(const belief& b) const
     }
 }
 
+/// A lease that has ended by the time its owner hears of it is believed in by nobody.
+bool checker::overlap(const belief& one, const belief& other) const
+{
+    const bool is_the_same = one.client == other.client && one.token == other.token;
+    return !is_the_same && meet(one.resource, other.resource) && one.until > w_.now() &&
+           other.until > w_.now();
+}
+
 /// At most one lease of a resource is believed in at one instant, whoever believes.
 void checker::check_exclusion(const belief& b) const
 {
     for (const belief& other : beliefs_) {
-        // A lease that has ended by the time its owner hears of it is believed in by nobody.
-        const bool is_the_same = other.client == b.client && other.token == b.token;
-        if (!w_.planned().only_tokens && !is_the_same && meet(other.resource, b.resource) &&
-            other.until > w_.now() && b.until > w_.now()) {
+        if (!w_.planned().only_tokens && overlap(other, b)) {
             const std::string what = "c" + std::to_string(b.client) + " and c" +
                                      std::to_string(other.client) +
                                      " both believe that they hold " + b.resource;
@@ -967,6 +995,20 @@ void checker::look_at(const given_back& g) const
     if ((having & healthy_since(g.client, g.since)) != 0) {
         fail("c" + std::to_string(g.client) + ": a node that was well still has the key " +
              g.resource + ", which was given back");
+    }
+}
+
+/// Unless something came between them since.
+void checker::look_at(const begun_counter& b) const
+{
+    const client& c = *w_.clients[b.client];
+    const bool is_sent = known_[b.client][b.node].trouble < b.heard && c.is_alive() &&
+                         !c.is_ending() && born_[b.client] <= b.heard && lost_[b.node] <= b.heard;
+    const auto& all = w_.servers[b.node]->master.all();
+    const auto at = all.find(b.key);
+    if (is_sent && at != all.end() && !at->second.end) {
+        fail("n" + std::to_string(b.node) + ": the counter " + b.key +
+             " would stay for ever, though c" + std::to_string(b.client) + " knows of it");
     }
 }
 

@@ -133,12 +133,16 @@ public:
     void allow_ttl(unsigned client, const std::string& resource, nanos ttl);
     void allow_ttl(std::string_view token, nanos ttl);
 
-    /// Looks at what was to be gone by now.
-    void look_at_given_back()
+    /// Looks at what was to be gone, or done, by now.
+    void look_at_what_is_due()
     {
         while (!given_back_.empty() && given_back_.front().due <= now()) {
             look_at(given_back_.front());
             given_back_.pop_front();
+        }
+        while (!begun_.empty() && begun_.front().due <= now()) {
+            look_at(begun_.front());
+            begun_.pop_front();
         }
     }
 
@@ -182,11 +186,24 @@ private:
     };
     void expect_gone(given_back g);
     void look_at(const given_back& g) const;
+
+    /// A counter that an increment began, of which its client has heard: when it is to have a ttl.
+    struct begun_counter {
+        instant due;
+        instant heard;
+        unsigned client = 0;
+        unsigned node = 0;
+        std::string key;
+    };
+    void look_at(const begun_counter& b) const;
+    [[nodiscard]] std::optional<vote> on_begun(unsigned client, unsigned node,
+                                               const std::string& key) const;
     void on_counter(unsigned node, const std::string& key, const test::model_master::entry* before,
                     const test::model_master::entry* after) const;
     void check_token(const call& c, const ending& e);
     [[nodiscard]] instant now() const;
     void check_begun(const belief& b) const;
+    [[nodiscard]] bool overlap(const belief& one, const belief& other) const;
     void check_exclusion(const belief& b) const;
     void check_majority(const belief& b) const;
     void check_acquire(const call& c, const ending& e, bool healthy);
@@ -238,6 +255,7 @@ private:
     std::unordered_map<std::string, token_users> tokens_;
     std::vector<belief> beliefs_;
     std::deque<given_back> given_back_;
+    std::deque<begun_counter> begun_;
     token_order fencing_tokens_;
     unsigned ids_ = 0;
 };

@@ -38,6 +38,9 @@ redlock::config config_of(const plan& p, unsigned client)
     for (unsigned i = 0; i < p.nodes; ++i) {
         c.nodes.push_back("redis://10.0.0." + std::to_string(i + 1));
     }
+    if (p.outside == beyond::false_durable) {
+        c.nodes.front() += "?durable=1";
+    }
     c.key_prefix = p.key_prefix;
     c.drift_factor = p.drift_factor;
     c.connect_timeout = 300ms;
@@ -52,7 +55,7 @@ redlock::config config_of(const plan& p, unsigned client)
     c.poll_max = p.poll_max;
     c.fencing = p.fencing;
     if (p.guard && (p.outside != beyond::one_unguarded || client > 0)) {
-        c.restart_guard = guard_config{.max_ttl = p.longest_ttl()};
+        c.restart_guard = guard_config{.max_ttl = p.longest_ttl_of(client)};
         c.restart_guard->admit_new_masters = p.outside == beyond::admitted_at_once;
     }
     return c;
@@ -92,7 +95,8 @@ client::client(world& w, unsigned index)
             r.one_in(2) ? r.between(-1'000'000'000s, 1'000'000'000s) : r.between(-2s, 2s);
     }
     // Below what a configuration may have, so that it is reached.
-    settings_->counter_slack = w.planned().counter_slack;
+    settings_->counter_slack =
+        std::min<nanos>(w.planned().counter_slack, w.planned().longest_ttl_of(index) / 4);
     settings_->counter_ttl = w.planned().counter_ttl;
     settings_->max_buffered_bytes = w.planned().max_buffered_bytes;
     settings_->max_in_flight = w.planned().max_in_flight;

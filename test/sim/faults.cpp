@@ -89,7 +89,8 @@ void fault_injector::befall(fault f)
         case fault::clock_offset:
         case fault::cancel:
         case fault::drop:
-        case fault::hand_over: return;
+        case fault::hand_over:
+        case fault::raise: return;
         case fault::push:
             w_.counts.struck[static_cast<std::size_t>(f)] +=
                 static_cast<std::uint64_t>(w_.servers[node]->tell_for_nothing(r));
@@ -159,12 +160,12 @@ void fault_injector::forget_once_more()
     }
 }
 
-/// While it lives, or by a restart without its keys, or with those of an earlier time; at times all
-/// nodes at once.
+/// While it lives, with those told who track its keys or without, or by a restart without its keys,
+/// or with those of an earlier time; at times all nodes at once.
 void fault_injector::make_forget(unsigned node)
 {
     random_source& r = random_[static_cast<std::size_t>(fault::forget)];
-    const auto way = r.below(3);
+    const auto way = r.below(4);
     // Counters of an earlier time matter where a majority has them.
     const bool all = r.one_in(way == 2 ? 2 : 6);
     const nanos span = r.between(1ms, 50ms);
@@ -179,9 +180,10 @@ void fault_injector::make_forget(unsigned node)
         }
         ++w_.counts.struck[static_cast<std::size_t>(fault::forget)];
         w_.say("n", n, ": forgets");
-        w_.checks.upset_node(n, w_.now() + (way == 0 ? nanos{} : span));
+        w_.checks.upset_node(n, w_.now() + (way == 0 || way == 3 ? nanos{} : span));
         switch (way) {
-            case 0: s.lose_keys(); break;
+            case 0:
+            case 3: s.lose_keys(way == 0); break;
             case 1: s.die(span, memory::lost); break;
             default: s.die(span, memory::rolled_back); break;
         }
@@ -228,7 +230,9 @@ void fault_injector::go_beyond()
     const std::size_t node = r.below(w_.servers.size());
     server& s = *w_.servers[node];
     switch (w_.planned().outside) {
-        case beyond::nothing: return;
+        case beyond::nothing:
+        case beyond::liar:
+        case beyond::liar_of_counters: return;
         case beyond::clock_step:
             w_.say("a clock steps ahead");
             s.step_clock(2 * w_.planned().longest_ttl());
@@ -245,6 +249,41 @@ void fault_injector::go_beyond()
             if (s.is_up()) {
                 w_.say("a node comes back as it was before");
                 s.die(r.between(1ms, 20ms), memory::rolled_back);
+            }
+            return;
+        case beyond::swapped:
+            if (s.is_up()) {
+                w_.say("a node's database is swapped with an empty one");
+                s.lose_keys(false);
+            }
+            return;
+        case beyond::counter_deleted:
+            if (s.is_up()) {
+                w_.say("a node's counters are deleted");
+                s.delete_counters();
+            }
+            return;
+        case beyond::restored:
+            if (s.is_up() && r.one_in(2)) {
+                s.save();
+            } else if (s.is_up()) {
+                w_.say("a node's keys are as they were before");
+                s.roll_back();
+            }
+            return;
+        case beyond::false_durable:
+            if (w_.servers.front()->is_up()) {
+                w_.say("a node that was to be durable forgets");
+                w_.servers.front()->die(r.between(1ms, 20ms), memory::lost);
+            }
+            return;
+        case beyond::unequal_max_ttl:
+            // Seldom enough for locks to be had in between.
+            if (r.one_in(4)) {
+                w_.say("all nodes forget");
+                for (const auto& each : w_.servers) {
+                    each->lose_keys();
+                }
             }
             return;
         case beyond::date_back:

@@ -33,6 +33,7 @@ struct settings {
     bool fresh = false;
     bool twice = false;
     std::optional<result::kind> expected;
+    bool wants_overlaps = false;
     bool progress = false;
 };
 
@@ -130,7 +131,10 @@ void print_counts(const tally& t)
               << ", limits reached " << t.limits_reached << ", losses told " << t.losses_told
               << ", served in the quiet " << t.served_when_quiet << ", woken and granted "
               << t.woken_granted << ", woken and refused " << t.woken_refused << ", polls "
-              << t.polls << ", ends told " << t.ends_told << ", judged " << t.judged << '\n';
+              << t.polls << ", raises " << t.raises << ", raises spoiled " << t.raises_spoiled
+              << ", answers to raises spoiled " << t.answers_spoiled << ", counters expired "
+              << t.counters_expired << ", overlapping leases " << t.overlaps << ", ends told "
+              << t.ends_told << ", judged " << t.judged << '\n';
     std::cout << "faults:";
     for (std::size_t i = 0; i < fault_kinds; ++i) {
         if (t.struck[i] > 0) {
@@ -153,7 +157,8 @@ bool is_about_something(const campaign& c)
                t.served_when_quiet > at_times && t.renewed > often && t.limits_reached > at_times &&
                t.losses_told > at_times && t.without_room > at_times && t.too_many > at_times &&
                t.woken_granted > at_times && t.woken_refused > at_times && t.polls > often &&
-               t.ends_told > at_times && t.judged > 10 * c.played;
+               t.raises > often && t.raises_spoiled > at_times && t.answers_spoiled > at_times &&
+               t.counters_expired > often && t.ends_told > at_times && t.judged > 10 * c.played;
     // What a play has from its beginning does not strike.
     const fault_set standing =
         only(fault::old_server) | only(fault::clock_rate) | only(fault::clock_offset);
@@ -207,6 +212,10 @@ int run_campaign(const settings& s, const std::string& program)
     }
     if (!c.failed.empty()) {
         report_failure(program, c.failed[0], c.results[0]);
+        return 1;
+    }
+    if (s.wants_overlaps && c.sum.overlaps < c.played / 100) {
+        std::cout << "FAILED: hardly ever did two believe that they hold the same\n";
         return 1;
     }
     const bool judges_all = s.what.allowed == all_faults && !s.what.only_tokens;
@@ -263,13 +272,18 @@ int main(int argc, char** argv)
     app.add_option("--acquires", s.what.acquires, "so many, and not what the seed says");
     app.add_option("--beyond", outside,
                    "leave the algorithm's assumptions: clock_step, amnesia, ignores_owns, "
-                   "rollback, date_back, date_back_borne, guarded_date_back, date_back_before, "
-                   "admitted_at_once, one_unguarded");
+                   "rollback, date_back, swapped, liar, liar_of_counters, counter_deleted, "
+                   "date_back_borne, guarded_date_back, date_back_before, admitted_at_once, "
+                   "one_unguarded, restored, false_durable, unequal_max_ttl");
     app.add_flag("--only-tokens", s.what.only_tokens,
                  "every lock has a fencing token, and exclusion is not looked at");
     const auto expect = [&s](result::kind k) { return [&s, k](std::int64_t) { s.expected = k; }; };
     app.add_flag("--expect-double-lease", expect(result::kind::two_leases),
                  "fail if there is none");
+    app.add_flag("--expect-overlaps", s.wants_overlaps,
+                 "with --only-tokens: fail unless two leases of a resource overlap, in one play of "
+                 "a hundred or more")
+        ->excludes(seed);
     app.add_flag("--expect-disorder", expect(result::kind::disorder),
                  "fail if all fencing tokens are in order");
     try {

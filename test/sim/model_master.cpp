@@ -275,6 +275,13 @@ void model_master::lose_among_all(const std::string& key)
     tell_of_all(nullptr);
 }
 
+void model_master::swap_keys_away()
+{
+    auto tracked = std::exchange(tracked_, {});
+    flush_keys();
+    tracked_ = std::move(tracked);
+}
+
 // Tracking.
 
 void model_master::track(session& s, const std::string& key)

@@ -281,6 +281,8 @@ public:
     /// Somebody deletes it, and those who track it are told: of it, or as by FLUSHALL of all keys.
     void lose(const std::string& key);
     void lose_among_all(const std::string& key);
+    /// As SWAPDB with an empty database does, which no client is told of.
+    void swap_keys_away();
     void flush_scripts() { scripts_.clear(); }
 
     std::uint64_t sets = 0;

@@ -8,11 +8,25 @@ namespace redlock::sim {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+/// And not only to remember the script.
+bool asks_raise(std::string_view bytes)
+{
+    constexpr const test::contract_script& raise = test::contract_scripts[4];
+    static const std::string by_text =
+        "EVAL\r\n$" + std::to_string(raise.text.size()) + "\r\n" + std::string(raise.text);
+    return bytes.find(raise.sha1) != bytes.npos || bytes.find(by_text) != bytes.npos;
+}
+
+}  // namespace
+
 network::network(world& w)
     : w_(w),
       ways_(w.planned().seed, 2),
       pieces_(w.planned().seed, 3),
-      losses_(w.planned().seed, 4)
+      losses_(w.planned().seed, 4),
+      raises_(w.planned().seed, 5)
 {}
 
 link& network::dial(unsigned client, unsigned generation, unsigned node)
@@ -48,15 +62,39 @@ nanos network::way(bool up)
 
 void network::send_up(link& l, std::string_view bytes)
 {
-    send(l, true, bytes, {});
+    if (!asks_raise(bytes) || !spoil_raise(l, true)) {
+        send(l, true, bytes, {});
+    }
 }
 
-void network::send_down(link& l, std::string_view bytes, instant proof)
+void network::send_down(link& l, std::string_view bytes, instant proof, bool is_of_raise)
 {
     if (l.client_end) {
         l.said += bytes.size();
-        send(l, false, bytes, proof);
+        if (!is_of_raise || !spoil_raise(l, false)) {
+            send(l, false, bytes, proof);
+        }
     }
+}
+
+/// It comes late, or not at all, and then the connection is lost with it: true.
+bool network::spoil_raise(link& l, bool up)
+{
+    if (!w_.faults.happens(fault::raise)) {
+        return false;
+    }
+    ++(up ? w_.counts.raises_spoiled : w_.counts.answers_spoiled);
+    w_.say("c", l.client, " n", l.node, ": ", up ? "a raise" : "the answer to a raise",
+           " is spoiled");
+    pipe& p = up ? l.up : l.down;
+    if (raises_.one_in(2)) {
+        p.last = std::max(p.last, w_.now()) + raises_.waiting(60ms);
+        return false;
+    }
+    w_.checks.upset(l.client, l.node, w_.now());
+    p.torn = true;
+    end(l);
+    return true;
 }
 
 void network::send(link& l, bool up, std::string_view bytes, instant proof)
@@ -127,8 +165,14 @@ void network::close_by_server(link& l)
 void network::cut(link& l)
 {
     lose_some(l, true);
-    put(l, true, {.is_end = true});
     lose_some(l, false);
+    end(l);
+}
+
+/// Each side is told behind what still gets there.
+void network::end(link& l)
+{
+    put(l, true, {.is_end = true});
     if (l.client_end) {
         tell_client(l);
     }

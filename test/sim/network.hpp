@@ -32,16 +32,17 @@ struct pipe {
     bool torn = false;
 };
 
-/// What a node has said about a token, in the bytes of a link up to there.
+/// What a node has said about a token, or a counter, in the bytes of a link up to there.
 struct vote {
     enum class kind : std::uint8_t {
         granted,
         refused,
         released,  ///< or had nothing to release
+        begun,     ///< a counter that was not there
     };
     std::uint64_t end = 0;
     kind what{};
-    std::string token{};
+    std::string token{};  ///< or the key of the counter
 };
 
 /// A connection, or the attempt to make one, from its first packet until both ends have forgotten
@@ -76,7 +77,8 @@ public:
 
     link& dial(unsigned client, unsigned generation, unsigned node);
     void send_up(link& l, std::string_view bytes);
-    void send_down(link& l, std::string_view bytes, instant proof);
+    /// `is_of_raise`: with the answer to a raise in it.
+    void send_down(link& l, std::string_view bytes, instant proof, bool is_of_raise = false);
     /// The client closes its end. What it sent gets there, or the front part of it.
     void close_by_client(link& l);
     /// The node's end is gone at once, as its process is.
@@ -100,7 +102,9 @@ private:
     [[nodiscard]] nanos way(bool up);
     void send(link& l, bool up, std::string_view bytes, instant proof);
     void put(link& l, bool up, pipe::chunk c);
+    [[nodiscard]] bool spoil_raise(link& l, bool up);
     void lose_some(link& l, bool up);
+    void end(link& l);
     bool take(link& l, bool up, pipe::chunk& c);
     void tell_client(link& l);
 
@@ -108,6 +112,7 @@ private:
     random_source ways_;
     random_source pieces_;
     random_source losses_;
+    random_source raises_;
     std::vector<std::unique_ptr<link>> links_;
 };
 

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, fault_kinds> fault_names{
     "slow_dial",   "node_pause",     "node_block",   "restart",    "restart_empty", "full",
     "loading",     "script_flush",   "old_server",   "clock_rate", "clock_offset",  "client_pause",
     "client_kill", "client_destroy", "client_close", "cancel",     "drop",          "hand_over",
-    "forget",      "push",
+    "forget",      "push",           "raise",
 };
 
 std::vector<milliseconds> some_ttls(random_source& r)
@@ -61,6 +61,12 @@ milliseconds plan::longest_ttl() const noexcept
     return *std::max_element(ttls.begin(), ttls.end());
 }
 
+milliseconds plan::longest_ttl_of(unsigned client) const noexcept
+{
+    const bool has_less = outside == beyond::unequal_max_ttl && client > 0;
+    return has_less ? *std::min_element(ttls.begin(), ttls.end()) : longest_ttl();
+}
+
 plan make_plan(const options& o)
 {
     random_source r(o.seed, 1);
@@ -79,6 +85,9 @@ plan make_plan(const options& o)
         // So long that a lock is kept after a renewal that failed, and after all is well again.
         p.ttls = {milliseconds{keeping.between(2000, 5000)}};
     }
+    if (o.outside == beyond::unequal_max_ttl) {
+        p.ttls = {200ms, 1500ms};
+    }
     p.drift_factor = r.one_in(4) ? 0.1 : 0.01;
     p.least_way = r.between(10us, 1ms);
     p.longest_way = p.least_way + r.between(0us, 4ms);
@@ -89,6 +98,11 @@ plan make_plan(const options& o)
     p.fencing = !f.one_in(3) || o.only_tokens;
     p.counter_slack = milliseconds{p.longest_ttl().count() / 4};
     p.counter_ttl = f.one_in(2) ? base::nanos{150s} : base::nanos{24h};
+    random_source lives(o.seed, 305);
+    if (p.longest_ttl() < 10s && lives.one_in(2)) {
+        // So short that counters expire again and again, and longer than tokens need it to be.
+        p.counter_ttl = p.counter_slack * static_cast<std::int64_t>(lives.between(5, 16)) / 2;
+    }
     p.key_prefix = r.one_in(3) ? "locks:" : "";
     p.max_debts = r.one_in(6) ? r.below(6) : 1000;
     // Scripts of fencing tokens may go out as their text.
@@ -110,7 +124,8 @@ plan make_plan(const options& o)
     p.max_waiters_per_resource = some(p.max_waiters_per_resource);
 
     random_source guard(o.seed, 2);
-    p.guard = (guard.one_in(2) && o.outside == beyond::nothing) || is_guarded(o.outside);
+    const bool may_guard = o.outside == beyond::nothing || o.outside == beyond::counter_deleted;
+    p.guard = (guard.one_in(2) && may_guard) || is_guarded(o.outside);
     p.new_masters = guard.one_in(8);
     // Or a loss would be noticed at the next vote only, and then be waited for.
     p.pings = p.pings || p.guard;
@@ -131,8 +146,9 @@ plan make_plan(const options& o)
         p.every[i] = own.between(20ms, 1000ms);
         p.one_in[i] = static_cast<std::uint32_t>(own.between(2, 20));
     }
-    // Besides, at a verdict, before it is told.
+    // Besides, at a verdict, before it is told; and with a SET.
     p.one_in[static_cast<std::size_t>(fault::client_pause)] *= 10;
+    p.one_in[static_cast<std::size_t>(fault::forget)] *= 10;
     if (p.is_tight()) {
         p.faults |= only(fault::slow_write);
         p.one_in[static_cast<std::size_t>(fault::slow_write)] = 2;

@@ -41,30 +41,40 @@ enum class fault : std::uint8_t {
     hand_over,       ///< locks are handed to another client
     forget,          ///< nodes lose keys that live, one or all of them; under the restart guard
     push,            ///< what a node tells by itself is lost, doubled, much later, or for nothing
+    raise,           ///< a raise of fencing counters, or its answer, comes late or never
 };
-inline constexpr std::size_t fault_kinds = 26;
+inline constexpr std::size_t fault_kinds = 27;
 
 /// What is outside of the algorithm's assumptions.
 enum class beyond : std::uint8_t {
     nothing,
-    clock_step,    ///< a node's clock jumps ahead by more than a ttl
-    amnesia,       ///< a node comes back at once, without its keys
-    ignores_owns,  ///< the application never asks whether its lease still is
-    rollback,      ///< a node comes back with fencing counters of an earlier time
-    date_back,     ///< a node's date is set back, and it comes back without its keys
+    clock_step,        ///< a node's clock jumps ahead by more than a ttl
+    amnesia,           ///< a node comes back at once, without its keys
+    ignores_owns,      ///< the application never asks whether its lease still is
+    rollback,          ///< a node comes back with fencing counters of an earlier time
+    date_back,         ///< a node's date is set back, and it comes back without its keys
+    swapped,           ///< a node's database is swapped with an empty one
+    liar,              ///< a node grants every lock, and keeps none
+    liar_of_counters,  ///< a node answers increments, and does not count
+    // With the restart guard or without it:
+    counter_deleted,  ///< somebody deletes fencing counters
     // Though all clients have the restart guard, or all but one:
     date_back_borne,    ///< the same, by no more than fencing tokens bear; or with keys of before
     guarded_date_back,  ///< the same, by more than the time that the node is out of votes for
     date_back_before,   ///< a node's date is set back, and later it comes back without its keys
     admitted_at_once,   ///< a node loses its keys, and a client that begins takes it for a new one
     one_unguarded,      ///< a node loses its keys, and one client has no guard
+    restored,           ///< a node's keys of an earlier time are there again, within one run
+    false_durable,      ///< a node that is given as durable loses its keys
+    unequal_max_ttl,    ///< all nodes lose their keys, and one client has a larger `max_ttl`
 };
 
 [[nodiscard]] constexpr bool is_guarded(beyond b) noexcept
 {
     return b == beyond::date_back_borne || b == beyond::guarded_date_back ||
            b == beyond::date_back_before || b == beyond::admitted_at_once ||
-           b == beyond::one_unguarded;
+           b == beyond::one_unguarded || b == beyond::restored || b == beyond::false_durable ||
+           b == beyond::unequal_max_ttl;
 }
 
 using fault_set = std::uint32_t;
@@ -147,6 +157,8 @@ struct plan {
 
     [[nodiscard]] bool has(fault f) const noexcept { return (faults & only(f)) != 0; }
     [[nodiscard]] std::chrono::milliseconds longest_ttl() const noexcept;
+    /// The longest that a client may ask for.
+    [[nodiscard]] std::chrono::milliseconds longest_ttl_of(unsigned client) const noexcept;
     /// A node can be full of what one client has to say.
     [[nodiscard]] bool is_tight() const noexcept { return max_buffered_bytes < 100'000; }
 };

@@ -30,6 +30,12 @@ bool is_probe(const test::words& command)
     });
 }
 
+bool is_raise(const test::words& command)
+{
+    constexpr const test::contract_script& raise = test::contract_scripts[4];
+    return command.size() > 1 && (command[1] == raise.sha1 || command[1] == raise.text);
+}
+
 }  // namespace
 
 server::server(world& w, unsigned index)
@@ -106,12 +112,14 @@ void server::serve(link& l)
 {
     std::string replies;
     instant proof{};
+    bool answers_raise = false;
     std::string_view rest = l.unread;
     for (std::string_view next = rest; auto command = test::take_command(next); rest = next) {
         if (holds_up(*command)) {
             break;  // and with it all that stands behind it on this connection
         }
         replies += answer(l, *command);
+        answers_raise = answers_raise || is_raise(*command);
         if (!l.votes.empty() && l.votes.back().end == 0) {
             l.votes.back().end = l.said + replies.size();
         }
@@ -119,7 +127,7 @@ void server::serve(link& l)
     }
     l.unread.erase(0, l.unread.size() - rest.size());
     if (!replies.empty()) {
-        w_.net.send_down(l, replies, proof);
+        w_.net.send_down(l, replies, proof, answers_raise);
     }
     tell();
 }
@@ -165,12 +173,28 @@ bool server::holds_up(const test::words& command) const
     return blocked_until_ > w_.now() && is_of_a_lock(command);
 }
 
+/// In front of a SET, so that its key is one that proves nothing, or behind it and before the proof.
+void server::may_forget()
+{
+    if (w_.faults.happens(fault::forget)) {
+        w_.say("n", index_, ": forgets");
+        w_.checks.upset_node(index_, w_.now());
+        lose_keys();
+    }
+}
+
 std::string server::answer(link& l, const test::words& command)
 {
+    const bool is_set = command.front() == "SET" && !w_.checks.is_of_the_guard(command.at(1));
+    if (is_set) {
+        may_forget();
+    }
     doing_ = &command;
     // Dates are kept right by other means than the clock that ttls run by.
     master.date_offset = w_.now() - local_now() + date_error_;
-    const std::string reply = master.execute(local_now(), l.session, command);
+    auto lied = lie(command);
+    const std::string reply =
+        lied ? std::move(*lied) : master.execute(local_now(), l.session, command);
     doing_ = nullptr;
     w_.say("  n", index_, " c", l.client, ": ", command.front(), " ",
            command.size() > 3 ? command[command.front() == "SET" ? 1 : 3] : "", " -> ",
@@ -178,7 +202,27 @@ std::string server::answer(link& l, const test::words& command)
     if (auto told = w_.checks.on_reply(l.client, index_, command, reply)) {
         l.votes.push_back(std::move(*told));
     }
-    return std::exchange(l.session.out, {}) + reply;
+    std::string said = std::exchange(l.session.out, {}) + reply;
+    if (is_set) {
+        may_forget();
+        said += std::exchange(l.session.out, {});
+    }
+    return said;
+}
+
+/// What it says instead of doing it, if it lies.
+std::optional<std::string> server::lie(const test::words& command) const
+{
+    const std::string& name = command.front();
+    const beyond outside = index_ == 0 ? w_.planned().outside : beyond::nothing;
+    if (outside == beyond::liar && name == "SET" && !w_.checks.is_of_the_guard(command.at(1))) {
+        return "+OK\r\n";
+    }
+    if (outside == beyond::liar_of_counters && name == "INCR") {
+        const auto* const counter = master.find(local_now(), command.at(1));
+        return counter == nullptr ? std::nullopt : std::optional(":" + counter->value + "\r\n");
+    }
+    return std::nullopt;
 }
 
 void server::on_end(link& l)
@@ -246,11 +290,15 @@ void server::save()
     earlier_ = master.all();
 }
 
-void server::lose_keys()
+void server::lose_keys(bool tells)
 {
     w_.checks.on_loss(index_);
     save();
-    master.flush_keys();
+    if (tells) {
+        master.flush_keys();
+    } else {
+        master.swap_keys_away();
+    }
 }
 
 void server::give_to_stranger(const std::string& key)
@@ -278,7 +326,7 @@ void server::take_from_stranger(const std::string& key, parting how)
     tell();
 }
 
-/// Nobody looks on: what was given back may be there again.
+/// What was given back may be there again.
 void server::roll_back()
 {
     rolled_back_at_ = w_.now();
@@ -292,6 +340,19 @@ void server::roll_back()
     }
     master.watched_by = this;
     expect_ends();
+}
+
+void server::delete_counters()
+{
+    test::words command{"DEL"};
+    for (const auto& [key, e] : master.all()) {
+        if (key.ends_with(":fencing")) {
+            command.push_back(key);
+        }
+    }
+    test::session person;
+    static_cast<void>(master.execute(local_now(), person, command));
+    tell();
 }
 
 /// The next time that it looks in general: of many keys a server looks at some each time.

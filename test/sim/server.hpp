@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,8 +54,12 @@ public:
     void restart();
     /// For a later life.
     void save();
-    /// While it lives.
-    void lose_keys();
+    /// While it lives; `tells`: and those who track them are told.
+    void lose_keys(bool tells = true);
+    /// Those it had when it last forgot, or was saved, are there again. Nobody looks on.
+    void roll_back();
+    /// By somebody's hand.
+    void delete_counters();
     /// A key of somebody who is no client of the play, and its end.
     void give_to_stranger(const std::string& key);
     void take_from_stranger(const std::string& key, parting how);
@@ -87,6 +92,7 @@ public:
 
 private:
     void serve(link& l);
+    void may_forget();
     void tell();
     void push_to_all();
     void expect_end(instant end);
@@ -94,7 +100,7 @@ private:
     void look_in(nanos span);
     [[nodiscard]] static bool is_of_a_lock(const test::words& command);
     void begin_run();
-    void roll_back();
+    [[nodiscard]] std::optional<std::string> lie(const test::words& command) const;
     [[nodiscard]] bool holds_up(const test::words& command) const;
     std::string answer(link& l, const test::words& command);
 

@@ -49,6 +49,11 @@ void tally::add(const tally& t)
     woken_granted += t.woken_granted;
     woken_refused += t.woken_refused;
     polls += t.polls;
+    raises += t.raises;
+    raises_spoiled += t.raises_spoiled;
+    answers_spoiled += t.answers_spoiled;
+    overlaps += t.overlaps;
+    counters_expired += t.counters_expired;
     ends_told += t.ends_told;
     judged += t.judged;
     for (std::size_t i = 0; i < fault_kinds; ++i) {
@@ -61,6 +66,7 @@ void tally::add(const stats& s)
     woken_granted += s.wake_ups_granted;
     woken_refused += s.wake_ups_refused;
     polls += s.polls;
+    raises += s.raises;
 }
 
 world::world(plan p, std::ostream* trace)
@@ -137,7 +143,7 @@ void world::dispatch(const event& e)
     if (++counts.events > most_events) {
         checks.condemn("it goes on without end");
     }
-    checks.look_at_given_back();
+    checks.look_at_what_is_due();
     mix(static_cast<std::uint64_t>(e.at.time_since_epoch().count()));
     mix((static_cast<std::uint64_t>(e.kind) << 56U) ^ (e.which << 24U) ^ (e.what << 8U) ^ e.who);
     switch (e.kind) {

@@ -72,6 +72,14 @@ struct tally {
     std::uint64_t woken_granted = 0;
     std::uint64_t woken_refused = 0;
     std::uint64_t polls = 0;
+    std::uint64_t raises = 0;
+    /// Raises of one node that came late or never, and the same of their answers.
+    std::uint64_t raises_spoiled = 0;
+    std::uint64_t answers_spoiled = 0;
+    /// How often somebody began to believe in a lease of what another one believed to hold.
+    std::uint64_t overlaps = 0;
+    /// Fencing counters whose life ended while locks were still wanted.
+    std::uint64_t counters_expired = 0;
     /// How often a node told of keys that were over, with nobody asking for them.
     std::uint64_t ends_told = 0;
     /// Operations that had a healthy majority throughout, so that their results could be judged.

@@ -325,3 +325,50 @@ TEST_CASE("who waits in turn has tokens in turn", "[core][fencing]")
     }
     CHECK(w.is_idle());
 }
+
+namespace {
+
+/// From now on the others answer, and this one does not.
+void be_without(bench_world& w, unsigned away)
+{
+    for (unsigned i = 0; i < w.peers.size(); ++i) {
+        w.peers[i]->dial = i == away ? peer::dialling::refused : peer::dialling::at_once;
+    }
+    w.close(away);
+    w.advance(20ms);
+    REQUIRE(w.core->snapshot().nodes_ready == 2);
+}
+
+}  // namespace
+
+TEST_CASE("whichever majorities answer, the node that they share keeps tokens in order",
+          "[core][fencing]")
+{
+    config c;
+    c.reconnect_min = 1ms;
+    c.reconnect_max = 10ms;
+    bench_world w{3, c};
+    w.start();
+    // Of what the first two agreed on, ahead of the date, the third knows nothing, or little.
+    const std::int64_t ahead = date_of(w.now) + 900'000;
+    const bool is_absent = GENERATE(true, false);
+    CAPTURE(is_absent);
+    for (const unsigned i : {0u, 1u, 2u}) {
+        const std::int64_t value = i < 2 ? ahead : ahead - 3'600'000'000;
+        if (i < 2 || !is_absent) {
+            w.peers[i]->master.put(counter, {.value = std::to_string(value), .end = w.now + 1h});
+        }
+    }
+    std::uint64_t last = 0;
+    for (const unsigned away : {2u, 0u, 1u, 2u, 1u, 0u, 2u}) {
+        be_without(w, away);
+        core::lease& l = w.lock("r", once);
+        CAPTURE(away);
+        CHECK(l.fencing_token > last);
+        CHECK(l.fencing_token > static_cast<std::uint64_t>(ahead));
+        last = l.fencing_token;
+        w.drop(l);
+        w.settle();
+    }
+    CHECK(w.core->snapshot().raises == 6);
+}

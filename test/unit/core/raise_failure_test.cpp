@@ -224,6 +224,27 @@ TEST_CASE("late answers to a raise change nothing", "[core][fencing]")
     CHECK(w.is_idle());
 }
 
+TEST_CASE("a node that is raised too late to answer in time is none that stalls",
+          "[core][fencing][stall]")
+{
+    manual_world w;
+    const call& c = w.acquire("r", once);
+    w.advance(49ms);
+    w.grant(0, 5);
+    w.grant(1, 9);
+    REQUIRE(w.raised_to(0) == 9);
+    w.advance(1ms);
+    CHECK(c.error == errc::unavailable);
+    (void)w.acquire("q", {.deadline = 0ms});
+    CHECK(w.count(0, "SET") == 2);
+    CHECK(w.count(2, "SET") == 1);
+
+    // One that does not answer then either does.
+    w.advance(50ms);
+    (void)w.acquire("s", {.deadline = 0ms});
+    CHECK(w.count(0, "SET") == 2);
+}
+
 TEST_CASE("p06: validity is looked at behind the token", "[core][fencing][pitfall][p06]")
 {
     manual_world w;
