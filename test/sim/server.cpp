@@ -173,7 +173,7 @@ bool server::holds_up(const test::words& command) const
     return blocked_until_ > w_.now() && is_of_a_lock(command);
 }
 
-/// In front of a SET, so that its key is one that proves nothing, or behind it and before the proof.
+/// In front of a SET, whose key proves nothing then, or behind it and before the proof.
 void server::may_forget()
 {
     if (w_.faults.happens(fault::forget)) {
