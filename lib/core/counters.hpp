@@ -3,6 +3,7 @@
 #include "base/instant.hpp"
 #include "core/votes.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -10,8 +11,8 @@ namespace redlock::core {
 
 /**
  * The nodes on which the counter of a resource is known to be there, seeded and with a term of
- * life, so that a plain increment will do. A cache of fixed size: what is not in it is counted by
- * the script once more.
+ * life, so that a plain increment will do. A cache that grows with the resources in use, to 4 MiB at
+ * most: what is not in it is counted by the script once more.
  */
 class counters {
 public:
@@ -36,12 +37,16 @@ private:
         node_mask nodes = 0;
     };
 
-    static constexpr std::size_t places = 8192;
+    static constexpr std::size_t fewest = 8192;
+    static constexpr std::size_t most = 131'072;
+    /// A resource has so many places, next to each other, in any of which it may stand. With one
+    /// the tenth part of a thousand resources would put each other out for ever.
+    static constexpr std::size_t ways = 4;
 
-    [[nodiscard]] static std::size_t place_of(std::uint64_t resource) noexcept
-    {
-        return static_cast<std::size_t>(resource) & (places - 1);
-    }
+    template <class Table>
+    [[nodiscard]] static auto places_in(Table& table, std::uint64_t resource) noexcept;
+    [[nodiscard]] known& place_for(std::uint64_t resource, base::instant when) noexcept;
+    bool grow() noexcept;
 
     std::vector<known> table_;
 };

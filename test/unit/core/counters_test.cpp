@@ -1,8 +1,14 @@
 #include "core/counters.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
 
 using namespace redlock;
 using namespace std::chrono_literals;
@@ -12,8 +18,6 @@ using core::counters;
 namespace {
 
 constexpr std::uint64_t resource = 12'345;
-/// One that has the same place in the table.
-constexpr std::uint64_t neighbour = resource + (std::uint64_t{1} << 40);
 constexpr instant begin = instant{} + 1000s;
 constexpr auto life = 1min;
 
@@ -22,6 +26,12 @@ counters ready()
     counters c;
     c.reserve();
     return c;
+}
+
+/// Others that have the same places in the table, however large it is.
+std::uint64_t neighbour(std::uint64_t i)
+{
+    return resource + (i << 40U);
 }
 
 /// Of the first three nodes, those on which the counter is known to every connection.
@@ -102,11 +112,53 @@ TEST_CASE("a shorter life is everybody's", "[core][fencing]")
     CHECK(known(c, resource, begin + 45s) == 0);
 }
 
-TEST_CASE("two resources in one place put each other out", "[core][fencing]")
+TEST_CASE("resources that share their places stand beside each other", "[core][fencing]")
 {
     counters c = ready();
-    c.note(resource, 0, begin, life);
-    c.note(neighbour, 1, begin, life);
-    CHECK(known(c, resource, begin) == 0);
-    CHECK(known(c, neighbour, begin) == 0b010);
+    for (std::uint64_t i = 0; i < 4; ++i) {
+        c.note(neighbour(i), static_cast<unsigned>(i % 3), begin + i * 1s, life);
+    }
+    for (std::uint64_t i = 0; i < 4; ++i) {
+        CHECK(known(c, neighbour(i), begin + 4s) == core::bit(static_cast<unsigned>(i % 3)));
+    }
+    SECTION("one more puts that one out which is over first")
+    {
+        c.note(neighbour(4), 0, begin + 4s, life);
+        CHECK(known(c, neighbour(0), begin + 4s) == 0);
+        for (std::uint64_t i = 1; i < 5; ++i) {
+            CHECK(known(c, neighbour(i), begin + 4s) != 0);
+        }
+    }
+    SECTION("one that is noted again does not")
+    {
+        c.note(neighbour(3), 2, begin + 4s, life);
+        CHECK(known(c, neighbour(3), begin + 4s) == 0b101);
+        CHECK(known(c, neighbour(0), begin + 4s) == 0b001);
+    }
+    SECTION("one that is forgotten leaves the others")
+    {
+        c.forget(neighbour(2), 2);
+        CHECK(known(c, neighbour(2), begin + 4s) == 0);
+        CHECK(known(c, neighbour(3), begin + 4s) == 0b001);
+    }
+}
+
+TEST_CASE("as many resources are known as are in use, up to a bound", "[core][fencing]")
+{
+    const std::size_t count = GENERATE(1000u, 20'000u, 60'000u, 1'000'000u);
+    counters c = ready();
+    std::mt19937_64 random{1};
+    std::vector<std::uint64_t> all(count);
+    for (std::uint64_t& each : all) {
+        each = random();
+        c.note(each, 1, begin, life);
+    }
+    const auto there = static_cast<std::size_t>(std::ranges::count_if(
+        all, [&](std::uint64_t each) { return known(c, each, begin) == 0b010; }));
+    if (count <= 60'000) {
+        CHECK(there >= count - count / 20);
+    } else {
+        CHECK(there <= 131'072);
+        CHECK(there > 100'000);
+    }
 }
