@@ -36,6 +36,7 @@ struct keep_options : measuring_options {
     std::size_t locks = 100'000;
     std::int64_t ttl_ms = 30'000;
     std::int64_t node_timeout_ms = 1000;
+    bool fencing = false;
     bool json = false;
 };
 
@@ -55,6 +56,7 @@ keep_options read_options(int argc, char** argv)
     app.add_option("--node-timeout", o.node_timeout_ms, "In ms")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
+    app.add_flag("--fencing", o.fencing, "Locks with fencing tokens, whose counters stay");
     app.add_flag("--json", o.json, "JSON instead of a table");
     parse_or_exit(app, argc, argv);
     return o;
@@ -127,7 +129,7 @@ private:
         redlock::acquire_options o;
         o.ttl = std::chrono::milliseconds(options_.ttl_ms);
         o.keep_alive.emplace();
-        o.fencing = false;  // their counters would stay, and be counted
+        o.fencing = options_.fencing;
         client_.async_acquire(std::to_string(begun_++), o,
                               [this](redlock::error_code ec, redlock::lock l) {
                                   if (ec) {
@@ -194,7 +196,8 @@ int run(const keep_options& o)
     const std::uint64_t rss_renewed = resident_kib();
     const std::size_t owned = all.owned();
     const bool all_given_back = all.drop_all();
-    const std::uint64_t left = keys_left(nodes);
+    const std::uint64_t counters = o.fencing ? o.locks * nodes.size() : 0;
+    const std::uint64_t left = keys_left(nodes) - counters;
     const auto renewals = static_cast<double>(after.renewed - before.renewed);
     const double cpu = used_after.cpu_seconds - used_before.cpu_seconds;
     const auto a_lock = [&](std::uint64_t kib) {
@@ -205,6 +208,8 @@ int run(const keep_options& o)
         {"nodes", nodes.size()},
         {"locks", o.locks},
         {"ttl_ms", o.ttl_ms},
+        {"node_timeout_ms", o.node_timeout_ms},
+        {"fencing", o.fencing},
         {"seconds", seconds},
         {"renewals_per_second", renewals / seconds},
         {"client_cpu_percent", 100 * cpu / seconds},
