@@ -1002,7 +1002,7 @@ void checker::look_at(const given_back& g) const
 void checker::look_at(const begun_counter& b) const
 {
     const client& c = *w_.clients[b.client];
-    const bool is_sent = known_[b.client][b.node].trouble <= b.heard && c.is_alive() &&
+    const bool is_sent = known_[b.client][b.node].trouble < b.heard && c.is_alive() &&
                          !c.is_ending() && born_[b.client] <= b.heard && lost_[b.node] <= b.heard;
     const auto& all = w_.servers[b.node]->master.all();
     const auto at = all.find(b.key);

@@ -85,6 +85,9 @@ plan make_plan(const options& o)
         // So long that a lock is kept after a renewal that failed, and after all is well again.
         p.ttls = {milliseconds{keeping.between(2000, 5000)}};
     }
+    if (o.outside == beyond::unequal_max_ttl) {
+        p.ttls = {200ms, 1500ms};
+    }
     p.drift_factor = r.one_in(4) ? 0.1 : 0.01;
     p.least_way = r.between(10us, 1ms);
     p.longest_way = p.least_way + r.between(0us, 4ms);
@@ -143,8 +146,9 @@ plan make_plan(const options& o)
         p.every[i] = own.between(20ms, 1000ms);
         p.one_in[i] = static_cast<std::uint32_t>(own.between(2, 20));
     }
-    // Besides, at a verdict, before it is told.
+    // Besides, at a verdict, before it is told; and with a SET.
     p.one_in[static_cast<std::size_t>(fault::client_pause)] *= 10;
+    p.one_in[static_cast<std::size_t>(fault::forget)] *= 10;
     if (p.is_tight()) {
         p.faults |= only(fault::slow_write);
         p.one_in[static_cast<std::size_t>(fault::slow_write)] = 2;

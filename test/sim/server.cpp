@@ -173,8 +173,22 @@ bool server::holds_up(const test::words& command) const
     return blocked_until_ > w_.now() && is_of_a_lock(command);
 }
 
+/// In front of a SET, so that its key proves nothing, or behind it and in front of the proof.
+void server::may_forget()
+{
+    if (w_.faults.happens(fault::forget)) {
+        w_.say("n", index_, ": forgets");
+        w_.checks.upset_node(index_, w_.now());
+        lose_keys();
+    }
+}
+
 std::string server::answer(link& l, const test::words& command)
 {
+    const bool is_set = command.front() == "SET" && !w_.checks.is_of_the_guard(command.at(1));
+    if (is_set) {
+        may_forget();
+    }
     doing_ = &command;
     // Dates are kept right by other means than the clock that ttls run by.
     master.date_offset = w_.now() - local_now() + date_error_;
@@ -188,7 +202,12 @@ std::string server::answer(link& l, const test::words& command)
     if (auto told = w_.checks.on_reply(l.client, index_, command, reply)) {
         l.votes.push_back(std::move(*told));
     }
-    return std::exchange(l.session.out, {}) + reply;
+    std::string said = std::exchange(l.session.out, {}) + reply;
+    if (is_set) {
+        may_forget();
+        said += std::exchange(l.session.out, {});
+    }
+    return said;
 }
 
 /// What it says instead of doing it, if it lies.
@@ -261,7 +280,10 @@ void server::restart()
     w_.checks.on_restart(index_);
     switch (std::exchange(keys_, memory::kept)) {
         case memory::kept: return;
-        case memory::lost: lose_keys(); return;
+        case memory::lost:
+            save();
+            lose_keys();
+            return;
         case memory::rolled_back: roll_back(); return;
     }
 }
@@ -274,7 +296,6 @@ void server::save()
 void server::lose_keys(bool tells)
 {
     w_.checks.on_loss(index_);
-    save();
     if (tells) {
         master.flush_keys();
     } else {

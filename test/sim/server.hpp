@@ -20,7 +20,7 @@ class world;
 enum class memory : std::uint8_t {
     kept,
     lost,
-    rolled_back,  ///< those it had when it last forgot, or was saved, are there again
+    rolled_back,  ///< those it had when it was last saved are there again
 };
 
 /// A master: its process, its clock, its end of the links.
@@ -48,7 +48,7 @@ public:
     void save();
     /// While it lives; `tells`: and those who track them are told.
     void lose_keys(bool tells = true);
-    /// Those it had when it last forgot, or was saved, are there again. Nobody looks on.
+    /// Those it had when it was last saved are there again. Nobody looks on.
     void roll_back();
     /// By somebody's hand.
     void delete_counters();
@@ -81,6 +81,7 @@ public:
 
 private:
     void serve(link& l);
+    void may_forget();
     void tell();
     void push_to_all();
     void expect_end(instant end);
