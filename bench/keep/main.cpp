@@ -170,7 +170,7 @@ int run(const keep_options& o)
     }
     // The buffers and pools of a thousand acquires are not a matter of how many locks are held.
     keep_options few = o;
-    few.locks = 1000;
+    few.locks = std::min<std::size_t>(o.locks, 1000);
     {
         keeping small(few, nodes);
         small.take_all();

@@ -11,8 +11,8 @@ namespace redlock::core {
 
 /**
  * The nodes on which the counter of a resource is known to be there, seeded and with a term of
- * life, so that a plain increment will do. A cache that grows with the resources in use, to 4 MiB at
- * most: what is not in it is counted by the script once more.
+ * life, so that a plain increment will do. A cache that grows with the resources in use, to 4 MiB
+ * at most: what is not in it is counted by the script once more.
  */
 class counters {
 public:

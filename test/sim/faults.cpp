@@ -165,7 +165,7 @@ void fault_injector::forget_once_more()
 void fault_injector::make_forget(unsigned node)
 {
     random_source& r = random_[static_cast<std::size_t>(fault::forget)];
-    const auto way = r.below(4);
+    const auto way = r.below(3);
     // Counters of an earlier time matter where a majority has them.
     const bool all = r.one_in(way == 2 ? 2 : 6);
     const nanos span = r.between(1ms, 50ms);
@@ -180,10 +180,12 @@ void fault_injector::make_forget(unsigned node)
         }
         ++w_.counts.struck[static_cast<std::size_t>(fault::forget)];
         w_.say("n", n, ": forgets");
-        w_.checks.upset_node(n, w_.now() + (way == 0 || way == 3 ? nanos{} : span));
+        w_.checks.upset_node(n, w_.now() + (way == 0 ? nanos{} : span));
         switch (way) {
             case 0:
-            case 3: s.lose_keys(way == 0); break;
+                s.save();
+                s.lose_keys(r.one_in(2));
+                break;
             case 1: s.die(span, memory::lost); break;
             default: s.die(span, memory::rolled_back); break;
         }

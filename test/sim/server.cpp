@@ -173,7 +173,7 @@ bool server::holds_up(const test::words& command) const
     return blocked_until_ > w_.now() && is_of_a_lock(command);
 }
 
-/// In front of a SET, whose key proves nothing then, or behind it and before the proof.
+/// In front of a SET, so that its key proves nothing, or behind it and in front of the proof.
 void server::may_forget()
 {
     if (w_.faults.happens(fault::forget)) {
@@ -280,7 +280,10 @@ void server::restart()
     w_.checks.on_restart(index_);
     switch (std::exchange(keys_, memory::kept)) {
         case memory::kept: return;
-        case memory::lost: lose_keys(); return;
+        case memory::lost:
+            save();
+            lose_keys();
+            return;
         case memory::rolled_back: roll_back(); return;
     }
 }
@@ -293,7 +296,6 @@ void server::save()
 void server::lose_keys(bool tells)
 {
     w_.checks.on_loss(index_);
-    save();
     if (tells) {
         master.flush_keys();
     } else {

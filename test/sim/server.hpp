@@ -28,7 +28,7 @@ enum class parting : std::uint8_t {
 enum class memory : std::uint8_t {
     kept,
     lost,
-    rolled_back,  ///< those it had when it last forgot, or was saved, are there again
+    rolled_back,  ///< those it had when it was last saved are there again
 };
 
 /// A master: its process, its clock, its end of the links.
@@ -56,7 +56,7 @@ public:
     void save();
     /// While it lives; `tells`: and those who track them are told.
     void lose_keys(bool tells = true);
-    /// Those it had when it last forgot, or was saved, are there again. Nobody looks on.
+    /// Those it had when it was last saved are there again. Nobody looks on.
     void roll_back();
     /// By somebody's hand.
     void delete_counters();
