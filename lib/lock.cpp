@@ -3,6 +3,7 @@
 #include "core/lease.hpp"
 #include "engine/driver.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -37,6 +38,12 @@ std::uint64_t lock::fencing_token() const noexcept
 {
     const core::lease* l = held_.get();
     return l == nullptr ? 0 : l->root().fencing_token;
+}
+
+std::uint64_t lock::fencing_token(std::string_view resource) const noexcept
+{
+    const auto names = resources();
+    return std::ranges::find(names, resource) == names.end() ? 0 : fencing_token();
 }
 
 unsigned lock::granted_by() const noexcept

@@ -90,11 +90,13 @@ std::string ask(stream_socket& socket, std::string_view command, std::chrono::mi
 
 std::uint64_t keys_left(const std::vector<std::string>& urls)
 {
+    constexpr std::string_view count =
+        R"-(EVAL "return redis.call('dbsize')-#redis.call('keys','*:fencing')" 0)-";
     asio::io_context io;
     std::uint64_t left = 0;
     for (const auto& url : urls) {
         auto socket = connect(io, url);
-        const std::string reply = ask(socket, "DBSIZE");
+        const std::string reply = ask(socket, count);
         left += std::stoull(reply.substr(reply.find_first_of("0123456789")));
     }
     return left;

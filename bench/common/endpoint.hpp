@@ -28,7 +28,8 @@ using stream_socket = boost::asio::generic::stream_protocol::socket;
 std::string ask(stream_socket& socket, std::string_view command,
                 std::chrono::milliseconds patience = std::chrono::seconds(10));
 
-/// How many keys there are on these servers, all in all. Blocks; throws as `connect` and `ask`.
+/// How many keys there are on these servers, all in all, without fencing counters, which outlive
+/// their locks. Blocks; throws as `connect` and `ask`.
 [[nodiscard]] std::uint64_t keys_left(const std::vector<std::string>& urls);
 
 /// The value of a field in the reply to INFO, empty if it is not there.

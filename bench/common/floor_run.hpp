@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace redlock::bench {
@@ -30,10 +31,17 @@ public:
 
     [[nodiscard]] std::size_t workers() const noexcept { return options_.workers; }
     [[nodiscard]] std::size_t nodes() const noexcept { return urls_.size(); }
+    [[nodiscard]] const std::vector<std::string>& urls() const noexcept { return urls_; }
     [[nodiscard]] std::size_t quorum() const noexcept { return urls_.size() / 2 + 1; }
 
     /// One connection a node, the release script loaded on each.
     [[nodiscard]] std::vector<stream_socket> connect_all(boost::asio::io_context& io);
+
+    /// The version of something else that takes part.
+    void tell_version(const std::string& of, std::string version)
+    {
+        result_.versions[of] = std::move(version);
+    }
 
     /// Time starts to run: first the warm-up.
     void start();

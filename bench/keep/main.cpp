@@ -196,8 +196,7 @@ int run(const keep_options& o)
     const std::uint64_t rss_renewed = resident_kib();
     const std::size_t owned = all.owned();
     const bool all_given_back = all.drop_all();
-    const std::uint64_t counters = o.fencing ? o.locks * nodes.size() : 0;
-    const std::uint64_t left = keys_left(nodes) - counters;
+    const std::uint64_t left = keys_left(nodes);
     const auto renewals = static_cast<double>(after.renewed - before.renewed);
     const double cpu = used_after.cpu_seconds - used_before.cpu_seconds;
     const auto a_lock = [&](std::uint64_t kib) {

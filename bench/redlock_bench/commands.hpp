@@ -3,6 +3,8 @@
 #include "common/options.hpp"
 #include "redlock_bench/plan.hpp"
 
+#include <redlock/config.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,16 +15,27 @@ namespace redlock::bench {
 
 // The subcommands, and what each can be told. Each gives the exit status.
 
-struct run_options : measuring_options {
+/// How the library's client is made.
+struct library_options : measuring_options {
+    std::string ca_file;       ///< of masters that speak TLS
+    bool thread_safe = false;  ///< with a strand of its own
+    bool wake_ups = true;
+    std::int64_t node_timeout_ms = 50;
+
+    [[nodiscard]] config config_for(std::vector<std::string> urls) const;
+};
+
+struct run_options : library_options {
     plan work;
     std::size_t resources = 0;  ///< 0: one a worker
     std::int64_t hold_ms = 0;
     std::int64_t ttl_ms = 10'000;
     std::int64_t deadline_ms = 10'000;
+    std::size_t threads = 1;
     std::optional<std::size_t> stop_node;
+    std::string stop_with = "stop";
     double stop_after = 0;  ///< 0: half of the seconds
     bool fencing = true;
-    bool wake_ups = true;
     std::string api = "callback";
     std::string output = "table";
 };
@@ -35,6 +48,13 @@ struct compare_options : measuring_options {
     std::size_t rounds = 3;
     std::string json;
 };
+
+struct start_options : library_options {
+    std::size_t times = 100;
+};
+
+/// Measures how long a new client takes until it has its first lock.
+[[nodiscard]] int start(const start_options& o);
 
 /// Measures the library beside the reference programs.
 [[nodiscard]] int compare(const compare_options& o);

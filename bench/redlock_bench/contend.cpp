@@ -43,6 +43,7 @@ const std::vector<party>& parties()
         {"one process", 1, 64, 1, true},
         {"64 clients", 1, 64, 64, true},
         {"8 processes", 8, 8, 1, true},
+        {"one process, delay", 1, 64, 1, false},
         {"64 clients, delay", 1, 64, 64, false},
         {"8 processes, delay", 8, 8, 1, false},
         {"node-redlock", 1, 64, 1, false, peer::node_redlock},

@@ -12,12 +12,12 @@ constexpr std::size_t shared_every = 16;
 
 course::course(boost::asio::any_io_executor ex, config c, plan p)
     : todo(std::move(p)),
+      // Keys of another run may still stand on the nodes.
+      mark(todo.names.empty() ? "bench:" + std::to_string(std::random_device{}()) + ':'
+                              : todo.names),
       locks(std::move(ex), std::move(c)),
       score(todo.resources + todo.shared, todo.workers)
 {
-    // Keys of another run may still stand on the nodes.
-    const std::string mark =
-        todo.names.empty() ? "bench:" + std::to_string(std::random_device{}()) + ':' : todo.names;
     for (std::size_t i = 0; i < todo.resources + todo.shared; ++i) {
         names.push_back(mark + std::to_string(i));
     }

@@ -33,6 +33,7 @@ struct course {
     void leaves();
 
     plan todo;
+    std::string mark;  ///< what all names of this run begin with
     client locks;
     std::vector<std::string> names;  ///< of the resources
     scorer score;

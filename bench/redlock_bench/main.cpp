@@ -29,9 +29,23 @@ std::vector<std::string> arguments(int argc, char** argv)
     return {all.rbegin(), all.rend()};
 }
 
-void add_nodes(CLI::App& sub, run_options& o)
+void add_client(CLI::App& sub, library_options& o)
 {
     add_options(sub, o);
+    sub.add_option("--ca-file", o.ca_file,
+                   "Certificates to trust, PEM, where nodes are given as rediss://")
+        ->check(CLI::ExistingFile);
+    sub.add_option("--node-timeout", o.node_timeout_ms,
+                   "Milliseconds that a node may take to answer: more than the masters need for "
+                   "all that is in flight")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 2000));
+    sub.add_flag("--thread-safe", o.thread_safe, "Puts a strand round the client");
+}
+
+void add_nodes(CLI::App& sub, run_options& o)
+{
+    add_client(sub, o);
     auto* stop = sub.add_option("--stop-node", o.stop_node,
                                 "Stop this local master (from 0) midway by SIGSTOP, and measure "
                                 "before it and from 0.1 s after it");
@@ -39,6 +53,10 @@ void add_nodes(CLI::App& sub, run_options& o)
                    "Seconds measured before that; the rest of --seconds comes after it "
                    "[half of --seconds]")
         ->check(CLI::PositiveNumber)
+        ->needs(stop);
+    sub.add_option("--stop-with", o.stop_with, "How: by SIGSTOP, or for good by SIGKILL")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"stop", "kill"}))
         ->needs(stop);
     sub.get_option("--nodes")->excludes(stop);
 }
@@ -51,17 +69,27 @@ void add_work(CLI::App& sub, run_options& o)
     sub.add_option("--resources", o.resources,
                    "Names to lock; fewer than workers are contended for [one a worker]")
         ->check(CLI::PositiveNumber);
-    sub.add_option("--names", o.work.names,
-                   "What their names begin with: for several programs that contend for the same "
-                   "ones [names of this run alone]");
+    auto* names = sub.add_option(
+        "--names", o.work.names,
+        "What their names begin with: for several programs that contend for the same "
+        "ones [names of this run alone]");
+    sub.add_option("--threads", o.threads,
+                   "Threads that share the workers, each with a client of its own")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 64))
+        ->excludes(names)
+        ->excludes(sub.get_option("--resources"));
+    sub.add_option("--held", o.work.held, "Further locks that each client has all the while")
+        ->capture_default_str()
+        ->check(CLI::Range(0, 1'000'000));
     sub.add_flag("--wake-ups,!--no-wake-ups", o.wake_ups,
                  "Whether servers are asked to tell when a lock is free [yes]");
     sub.add_option("--hold", o.hold_ms, "Milliseconds to hold each lock")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
-    sub.add_option("--ttl", o.ttl_ms, "Milliseconds a lock lives, at least 4 node timeouts (200)")
+    sub.add_option("--ttl", o.ttl_ms, "Milliseconds a lock lives, at least 4 node timeouts")
         ->capture_default_str()
-        ->check(CLI::Range(200, 86'400'000));
+        ->check(CLI::Range(4, 86'400'000));
     sub.add_option("--deadline", o.deadline_ms,
                    "Milliseconds to go on trying to get a lock; 0: one attempt")
         ->capture_default_str()
@@ -80,6 +108,19 @@ void add_run(CLI::App& app, run_options& o)
     sub->add_option("--output", o.output, "How to print the result")
         ->capture_default_str()
         ->check(CLI::IsMember({"table", "json"}));
+}
+
+void add_start(CLI::App& app, start_options& o)
+{
+    auto* sub = app.add_subcommand(
+        "start", "Measure how long a new client takes until it has its first lock");
+    add_client(*sub, o);
+    for (const char* unused : {"--seconds", "--warmup", "--server-pids"}) {
+        sub->remove_option(sub->get_option(unused));
+    }
+    sub->add_option("--times", o.times, "New clients, one after the other")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
 }
 
 void add_compare(CLI::App& app, compare_options& o)
@@ -178,11 +219,13 @@ int main(int argc, char** argv)
     app.set_version_flag("--version", std::string(redlock::version()));
     app.require_subcommand(0, 1);
     run_options to_run;
+    start_options to_start;
     compare_options to_compare;
     contend_options to_contend;
     contender_options to_contend_alone;
     show_options to_show;
     add_run(app, to_run);
+    add_start(app, to_start);
     add_compare(app, to_compare);
     add_contend(app, to_contend);
     add_contender(app, to_contend_alone);
@@ -191,6 +234,9 @@ int main(int argc, char** argv)
     app.footer("Without a subcommand: run. More of each: redlock-bench run --help");
     try {
         app.parse(arguments(argc, argv));
+        if (app.got_subcommand("start")) {
+            return start(to_start);
+        }
         if (app.got_subcommand("compare")) {
             return compare(to_compare);
         }

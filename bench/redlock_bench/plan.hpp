@@ -21,6 +21,8 @@ struct plan {
     std::string names;
     /// Further resources, to which each worker turns in every 16th cycle.
     std::size_t shared = 0;
+    /// Further locks that the client has all the while.
+    std::size_t held = 0;
     std::chrono::milliseconds hold{0};
     std::chrono::milliseconds hold_shared{0};
     /// After an acquire that gave nothing.

@@ -10,13 +10,18 @@
 #include <nlohmann/json.hpp>
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <deque>
 #include <exception>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace redlock::bench {
@@ -34,6 +39,56 @@ bench_clock::duration duration(double seconds)
         std::chrono::duration<double>(seconds));
 }
 
+/// A client and its workers, with a context that the first lane runs in the main thread, and each
+/// further one in a thread of its own.
+struct lane {
+    lane(config c, plan p) : load(io, std::move(c), std::move(p)) {}
+    ~lane()
+    {
+        io.stop();
+        finish();
+    }
+
+    void begin_thread()
+    {
+        work.emplace(io.get_executor());
+        thread = std::thread([this] { io.run(); });
+    }
+    void finish()
+    {
+        if (thread.joinable()) {
+            thread.join();
+        }
+    }
+
+    asio::io_context io{1};
+    std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
+    workload load;
+    std::thread thread;
+};
+
+/// What a lane has done since it was last looked at.
+struct look {
+    figures done;
+    redlock::stats stats;
+};
+
+asio::awaitable<look> look_at(lane& l)
+{
+    co_return look{l.load.take(), l.load.stats()};
+}
+
+/// The counters that are printed of several clients.
+stats sum(const stats& a, const stats& b)
+{
+    stats both;
+    both.commands = a.commands + b.commands;
+    both.wake_ups_granted = a.wake_ups_granted + b.wake_ups_granted;
+    both.wake_ups_refused = a.wake_ups_refused + b.wake_ups_refused;
+    both.polls = a.polls + b.polls;
+    return both;
+}
+
 /// One run: its nodes, its workload and what was measured.
 class bench_run {
 public:
@@ -45,36 +100,32 @@ public:
 private:
     asio::awaitable<void> script();
     asio::awaitable<void> measure(std::string name, double seconds);
+    asio::awaitable<look> look_at_all();
     asio::awaitable<void> wait(bench_clock::duration length);
+    void disturb(std::size_t node);
     [[nodiscard]] std::string server_name();
 
     const run_options& o_;
     std::optional<local_servers> servers_;
     std::vector<std::string> urls_;
-    asio::io_context io_{1};
-    workload load_;
+    std::deque<lane> lanes_;
     result common_;
     std::vector<measurement> measured_;
 };
-
-config config_for(std::vector<std::string> urls, const run_options& o)
-{
-    config c;
-    c.nodes = std::move(urls);
-    c.wake_ups = o.wake_ups;
-    return c;
-}
 
 std::vector<std::string> nodes_for(const run_options& o, std::optional<local_servers>& servers)
 {
     return o.nodes.empty() ? servers.emplace(o.local).urls() : o.nodes;
 }
 
-bench_run::bench_run(const run_options& o)
-    : o_(o),
-      urls_(nodes_for(o, servers_)),
-      load_(io_, config_for(urls_, o), o.work)
+bench_run::bench_run(const run_options& o) : o_(o), urls_(nodes_for(o, servers_))
 {
+    for (std::size_t i = 0; i < o.threads; ++i) {
+        plan share = o.work;
+        share.workers = (o.work.workers + i) / o.threads;
+        share.resources = o.threads == 1 ? o.work.resources : share.workers;
+        lanes_.emplace_back(o.config_for(urls_), std::move(share));
+    }
     common_.versions = build_versions();
     common_.versions["redlock"] = version();
     common_.versions["server"] = server_name();
@@ -91,7 +142,8 @@ std::string bench_run::server_name()
         return servers_->version();
     }
     try {
-        auto socket = connect(io_, urls_.front());
+        asio::io_context io;
+        auto socket = connect(io, urls_.front());
         return server_version(ask(socket, "INFO server", 1s));
     } catch (const std::exception&) {
         return "unknown";
@@ -100,49 +152,88 @@ std::string bench_run::server_name()
 
 void bench_run::operator()()
 {
-    asio::co_spawn(io_, script(), [](std::exception_ptr e) {
+    auto& io = lanes_.front().io;
+    asio::co_spawn(io, script(), [](std::exception_ptr e) {
         if (e) {
             std::rethrow_exception(e);
         }
     });
-    io_.run();
+    for (std::size_t i = 1; i < lanes_.size(); ++i) {
+        lanes_[i].begin_thread();
+    }
+    io.run();
+    for (auto& l : lanes_) {
+        l.finish();
+    }
 }
 
 asio::awaitable<void> bench_run::script()
 {
-    co_await load_.connect();
-    load_.start();
+    for (auto& l : lanes_) {
+        co_await asio::co_spawn(l.io, l.load.connect(), asio::use_awaitable);
+        co_await asio::co_spawn(l.io, l.load.hold(), asio::use_awaitable);
+    }
+    for (auto& l : lanes_) {
+        asio::post(l.io, [&l] { l.load.start(); });
+    }
     co_await wait(duration(o_.warm_up));
     if (o_.stop_node) {
         co_await measure(o_.api + ", healthy", o_.stop_after);
-        servers_->stop(*o_.stop_node);
+        disturb(*o_.stop_node);
         co_await wait(settling);
-        co_await measure(o_.api + ", one stopped", o_.seconds - o_.stop_after);
+        co_await measure(o_.api + (o_.stop_with == "kill" ? ", one killed" : ", one stopped"),
+                         o_.seconds - o_.stop_after);
     } else {
         co_await measure(o_.api, o_.seconds);
     }
-    load_.stop();
+    for (auto& l : lanes_) {
+        asio::post(l.io, [&l] { l.load.stop(); });
+    }
+}
+
+void bench_run::disturb(std::size_t node)
+{
+    if (o_.stop_with == "kill") {
+        servers_->kill(node);
+    } else {
+        servers_->stop(node);
+    }
 }
 
 asio::awaitable<void> bench_run::measure(std::string name, double seconds)
 {
     meter m(cpu_of_servers(servers_, o_.server_pids));
-    static_cast<void>(load_.take());
-    const stats before = load_.stats();
+    const look before = co_await look_at_all();
     m.begin();
     co_await wait(duration(seconds));
-    auto& got = measured_.emplace_back(measurement{common_, load_.take()});
-    got.before = before;
-    got.after = load_.stats();
+    look after = co_await look_at_all();
+    auto& got = measured_.emplace_back(measurement{common_, std::move(after.done)});
+    got.before = before.stats;
+    got.after = after.stats;
     got.common.name = std::move(name);
     got.common.cycles = got.more.cycles;
     got.common.failures = got.more.failures();
     m.end(got.common, got.more.acquires);
 }
 
+asio::awaitable<look> bench_run::look_at_all()
+{
+    look all = co_await look_at(lanes_.front());
+    for (std::size_t i = 1; i < lanes_.size(); ++i) {
+        look further =
+            co_await asio::co_spawn(lanes_[i].io, look_at(lanes_[i]), asio::use_awaitable);
+        // Its workers are others than those of the lanes before, which count from 0 as well.
+        const auto own = std::exchange(further.done.cycles_of, {});
+        all.done.merge(further.done);
+        all.done.cycles_of.insert(all.done.cycles_of.end(), own.begin(), own.end());
+        all.stats = sum(all.stats, further.stats);
+    }
+    co_return all;
+}
+
 asio::awaitable<void> bench_run::wait(bench_clock::duration length)
 {
-    asio::steady_timer timer(io_, length);
+    asio::steady_timer timer(lanes_.front().io, length);
     co_await timer.async_wait(asio::use_awaitable);
 }
 
@@ -168,6 +259,12 @@ void settle(run_options& o)
     o.work.acquire.ttl = std::chrono::milliseconds(o.ttl_ms);
     o.work.acquire.deadline = std::chrono::milliseconds(o.deadline_ms);
     o.work.acquire.fencing = o.fencing;
+    if (o.ttl_ms < 4 * o.node_timeout_ms) {
+        throw std::invalid_argument("--ttl must be at least four times --node-timeout");
+    }
+    if (o.threads > o.work.workers) {
+        throw std::invalid_argument("--threads must not be more than --workers");
+    }
     if (o.hold_ms >= o.ttl_ms) {
         throw std::invalid_argument("--hold must be shorter than --ttl, as nothing is extended");
     }
@@ -186,6 +283,17 @@ void settle(run_options& o)
 }
 
 }  // namespace
+
+config library_options::config_for(std::vector<std::string> urls) const
+{
+    config c;
+    c.nodes = std::move(urls);
+    c.wake_ups = wake_ups;
+    c.node_timeout = std::chrono::milliseconds(node_timeout_ms);
+    c.thread_safe = thread_safe;
+    c.tls.ca_file = ca_file;
+    return c;
+}
 
 int run(run_options o)
 {

@@ -16,6 +16,9 @@ using namespace std::chrono_literals;
 
 constexpr auto patience = 2s;
 
+/// How many of the held locks are asked for at a time.
+constexpr std::size_t taken_at_a_time = 256;
+
 void rethrow(std::exception_ptr e)
 {
     if (e) {
@@ -61,6 +64,40 @@ asio::awaitable<void> workload::connect()
         timer.expires_after(5ms);
         co_await timer.async_wait(asio::use_awaitable);
     }
+}
+
+asio::awaitable<void> workload::hold()
+{
+    held_.reserve(all_.todo.held);
+    for (std::size_t i = 0; i < taken_at_a_time; ++i) {
+        hold_next();
+    }
+    asio::steady_timer timer(io_);
+    while (held_.size() < all_.todo.held) {
+        if (not_held_) {
+            throw std::runtime_error("a lock to hold was not had: " + not_held_.message());
+        }
+        timer.expires_after(1ms);
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+}
+
+void workload::hold_next()
+{
+    if (holding_ == all_.todo.held) {
+        return;
+    }
+    acquire_options o = all_.todo.acquire;
+    o.ttl = 1h;
+    all_.locks.async_acquire(all_.mark + "held:" + std::to_string(holding_++), o,
+                             [this](error_code why, lock l) {
+                                 if (why) {
+                                     not_held_ = why;
+                                     return;
+                                 }
+                                 held_.push_back(std::move(l));
+                                 hold_next();
+                             });
 }
 
 void workload::start()

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <deque>
 #include <string>
+#include <vector>
 
 namespace redlock::bench {
 
@@ -27,6 +28,9 @@ public:
     /// within 2 s. Throws `std::runtime_error` if there is no majority.
     [[nodiscard]] boost::asio::awaitable<void> connect();
 
+    /// Takes the locks that are held all the while. Throws `std::runtime_error` if one is not had.
+    [[nodiscard]] boost::asio::awaitable<void> hold();
+
     /// Lets the workers begin.
     void start();
 
@@ -40,6 +44,7 @@ public:
     [[nodiscard]] std::size_t nodes() const noexcept { return nodes_; }
 
 private:
+    void hold_next();
     void close();
 
     boost::asio::io_context& io_;
@@ -47,6 +52,9 @@ private:
     std::string last_warning_;  ///< the client's
     course all_;
     std::deque<callback_worker> workers_;
+    std::vector<lock> held_;
+    std::size_t holding_ = 0;  ///< taken, or being taken
+    error_code not_held_;
     boost::asio::steady_timer patience_;
 };
 

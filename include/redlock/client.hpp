@@ -150,10 +150,10 @@ public:
 
     /**
      * Takes one lock of several resources: on each node all of their keys are set, by one script,
-     * or none. They have one owner token, one validity and one fencing token, which is greater than
-     * all earlier tokens of each of them; an extend and a release act on all. In which order they
-     * are named does not matter. The `report` tells which one was held. Of a single one it is the
-     * lock above.
+     * or none. They have one owner token and one validity; an extend and a release act on all. Each
+     * has a fencing token, greater than all that it had before; those of one lock are equal. In
+     * which order they are named does not matter. The `report` tells which one was held. Of a
+     * single one it is the lock above.
      *
      * Completion signature: `void(redlock::error_code, redlock::lock)`.
      * Completes when: as above.
@@ -205,7 +205,8 @@ public:
     /**
      * Takes up a lease that another lock object, in this or another process, left by
      * `lock::hand_over`: extends it under `owner_token`, and holds it if that succeeds. Never sets
-     * a key.
+     * a key. The lock is not kept alive, though it was where it was left, and has no fencing token:
+     * it ends with `ttl` unless it is extended in time.
      *
      * Completion signature: `void(redlock::error_code, redlock::lock)`.
      * Completes when: the outcome is certain, or after one `node_timeout`.
@@ -261,6 +262,28 @@ public:
                      std::chrono::milliseconds ttl, Token&& token = Token{})
     {
         return async_adopt(std::move(resources), owner_token, ttl, extend_options{},
+                           std::forward<Token>(token));
+    }
+
+    /// The same of resources that are written out.
+    template <
+        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
+    auto async_adopt(std::initializer_list<std::string_view> resources,
+                     std::string_view owner_token, std::chrono::milliseconds ttl,
+                     extend_options options, Token&& token = Token{})
+    {
+        return async_adopt(std::vector<std::string>(resources.begin(), resources.end()),
+                           owner_token, ttl, options, std::forward<Token>(token));
+    }
+
+    /// The same with default options.
+    template <
+        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
+    auto async_adopt(std::initializer_list<std::string_view> resources,
+                     std::string_view owner_token, std::chrono::milliseconds ttl,
+                     Token&& token = Token{})
+    {
+        return async_adopt(resources, owner_token, ttl, extend_options{},
                            std::forward<Token>(token));
     }
 

@@ -125,12 +125,13 @@ struct config {
     std::chrono::milliseconds ping_interval{5000};
 
     /// Waits between two attempts of one acquire that no server will tell anything: random below a
-    /// bound (full jitter), which starts here and doubles with each attempt. Zero, as `retry_max`
-    /// is then: no wait at all. 5 ms: some round trips, so that those who met do not meet again.
+    /// bound (full jitter), which starts here and doubles with each attempt. Zero: none at first,
+    /// then below 1 ms; where `retry_max` is zero too, no wait at all. 5 ms: some round trips, so
+    /// that those who met do not meet again.
     std::chrono::milliseconds retry_min{5};
-    /// Where that bound stops growing, and for how long at most a client in which many want a lock
-    /// leaves it to others: every fifteen seconds for all of it. At least `retry_min`. 250 ms: the
-    /// most that a free lock waits for who has waited long.
+    /// Where that bound stops growing, and, up to 250 ms, for how long at most a client that has a
+    /// lock nearly all the time leaves it to others: every fifteen seconds for all of it. At least
+    /// `retry_min`. 250 ms: the most that a free lock waits for who has waited long.
     std::chrono::milliseconds retry_max{250};
 
     /**
@@ -153,8 +154,8 @@ struct config {
     /// The longest wait between two attempts of one acquire that is to be told when the lock is
     /// free; it ends with the ttl of the lock in its way. Positive. 1 s: what a hint that is lost
     /// costs, and so often who waits is heard of. Where a client waits for more resources than
-    /// `poll_max` has milliseconds, it is a millisecond for each of them whatever the ttls are, so
-    /// that very many look about a thousand times a second, all of them together.
+    /// `poll_max` has milliseconds, it is a millisecond for each of them, so that very many look
+    /// about a thousand times a second, all of them together, and when a ttl ends.
     std::chrono::milliseconds poll_max{1000};
 
     /// How long `async_close` waits for releases that are still going out. Zero: not at all. 500
@@ -163,16 +164,22 @@ struct config {
 
     /**
      * Whether locks get fencing tokens, unless an acquire says otherwise: a number for each lease
-     * that is unique, and greater than that of any lease whose token was known before. Nodes keep
-     * a counter beside each resource, named like it with ":fencing" behind. A majority of them has
-     * to agree about the date to within a second, or a quarter of `guard_config::max_ttl`; else
-     * acquires of resources that are new end `unavailable`.
+     * that is unique, and greater than that of any lease whose token was known before, as long as
+     * nodes keep their counters: what that takes, and what the restart guard does for it, is in
+     * docs/design/safety.md. Nodes keep a counter beside each resource, named like it with
+     * ":fencing" behind. A majority of them has to agree about the date to within a second, or a
+     * quarter of `guard_config::max_ttl`; else acquires of resources that are new end
+     * `unavailable`. So do those of a resource whose counters were begun while dates differed, if a
+     * majority is not left without such a node.
      */
     bool fencing = true;
 
-    /// How long a fencing counter outlives its last use. A minute to 10 years, and the same for all
-    /// clients of a resource. A day: a resource used daily keeps its counter, and one that is not
-    /// costs no memory for long; a counter that is gone begins anew with the date.
+    /// How long a fencing counter lives. Who uses it gives it this life anew, at the latest when a
+    /// quarter is left: so it outlives its last use by a quarter at least. A minute to 10 years,
+    /// and the same for all clients of a resource. A day: a resource used every few hours keeps its
+    /// counter, and one that is not costs no memory for long; a counter that is gone begins anew
+    /// with the date. Tokens stay in order as long as no node's date is set back by more than this
+    /// less two seconds.
     std::chrono::milliseconds counter_ttl{std::chrono::hours{24}};
 
     /// Operations begun and not completed; one more completes with `errc::overloaded`. At least 1.
@@ -183,8 +190,10 @@ struct config {
 
     /// Acquires that stand in line behind others of the client, which take no room of
     /// `max_in_flight`, though one has to be there when they begin; one more completes with
-    /// `errc::too_many_waiters`. Zero: one that would have to stand in line does so at once. A
-    /// million: some 800 bytes each, and some 1300 where each waits for another resource.
+    /// `errc::too_many_waiters`. Who stands in front and asks the nodes, and acquires of several
+    /// resources, are not counted here, but in `max_in_flight`. Zero: one that would have to stand
+    /// in line does so at once. A million: some 800 bytes each, and some 1300 where each waits for
+    /// another resource.
     std::size_t max_waiters = 1'000'000;
     /// The same for one resource. 100 000: more than are served within any deadline.
     std::size_t max_waiters_per_resource = 100'000;
@@ -194,8 +203,9 @@ struct config {
     std::size_t max_buffered_bytes = 64 * 1024 * 1024;
 
     /// Releases owed to one node: while it is away, and of keys that may come to life yet. The
-    /// oldest are given up first (their keys expire). Zero: none are owed. 100 000: more
-    /// than a busy client gives back while a master restarts.
+    /// oldest are given up first (their keys expire), before them what else is owed: ttls of
+    /// fencing counters that may have none. Zero: nothing is owed. 100 000: more than a busy client
+    /// gives back while a master restarts.
     std::size_t max_debts = 100'000;
 
     /// Keeps nodes that may have forgotten locks out of votes. Empty: their keys are trusted to

@@ -16,7 +16,8 @@ inline constexpr std::uint32_t unlimited = std::numeric_limits<std::uint32_t>::m
 /**
  * A lock that is kept alive: a quarter to a third of its ttl after it was had or renewed, its keys
  * are extended for another whole ttl, in the background. What too few nodes answered is tried again
- * while validity is left. A lock that is lost, released, dropped or handed over is renewed no more.
+ * while validity is left. A lock that is lost, released, dropped or handed over is renewed no more,
+ * nor by whoever adopts it: only an acquire begins to keep a lock alive.
  *
  * The two limits are there for a holder that hangs, and would keep its lock for ever. Once one is
  * reached the lock ends with the validity that it has.

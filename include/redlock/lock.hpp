@@ -78,14 +78,25 @@ public:
     /**
      * The lease's fencing token: unique among the leases of each of its resources, and greater than
      * the token of every lease that was known to anybody when this one was asked for, also when
-     * clocks or pauses broke the exclusion, as long as no node comes back with counters of an
-     * earlier time. Below 2^53, and not changed by extends. Zero when the lock was taken without
-     * one, was adopted, or holds nothing.
+     * clocks or pauses broke the exclusion, as long as nodes keep their counters. It may be
+     * smaller, and with counters of an earlier time even one that was given before, where
+     * - a node loses its counters or comes back with those of an earlier time, unless all clients
+     *   have the restart guard: one without it, or a node that is wrongly called `durable`, spoils
+     *   it for all;
+     * - somebody deletes a counter or puts an older one back, under the guard too;
+     * - a node's date is set back by nearly as much as `config::counter_ttl`, or as
+     *   `guard_config::max_ttl`.
+     * docs/design/safety.md has all of it. Below 2^53, and not changed by extends. Zero when the
+     * lock was taken without one, was adopted, or holds nothing.
      *
      * It protects what checks it: hand it to the database or service that is written to, and have
      * that refuse a token smaller than the greatest it has seen.
      */
     [[nodiscard]] REDLOCK_API std::uint64_t fencing_token() const noexcept;
+
+    /// The fencing token of one of the lock's resources, of several the same for each. Zero if the
+    /// lock is not of this one, and where the above is zero.
+    [[nodiscard]] REDLOCK_API std::uint64_t fencing_token(std::string_view resource) const noexcept;
 
     /// How many nodes are known to have granted the key, late answers included, and those whose
     /// grant the restart guard does not count.

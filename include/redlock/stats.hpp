@@ -18,7 +18,8 @@ struct stats {
     std::uint64_t handed_over =
         0;  ///< locks that ended with others in line, which the first of them then asked for
     std::uint64_t wake_ups_granted = 0;  ///< attempts begun as a server told that the lock is free,
-                                         ///< which gave it
+                                         ///< or, to who wants several resources, this client gave
+                                         ///< one of them back; which gave it
     std::uint64_t wake_ups_refused = 0;  ///< such attempts that did not
     std::uint64_t wake_ups_missed = 0;   ///< polls that found that a server should have told
     std::uint64_t polls = 0;             ///< further attempts begun since nothing was told
@@ -60,7 +61,7 @@ struct stats {
     std::size_t kept = 0;               ///< locks being kept alive
     std::size_t leases = 0;             ///< locks held, being taken or not wholly given back yet
     std::size_t unanswered = 0;         ///< commands without a reply yet, on all nodes
-    std::size_t debts = 0;              ///< releases owed to nodes, to be sent late or once more
+    std::size_t debts = 0;              ///< releases, and ttls of counters, that are owed to nodes
     std::size_t buffered_bytes = 0;     ///< bytes queued and not yet written, on all nodes
 };
 

@@ -108,6 +108,17 @@ auto with_lock(client& locks, std::vector<std::string> resources, acquire_option
                      detail::started_body<Start>{std::move(start)}, std::forward<Token>(token));
 }
 
+/// The same, of resources that are written out.
+template <
+    std::invocable<held_scope> Start,
+    boost::asio::completion_token_for<void(scope_result<void>)> Token = boost::asio::deferred_t>
+auto with_lock(client& locks, std::initializer_list<std::string_view> resources,
+               acquire_options options, Start start, Token&& token = Token{})
+{
+    return with_lock(locks, std::vector<std::string>(resources.begin(), resources.end()), options,
+                     std::move(start), std::forward<Token>(token));
+}
+
 /// The same under a lock of one resource.
 template <
     std::invocable<held_scope> Start,

@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "core/coordinator.hpp"
 #include "core/waits.hpp"
 
@@ -41,12 +42,12 @@ flow coordinator::run_acquire(operation& op)
             co_return;
         }
     }
-    for (;;) {
+    for (bool has_rested = false;;) {
         if (is_owners(op)) {
             co_return;
         }
         const bool leads = leads_or_waits(op);
-        if (const instant end = end_of_rest(op); !leads || end > now_) {
+        if (const instant end = has_rested ? now_ : end_of_rest(op); !leads || end > now_) {
             if (leads) {
                 co_await sleep_until{*this, op, end};
             } else {
@@ -55,9 +56,7 @@ flow coordinator::run_acquire(operation& op)
             if (is_over(op, [&] { report_place(op); })) {
                 co_return;
             }
-            if (leads) {
-                end_rest(*op.subject);
-            }
+            has_rested = has_rested || leads;
             continue;
         }
         const auto gate = gate_for(op);
@@ -205,7 +204,7 @@ bool coordinator::begin_attempt(operation& op)
     l.given_back = false;
     l.holds = 1;
     l.is_hold_over = false;
-    l.is_had = false;
+    l.is_had = l.is_counted = false;
     if (op.keeper != nullptr) {
         op.keeper->since = now_;
     }
@@ -213,7 +212,11 @@ bool coordinator::begin_attempt(operation& op)
     stats_.polls += looks;
     op.looked_at = looks ? op.watches : 0;
     op.was_roused = op.is_woken = op.is_next = false;
-    watch_no_more(op);
+    if (op.looked_at != 0) {
+        stop_being_told(op);  // what the client itself does meanwhile it has to know
+    } else {
+        watch_no_more(op);
+    }
     ++op.attempts_made;
     if (op.attempts_left != unlimited) {
         --op.attempts_left;
@@ -242,10 +245,7 @@ bool coordinator::succeed(operation& op, const round& r)
         holdings_.add(op.owner, *op.subject);
     }
     lease& l = *op.subject;
-    if (stint* const s = stint_of(l); s != nullptr && op.attempts_made > 1) {
-        s->hand_overs = 0;  // others had it
-        s->refusals = (3 * s->refusals + op.refusals + 2) / 4;
-    }
+    count_gap(op);
     if (!l.group) {
         note_key_in_the_way(l, r.tally.refused_by());
         sought_after_.keep(l.resource_hash, now_, end);
@@ -334,7 +334,7 @@ nanos coordinator::next_wait(const operation& op, const round& r)
     const unsigned doublings = std::min(op.attempts_made - 1, 30u);
     nanos bound = settings_.retry_min;
     for (unsigned i = 0; i < doublings && bound < settings_.retry_max; ++i) {
-        bound *= 2;
+        bound = std::max(bound * 2, least_wait);  // from nothing nothing would grow
     }
     bound = std::min(bound, settings_.retry_max);
     nanos wait{};
@@ -362,7 +362,7 @@ nanos coordinator::own_back_off(const operation& op, nanos wait) const
     try {
         return std::max(settings_.back_off(op.attempts_made, wait), nanos{});
     } catch (const std::exception& e) {
-        log(log_level::error, {"config::back_off has thrown: ", e.what()});
+        log(log_level::error, {"config::back_off has thrown: ", base::printable(e.what())});
     } catch (...) {
         log(log_level::error, {"config::back_off has thrown"});
     }

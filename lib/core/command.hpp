@@ -16,7 +16,7 @@ enum class command : std::uint8_t {
     holder_ttl,  ///< that PTTL
     increment,   ///< INCR of the fencing counter behind a SET; of a node that granted, the vote
     count,       ///< the same by a script, of a counter that may be new
-    mend,        ///< the script once more, of a counter that had gone and was begun without a ttl
+    mend,        ///< the script once more, of a counter that may have been begun without a ttl
     raise,       ///< the fencing counter to where a majority can agree
     extend,      ///< compare-and-PEXPIRE
     release,     ///< compare-and-delete somebody waits for
@@ -54,10 +54,16 @@ struct encoded {
     bool proves = false;
 };
 
+/// What a node said of how long a key lives, in milliseconds or below zero, and when it was asked.
+struct told_ttl {
+    std::int64_t ms = 0;
+    base::instant asked{};
+};
+
 /// A command whose reply has not come.
 struct pending {
-    /// A `lease` for give_back and watch; a `debt` for owed; nothing that counts for tracking,
-    /// caching, ping and handshake; else a `round`. Counted.
+    /// A `lease` for give_back, mend and watch; a `debt` for owed; nothing that counts for
+    /// tracking, caching, ping and handshake; else a `round`. Counted.
     void* subject = nullptr;
     base::instant sent{};
     command what = command::ping;

@@ -241,6 +241,8 @@ private:
     bool leads_or_waits(operation& op);
     [[nodiscard]] bool has_room_behind(const lease& first) const noexcept;
     void stand_in_line(operation& op, lease& first);
+    void leave_company(std::unordered_map<std::uint64_t, company>& from, std::uint64_t key,
+                       operation& op) noexcept;
     void leave_line(operation& op) noexcept;
     void watch_over(line& q) noexcept;
     void look_in_line(operation& op) noexcept;
@@ -249,16 +251,18 @@ private:
     void pass_lead(lease& from, lease& to, operation& op) noexcept;
     void rouse_seekers(const lease& l) noexcept;
     void rouse(const lease& first) noexcept;
-    void count_hand_over(stint& s) noexcept;
+    void count_hand_over(stint& s, bool is_alone) noexcept;
+    [[nodiscard]] base::nanos long_rest(stint& s, bool is_met) noexcept;
+    [[nodiscard]] base::nanos longest_rest() const noexcept;
+    void count_gap(const operation& op) noexcept;
     [[nodiscard]] stint* stint_of(const lease& l) noexcept;
     [[nodiscard]] base::instant end_of_rest(const operation& op) noexcept;
     [[nodiscard]] bool is_told() const noexcept;
-    void end_rest(const lease& l) noexcept;
     void call_in(const operation& had) noexcept;
     void note_refusal(const round& r) noexcept;
     void note_contention(const lease& l) noexcept;
     void note_key_in_the_way(const lease& l, node_mask refused) noexcept;
-    void count_turn(const lease& l) noexcept;
+    void count_turn(lease& l) noexcept;
     void keep_stint(const lease& l) noexcept;
     [[nodiscard]] const stint* remembered(const lease& l) const noexcept;
     [[nodiscard]] bool is_contended(const lease& l) const noexcept;
@@ -277,17 +281,22 @@ private:
     void ask_for_the_rest(round& r, unsigned index);
     void watch(operation& op, const round& r);
     void watch_no_more(operation& op) noexcept;
+    void stop_being_told(operation& op) noexcept;
+    void turn_to(operation& op, unsigned held) noexcept;
     [[nodiscard]] bool is_watched(unsigned index) const noexcept { return watchers_[index] > 0; }
-    void on_watched(const lease& l, unsigned index, std::int64_t ttl_ms) noexcept;
-    void on_group_watched(const lease& l, unsigned index, unsigned held,
-                          std::int64_t ttl_ms) noexcept;
-    void note_if_changed(operation& op, unsigned index, base::instant until) noexcept;
+    void on_watched(const lease& l, unsigned index, told_ttl told) noexcept;
+    void on_group_watched(const lease& l, unsigned index, unsigned held, told_ttl told) noexcept;
+    bool has_seen_the_same(operation& op, unsigned index, base::instant until,
+                           base::nanos within) noexcept;
     void note_if_free(operation& op, const round& r) noexcept;
     void note_silence(operation& op, unsigned index) noexcept;
     void expect_longer(const lease& l) noexcept;
     [[nodiscard]] static const std::string& in_the_way(const operation& op) noexcept;
-    [[nodiscard]] bool relies_on_word(const operation& op) const noexcept;
+    [[nodiscard]] bool is_doubtful(const operation& op) const noexcept;
+    [[nodiscard]] base::nanos time_between_looks() const noexcept;
+    [[nodiscard]] base::nanos least_change(const operation& op) const noexcept;
     [[nodiscard]] base::instant end_of_watch(const operation& op) noexcept;
+    [[nodiscard]] base::instant end_of_doubt(const operation& op, base::nanos back_off) noexcept;
     [[nodiscard]] static bool is_asleep(const operation& op) noexcept;
     void wake(operation& op) noexcept;
     [[nodiscard]] base::nanos wake_up_delay(const operation& op) noexcept;
@@ -414,13 +423,13 @@ private:
     std::array<std::size_t, operation::kinds> by_kind_{};
     /// How many stand in line.
     std::size_t waiting_ = 0;
-    /// Those of them who do so on behalf of an owner.
-    std::unordered_multimap<const char*, operation*> waiting_for_;
+    /// Those of them who do so on behalf of an owner, by owner and resource.
+    std::unordered_map<std::uint64_t, company> waiting_for_;
     /// How many rely on each node to tell them when a key goes.
     std::array<std::size_t, max_nodes> watchers_{};
     sought_after sought_after_;
     /// Of those that want several resources: by the one that is in their way.
-    std::unordered_multimap<std::string_view, operation*> groups_watching_;
+    std::unordered_map<std::uint64_t, company> groups_watching_;
     /// Acquires that wait for the first connections.
     operation_queue newcomers_;
     /// Keepers, by when there is something to do for their leases.

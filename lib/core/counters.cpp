@@ -26,14 +26,29 @@ auto counters::places_in(Table& table, std::uint64_t resource) noexcept
     return all.empty() ? all : all.subspan(set * ways, ways);
 }
 
-bool counters::knows(std::uint64_t resource, unsigned node, instant since,
-                     instant now) const noexcept
+bool counters::knows(std::uint64_t resource, unsigned node, instant now) const noexcept
 {
     const auto places = places_in(table_, resource);
     const auto k = std::ranges::find(places, resource, &known::resource);
-    return k != places.end() && (k->nodes & bit(node)) != 0 && k->begin >= since && k->end > now;
+    return k != places.end() && is_seen(*k, node) && k->end > now;
 }
 
+bool counters::is_seen(const known& k, unsigned node) const noexcept
+{
+    return (k.nodes & bit(node)) != 0 && made_[node] <= k.youngest;
+}
+
+node_mask counters::others_that_know(const known& k, unsigned node) const noexcept
+{
+    node_mask others = 0;
+    for (unsigned i = 0; i < max_nodes; ++i) {
+        others |= i != node && is_seen(k, i) ? bit(i) : 0;
+    }
+    return others;
+}
+
+/// What is known of other nodes stays so; they share the first of all ends. Nodes with a connection
+/// that has not seen it are dropped before `youngest` moves on, or they would seem to have.
 void counters::note(std::uint64_t resource, unsigned node, instant when, nanos life) noexcept
 {
     if (table_.empty()) {
@@ -41,15 +56,14 @@ void counters::note(std::uint64_t resource, unsigned node, instant when, nanos l
     }
     known& k = place_for(resource, when);
     const instant end = when + life / 4 * 3;
-    // Several nodes share one pair of instants: the earliest of them, unless that is of no use to
-    // this one any more.
-    const bool joins =
-        k.resource == resource && k.begin <= when && k.end > when && (k.nodes & bit(node)) == 0;
-    if (joins) {
-        k.nodes |= bit(node);
+    const bool is_own = k.resource == resource && k.end > when;
+    const node_mask others = is_own ? others_that_know(k, node) : 0;
+    if (others != 0) {
         k.end = std::min(k.end, end);
+        k.youngest = std::max(k.youngest, made_[node]);
+        k.nodes = others | bit(node);
     } else {
-        k = {resource, when, end, bit(node)};
+        k = {resource, end, made_[node], bit(node)};
     }
 }
 

@@ -17,6 +17,8 @@ namespace {
 constexpr std::string_view probe_resource = "redlock:probe";
 constexpr std::string_view nobody = "0000000000000000000000000000000000000000";
 
+constexpr std::string_view no_info = "the answer to INFO is none";
+
 constexpr std::array loaded_scripts{&resp::release_script, &resp::extend_script,
                                     &resp::inspect_script, &resp::count_script,
                                     &resp::raise_script};
@@ -149,8 +151,8 @@ handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, 
             expect(step::client_name);
             ++more;
         }
-    } else if (r.is_aggregate()) {
-        protocol_ = r.find("proto").integer() == 3 ? 3 : 2;
+    } else if (const resp::reply proto = r.find("proto"); proto.is_integer()) {
+        protocol_ = proto.integer() == 3 ? 3 : 2;
         const std::string_view role = r.find("role").text();
         is_replica_ = role == "replica" || role == "slave";
         if (const auto fault = mode_fault(r.find("mode").text()); !fault.empty()) {
@@ -228,6 +230,9 @@ handshake::progress handshake::on_server_info(const resp::reply& r)
         return is_guarded() ? refused("INFO is refused, which the restart guard needs", r)
                             : progress::going_on;
     }
+    if (!r.is_string()) {
+        return fail(std::string(no_info), true);
+    }
     if (const auto fault = mode_fault(mode_of(r.text())); !fault.empty()) {
         return fail(std::string(fault), true);
     }
@@ -242,6 +247,9 @@ handshake::progress handshake::on_memory_info(const resp::reply& r)
     if (r.is_error()) {
         return refused("INFO is refused, which the restart guard needs", r);
     }
+    if (!r.is_string()) {
+        return fail(std::string(no_info), true);
+    }
     const std::string_view fault = memory_fault(r.text());
     return fault.empty() ? progress::going_on : fail(std::string(fault), true);
 }
@@ -250,6 +258,9 @@ handshake::progress handshake::on_marker(const resp::reply& r)
 {
     if (r.is_error()) {
         return refused("the restart guard's marker cannot be read", r);
+    }
+    if (!r.is_null() && !r.is_string()) {
+        return fail("the restart guard's marker is no text", true);
     }
     if (!r.is_null()) {
         marker_.emplace(r.text());
@@ -281,11 +292,16 @@ void handshake::append_native_probe(std::string& out) const
 }
 
 /// Without a way to release, and never a bare DEL, a lock taken here could only expire: the node is
-/// not used.
+/// not used. Nor is what says neither 1 nor 0, as one that echoes does, or a connection that TCP
+/// has made with itself.
 handshake::progress handshake::on_probe(step s, const resp::reply& r, std::string& out,
                                         unsigned& more)
 {
-    if (!r.is_error() || speaks_of_a_key(r.text())) {
+    const bool is_answer = r.is_integer() && (r.integer() == 0 || r.integer() == 1);
+    if (!is_answer && !r.is_error()) {
+        return fail("the answer to a trial release is none", true);
+    }
+    if (is_answer || speaks_of_a_key(r.text())) {
         wants_text_ = s == step::probe_text_only;
         return progress::going_on;
     }

@@ -89,6 +89,8 @@ struct lease {
     bool leads = false;
     /// It was had: from the success of its acquire on.
     bool is_had = false;
+    /// That it is over has counted among the turns of its client.
+    bool is_counted = false;
     /// Whose attempts it serves, while it leads and is not had yet.
     operation* sought_by = nullptr;
     /// The next one in its chain of `leading`.

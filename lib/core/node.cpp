@@ -65,9 +65,12 @@ void node::become_ready()
     native_refused_ = false;
     missed_a_counter_ = false;
     tracking_ = tracks::off;
+    is_silent_ = false;
+    told_at_ = instant::min();
     watchers_looked_for_ = instant::max();
     ailing_until_ = {};
     ready_since_ = last_reply_ = c_.now_;
+    c_.counters_.on_connected(index_);
     trouble_.clear();
     if (std::exchange(complained_, false)) {
         c_.log(log_level::info, {address_.display, " is usable again"});
@@ -78,7 +81,9 @@ void node::become_ready()
         c_.log(log_level::error, {address_.display, " is a replica: it cannot take locks"});
     }
     begin_admission(is_first);
+    mends_due_ = {};
     pay_debts(true);
+    pay_mends();
     check_health();
     c_.on_ready(index_);
 }
@@ -86,7 +91,7 @@ void node::become_ready()
 void node::on_closed(std::string_view reason) noexcept
 {
     if (state_ != state::idle && state_ != state::waiting) {
-        forget_connection(reason, log_level::warning);
+        forget_connection(reason, log_level::warning, ended_by::peer);
     }
 }
 
@@ -94,12 +99,16 @@ void node::break_off(std::string_view reason, log_level level) noexcept
 {
     c_.to_close_ |= bit(index_);
     c_.to_connect_ &= ~bit(index_);
-    forget_connection(reason, level);
+    forget_connection(reason, level, ended_by::us);
 }
 
-void node::forget_connection(std::string_view reason, log_level level) noexcept
+void node::forget_connection(std::string_view reason, log_level level, ended_by whom) noexcept
 {
     const bool was_ready = state_ == state::ready;
+    // One that stalls was well until it was asked what it has not answered.
+    const instant well_until = fifo_.empty() ? c_.now_ : fifo_.front().sent;
+    const bool lived_well = was_ready && well_until - ready_since_ >= c_.settings_.reconnect_max;
+    const bool at_once = lived_well && whom == ended_by::peer && fifo_.empty();
     c_.to_connect_ &= ~bit(index_);
     c_.stats_.disconnects += was_ready;
     state_ = state::waiting;
@@ -117,7 +126,7 @@ void node::forget_connection(std::string_view reason, log_level level) noexcept
         let_go(p);
     }
     c_.on_watch_lost(index_);
-    schedule_reconnect(was_ready);
+    schedule_reconnect(lived_well, at_once);
     if (!may_come()) {
         c_.on_gone(index_);
     }
@@ -144,7 +153,10 @@ void node::complain(std::string_view reason, log_level level) noexcept
 }
 
 /// Decorrelated jitter: each wait is random between the least and three times the last.
-void node::schedule_reconnect(bool was_ready) noexcept
+/// `lived_well`: the waits begin anew. `at_once`: as a connection that ends while it is idle is
+/// made anew before anybody misses it. What we end ourselves, or what was asked and not answered,
+/// tells of trouble: there many clients come back together.
+void node::schedule_reconnect(bool lived_well, bool at_once) noexcept
 {
     const auto& s = c_.settings_;
     if (c_.stopped_) {
@@ -152,10 +164,10 @@ void node::schedule_reconnect(bool was_ready) noexcept
         wake_up_ = instant::max();
         return;
     }
-    if (was_ready && c_.now_ - ready_since_ >= s.reconnect_max) {
-        // A connection that lived well and ended, as idle ones do, is made anew before anybody
-        // misses it.
+    if (lived_well) {
         back_off_ = {};
+    }
+    if (at_once) {
         connect();
         return;
     }
@@ -177,6 +189,9 @@ void node::stop() noexcept
     wake_up_ = instant::max();
     while (!owed_.empty()) {
         forget_debt(owed_.pop());
+    }
+    while (!unmended_.empty()) {
+        c_.unref(*unmended_.pop());
     }
 }
 
@@ -202,6 +217,7 @@ void node::check_health()
         return;
     }
     pay_debts(false);
+    pay_mends();
     pursue_admission();
     end_tracking_if_idle();
     // While nothing is asked nothing can stall.
@@ -217,6 +233,8 @@ void node::check_health()
     const instant next_debt =
         owed_.empty() ? instant::max() : std::max(owed_.front().due, ailing_until_);
     wake_up_ = next_debt > c_.now_ ? std::min(wake_up_, next_debt) : wake_up_;
+    wake_up_ =
+        !unmended_.empty() && mends_due_ > c_.now_ ? std::min(wake_up_, mends_due_) : wake_up_;
     wake_up_ = std::min({wake_up_, admission_.next_step(), watchers_looked_for_});
 }
 
@@ -243,7 +261,6 @@ void node::hold(const pending& p) noexcept
         case command::holder_ttl:
         case command::increment:
         case command::count:
-        case command::mend:
         case command::raise:
         case command::extend:
         case command::inspect: c_.ref(*static_cast<round*>(p.subject)); return;
@@ -255,6 +272,7 @@ void node::hold(const pending& p) noexcept
             c_.ref(*static_cast<lease*>(p.subject));
             ++releases_unanswered_;
             return;
+        case command::mend:
         case command::watch: c_.ref(*static_cast<lease*>(p.subject)); return;
         case command::owed: ++releases_unanswered_; return;
         case command::admission:
@@ -275,7 +293,6 @@ void node::let_go(const pending& p) noexcept
         case command::holder_ttl:
         case command::increment:
         case command::count:
-        case command::mend:
         case command::raise:
         case command::extend:
         case command::inspect: c_.unref(*static_cast<round*>(p.subject)); return;
@@ -287,6 +304,7 @@ void node::let_go(const pending& p) noexcept
             --releases_unanswered_;
             c_.unref(*static_cast<lease*>(p.subject));
             return;
+        case command::mend:
         case command::watch: c_.unref(*static_cast<lease*>(p.subject)); return;
         case command::owed: --releases_unanswered_; return;
         case command::admission:
@@ -367,9 +385,8 @@ void node::send_rest_of_vote(round& r)
 
 command node::command_to_count(const round& r) const noexcept
 {
-    return c_.counters_.knows(r.of->resource_hash, index_, ready_since_, c_.now_)
-               ? command::increment
-               : command::count;
+    return c_.counters_.knows(r.of->resource_hash, index_, c_.now_) ? command::increment
+                                                                    : command::count;
 }
 
 void node::queue_row(std::span<const command> row, round& r)
@@ -431,9 +448,12 @@ std::optional<node_outcome> node::send_release(round& r, encoded& same)
               [&] { copy_or_append(same, f, [&] { append_release(l, f); }); });
         return std::nullopt;
     }
+    if (end_of_key(l) <= c_.now_) {
+        return node_outcome::refused;  // whatever became of the node, it has the key no more
+    }
     const bool may_answer = is_ready() || may_come();
-    owe_now(l, may_answer ? &r : nullptr, false);
-    return may_answer ? std::nullopt : std::optional{node_outcome::disconnected};
+    const bool is_owed = owe_now(l, may_answer ? &r : nullptr, false);
+    return may_answer && is_owed ? std::nullopt : std::optional{node_outcome::disconnected};
 }
 
 void node::give_back(lease& l, encoded& same) noexcept
@@ -443,7 +463,7 @@ void node::give_back(lease& l, encoded& same) noexcept
     }
     ++c_.stats_.give_backs;
     if (!is_ready() || !has_room()) {
-        owe_now(l, nullptr, false);
+        static_cast<void>(owe_now(l, nullptr, false));
         return;
     }
     try {
@@ -451,7 +471,7 @@ void node::give_back(lease& l, encoded& same) noexcept
         queue(command::give_back, &l, f,
               [&] { copy_or_append(same, f, [&] { append_release(l, f); }); });
     } catch (const std::bad_alloc&) {
-        owe_now(l, nullptr, false);
+        static_cast<void>(owe_now(l, nullptr, false));
     }
 }
 

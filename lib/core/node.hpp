@@ -101,7 +101,7 @@ public:
     [[nodiscard]] bool can_track() const noexcept;
     /// It should have told of a key, and has not told anything since.
     [[nodiscard]] bool is_silent() const noexcept { return is_silent_; }
-    bool note_silence(base::instant since) noexcept;
+    [[nodiscard]] bool note_silence(base::instant since) noexcept;
     /// What it is called, as `rank` wants to know it.
     [[nodiscard]] std::uint64_t name() const noexcept { return name_; }
     /// For somebody who waits, now or when the node is back; or what can be said of the node
@@ -128,7 +128,7 @@ public:
     /// Why there is no connection; empty while there is one.
     [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
     [[nodiscard]] std::size_t unanswered() const noexcept { return fifo_.size(); }
-    [[nodiscard]] std::size_t debts() const noexcept { return owed_.size(); }
+    [[nodiscard]] std::size_t debts() const noexcept { return owed_.size() + unmended_.size(); }
     /// Releases that have no answer, and those still to be sent for the first time.
     [[nodiscard]] std::size_t releases_going_out() const noexcept
     {
@@ -165,7 +165,7 @@ private:
     void append_release(const lease& l, form f);
     void append_extend(const round& r, form f);
     void append_of_row(command what, const round& r, form f);
-    void append_count(const round& r, command what, form f);
+    void append_count(const lease& l, std::int64_t seed, form f);
     void append_raise(const round& r, form f);
     void append_take(const round& r, form f);
     void append_to_all(const lease& l, form f, const resp::script& script, std::string_view suffix,
@@ -219,7 +219,7 @@ private:
     bool on_granted(round& asked);
     void cast_vote(round& asked);
     void send_ping();
-    bool on_ping(const resp::reply& r);
+    bool on_ping(const pending& p, const resp::reply& r);
     bool on_marker(const pending& p, const resp::reply& r);
     bool on_admission(const pending& p, const resp::reply& r);
     bool believe(marker_says says, const resp::reply& marker);
@@ -239,20 +239,25 @@ private:
 
     // The connection's life.
     void become_ready();
-    void forget_connection(std::string_view reason, log_level level) noexcept;
+    enum class ended_by : std::uint8_t { peer, us };
+    void forget_connection(std::string_view reason, log_level level, ended_by whom) noexcept;
     void complain(std::string_view reason, log_level level) noexcept;
     void forget_command(const pending& p) noexcept;
-    void schedule_reconnect(bool was_ready) noexcept;
+    void schedule_reconnect(bool lived_well, bool at_once) noexcept;
     void check_health();
 
     // What is owed.
-    void owe(debt what) noexcept;
-    void owe_now(lease& l, round* answers, bool sent_before) noexcept;
+    [[nodiscard]] bool owe(debt what) noexcept;
+    [[nodiscard]] bool owe_now(lease& l, round* answers, bool sent_before) noexcept;
     void owe_instead_of(const pending& p, bool sent_before) noexcept;
     void owe_again(lease& l, const debt* last, bool failed) noexcept;
     void pay_debts(bool all);
+    void give_up_debt(debt& d) noexcept;
+    void tell_not_owed(round* waits, base::instant end, bool sent_before) noexcept;
     void forget_debt(debt& d) noexcept;
     void forget_pointless_debts() noexcept;
+    void owe_mend(lease& l) noexcept;
+    void pay_mends();
     [[nodiscard]] bool may_be_set_yet(const lease& l) const noexcept;
     [[nodiscard]] bool may_have_key(const lease& l) const noexcept;
     [[nodiscard]] base::instant end_of_key(const lease& l) const noexcept;
@@ -271,6 +276,10 @@ private:
     resp::reader reader_;
     ring<pending> fifo_;
     core::debts owed_;
+    /// Of resources whose counter a lost connection may have begun without a ttl. Counted.
+    ring<lease*> unmended_;
+    /// The last one has failed: from when on one more is tried.
+    base::instant mends_due_{};
     /// Releases are answered with errors: what is owed waits until then, and is tried one by one
     /// from then on.
     base::instant ailing_until_{};

@@ -8,7 +8,7 @@
 #include <new>
 
 // Releases that a node could not be given: owed until it is back, and as long as the key could
-// live.
+// live. And the ttls of counters that may have been begun without one.
 namespace redlock::core {
 
 using base::instant;
@@ -57,18 +57,21 @@ instant node::end_of_key_from_now(const lease& l) const noexcept
     return std::min(end_of_key(l), latest);
 }
 
-void node::owe(debt what) noexcept
+/// False: it was not taken. Who waits for its answer is not told here.
+bool node::owe(debt what) noexcept
 {
     if (c_.stopped_ || what.end <= what.due) {
-        return;
+        return false;
     }
     try {
-        if (owed_.size() >= c_.settings_.max_debts) {
+        if (debts() >= c_.settings_.max_debts && !unmended_.empty()) {
+            c_.unref(*unmended_.pop());  // it is missed less
+        } else if (debts() >= c_.settings_.max_debts) {
             ++c_.stats_.debts_dropped;
             if (owed_.empty() || what.is_repeat()) {
-                return;
+                return false;
             }
-            forget_debt(owed_.pop_least());
+            give_up_debt(owed_.pop_least());
         }
         owed_.reserve_one();
         debt& d = c_.debts_.take();
@@ -81,14 +84,16 @@ void node::owe(debt what) noexcept
     } catch (const std::bad_alloc&) {
         // The key expires by itself; that the release was given up can be seen in the stats.
         ++c_.stats_.debts_dropped;
+        return false;
     }
     wake_up_ = is_ready() ? std::min(wake_up_, what.due) : wake_up_;
+    return true;
 }
 
 /// A release that has not been sent, or whose answer was lost with its connection.
-void node::owe_now(lease& l, round* answers, bool sent_before) noexcept
+bool node::owe_now(lease& l, round* answers, bool sent_before) noexcept
 {
-    owe({&l, answers, c_.now_, end_of_key(l), nanos{}, sent_before});
+    return owe({&l, answers, c_.now_, end_of_key(l), nanos{}, sent_before});
 }
 
 /// The same release, whose answer is not to come or says nothing of the key. `sent_before`: it may
@@ -97,15 +102,33 @@ void node::owe_instead_of(const pending& p, bool sent_before) noexcept
 {
     if (p.what == command::release) {
         round& r = *static_cast<round*>(p.subject);
-        owe_now(*r.of, &r, sent_before);
+        if (!owe_now(*r.of, &r, sent_before)) {
+            tell_not_owed(&r, end_of_key(*r.of), sent_before);
+        }
     } else if (p.what == command::give_back) {
-        owe_now(*static_cast<lease*>(p.subject), nullptr, sent_before);
+        static_cast<void>(owe_now(*static_cast<lease*>(p.subject), nullptr, sent_before));
     } else {
         assert(p.what == command::owed);
         debt& d = *static_cast<debt*>(p.subject);
-        owe({d.of, d.answers, c_.now_, d.end, nanos{}, sent_before || d.sent_before});
-        forget_debt(d);
+        d.sent_before = d.sent_before || sent_before;
+        if (owe({d.of, d.answers, c_.now_, d.end, nanos{}, d.sent_before})) {
+            forget_debt(d);
+        } else {
+            give_up_debt(d);
+        }
     }
+}
+
+/// No release will be sent any more that `waits` could have its answer from. The key is certainly
+/// gone from `end` on; whether a release that was sent has deleted it nobody knows.
+void node::tell_not_owed(round* waits, instant end, bool sent_before) noexcept
+{
+    if (waits == nullptr || waits->tally.has_voted(index_)) {
+        return;
+    }
+    const bool is_gone = end <= c_.now_ && !sent_before;
+    c_.record(*waits, index_, is_gone ? node_outcome::refused : node_outcome::disconnected,
+              trouble_);
 }
 
 /// One more release, after a pause: the last one was answered, but the key is there, or may come
@@ -115,7 +138,7 @@ void node::owe_again(lease& l, const debt* last, bool failed) noexcept
     const bool is_first = failed || last == nullptr || !last->is_repeat();
     const nanos pause = is_first ? first_pause : std::min(last->pause * 2, longest_pause);
     const instant end = last == nullptr ? end_of_key_from_now(l) : last->end;
-    owe({&l, nullptr, c_.now_ + pause, end, pause, true});
+    static_cast<void>(owe({&l, nullptr, c_.now_ + pause, end, pause, true}));
 }
 
 /// `all`: on a new connection, whatever their time.
@@ -129,7 +152,7 @@ void node::pay_debts(bool all)
             return;
         }
         if (d.end <= c_.now_) {
-            forget_debt(owed_.pop());
+            give_up_debt(owed_.pop());
             continue;
         }
         if (d.due > c_.now_) {
@@ -145,6 +168,12 @@ void node::pay_debts(bool all)
     }
 }
 
+void node::give_up_debt(debt& d) noexcept
+{
+    tell_not_owed(d.answers, d.end, d.sent_before);
+    forget_debt(d);
+}
+
 void node::forget_debt(debt& d) noexcept
 {
     if (d.answers != nullptr) {
@@ -158,7 +187,37 @@ void node::forget_debt(debt& d) noexcept
 /// Of a node that stays away: keys that have expired need no release.
 void node::forget_pointless_debts() noexcept
 {
-    owed_.remove_ended(c_.now_, [this](debt& d) { forget_debt(d); });
+    owed_.remove_ended(c_.now_, [this](debt& d) { give_up_debt(d); });
+}
+
+/// Nobody hears what an increment was answered, or the script that was to give its counter a ttl
+/// has failed: that script is sent once more.
+void node::owe_mend(lease& l) noexcept
+{
+    if (c_.stopped_ || debts() >= c_.settings_.max_debts) {
+        return;  // the counter stays until the resource is locked again
+    }
+    try {
+        unmended_.push(&l);
+        c_.ref(l);
+    } catch (const std::bad_alloc&) {
+        // The same.
+    }
+}
+
+/// Behind the releases. Of those that failed one a second.
+void node::pay_mends()
+{
+    while (is_ready() && !unmended_.empty() && mends_due_ <= c_.now_ &&
+           fifo_.size() < debts_at_once && (has_room() || fifo_.empty())) {
+        lease& l = *unmended_.front();
+        const form f = script_form();
+        queue(command::mend, &l, f, [&] { append_count(l, 0, f); });
+        c_.unref(*unmended_.pop());
+        if (mends_due_ != instant{}) {
+            mends_due_ = c_.now_ + first_pause;
+        }
+    }
 }
 
 /// The connection is gone, and with it the answer to `p`.
@@ -180,8 +239,12 @@ void node::forget_command(const pending& p) noexcept
                 c_.record(r, index_, known ? node_outcome::refused : node_outcome::disconnected,
                           trouble_);
             }
+            if (p.what == command::increment) {
+                owe_mend(*r.of);
+            }
             return;
         }
+        case command::mend: owe_mend(*static_cast<lease*>(p.subject)); return;
         case command::raise:
             c_.on_not_raised(*static_cast<round*>(p.subject), index_, trouble_);
             return;
@@ -190,7 +253,6 @@ void node::forget_command(const pending& p) noexcept
         case command::owed: owe_instead_of(p, true); return;
         case command::caching: note_lost_watch(); return;  // there is one in each such row
         case command::admission:
-        case command::mend:
         case command::tracking:
         case command::watch:
         case command::ping:

@@ -108,10 +108,16 @@ void node::send_ping()
     });
 }
 
-bool node::on_ping(const resp::reply& r)
+/// An error is an answer: who may not PING, or is loading, lives.
+bool node::on_ping(const pending& p, const resp::reply& r)
 {
-    const bool tells = admission_.is_guarded() && (r.is_null() || r.is_string());
-    return !tells || believe(admission_.judge(text_of(r)), r);
+    if (r.is_error()) {
+        return true;
+    }
+    if (!admission_.is_guarded()) {
+        return (r.is_string() && r.text() == "PONG") || on_nonsense(p);
+    }
+    return r.is_null() || r.is_string() ? believe(admission_.judge(text_of(r)), r) : on_nonsense(p);
 }
 
 /// False: the connection was given up.

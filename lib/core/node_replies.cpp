@@ -2,6 +2,7 @@
 #include "core/node.hpp"
 #include "core/node_queue.hpp"
 #include "resp/error_text.hpp"
+#include "resp/scripts.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -64,6 +65,9 @@ bool node::on_reply(const resp::reply& r)
     if (goes_on && state_ == state::ready && !owed_.empty()) {
         pay_debts(false);
     }
+    if (goes_on && !unmended_.empty()) {
+        pay_mends();
+    }
     return goes_on;
 }
 
@@ -94,7 +98,7 @@ bool node::dispatch(const pending& p, const resp::reply& r)
         case command::tracking:
         case command::caching: return on_tracking(p, r);
         case command::watch: return on_watch(p, r);
-        case command::ping: return on_ping(r);
+        case command::ping: return on_ping(p, r);
         case command::handshake: return on_handshake(r);
     }
     return true;
@@ -149,8 +153,12 @@ bool node::send_again(const pending& p)
                 append_extend(again, f);
                 return;
             }
-            case command::count:
-            case command::mend: append_count(*static_cast<round*>(p.subject), p.what, f); return;
+            case command::count: {
+                const round& again = *static_cast<round*>(p.subject);
+                append_count(*again.of, seed_of(again), f);
+                return;
+            }
+            case command::mend: append_count(*static_cast<lease*>(p.subject), 0, f); return;
             case command::raise: append_raise(*static_cast<round*>(p.subject), f); return;
             case command::take: {
                 round& again = *static_cast<round*>(p.subject);
@@ -187,6 +195,7 @@ bool node::on_extend(const pending& p, const resp::reply& r)
     round& asked = *static_cast<round*>(p.subject);
     switch (judge(p, r)) {
         case scripted::yes:
+            c_.expect_longer(*asked.of);
             asked.of->granted.fetch_or(bit(index_), std::memory_order_relaxed);
             return on_granted(asked);
         case scripted::no: c_.record(asked, index_, node_outcome::refused); return true;
@@ -299,7 +308,7 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
     }
     const bool fits = r.type() == resp::reply_type::array && r.size() == 2 &&
                       (r.at(0).is_null() || r.at(0).is_string()) && r.at(1).is_integer();
-    if (!fits) {
+    if (!fits || r.at(0).text().size() > resp::longest_owner_told) {
         return on_nonsense(p);
     }
     if (r.at(0).is_null()) {

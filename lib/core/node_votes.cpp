@@ -63,7 +63,7 @@ bool node::on_holder_ttl(const pending& p, const resp::reply& r)
             note_holder_ttl(asked, r.integer());
             if (asked.gate == bit(index_) && tracking_ == tracks::on) {
                 lost_watches_ = 0;
-                c_.on_watched(*asked.of, index_, r.integer());
+                c_.on_watched(*asked.of, index_, {r.integer(), p.sent});
             }
         }
         c_.record(asked, index_, node_outcome::refused);
@@ -129,7 +129,7 @@ void node::on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms)
         const bool was_sent_once = p.sent_as == script_form();
         if (asked.gate == bit(index_) && tracking_ == tracks::on && was_sent_once) {
             lost_watches_ = 0;
-            c_.on_group_watched(*asked.of, index_, held, ttl_ms);
+            c_.on_group_watched(*asked.of, index_, held, {ttl_ms, p.sent});
         }
     }
     if (asked.details != nullptr) {
@@ -160,7 +160,7 @@ void node::on_counter_gone(round& asked)
                                     "locks with it"});
     }
     const form f = script_form();
-    queue(command::mend, &asked, f, [&] { append_count(asked, command::mend, f); });
+    queue(command::mend, asked.of, f, [&] { append_count(*asked.of, 0, f); });
 }
 
 /// What is behind the SET of a node that granted: its vote.
@@ -196,8 +196,15 @@ bool node::on_mend(const pending& p, const resp::reply& r)
     if (r.is_error()) {
         const scripted says = judge(p, r);
         // Room or not: the counter has to have a ttl.
-        return (says != scripted::again && says != scripted::no_room) || send_again(p);
+        if (says == scripted::again || says == scripted::no_room) {
+            return send_again(p);
+        }
+        owe_mend(*static_cast<lease*>(p.subject));
+        mends_due_ = c_.now_ + first_pause;
+        wake_up_ = std::min(wake_up_, mends_due_);
+        return true;
     }
+    mends_due_ = {};
     return r.is_integer() || on_nonsense(p);
 }
 

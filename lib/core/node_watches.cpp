@@ -135,7 +135,7 @@ bool node::on_watch(const pending& p, const resp::reply& r)
     lost_watches_ = 0;
     lease& l = *static_cast<lease*>(p.subject);
     if (r.is_integer() && tracking_ == tracks::on) {
-        c_.on_watched(l, index_, r.integer());
+        c_.on_watched(l, index_, {r.integer(), p.sent});
     }
     return true;
 }

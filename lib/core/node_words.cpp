@@ -55,7 +55,7 @@ void node::append_of_row(command what, const round& r, form f)
         case command::increment:
             resp::append_incr(out_, prefix, l.resource, counter_suffix);
             return;
-        case command::count: append_count(r, what, f); return;
+        case command::count: append_count(l, seed_of(r), f); return;
         case command::take: append_take(r, f); return;
         case command::marker: append_get_marker(); return;
         case command::holder_ttl: resp::append_pttl(out_, prefix, l.resource); return;
@@ -133,12 +133,11 @@ std::int64_t node::seed_of(const round& r) const noexcept
     return c_.settings_.guard ? 0 : r.date_us;
 }
 
-void node::append_count(const round& r, command what, form f)
+void node::append_count(const lease& l, std::int64_t seed, form f)
 {
     const auto& s = c_.settings_;
-    const std::int64_t seed = what == command::count ? seed_of(r) : 0;
     const resp::count_arguments args{seed, in_us(s.counter_slack), in_ms(s.counter_ttl)};
-    const std::string& resource = r.of->resource;
+    const std::string& resource = l.resource;
     const auto& script = resp::count_script;
     if (f == form::eval) {
         resp::append_eval_count(out_, script.text, s.key_prefix, resource, counter_suffix, args);

@@ -19,12 +19,13 @@ namespace redlock::core {
 
 struct in_queue;
 struct in_flight;
+struct in_company;
 struct keeper;
 struct line;
 
 /// One thing a caller waits for: what was asked, the flow that does it, and what came of it. A wait
 /// for a loss has no flow: its keeper ends it.
-struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight> {
+struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook<in_company> {
     enum class kind : std::uint8_t {
         acquire,
         adopt,
@@ -87,10 +88,16 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight> {
     /// Until when the key that is in its way lives, by what was said last, if nothing happens that
     /// is to be told; the last instant of all where that is not known.
     base::instant refused_until{};
+    /// It may as well be so much sooner: what the answer took.
+    base::nanos refused_within{};
+    /// When that was said.
+    base::instant refused_at{};
     /// The node that was to tell, where it looks since nothing was told.
     node_mask looked_at = 0;
-    /// It should have been told something and was not.
-    bool was_missed = false;
+    /// So many looks have to find nothing that was to be told until it rests as it did before.
+    std::uint8_t doubts = 0;
+    /// Stands among those that watch the resource as one of several.
+    bool is_listed = false;
     /// How many stood in front of it when it began to wait.
     std::size_t ahead = 0;
     /// Of an acquire that is to be kept alive: for when it is had. Of a wait or a renewal: whose
@@ -105,6 +112,9 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight> {
 
 /// Operations whose flow is to run on, or which are finished.
 using operation_queue = list<operation, in_queue>;
+/// Those that wait for the same: of one owner in line, or of several resources that one is in the
+/// way of. None stands in both.
+using company = list<operation, in_company>;
 /// All operations begun and not completed.
 using operation_list = list<operation, in_flight>;
 

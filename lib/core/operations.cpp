@@ -39,7 +39,10 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     op.refusals = 0;
     op.refused_until = instant{};
     op.looked_at = 0;
-    op.was_missed = false;
+    op.refused_within = nanos{};
+    op.refused_at = instant{};
+    op.doubts = 0;
+    op.is_listed = false;
     op.since = instant{};
     op.ahead = 0;
     in_flight_.push_back(op);
@@ -90,7 +93,7 @@ lease& coordinator::new_lease(std::string_view resource)
     l.held_by = nullptr;
     l.kept_by = nullptr;
     l.resource_hash = hash_of(resource);
-    l.leads = l.is_had = false;
+    l.leads = l.is_had = l.is_counted = false;
     l.sought_by = nullptr;
     l.line = nullptr;
     l.references = 1;

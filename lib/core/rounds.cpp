@@ -69,9 +69,6 @@ void coordinator::reset(round& r, command what, lease& of) noexcept
 
 void coordinator::fan_out(round& r)
 {
-    if (r.what == command::extend) {
-        expect_longer(*r.of);
-    }
     encoded same;
     for (unsigned i = 0; i < nodes_.size(); ++i) {
         ask(r, i, same);

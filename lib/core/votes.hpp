@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 namespace redlock::core {
@@ -35,27 +34,27 @@ public:
     constexpr explicit votes(unsigned nodes = 1) noexcept : nodes_(static_cast<std::uint8_t>(nodes))
     {}
 
-    constexpr void grant(unsigned node) noexcept { granted_ |= bit(node); }
-    constexpr void refuse(unsigned node) noexcept { refused_ |= bit(node); }
-    constexpr void fail(unsigned node) noexcept { failed_ |= bit(node); }
+    constexpr void grant(unsigned node) noexcept { granted_.add(node); }
+    constexpr void refuse(unsigned node) noexcept { refused_.add(node); }
+    constexpr void fail(unsigned node) noexcept { failed_.add(node); }
 
     [[nodiscard]] constexpr bool has_voted(unsigned node) const noexcept
     {
-        return ((granted_ | refused_ | failed_) & bit(node)) != 0;
+        return (voted_by() & bit(node)) != 0;
     }
 
     [[nodiscard]] constexpr unsigned nodes() const noexcept { return nodes_; }
     [[nodiscard]] constexpr unsigned quorum() const noexcept { return nodes_ / 2u + 1; }
-    [[nodiscard]] constexpr node_mask granted_by() const noexcept { return granted_; }
-    [[nodiscard]] constexpr node_mask refused_by() const noexcept { return refused_; }
-    [[nodiscard]] constexpr node_mask failed_by() const noexcept { return failed_; }
+    [[nodiscard]] constexpr node_mask granted_by() const noexcept { return granted_.who; }
+    [[nodiscard]] constexpr node_mask refused_by() const noexcept { return refused_.who; }
+    [[nodiscard]] constexpr node_mask failed_by() const noexcept { return failed_.who; }
     [[nodiscard]] constexpr node_mask open_nodes() const noexcept
     {
-        return all_nodes(nodes_) & ~(granted_ | refused_ | failed_);
+        return all_nodes(nodes_) & ~voted_by();
     }
-    [[nodiscard]] constexpr unsigned granted() const noexcept { return count(granted_); }
-    [[nodiscard]] constexpr unsigned refused() const noexcept { return count(refused_); }
-    [[nodiscard]] constexpr unsigned failed() const noexcept { return count(failed_); }
+    [[nodiscard]] constexpr unsigned granted() const noexcept { return granted_.count; }
+    [[nodiscard]] constexpr unsigned refused() const noexcept { return refused_.count; }
+    [[nodiscard]] constexpr unsigned failed() const noexcept { return failed_.count; }
     [[nodiscard]] constexpr unsigned open() const noexcept
     {
         return nodes_ - granted() - refused() - failed();
@@ -111,17 +110,32 @@ public:
     }
 
 private:
-    [[nodiscard]] static constexpr unsigned count(node_mask m) noexcept
+    /// Those who voted alike, counted as they come: the outcome is asked for at every vote, and
+    /// code for any processor has no instruction that counts bits.
+    struct party {
+        node_mask who = 0;
+        std::uint8_t count = 0;
+
+        constexpr void add(unsigned node) noexcept
+        {
+            if ((who & bit(node)) == 0) {
+                who |= bit(node);
+                ++count;
+            }
+        }
+    };
+
+    [[nodiscard]] constexpr node_mask voted_by() const noexcept
     {
-        return static_cast<unsigned>(std::popcount(m));
+        return granted_.who | refused_.who | failed_.who;
     }
 
     /// How many nodes may be missing from a majority.
     [[nodiscard]] constexpr unsigned spare() const noexcept { return nodes_ - quorum(); }
 
-    node_mask granted_ = 0;
-    node_mask refused_ = 0;
-    node_mask failed_ = 0;
+    party granted_;
+    party refused_;
+    party failed_;
     std::uint8_t nodes_;
 };
 

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include <boost/system/errc.hpp>
@@ -21,6 +24,9 @@ namespace {
 /// round trips, and so some percent of what the client alone could do.
 constexpr unsigned most_hand_overs = 16;
 constexpr nanos longest_run = std::chrono::milliseconds{100};
+/// A client that no server tells got it by chance, and may not do so soon again: all who stood in
+/// its line have it once, for so long at most.
+constexpr nanos longest_run_of_untold = std::chrono::seconds{1};
 /// Clients that no server tells are let in by longer pauses, which cost more: so often, or each
 /// time where this client is not told either.
 constexpr nanos between_long_rests = std::chrono::seconds{1};
@@ -28,9 +34,18 @@ constexpr nanos between_long_rests = std::chrono::seconds{1};
 /// often for as long as one of them sleeps at most; more often where no server tells this client
 /// either, as then they are the rule.
 constexpr nanos between_longest_rests = std::chrono::seconds{15};
-constexpr nanos between_longest_of_untold = std::chrono::seconds{5};
 /// Of the time for which the client had it: what others are let in for at least.
 constexpr int share_of_run = 64;
+/// Others find it free often enough, be it for moments, where it is so for this share of the time.
+constexpr int share_left_free = 8;
+/// The longest pause: for as long as those sleep by default who ask by chance.
+constexpr nanos most_rest = std::chrono::milliseconds{250};
+
+/// Others may have the same.
+std::uint64_t hash_of_owner(const operation& op, std::string_view resource) noexcept
+{
+    return hash_of(resource) ^ std::hash<const char*>{}(op.owner.get());
+}
 
 }  // namespace
 
@@ -74,13 +89,13 @@ void coordinator::stand_in_line(operation& op, lease& first)
         line& made = lines_.take();
         made.behind = &first;
         const stint* const known = sought_after_.find(first.resource_hash, now_);
-        made.of_client = known != nullptr ? *known : stint{.rested_long = now_};
+        made.of_client = known != nullptr ? *known : stint::begun(now_);
         first.line = &made;
     }
     sleepers_.set(op, op.deadline);
     if (op.owner) {
         try {
-            waiting_for_.emplace(op.owner.get(), &op);
+            waiting_for_[hash_of_owner(op, first.resource)].push_back(op);
         } catch (...) {
             sleepers_.remove(op);
             throw;
@@ -111,12 +126,21 @@ void coordinator::leave_line(operation& op) noexcept
     --waiting_;
     sleepers_.remove(op);
     if (op.owner) {
-        const auto [begin, end] = waiting_for_.equal_range(op.owner.get());
-        waiting_for_.erase(
-            std::find_if(begin, end, [&](const auto& each) { return each.second == &op; }));
+        leave_company(waiting_for_, hash_of_owner(op, op.subject->resource), op);
     }
     if (was_first && !q.waiting.empty()) {
         watch_over(q);
+    }
+}
+
+/// However many they are, it takes no longer.
+void coordinator::leave_company(std::unordered_map<std::uint64_t, company>& from, std::uint64_t key,
+                                operation& op) noexcept
+{
+    const auto its = from.find(key);
+    its->second.remove(op);
+    if (its->second.empty()) {
+        from.erase(its);
     }
 }
 
@@ -191,8 +215,9 @@ void coordinator::end_lead(lease& l) noexcept
     operation& next = l.line->waiting.front();
     if (l.is_had) {
         ++stats_.handed_over;
-        count_hand_over(l.line->of_client);
-        next.is_next = l.given_back && l.line->of_client.rests_until <= now_;
+        l.is_counted = true;
+        count_hand_over(l.line->of_client, false);
+        next.is_next = l.given_back && l.line->of_client.rest == nanos{};
     }
     pass_lead(l, *next.subject, next);
     resume_later(next);
@@ -232,35 +257,81 @@ void coordinator::rouse(const lease& first) noexcept
 }
 
 /// Every now and then it pauses before the next one asks, for long enough that another client which
-/// is woken by the release, or asks by chance, comes first.
-void coordinator::count_hand_over(stint& s) noexcept
+/// is woken by the release, or asks by chance, comes first. Who believes itself alone pauses for
+/// none but those whom it can never meet.
+void coordinator::count_hand_over(stint& s, bool is_alone) noexcept
 {
+    s.freed = now_;
     if (s.hand_overs++ == 0) {
         s.since = now_;
     }
-    if (s.hand_overs < most_hand_overs && now_ - s.since < longest_run) {
+    const nanos run = now_ - s.since;
+    if ((s.hand_overs < most_hand_overs && run < longest_run) ||
+        (s.hand_overs < s.stood_in_line && run < longest_run_of_untold)) {
         return;
     }
     s.hand_overs = 0;
-    const nanos share = std::min((now_ - s.since) / share_of_run, settings_.retry_max / 2);
-    const nanos some = std::max(2 * spread_of(s.refusals), share);
+    s.stood_in_line = 0;
+    const nanos share = std::min(run / share_of_run, longest_rest() / 2);
+    const nanos some = is_alone ? nanos{} : std::max(2 * spread_of(s.refusals), share);
     const bool is_met = std::exchange(s.met_others, false);
     s.lonely_rests = is_met ? 0 : std::min(s.lonely_rests + 1, sought_after::most_lonely_rests);
-    nanos for_untold{};
-    if (now_ - s.rested_long >= (is_told() ? between_longest_rests : between_longest_of_untold)) {
-        for_untold = settings_.retry_max;
-    } else if (is_met && (now_ - s.rested_long >= between_long_rests || !is_told())) {
-        for_untold = random_below(settings_.retry_max);
+    s.rest = std::max({s.rest, some + random_below(some), long_rest(s, is_met)});
+}
+
+/// For those who ask by chance, or from far away. Who was met finds it free the more often the
+/// longer the pauses are; who never was is sure to only in one that is as long as he sleeps at
+/// most.
+nanos coordinator::long_rest(stint& s, bool is_met) noexcept
+{
+    if (is_met && (now_ - s.rested_long >= between_long_rests || !is_told())) {
+        s.rested_long = now_;
+        return random_below(longest_rest());
     }
-    s.rests_until = now_ + std::max(some + random_below(some), for_untold);
-    s.rested_long = for_untold > nanos{} ? now_ : s.rested_long;
+    const nanos between = is_told() ? between_longest_rests : s.until_longest;
+    if (!is_met && now_ - s.rested_longest >= between) {
+        s.until_longest = std::min(2 * s.until_longest, stint::most_until_longest);
+        s.rested_long = s.rested_longest = now_;
+        return longest_rest();
+    }
+    return nanos{};
+}
+
+nanos coordinator::longest_rest() const noexcept
+{
+    return std::min<nanos>(settings_.retry_max, most_rest);
+}
+
+/// The acquire has it. Whom a deadline has kept from resting to the end leaves the rest of it to
+/// the next one; and who leaves it free by himself for long enough need not rest for long.
+void coordinator::count_gap(const operation& op) noexcept
+{
+    const lease& l = *op.subject;
+    stint* const s = stint_of(l);
+    if (s == nullptr) {
+        return;
+    }
+    const nanos gap = l.t0 - s->freed;
+    const nanos left_free = std::max(gap - s->rest, nanos{});
+    s->rest = std::max(s->rest - gap, nanos{});
+    if (op.attempts_made == 1) {
+        s->rested_longest = std::min(now_, s->rested_longest + share_left_free * left_free);
+    } else {
+        s->hand_overs = 0;  // others had it
+        s->stood_in_line = is_told() || l.line == nullptr ? 0 : l.line->waiting.size();
+        s->refusals = (3 * s->refusals + op.refusals + 2) / 4;
+    }
 }
 
 /// Nobody of the client stood behind it, but it may well take it again.
-void coordinator::count_turn(const lease& l) noexcept
+void coordinator::count_turn(lease& l) noexcept
 {
-    if (stint* const s = stint_of(l)) {
-        count_hand_over(*s);
+    if (std::exchange(l.is_counted, true)) {
+        return;  // lost before it was given back
+    }
+    stint* const s = l.group ? stint_of(l) : sought_after_.note_turn(l.resource_hash, now_, l.t0);
+    if (s != nullptr) {
+        count_hand_over(*s, s->lonely_rests >= sought_after::most_lonely_rests);
     }
     if (!l.group) {
         sought_after_.keep(l.resource_hash, now_, now_);
@@ -270,14 +341,14 @@ void coordinator::count_turn(const lease& l) noexcept
 /// The line ends; others are remembered for a while.
 void coordinator::keep_stint(const lease& l) noexcept
 {
-    if (stint* const known = sought_after_.find(l.resource_hash, now_)) {
+    if (stint* const known = sought_after_.note_turn(l.resource_hash, now_, l.t0)) {
         const stint before = std::exchange(*known, l.line->of_client);
         known->contended_until = before.contended_until;
         known->met_others = known->met_others || before.met_others;
     }
 }
 
-/// Of the resource, or of the first of several, that a node was seen to refuse not long ago.
+/// Of the resource, or of the first of several, of which anything is remembered.
 const stint* coordinator::remembered(const lease& l) const noexcept
 {
     if (!l.group) {
@@ -301,29 +372,24 @@ stint* coordinator::stint_of(const lease& l) noexcept
 instant coordinator::end_of_rest(const operation& op) noexcept
 {
     const stint* const s = op.may_wait ? stint_of(*op.subject) : nullptr;
-    if (s == nullptr || s->rests_until <= now_) {
+    if (s == nullptr || s->freed + s->rest <= now_) {
         return now_;
     }
-    return now_ + std::min(s->rests_until - now_, (op.deadline - now_) / 2);
-}
-
-void coordinator::end_rest(const lease& l) noexcept
-{
-    if (stint* const s = stint_of(l)) {
-        s->rests_until = {};
-    }
+    return std::min(s->freed + s->rest, now_ + (op.deadline - now_) / 2);
 }
 
 /// Whoever waits on behalf of an owner that has the lock now would wait for itself.
 void coordinator::call_in(const operation& had) noexcept
 {
-    const auto resources = had.subject->resources();
-    auto [next, end] = waiting_for_.equal_range(had.owner.get());
-    while (next != end) {
-        operation& op = *(next++)->second;  // which takes it out
-        if (std::find(resources.begin(), resources.end(), op.subject->resource) !=
-            resources.end()) {
-            resume_later(op);
+    for (const std::string& resource : had.subject->resources()) {
+        const auto its = waiting_for_.find(hash_of_owner(had, resource));
+        operation* next = its == waiting_for_.end() ? nullptr : &its->second.front();
+        while (next != nullptr) {
+            operation& op = *next;
+            next = its->second.after(op);  // of a list that may end with it
+            if (op.owner == had.owner && op.subject->resource == resource) {
+                resume_later(op);
+            }
         }
     }
 }

@@ -27,6 +27,8 @@ constexpr std::uint32_t largest_crowd = 64;
 constexpr nanos between_looks = std::chrono::milliseconds{1};
 /// Who has let others in so often, one time after the other, and met none of them is alone again.
 constexpr unsigned believed_alone = 3;
+/// Looks that find nothing missed, until who was let down by a server trusts it as before.
+constexpr std::uint8_t most_doubts = 64;
 /// The end of a key that has none, or that is the client's own and was kept alive since.
 constexpr instant unknown = instant::max();
 
@@ -150,8 +152,18 @@ void coordinator::watch(operation& op, const round& r)
                nodes_[i]->takes_requests();
     });
     if (first && is_known) {
-        op.held = r.held;
+        turn_to(op, r.held);
         nodes_[*first]->watch(*op.subject, in_the_way(op));
+    }
+}
+
+/// Of several resources this one is in the way. Of another one's end nothing was to be told.
+void coordinator::turn_to(operation& op, unsigned held) noexcept
+{
+    if (op.held != held) {
+        watch_no_more(op);
+        op.held = held;
+        op.looked_at = 0;
     }
 }
 
@@ -164,63 +176,78 @@ const std::string& coordinator::in_the_way(const operation& op) noexcept
 
 void coordinator::watch_no_more(operation& op) noexcept
 {
+    stop_being_told(op);
+    if (std::exchange(op.is_listed, false)) {
+        leave_company(groups_watching_, hash_of(in_the_way(op)), op);
+    }
+}
+
+void coordinator::stop_being_told(operation& op) noexcept
+{
     for (unsigned i = 0; op.watches != 0 && i < nodes_.size(); ++i) {
         watchers_[i] -= (op.watches & bit(i)) != 0 ? 1u : 0u;
-    }
-    if (op.watches != 0 && op.subject->group) {
-        const auto [begin, end] = groups_watching_.equal_range(in_the_way(op));
-        groups_watching_.erase(
-            std::find_if(begin, end, [&](const auto& each) { return each.second == &op; }));
     }
     op.watches = 0;
 }
 
 /// The node will tell when the key in the way of `l` goes; how long it lives until then. Below -1:
 /// it has gone already; who finds that twice in a row pauses as if there was nobody to tell.
-void coordinator::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms) noexcept
+void coordinator::on_watched(const lease& l, unsigned index, told_ttl told) noexcept
 {
     operation* const op = l.sought_by;
     if (op == nullptr || op->subject != &l || op->is_woken) {
         return;
     }
-    if (ttl_ms < -1) {
+    if (told.ms < -1) {
         if (!std::exchange(op->is_rushed, true)) {
             wake(*op);
         }
         return;
     }
-    const bool ends = ttl_ms >= 0 && ttl_ms < base::max_ttl.count();
-    const instant until = ends ? now_ + std::chrono::milliseconds{ttl_ms} : unknown;
-    note_if_changed(*op, index, until);
+    const bool ends = told.ms >= 0 && told.ms < base::max_ttl.count();
+    const instant until = ends ? now_ + std::chrono::milliseconds{told.ms} : unknown;
+    if (!has_seen_the_same(*op, index, until, now_ - told.asked)) {
+        op->refused_until = until;
+        op->refused_within = now_ - told.asked;
+        op->refused_at = now_;
+    }
     op->is_rushed = false;
-    op->refused_until = until;
     watch_no_more(*op);
     if (l.group) {
         try {
-            groups_watching_.emplace(in_the_way(*op), op);
+            groups_watching_[hash_of(in_the_way(*op))].push_back(*op);
+            op->is_listed = true;
         } catch (const std::bad_alloc&) {
             return;  // it asks again by chance
         }
     }
     op->watches = bit(index);
     ++watchers_[index];
-    if (is_asleep(*op) && !op->was_roused && relies_on_word(*op)) {
-        sleepers_.set(*op, end_of_watch(*op));
+    if (is_asleep(*op) && !op->was_roused) {
+        sleepers_.set(*op, end_of_pause(*op, op->wake_up - now_));
     }
 }
 
-/// Who looked has found another key there than the one it watched, or one that lives to another
-/// time, and that was not told.
-void coordinator::note_if_changed(operation& op, unsigned index, instant until) noexcept
+/// Who looked has found the key it knows of, as far as can be told: what it knew goes on. Another
+/// one, or one that lives to another time, was not told.
+bool coordinator::has_seen_the_same(operation& op, unsigned index, instant until,
+                                    nanos within) noexcept
 {
-    const bool is_same = (std::exchange(op.looked_at, 0) & bit(index)) != 0;
-    if (!is_same || until == unknown || op.refused_until == unknown) {
-        return;
+    const bool looked = (std::exchange(op.looked_at, 0) & bit(index)) != 0;
+    const bool is_known = until != unknown && op.refused_until != unknown;
+    if (!looked) {
+        return false;
     }
-    const nanos moved = until - op.refused_until;
-    if (std::max(moved, -moved) > settings_.node_timeout) {
+    const nanos moved =
+        std::max(until - within - op.refused_until, op.refused_until - op.refused_within - until);
+    if (is_known && moved > least_change(op)) {
         note_silence(op, index);
+        return false;
     }
+    if (op.doubts > 0 && !nodes_[index]->is_silent()) {
+        --op.doubts;
+    }
+    return is_known;
 }
 
 /// Who looked has found that the key it watched has gone before its time, which was not told.
@@ -228,7 +255,7 @@ void coordinator::note_if_free(operation& op, const round& r) noexcept
 {
     const node_mask free = op.looked_at & r.tally.granted_by();
     if (free != 0 && op.refused_until != unknown &&
-        op.refused_until - now_ > settings_.node_timeout) {
+        op.refused_until - op.refused_within - now_ > least_change(op)) {
         op.looked_at = 0;
         note_silence(op, static_cast<unsigned>(std::countr_zero(free)));
     }
@@ -239,36 +266,53 @@ void coordinator::note_silence(operation& op, unsigned index) noexcept
 {
     if (nodes_[index]->note_silence(op.subject->t0)) {
         ++stats_.wake_ups_missed;
-        op.was_missed = true;
+        op.doubts = most_doubts;
     }
 }
 
-/// What the client does to its own keys it is not told.
+/// What the client does to its own keys it is not told. A node has done it when it says so, and
+/// what it says of the key before and behind that stands before and behind it.
 void coordinator::expect_longer(const lease& l) noexcept
 {
+    if (count_of(operation::kind::acquire) == 0) {
+        return;
+    }
     for (const std::string& resource : l.resources()) {
-        const lease* const first = l.group ? leading_.find(resource) : nullptr;
-        if (first != nullptr && first->sought_by != nullptr) {
+        const lease* const first = leading_.find(resource);
+        if (first != nullptr && first != &l && first->sought_by != nullptr) {
             first->sought_by->refused_until = unknown;
         }
         for_groups(resource, [](operation& op) { op.refused_until = unknown; });
     }
 }
 
-/// Whether it is enough to look now and then. Who was let down once looks more often from then on.
-bool coordinator::relies_on_word(const operation& op) const noexcept
+/// The node that is to tell has told nobody since it let one down, or has let this one down not
+/// long ago.
+bool coordinator::is_doubtful(const operation& op) const noexcept
 {
-    return op.watches != 0 && !op.was_missed &&
-           !nodes_[static_cast<unsigned>(std::countr_zero(op.watches))]->is_silent();
+    return op.doubts > 0 ||
+           nodes_[static_cast<unsigned>(std::countr_zero(op.watches))]->is_silent();
+}
+
+/// Of all that are to be told together.
+nanos coordinator::time_between_looks() const noexcept
+{
+    return between_looks * static_cast<std::int64_t>(watching());
+}
+
+/// By which the end of a key has to differ from what was said of it, if it is not to be the work of
+/// clocks that run differently.
+nanos coordinator::least_change(const operation& op) const noexcept
+{
+    return settings_.node_timeout + settings_.drift(now_ - op.refused_at);
 }
 
 /// When to look, as nothing was told.
 instant coordinator::end_of_watch(const operation& op) noexcept
 {
-    const nanos spaced = between_looks * static_cast<std::int64_t>(watching());
-    const nanos longest = std::max(settings_.poll_max, spaced);
+    const nanos longest = std::max(settings_.poll_max, time_between_looks());
     nanos wait = longest - random_below(longest / 4);
-    if (spaced <= settings_.poll_max && op.refused_until != unknown) {
+    if (op.refused_until != unknown) {
         const nanos lives = op.refused_until - now_;
         wait = std::min(wait, lives + random_below(std::max(round_trip_, least_wait)));
     }
@@ -284,7 +328,17 @@ instant coordinator::end_of_pause(const operation& op, nanos back_off) noexcept
     if (op.was_roused) {
         return now_ + std::min(back_off, least_wait);
     }
-    return relies_on_word(op) ? end_of_watch(op) : now_ + back_off;
+    if (op.watches == 0) {
+        return now_ + back_off;
+    }
+    return is_doubtful(op) ? end_of_doubt(op, back_off) : end_of_watch(op);
+}
+
+/// Who was let down looks as often as who is never told; many keep the distance that those keep who
+/// are told.
+instant coordinator::end_of_doubt(const operation& op, nanos back_off) noexcept
+{
+    return std::min(end_of_watch(op), now_ + std::max(back_off, time_between_looks()));
 }
 
 bool coordinator::is_asleep(const operation& op) noexcept
@@ -336,9 +390,15 @@ bool coordinator::is_contended(const lease& l) const noexcept
 template <class Do>
 void coordinator::for_groups(std::string_view resource, Do each) noexcept
 {
-    auto [next, end] = groups_watching_.equal_range(resource);
-    while (next != end) {
-        each(*(next++)->second);  // whom waking takes out
+    const auto its = groups_watching_.empty() ? groups_watching_.end()
+                                              : groups_watching_.find(hash_of(resource));
+    operation* next = its == groups_watching_.end() ? nullptr : &its->second.front();
+    while (next != nullptr) {
+        operation& op = *next;
+        next = its->second.after(op);  // whom waking takes out, and the list with the last one
+        if (in_the_way(op) == resource) {
+            each(op);
+        }
     }
 }
 
@@ -365,13 +425,12 @@ void coordinator::on_key_gone(unsigned index, std::string_view resource) noexcep
 
 /// Of several resources one was refused by the node, which was told to watch it with the question.
 void coordinator::on_group_watched(const lease& l, unsigned index, unsigned held,
-                                   std::int64_t ttl_ms) noexcept
+                                   told_ttl told) noexcept
 {
     operation* const op = l.sought_by;
     if (op != nullptr && op->subject == &l && !op->is_woken) {
-        watch_no_more(*op);
-        op->held = held;
-        on_watched(l, index, ttl_ms);
+        turn_to(*op, held);
+        on_watched(l, index, told);
     }
 }
 

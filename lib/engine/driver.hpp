@@ -136,6 +136,7 @@ private:
     void close_link(unsigned node) noexcept;
     void close_given_up() noexcept;
     void arm_timer();
+    [[nodiscard]] base::instant rings_at(base::instant at) const noexcept;
     void set_alarm(base::instant when) noexcept;
     void on_alarm() override;
     void publish_stats();
@@ -161,7 +162,7 @@ private:
     std::vector<peer> peers_;
 
     std::unique_ptr<alarm> timer_;
-    base::instant armed_for_ = base::instant::max();
+    bool is_armed_ = false;
 
     /// Completions that never went through the core.
     completion_queue decided_;

@@ -16,6 +16,9 @@ namespace {
 /// validity does not.
 constexpr base::nanos longest_alarm = std::chrono::seconds{1};
 
+/// What two clocks, read one after the other, may differ by: not worth setting an alarm anew.
+constexpr base::nanos clock_noise = std::chrono::microseconds{100};
+
 template <class What>
 void each(core::node_mask nodes, What what)
 {
@@ -37,7 +40,7 @@ void driver::want_turn() noexcept
         turn_wanted_ = true;
     } catch (const std::bad_alloc&) {
         // Once until it fires, since it has no memory for more.
-        if (const instant at = now(); armed_for_ > at) {
+        if (const instant at = now(); rings_at(at) > at) {
             set_alarm(at);
         }
     }
@@ -154,9 +157,10 @@ void driver::flush()
     write_all();
     if (!stopped_) {
         arm_timer();
-    } else if (armed_for_ > now()) {  // one that is due may stand for a turn
+    } else if (const instant at = now(); is_armed_ && rings_at(at) > at) {
+        // One that is due may stand for a turn.
         timer_->cancel();
-        armed_for_ = instant::max();
+        is_armed_ = false;
     }
     if (settings_.thread_safe) {
         publish_stats();
@@ -239,6 +243,12 @@ void driver::on_link_down(unsigned node, std::string_view reason)
 
 // Time.
 
+/// Asked of the alarm each time: a suspend of the machine puts it off.
+instant driver::rings_at(instant at) const noexcept
+{
+    return is_armed_ ? at + timer_->left() : instant::max();
+}
+
 void driver::arm_timer()
 {
     const instant at = now();
@@ -249,7 +259,7 @@ void driver::arm_timer()
     if (closing_ && !stopped_) {
         next = std::min(next, close_by_);
     }
-    if (next >= armed_for_) {
+    if (next >= rings_at(at) - clock_noise) {
         return;  // lazily: it fires too early for what has gone by, and is armed again then
     }
     set_alarm(next);
@@ -258,10 +268,10 @@ void driver::arm_timer()
 /// Without memory even for this, the next event asks again.
 void driver::set_alarm(instant when) noexcept
 {
-    armed_for_ = instant::max();  // until it stands
+    is_armed_ = false;  // until it stands
     try {
         timer_->set(when - now(), shared_from_this());
-        armed_for_ = when;
+        is_armed_ = true;
     } catch (const std::bad_alloc&) {
         return;
     }
@@ -272,7 +282,7 @@ void driver::on_alarm()
     if (context_gone_) {
         return;
     }
-    armed_for_ = instant::max();
+    is_armed_ = false;
     // Replies that are here already come first: they must not be taken for late when it was we who
     // slept.
     const auto told = [self = shared_from_this()] {

@@ -40,6 +40,11 @@ public:
 
     void cancel() noexcept override { timer_.cancel(); }
 
+    [[nodiscard]] base::nanos left() const noexcept override
+    {
+        return timer_.expiry() - std::chrono::steady_clock::now();
+    }
+
 private:
     boost::asio::steady_timer timer_;
     std::shared_ptr<handler_memory> memory_ = std::make_shared<handler_memory>();

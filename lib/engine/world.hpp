@@ -34,6 +34,9 @@ public:
     /// on its way already.
     virtual void set(base::nanos after, std::shared_ptr<alarm_events> whom) = 0;
     virtual void cancel() noexcept = 0;
+    /// Of what was set last, how long until it is told, by the alarm's own clock: it stands still
+    /// while the machine is suspended, and `world::now` does not. Not above zero: it is due.
+    [[nodiscard]] virtual base::nanos left() const noexcept = 0;
 };
 
 /// All that a client has to do with besides its executor: time, randomness, connections.

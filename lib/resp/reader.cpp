@@ -126,13 +126,7 @@ bool reader::next_at_a_glance(reply& out)
             }
             scalar(reply_type::null, 0, 0, 0, 5, out);
             return true;
-        case ':':
-            if (chunk_.size() < 4 || chunk_[1] < '0' || chunk_[1] > '9' || chunk_[2] != '\r' ||
-                chunk_[3] != '\n') {
-                return false;
-            }
-            scalar(reply_type::integer, 1, 1, chunk_[1] - '0', 4, out);
-            return true;
+        case ':': return integer_at_a_glance(out);
         case '_':
             if (protocol_ == protocol::resp2 || !starts_with(chunk_, "_\r\n")) {
                 return false;
@@ -141,6 +135,23 @@ bool reader::next_at_a_glance(reply& out)
             return true;
         default: return false;
     }
+}
+
+/// One that is not negative and cannot overflow.
+bool reader::integer_at_a_glance(reply& out)
+{
+    const std::size_t most = std::min(chunk_.size(), 1 + std::size_t{digits_at_a_glance});
+    std::int64_t value = 0;
+    std::size_t end = 1;
+    for (; end < most && chunk_[end] >= '0' && chunk_[end] <= '9'; ++end) {
+        value = 10 * value + (chunk_[end] - '0');
+    }
+    const bool is_shortest = end > 1 && (chunk_[1] != '0' || end == 2);
+    if (!is_shortest || !starts_with(chunk_.substr(end), "\r\n")) {
+        return false;
+    }
+    scalar(reply_type::integer, 1, end - 1, value, end + 2, out);
+    return true;
 }
 
 void reader::scalar(reply_type type, std::size_t offset, std::size_t length, std::int64_t integer,

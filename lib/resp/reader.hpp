@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -112,7 +113,10 @@ private:
 
     enum class step : std::uint8_t { go_on, complete, more, error };
 
+    static constexpr int digits_at_a_glance = std::numeric_limits<std::int64_t>::digits10;
+
     bool next_at_a_glance(reply& out);
+    bool integer_at_a_glance(reply& out);
     void scalar(reply_type type, std::size_t offset, std::size_t length, std::int64_t integer,
                 std::size_t bytes, reply& out);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 /**
@@ -42,6 +43,7 @@ inline constexpr script extend_script{
 /// An array of the first 64 bytes of the key's value, null if there is none, and its remaining ttl
 /// as PTTL gives it. More than an owner token needs is cut off on the node: a key of another
 /// program may hold any amount.
+inline constexpr std::size_t longest_owner_told = 64;
 inline constexpr script inspect_script{
     "local v = redis.call(\"get\",KEYS[1])\n"
     "return {v and string.sub(v,1,64),redis.call(\"pttl\",KEYS[1])}",

@@ -1,5 +1,7 @@
 #include "asio/operations.hpp"
 
+#include <redlock/with_lock.hpp>
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -10,6 +12,7 @@
 
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -131,6 +134,72 @@ TEST_CASE("several resources are named by a list or by a vector", "[groups]")
     }
 }
 
+TEST_CASE("several resources that are adopted are named by a list or by a vector", "[groups]")
+{
+    joint_scene s;
+    s.name = "asio/groups/from";
+    s.other = "asio/groups/to";
+    outcome<acquiring> had;
+    s.locks->async_acquire(s.both(), long_lease(), had.receiver());
+    REQUIRE(run_until(s.io, [&] { return had.done; }));
+    REQUIRE_FALSE(had.error);
+    const std::string owner = std::move(*had.value).hand_over();
+    outcome<acquiring> got;
+    SECTION("a list, with options")
+    {
+        s.locks->async_adopt({s.name, s.other}, owner, long_ttl, extend_options{}, got.receiver());
+    }
+    SECTION("a list of literals, without")
+    {
+        s.locks->async_adopt({"asio/groups/from", "asio/groups/to"}, owner, long_ttl,
+                             got.receiver());
+    }
+    SECTION("a list, begun later")
+    {
+        auto adopting =
+            s.locks->async_adopt({std::string(s.name), std::string(s.other)}, owner, long_ttl);
+        std::move(adopting)(got.receiver());
+    }
+    SECTION("a vector")
+    {
+        s.locks->async_adopt(s.both(), owner, long_ttl, got.receiver());
+    }
+    s.demand(got);
+}
+
+TEST_CASE("several resources under which a handler begins something are named by a list",
+          "[groups][with_lock]")
+{
+    joint_scene s;
+    s.name = "asio/groups/from";
+    s.other = "asio/groups/to";
+    names held;
+    const auto start = [&](held_scope scope) {
+        const lock& l = scope.held();
+        held.assign(l.resources().begin(), l.resources().end());
+        scope.done();
+    };
+    std::optional<scope_result<void>> ended;
+    const auto keep = [&](scope_result<void> r) { ended.emplace(std::move(r)); };
+    SECTION("variables")
+    {
+        with_lock(*s.locks, {s.name, s.other}, long_lease(), start, keep);
+    }
+    SECTION("literals")
+    {
+        with_lock(*s.locks, {"asio/groups/from", "asio/groups/to"}, long_lease(), start, keep);
+    }
+    SECTION("begun later")
+    {
+        auto scope =
+            with_lock(*s.locks, {std::string(s.name), std::string(s.other)}, long_lease(), start);
+        std::move(scope)(keep);
+    }
+    REQUIRE(run_until(s.io, [&] { return ended.has_value(); }));
+    CHECK(ended->end == scope_end::completed);
+    CHECK(held == s.both());
+}
+
 TEST_CASE("coroutines take several resources", "[groups]")
 {
     joint_scene s;
@@ -184,6 +253,50 @@ TEST_CASE("a lock names its resources as they were given", "[groups]")
     const lock one = s.take(fresh_name());
     REQUIRE(one.resources().size() == 1);
     CHECK(one.resources().front() == one.resource());
+}
+
+TEST_CASE("each of several resources has a fencing token", "[groups]")
+{
+    joint_scene s;
+    CHECK(s.held.fencing_token(s.name) == 0);
+    acquire_options o = long_lease();
+    o.owner.emplace();
+    o.fencing = true;
+    outcome<acquiring> all;
+    s.locks->async_acquire(s.both(), o, all.receiver());
+    REQUIRE(run_until(s.io, [&] { return all.done; }));
+    REQUIRE_FALSE(all.error);
+    const lock& both = *all.value;
+    REQUIRE(both.fencing_token() > 0);
+    CHECK(both.fencing_token(s.name) == both.fencing_token());
+    CHECK(both.fencing_token(s.other) == both.fencing_token());
+    CHECK(both.fencing_token(s.name + "'") == 0);
+    CHECK(both.fencing_token("") == 0);
+
+    // A further hold is of what it was asked for.
+    outcome<acquiring> part;
+    s.locks->async_acquire(s.other, o, part.receiver());
+    REQUIRE(run_until(s.io, [&] { return part.done; }));
+    REQUIRE_FALSE(part.error);
+    CHECK(part.value->fencing_token(s.other) == both.fencing_token());
+    CHECK(part.value->fencing_token(s.name) == 0);
+
+    const std::string third = fresh_name();
+    outcome<acquiring> alone;
+    o.owner.reset();
+    s.locks->async_acquire(third, o, alone.receiver());
+    REQUIRE(run_until(s.io, [&] { return alone.done; }));
+    REQUIRE_FALSE(alone.error);
+    CHECK(alone.value->fencing_token(third) == alone.value->fencing_token());
+    CHECK(alone.value->fencing_token(third) > 0);
+    CHECK(alone.value->fencing_token(s.other) == 0);
+
+    outcome<acquiring> without;
+    o.fencing = false;
+    s.locks->async_acquire(fresh_name(), o, without.receiver());
+    REQUIRE(run_until(s.io, [&] { return without.done; }));
+    REQUIRE_FALSE(without.error);
+    CHECK(without.value->fencing_token(without.value->resource()) == 0);
 }
 
 TEST_CASE("who holds one of several resources keeps others from all", "[groups]")

@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -33,19 +35,40 @@ const double rest_ms = static_cast<double>(redlock::config{}.retry_max.count());
 /// bounds that; so long it took in none of thousands of plays.
 constexpr double longest_by_chance_ms = 20'000;
 
+/// Each client that has met nobody lets others in for long every fifteen seconds, or eight where no
+/// server tells it either, unless it leaves the lock free of itself.
+constexpr double between_longest_rests_ms = 16'000;
+
+/// Who is told nothing that he was to be told looks as often as those whom nobody tells, and who
+/// has no line leaves the lock free more often than one that has.
+double longest_of_silent_ms(const plan& p)
+{
+    return p.workers > 1 ? between_longest_rests_ms : between_longest_rests_ms / 2;
+}
+
+/// Each word that is lost costs a look. As many are lost in a row as may be once in a play.
+double lost_ms(const plan& p, const outcome& o)
+{
+    const double words = o.grants * std::chrono::duration<double>(p.span).count() * p.clients;
+    const double in_a_row = std::log(words) / std::log(static_cast<double>(p.lost_one_in));
+    return std::min(std::ceil(in_a_row) * look_ms, longest_of_silent_ms(p));
+}
+
 /// Of those who are told: some turns of all, what others are let in for, and a pause or two of
 /// whose key had gone when he was to watch it; where some of it is lost, some looks besides.
 double longest_wait_ms(const plan& p, const outcome& o)
 {
-    if (p.how == manner::by_chance || p.lost_one_in == 1) {
+    if (p.how == manner::by_chance) {
         return longest_by_chance_ms;
     }
     const double turn_ms = 1000.0 * p.clients * p.workers / o.grants;
-    return 3 * rest_ms + 20 * turn_ms + (p.lost_one_in > 0 ? 4 * look_ms : 0);
+    const double told_ms = 3 * rest_ms + 20 * turn_ms;
+    switch (p.lost_one_in) {
+        case 0: return told_ms;
+        case 1: return told_ms + longest_of_silent_ms(p);
+        default: return told_ms + lost_ms(p, o);
+    }
 }
-
-/// Each client lets the others in for long every fifteen seconds.
-constexpr double between_longest_rests_ms = 16'000;
 
 double longest_untold_ms(const plan& p)
 {
@@ -59,6 +82,29 @@ bool is_well_for_two(const plan& p, const outcome& o)
     return p.how == manner::by_chance || o.of_two_max_ms <= between_longest_rests_ms;
 }
 
+/// Who is farther away finds it held, until it is left free for long.
+bool is_well_for_far(const plan& p, const outcome& o)
+{
+    return o.far_max_ms <=
+           (p.how == manner::by_chance ? longest_by_chance_ms : between_longest_rests_ms);
+}
+
+/// Who never had it waited for as long as the play went on, which is no bound.
+bool had_all(const plan& p, const outcome& o)
+{
+    return p.span.count() == 0 || o.least > 0;
+}
+
+/// Where nothing but a constant bounds the wait, the play is to be longer.
+bool can_be_judged(const plan& p)
+{
+    const bool is_by_constant =
+        p.untold > 0 || p.of_two > 0 || p.lost_one_in > 0 || p.far.count() > 0;
+    const double longest =
+        p.untold > 0 && p.clients > 1 ? 2 * longest_by_chance_ms : longest_by_chance_ms;
+    return !is_by_constant || std::chrono::duration<double, std::milli>(p.span).count() > longest;
+}
+
 bool is_fair(const plan& p, const outcome& o)
 {
     // Who is not told has to look by himself meanwhile.
@@ -70,18 +116,21 @@ bool is_well(const plan& p, const outcome& o)
 {
     const bool is_judged = p.how != manner::told_all;
     return !o.shared && !o.starved &&
-           (!is_judged || (is_fair(p, o) && o.wait_max_ms <= longest_wait_ms(p, o) &&
-                           o.untold_max_ms <= longest_untold_ms(p) && is_well_for_two(p, o)));
+           (!is_judged ||
+            (had_all(p, o) && is_fair(p, o) && o.wait_max_ms <= longest_wait_ms(p, o) &&
+             o.untold_max_ms <= longest_untold_ms(p) && is_well_for_two(p, o) &&
+             is_well_for_far(p, o)));
 }
 
 void print_heading(const plan& p)
 {
-    std::printf("%-24s %7s %9s %11s %11s %11s %11s %9s %9s %7s %7s%s\n", "refused clients are",
-                "clients", "grants/s", "handover us", "wait p50 ms", "wait p99 ms", "wait max ms",
-                "commands", "attempts", "least", "most",
-                (std::string(p.untold > 0 ? "  untold max ms" : "") +
-                 (p.of_two > 0 ? "  of two max ms" : ""))
-                    .c_str());
+    std::printf(
+        "%-24s %7s %9s %11s %11s %11s %11s %9s %9s %7s %7s%s\n", "refused clients are", "clients",
+        "grants/s", "handover us", "wait p50 ms", "wait p99 ms", "wait max ms", "commands",
+        "attempts", "least", "most",
+        (std::string(p.untold > 0 ? "  untold max ms" : "") +
+         (p.of_two > 0 ? "  of two max ms" : "") + (p.far.count() > 0 ? "  far max ms" : ""))
+            .c_str());
 }
 
 void print(const plan& p, std::string_view name, const outcome& o)
@@ -95,6 +144,9 @@ void print(const plan& p, std::string_view name, const outcome& o)
     }
     if (p.of_two > 0) {
         std::printf("  %13.2f", o.of_two_max_ms);
+    }
+    if (p.far.count() > 0) {
+        std::printf("  %10.2f", o.far_max_ms);
     }
     std::printf("%s%s\n", o.starved ? "  SOMEBODY WAS NOT SERVED" : "",
                 o.shared ? "  TWO HAD IT" : "");
@@ -144,6 +196,7 @@ int main(int argc, char** argv)
     plan p;
     std::uint64_t hold_us = 1000;
     std::uint64_t span_ms = 0;
+    std::uint64_t far_ms = 0;
     std::uint64_t seeds = 1;
     bool checks = false;
     app.add_option("--clients", clients, "How many, separated by commas")->delimiter(',');
@@ -154,6 +207,10 @@ int main(int argc, char** argv)
     app.add_option("--of-two", p.of_two,
                    "Clients besides, of one worker, that want two resources at once; every second "
                    "worker of the others wants the other one")
+        ->capture_default_str();
+    app.add_option("--far", far_ms,
+                   "A client besides, of one worker, whose round trip takes so many milliseconds "
+                   "more; 0: none")
         ->capture_default_str();
     app.add_option("--span", span_ms,
                    "Milliseconds for which all want it again and again; 0: each wants it once")
@@ -171,6 +228,12 @@ int main(int argc, char** argv)
     CLI11_PARSE(app, argc, argv);
     p.hold = std::chrono::microseconds{hold_us};
     p.span = std::chrono::milliseconds{span_ms};
+    p.far = std::chrono::milliseconds{far_ms};
+    p.clients = clients.empty() ? 1 : *std::max_element(clients.begin(), clients.end());
+    if (checks && !can_be_judged(p)) {
+        std::fprintf(stderr, "--span is not longer than those may wait who are to be checked\n");
+        return 2;
+    }
 
     print_heading(p);
     bool is_all_well = true;

@@ -101,7 +101,11 @@ public:
 
 private:
     void at(instant when, std::function<void()> what) { events_.push({when, ++order_, what}); }
-    nanos way() { return random_.between(plan_.least_way, plan_.longest_way); }
+    nanos way(unsigned client)
+    {
+        const nanos further = is_far(client) ? plan_.far / 2 : nanos{};
+        return further + random_.between(plan_.least_way, plan_.longest_way);
+    }
     void run_until(const std::function<bool()>& done);
     void pump(unsigned client);
     void send(unsigned client, unsigned node, std::string bytes);
@@ -126,6 +130,11 @@ private:
         }
     };
 
+    /// The last one of all.
+    [[nodiscard]] bool is_far(unsigned client) const
+    {
+        return client > plan_.clients + plan_.untold + plan_.of_two;
+    }
     [[nodiscard]] bool is_untold(const worker& w) const
     {
         return w.client > plan_.clients && w.client <= plan_.clients + plan_.untold;
@@ -148,6 +157,7 @@ private:
     std::vector<nanos> waits_;
     nanos longest_untold_{};
     nanos longest_of_two_{};
+    nanos longest_far_{};
     std::vector<nanos> handovers_;
     std::optional<instant> free_since_;
     /// Of the resources, a bit each.
@@ -168,15 +178,17 @@ play::play(const plan& p)
         masters_[i].run_id.replace(0, 2,
                                    std::to_string(10 + i));  // not one server by several names
     }
-    for (unsigned i = 0; i <= p.clients + p.untold + p.of_two; ++i) {
+    const unsigned all = p.clients + p.untold + p.of_two + (p.far > nanos{} ? 1 : 0);
+    for (unsigned i = 0; i <= all; ++i) {
         const bool is_untold = i > p.clients && i <= p.clients + p.untold;
         const bool is_many = i > 0 && i <= p.clients;
+        const bool is_of_two = i > p.clients + p.untold && !is_far(i);
         clients_.push_back(
             std::make_unique<contender>(is_untold ? of_untold_ : settings_, p.seed * 1000 + i));
         clients_.back()->links.resize(p.nodes);
         for (unsigned n = 0; n < (is_many ? p.workers : 1); ++n) {
             const unsigned one = is_many && p.of_two > 0 && n % 2 == 1 ? 2 : 1;
-            workers_.push_back({.client = i, .wants = i > p.clients + p.untold ? 3 : one});
+            workers_.push_back({.client = i, .wants = is_of_two ? 3 : one});
         }
     }
 }
@@ -207,7 +219,7 @@ void play::pump(unsigned client)
     take_finished(client);
     for (core::node_mask dialled = c.core.take_to_connect(); dialled != 0; dialled &= dialled - 1) {
         const auto node = static_cast<unsigned>(std::countr_zero(dialled));
-        at(now_ + way(), [this, client, node] {
+        at(now_ + way(client), [this, client, node] {
             clients_[client]->core.on_connected(now_, node);
             pump(client);
         });
@@ -238,7 +250,7 @@ void play::pump(unsigned client)
 void play::send(unsigned client, unsigned node, std::string bytes)
 {
     link& l = clients_[client]->links[node];
-    l.last_up = std::max(l.last_up, now_ + way());
+    l.last_up = std::max(l.last_up, now_ + way(client));
     at(l.last_up, [this, client, node, bytes = std::move(bytes)] {
         clients_[client]->links[node].unread += bytes;
         serve(client, node);
@@ -276,7 +288,7 @@ void play::answer(unsigned client, unsigned node, std::string bytes, instant whe
         return;
     }
     link& l = clients_[client]->links[node];
-    l.last_down = std::max(l.last_down, when + way());
+    l.last_down = std::max(l.last_down, when + way(client));
     at(l.last_down, [this, client, node, bytes = std::move(bytes)] {
         clients_[client]->core.on_bytes(now_, node, bytes);
         pump(client);
@@ -328,6 +340,8 @@ void play::note_wait(const worker& w)
     const nanos waited = now_ - w.wanted;
     if (is_untold(w)) {
         longest_untold_ = std::max(longest_untold_, waited);
+    } else if (is_far(w.client)) {
+        longest_far_ = std::max(longest_far_, waited);
     } else if (w.wants == 3) {
         longest_of_two_ = std::max(longest_of_two_, waited);
     } else {
@@ -375,7 +389,7 @@ outcome play::run()
     };
     pass(2s);
     waits_.clear();
-    longest_untold_ = longest_of_two_ = {};
+    longest_untold_ = longest_of_two_ = longest_far_ = {};
     const std::uint64_t commands_before = commands();
     std::uint64_t attempts_before = 0;
     for (const auto& c : clients_) {
@@ -390,7 +404,7 @@ outcome play::run()
         pass(plan_.span);
     } else {
         run_until([this] {
-            return waits_.size() + plan_.untold + plan_.of_two == workers_.size() - 1 ||
+            return waits_.size() + clients_.size() - 1 - plan_.clients == workers_.size() - 1 ||
                    found_.starved;
         });
     }
@@ -433,6 +447,7 @@ void play::tell()
     }
     found_.untold_max_ms = in_ms(longest_untold_);
     found_.of_two_max_ms = in_ms(longest_of_two_);
+    found_.far_max_ms = in_ms(longest_far_);
 }
 
 void play::end()

@@ -21,6 +21,8 @@ struct plan {
     unsigned workers = 1;
     /// Clients besides, of one worker each, that no server tells anything.
     unsigned untold = 0;
+    /// A client besides, of one worker, to which each node is so far, there and back; zero: none.
+    base::nanos far{};
     /// Clients besides, of one worker each, that want two resources at once; of the workers of the
     /// others every second one wants the other one of the two then.
     unsigned of_two = 0;
@@ -46,6 +48,7 @@ struct outcome {
     double wait_max_ms = 0;
     double untold_max_ms = 0;  ///< of those whom no server tells
     double of_two_max_ms = 0;  ///< of those who want two resources
+    double far_max_ms = 0;     ///< of the one that is far away
     double grants = 0;         ///< a second
     /// Of the workers those that had it least and most often.
     std::uint64_t least = 0;

@@ -70,12 +70,16 @@ base::instant validity_end(base::instant t0, base::nanos ttl, int drift_percent)
 void ledger::note_request(unsigned node, const request& r)
 {
     const meaning m = meaning_of(r.command);
-    if (m.what != purpose::set && m.what != purpose::take) {
+    if (m.what == purpose::none || m.what == purpose::release) {
         return;
     }
     of_key& k = keys_[std::string(m.token)];
-    k.asked |= bit(node);
-    k.first = k.first.value_or(r.at);
+    vote& v = k.votes.at(node);
+    v.asked_until = std::max(v.asked_until, r.at + m.ttl);
+    if (m.what != purpose::extend) {
+        k.asked |= bit(node);
+        k.first = k.first.value_or(r.at);
+    }
 }
 
 void ledger::note_answer(unsigned node, const request& r, answer a)
@@ -87,6 +91,9 @@ void ledger::note_answer(unsigned node, const request& r, answer a)
     of_key& k = keys_[std::string(m.token)];
     vote& v = k.votes.at(node);
     const bool extends = m.what == purpose::extend && a == answer::one;
+    if (m.what == purpose::set || m.what == purpose::take) {
+        k.answered |= bit(node);
+    }
     const bool grants = (m.what == purpose::set && a == answer::ok) ||
                         (m.what == purpose::take && a == answer::taken);
     if (grants || extends) {
@@ -122,6 +129,21 @@ std::optional<base::instant> ledger::asked_at(std::string_view token) const
 {
     const of_key* const k = find(token);
     return k == nullptr ? std::nullopt : k->first;
+}
+
+node_mask ledger::outlived(std::string_view token, base::instant now, base::nanos patience) const
+{
+    const of_key* const k = find(token);
+    node_mask all = 0;
+    for (unsigned i = 0; k != nullptr && k->first && i < nodes_; ++i) {
+        if ((k->answered & bit(i)) == 0) {
+            continue;
+        }
+        const base::instant end = k->votes[i].asked_until;
+        const base::nanos drift = (end - *k->first) / 100 * drift_percent_;
+        all |= end + drift + patience <= now ? bit(i) : 0;
+    }
+    return all;
 }
 
 bool ledger::extended(std::string_view token, base::instant begun, node_mask doubtful) const

@@ -51,6 +51,11 @@ public:
     /// When the first node was asked to set it.
     [[nodiscard]] std::optional<base::instant> asked_at(std::string_view token) const;
 
+    /// Nodes that answered the SET, and can have the key no more: all that they were ever asked to
+    /// let it live for ended longer than `patience`, and the drift of the clocks, before `now`.
+    [[nodiscard]] core::node_mask outlived(std::string_view token, base::instant now,
+                                           base::nanos patience) const;
+
     // Of what follows `doubtful` are nodes that may have answered what nobody has seen: each is
     // counted as whatever suits best.
 
@@ -77,9 +82,11 @@ private:
     struct vote {
         base::instant extended = base::instant::min();  ///< when it was sent the last such command
         base::instant backs = base::instant::min();     ///< by its grant or its extends
+        base::instant asked_until = base::instant::min();  ///< whether it granted that or not
     };
     struct of_key {
         core::node_mask asked = 0;
+        core::node_mask answered = 0;
         core::node_mask granted = 0;
         core::node_mask released = 0;
         core::node_mask missing = 0;

@@ -188,7 +188,8 @@ void world::conclude_release(const caller& c, release_result said) const
     require((said == release_result::nested) == (c.is_nested && !c.is_left),
             "all holds but the last are nested");
     require(!c.is_left || said == release_result::not_held, "what was handed over is not held");
-    require(c.is_nested || c.is_left || ledger_.is_given_back(c.token, doubtful()),
+    const node_mask outlived = ledger_.outlived(c.token, now_, settings_.stall_timeout);
+    require(c.is_nested || c.is_left || ledger_.is_given_back(c.token, doubtful() | outlived),
             "a release is said to be done by enough nodes");
 }
 

@@ -291,6 +291,43 @@ TEST_CASE("whose clock is wrong by an hour changes nothing of the tokens' order"
     CHECK(grow(tokens));
 }
 
+TEST_CASE("a counter that was begun an hour ahead is in the way while another master is down",
+          "[integration][fencing]")
+{
+    dated_masters nodes(3, each_kind());
+    nodes.step(0, 1h);
+    locks mine(patient(nodes.urls()));
+    REQUIRE(mine.await_ready(3));
+    std::vector<std::uint64_t> tokens{token_of_one(mine)};
+    REQUIRE(mine.await_quiet());
+    nodes.step(0, -1h);
+    constexpr std::uint64_t most_of_an_hour = 3'000'000'000;
+    REQUIRE(std::stoull(nodes[0].get(counter).value()) > tokens.back() + most_of_an_hour);
+    // While the others are a majority nobody notices.
+    tokens.push_back(token_of_one(mine));
+    CHECK(tokens.back() < tokens.front() + most_of_an_hour);
+
+    nodes[2].kill();
+    report told;
+    CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
+    CHECK(std::ranges::any_of(told.nodes, [](const node_report& n) {
+        return n.error == "the fencing counter may not go so far beyond this node's date";
+    }));
+    // What was not locked then can be had, and so can the lock without a token.
+    mine.give_back(mine.take("s", {.ttl = 60s}));
+    mine.give_back(mine.take("r", {.ttl = 60s, .fencing = false}));
+    REQUIRE(mine.await_quiet());
+
+    // No token was as high: that counter may be deleted.
+    REQUIRE(nodes[0].command({"DEL", counter}) == "1");
+    tokens.push_back(token_of_one(mine));
+    locks other(patient(nodes.urls()));
+    REQUIRE(other.await_ready(2));
+    tokens.push_back(token_of_one(other));
+    CHECK(grow(tokens));
+    CHECK(tokens.back() < tokens.front() + most_of_an_hour);
+}
+
 TEST_CASE("a clock that jumps gives two the lock, and the later the larger token",
           "[integration][fencing]")
 {

@@ -79,8 +79,20 @@ TEST_CASE("one token is greater than all earlier ones of each of several",
                               names{"c"}, names{"c", "a"}, names{"a"}}) {
         for (int i = 0; i < 5; ++i) {
             lock held = mine.take(some, {.ttl = 60s});
-            CHECK(held.fencing_token() > last);
-            last = held.fencing_token();
+            const auto token = held.fencing_token();
+            CHECK(token > last);
+            for (const std::string& name : some) {
+                CHECK(held.fencing_token(name) == token);
+                // The masters have counted so far for this one, or farther, by a raise too many.
+                std::size_t that_far = 0;
+                for (std::size_t n = 0; n < 3; ++n) {
+                    const auto at = nodes[n].get(name + ":fencing");
+                    that_far += at && std::stoull(*at) >= token ? 1U : 0U;
+                }
+                CHECK(that_far >= 2);
+            }
+            CHECK(held.fencing_token("d") == 0);
+            last = token;
             mine.give_back(std::move(held));
         }
     }

@@ -63,10 +63,15 @@ bool has_life(const server& node, const std::string& counter)
 }
 
 /// A raise of the counter of `r`, for who is `mine`.
-std::string raise_to(const server& node, std::int64_t value)
+std::string raise_to(const server& node, std::int64_t value, std::int64_t seed)
 {
     return run(node, resp::raise_script, {"r", "r:fencing"},
-               {"mine", in_us(value), in_us(date(node)), slack, life, least});
+               {"mine", in_us(value), in_us(seed), slack, life, least});
+}
+
+std::string raise_to(const server& node, std::int64_t value)
+{
+    return raise_to(node, value, date(node));
 }
 
 /// Both or one, for who is `mine`.
@@ -187,6 +192,14 @@ TEST_CASE("on a server a raise asks for the key, goes up only, and not far beyon
         CHECK(raised <= date(node));
         CHECK(node.get("r:fencing") == in_us(raised));
     }
+    // However wrong the client's date is.
+    for (const int off : {-1, 1}) {
+        put(node, "r:fencing", "3");
+        const std::int64_t earliest = date(node);
+        const std::int64_t raised = std::stoll(raise_to(node, 5, earliest + off * 2 * slack_us));
+        CHECK(raised >= earliest + off * slack_us / 2);
+        CHECK(raised <= date(node) + off * slack_us / 2);
+    }
     // All of several locks are to be the owner's.
     put(node, "a", "mine");
     put(node, "b", "theirs");
@@ -228,6 +241,15 @@ TEST_CASE("on a server several keys are taken all or none, with counters in fron
         CHECK(take(node, both, before) == "[0, " + in_us(before + 10) + "]");
         CHECK(node.get("a:fencing") == in_us(before + 10));
         CHECK(node.get("b:fencing") == in_us(before + 10));
+    }
+    SECTION("new ones begin with the client's date, within half the slack of the node's")
+    {
+        const int off = GENERATE(-1, 1);
+        const std::string told = take(node, both, before + off * 2 * slack_us);
+        REQUIRE(told.starts_with("[0, "));
+        const std::int64_t seeded = std::stoll(told.substr(4));
+        CHECK(seeded >= before + off * slack_us / 2);
+        CHECK(seeded <= date(node) + off * slack_us / 2);
     }
     SECTION("where they are not to be seeded, new ones are left")
     {

@@ -10,8 +10,10 @@ usage() {
 usage: test/model/run.sh [VARIANT...]        searches the variants named, or all
        test/model/run.sh --trace VARIANT     tells the shortest way in which a variant fails, step by step
        test/model/run.sh --list              the variants, and what is to be found of each
+       test/model/run.sh --sum FOLDER        what all variants took that were searched with SPENT=FOLDER, and whether
+                                             that is six minutes on two processors at most
 
-Work files go to a folder below TMPDIR, and away with it.
+Work files go to a folder below TMPDIR, and away with it. Seconds are those of a processor.
 END_OF_USAGE
 }
 
@@ -95,17 +97,45 @@ verdict() {
     fi
 }
 
+# Seconds of processor time of all that was run: in `spent`.
+note_spent() {
+    times >times.log
+    spent=$(awk 'NR == 2 { split($1 "m" $2, t, /[ms]+/); printf "%.1f", 60 * t[1] + t[2] + 60 * t[3] + t[4] }' times.log)
+}
+
+# sum <folder>: of the files there, one a variant.
+sum() {
+    local limit=720 name
+    command -v spin >/dev/null || {
+        echo "skipped: there is no spin here"
+        return 77
+    }
+    for name in "${names[@]}"; do
+        [[ -s $1/$name ]] || {
+            echo "skipped: $name was not searched"
+            return 77
+        }
+    done
+    (cd "$1" && cat "${names[@]}") |
+        awk -v limit="$limit" '{ s += $1 } END { printf "%d variants, %.0f s of %d s\n", NR, s, limit; exit s > limit }'
+}
+
 # search <name> <model> <expected> [option of spin...]: prints a line of the table.
 search() {
-    local name=$1 model=$2 expected=$3 optimiser=-O2 started=$SECONDS found states
+    local name=$1 model=$2 expected=$3 optimiser=-O2 found states before spent
     shift 3
+    note_spent
+    before=$spent
     # It takes longer to optimise a search than to find a fault.
     [[ $expected == holds ]] || optimiser=-O0
     build "$model" "$optimiser" "$@" || return 1
     ./pan -E -m3000000 -w22 >pan.log 2>&1 || true
     found=$(verdict)
     states=$(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' pan.log)
-    printf '%-31s %-8s %-10s %9s %4d\n' "$name" "$expected" "$found" "${states:--}" $((SECONDS - started))
+    note_spent
+    spent=$(awk -v a="$before" -v b="$spent" 'BEGIN { printf "%.1f", b - a }')
+    printf '%-31s %-8s %-10s %9s %5s\n' "$name" "$expected" "$found" "${states:--}" "$spent"
+    [[ -z ${SPENT-} ]] || echo "$spent" >"$SPENT/$name"
     [[ $found == "$expected" ]] || {
         cat pan.log >&2
         return 1
@@ -144,6 +174,12 @@ case ${1-} in
         variants | awk '{ print $1, $3 }'
         exit 0
         ;;
+    --sum)
+        mapfile -t names < <(variants | awk '{ print $1 }')
+        status=0
+        sum "$2" || status=$?
+        exit "$status"
+        ;;
     --trace)
         action=trace
         shift
@@ -169,7 +205,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 
 failures=0
-[[ $action == trace ]] || printf '%-31s %-8s %-10s %9s %4s\n' variant expected found states s
+[[ $action == trace ]] || printf '%-31s %-8s %-10s %9s %5s\n' variant expected found states s
 for row in "${rows[@]}"; do
     rm -f ./*
     # shellcheck disable=SC2086 # several words

@@ -57,6 +57,11 @@ public:
     {
         return events_.begin()->first.first + asleep_;
     }
+    /// By the clock of timers, whether it has happened or not.
+    [[nodiscard]] base::nanos until(const event_id& id) const noexcept
+    {
+        return id.first - steady_;
+    }
     /// Goes to the next event, and lets it happen.
     void advance();
     /// Time goes by while handlers are waiting for their turn.

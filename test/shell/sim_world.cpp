@@ -48,6 +48,8 @@ public:
         }
     }
 
+    [[nodiscard]] base::nanos left() const noexcept override { return clock_.until(event_); }
+
 private:
     clockwork& clock_;
     unsigned& settings_;

@@ -28,6 +28,43 @@ TEST_CASE("a loss is told within a second behind a suspend of the machine", "[sh
     CHECK(ended == make_error_code(errc::lost));
 }
 
+TEST_CASE(
+    "what is begun behind a suspend of the machine ends in time, whatever alarm was set before",
+    "[shell][suspend]")
+{
+    timed_clients s(5s);
+    {
+        const lock warmed = s.take("r", {});
+    }
+    CHECK_FALSE(s.run_for(1s, [] { return false; }));
+    // Beyond what the alarm is set for, or not.
+    s.clock.suspend(GENERATE(3s, 1h));
+    for (sim_node& n : s.nodes) {
+        n.freeze();
+    }
+    const base::instant begun = s.clock.now();
+    std::optional<error_code> done;
+    s.locks->async_acquire("r", {.attempts = 1}, [&](error_code ec, lock) { done = ec; });
+    REQUIRE(s.run_for(10s, [&] { return done.has_value(); }));
+    CHECK(done == make_error_code(errc::unavailable));
+    CHECK(s.clock.now() - begun < 2 * config{}.node_timeout);
+}
+
+TEST_CASE("a client that ends behind a suspend of the machine leaves no alarm", "[shell][suspend]")
+{
+    timed_clients s(5s);
+    {
+        const lock warmed = s.take("r", {});
+    }
+    CHECK_FALSE(s.run_for(1s, [] { return false; }));
+    s.clock.suspend(1h);
+    const base::instant begun = s.clock.now();
+    std::optional<error_code> closed;
+    s.locks->async_close([&](error_code ec) { closed = ec; });
+    REQUIRE(s.run_for(10s, [&] { return closed.has_value() && s.io.outstanding() == 0; }));
+    CHECK(s.clock.now() - begun < 1s);
+}
+
 TEST_CASE("nothing is due every second while nobody is to hear of a loss", "[shell][suspend]")
 {
     timed_clients s;

@@ -22,7 +22,8 @@ namespace redlock::test {
 
 /// A client of three masters, another one elsewhere, and time that goes by when it is told to.
 struct timed_clients {
-    timed_clients()
+    explicit timed_clients(std::chrono::milliseconds ping_interval = {})
+        : ping_interval_(ping_interval)
     {
         world->spare_entropy();
         for (unsigned i = 0; i < 3; ++i) {
@@ -36,7 +37,7 @@ struct timed_clients {
         asio::make_service<engine::world_service>(c, world);
         config settings;
         settings.nodes = {"redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"};
-        settings.ping_interval = std::chrono::milliseconds{0};
+        settings.ping_interval = ping_interval_;
         begun.emplace(c.get_executor(), settings);
         begun->async_run(asio::detached);
     }
@@ -83,6 +84,9 @@ struct timed_clients {
     sim_context elsewhere{clock, 2, {}};
     std::optional<client> locks;
     std::optional<client> others;
+
+private:
+    const std::chrono::milliseconds ping_interval_;
 };
 
 }  // namespace redlock::test

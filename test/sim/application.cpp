@@ -26,6 +26,7 @@ application::application(world& w, client& c, unsigned index, random_source rand
       keeping_(keeping),
       grouping_(w.planned().seed, 400 + index),
       owning_(w.planned().seed, 40'000 + index * 1000 + c.generation()),
+      choosing_(w.planned().seed, 60'000 + index * 1000 + c.generation()),
       tasks_(w.planned().tasks)
 {}
 
@@ -266,9 +267,9 @@ void application::on_done(const call& c, const ending& e)
             if (e.held != nullptr) {
                 mine.lease = e.held;
                 mine.kept = mine.kept && c.what == core::operation::kind::acquire;
-                mine.owned = mine.owned && c.what == core::operation::kind::acquire;
-                mine.belief = w_.checks.begin_belief(index_, c.resource, e.held->token.view(),
-                                                     believed_until(*e.held));
+                mine.owner = c.what == core::operation::kind::acquire ? mine.owner : 0;
+                mine.belief = w_.checks.begin_belief(index_, mine.owner, c.resource,
+                                                     e.held->token.view(), believed_until(*e.held));
                 if (ended_) {
                     drop(c.task);
                     return;
@@ -307,7 +308,7 @@ void application::on_done(const call& c, const ending& e)
     pause(c.task);
 }
 
-void application::prove()
+void application::prove(const std::string& resource)
 {
     proof_ = stage::taking;
     acquire_options o;
@@ -315,7 +316,7 @@ void application::prove()
     // Of connections that are gone nobody knows who never asks.
     const bool may_be_surprised = w_.planned().has(fault::half_open) && !w_.planned().pings;
     o.deadline = may_be_surprised ? 500ms : 0ms;
-    (void)c_.acquire(0, "r" + std::to_string(index_ % w_.planned().resources), o);
+    (void)c_.acquire(0, resource, o);
 }
 
 void application::prove_waiting(const std::string& resource)
@@ -327,13 +328,74 @@ void application::prove_waiting(const std::string& resource)
     (void)c_.acquire(0, resource, o);
 }
 
+void application::prove_keeping(const std::string& resource)
+{
+    proof_ = stage::holding;
+    acquire_options o;
+    o.ttl = *std::min_element(w_.planned().ttls.begin(), w_.planned().ttls.end());
+    o.deadline = 1h;
+    o.keep_alive = keep_alive{};
+    tasks_[0].kept = true;
+    (void)c_.acquire(0, resource, o);
+}
+
+void application::demand_kept()
+{
+    const core::lease* const lease = tasks_[0].lease;
+    demand(lease != nullptr && lease->valid_until() > c_.local_now(),
+           "a lock that is kept alive is lost");
+    give_back();
+}
+
+void application::prove_passing_on(const std::string& resource)
+{
+    proof_ = stage::leading;
+    acquire_options o;
+    o.ttl = w_.planned().longest_ttl();
+    o.deadline = 1h;
+    (void)c_.acquire(0, resource, o);
+}
+
+void application::pass_on()
+{
+    demand(proof_ == stage::standing, "a free lock cannot be had");
+    end_belief(tasks_[0]);
+    core::lease& first = *std::exchange(tasks_[0].lease, nullptr);
+    (void)c_.release(0, first, believed_until(first));
+}
+
+void application::demand_passed_on()
+{
+    demand(proof_ == stage::served, "who stands in line is not given what was given back");
+    give_back();
+}
+
+/// For longer than an attempt may take.
+void application::have(const call& c, core::lease& held)
+{
+    tasks_[0].owner = 0;
+    tasks_[0].lease = &held;
+    tasks_[0].belief =
+        w_.checks.begin_belief(index_, 0, c.resource, held.token.view(), believed_until(held));
+}
+
+void application::give_back()
+{
+    proof_ = stage::giving_back;
+    end_belief(tasks_[0]);
+    core::lease& held = *std::exchange(tasks_[0].lease, nullptr);
+    (void)c_.release(0, held, believed_until(held));
+}
+
+void application::demand(bool true_, const char* what) const
+{
+    if (!true_) {
+        w_.checks.fail("c" + std::to_string(index_) + ": all is well, but " + what);
+    }
+}
+
 void application::on_proof(const call& c, const ending& e)
 {
-    const auto demand = [&](bool true_, const char* what) {
-        if (!true_) {
-            w_.checks.fail("c" + std::to_string(index_) + ": all is well, but " + what);
-        }
-    };
     core::lease*& lease = tasks_[0].lease;
     switch (proof_) {
         case stage::taking:
@@ -365,9 +427,29 @@ void application::on_proof(const call& c, const ending& e)
         case stage::waiting:
             demand(!e.error, "who waits for a lock is not given it");
             lease = e.held;
-            proof_ = stage::giving_back;
-            (void)c_.release(0, *lease, believed_until(*lease));
-            lease = nullptr;
+            give_back();
+            return;
+        case stage::holding:
+            demand(!e.error, "a lock that is to be kept alive cannot be had");
+            have(c, *e.held);
+            return;
+        case stage::leading: {
+            demand(!e.error, "a free lock cannot be had");
+            have(c, *e.held);
+            proof_ = stage::standing;
+            acquire_options o;
+            o.ttl = w_.planned().longest_ttl();
+            o.deadline = 1h;
+            (void)c_.acquire(0, c.resource, o);
+            return;
+        }
+        case stage::standing:
+        case stage::served:
+            demand(!e.error, "a lock cannot be passed on");
+            if (c.what == core::operation::kind::acquire) {
+                have(c, *e.held);
+                proof_ = stage::served;
+            }
             return;
         case stage::giving_back:
             demand(!e.error && e.released == release_result::released,
@@ -396,6 +478,7 @@ void application::end()
             w_.checks.orphan(t.lease->token.view(), true);
             continue;
         }
+        note_end_of_hold(t);  // what was refused because of it may be told behind this
         // What is handed over is no more held by others of its owner.
         if (random_.one_in(2) || t.lease->root().holds > 1) {
             c_.drop(*t.lease);

@@ -7,9 +7,11 @@
 
 #include <redlock/owner.hpp>
 
+#include <array>
 #include <chrono>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace redlock::sim {
@@ -33,9 +35,18 @@ public:
 
     /// When all is well and nobody else asks for anything: takes, looks at, keeps and gives back a
     /// lock, each of which has to succeed at once.
-    void prove();
+    void prove(const std::string& resource);
     /// Takes what somebody else has, once that is free, and gives it back at once.
     void prove_waiting(const std::string& resource);
+    /// Takes a lock that is kept alive, which has to be held until it is asked for and given back.
+    void prove_keeping(const std::string& resource);
+    void demand_kept();
+    /// Takes a lock, and asks for it a second time; gives it back, which gives it to the second.
+    void prove_passing_on(const std::string& resource);
+    [[nodiscard]] bool stands_in_line() const { return proof_ == stage::standing; }
+    void pass_on();
+    [[nodiscard]] bool is_served() const { return proof_ == stage::served; }
+    void demand_passed_on();
     [[nodiscard]] bool has_proved() const noexcept { return proof_ == stage::done; }
 
     /// To be asked behind whatever may have changed the validity of a lock.
@@ -64,6 +75,10 @@ private:
         releasing,
         looking_again,
         waiting,
+        holding,   ///< a lock that is kept alive
+        leading,   ///< is about to have what a second one is to wait for
+        standing,  ///< the second one
+        served,    ///< has it
         giving_back,
         done
     };
@@ -74,7 +89,7 @@ private:
         base::owner_token offered;
         core::lease* lease = nullptr;
         unsigned belief = 0;
-        bool owned = false;  ///< on behalf of the application's owner
+        unsigned owner = 0;  ///< on whose behalf: the number of one of the owners; zero: nobody's
         // Of a lock that is had.
         bool kept = false;
         keep_alive limits;
@@ -94,6 +109,9 @@ private:
     void pause(unsigned t);
     void may_cancel(const call& c, nanos within);
     void on_proof(const call& c, const ending& e);
+    void demand(bool true_, const char* what) const;
+    void have(const call& c, core::lease& held);
+    void give_back();
     [[nodiscard]] std::chrono::milliseconds some_ttl();
     [[nodiscard]] std::string some_resources();
     [[nodiscard]] instant believed_until(const core::lease& l) const;
@@ -115,12 +133,13 @@ private:
     random_source keeping_;
     /// Of what has to do with locks of several resources.
     random_source grouping_;
-    /// Of what has to do with owners.
+    /// Of what has to do with owners; and with which of them it is.
     random_source owning_;
+    random_source choosing_;
     /// On whose behalf tasks share locks.
-    const redlock::owner me_;
-    /// When it last gave back a resource.
-    std::map<std::string, instant> owned_until_;
+    const std::array<redlock::owner, 2> owners_;
+    /// When one of them last gave back a resource.
+    std::map<std::pair<unsigned, std::string>, instant> owned_until_;
     std::vector<task> tasks_;
     bool ended_ = false;
     stage proof_ = stage::none;

@@ -33,7 +33,7 @@ void application::begin_keeping(unsigned t)
 {
     task& mine = tasks_[t];
     const core::lease& lock = mine.lease->root();
-    mine.extended = mine.owned;
+    mine.extended = mine.owner != 0;
     mine.lost = false;
     mine.renewals = 0;
     mine.since = lock.t0;

@@ -15,13 +15,14 @@ using std::chrono::milliseconds;
 void application::may_own(task& mine, acquire_options& o)
 {
     const std::uint32_t one_in = w_.planned().owns_one_in;
-    mine.owned = one_in > 0 && owning_.one_in(one_in);
-    if (!mine.owned) {
+    const bool owned = one_in > 0 && owning_.one_in(one_in);
+    mine.owner = !owned ? 0 : choosing_.one_in(4) ? 2 : 1;
+    if (!owned) {
         return;
     }
-    o.owner = me_;
+    o.owner = owners_[mine.owner - 1];
     const task& other = tasks_[owning_.below(tasks_.size())];
-    if (other.lease == nullptr || !other.owned || owning_.one_in(4)) {
+    if (other.lease == nullptr || other.owner == 0 || owning_.one_in(4)) {
         return;
     }
     // For a long time, though at first hardly anything of it is needed.
@@ -37,7 +38,7 @@ void application::may_own(task& mine, acquire_options& o)
 bool application::stays_to_the_end(unsigned t)
 {
     const task& mine = tasks_[t];
-    if (!mine.owned || w_.planned().longest_ttl() > 10s || !owning_.one_in(4)) {
+    if (mine.owner == 0 || w_.planned().longest_ttl() > 10s || !owning_.one_in(4)) {
         return false;
     }
     const nanos left = mine.lease->root().valid_until() - c_.local_now();
@@ -70,13 +71,14 @@ bool application::may_have_held_one_of(const std::string& resource, unsigned ask
                                        instant since) const
 {
     const auto names = parts_of(resource);
+    const unsigned owner = tasks_[asking].owner;
     return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-        const auto ended = owned_until_.find(name);
+        const auto ended = owned_until_.find({owner, name});
         return (ended != owned_until_.end() && ended->second >= since) ||
                std::any_of(tasks_.begin(), tasks_.end(), [&](const task& t) {
                    // One that is about to be told that it has it is among those that wait.
                    const bool waits = t.now == state::waiting && &t != &tasks_[asking];
-                   if (!t.owned || (t.lease == nullptr && !waits)) {
+                   if (t.owner != owner || (t.lease == nullptr && !waits)) {
                        return false;
                    }
                    const auto all =
@@ -89,9 +91,9 @@ bool application::may_have_held_one_of(const std::string& resource, unsigned ask
 
 void application::note_end_of_hold(const task& mine)
 {
-    if (mine.owned && mine.lease != nullptr) {
+    if (mine.owner != 0 && mine.lease != nullptr) {
         for (const std::string& name : mine.lease->root().resources()) {
-            owned_until_[name] = w_.now();
+            owned_until_[{mine.owner, name}] = w_.now();
         }
     }
 }

@@ -129,6 +129,29 @@ void checker::upset_client(unsigned client, instant until)
     }
 }
 
+void checker::fall_ill(unsigned node)
+{
+    ill_ |= 1U << node;
+    were_ill_ |= ill_;
+    upset_node(node, w_.now());
+}
+
+void checker::heal(unsigned node)
+{
+    ill_ &= ~(1U << node);
+    upset_node(node, w_.now());
+}
+
+bool checker::can_be_served(unsigned client) const
+{
+    std::uint32_t able = healthy_since(client, w_.now());
+    for (unsigned n = 0; n < w_.servers.size(); ++n) {
+        const bool may_vote = !w_.planned().fencing || !w_.servers[n]->is_out_of_date();
+        able &= may_vote ? ~0U : ~(1U << n);
+    }
+    return count_of(able) >= quorum();
+}
+
 void checker::upset_if_late(unsigned client, unsigned node, instant arrival)
 {
     if (arrival - w_.now() > late) {
@@ -176,7 +199,7 @@ void checker::on_proof(unsigned client, unsigned node, instant done)
 
 void checker::on_given_up(unsigned client, unsigned node) const
 {
-    const bool deceived = (deceived_[client] & (1U << node)) != 0;
+    const bool deceived = ((deceived_[client] | ill_) & (1U << node)) != 0;
     const instant trouble = std::max(known_[client][node].trouble, born_[client]);
     if (!deceived && !w_.clients[client]->is_ending() && trouble + convalescence <= w_.now()) {
         fail("c" + std::to_string(client) + ": gave a connection up that was well");
@@ -185,7 +208,7 @@ void checker::on_given_up(unsigned client, unsigned node) const
 
 bool checker::is_well(unsigned client, unsigned node, instant since) const
 {
-    if (w_.planned().is_tight() || (deceived_[client] & (1U << node)) != 0 ||
+    if (w_.planned().is_tight() || ((deceived_[client] | ill_) & (1U << node)) != 0 ||
         !is_known_to_vote(node, since)) {
         return false;
     }
@@ -218,8 +241,8 @@ std::uint32_t checker::healthy_for(const call& c) const
         return healthy;
     }
     for (unsigned n = 0; n < known_[c.client].size(); ++n) {
-        const bool never_ill =
-            known_[c.client][n].trouble <= born_[c.client] && is_known_to_vote(n, born_[c.client]);
+        const bool never_ill = known_[c.client][n].trouble <= born_[c.client] &&
+                               (ill_ & (1U << n)) == 0 && is_known_to_vote(n, born_[c.client]);
         const bool may_vote = !w_.planned().fencing || !w_.servers[n]->is_out_of_date();
         healthy |= never_ill && may_vote ? 1U << n : 0U;
     }
@@ -329,14 +352,15 @@ std::optional<vote> checker::on_reply(unsigned client, unsigned node, const test
     const bool is_error = reply.starts_with('-');
     if (command.front() == "SET" && !is_of_the_guard(command.at(1))) {
         const bool was_refused = reply.starts_with('_') || reply.starts_with("$-1");
-        on_set(client, node, command.at(2), was_refused, std::span(command).subspan(1, 1));
+        on_set(client, node, command.at(2), is_error, was_refused,
+               std::span(command).subspan(1, 1));
         if (!is_error) {
             return vote{0, was_refused ? kind::refused : kind::granted, command[2]};
         }
     } else if (is_take(command) && !reply.starts_with("-NOSCRIPT")) {
         const std::size_t keys = std::stoul(command.at(2));
         const bool was_refused = !reply.starts_with("*2\r\n:0");
-        on_set(client, node, command.at(3 + keys), was_refused,
+        on_set(client, node, command.at(3 + keys), is_error, was_refused,
                std::span(command).subspan(3, keys));
         if (!is_error) {
             return vote{0, was_refused ? kind::refused : kind::granted, command[3 + keys]};
@@ -382,8 +406,8 @@ void checker::on_votes(link& l, std::size_t bytes)
     }
 }
 
-void checker::on_set(unsigned client, unsigned node, const std::string& token, bool was_refused,
-                     std::span<const std::string> keys)
+void checker::on_set(unsigned client, unsigned node, const std::string& token, bool is_error,
+                     bool was_refused, std::span<const std::string> keys)
 {
     token_users& users = tokens_[token];
     if ((users.set_on & (1U << node)) != 0) {
@@ -392,6 +416,7 @@ void checker::on_set(unsigned client, unsigned node, const std::string& token, b
     }
     users.set_on |= 1U << node;
     users.first_set = std::min(users.first_set, w_.now());
+    users.granted_on |= was_refused || is_error ? 0U : 1U << node;
     if (!was_refused) {
         return;
     }
@@ -597,7 +622,8 @@ void checker::nothing_left()
             const fault_set harmless = only(fault::forget) | only(fault::split) |
                                        only(fault::clock_rate) | only(fault::clock_offset) |
                                        only(fault::drop) | only(fault::hand_over);
-            if (is_counter(key) && !e.end && (w_.planned().faults & ~harmless) == 0) {
+            if (is_counter(key) && !e.end && (w_.planned().faults & ~harmless) == 0 &&
+                (were_ill_ & (1U << n)) == 0) {
                 fail("n" + std::to_string(n) + ": the counter " + key + " would stay for ever");
             }
             if (!is_counter(key) && !is_of_the_guard(key) &&
@@ -611,14 +637,14 @@ void checker::nothing_left()
 
 // Beliefs.
 
-unsigned checker::begin_belief(unsigned client, const std::string& resource, std::string_view token,
-                               instant until)
+unsigned checker::begin_belief(unsigned client, unsigned owner, const std::string& resource,
+                               std::string_view token, instant until)
 {
     token_users& users = tokens_[std::string(token)];
     users.clients |= 1U << client;
     users.orphaned = users.strays;
     users.had = true;
-    const belief b{++ids_, client, resource, std::string(token), until};
+    const belief b{++ids_, client, resource, std::string(token), until, owner};
     check_begun(b);
     check_exclusion(b);
     w_.counts.overlaps += static_cast<std::uint64_t>(std::any_of(
@@ -664,10 +690,12 @@ void checker::check_begun(const belief& b) const
     }
 }
 
-/// A lease that has ended by the time its owner hears of it is believed in by nobody.
+/// A lease that has ended by the time its owner hears of it is believed in by nobody. Tasks share
+/// one only on behalf of the same owner.
 bool checker::overlap(const belief& one, const belief& other) const
 {
-    const bool is_the_same = one.client == other.client && one.token == other.token;
+    const bool is_the_same =
+        one.client == other.client && one.owner == other.owner && one.token == other.token;
     return !is_the_same && meet(one.resource, other.resource) && one.until > w_.now() &&
            other.until > w_.now();
 }
@@ -819,6 +847,9 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy)
         if (healthy && !(refused && w_.planned().fencing)) {
             fail(who + ec.message() + ", though a majority was healthy all the time");
         }
+        if (ec == errc::expired) {
+            check_expired(c, who);
+        }
         // A grant may have to be proved, or agreed on a fencing token, before it is a vote.
         if (ec == errc::unavailable && !w_.planned().guard && !w_.planned().fencing &&
             !c.tokens.empty() && c.tokens.size() == c.attempts) {
@@ -851,6 +882,15 @@ void checker::check_unavailable(const call& c, const std::string& who) const
     if (users != tokens_.end() &&
         count_of(users->second.voted_for | users->second.voted_against) >= quorum()) {
         fail(who + "unavailable, though a majority answered in time");
+    }
+}
+
+/// The last attempt was granted what came too late, or was too short.
+void checker::check_expired(const call& c, const std::string& who) const
+{
+    const auto users = c.tokens.empty() ? tokens_.end() : tokens_.find(c.tokens.back());
+    if (users == tokens_.end() || count_of(users->second.granted_on) < quorum()) {
+        fail(who + "expired, though no majority granted it");
     }
 }
 
@@ -936,7 +976,8 @@ void checker::check_extend(const call& c, const error_code& ec) const
             count_of(healthy & having & c.had_by) >= quorum()) {
             fail(who + "unavailable, though a healthy majority has it");
         }
-    } else if (ec != errc::not_held) {
+    } else if (ec != errc::not_held || c.what == core::operation::kind::adopt) {
+        // Nobody gives back what is being adopted.
         fail(who + "an unexpected error: " + ec.message());
     }
 }
@@ -1003,7 +1044,8 @@ void checker::look_at(const begun_counter& b) const
 {
     const client& c = *w_.clients[b.client];
     const bool is_sent = known_[b.client][b.node].trouble < b.heard && c.is_alive() &&
-                         !c.is_ending() && born_[b.client] <= b.heard && lost_[b.node] <= b.heard;
+                         !c.is_ending() && born_[b.client] <= b.heard && lost_[b.node] <= b.heard &&
+                         (ill_ & (1U << b.node)) == 0;
     const auto& all = w_.servers[b.node]->master.all();
     const auto at = all.find(b.key);
     if (is_sent && at != all.end() && !at->second.end) {

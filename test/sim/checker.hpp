@@ -48,6 +48,8 @@ struct belief {
     std::string resource;
     std::string token;
     instant until;
+    /// Of those on whose behalf the client's tasks share locks; zero: on nobody's.
+    unsigned owner = 0;
 };
 
 /**
@@ -62,6 +64,9 @@ public:
     void upset(unsigned client, unsigned node, instant until);
     void upset_node(unsigned node, instant until);
     void upset_client(unsigned client, instant until);
+    /// Until it is healed, and has had the time to be met again.
+    void fall_ill(unsigned node);
+    void heal(unsigned node);
     void upset_if_late(unsigned client, unsigned node, instant arrival);
     /// Until a new connection stands: the present one is over, and the client does not know.
     void deceive(unsigned client, unsigned node);
@@ -73,6 +78,9 @@ public:
     /// A reply has come to what the node did then for an operation: whatever was wrong before is
     /// over, and the client knows.
     void on_proof(unsigned client, unsigned node, instant done);
+
+    /// Whether a majority of the nodes is well, and can vote for whatever the client asks.
+    [[nodiscard]] bool can_be_served(unsigned client) const;
 
     /// The client has ended a connection, for which there has to be a reason.
     void on_given_up(unsigned client, unsigned node) const;
@@ -97,8 +105,8 @@ public:
     void on_loss(unsigned node);
 
     // What clients believe.
-    unsigned begin_belief(unsigned client, const std::string& resource, std::string_view token,
-                          instant until);
+    unsigned begin_belief(unsigned client, unsigned owner, const std::string& resource,
+                          std::string_view token, instant until);
     void prolong_belief(unsigned id, instant until);
     void end_belief(unsigned id);
     void end_beliefs_of(unsigned client);
@@ -154,6 +162,7 @@ private:
     struct token_users {
         std::uint32_t clients = 0;
         std::uint32_t set_on = 0;      ///< nodes that were given its SET
+        std::uint32_t granted_on = 0;  ///< of those, nodes that said that they did it
         std::uint32_t refused_on = 0;  ///< of those, nodes where a key was in its way
         /// Nodes where a key was in its way, and what that key had.
         std::vector<std::pair<unsigned, std::string>> in_the_way;
@@ -230,10 +239,11 @@ private:
     /// The nodes that have any of the keys.
     [[nodiscard]] std::uint32_t rolled_back_since(instant then) const;
     [[nodiscard]] std::uint32_t remains(const std::string& resources, std::string_view token) const;
-    void on_set(unsigned client, unsigned node, const std::string& token, bool was_refused,
-                std::span<const std::string> keys);
+    void on_set(unsigned client, unsigned node, const std::string& token, bool is_error,
+                bool was_refused, std::span<const std::string> keys);
     [[nodiscard]] bool has_met_itself_only(const call& c) const;
     void check_unavailable(const call& c, const std::string& who) const;
+    void check_expired(const call& c, const std::string& who) const;
 
     world& w_;
     /// Between a client and a node.
@@ -247,6 +257,8 @@ private:
     std::vector<instant> born_;            ///< by client
     std::vector<std::uint32_t> heard_;     ///< by client: nodes
     std::vector<std::uint32_t> deceived_;  ///< by client: nodes with half-open connections
+    std::uint32_t ill_ = 0;                ///< nodes, until they are healed
+    std::uint32_t were_ill_ = 0;           ///< nodes that have been so for a while
     std::map<std::pair<unsigned, std::string>, std::vector<nanos>> ttls_;
     /// By client and resource: when it last believed in a lock, or began an attempt.
     std::map<std::pair<unsigned, std::string>, instant> led_;

@@ -3,6 +3,7 @@
 #include "sim/world.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace redlock::sim {
 
@@ -12,6 +13,7 @@ namespace {
 
 /// The same however many kinds of faults there are.
 constexpr std::uint64_t stream_of_the_beyond = 1024;
+constexpr std::uint64_t stream_of_the_ill = 1025;
 
 }  // namespace
 
@@ -265,6 +267,14 @@ void fault_injector::go_beyond()
                 s.delete_counters();
             }
             return;
+        case beyond::expired_date_back:
+            if (s.has_outlived_its_counters()) {
+                set_date_back_once(node, 2 * w_.planned().counter_ttl);
+            }
+            return;
+        case beyond::expiring_date_back:
+            set_date_back_once(node, w_.planned().counter_ttl - 2 * w_.planned().counter_slack);
+            return;
         case beyond::restored:
             if (s.is_up() && r.one_in(2)) {
                 s.save();
@@ -342,6 +352,17 @@ void fault_injector::set_date_back(server& s, nanos by, memory keys)
     }
 }
 
+/// While it lives.
+void fault_injector::set_date_back_once(std::size_t node, nanos by)
+{
+    const bool may_expire = w_.planned().counter_ttl < 10s;
+    if (may_expire && !set_back_[node]) {
+        set_back_[node] = true;
+        w_.say("a node's date is set back");
+        w_.servers[node]->set_date(-by);
+    }
+}
+
 void fault_injector::begin_anew(unsigned client, nanos away)
 {
     if (w_.clients[client]->is_alive()) {
@@ -363,6 +384,45 @@ void fault_injector::stop()
         relieve(n);
     }
     w_.net.unblock();
+}
+
+void fault_injector::leave_some_ill()
+{
+    const plan& p = w_.planned();
+    random_source r(p.seed, stream_of_the_ill);
+    if (p.nodes < 3 || p.outside != beyond::nothing || r.one_in(2)) {
+        return;
+    }
+    const std::uint64_t wanted = r.between(1, (p.nodes - 1) / 2);
+    const auto how = static_cast<illness>(1 + r.below(4));
+    make_ill(r.below(p.nodes), wanted, how);
+}
+
+/// With those whose dates keep them from voting for fencing tokens it is no more than a minority.
+void fault_injector::make_ill(std::uint64_t first, std::uint64_t wanted, illness how)
+{
+    const plan& p = w_.planned();
+    const auto is_useless = [&p](const auto& s) { return p.fencing && s->is_out_of_date(); };
+    auto able = static_cast<std::uint64_t>(
+        std::count_if(w_.servers.begin(), w_.servers.end(), std::not_fn(is_useless)));
+    for (unsigned i = 0; i < p.nodes && ill_.size() < wanted; ++i) {
+        const auto n = static_cast<unsigned>((first + i) % p.nodes);
+        if (!is_useless(w_.servers[n]) && able-- <= p.nodes / 2 + 1) {
+            break;
+        }
+        ill_.push_back(n);
+        w_.say("n", n, ": stays ill");
+        w_.servers[n]->fall_ill(how);
+    }
+}
+
+void fault_injector::heal()
+{
+    for (const unsigned n : ill_) {
+        w_.say("n", n, ": is healed");
+        w_.servers[n]->heal();
+    }
+    ill_.clear();
 }
 
 bool fault_injector::happens(fault f, std::uint32_t one_in)

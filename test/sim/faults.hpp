@@ -26,6 +26,12 @@ public:
     void halt(unsigned client);
     /// Nothing new happens, and what has happened ends.
     void stop();
+    /// Then a minority stays ill in half of the plays, though, until it is healed.
+    void leave_some_ill();
+    /// Some, from the first one on, but no more than all others can do without.
+    void make_ill(std::uint64_t first, std::uint64_t wanted, illness how);
+    void heal();
+    [[nodiscard]] unsigned ill() const noexcept { return static_cast<unsigned>(ill_.size()); }
     /// Of what comes with a message, a connection or an operation: whether it comes with this one.
     [[nodiscard]] bool happens(fault f);
     /// The same of a message that takes longer.
@@ -43,12 +49,14 @@ private:
     void befall_link(fault f, unsigned client, unsigned node);
     void go_beyond();
     void set_date_back(server& s, nanos by, memory keys);
+    void set_date_back_once(std::size_t node, nanos by);
     void begin_anew(unsigned client, nanos away);
 
     world& w_;
     std::vector<random_source> random_;
     std::vector<instant> full_until_;
     std::vector<instant> loading_until_;
+    std::vector<unsigned> ill_;
     /// Nodes whose date is not what it was.
     std::vector<bool> set_back_;
 };

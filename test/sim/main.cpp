@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <mutex>
@@ -129,12 +130,14 @@ void print_counts(const tally& t)
               << ", cancelled " << t.cancelled << ", closed " << t.closed << ", without room "
               << t.without_room << ", too many " << t.too_many << ", renewed " << t.renewed
               << ", limits reached " << t.limits_reached << ", losses told " << t.losses_told
-              << ", served in the quiet " << t.served_when_quiet << ", woken and granted "
-              << t.woken_granted << ", woken and refused " << t.woken_refused << ", polls "
-              << t.polls << ", raises " << t.raises << ", raises spoiled " << t.raises_spoiled
-              << ", answers to raises spoiled " << t.answers_spoiled << ", counters expired "
-              << t.counters_expired << ", overlapping leases " << t.overlaps << ", ends told "
-              << t.ends_told << ", judged " << t.judged << '\n';
+              << ", served in the quiet " << t.served_when_quiet << ", with some ill "
+              << t.with_some_ill << ", proved so " << t.proved_with_some_ill
+              << ", woken and granted " << t.woken_granted << ", woken and refused "
+              << t.woken_refused << ", polls " << t.polls << ", raises " << t.raises
+              << ", raises spoiled " << t.raises_spoiled << ", answers to raises spoiled "
+              << t.answers_spoiled << ", counters expired " << t.counters_expired
+              << ", overlapping leases " << t.overlaps << ", ends told " << t.ends_told
+              << ", judged " << t.judged << '\n';
     std::cout << "faults:";
     for (std::size_t i = 0; i < fault_kinds; ++i) {
         if (t.struck[i] > 0) {
@@ -153,11 +156,13 @@ bool is_about_something(const campaign& c)
     bool all = t.acquired > often && t.extended > often && t.released > often &&
                t.contended > often && t.unavailable > often && t.timed_out > often &&
                t.cancelled > often && t.closed > often && t.expired > at_times &&
-               t.lost > at_times && t.adopted > at_times && t.nested > often / 2 &&
-               t.served_when_quiet > at_times && t.renewed > often && t.limits_reached > at_times &&
-               t.losses_told > at_times && t.without_room > at_times && t.too_many > at_times &&
-               t.woken_granted > at_times && t.woken_refused > at_times && t.polls > often &&
-               t.raises > often && t.raises_spoiled > at_times && t.answers_spoiled > at_times &&
+               t.lost > at_times && t.adopted > at_times && t.nested > c.played / 10 &&
+               t.served_when_quiet > at_times && t.with_some_ill > c.played / 5 &&
+               t.proved_with_some_ill > c.played / 10 && t.renewed > often &&
+               t.limits_reached > at_times && t.losses_told > at_times &&
+               t.without_room > at_times && t.too_many > at_times && t.woken_granted > at_times &&
+               t.woken_refused > at_times && t.polls > often && t.raises > often &&
+               t.raises_spoiled > at_times && t.answers_spoiled > at_times &&
                t.counters_expired > often && t.ends_told > at_times && t.judged > 10 * c.played;
     // What a play has from its beginning does not strike.
     const fault_set standing =
@@ -251,13 +256,87 @@ fault_set faults_named(const std::string& list)
     return all;
 }
 
+/// What a play may be told besides its seed.
+struct play_options {
+    std::string faults;
+    std::string outside;
+
+    void add_to(CLI::App& app, options& what)
+    {
+        app.add_option("--faults", faults, "no other faults than these, by commas; none");
+        app.add_option("--acquires", what.acquires, "so many, and not what the seed says");
+        app.add_option("--beyond", outside,
+                       "leave the algorithm's assumptions: clock_step, amnesia, ignores_owns, "
+                       "rollback, date_back, swapped, liar, liar_of_counters, counter_deleted, "
+                       "expired_date_back, expiring_date_back, date_back_borne, guarded_date_back, "
+                       "date_back_before, admitted_at_once, one_unguarded, restored, "
+                       "false_durable, unequal_max_ttl");
+        app.add_flag("--only-tokens", what.only_tokens,
+                     "every lock has a fencing token, and exclusion is not looked at");
+    }
+    void apply_to(options& what) const
+    {
+        if (!faults.empty()) {
+            what.allowed = faults_named(faults);
+        }
+        if (!outside.empty()) {
+            const auto b = beyond_named(outside);
+            if (!b) {
+                throw CLI::ValidationError("--beyond", "no such thing: " + outside);
+            }
+            what.outside = *b;
+        }
+    }
+};
+
+/// A line of the file of kept seeds: the arguments of a play, and what it found.
+options kept_in(const std::string& line)
+{
+    const std::size_t comment = line.find('#');
+    if (comment == std::string::npos || line.find_first_not_of("# ", comment) == line.npos) {
+        throw CLI::ValidationError("--kept", "does not say what it found: " + line);
+    }
+    options what;
+    play_options further;
+    CLI::App app;
+    app.add_option("--seed", what.seed)->required();
+    further.add_to(app, what);
+    app.parse(line.substr(0, comment));
+    further.apply_to(what);
+    return what;
+}
+
+/// Each twice, and all have to end well.
+int run_kept(const std::string& file, const std::string& program)
+{
+    const watchdog until_the_end;
+    std::ifstream lines(file);
+    unsigned played = 0;
+    bool well = true;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.empty() || line.front() == '#') {
+            continue;
+        }
+        const options o = kept_in(line);
+        const result r = play(o, true);
+        ++played;
+        if (r.ended != result::kind::well) {
+            well = false;
+            std::cout << "found again: " << line << '\n';
+            report_failure(program, o, r);
+        }
+    }
+    std::cout << played << " kept seeds, each played twice\n";
+    return well && played > 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
 {
     settings s;
-    std::string faults;
-    std::string outside;
+    play_options further;
+    std::string kept;
     CLI::App app("Plays seeds of the deterministic simulation of clients, network and masters.");
     auto* seed = app.add_option("--seed", s.what.seed, "play this one seed, twice");
     app.add_flag("--trace", s.trace, "with --seed: tell each step");
@@ -268,15 +347,8 @@ int main(int argc, char** argv)
     app.add_flag("--twice", s.twice, "play each seed twice, which must give the same");
     app.add_option("--jobs", s.jobs, "threads")->check(CLI::Range(1, 256))->capture_default_str();
     app.add_flag("--progress", s.progress, "keep a line on the standard error");
-    app.add_option("--faults", faults, "no other faults than these, by commas; none");
-    app.add_option("--acquires", s.what.acquires, "so many, and not what the seed says");
-    app.add_option("--beyond", outside,
-                   "leave the algorithm's assumptions: clock_step, amnesia, ignores_owns, "
-                   "rollback, date_back, swapped, liar, liar_of_counters, counter_deleted, "
-                   "date_back_borne, guarded_date_back, date_back_before, admitted_at_once, "
-                   "one_unguarded, restored, false_durable, unequal_max_ttl");
-    app.add_flag("--only-tokens", s.what.only_tokens,
-                 "every lock has a fencing token, and exclusion is not looked at");
+    app.add_option("--kept", kept, "play the seeds of this file, each twice")->excludes(seed);
+    further.add_to(app, s.what);
     const auto expect = [&s](result::kind k) { return [&s, k](std::int64_t) { s.expected = k; }; };
     app.add_flag("--expect-double-lease", expect(result::kind::two_leases),
                  "fail if there is none");
@@ -288,15 +360,10 @@ int main(int argc, char** argv)
                  "fail if all fencing tokens are in order");
     try {
         app.parse(argc, argv);
-        if (!faults.empty()) {
-            s.what.allowed = faults_named(faults);
-        }
-        if (!outside.empty()) {
-            const auto b = beyond_named(outside);
-            if (!b) {
-                throw CLI::ValidationError("--beyond", "no such thing: " + outside);
-            }
-            s.what.outside = *b;
+        further.apply_to(s.what);
+        if (!kept.empty()) {
+            const spare_stack own;
+            return run_kept(kept, argv[0]);
         }
     } catch (const CLI::ParseError& e) {
         return app.exit(e);

@@ -448,12 +448,12 @@ std::string model_master::keyed(instant now, session& s, const words& command)
     if (name == "DEL") {
         return remove(now, s, command);
     }
+    if (name == "SET") {
+        return set(now, s, command);
+    }
     come_upon(now, s, command.at(1));
     if (name == "GET" || name == "PTTL" || name == "EXISTS") {
         track(s, command[1]);
-    }
-    if (name == "SET") {
-        return set(now, s, command);
     }
     if (name == "DELIFEQ" || name == "DELEX") {
         return compare_and_delete(now, s, command.at(1), command.back());
@@ -689,11 +689,12 @@ std::string model_master::flush_all(const session& s)
 std::string model_master::set(instant now, session& s, const words& command)
 {
     ++sets;
-    const bool is_there = find(now, command.at(1)) != nullptr;
     entry e{command.at(2), std::nullopt, false};
-    bool stays_out = false;
+    bool only_new = false;
+    bool only_there = false;
     for (std::size_t i = 3; i < command.size(); ++i) {
-        stays_out |= command[i] == (is_there ? "NX" : "XX");
+        only_new |= command[i] == "NX";
+        only_there |= command[i] == "XX";
         if (command[i] == "PX") {
             const auto ms = number<std::int64_t>(command.at(++i));
             if (!ms) {
@@ -705,7 +706,10 @@ std::string model_master::set(instant now, session& s, const words& command)
             e.end = now + milliseconds{*ms};
         }
     }
-    if (stays_out) {
+    // What it can't do it doesn't begin: only from here on is the key looked at.
+    come_upon(now, s, command.at(1));
+    const bool is_there = find(now, command[1]) != nullptr;
+    if ((only_new && is_there) || (only_there && !is_there)) {
         return null_of(s);
     }
     change(command[1], std::move(e), &s);

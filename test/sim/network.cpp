@@ -116,9 +116,17 @@ void network::put(link& l, bool up, pipe::chunk c)
     if (p.torn && !c.is_end) {
         return;
     }
+    p.chunks.push_back(std::move(c));
+    if (!w_.servers[l.node]->is_unreachable()) {
+        send_off(l, up, p.chunks.back());
+    }
+}
+
+void network::send_off(link& l, bool up, pipe::chunk& c)
+{
+    pipe& p = up ? l.up : l.down;
     p.last = std::max({p.last, w_.now() + way(up), p.blocked_until});
     c.at = p.last;
-    p.chunks.push_back(std::move(c));
     const auto kind = up ? event_kind::bytes_up : event_kind::bytes_down;
     w_.checks.upset_if_late(l.client, l.node, p.last);
     w_.schedule(p.last - w_.now(), kind, l.client, l.id);
@@ -195,7 +203,8 @@ void network::tell_client(link& l)
 bool network::take(link& l, bool up, pipe::chunk& c)
 {
     pipe& p = up ? l.up : l.down;
-    if (p.chunks.empty() || p.chunks.front().at > w_.now()) {
+    if (p.chunks.empty() || p.chunks.front().at > w_.now() ||
+        w_.servers[l.node]->is_unreachable()) {
         return false;  // lost, or put off
     }
     if (p.blocked_until > w_.now()) {
@@ -242,6 +251,9 @@ void network::on_bytes_down(link& l)
 void network::on_dialled(link& l)
 {
     server& s = *w_.servers[l.node];
+    if (s.is_unreachable()) {
+        return;  // nobody says anything of it any more
+    }
     if (!l.refused && s.is_up()) {
         l.server_end = true;
         s.on_link(l);
@@ -300,6 +312,20 @@ void network::unblock()
     for (const auto& l : links_) {
         for (pipe* p : {&l->up, &l->down}) {
             p->blocked_until = instant{};
+        }
+    }
+}
+
+void network::let_through(unsigned node)
+{
+    for (const auto& l : links_) {
+        if (l->node != node) {
+            continue;
+        }
+        for (const bool up : {true, false}) {
+            for (pipe::chunk& c : (up ? l->up : l->down).chunks) {
+                send_off(*l, up, c);
+            }
         }
     }
 }

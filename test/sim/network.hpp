@@ -97,11 +97,14 @@ public:
     /// Bytes that could still reach a node.
     [[nodiscard]] bool is_something_under_way() const;
     void unblock();
+    /// What was held up on its way to the node and from it.
+    void let_through(unsigned node);
 
 private:
     [[nodiscard]] nanos way(bool up);
     void send(link& l, bool up, std::string_view bytes, instant proof);
     void put(link& l, bool up, pipe::chunk c);
+    void send_off(link& l, bool up, pipe::chunk& c);
     [[nodiscard]] bool spoil_raise(link& l, bool up);
     void lose_some(link& l, bool up);
     void end(link& l);

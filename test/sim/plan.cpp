@@ -124,8 +124,7 @@ plan make_plan(const options& o)
     p.max_waiters_per_resource = some(p.max_waiters_per_resource);
 
     random_source guard(o.seed, 2);
-    const bool may_guard = o.outside == beyond::nothing || o.outside == beyond::counter_deleted;
-    p.guard = (guard.one_in(2) && may_guard) || is_guarded(o.outside);
+    p.guard = (guard.one_in(2) && may_be_guarded(o.outside)) || is_guarded(o.outside);
     p.new_masters = guard.one_in(8);
     // Or a loss would be noticed at the next vote only, and then be waited for.
     p.pings = p.pings || p.guard;

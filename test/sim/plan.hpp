@@ -57,9 +57,11 @@ enum class beyond : std::uint8_t {
     liar,              ///< a node grants every lock, and keeps none
     liar_of_counters,  ///< a node answers increments, and does not count
     // With the restart guard or without it:
-    counter_deleted,  ///< somebody deletes fencing counters
+    counter_deleted,     ///< somebody deletes fencing counters
+    expired_date_back,   ///< a node's date is set back by twice the life of counters that expired
+    expiring_date_back,  ///< the same, by no more than counters that expire bear, at any time
     // Though all clients have the restart guard, or all but one:
-    date_back_borne,    ///< the same, by no more than fencing tokens bear; or with keys of before
+    date_back_borne,    ///< as date_back, by no more than tokens bear; or with keys of before
     guarded_date_back,  ///< the same, by more than the time that the node is out of votes for
     date_back_before,   ///< a node's date is set back, and later it comes back without its keys
     admitted_at_once,   ///< a node loses its keys, and a client that begins takes it for a new one
@@ -75,6 +77,13 @@ enum class beyond : std::uint8_t {
            b == beyond::date_back_before || b == beyond::admitted_at_once ||
            b == beyond::one_unguarded || b == beyond::restored || b == beyond::false_durable ||
            b == beyond::unequal_max_ttl;
+}
+
+/// The seed says whether clients have the restart guard.
+[[nodiscard]] constexpr bool may_be_guarded(beyond b) noexcept
+{
+    return b == beyond::nothing || b == beyond::counter_deleted || b == beyond::expired_date_back ||
+           b == beyond::expiring_date_back;
 }
 
 using fault_set = std::uint32_t;

@@ -30,6 +30,11 @@ bool is_probe(const test::words& command)
     });
 }
 
+bool is_counter(std::string_view key)
+{
+    return key.ends_with(":fencing");
+}
+
 bool is_raise(const test::words& command)
 {
     constexpr const test::contract_script& raise = test::contract_scripts[4];
@@ -70,7 +75,7 @@ server::server(world& w, unsigned index)
 
 bool server::is_paused() const noexcept
 {
-    return paused_until_ > w_.now();
+    return ill_ == illness::paused || paused_until_ > w_.now();
 }
 
 bool server::is_admitted() const
@@ -170,7 +175,7 @@ bool server::is_of_a_lock(const test::words& command)
 /// As CLIENT PAUSE WRITE does, for scripts too.
 bool server::holds_up(const test::words& command) const
 {
-    return blocked_until_ > w_.now() && is_of_a_lock(command);
+    return (ill_ == illness::blocked || blocked_until_ > w_.now()) && is_of_a_lock(command);
 }
 
 /// In front of a SET, so that its key proves nothing, or behind it and in front of the proof.
@@ -263,12 +268,41 @@ void server::wake()
 
 void server::die(nanos away, memory keys)
 {
-    up_ = false;
     keys_ = keys;
+    go_down();
+    w_.schedule(away, event_kind::restarted, index_);
+}
+
+void server::go_down()
+{
+    up_ = false;
     for (link* l : w_.net.of_node(index_)) {
         w_.net.close_by_server(*l);
     }
-    w_.schedule(away, event_kind::restarted, index_);
+}
+
+/// One that is down already comes back when it was to, and then stands still: without its keys it
+/// has to stay away for long enough, and no longer.
+void server::fall_ill(illness how)
+{
+    ill_ = how == illness::down && !up_ ? illness::paused : how;
+    if (ill_ == illness::down) {
+        go_down();
+    }
+    w_.checks.fall_ill(index_);
+}
+
+void server::heal()
+{
+    const illness had = std::exchange(ill_, illness::none);
+    w_.checks.heal(index_);
+    switch (had) {
+        case illness::none: return;
+        case illness::down: restart(); return;
+        case illness::paused:
+        case illness::blocked: wake(); return;
+        case illness::unreachable: w_.net.let_through(index_); return;
+    }
 }
 
 void server::restart()
@@ -344,11 +378,20 @@ void server::roll_back()
     expect_ends();
 }
 
+bool server::has_outlived_its_counters() const
+{
+    const auto& all = master.all();
+    return had_counters_ && std::none_of(all.begin(), all.end(), [this](const auto& each) {
+               return is_counter(each.first) &&
+                      (!each.second.end || *each.second.end > local_now());
+           });
+}
+
 void server::delete_counters()
 {
     test::words command{"DEL"};
     for (const auto& [key, e] : master.all()) {
-        if (key.ends_with(":fencing")) {
+        if (is_counter(key)) {
             command.push_back(key);
         }
     }
@@ -453,6 +496,7 @@ void server::on_change(const std::string& key, const test::model_master::entry* 
         w_.checks.on_guard_change(index_, key, after);
         return;
     }
+    had_counters_ = had_counters_ || is_counter(key);
     w_.checks.on_change(index_, key, before, after, by);
 }
 

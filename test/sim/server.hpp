@@ -31,6 +31,15 @@ enum class memory : std::uint8_t {
     rolled_back,  ///< those it had when it was last saved are there again
 };
 
+/// What ails a node until it is healed, and not for a while.
+enum class illness : std::uint8_t {
+    none,
+    down,
+    paused,       ///< it stands still
+    blocked,      ///< it does nothing that writes
+    unreachable,  ///< nothing gets through to it or from it
+};
+
 /// A master: its process, its clock, its end of the links.
 class server final : public test::model_master::watcher {
 public:
@@ -52,6 +61,9 @@ public:
         return rolled_back_at_ != instant{} && rolled_back_at_ >= then;
     }
     void restart();
+    void fall_ill(illness how);
+    void heal();
+    [[nodiscard]] bool is_unreachable() const noexcept { return ill_ == illness::unreachable; }
     /// For a later life.
     void save();
     /// While it lives; `tells`: and those who track them are told.
@@ -60,6 +72,8 @@ public:
     void roll_back();
     /// By somebody's hand.
     void delete_counters();
+    /// It had fencing counters, and all are over.
+    [[nodiscard]] bool has_outlived_its_counters() const;
     /// A key of somebody who is no client of the play, and its end.
     void give_to_stranger(const std::string& key);
     void take_from_stranger(const std::string& key, parting how);
@@ -92,6 +106,7 @@ public:
 
 private:
     void serve(link& l);
+    void go_down();
     void may_forget();
     void tell();
     void push_to_all();
@@ -109,7 +124,9 @@ private:
     skewed_clock clock_;
     nanos date_error_{};
     bool out_of_date_ = false;
+    bool had_counters_ = false;
     bool up_ = true;
+    illness ill_ = illness::none;
     memory keys_ = memory::kept;
     instant rolled_back_at_{};
     unsigned runs_ = 0;

@@ -68,6 +68,9 @@ struct tally {
     std::uint64_t limits_reached = 0;
     std::uint64_t losses_told = 0;
     std::uint64_t served_when_quiet = 0;
+    /// Plays in which that was demanded, and tried once more, though a minority was ill.
+    std::uint64_t with_some_ill = 0;
+    std::uint64_t proved_with_some_ill = 0;
     /// Of `stats`: further attempts that were begun because a node told something, and others.
     std::uint64_t woken_granted = 0;
     std::uint64_t woken_refused = 0;
@@ -134,9 +137,13 @@ private:
     void dispatch(const event& e);
     void run_until(instant end);
     void calm_down();
-    void prove_waiting(client& c, unsigned index);
     void forgive_dropped_debts();
-    void prove(client& c);
+    void prove_all();
+    void prove_with_some_ill();
+    void prove(client& c, const std::string& resource);
+    void prove_waiting(client& c, unsigned index, const std::string& resource);
+    void prove_keeping(client& c, const std::string& resource);
+    void prove_passing_on(client& c, const std::string& resource);
     [[nodiscard]] bool is_over() const;
     [[nodiscard]] bool rests() const;
     [[nodiscard]] bool rests(const client& c) const;

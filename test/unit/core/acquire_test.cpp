@@ -330,6 +330,27 @@ TEST_CASE("p43: waiting costs a bounded number of commands", "[core][pitfall][p4
     CHECK(w.count(0, "EVALSHA") == w.count(0, "SET"));
 }
 
+TEST_CASE("p43: waits that begin with none grow all the same", "[core][pitfall][p43]")
+{
+    config c;
+    c.wake_ups = false;
+    c.retry_min = 0ms;
+    c.retry_max = 200ms;
+    bench_world w{3, c};
+    w.start();
+    for (auto& p : w.peers) {
+        p->way_there = 1ms;
+    }
+    hold(w, "r", {0, 1, 2}, 1h);
+    call& taken = w.acquire("r", {.deadline = 20s});
+    w.advance(1ms);
+    CHECK(w.count(0, "SET") == 2);  // the first one waits for nothing
+    w.advance(21s);
+    CHECK(taken.error == errc::timed_out);
+    CHECK(w.count(0, "SET") < 20 * 10 * 2);
+    CHECK(w.count(0, "SET") > 20 * 10 / 2);
+}
+
 TEST_CASE("p37: clients that were refused together try again apart", "[core][pitfall][p37]")
 {
     config c;
@@ -402,6 +423,19 @@ TEST_CASE("who has a back-off of his own is asked for it", "[core]")
         (void)w.acquire("r", {.deadline = 1s});
         w.advance(20ms);
         CHECK(w.count(0, "SET") == 11);
+    }
+    SECTION("and what it throws is one line, whatever it says")
+    {
+        c.back_off = [](std::uint32_t, nanos) -> nanos {
+            throw std::runtime_error("no\nidea\x1b[2J");
+        };
+        bench_world w{3, c};
+        w.start();
+        hold(w, "r", {0, 1, 2}, 1h);
+        (void)w.acquire("r", {.deadline = 1h, .attempts = 2});
+        w.advance(1s);
+        REQUIRE(w.log_lines.size() == 1);
+        CHECK(w.log_lines.front() == "config::back_off has thrown: no\\nidea\\x1b[2J");
     }
     SECTION("and if it throws, it is as if there was none")
     {

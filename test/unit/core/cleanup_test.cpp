@@ -1,6 +1,7 @@
 #include "harness.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <cerrno>
 
@@ -337,6 +338,70 @@ TEST_CASE("no debts at all where none are wanted", "[core]")
     w.advance(1s);
     CHECK(r.error == errc::unavailable);
     CHECK(w.is_idle());
+}
+
+TEST_CASE("of a key that has certainly ended no node is waited for", "[core]")
+{
+    const auto dial = GENERATE(peer::dialling::refused, peer::dialling::silent);
+    bench_world w{1};
+    w.start();
+    core::lease& l = w.lock("a", {.ttl = 1s});
+    w.peers[0]->dial = dial;
+    w.close(0);
+    // What was sent may be executed as late as a connection that does not answer lives.
+    w.advance(1s + w.settings.stall_timeout + 100ms);
+    call& r = w.release(l);
+    CHECK_FALSE(r.error);
+    CHECK(r.released == release_result::not_held);
+    CHECK(w.core->snapshot().debts == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a release that is not owed is not waited for", "[core]")
+{
+    config c;
+    c.max_debts = 0;
+    bench_world w{1, c};
+    w.start();
+    core::lease& l = w.lock("a");
+    w.with_report = true;
+    call* r = nullptr;
+    SECTION("of a node that is being connected to")
+    {
+        w.peers[0]->dial = peer::dialling::silent;
+        w.close(0);
+        w.advance(30ms);
+        r = &w.release(l);
+    }
+    SECTION("that was lost with its connection")
+    {
+        w.manual();
+        r = &w.release(l);
+        CHECK_FALSE(r->done());
+        w.close(0);
+    }
+    REQUIRE(r->done());
+    CHECK(r->error == errc::unavailable);
+    CHECK(r->report.nodes.at(0).outcome == node_outcome::disconnected);
+    CHECK(w.core->snapshot().debts_dropped == 1);
+}
+
+TEST_CASE("a release that is owed no more is not waited for", "[core]")
+{
+    config c;
+    c.max_debts = 1;
+    bench_world w{1, c};
+    w.start();
+    core::lease& a = w.lock("a");
+    core::lease& b = w.lock("b");
+    w.peers[0]->dial = peer::dialling::silent;
+    w.close(0);
+    w.advance(30ms);
+    call& first = w.release(a);
+    CHECK_FALSE(first.done());
+    call& second = w.release(b);
+    CHECK(first.error == errc::unavailable);
+    CHECK_FALSE(second.done());
 }
 
 TEST_CASE("more debts than go out at once all go out", "[core]")

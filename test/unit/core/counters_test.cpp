@@ -39,7 +39,7 @@ core::node_mask known(const counters& c, std::uint64_t of, instant at)
 {
     core::node_mask nodes = 0;
     for (unsigned i = 0; i < 3; ++i) {
-        nodes |= c.knows(of, i, instant{}, at) ? core::bit(i) : 0;
+        nodes |= c.knows(of, i, at) ? core::bit(i) : 0;
     }
     return nodes;
 }
@@ -50,14 +50,14 @@ TEST_CASE("nothing is known before memory was taken, nor before it was seen", "[
 {
     counters c;
     c.note(resource, 0, begin, life);
-    CHECK_FALSE(c.knows(resource, 0, instant{}, begin));
+    CHECK_FALSE(c.knows(resource, 0, begin));
     c.reserve();
-    CHECK_FALSE(c.knows(resource, 0, instant{}, begin));
-    CHECK_FALSE(c.knows(0, 0, instant{}, begin));
+    CHECK_FALSE(c.knows(resource, 0, begin));
+    CHECK_FALSE(c.knows(0, 0, begin));
     c.note(resource, 0, begin, life);
-    CHECK(c.knows(resource, 0, instant{}, begin));
+    CHECK(c.knows(resource, 0, begin));
     c.reserve();
-    CHECK(c.knows(resource, 0, instant{}, begin));
+    CHECK(c.knows(resource, 0, begin));
 }
 
 TEST_CASE("a counter is known on the node it was seen on", "[core][fencing]")
@@ -73,20 +73,22 @@ TEST_CASE("a counter is known for three quarters of its life", "[core][fencing]"
 {
     counters c = ready();
     c.note(resource, 0, begin, life);
-    CHECK(c.knows(resource, 0, instant{}, begin + 45s - 1ns));
-    CHECK_FALSE(c.knows(resource, 0, instant{}, begin + 45s));
+    CHECK(c.knows(resource, 0, begin + 45s - 1ns));
+    CHECK_FALSE(c.knows(resource, 0, begin + 45s));
     c.note(resource, 0, begin + 45s, life);
-    CHECK(c.knows(resource, 0, instant{}, begin + 90s - 1ns));
+    CHECK(c.knows(resource, 0, begin + 90s - 1ns));
 }
 
 TEST_CASE("a counter is unknown to the connections made since", "[core][fencing]")
 {
     counters c = ready();
+    c.on_connected(0);
     c.note(resource, 0, begin, life);
-    CHECK(c.knows(resource, 0, begin, begin + 1s));
-    CHECK_FALSE(c.knows(resource, 0, begin + 1ns, begin + 1s));
-    c.note(resource, 0, begin + 1s, life);
-    CHECK(c.knows(resource, 0, begin + 1ns, begin + 1s));
+    CHECK(c.knows(resource, 0, begin));
+    c.on_connected(0);
+    CHECK_FALSE(c.knows(resource, 0, begin));
+    c.note(resource, 0, begin, life);
+    CHECK(c.knows(resource, 0, begin));
 }
 
 TEST_CASE("nodes that share a place never make a counter known for longer", "[core][fencing]")
@@ -96,12 +98,45 @@ TEST_CASE("nodes that share a place never make a counter known for longer", "[co
     c.note(resource, 1, begin + 10s, life);
     CHECK(known(c, resource, begin + 45s - 1ns) == 0b011);
     CHECK(known(c, resource, begin + 45s) == 0);
-    // Nor since later: what was seen of the first is no older for the second.
-    CHECK(c.knows(resource, 0, begin, begin + 20s));
-    CHECK_FALSE(c.knows(resource, 1, begin + 1ns, begin + 20s));
     // Behind the end of the first, the second has the place to itself.
     c.note(resource, 2, begin + 45s, life);
     CHECK(known(c, resource, begin + 45s) == 0b100);
+}
+
+TEST_CASE("a counter that is seen again on one node stays known on the others", "[core][fencing]")
+{
+    counters c = ready();
+    for (unsigned i = 0; i < 3; ++i) {
+        c.on_connected(i);
+        c.note(resource, i, begin, life);
+    }
+    SECTION("as after a raise")
+    {
+        c.note(resource, 1, begin + 10s, life);
+        CHECK(known(c, resource, begin + 10s) == 0b111);
+    }
+    SECTION("by a new connection")
+    {
+        c.on_connected(1);
+        CHECK(known(c, resource, begin + 10s) == 0b101);
+        c.note(resource, 1, begin + 10s, life);
+        CHECK(known(c, resource, begin + 10s) == 0b111);
+    }
+    SECTION("but not where the connection is new as well")
+    {
+        c.on_connected(0);
+        c.on_connected(1);
+        c.note(resource, 1, begin + 10s, life);
+        CHECK(known(c, resource, begin + 10s) == 0b110);
+    }
+    SECTION("nor where it has been forgotten")
+    {
+        c.forget(resource, 2);
+        c.note(resource, 1, begin + 10s, life);
+        CHECK(known(c, resource, begin + 10s) == 0b011);
+    }
+    // None of them for longer than the others, which were not.
+    CHECK(known(c, resource, begin + 45s) == 0);
 }
 
 TEST_CASE("a shorter life is everybody's", "[core][fencing]")

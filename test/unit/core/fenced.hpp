@@ -68,7 +68,8 @@ struct manual_world : bench_world {
     {
         for (unsigned i = 0; i < peers.size(); ++i) {
             while (!peers[i]->asked.empty()) {
-                answer(i, peers[i]->asked.front()[0] == "SET" ? nil : no);
+                const std::string& asked = peers[i]->asked.front()[0];
+                answer(i, asked == "SET" ? nil : asked == "PING" ? "+PONG\r\n" : no);
             }
         }
     }

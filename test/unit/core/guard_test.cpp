@@ -199,6 +199,20 @@ TEST_CASE("a master without a marker is out of votes for the whole wait, to the 
     CHECK(w.core->next_deadline() == w.now + 1s);
 }
 
+TEST_CASE("an idle master that answers with what is no marker is given up", "[core][guard]")
+{
+    const std::string_view reply = GENERATE(":1\r\n", "*1\r\n$3\r\nGET\r\n");
+    bench_world w{1, guarded()};
+    admit_all(w);
+    w.start();
+    w.manual();
+    w.advance(5s);
+    REQUIRE(w.pending(0) == std::vector<std::string>{"GET"});
+    w.answer(0, reply);
+    CHECK(w.peers[0]->closes == 1);
+    CHECK(w.core->snapshot().protocol_errors == 1);
+}
+
 TEST_CASE("an idle master is asked for its marker, so that a loss is noticed", "[core][guard]")
 {
     bench_world w{1, guarded()};

@@ -188,7 +188,8 @@ TEST_CASE("an error that repeats the password in any place of the handshake", "[
         w.peers[0]->manual_handshake = true;
         w.start();
         for (unsigned i = 0; i < at && !w.peers[0]->asked.empty(); ++i) {
-            w.answer(0, i == 0 ? "%1\r\n+proto\r\n:3\r\n" : "+OK\r\n");
+            const bool is_probe = w.pending(0).front() == "EVALSHA";
+            w.answer(0, i == 0 ? "%1\r\n+proto\r\n:3\r\n" : is_probe ? no : "+OK\r\n");
         }
         if (!w.peers[0]->asked.empty()) {
             w.answer(0, echo);
@@ -445,7 +446,11 @@ TEST_CASE("a node of a cluster, or a sentinel, is refused for what it is", "[cor
 
 TEST_CASE("a greeting answered with anything else is no greeting", "[core]")
 {
-    for (const std::string_view reply : {"+OK\r\n", ":1\r\n", "$-1\r\n", "?\r\n"}) {
+    for (const std::string_view reply :
+         {"+OK\r\n", ":1\r\n", "$-1\r\n", "?\r\n", "*0\r\n", "%0\r\n",
+          "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n", "%1\r\n+proto\r\n$1\r\n3\r\n",
+          "%1\r\n+proto\r\n_\r\n", "~2\r\n+proto\r\n:3\r\n"}) {
+        CAPTURE(reply);
         bench_world w{1};
         w.peers[0]->manual_handshake = true;
         w.start();
@@ -453,6 +458,51 @@ TEST_CASE("a greeting answered with anything else is no greeting", "[core]")
         CHECK(w.peers[0]->closes == 1);
         CHECK_FALSE(is_usable(w));
     }
+}
+
+TEST_CASE("a node that answers the handshake with what fits nothing is not used", "[core]")
+{
+    const auto [asked, reply, why] = GENERATE(table<std::string, std::string, std::string>(
+        {{"EVALSHA", "+OK\r\n", "the answer to a trial release is none"},
+         {"EVALSHA", ":2\r\n", "the answer to a trial release is none"},
+         {"EVALSHA", "_\r\n", "the answer to a trial release is none"},
+         {"EVALSHA", "*1\r\n:0\r\n", "the answer to a trial release is none"},
+         {"INFO", "*1\r\n$4\r\nINFO\r\n", "the answer to INFO is none"},
+         {"INFO", "_\r\n", "the answer to INFO is none"}}));
+    CAPTURE(asked, reply);
+    bench_world w{1};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    w.answer(0, "%1\r\n+proto\r\n:3\r\n");
+    while (!w.pending(0).empty() && w.pending(0).front() != asked) {
+        w.answer(0, w.pending(0).front() == "COMMAND" ? "*2\r\n*-1\r\n*-1\r\n" : no);
+    }
+    w.answer(0, reply);
+    CHECK(w.peers[0]->closes == 1);
+    CHECK(trouble(w) == why);
+}
+
+TEST_CASE("a connection that echoes, as one with itself, is none to a master", "[core]")
+{
+    config c;
+    c.client_name = GENERATE("", "proto");
+    base::settings s = base::make_settings([&] {
+        c.nodes = node_urls(1);
+        return c;
+    }());
+    seeded_entropy random{1};
+    const instant now = instant{} + 1000s;
+    virtual_date date{now};
+    core::coordinator core(s, random, date);
+    core.start(now);
+    core.on_connected(now, 0);
+    for (unsigned i = 0; i < 10 && core.has_output(0); ++i) {
+        const std::string echo = core.take_output(0);
+        core.on_written(0);
+        core.on_bytes(now, 0, echo);
+    }
+    CHECK(core.snapshot().nodes_ready == 0);
+    CHECK(core.take_to_close() == 1);
 }
 
 TEST_CASE("a handshake that does not end is ended", "[core]")

@@ -1,6 +1,7 @@
 #include "harness.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
 #include <set>
@@ -75,6 +76,28 @@ TEST_CASE("an idle connection is asked whether it lives", "[core]")
     CHECK(w.peers[0]->closes == 1);
 }
 
+TEST_CASE("a ping that is answered with anything but PONG or an error ends the connection",
+          "[core]")
+{
+    const auto [reply, is_answer] = GENERATE(table<std::string_view, bool>(
+        {{"+PONG\r\n", true},
+         {"$4\r\nPONG\r\n", true},
+         {"-NOPERM User x has no permissions to run the 'ping' command\r\n", true},
+         {"*1\r\n$4\r\nPING\r\n", false},
+         {"+OK\r\n", false},
+         {":1\r\n", false},
+         {"_\r\n", false}}));
+    CAPTURE(reply);
+    bench_world w{1};
+    w.start();
+    w.manual();
+    w.advance(5s);
+    REQUIRE(w.pending(0) == std::vector<std::string>{"PING"});
+    w.answer(0, reply);
+    CHECK(w.peers[0]->closes == (is_answer ? 0 : 1));
+    CHECK(w.core->snapshot().protocol_errors == (is_answer ? 0 : 1));
+}
+
 TEST_CASE("where nothing is asked no timer runs", "[core]")
 {
     config c;
@@ -143,7 +166,7 @@ TEST_CASE("reconnects back off at random within their bounds", "[core]")
     CHECK(first_waits.size() > 15);
 }
 
-TEST_CASE("a connection that lived long is made anew at once, a short one is not", "[core]")
+TEST_CASE("an idle connection that lived long is made anew at once, a short one is not", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -155,6 +178,38 @@ TEST_CASE("a connection that lived long is made anew at once, a short one is not
     CHECK(w.peers[0]->connects == 2);
     w.advance(30ms);
     CHECK(w.peers[0]->connects == 3);
+}
+
+TEST_CASE("a connection that ends in trouble is made anew after a wait, however long it lived",
+          "[core]")
+{
+    const std::string_view how = GENERATE("stalled", "framing", "unasked", "closed when asked");
+    CAPTURE(how);
+    std::set<nanos> waits;
+    for (std::uint32_t seed = 0; seed < 20; ++seed) {
+        bench_world w{1, {}, seed};
+        w.start();
+        w.advance(1min);
+        w.manual();
+        if (how == "framing" || how == "unasked") {
+            w.send(0, how == "framing" ? "?\r\n" : ok);
+        } else {
+            (void)w.acquire("r", {.deadline = 0ms});
+            w.advance(how == "stalled" ? w.settings.stall_timeout : nanos{1ms});
+            if (how != "stalled") {
+                w.close(0);
+            }
+        }
+        REQUIRE(w.peers[0]->closes == (how == "closed when asked" ? 0 : 1));
+        const instant ended = w.now;
+        REQUIRE(w.peers[0]->dials.size() == 1);
+        // It had lived well: the waits begin with the least.
+        w.advance(30ms);
+        REQUIRE(w.peers[0]->dials.size() == 2);
+        waits.insert(w.peers[0]->dials.back() - ended);
+    }
+    CHECK(*waits.begin() >= 10ms);
+    CHECK(waits.size() > 15);
 }
 
 TEST_CASE("an attempt to connect that does not end is given up", "[core]")

@@ -1,6 +1,7 @@
 #include "harness.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
 #include <array>
@@ -188,6 +189,19 @@ TEST_CASE("an inspection of this client's own lock", "[core]")
     (void)w.release(l);
     CHECK(w.inspect("r").found.state == holding::free);
     CHECK(w.is_idle());
+}
+
+TEST_CASE("no more is believed of an owner than the node was asked for", "[core]")
+{
+    const bool is_too_long = GENERATE(false, true);
+    bench_world w{1};
+    w.start();
+    w.manual();
+    call& c = w.inspect("r");
+    w.answer(0, held_by(std::string(is_too_long ? 65 : 64, 'x'), 1000));
+    CHECK(c.done());
+    CHECK(c.found.state == (is_too_long ? holding::unknown : holding::held));
+    CHECK(w.peers[0]->closes == (is_too_long ? 1 : 0));
 }
 
 TEST_CASE("an inspection that is answered with nonsense", "[core]")

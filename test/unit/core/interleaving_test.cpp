@@ -119,7 +119,7 @@ private:
     {
         redlock::config c;
         c.ping_interval = 0s;  // nothing is written but for the lock
-        c.reconnect_min = c.reconnect_max = 20ms;
+        c.reconnect_min = c.reconnect_max = 1ms;
         return c;
     }
 
@@ -215,15 +215,22 @@ private:
             p.master.put("r", {.value = "a stranger's", .end = w_.now + ttl});
         }
         if (what == fate::undone) {
-            w_.close(i);
+            lose(i);
             return;
         }
         const std::string reply = p.master.execute(w_.now, p.speaks, p.asked.front());
         if (what == fate::unheard) {
-            w_.close(i);
+            lose(i);
         } else {
             w_.answer(i, reply);
         }
+    }
+
+    /// The connection, which is made anew before anything else happens.
+    void lose(unsigned i)
+    {
+        w_.close(i);
+        w_.advance(1ms);
     }
 
     fate choose_fate(const words& command)

@@ -4,6 +4,7 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 using namespace redlock;
@@ -234,8 +235,8 @@ TEST_CASE("p31: whatever ttl is taken, it is renewed twice before it would have 
             CHECK((ttl < 4 * c.node_timeout || ttl > base::max_ttl));
             continue;
         }
-        ++taken;
-        core::lease& l = w.keep("r", ttl);
+        // Each of a resource of its own: who takes one again and again lets others in.
+        core::lease& l = w.keep("r" + std::to_string(++taken), ttl);
         const auto before = w.core->snapshot().renewed;
         w.advance(ttl - 1ns);
         REQUIRE(w.core->snapshot().renewed >= before + 2);

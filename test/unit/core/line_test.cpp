@@ -6,6 +6,7 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,17 +76,18 @@ struct line_world : bench_world {
             p->master.flush_keys();
         }
     }
-    /// Takes "r" and gives it back; how long it waited for that.
-    nanos cycle()
+    /// Takes "r", holds it and gives it back, and leaves it free; how long it waited for it.
+    nanos cycle(nanos hold = {}, nanos gap = round_trip, const acquire_options& o = patient())
     {
         const instant asked = now;
-        call& c = acquire("r", patient());
+        call& c = acquire("r", o);
         while (!c.done()) {
             advance(100us);
         }
         const nanos waited = now - asked;
+        advance(hold);
         give_back(c);
-        advance(round_trip);
+        advance(gap);
         return waited;
     }
     void end_all(const std::vector<call*>& all)
@@ -456,6 +458,8 @@ TEST_CASE("others are let in for no longer than who asks by chance sleeps", "[co
 TEST_CASE("a line lets in those too who ask by chance and never found it free", "[core][line]")
 {
     line_world w;
+    // Somebody was met meanwhile, in whose short pause others need not have asked.
+    const bool meets = GENERATE(false, true);
     call* has_it = &w.acquire("r", w.patient());
     w.advance(round_trip);
     const instant begun = w.now;
@@ -463,6 +467,10 @@ TEST_CASE("a line lets in those too who ask by chance and never found it free", 
     while (w.now - begun < 32s) {
         call& next = w.waiting("r");
         w.advance(10ms);
+        const bool is_met = meets && w.now - begun > 10s && w.now - begun < 11s;
+        if (is_met) {
+            w.peers[0]->master.put("r", {.value = "somebody else's", .end = w.now + 1h});
+        }
         const instant given = w.now;
         w.give_back(*has_it);
         while (!next.done()) {
@@ -470,6 +478,9 @@ TEST_CASE("a line lets in those too who ask by chance and never found it free", 
         }
         has_it = &next;
         const nanos rest = w.now - given;
+        if (is_met) {
+            w.peers[0]->master.flush_keys();
+        }
         CHECK(rest <= w.settings.retry_max + 2 * round_trip);
         long_ones += rest >= w.settings.retry_max ? 1U : 0U;
     }
@@ -522,6 +533,226 @@ TEST_CASE("clients that no server tells are let in for longer", "[core][line]")
     } else {
         CHECK(long_ones >= 4);
     }
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("who takes a lock again at once lets others in though it never met any", "[core][line]")
+{
+    config config;
+    config.wake_ups = GENERATE(false, true);
+    line_world w{config};
+    const bool were_met = GENERATE(false, true);
+    if (were_met) {
+        w.meet_others();
+    }
+    const instant begun = w.now;
+    std::vector<nanos> let_in;
+    std::vector<nanos> other_waits;
+    while (w.now - begun < 34s) {
+        const nanos waited = w.cycle(10ms, 0ms);
+        if (waited >= w.settings.retry_max) {
+            CHECK(waited <= w.settings.retry_max + round_trip);
+            let_in.push_back(w.now - begun);
+        } else {
+            other_waits.push_back(waited);
+        }
+    }
+    // Who is not told soon after it met them, then less and less often; never for less than they
+    // sleep.
+    using instants = std::vector<nanos>;
+    const instants of_told{15s, 30s};
+    const instants of_untold =
+        were_met ? instants{2s, 6s, 14s, 22s, 30s} : instants{8s, 16s, 24s, 32s};
+    const instants& expected = config.wake_ups ? of_told : of_untold;
+    REQUIRE(let_in.size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        const auto n = static_cast<std::int64_t>(i + 1);
+        CHECK(let_in[i] >= expected[i]);
+        CHECK(let_in[i] <= expected[i] + n * (w.settings.retry_max + 150ms));
+    }
+    // Who is alone pays for nothing else, but for asking one node first soon after it met others.
+    const nanos usual = were_met && config.wake_ups ? 2 * round_trip : round_trip;
+    const auto paused = std::ranges::count_if(other_waits, [&](nanos n) { return n > usual; });
+    CHECK(paused <= (were_met ? 9 : 0));
+    w.advance(round_trip);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("who leaves a lock free for moments lets in nobody whom it never met", "[core][line]")
+{
+    config config;
+    config.wake_ups = GENERATE(false, true);
+    line_world w{config};
+    // For an eighth of the time, and for half of it.
+    const nanos hold = GENERATE(nanos{}, nanos{12ms});
+    for (const instant begun = w.now; w.now - begun < 40s;) {
+        CHECK(w.cycle(hold) == round_trip);
+    }
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("who leaves a lock free for less lets others in the less often", "[core][line]")
+{
+    line_world w;
+    const instant begun = w.now;
+    while (w.cycle(34ms, 1ms) == round_trip) {
+        REQUIRE(w.now - begun < 22s);
+    }
+    // A thirty-sixth of the time is free.
+    CHECK(w.now - begun >= 19s);
+}
+
+TEST_CASE("whoever may not wait for so long leaves the rest of a pause to the next", "[core][line]")
+{
+    line_world w;
+    acquire_options o = w.patient();
+    o.deadline = 100ms;
+    std::vector<nanos> rests;
+    for (const instant begun = w.now; w.now - begun < 17s;) {
+        const nanos waited = w.cycle(10ms, 0ms, o);
+        if (waited > round_trip) {
+            rests.push_back(waited - round_trip);
+        }
+    }
+    CHECK(rests == std::vector<nanos>(5, 50ms));
+    w.advance(round_trip);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("however long clients sleep, a lock is left to them for a quarter of a second",
+          "[core][line]")
+{
+    config config;
+    config.retry_max = 10s;
+    line_world w{config};
+    const bool is_line = GENERATE(false, true);
+    const auto spare = [&](bool is_wanted) { return is_wanted ? &w.acquire("r") : nullptr; };
+    nanos longest{};
+    for (const instant begun = w.now; w.now - begun < 32s;) {
+        call& one = w.acquire("r", w.patient());
+        call* const other = spare(is_line);
+        for (call* c : {&one, other}) {
+            for (const instant asked = w.now; c != nullptr && !c->done();) {
+                w.advance(1ms);
+                longest = std::max(longest, w.now - asked);
+            }
+            if (c != nullptr) {
+                w.advance(100ms);
+                w.give_back(*c);
+            }
+        }
+    }
+    CHECK(longest >= 250ms);
+    CHECK(longest <= 250ms + 2 * round_trip);
+    w.advance(1s);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a lock that was lost before it was given back was one turn", "[core][line]")
+{
+    line_world w;
+    w.meet_others();
+    unsigned at_once = 0;
+    for (;; ++at_once) {
+        const instant asked = w.now;
+        call& c = w.acquire("r", w.patient());
+        while (!c.done()) {
+            w.advance(100us);
+        }
+        if (w.now - asked > 3 * round_trip) {
+            w.give_back(c);
+            break;
+        }
+        for (auto& p : w.peers) {
+            p->master.flush_keys();
+        }
+        call& e = w.extend(*c.held, 10s);
+        w.advance(round_trip);
+        CHECK(e.error == errc::lost);
+        w.give_back(c);
+        w.advance(round_trip);
+    }
+    CHECK(at_once >= 11);  // or what a tenth of a second has room for
+    w.advance(1s);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("of very many of one owner that wait for one lock each is served as fast as of few",
+          "[core][line][owner]")
+{
+    // What the processor spends on so many.
+    const auto spent_on = [](unsigned many) {
+        line_world w;
+        owner me;
+        acquire_options mine = w.patient();
+        mine.owner = me;
+        core::lease& others = w.had("r");
+        std::vector<call*> all;
+        for (unsigned i = 0; i < many; ++i) {
+            all.push_back(&w.acquire("r", mine));
+        }
+        CHECK(w.in_line() == many);
+        const std::clock_t begun = std::clock();
+        (void)w.release(others);
+        w.advance(round_trip);
+        const std::clock_t served = std::clock();
+        CHECK(w.in_line() == 0);
+        CHECK(std::ranges::all_of(all, [](const call* c) { return c->held != nullptr; }));
+        for (const call* c : all) {
+            w.drop(*c->held);
+        }
+        w.advance(1s);
+        CHECK(w.is_idle());
+        return static_cast<double>(std::max<std::clock_t>(served - begun, 1));
+    };
+    // Twelve times as many would need 144 times as long, if each looked at all others.
+    const double few = spent_on(8'000);
+    CHECK(spent_on(96'000) < 60 * few);
+}
+
+TEST_CASE("a line that no server tells has its turn before it lets others in", "[core][line]")
+{
+    config config;
+    config.wake_ups = GENERATE(false, true);
+    line_world w{config};
+    const nanos hold = GENERATE(nanos{}, nanos{30ms}, nanos{90ms});
+    constexpr unsigned in_line = 20;
+    for (auto& p : w.peers) {
+        p->master.put("r", {.value = "somebody else's", .end = w.now + 1h});
+    }
+    std::vector<call*> calls;
+    for (unsigned i = 0; i <= in_line; ++i) {
+        calls.push_back(&w.waiting("r"));
+    }
+    w.advance(1s);
+    for (auto& p : w.peers) {
+        p->master.flush_keys();
+    }
+    while (!calls[0]->done()) {
+        w.advance(100us);
+    }
+    unsigned at_once = 0;
+    for (; at_once < in_line; ++at_once) {
+        w.advance(hold);
+        w.give_back(*calls[at_once]);
+        w.advance(round_trip);
+        if (!calls[at_once + 1]->done()) {
+            break;
+        }
+    }
+    const auto within = [&](nanos run) { return 1 + run / (hold + round_trip); };
+    if (config.wake_ups) {
+        CHECK(at_once == std::min<std::int64_t>(15, within(100ms)));
+    } else {
+        CHECK(at_once == std::min<std::int64_t>(in_line - 1, within(1s)));
+    }
+    for (std::size_t i = at_once + 1; i < calls.size(); ++i) {
+        while (!calls[i]->done()) {
+            w.advance(1ms);
+        }
+        w.give_back(*calls[i]);
+    }
+    w.advance(3s);
     CHECK(w.is_idle());
 }
 

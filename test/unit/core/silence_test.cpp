@@ -86,12 +86,45 @@ TEST_CASE("who was not told that a lock changed hands looks as often as who is n
         w.advance(1s);
         CHECK(w.looks() <= 2);
     }
-    SECTION("who was let down does not any more")
+    SECTION("who was let down does so by and by")
     {
         w.change_hands();
         w.advance(8 * round_trip);
         CHECK(w.told().wake_ups_refused == 1);
         CHECK(w.looks() > 10);
+        w.advance(10s);
+        CHECK(w.looks() <= 2);
+        CHECK(w.told().wake_ups_missed == 1);
+    }
+    SECTION("who is let down again begins again")
+    {
+        w.change_hands();
+        w.advance(12s);
+        w.forget_watches();
+        w.change_hands();
+        w.advance(5s);
+        REQUIRE(w.told().wake_ups_missed == 2);
+        w.change_hands();
+        w.advance(8 * round_trip);
+        CHECK(w.looks() > 10);
+    }
+    SECTION("the same server behind another connection is relied on")
+    {
+        for (unsigned i = 0; i < w.peers.size(); ++i) {
+            w.close(i);
+        }
+        w.advance(5s);
+        REQUIRE(w.core->watching() == 1);
+        w.advance(20s);
+        CHECK(w.looks() <= 2);
+    }
+    SECTION("small changes add up")
+    {
+        for (int i = 0; i < 200; ++i) {
+            w.advance(20ms);
+            w.take_all();
+        }
+        CHECK(w.told().wake_ups_missed > 30);
     }
     SECTION("it is said once")
     {
@@ -203,4 +236,146 @@ TEST_CASE("what a client does to its own keys no server needs to tell it", "[cor
     CHECK(w.told().polls > 0);
     CHECK(w.told().wake_ups_missed == 0);
     CHECK(w.complaints() == 0);
+}
+
+TEST_CASE("nor what it does with a lock that it took over", "[core][watch][silence]")
+{
+    silent_world w;
+    call& first = w.acquire("r", {.ttl = 3s});
+    w.advance(8 * round_trip);
+    REQUIRE(first.held != nullptr);
+    const base::owner_token token = first.held->token;
+    w.core->let_go(w.now, *first.held);
+    call& adopted = w.adopt("r", token, 3s);
+    w.advance(2 * round_trip);
+    REQUIRE(adopted.held != nullptr);
+    (void)w.waiting();
+    for (int i = 0; i < 40; ++i) {
+        w.advance(500ms);
+        CHECK_FALSE(w.extend(*adopted.held, 3s).error);
+    }
+    CHECK(w.told().polls > 0);
+    CHECK(w.told().wake_ups_missed == 0);
+}
+
+TEST_CASE("nor what it does while who waits looks", "[core][watch][silence]")
+{
+    const bool is_of_several = GENERATE(false, true);
+    const bool is_script_known = GENERATE(true, false);
+    const nanos behind = GENERATE(0us, 500us, 1500us, 2500us, 3500us, 4500us);
+    CAPTURE(is_of_several, is_script_known, behind.count());
+    silent_world w;
+    const std::vector<std::string> both{"r", "s"};
+    const acquire_options held{.ttl = 30s};
+    call& first = is_of_several ? w.acquire(both, held) : w.acquire("r", held);
+    w.advance(8 * round_trip);
+    REQUIRE(first.held != nullptr);
+    const acquire_options o{.deadline = 5min};
+    call& c = is_of_several ? w.acquire("r", o) : w.acquire(both, o);
+    w.advance(8 * round_trip);
+    REQUIRE(w.core->watching() == 1);
+    for (std::uint64_t i = 1; i <= 5; ++i) {
+        for (int step = 0; step < 100'000 && w.told().polls < i; ++step) {
+            w.advance(100us);
+        }
+        REQUIRE(w.told().polls == i);
+        w.advance(behind);
+        if (!is_script_known) {
+            for (auto& p : w.peers) {
+                p->master.flush_scripts();
+            }
+        }
+        call& longer = w.extend(*first.held, 30s + i * 10s);
+        w.advance(8 * round_trip);
+        REQUIRE(longer.done());
+        REQUIRE_FALSE(longer.error);
+    }
+    w.advance(20s);
+    CHECK_FALSE(c.done());
+    CHECK(w.told().wake_ups_missed == 0);
+}
+
+TEST_CASE("an answer that took long says nothing of when a key ends", "[core][watch][silence]")
+{
+    redlock::config seldom;
+    seldom.retry_min = seldom.retry_max = 2s;
+    watch_world w{seldom};
+    w.take_all();
+    (void)w.waiting();
+    for (int i = 0; i < 4; ++i) {
+        const std::uint64_t before = w.told().polls;
+        for (int step = 0; step < 100'000 && w.told().polls == before; ++step) {
+            w.advance(100us);
+        }
+        REQUIRE(w.told().polls > before);
+        // It was refused, and every other time it is told late for how long the key lives.
+        w.advance(round_trip + way / 2);
+        const nanos late = i % 2 == 0 ? way : 4 * w.settings.node_timeout;
+        for (auto& p : w.peers) {
+            p->way_back = late;
+        }
+        w.advance(late + way);
+        for (auto& p : w.peers) {
+            p->way_back = way;
+        }
+        for (int step = 0; step < 1000 && w.core->watching() == 0; ++step) {
+            w.advance(1ms);
+        }
+        REQUIRE(w.core->watching() == 1);
+    }
+    CHECK(w.told().wake_ups_missed == 0);
+}
+
+TEST_CASE("the end of one of several says nothing of another's", "[core][watch][silence]")
+{
+    silent_world w;
+    w.take_all(7s);
+    w.take_all(1h, "s");
+    (void)w.acquire(std::vector<std::string>{"r", "s"}, {.deadline = 60s});
+    w.advance(8 * round_trip);
+    REQUIRE(w.core->watching() == 1);
+    SECTION("one that is asked for behind it")
+    {
+        w.advance(15s);
+    }
+    SECTION("one that is asked for before it")
+    {
+        w.advance(8s);
+        w.take_all(1min);
+        w.advance(15s);
+    }
+    CHECK(w.told().polls > 1);
+    CHECK(w.told().wake_ups_missed == 0);
+}
+
+TEST_CASE("very many who were let down keep the distance of those who are told",
+          "[core][watch][silence]")
+{
+    silent_world w{1};
+    const unsigned many = 2500;
+    const auto take_each = [&](nanos span) {
+        for (unsigned i = 0; i < many; ++i) {
+            w.take_all(span, std::to_string(i));
+        }
+    };
+    const auto looks_in = [&](int seconds) {
+        const std::uint64_t before = w.told().polls;
+        for (int i = 0; i < seconds; ++i) {
+            w.advance(1s);
+            w.peers[0]->log.clear();
+        }
+        return w.told().polls - before;
+    };
+    take_each(1h);
+    for (unsigned i = 0; i < many; ++i) {
+        w.acquire(std::to_string(i), {.deadline = 2h});
+    }
+    w.advance(2 * round_trip);
+    REQUIRE(w.core->watching() == many);
+    (void)looks_in(10);
+    // As the date of the server is set.
+    take_each(2h);
+    (void)looks_in(8);
+    REQUIRE(w.told().wake_ups_missed > 0);
+    CHECK(looks_in(8) <= 8 * 1000 * 5 / 4);
 }

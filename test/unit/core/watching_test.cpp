@@ -118,6 +118,33 @@ TEST_CASE("very many who wait look a thousand times a second, all of them togeth
     CHECK(w.told().polls - before >= many);
 }
 
+TEST_CASE("very many who wait look when what is in their way ends", "[core][watch]")
+{
+    config config;
+    config.ping_interval = 0ms;
+    watch_world w{config};
+    const unsigned many = 2500;
+    for (unsigned i = 0; i < many; ++i) {
+        const std::string name = std::to_string(i);
+        w.take_all(i == 0 ? nanos{10s} : nanos{1h}, name);
+        w.acquire(name, {.deadline = 1h});
+        for (auto& p : w.peers) {
+            p->log.clear();
+        }
+    }
+    call& first = w.calls.front();
+    w.advance(2 * round_trip);
+    REQUIRE(w.core->watching() == many);
+    w.advance(10s - 5 * round_trip);
+    // What it would be told is lost.
+    for (auto& p : w.peers) {
+        p->master.forget(p->speaks);
+    }
+    CHECK_FALSE(first.done());
+    w.advance(20 * round_trip);
+    CHECK(first.held != nullptr);
+}
+
 TEST_CASE("p47: a wake-up that is lost costs no more than a poll", "[core][watch][pitfall][p47]")
 {
     config config;

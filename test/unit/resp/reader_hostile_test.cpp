@@ -58,6 +58,8 @@ TEST_CASE("malformed replies are refused", "[resp]")
         {":-\r\n", e::bad_integer},
         {":-0\r\n", e::bad_integer},
         {":01\r\n", e::bad_integer},
+        {":00\r\n", e::bad_integer},
+        {":99999999999999999999\r\n", e::bad_integer},
         {":-01\r\n", e::bad_integer},
         {":--1\r\n", e::bad_integer},
         {": 1\r\n", e::bad_integer},

@@ -1,0 +1,28 @@
+// A master that is far away: what comes from it travels for so long. Says where it listens, and
+// ends with its input.
+
+#include "support/proxy.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <limits>
+
+int main(int argc, char** argv)
+{
+    CLI::App app("redlock-delay: a proxy in front of a master, which makes it slow");
+    std::uint16_t port = 0;
+    std::int64_t delay_ms = 0;
+    app.add_option("--port", port, "Of the master, on 127.0.0.1")->required();
+    app.add_option("--delay", delay_ms, "Milliseconds that its replies travel")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    CLI11_PARSE(app, argc, argv);
+    redlock::test::proxy far(port);
+    far.delay(redlock::test::direction::down, std::chrono::milliseconds(delay_ms));
+    std::cout << far.url() << std::endl;
+    std::cin.ignore(std::numeric_limits<std::streamsize>::max());
+    return 0;
+}

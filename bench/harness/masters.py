@@ -1,0 +1,152 @@
+"""Masters of this machine that all programs of a run are measured on."""
+
+import ctypes
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from harness.trouble import Trouble
+
+PATIENCE = 10
+
+
+def end_with_parent():
+    """In the child: SIGKILL when whoever started it is gone, however that ended."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+def free_port():
+    """Below those that the system takes for outgoing connections."""
+    while True:
+        port = random.randint(10_000, 32_767)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+
+
+def make_certificate(folder):
+    """One that is its own authority, for 127.0.0.1."""
+    made = subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+         "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
+         "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key.pem", "-out", folder / "ca.pem"],
+        capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        raise Trouble(f"openssl makes no certificate: {made.stderr.strip()}")
+
+
+class Master:
+    """Keeps nothing on disk, and speaks TCP, TLS and over a unix socket."""
+
+    def __init__(self, program, folder, number):
+        self.port, self.tls_port = free_port(), free_port()
+        self.socket_path = folder / f"{number}.sock"
+        self.log = folder / f"{number}.log"
+        tls = ["--tls-port", self.tls_port, "--tls-cert-file", folder / "ca.pem",
+               "--tls-key-file", folder / "key.pem", "--tls-ca-cert-file", folder / "ca.pem",
+               "--tls-auth-clients", "no"]
+        arguments = [program, "--save", "", "--appendonly", "no", "--bind", "127.0.0.1", "--port",
+                     self.port, "--unixsocket", self.socket_path, "--dir", folder, *tls]
+        with self.log.open("w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True, preexec_fn=end_with_parent)
+
+    def await_answer(self):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and self.process.poll() is None:
+            try:
+                if f"process_id:{self.process.pid}\r\n" in self.ask("INFO server"):
+                    return
+            except OSError:
+                pass
+            time.sleep(0.005)
+        raise Trouble(f"a master does not come up:\n{self.log.read_text(encoding='utf-8')}")
+
+    def ask(self, command):
+        """The reply: a line as it stands, or the content of a bulk string."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(PATIENCE)
+            connection.connect(str(self.socket_path))
+            connection.sendall(f"{command}\r\n".encode())
+            reply = connection.makefile("rb")
+            line = reply.readline().decode().rstrip()
+            if line.startswith("-"):
+                raise Trouble(f"a master refuses {command}: {line}")
+            return reply.read(int(line[1:])).decode() if line.startswith("$") else line
+
+    def fields(self, section):
+        lines = self.ask(f"INFO {section}").splitlines()
+        return dict(line.split(":", 1) for line in lines if ":" in line)
+
+    def url(self, transport):
+        return {
+            "tcp": f"redis://127.0.0.1:{self.port}",
+            "tls": f"rediss://127.0.0.1:{self.tls_port}",
+            "unix": f"unix://{self.socket_path}",
+        }[transport]
+
+
+class Masters:
+    """Some independent masters, which end with this object and with the process."""
+
+    def __init__(self, count, program):
+        if shutil.which(program) is None:
+            raise Trouble(f"no {program} here")
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="redlock-bench-"))
+        self.all = []
+        try:
+            make_certificate(self.folder)
+            self.all = [Master(program, self.folder, i) for i in range(count)]
+            for master in self.all:
+                master.await_answer()
+        except BaseException:
+            self.end()
+            raise
+
+    def end(self):
+        for master in self.all:
+            master.process.kill()
+            master.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def ca_file(self):
+        return self.folder / "ca.pem"
+
+    def version(self):
+        fields = self.all[0].fields("server")
+        if "valkey_version" in fields:
+            return f"valkey {fields['valkey_version']}"
+        return f"redis {fields['redis_version']}"
+
+    def urls(self, count, transport="tcp"):
+        return [master.url(transport) for master in self.all[:count]]
+
+    def pids(self, count):
+        return [str(master.process.pid) for master in self.all[:count]]
+
+    def begin_anew(self):
+        """Without keys, and all counters at zero."""
+        for master in self.all:
+            master.ask("FLUSHALL")
+            master.ask("CONFIG RESETSTAT")
+
+    def counted(self, count):
+        """What the first of them have done since then: SETs of each, and bytes of all."""
+        sets, size = 0, 0
+        for master in self.all[:count]:
+            told = master.fields("commandstats").get("cmdstat_set", "calls=0,")
+            sets += int(told.split("calls=")[1].split(",")[0])
+            traffic = master.fields("stats")
+            size += int(traffic["total_net_input_bytes"]) + int(traffic["total_net_output_bytes"])
+        return {"sets": sets / count, "bytes": size}

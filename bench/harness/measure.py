@@ -1,0 +1,250 @@
+"""Runs the cases of a question in turn, round after round, and counts."""
+
+import collections
+import json
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from harness.figures import FIGURES
+from harness.masters import Masters, end_with_parent
+from harness.trouble import Trouble
+
+# A program that takes so much longer than it was to is stuck.
+PATIENCE = 120
+
+
+class Progress:
+    """One line that says what is done, and how long the rest will take."""
+
+    def __init__(self, seconds):
+        self.total, self.done, self.began = seconds, 0.0, time.monotonic()
+        self.is_terminal = sys.stderr.isatty()
+        self.said = None
+
+    def begin(self, question, what):
+        passed = time.monotonic() - self.began
+        # As slow as it was so far, once that can be told.
+        pace = passed / self.done if self.done > 10 else 1
+        left = max(0, self.total - self.done) * pace
+        head = f"[{min(99, int(100 * self.done / self.total)):2d} %, {int(left) // 60}:{int(left) % 60:02d} left]"
+        if self.is_terminal:
+            sys.stderr.write(f"\r\033[K{head} {question}: {what}"[:100])
+        elif question != self.said:
+            sys.stderr.write(f"{head} {question}\n")
+        self.said = question
+        sys.stderr.flush()
+
+    def end(self, seconds):
+        self.done += seconds
+
+    def close(self):
+        if self.is_terminal:
+            sys.stderr.write("\r\033[K")
+
+
+class Delayed:
+    """A slow way to a master, while this is entered."""
+
+    def __init__(self, program, master, delay_ms):
+        self.command = [str(program), "--port", str(master.port), "--delay", str(delay_ms)]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, preexec_fn=end_with_parent)
+        url = self.process.stdout.readline().strip()
+        if not url:
+            raise Trouble("redlock-delay does not come up")
+        return url
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait(PATIENCE)
+
+
+def numbers(told):
+    return {key: value for key, value in told.items()
+            if isinstance(value, (int, float)) and not isinstance(value, bool)}
+
+
+class Lengths:
+    """How long to measure."""
+
+    def __init__(self, quick):
+        self.seconds, self.warm_up = (0.3, 0.1) if quick else (1.0, 0.3)
+
+    def time_of(self, case):
+        seconds = self.seconds if case.seconds is None else case.seconds
+        warm_up = self.warm_up if case.warm_up is None else case.warm_up
+        return seconds, warm_up
+
+    def once(self, case):
+        return sum(self.time_of(case)) + case.overhead
+
+    def cost(self, case, rounds):
+        """In seconds, the run in which system calls are counted included."""
+        return self.once(case) * (rounds + case.counts_calls)
+
+
+class Bench(Lengths):
+    """The programs and the masters."""
+
+    def __init__(self, folder, quick, server, peers):
+        super().__init__(quick)
+        self.folder, self.peers = folder, peers
+        self.masters = Masters(7, server)
+        self.versions = {"server": self.masters.version()}
+        self.commands = {}
+
+    def end(self):
+        self.masters.end()
+
+    def command(self, case, urls):
+        if case.program == "node-redlock":
+            start = ["node", str(self.peers / "node_redlock" / "cycle.mjs")]
+        else:
+            start = [str(self.folder / case.program)]
+        seconds, warm_up = self.time_of(case)
+        all_of_it = [*start, *case.arguments]
+        if seconds > 0:
+            all_of_it += ["--seconds", f"{seconds:g}", "--warmup", f"{warm_up:g}"]
+        if case.transport == "tls":
+            all_of_it += ["--ca-file", str(self.masters.ca_file)]
+        self.commands[id(case)] = shlex.join([case.program, *all_of_it[len(start):]])
+        if case.nodes is not None:
+            all_of_it += [case.nodes, *urls]
+            if seconds > 0:
+                all_of_it += ["--server-pids", *self.masters.pids(case.masters)]
+        return all_of_it
+
+    def told_by(self, case, before=(), after=()):
+        """Runs it, with something before and after its command, and gives what it writes."""
+        self.masters.begin_anew()
+        urls = self.masters.urls(case.masters, case.transport)
+        if case.delay_ms is None:
+            return self.output_of(case, [*before, *self.command(case, urls), *after])
+        slow = Delayed(self.folder / "redlock-delay", self.masters.all[0], case.delay_ms)
+        with slow as url:
+            return self.output_of(case, [*before, *self.command(case, [url, *urls[1:]]), *after])
+
+    def output_of(self, case, command):
+        try:
+            with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
+                ran = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                     stderr=errors, text=True, preexec_fn=end_with_parent,
+                                     timeout=PATIENCE + self.once(case), check=False)
+                errors.seek(0)
+                said = errors.read().strip()
+        except subprocess.TimeoutExpired as e:
+            raise Trouble(f"{shlex.join(command)}: does not end") from e
+        except OSError as e:
+            raise Trouble(f"{command[0]}: {e.strerror}") from e
+        if ran.returncode != 0:
+            raise Trouble(f"{shlex.join(command)}: status {ran.returncode}: {said}")
+        return ran.stdout
+
+    def measure(self, case):
+        """(name, parameters, figures) of one run."""
+        if case.tells_by_file:
+            with tempfile.NamedTemporaryFile("r", encoding="utf-8") as file:
+                self.told_by(case, after=["--json", file.name])
+                told = json.load(file)
+        else:
+            told = json.loads(self.told_by(case))
+        for one in told if isinstance(told, list) else [told, *told.values()]:
+            if isinstance(one, dict):
+                self.versions |= one.get("versions", {})
+        if case.read is not None:
+            return case.read(told)
+        figures = numbers(told)
+        if "peak_rss_kib" in figures:
+            figures["peak_mib"] = figures["peak_rss_kib"] / 1024
+        if case.is_cycle and case.nodes is not None:
+            counted = self.masters.counted(case.masters)
+            if counted["sets"] > 0:
+                figures["bytes_per_cycle"] = counted["bytes"] / counted["sets"]
+        return [(case.name, case.parameters, figures)]
+
+    def calls_of(self, case):
+        """System calls a cycle, of all of the program's life; None where there is no strace."""
+        if shutil.which("strace") is None:
+            return None
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as counts:
+            self.told_by(case, ["strace", "-f", "-c", "-U", "calls,name", "-o", counts.name])
+            total = [line.split()[0] for line in counts if line.strip().endswith("total")]
+        sets = self.masters.counted(case.masters)["sets"]
+        return int(total[0]) / sets if total and sets > 0 else None
+
+
+def identity(name, parameters):
+    return (name, *sorted(parameters.items()))
+
+
+def summary(values):
+    return {"median": statistics.median(values), "least": min(values), "most": max(values)}
+
+
+class Answer:
+    """All that was measured for one question."""
+
+    def __init__(self, question):
+        self.question = question
+        # By identity: name, parameters, command, and the figures of each round.
+        self.cases = collections.OrderedDict()
+
+    def add(self, name, parameters, figures, command):
+        kept = self.cases.setdefault(identity(name, parameters), {
+            "name": name, "parameters": parameters, "command": command, "rounds": []})
+        kept["rounds"].append(figures)
+
+    def reference_of(self, case):
+        changed = dict(self.question.reference)
+        name = changed.pop("name", case["name"])
+        return self.cases.get(identity(name, case["parameters"] | changed))
+
+    def told(self):
+        return [self.told_of(case) for case in self.cases.values()]
+
+    def told_of(self, case):
+        reference = self.reference_of(case)
+        figures = {}
+        for key in FIGURES:
+            values = [r[key] for r in case["rounds"] if key in r]
+            if not values:
+                continue
+            figures[key] = summary(values) | {"values": values}
+            if reference is not None:
+                # Of the same round, as a machine that is slow for a while is so for all.
+                ratios = [mine[key] / theirs[key]
+                          for mine, theirs in zip(case["rounds"], reference["rounds"])
+                          if mine.get(key) is not None and theirs.get(key)]
+                if ratios:
+                    figures[key]["ratio"] = summary(ratios)
+        return {key: case[key] for key in ("name", "parameters", "command")} | {"figures": figures}
+
+
+def answer(question, bench, progress, cases, rounds):
+    result = Answer(question)
+    for r in range(rounds):
+        # Each round begins with another one, so that none always has the same neighbour.
+        first = r * len(cases) // rounds
+        for case in cases[first:] + cases[:first]:
+            progress.begin(question.name, f"{case.name} {case.parameters}, round {r + 1} of {rounds}")
+            for name, parameters, figures in bench.measure(case):
+                result.add(name, parameters, figures, bench.commands[id(case)])
+            progress.end(bench.once(case))
+    for case in cases:
+        if case.counts_calls:
+            progress.begin(question.name, f"{case.name} {case.parameters}, its system calls")
+            calls = bench.calls_of(case)
+            if calls is not None:
+                kept = result.cases[identity(case.name, case.parameters)]
+                kept["rounds"][0]["system_calls_per_cycle"] = calls
+            progress.end(bench.once(case))
+    if question.conclude is not None:
+        question.conclude(result)
+    return result

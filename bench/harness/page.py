@@ -1,0 +1,84 @@
+"""Tables of the page, between markers that name the question."""
+
+import re
+import textwrap
+
+from harness.figures import FIGURES, grouped, shown
+
+
+def begin_of(name):
+    return f"<!-- question: {name} -->"
+
+
+def end_of(name):
+    return f"<!-- end of question: {name} -->"
+
+
+def cell(column, case):
+    found = case["figures"].get(column.figure)
+    if found is None:
+        return "-"
+    if not column.ratio:
+        return shown(column.figure, found["median"])
+    if "ratio" not in found:
+        return "-"
+    ratio = found["ratio"]
+    if ratio["least"] == ratio["most"]:
+        return f"{ratio['median']:.2f}"
+    return f"{ratio['median']:.2f} ({ratio['least']:.2f} to {ratio['most']:.2f})"
+
+
+def title(column):
+    known = FIGURES[column.figure].title
+    return f"{known}: ratio" if column.ratio else known
+
+
+def parameter(value):
+    return grouped(value, 0) if isinstance(value, (int, float)) else str(value)
+
+
+def table(question, told):
+    # What no case has says nothing.
+    columns = [c for c in question.columns
+               if any(cell(c, case) != "-" for case in told["cases"])]
+    names = question.parameters
+    head = ["", *names.values(), *(title(c) for c in columns)]
+    lines = [head, ["---", *("---:" for _ in head[1:])]]
+    for case in told["cases"]:
+        lines.append([case["name"], *(parameter(case["parameters"].get(n, "")) for n in names),
+                      *(cell(c, case) for c in columns)])
+    return "\n".join(f"| {' | '.join(line)} |".replace("|  |", "| |") for line in lines)
+
+
+def provenance(told):
+    versions = ", ".join(f"{name} {version}".replace("server ", "")
+                         for name, version in sorted(told["versions"].items()))
+    machine = told["machine"]
+    plain = "" if told["clean"] else ", with changes that are not committed"
+    return (f"{told['date']}, commit {told['commit']}{plain}; {machine['processors']} processors "
+            f"({machine['model']}), {machine['system']}; {versions}. Rounds: {told['rounds']}, of which "
+            "the median is told; a ratio is the median of each round's, with the least and the "
+            "most.")
+
+
+def wrapped(text):
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+
+
+def block(question, told, picture):
+    parts = [begin_of(question.name), f"    ./bench/run --only {question.name}",
+             wrapped(question.about),
+             table(question, told)]
+    if picture is not None:
+        parts.append(f"![{question.title}]({picture})")
+    parts += [wrapped(provenance(told)), end_of(question.name)]
+    return "\n\n".join(parts)
+
+
+def put(text, question, new):
+    """The page with the new block in the place of the old one; at its end where there was none."""
+    found = re.compile(
+        re.escape(begin_of(question.name)) + ".*?" + re.escape(end_of(question.name)), re.DOTALL)
+    if found.search(text):
+        return found.sub(lambda _: new, text)
+    return f"{text.rstrip()}\n\n## {question.title}\n\n{new}\n".lstrip()

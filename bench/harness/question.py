@@ -1,0 +1,103 @@
+"""What a question is made of: cases that are measured in turn, a table and a picture."""
+
+import dataclasses
+import typing
+
+
+@dataclasses.dataclass
+class Case:
+    """One program, to be run once in each round."""
+
+    name: str
+    program: str
+    arguments: list
+    parameters: dict = dataclasses.field(default_factory=dict)
+    masters: int = 5
+    transport: str = "tcp"
+    # None: the program starts its own, which it can stop.
+    nodes: typing.Optional[str] = "--nodes"
+    # Of the measured time; None: as the run has it.
+    seconds: typing.Optional[float] = None
+    warm_up: typing.Optional[float] = None
+    # What it takes beside the measured time and the warm-up.
+    overhead: float = 0.3
+    # Its system calls are counted, in a run of their own.
+    counts_calls: bool = False
+    # Of milliseconds, the delay of its first master.
+    delay_ms: typing.Optional[int] = None
+    # From what the program tells to (name, parameters, figures), one or more.
+    read: typing.Optional[typing.Callable] = None
+    # By --json FILE, and not on its standard output.
+    tells_by_file: bool = False
+    # A master's SETs are its cycles.
+    is_cycle: bool = True
+
+
+@dataclasses.dataclass
+class Column:
+    figure: str
+    # Of the reference in the same round, in place of the figure itself.
+    ratio: bool = False
+
+
+@dataclasses.dataclass
+class Panel:
+    """One diagram: a line a name over a parameter, or a bar a case."""
+
+    figure: str
+    title: str
+    x: typing.Optional[str] = None
+    x_title: str = ""
+    log_x: bool = False
+    log_y: bool = False
+    ratio: bool = False
+    only: typing.Callable = lambda case: True
+    # The parameters that a bar is called by, beside its name.
+    by: tuple = ()
+
+
+@dataclasses.dataclass
+class Question:
+    name: str
+    title: str
+    # What is asked, and how it is measured: stands above the table.
+    about: str
+    cases: typing.Callable
+    columns: list
+    panels: list
+    # The parameters, or the name, that differ from a case to what it is measured against.
+    reference: dict
+    parameters: dict = dataclasses.field(default_factory=dict)
+    rounds: int = 3
+    # Further figures from all cases, after the last round.
+    conclude: typing.Optional[typing.Callable] = None
+
+
+FLOORS = {"floor-epoll": "redlock-floor-epoll", "floor-asio": "redlock-floor-asio"}
+LIBRARY = {
+    "callback": ["--no-fencing"],
+    "await": ["--no-fencing", "--api", "await"],
+    "strand": ["--no-fencing", "--thread-safe"],
+    "fencing": ["--fencing"],
+}
+PEERS = {"hiredis": "redlock-peer-hiredis", "node-redlock": "node-redlock"}
+
+
+# The masters of one machine answer so many later than a node timeout of 50 ms allows, which is no
+# failure of theirs; the floors wait for as long as it takes.
+MANY = 10_000
+
+
+def cycle(name, in_flight, masters=5, arguments=(), parameters=None, **more):
+    """Uncontended cycles of a program that tells the common figures."""
+    if name in LIBRARY:
+        program, own = "redlock-bench", ["run", "--output", "json", *LIBRARY[name]]
+        if in_flight >= MANY:
+            own += ["--node-timeout", "1000"]
+    else:
+        program, own = (FLOORS | PEERS)[name], ["--json"]
+    return Case(
+        name, program, [*own, "--workers", str(in_flight), *arguments],
+        {"in_flight": in_flight} if parameters is None else parameters, masters,
+        # So many workers begin and end, each with a name of its own.
+        overhead=0.3 + in_flight / 20_000 + (0.5 if name in PEERS else 0), **more)

@@ -1,0 +1,5 @@
+"""What ends a run with a message and no traceback."""
+
+
+class Trouble(Exception):
+    pass

@@ -1,0 +1,10 @@
+"""One file a question, in the order of the page."""
+
+import importlib
+
+ORDER = ["uncontended", "masters", "faults", "extends", "contention", "transports", "styles",
+         "fencing", "threads", "held", "memory", "startup"]
+
+
+def all_questions():
+    return [importlib.import_module(f"questions.{name}").QUESTION for name in ORDER]

@@ -1,0 +1,59 @@
+"""What one master costs that is dead, stopped or slow."""
+
+from harness.measure import numbers
+from harness.question import Case, Column, Panel, Question, cycle
+
+DELAY_MS = 5
+
+
+def halves(fault):
+    """One run gives two: before the fault and from 0.1 s after it."""
+
+    def read(told):
+        return [(fault, {"state": state}, numbers(told[part]) | {
+            "peak_mib": told[part]["peak_rss_kib"] / 1024})
+            for part, state in [("healthy", "before"), ("frozen", "after")]]
+
+    return read
+
+
+def fault(name, how, seconds):
+    arguments = ["run", "--output", "json", "--no-fencing", "--local", "5", "--stop-node", "0",
+                 "--stop-with", how]
+    return Case(name, "redlock-bench", arguments, nodes=None, seconds=seconds, overhead=0.6,
+                read=halves(name))
+
+
+def slow(state, delay_ms):
+    case = cycle("callback", 64, parameters={"state": state}, delay_ms=delay_ms)
+    case.name = "one slow"
+    return case
+
+
+def cases(quick):
+    seconds = 1.0 if quick else 3.0
+    return [fault("one dead", "kill", seconds), fault("one stopped", "stop", seconds),
+            slow("before", 0), slow("after", DELAY_MS)]
+
+
+QUESTION = Question(
+    name="faults",
+    title="One dead, one stopped, one slow master",
+    about=f"Five masters, 64 in flight, callbacks. One is killed, one is stopped by SIGSTOP, and "
+          f"the replies of one travel for {DELAY_MS} ms, by a proxy in front of it, which is there "
+          "`before` as well, without a delay. A ratio is to what was before. On one machine the "
+          "other masters get the processor time of one that does nothing.",
+    cases=cases,
+    parameters={"state": "state"},
+    reference={"state": "before"},
+    columns=[
+        Column("cycles_per_second"), Column("cycles_per_second", ratio=True),
+        Column("acquire_p50_us"), Column("acquire_p99_us"), Column("acquire_p99_us", ratio=True),
+        Column("acquire_p999_us"), Column("client_cpu_us_per_cycle"), Column("peak_mib"),
+        Column("failures"),
+    ],
+    panels=[
+        Panel("cycles_per_second", "Throughput, cycles/s", by=("state",)),
+        Panel("acquire_p99_us", "Acquire p99, us", by=("state",)),
+    ],
+)

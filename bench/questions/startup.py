@@ -1,0 +1,23 @@
+"""How long it takes from nothing to a lock."""
+
+from harness.question import Case, Column, Panel, Question
+
+
+def over(transport, times):
+    return Case(transport, "redlock-bench", ["start", "--times", str(times)],
+                transport=transport, seconds=0, warm_up=0, overhead=0.3 + times / 200,
+                is_cycle=False)
+
+
+QUESTION = Question(
+    name="startup",
+    title="From start-up to the first lock",
+    about="From before a client is made to when it has a lock on five masters, with a fencing "
+          "token: connections, what they begin with, and the acquire. A hundred new clients, one "
+          "after the other; a ratio is to TCP.",
+    cases=lambda quick: [over(t, 10 if quick else 100) for t in ["tcp", "tls", "unix"]],
+    reference={"name": "tcp"},
+    columns=[Column("first_lock_p50_us"), Column("first_lock_p50_us", ratio=True),
+             Column("first_lock_p99_us")],
+    panels=[Panel("first_lock_p50_us", "First lock, p50 us")],
+)

@@ -1,0 +1,25 @@
+"""What the ways cost in which the library is called."""
+
+from harness.question import Column, Panel, Question, cycle
+
+QUESTION = Question(
+    name="styles",
+    title="Callbacks, co_await, a strand",
+    about="Five masters, without fencing tokens. `callback` is a handler, `await` is "
+          "`use_awaitable`, `strand` is a handler with `thread_safe`; a ratio is to `callback`.",
+    cases=lambda quick: [cycle(name, n) for n in ([64] if quick else [1, 64, 1000])
+                         for name in ["callback", "await", "strand"]],
+    parameters={"in_flight": "in flight"},
+    reference={"name": "callback"},
+    columns=[
+        Column("cycles_per_second"), Column("cycles_per_second", ratio=True),
+        Column("acquire_p50_us"), Column("acquire_p99_us"), Column("client_cpu_us_per_cycle"),
+        Column("client_cpu_us_per_cycle", ratio=True), Column("allocations_per_cycle"),
+    ],
+    panels=[
+        Panel("client_cpu_us_per_cycle", "Client CPU a cycle, us", x="in_flight",
+              x_title="cycles in flight", log_x=True, log_y=True),
+        Panel("cycles_per_second", "Throughput, cycles/s", x="in_flight",
+              x_title="cycles in flight", log_x=True),
+    ],
+)
