@@ -1,0 +1,180 @@
+#include "redlock_bench/arguments.hpp"
+
+#include "common/options.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace redlock::bench {
+namespace {
+
+void add_client(CLI::App& sub, library_options& o)
+{
+    add_options(sub, o);
+    sub.add_option("--ca-file", o.ca_file,
+                   "Certificates to trust, PEM, where nodes are given as rediss://")
+        ->check(CLI::ExistingFile);
+    sub.add_option("--node-timeout", o.node_timeout_ms,
+                   "Milliseconds that a node may take to answer: more than the masters need for "
+                   "all that is in flight")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 2000));
+    sub.add_flag("--thread-safe", o.thread_safe, "Puts a strand round the client");
+}
+
+void add_nodes(CLI::App& sub, run_options& o)
+{
+    add_client(sub, o);
+    auto* stop = sub.add_option("--stop-node", o.stop_node,
+                                "Stop this local master (from 0) midway by SIGSTOP, and measure "
+                                "before it and from 0.1 s after it");
+    sub.add_option("--stop-after", o.stop_after,
+                   "Seconds measured before that; the rest of --seconds comes after it "
+                   "[half of --seconds]")
+        ->check(CLI::PositiveNumber)
+        ->needs(stop);
+    sub.add_option("--stop-with", o.stop_with, "How: by SIGSTOP, or for good by SIGKILL")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"stop", "kill"}))
+        ->needs(stop);
+    sub.get_option("--nodes")->excludes(stop);
+}
+
+void add_work(CLI::App& sub, run_options& o)
+{
+    sub.add_option("--workers", o.work.workers, "Cycles in flight")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1'000'000));
+    sub.add_option("--resources", o.resources,
+                   "Names to lock; fewer than workers are contended for [one a worker]")
+        ->check(CLI::PositiveNumber);
+    auto* names = sub.add_option(
+        "--names", o.work.names,
+        "What their names begin with: for several programs that contend for the same "
+        "ones [names of this run alone]");
+    sub.add_option("--threads", o.threads,
+                   "Threads that share the workers, each with a client of its own")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 64))
+        ->excludes(names)
+        ->excludes(sub.get_option("--resources"));
+    sub.add_option("--held", o.work.held, "Further locks that each client has all the while")
+        ->capture_default_str()
+        ->check(CLI::Range(0, 1'000'000));
+    sub.add_flag("--wake-ups,!--no-wake-ups", o.wake_ups,
+                 "Whether servers are asked to tell when a lock is free [yes]");
+    sub.add_option("--hold", o.hold_ms, "Milliseconds to hold each lock")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    sub.add_option("--ttl", o.ttl_ms, "Milliseconds a lock lives, at least 4 node timeouts")
+        ->capture_default_str()
+        ->check(CLI::Range(4, 86'400'000));
+    sub.add_option("--deadline", o.deadline_ms,
+                   "Milliseconds to go on trying to get a lock; 0: one attempt")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    sub.add_flag("--fencing,!--no-fencing", o.fencing, "Whether locks get fencing tokens [yes]");
+    sub.add_option("--api", o.api, "How the library is called")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"callback", "await"}));
+}
+
+void add_contention(CLI::App& sub, contention_options& o)
+{
+    sub.add_option("--ttl", o.ttl_ms, "Milliseconds a lock lives, at least 4 node timeouts (200)")
+        ->capture_default_str()
+        ->check(CLI::Range(200, 86'400'000));
+    sub.add_flag("--fencing,!--no-fencing", o.fencing, "Whether locks get fencing tokens [no]");
+}
+
+}  // namespace
+
+void add_run(CLI::App& sub, run_options& o)
+{
+    add_nodes(sub, o);
+    add_work(sub, o);
+    sub.add_option("--output", o.output, "How to print the result")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"table", "json"}));
+}
+
+void add_start(CLI::App& sub, start_options& o)
+{
+    add_client(sub, o);
+    for (const char* unused : {"--seconds", "--warmup", "--server-pids"}) {
+        sub.remove_option(sub.get_option(unused));
+    }
+    sub.add_option("--times", o.times, "New clients, one after the other")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+}
+
+void add_compare(CLI::App& sub, compare_options& o)
+{
+    o.seconds = 3;
+    add_options(sub, o);
+    sub.add_option("--workers", o.workers, "Cycles in flight, one number or more")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1'000'000));
+    sub.add_option("--rounds", o.rounds, "Runs of each, whose median counts")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    sub.add_option("--json", o.json, "A file to write all results to");
+}
+
+void add_contend(CLI::App& sub, contend_options& o)
+{
+    add_contention(sub, o);
+    sub.add_option("--delay", o.delay_ms,
+                   "Milliseconds that those wait who are not told when it is free, give or take "
+                   "a half")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    sub.add_option("--masters", o.masters, "How many masters, one number or more")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 32));
+    sub.add_option("--hold", o.hold_ms, "Milliseconds to hold the lock, one number or more")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    sub.add_option("--seconds", o.seconds, "To measure each")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    sub.add_option("--warmup", o.warm_up, "Seconds before that")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    sub.add_option("--server", o.local.program, "The program to start as a master")
+        ->capture_default_str();
+    sub.add_option("--node-redlock", o.node_redlock,
+                   "The folder bench/peers/node_redlock, after npm install there: measured too")
+        ->check(CLI::ExistingDirectory);
+    sub.add_option("--json", o.json, "A file to write all results to");
+}
+
+void add_contender(CLI::App& sub, contender_options& o)
+{
+    sub.group("");  // not shown
+    o.delay_ms = 0;
+    add_contention(sub, o);
+    sub.add_option("--nodes", o.nodes)->required();
+    sub.add_option("--resource", o.resource)->required();
+    sub.add_option("--workers", o.workers)->check(CLI::PositiveNumber);
+    sub.add_option("--clients", o.clients)->check(CLI::PositiveNumber);
+    sub.add_option("--hold", o.hold_ms)->check(CLI::NonNegativeNumber);
+    sub.add_option("--delay", o.delay_ms)->check(CLI::PositiveNumber);
+}
+
+void add_show(CLI::App& sub, show_options& o)
+{
+    sub.add_option("--local", o.local.count, "Start so many masters here")
+        ->capture_default_str()
+        ->check(CLI::Range(3, 32));
+    sub.add_option("--server", o.local.program, "The program to start as a master")
+        ->capture_default_str();
+    sub.add_option("--workers", o.workers, "Cycles in flight")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 100'000));
+    sub.add_option("--seconds", o.seconds, "Length of each of the four parts")
+        ->capture_default_str()
+        ->check(CLI::Range(0.5, 3600.0));
+}
+
+}  // namespace redlock::bench

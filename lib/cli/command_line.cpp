@@ -1,0 +1,291 @@
+#include "cli/command_line.hpp"
+
+#include "base/text.hpp"
+#include "cli/completion.hpp"
+#include "cli/doctor.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/help.hpp"
+#include "cli/manual.hpp"
+#include "cli/validators.hpp"
+
+#include <redlock/version.hpp>
+
+#include <boost/system/system_error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+namespace redlock::cli {
+namespace {
+
+/// The arguments of a command that is run come behind this one.
+constexpr const char* separator = "--";
+
+const char* environment(const char* name)
+{
+    const char* const set = std::getenv(name);
+    return set == nullptr ? "" : set;
+}
+
+/// Where options may stand, if there is such a file: the user's, or the machine's.
+std::string usual_file()
+{
+    namespace fs = std::filesystem;
+    std::vector<fs::path> places;
+    if (const fs::path base = environment("XDG_CONFIG_HOME"); !base.empty()) {
+        places.push_back(base / "redlock.toml");
+    } else if (const fs::path home = environment("HOME"); !home.empty()) {
+        places.push_back(home / ".config/redlock.toml");
+    }
+    places.emplace_back("/etc/redlock.toml");
+    for (const auto& place : places) {
+        std::error_code unreadable;
+        if (fs::exists(place, unreadable)) {
+            return place;
+        }
+    }
+    return {};
+}
+
+bool is_given(const std::vector<std::string>& arguments, const std::string& option)
+{
+    return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+        return argument == option || argument.starts_with(option + '=');
+    });
+}
+
+/// What the environment says, as arguments in front of those that were given: these are stronger,
+/// and what a file says is weaker.
+std::vector<std::string> with_environment(const std::vector<std::string>& arguments)
+{
+    std::vector<std::string> out;
+    if (!is_given(arguments, "--node")) {
+        std::istringstream nodes(environment("REDLOCK_NODES"));
+        for (std::string url; nodes >> url;) {
+            out.push_back("--node=" + url);
+        }
+    }
+    if (const std::string user = environment("REDLOCK_USER");
+        !user.empty() && !is_given(arguments, "--user")) {
+        out.push_back("--user=" + user);
+    }
+    if (const std::string file = environment("REDLOCK_CONFIG");
+        !file.empty() && !is_given(arguments, "--config")) {
+        out.push_back("--config=" + file);
+    }
+    out.insert(out.end(), arguments.begin(), arguments.end());
+    return out;
+}
+
+}  // namespace
+
+command_line::command_line(const std::vector<further_command>& further)
+    : app_(std::make_unique<CLI::App>())
+{
+    CLI::App& app = *app_;
+    app.name("redlock");
+    app.description("Locks held by a majority of independent Redis or Valkey masters");
+    app.formatter(std::make_shared<help_formatter>());
+    app.set_version_flag("--version", std::string(redlock::version()));
+    app.require_subcommand(1);
+    app.set_config("--config", usual_file(),
+                   "A TOML or INI file with options, those of a command below [its name] "
+                   "[REDLOCK_CONFIG, ~/.config/redlock.toml, /etc/redlock.toml]")
+        ->type_name("FILE");
+    app.allow_config_extras(CLI::config_extras_mode::error);
+    add_masters(app, masters_);
+    add_run();
+    add_acquire();
+    add_extend();
+    add_release();
+    add_inspect();
+    add_doctor();
+    for (const auto& one : further) {
+        CLI::App* const sub = app.add_subcommand(one.name, one.description);
+        actions_.emplace_back(sub, one.add(*sub));
+    }
+    add_completion();
+    add_manual();
+    app.footer(std::string(exit_status_text()));
+}
+
+command_line::~command_line() = default;
+
+int command_line::operator()(const std::vector<std::string>& arguments)
+{
+    auto own = arguments;
+    const auto split = std::find(own.begin(), own.end(), separator);
+    if (!own.empty() && is_given({own.begin(), split}, "run")) {
+        if (split != own.end()) {
+            run_.command.assign(std::next(split), own.end());
+        }
+        own.erase(split, own.end());
+    }
+    own = with_environment(own);
+    try {
+        std::reverse(own.begin(), own.end());  // as CLI11 takes them
+        app_->parse(own);
+        return act();
+    } catch (const CLI::RequiredError& e) {
+        const auto rest = app_->remaining();
+        if (app_->get_subcommands().empty() && !rest.empty()) {
+            std::cerr << "redlock: there is no command '" << base::printable(rest[0])
+                      << "'; redlock --help names them\n";
+            return usage;
+        }
+        app_->exit(e);
+        return usage;
+    } catch (const CLI::ParseError& e) {
+        return app_->exit(e) == 0 ? success : usage;
+    } catch (const std::invalid_argument& e) {
+        std::cerr << "redlock: " << e.what() << '\n';
+        return usage;
+    } catch (const boost::system::system_error& e) {
+        std::cerr << "redlock: " << e.what() << '\n';
+        return exit_status_of(e.code());
+    } catch (const std::exception& e) {
+        std::cerr << "redlock: " << e.what() << '\n';
+        return internal;
+    }
+}
+
+int command_line::act()
+{
+    for (const auto& [sub, action] : actions_) {
+        if (sub->parsed()) {
+            return action();
+        }
+    }
+    return usage;
+}
+
+CLI::App* command_line::add(const std::string& name, const std::string& description,
+                            std::function<int()> action)
+{
+    CLI::App* const sub = app_->add_subcommand(name, description);
+    sub->fallthrough();
+    actions_.emplace_back(sub, std::move(action));
+    return sub;
+}
+
+void command_line::add_taking(CLI::App& sub, taking_options& o)
+{
+    sub.add_option("RESOURCE", o.resources, "What to lock; of several all or none")
+        ->required()
+        ->type_name("");
+    add_duration(sub, "--ttl", o.ttl, "How long the lock lives if nobody extends it");
+    auto* wait = add_duration(sub, "--wait", o.wait,
+                              "How long to wait for it at most [as long as it takes]");
+    sub.add_flag("--no-wait", o.no_wait, "Does not wait where somebody else has it")
+        ->excludes(wait);
+    sub.add_flag("--fencing,!--no-fencing", o.fencing, "Whether it gets a fencing token [yes]");
+}
+
+void command_line::add_held(CLI::App& sub, held_options& o)
+{
+    sub.add_option("RESOURCE", o.resources, "What is locked; of several all")
+        ->required()
+        ->type_name("");
+    sub.add_option("--token-file", o.token_file,
+                   "A file with what acquire printed, - for stdin [REDLOCK_OWNER_TOKEN holds the "
+                   "owner token]")
+        ->type_name("FILE");
+}
+
+void command_line::add_run()
+{
+    CLI::App& sub = *add("run", "Runs a command under a lock that is kept alive", [this] {
+        if (run_.command.empty()) {
+            throw std::invalid_argument(
+                "run: no command; it stands behind --, as in: redlock run RESOURCE -- COMMAND");
+        }
+        return run(masters_, run_);
+    });
+    add_taking(sub, run_);
+    add_duration(sub, "--grace", run_.grace,
+                 "From the SIGTERM that tells the command of a loss to the SIGKILL");
+    add_duration(sub, "--max-hold", run_.max_hold,
+                 "How long the lock is kept at most [as long as the command runs]");
+    sub.footer(
+        "The command finds REDLOCK_RESOURCE, REDLOCK_FENCING_TOKEN and REDLOCK_VALID_UNTIL (the\n"
+        "date, in seconds, until when the lock is held if it could not be kept alive). Signals\n"
+        "are passed on to it and to what it began.");
+}
+
+void command_line::add_acquire()
+{
+    CLI::App& sub = *add("acquire", "Takes a lock and leaves it to who knows its owner token",
+                         [this] { return acquire(masters_, acquire_); });
+    add_taking(sub, acquire_);
+    sub.add_flag("-q,--quiet", acquire_.quiet, "Prints nothing but the owner token");
+    sub.footer(
+        "Whoever knows the owner token can extend and release the lock: keep it secret.\n"
+        "    REDLOCK_OWNER_TOKEN=$(redlock acquire --quiet nightly) && export REDLOCK_OWNER_TOKEN\n"
+        "    redlock extend nightly --ttl 1m && redlock release nightly");
+}
+
+void command_line::add_extend()
+{
+    CLI::App& sub = *add("extend", "Lets a lock live longer that acquire took",
+                         [this] { return extend(masters_, extend_); });
+    add_held(sub, extend_);
+    add_duration(sub, "--ttl", extend_.ttl, "How long it lives from now on at least");
+}
+
+void command_line::add_release()
+{
+    CLI::App& sub = *add("release", "Gives a lock back that acquire took",
+                         [this] { return release(masters_, release_); });
+    add_held(sub, release_);
+}
+
+void command_line::add_inspect()
+{
+    CLI::App& sub = *add("inspect", "Says whether a lock is held, and what each master has of it",
+                         [this] { return inspect(masters_, inspect_); });
+    sub.add_option("RESOURCE", inspect_.resource, "Which lock")->required()->type_name("");
+    auto* watch = sub.add_flag("--watch", inspect_.watch, "Goes on until it is told to end");
+    add_duration(sub, "--interval", inspect_.interval, "From one look to the next")->needs(watch);
+}
+
+void command_line::add_doctor()
+{
+    CLI::App& sub =
+        *add("doctor", "Asks every master, and says in plain words what is wrong with it", [this] {
+            return doctor({config_of(masters_), masters_.json, watch_.length}, std::cout);
+        });
+    add_duration(sub, "--watch", watch_, "How long clocks and answers are looked at");
+}
+
+void command_line::add_completion()
+{
+    CLI::App& sub =
+        *add("completion", "Prints what makes a shell complete the command's words", [this] {
+            std::cout << completion(*app_, shell_);
+            return success;
+        });
+    sub.add_option("SHELL", shell_, "bash, zsh or fish")
+        ->required()
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+        ->type_name("");
+    sub.footer("    source <(redlock completion bash)");
+}
+
+void command_line::add_manual()
+{
+    CLI::App& sub = *add("manual", "Prints a manual page", [this] {
+        std::cout << manual_page(*app_, page_);
+        return success;
+    });
+    sub.add_option("COMMAND", page_, "Of which command [of redlock itself]")->type_name("");
+    sub.footer("    redlock manual run | man -l -");
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,187 @@
+#include "cli/completion.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <vector>
+
+namespace redlock::cli {
+namespace {
+
+struct word {
+    std::string text;
+    std::string description;
+    bool takes_value = false;
+};
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app)
+{
+    return app.get_subcommands(
+        [](const CLI::App* sub) { return !sub->get_name().empty() && !sub->get_group().empty(); });
+}
+
+void add_options(std::vector<word>& out, const CLI::App& app)
+{
+    for (const CLI::Option* option : app.get_options()) {
+        for (const auto& name : option->get_lnames()) {
+            out.push_back(
+                {"--" + name, option->get_description(), option->get_items_expected_max() > 0});
+        }
+    }
+}
+
+/// What may stand behind a command's name.
+std::vector<word> words_of(const CLI::App& sub)
+{
+    std::vector<word> out;
+    add_options(out, sub);
+    if (sub.get_fallthrough()) {
+        add_options(out, *sub.get_parent());
+    }
+    return out;
+}
+
+std::string joined(const std::vector<word>& words)
+{
+    std::string out;
+    for (const auto& one : words) {
+        out += out.empty() ? "" : " ";
+        out += one.text;
+    }
+    return out;
+}
+
+std::string names_of(const CLI::App& app)
+{
+    std::string out;
+    for (const CLI::App* sub : commands_of(app)) {
+        out += out.empty() ? "" : " ";
+        out += sub->get_name();
+    }
+    return out;
+}
+
+/// In single quotes, for any of the shells; a backslash is one to bash and zsh, and fish takes none
+/// of ours.
+std::string quoted(const std::string& text)
+{
+    std::string out = "'";
+    for (const char c : text) {
+        out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    }
+    return out + "'";
+}
+
+std::string for_bash(const CLI::App& app)
+{
+    std::string out =
+        "# bash completion of redlock\n"
+        "_redlock() {\n"
+        "    local word=${COMP_WORDS[COMP_CWORD]} command= i\n"
+        "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+        "        case ${COMP_WORDS[i]} in\n"
+        "            --) [[ $command == run ]] && type -t _command_offset >/dev/null &&\n"
+        "                _command_offset $((i + 1)); return ;;\n"
+        "        esac\n"
+        "        [[ -n $command ]] || case \" " +
+        names_of(app) +
+        " \" in\n"
+        "            *\" ${COMP_WORDS[i]} \"*) command=${COMP_WORDS[i]} ;;\n"
+        "        esac\n"
+        "    done\n"
+        "    case ${COMP_WORDS[COMP_CWORD - 1]} in\n"
+        "        --*-file | --config) compopt -o default; COMPREPLY=(); return ;;\n"
+        "    esac\n"
+        "    case $command in\n";
+    for (const CLI::App* sub : commands_of(app)) {
+        out += "        " + sub->get_name() + ") COMPREPLY=($(compgen -W '" +
+               joined(words_of(*sub)) + "' -- \"$word\")) ;;\n";
+    }
+    std::vector<word> own;
+    add_options(own, app);
+    return out + "        *) COMPREPLY=($(compgen -W '" + names_of(app) + ' ' + joined(own) +
+           "' -- \"$word\")) ;;\n"
+           "    esac\n"
+           "}\n"
+           "complete -F _redlock redlock\n";
+}
+
+/// What `_arguments` and `_describe` give a meaning to.
+std::string for_zsh_list(const std::string& text)
+{
+    std::string out;
+    for (const char c : text) {
+        if (c == ':' || c == '[' || c == ']' || c == '\\') {
+            out += '\\';
+        }
+        out += c;
+    }
+    return out;
+}
+
+std::string for_zsh(const CLI::App& app)
+{
+    std::string out =
+        "#compdef redlock\n"
+        "_redlock() {\n"
+        "    local -a commands\n"
+        "    commands=(\n";
+    for (const CLI::App* sub : commands_of(app)) {
+        out += "        " + quoted(sub->get_name() + ':' + for_zsh_list(sub->get_description())) +
+               '\n';
+    }
+    out +=
+        "    )\n"
+        "    if ((CURRENT == 2)); then\n"
+        "        _describe command commands\n"
+        "        return\n"
+        "    fi\n"
+        "    case $words[2] in\n";
+    for (const CLI::App* sub : commands_of(app)) {
+        out += "        " + sub->get_name() + ") _arguments";
+        for (const auto& one : words_of(*sub)) {
+            out += " \\\n            " +
+                   quoted(one.text + (one.takes_value ? "=" : "") + '[' +
+                          for_zsh_list(one.description) + ']' + (one.takes_value ? ":value:" : ""));
+        }
+        out += " \\\n            '*::argument:_normal' ;;\n";
+    }
+    return out +
+           "    esac\n"
+           "}\n"
+           "if [[ $funcstack[1] == _redlock ]]; then\n"
+           "    _redlock \"$@\"\n"
+           "else\n"
+           "    compdef _redlock redlock\n"
+           "fi\n";
+}
+
+std::string for_fish(const CLI::App& app)
+{
+    const std::string all = names_of(app);
+    std::string out =
+        "# fish completion of redlock\n"
+        "complete -c redlock -f -n 'not __fish_seen_subcommand_from " +
+        all + "'\n";
+    for (const CLI::App* sub : commands_of(app)) {
+        out += "complete -c redlock -n 'not __fish_seen_subcommand_from " + all + "' -a " +
+               sub->get_name() + " -d " + quoted(sub->get_description()) + '\n';
+        for (const auto& one : words_of(*sub)) {
+            out += "complete -c redlock -n '__fish_seen_subcommand_from " + sub->get_name() +
+                   "' -l " + one.text.substr(2) + (one.takes_value ? " -r" : "") + " -d " +
+                   quoted(one.description) + '\n';
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string completion(const CLI::App& app, std::string_view shell)
+{
+    if (shell == "bash") {
+        return for_bash(app);
+    }
+    return shell == "zsh" ? for_zsh(app) : for_fish(app);
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,166 @@
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/printing.hpp"
+#include "cli/session.hpp"
+
+#include "base/text.hpp"
+
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+namespace redlock::cli {
+
+namespace asio = boost::asio;
+
+namespace {
+
+const char* word_for(holding state)
+{
+    switch (state) {
+        case holding::free: return "free";
+        case holding::held: return "held";
+        case holding::unknown: return "unknown";
+    }
+    return "?";
+}
+
+/// What a node's answer says of the key.
+std::string word_for(const node_report& node)
+{
+    switch (node.outcome) {
+        case node_outcome::granted: return "has the key";
+        case node_outcome::refused: return "has no key";
+        default: return to_string(node.outcome);
+    }
+}
+
+std::string text_of(const std::string& resource, const inspection& found, const report& r)
+{
+    std::string out = base::printable(resource) + ": " + word_for(found.state);
+    switch (found.state) {
+        case holding::held:
+            out += " on " + std::to_string(found.agreeing) + " of " +
+                   std::to_string(r.nodes.size()) + " masters";
+            out += found.owner_known ? "" : ", by another kind of lock";
+            out += found.remaining ? ", for " + seconds_text(*found.remaining) + " at least"
+                                   : ", without an end";
+            break;
+        case holding::free:
+            out += found.agreeing == 0 ? ""
+                                       : ", though " + std::to_string(found.agreeing) + " of " +
+                                             std::to_string(r.nodes.size()) + " masters have a key";
+            break;
+        case holding::unknown:
+            out += ": " + std::to_string(found.silent) + " of " + std::to_string(r.nodes.size()) +
+                   " masters did not answer";
+            break;
+    }
+    out += '\n';
+    std::size_t widest = 0;
+    for (const auto& node : r.nodes) {
+        widest = std::max(widest, node.node.size());
+    }
+    for (const auto& node : r.nodes) {
+        out += "  " + node.node + std::string(widest - node.node.size() + 2, ' ') + word_for(node);
+        if (node.holder_ttl) {
+            out += " for " + seconds_text(*node.holder_ttl);
+        }
+        out += node.error.empty() ? "\n" : ": " + node.error + '\n';
+    }
+    return out;
+}
+
+std::string json_of(const std::string& resource, const inspection& found, const report& r)
+{
+    nlohmann::json out{{"resource", resource},
+                       {"state", word_for(found.state)},
+                       {"owner_known", found.owner_known},
+                       {"agreeing", found.agreeing},
+                       {"empty", found.empty},
+                       {"silent", found.silent},
+                       {"nodes", to_json(r)}};
+    out["remaining_ms"] =
+        found.remaining ? nlohmann::json(found.remaining->count()) : nlohmann::json();
+    return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+}
+
+/// A client for each master alone, as a quorum's answer does not wait for the last of them.
+class each_master {
+public:
+    each_master(client& locks, const config& c)
+    {
+        config one = c;
+        one.restart_guard.reset();  // of all masters together
+        for (const auto& node : c.nodes) {
+            one.nodes = {node};
+            clients_.emplace_back(locks.get_executor(), one);
+            clients_.back().async_run(asio::detached);
+        }
+    }
+
+    asio::awaitable<report> ask(const std::string& resource)
+    {
+        report all;
+        for (auto& one : clients_) {
+            report alone;
+            co_await one.async_inspect(resource, {.report = &alone},
+                                       asio::as_tuple(asio::deferred));
+            all.nodes.insert(all.nodes.end(), alone.nodes.begin(), alone.nodes.end());
+        }
+        co_return all;
+    }
+
+private:
+    std::vector<client> clients_;
+};
+
+asio::awaitable<int> look(client& locks, const config& c, const inspect_options& o, bool json)
+{
+    each_master masters(locks, c);
+    co_await connected(locks, c);
+    const bool live = o.watch && !json && isatty(STDOUT_FILENO) != 0;
+    asio::steady_timer timer(locks.get_executor());
+    for (;;) {
+        report nodes;
+        const auto [error, found] = co_await locks.async_inspect(o.resource, {.report = &nodes},
+                                                                 asio::as_tuple(asio::deferred));
+        if (error) {
+            co_return fail(base::printable(o.resource), error, nodes, json);
+        }
+        const report each = co_await masters.ask(o.resource);
+        if (live) {
+            std::cout << "\x1b[H\x1b[2J";  // to the top of an empty screen
+        }
+        std::cout << (json ? json_of(o.resource, found, each) : text_of(o.resource, found, each))
+                  << std::flush;
+        if (!o.watch) {
+            co_return found.state == holding::unknown ? unavailable : success;
+        }
+        timer.expires_after(o.interval.length);
+        co_await timer.async_wait(asio::deferred);
+    }
+}
+
+}  // namespace
+
+int inspect(const masters_options& masters, const inspect_options& o)
+{
+    const config c = config_of(masters);
+    return with_client(c, interrupts::cancel_work,
+                       [&](client& locks) { return look(locks, c, o, masters.json); });
+}
+
+}  // namespace redlock::cli

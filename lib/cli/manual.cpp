@@ -1,0 +1,122 @@
+#include "cli/manual.hpp"
+
+#include "cli/help.hpp"
+
+#include <redlock/version.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <stdexcept>
+#include <vector>
+
+namespace redlock::cli {
+namespace {
+
+/// As it is: no command of the page, no hyphen instead of a minus.
+std::string plain(std::string_view text)
+{
+    std::string out;
+    bool at_start = true;
+    for (const char c : text) {
+        if (at_start && (c == '.' || c == '\'')) {
+            out += "\\&";
+        }
+        if (c == '\\') {
+            out += "\\e";
+        } else if (c == '-') {
+            out += "\\-";
+        } else {
+            out += c;
+        }
+        at_start = c == '\n';
+    }
+    return out;
+}
+
+std::string upper(std::string text)
+{
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    return text;
+}
+
+std::string option_lines(const CLI::Option& option)
+{
+    std::string head = option.get_name(false, true);
+    std::replace(head.begin(), head.end(), ',', ' ');
+    if (!option.get_type_name().empty() && option.get_items_expected_max() > 0) {
+        head += ' ' + option.get_type_name();
+    }
+    std::string out = ".TP\n.B " + plain(head) + '\n' + plain(option.get_description());
+    if (!option.get_default_str().empty() && option.get_items_expected_max() > 0) {
+        out += " [" + plain(option.get_default_str()) + ']';
+    }
+    return out + '\n';
+}
+
+std::string options_section(const std::string& title, const CLI::App& app)
+{
+    std::string out;
+    for (const CLI::Option* option : app.get_options()) {
+        out += option->get_group().empty() ? "" : option_lines(*option);
+    }
+    return out.empty() ? out : ".SH " + title + '\n' + out;
+}
+
+std::string head(const std::string& name, const std::string& description)
+{
+    return ".TH " + plain(upper(name)) + " 1 \"\" \"redlock " + std::string(redlock::version()) +
+           "\" \"redlock\"\n.SH NAME\n" + plain(name) + " \\- " + plain(description) + '\n';
+}
+
+std::string footer_of(const CLI::App& app)
+{
+    const std::string text = app.get_footer();
+    return text.empty() ? "" : ".nf\n" + plain(text) + "\n.fi\n";
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app)
+{
+    return app.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); });
+}
+
+std::string page_of_all(const CLI::App& app)
+{
+    std::string out = head(app.get_name(), app.get_description()) + ".SH SYNOPSIS\n.B " +
+                      plain(synopsis(app)) + "\n.SH COMMANDS\n";
+    for (const CLI::App* sub : commands_of(app)) {
+        out += ".TP\n.BR " + plain("redlock-" + sub->get_name()) + " (1)\n" +
+               plain(sub->get_description()) + '\n';
+    }
+    return out + options_section("OPTIONS", app) + ".SH EXIT STATUS\n" + footer_of(app);
+}
+
+std::string page_of(const CLI::App& app, const CLI::App& sub)
+{
+    std::string out = head("redlock-" + sub.get_name(), sub.get_description()) +
+                      ".SH SYNOPSIS\n.B " + plain(synopsis(sub)) + "\n.SH DESCRIPTION\n" +
+                      plain(sub.get_description()) + ".\n" + footer_of(sub) +
+                      options_section("OPTIONS", sub);
+    if (sub.get_fallthrough()) {
+        out += options_section("OPTIONS OF EVERY COMMAND", app);
+    }
+    return out + ".SH EXIT STATUS\n.nf\n" + plain(exit_status_text()) +
+           "\n.fi\n.SH SEE ALSO\n.BR redlock (1)\n";
+}
+
+}  // namespace
+
+std::string manual_page(const CLI::App& app, const std::string& command)
+{
+    if (command.empty()) {
+        return page_of_all(app);
+    }
+    for (const CLI::App* sub : commands_of(app)) {
+        if (sub->get_name() == command) {
+            return page_of(app, *sub);
+        }
+    }
+    throw std::invalid_argument("manual: there is no command '" + command + "'");
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,172 @@
+#include "cli/masters.hpp"
+
+#include "cli/validators.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <string_view>
+
+namespace redlock::cli {
+namespace {
+
+constexpr std::string_view group = "Masters";
+
+/// Everything but what RFC 3986 never gives a meaning to.
+std::string percent_encoded(std::string_view text)
+{
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string out;
+    for (const char c : text) {
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                           (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
+        if (plain) {
+            out += c;
+        } else {
+            const auto byte = static_cast<unsigned char>(c);
+            out += '%';
+            out += digits[byte >> 4U];
+            out += digits[byte & 15U];
+        }
+    }
+    return out;
+}
+
+std::string password_of(const masters_options& o)
+{
+    if (o.password_file.empty()) {
+        const char* const set = std::getenv("REDLOCK_PASSWORD");
+        return set == nullptr ? "" : set;
+    }
+    std::ifstream file(o.password_file);
+    std::string password;
+    if (!file || !std::getline(file, password)) {
+        throw std::invalid_argument("--password-file: " + o.password_file +
+                                    " cannot be read, or is empty");
+    }
+    return password;
+}
+
+const char* name_of(log_level level)
+{
+    switch (level) {
+        case log_level::debug: return "debug";
+        case log_level::info: return "info";
+        case log_level::warning: return "warning";
+        case log_level::error: return "error";
+    }
+    return "?";
+}
+
+}  // namespace
+
+void add_masters(CLI::App& app, masters_options& o)
+{
+    const std::string in(group);
+    app.add_option(
+           "--node", o.nodes,
+           "A master, once for each of them: redis://[user@]host[:port][/db], rediss:// for "
+           "TLS, unix:///path [REDLOCK_NODES, separated by spaces]")
+        ->type_name("URL")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->take_all()
+        ->group(in);
+    app.add_option("--user", o.user, "Who to log in as where a URL does not say [REDLOCK_USER]")
+        ->type_name("NAME")
+        ->group(in);
+    app.add_option("--password-file", o.password_file,
+                   "A file whose first line is the password where a URL has none [REDLOCK_PASSWORD "
+                   "holds it otherwise]")
+        ->type_name("FILE")
+        ->group(in);
+    app.add_option("--key-prefix", o.key_prefix, "Put before each resource to make its key")
+        ->type_name("TEXT")
+        ->group(in);
+    add_duration(app, "--node-timeout", o.node_timeout, "How long a master may take to answer")
+        ->group(in);
+    add_duration(app, "--connect-timeout", o.connect_timeout,
+                 "How long a connection may take to be made")
+        ->group(in);
+    app.add_option("--drift", o.drift_factor, "How far clocks may run apart, as a share of the ttl")
+        ->type_name("SHARE")
+        ->check(CLI::Range(0.0, 0.99).description(""))
+        ->capture_default_str()
+        ->group(in);
+    add_duration(app, "--max-ttl", o.max_ttl,
+                 "Keeps restarted masters from voting for so long: the restart guard, which every "
+                 "client needs with the same value")
+        ->group(in);
+    app.add_flag("--admit-new-masters", o.admit_new_masters,
+                 "With the restart guard: the masters are new, and may vote at once")
+        ->needs(app.get_option("--max-ttl"))
+        ->group(in);
+    app.add_option("--ca-file", o.ca_file, "Certificates to trust, PEM [the system's]")
+        ->type_name("FILE")
+        ->group(in);
+    app.add_option("--cert-file", o.certificate_file, "The client's own certificate, PEM")
+        ->type_name("FILE")
+        ->group(in);
+    app.add_option("--key-file", o.key_file, "The key of that, PEM")->type_name("FILE")->group(in);
+    app.add_option("--server-name", o.server_name,
+                   "The name to find in the masters' certificates [the host's]")
+        ->type_name("NAME")
+        ->group(in);
+    app.add_flag("--insecure", o.insecure, "Speaks TLS to whomever: for experiments")->group(in);
+    app.add_flag("--json", o.json, "JSON instead of text");
+    app.add_flag("-v,--verbose", o.verbose, "Says on stderr what happens to connections");
+}
+
+std::string with_credentials(const std::string& url, const std::string& user,
+                             const std::string& password)
+{
+    const auto scheme_end = url.find("://");
+    if (scheme_end == std::string::npos || (user.empty() && password.empty())) {
+        return url;
+    }
+    const auto authority = scheme_end + 3;
+    const auto authority_end = url.find_first_of("/?#", authority);
+    if (url.substr(authority, authority_end - authority).find('@') != std::string::npos) {
+        return url;
+    }
+    std::string userinfo = percent_encoded(user);
+    if (!password.empty()) {
+        userinfo += ':' + percent_encoded(password);
+    }
+    return url.substr(0, authority) + userinfo + '@' + url.substr(authority);
+}
+
+config config_of(const masters_options& o)
+{
+    if (o.nodes.empty()) {
+        throw std::invalid_argument(
+            "no masters: give each with --node URL, or all in REDLOCK_NODES or a file (--config)");
+    }
+    config c;
+    const std::string password = password_of(o);
+    for (const auto& url : o.nodes) {
+        c.nodes.push_back(with_credentials(url, o.user, password));
+    }
+    c.key_prefix = o.key_prefix;
+    c.client_name = "redlock-command";
+    c.node_timeout = o.node_timeout.length;
+    c.stall_timeout = std::max(c.stall_timeout, c.node_timeout);
+    c.connect_timeout = o.connect_timeout.length;
+    c.drift_factor = o.drift_factor;
+    if (o.max_ttl) {
+        c.restart_guard = guard_config{o.max_ttl->length, o.admit_new_masters};
+    }
+    c.tls = {o.ca_file, o.certificate_file, o.key_file, o.server_name, o.insecure};
+    const log_level least = o.verbose ? log_level::debug : log_level::error;
+    c.log = [least](log_level level, std::string_view line) {
+        if (level >= least) {
+            std::cerr << "redlock: " << name_of(level) << ": " << line << std::endl;
+        }
+    };
+    return c;
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "cli/duration.hpp"
+
+#include <redlock/config.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace redlock::cli {
+
+/// Which masters a command speaks to, and how.
+struct masters_options {
+    std::vector<std::string> nodes;
+    std::string user;
+    std::string password_file;
+    std::string key_prefix;
+    duration node_timeout{std::chrono::milliseconds(50)};
+    duration connect_timeout{std::chrono::milliseconds(2000)};
+    double drift_factor = 0.01;
+    std::optional<duration> max_ttl;
+    bool admit_new_masters = false;
+    std::string ca_file;
+    std::string certificate_file;
+    std::string key_file;
+    std::string server_name;
+    bool insecure = false;
+    bool json = false;
+    bool verbose = false;
+};
+
+/// Adds them to the whole command.
+void add_masters(CLI::App& app, masters_options& o);
+
+/**
+ * The client's configuration: with the password of the file, or else of REDLOCK_PASSWORD, for the
+ * nodes whose URL has no user and no password of its own, and with the log on stderr.
+ *
+ * @throws std::invalid_argument with a text for the user.
+ */
+[[nodiscard]] config config_of(const masters_options& o);
+
+/// `url` with user and password in it, unless it has some. Public for the tests.
+[[nodiscard]] std::string with_credentials(const std::string& url, const std::string& user,
+                                           const std::string& password);
+
+}  // namespace redlock::cli

@@ -1,0 +1,160 @@
+#include "cli/printing.hpp"
+
+#include "base/text.hpp"
+#include "cli/exit_status.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+namespace redlock::cli {
+namespace {
+
+bool is_out_of_use(node_outcome o)
+{
+    switch (o) {
+        case node_outcome::undecided:
+        case node_outcome::not_asked:
+        case node_outcome::granted:
+        case node_outcome::refused: return false;
+        case node_outcome::timed_out:
+        case node_outcome::disconnected:
+        case node_outcome::stalled:
+        case node_outcome::failed:
+        case node_outcome::quarantined: return true;
+    }
+    return true;
+}
+
+/// The name a script would compare with.
+std::string word_for(error_code error)
+{
+    if (error.category() != error_category()) {
+        return "failed";
+    }
+    switch (static_cast<errc>(error.value())) {
+        case errc::contended: return "contended";
+        case errc::unavailable: return "unavailable";
+        case errc::expired: return "expired";
+        case errc::lost: return "lost";
+        case errc::timed_out: return "timed_out";
+        case errc::not_held: return "not_held";
+        default: return error == condition::invalid_argument ? "invalid_argument" : "failed";
+    }
+}
+
+}  // namespace
+
+std::string names(const std::vector<std::string>& resources)
+{
+    std::string out;
+    for (const auto& resource : resources) {
+        out += out.empty() ? "" : ", ";
+        out += base::printable(resource);
+    }
+    return out;
+}
+
+std::string seconds_text(std::chrono::nanoseconds length)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f s", std::chrono::duration<double>(length).count());
+    return text;
+}
+
+std::string node_lines(const report& r)
+{
+    std::string out;
+    std::size_t widest = 0;
+    for (const auto& node : r.nodes) {
+        widest = std::max(widest, node.node.size());
+    }
+    for (const auto& node : r.nodes) {
+        out += "  " + node.node + std::string(widest - node.node.size() + 2, ' ') +
+               to_string(node.outcome);
+        if (node.outcome == node_outcome::refused && node.holder_ttl) {
+            out += ", its key lives for " + seconds_text(*node.holder_ttl);
+        }
+        if (!node.held.empty()) {
+            out += ", for " + base::printable(node.held);
+        }
+        if (node.quarantine) {
+            out += " for " + seconds_text(*node.quarantine);
+        }
+        out += node.error.empty() ? "\n" : ": " + node.error + '\n';
+    }
+    return out;
+}
+
+nlohmann::json to_json(const report& r)
+{
+    auto nodes = nlohmann::json::array();
+    for (const auto& node : r.nodes) {
+        nlohmann::json one{{"node", node.node},
+                           {"outcome", to_string(node.outcome)},
+                           {"elapsed_us", node.elapsed.count()}};
+        if (!node.error.empty()) {
+            one["error"] = node.error;
+        }
+        if (!node.held.empty()) {
+            one["held"] = base::printable(node.held);
+        }
+        if (node.holder_ttl) {
+            one["holder_ttl_ms"] = node.holder_ttl->count();
+        }
+        if (node.quarantine) {
+            one["quarantine_ms"] = node.quarantine->count();
+        }
+        nodes.push_back(std::move(one));
+    }
+    return nodes;
+}
+
+error_code cause_of(error_code error, const report& r)
+{
+    if (error != errc::timed_out) {
+        return error;
+    }
+    const auto away = std::count_if(r.nodes.begin(), r.nodes.end(), [](const node_report& node) {
+        return is_out_of_use(node.outcome);
+    });
+    const auto quorum = r.nodes.size() / 2 + 1;
+    const bool majority_away = r.nodes.size() - static_cast<std::size_t>(away) < quorum;
+    return r.attempts == 0 || majority_away ? errc::unavailable : errc::contended;
+}
+
+int fail(const std::string& what, error_code error, const report& r, bool json)
+{
+    const error_code cause = cause_of(error, r);
+    const exit_status status = exit_status_of(cause);
+    if (json) {
+        nlohmann::json out{{"error", word_for(cause)},
+                           {"message", what + ": " + cause.message()},
+                           {"status", static_cast<int>(status)},
+                           {"attempts", r.attempts},
+                           {"nodes", to_json(r)}};
+        if (r.holder_ttl) {
+            out["holder_ttl_ms"] = r.holder_ttl->count();
+        }
+        std::cerr << out.dump() << std::endl;
+    } else {
+        std::cerr << "redlock: " << what << ": " << cause.message() << '\n'
+                  << node_lines(r) << std::flush;
+    }
+    return status;
+}
+
+std::string valid_until_date(const lock& l)
+{
+    using namespace std::chrono;
+    const auto end = system_clock::now() + duration_cast<milliseconds>(l.remaining());
+    const auto ms = duration_cast<milliseconds>(end.time_since_epoch()).count();
+    char text[32];
+    std::snprintf(text, sizeof text, "%lld.%03d", static_cast<long long>(ms / 1000),
+                  static_cast<int>(ms % 1000));
+    return text;
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <redlock/error.hpp>
+#include <redlock/lock.hpp>
+#include <redlock/report.hpp>
+#include <redlock/result.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace redlock::cli {
+
+/// As text: names one after the other, without anything that a terminal would act upon.
+[[nodiscard]] std::string names(const std::vector<std::string>& resources);
+
+/// What the nodes said, one to a line.
+[[nodiscard]] std::string node_lines(const report& r);
+[[nodiscard]] nlohmann::json to_json(const report& r);
+
+/**
+ * Why an operation had no majority: an error that says no more than that the time was up is told
+ * apart by what the nodes said in the last attempt.
+ */
+[[nodiscard]] error_code cause_of(error_code error, const report& r);
+
+/// Says on stderr that `what` failed, and why; gives the exit status.
+int fail(const std::string& what, error_code error, const report& r, bool json);
+
+/// The end of a lock's validity by the date, in seconds with three digits behind the point.
+[[nodiscard]] std::string valid_until_date(const lock& l);
+
+/// "8.3 s".
+[[nodiscard]] std::string seconds_text(std::chrono::nanoseconds length);
+
+}  // namespace redlock::cli

@@ -1,0 +1,50 @@
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/held.hpp"
+#include "cli/printing.hpp"
+#include "cli/session.hpp"
+
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <iostream>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace asio = boost::asio;
+
+int release(const masters_options& masters, const held_options& o)
+{
+    const std::string token = owner_token_of(o);
+    const config c = config_of(masters);
+    return with_client(c, interrupts::cancel_work, [&](client& locks) -> asio::awaitable<int> {
+        co_await connected(locks, c);
+        report nodes;
+        // The shortest that a lock may have: an extend never shortens a lease.
+        auto [lost, lock] =
+            co_await locks.async_adopt(o.resources, token, c.node_timeout * 4, {.report = &nodes},
+                                       asio::as_tuple(asio::deferred));
+        if (lost) {
+            co_return fail(names(o.resources), lost, nodes, masters.json);
+        }
+        const auto [error, result] = co_await locks.async_release(
+            std::move(lock), {.report = &nodes}, asio::as_tuple(asio::deferred));
+        if (error) {
+            co_return fail(names(o.resources), error, nodes, masters.json);
+        }
+        if (result == release_result::not_held) {
+            co_return fail(names(o.resources), errc::lost, nodes, masters.json);
+        }
+        if (masters.json) {
+            std::cout << nlohmann::json{{"result", "released"}} << std::endl;
+        }
+        co_return success;
+    });
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,82 @@
+#include "cli/signals.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <cerrno>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace asio = boost::asio;
+
+struct signals::state {
+    explicit state(const asio::any_io_executor& ex) : stream(ex) {}
+
+    asio::posix::stream_descriptor stream;
+    signalfd_siginfo next{};
+    handler called;
+    bool reading = false;
+};
+
+signals::signals(const asio::any_io_executor& ex, std::initializer_list<int> numbers)
+    : state_(std::make_shared<state>(ex))
+{
+    sigset_t mask;
+    sigemptyset(&mask);
+    for (const int number : numbers) {
+        sigaddset(&mask, number);
+    }
+    pthread_sigmask(SIG_BLOCK, &mask, &before_);
+    const int descriptor = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (descriptor < 0) {
+        const int error = errno;
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+        throw boost::system::system_error(error, boost::system::system_category(), "signalfd");
+    }
+    state_->stream.assign(descriptor);
+}
+
+signals::~signals()
+{
+    stop();
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void signals::handle(handler f)
+{
+    state_->called = std::move(f);
+    if (!state_->reading) {
+        state_->reading = true;
+        read(state_);
+    }
+}
+
+void signals::stop()
+{
+    state_->called = nullptr;
+    boost::system::error_code ignored;  // there is nothing to be cancelled then
+    state_->stream.cancel(ignored);
+}
+
+void signals::read(const std::shared_ptr<state>& s)
+{
+    asio::async_read(s->stream, asio::buffer(&s->next, sizeof s->next),
+                     [s](boost::system::error_code error, std::size_t) {
+                         s->reading = false;
+                         if (error || !s->called) {
+                             return;
+                         }
+                         // It may put another one in its place.
+                         const handler called = s->called;
+                         called(s->next);
+                         if (s->called && !s->reading) {
+                             s->reading = true;
+                             read(s);
+                         }
+                     });
+}
+
+}  // namespace redlock::cli

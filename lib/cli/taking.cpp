@@ -1,0 +1,64 @@
+#include "cli/taking.hpp"
+
+#include "cli/printing.hpp"
+#include "cli/session.hpp"
+
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <tuple>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// So often a command that waits looks whether it can be served at all.
+constexpr std::chrono::milliseconds look_interval = 10s;
+
+}  // namespace
+
+asio::awaitable<taken> take(client& locks, const config& c, const taking_options& o,
+                            std::optional<keep_alive> keep)
+{
+    // On all masters if possible, not only on those that were connected to first.
+    co_await connected(locks, c);
+    taken out;
+    redlock::acquire_options options{
+        .ttl = o.ttl.length, .fencing = o.fencing, .keep_alive = keep, .report = &out.nodes};
+    const bool once = o.no_wait || (o.wait && o.wait->length == 0ms);
+    if (once) {
+        options.attempts = 1;
+        options.deadline = 0ms;
+    }
+    const auto begun = boot_clock::now();
+    for (bool told = false;;) {
+        const auto waited =
+            std::chrono::duration_cast<std::chrono::milliseconds>(boot_clock::now() - begun);
+        const bool last = once || (o.wait && o.wait->length - waited <= look_interval);
+        if (!once) {
+            options.deadline = last ? std::max(o.wait->length - waited, 1ms) : look_interval;
+        }
+        std::tie(out.error, out.lock) =
+            co_await locks.async_acquire(o.resources, options, asio::as_tuple(asio::deferred));
+        if (last || out.error != errc::timed_out) {
+            co_return out;
+        }
+        const bool away = cause_of(out.error, out.nodes) == errc::unavailable;
+        if (away && !told) {
+            std::cerr << "redlock: " << names(o.resources) << ": no majority yet, trying on\n"
+                      << node_lines(out.nodes) << std::flush;
+        }
+        told = away;
+    }
+}
+
+}  // namespace redlock::cli

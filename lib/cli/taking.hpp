@@ -1,0 +1,28 @@
+#pragma once
+
+#include "cli/commands.hpp"
+
+#include <redlock/client.hpp>
+#include <redlock/keep_alive.hpp>
+#include <redlock/lock.hpp>
+#include <redlock/report.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <optional>
+
+namespace redlock::cli {
+
+struct taken {
+    error_code error;
+    redlock::lock lock;
+    report nodes;
+};
+
+/// Takes the lock, for as long as the options say; on the way it says on stderr that no majority
+/// can be reached, since that may be for ever.
+[[nodiscard]] boost::asio::awaitable<taken> take(client& locks, const config& c,
+                                                 const taking_options& o,
+                                                 std::optional<keep_alive> keep);
+
+}  // namespace redlock::cli

@@ -1,0 +1,34 @@
+#include "cli/validators.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace redlock::cli {
+namespace {
+
+std::string complaint_about(std::string& text)
+{
+    return parse_duration(text) ? std::string()
+                                : "'" + text + "' is no duration, as 500ms, 30s, 5m or 2h";
+}
+
+CLI::Option* as_duration(CLI::Option* option)
+{
+    return option->type_name("DURATION")->check(CLI::Validator(complaint_about, "", ""));
+}
+
+}  // namespace
+
+CLI::Option* add_duration(CLI::App& app, const std::string& name, duration& out,
+                          const std::string& description)
+{
+    return as_duration(app.add_option(name, out, description))->default_str(to_text(out.length));
+}
+
+CLI::Option* add_duration(CLI::App& app, const std::string& name, std::optional<duration>& out,
+                          const std::string& description)
+{
+    auto set = [&out](const duration& given) { out = given; };
+    return as_duration(app.add_option_function<duration>(name, set, description));
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "cli/duration.hpp"
+
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace redlock::cli {
+
+/// An option that takes a duration, and says so where it is given something else.
+CLI::Option* add_duration(CLI::App& app, const std::string& name, duration& out,
+                          const std::string& description);
+CLI::Option* add_duration(CLI::App& app, const std::string& name, std::optional<duration>& out,
+                          const std::string& description);
+
+}  // namespace redlock::cli
