@@ -50,22 +50,18 @@ std::string word_for(const node_report& node)
 std::string text_of(const std::string& resource, const inspection& found, const report& r)
 {
     std::string out = base::printable(resource) + ": " + word_for(found.state);
+    const auto masters = std::to_string(r.nodes.size()) + " masters";
     switch (found.state) {
         case holding::held:
-            out += " on " + std::to_string(found.agreeing) + " of " +
-                   std::to_string(r.nodes.size()) + " masters";
-            out += found.owner_known ? "" : ", by another kind of lock";
+            out += found.owner_known ? "" : " by another kind of lock";
             out += found.remaining ? ", for " + seconds_text(*found.remaining) + " at least"
                                    : ", without an end";
             break;
         case holding::free:
-            out += found.agreeing == 0 ? ""
-                                       : ", though " + std::to_string(found.agreeing) + " of " +
-                                             std::to_string(r.nodes.size()) + " masters have a key";
+            out += found.agreeing == 0 ? "" : ", as no majority of the " + masters + " agrees";
             break;
         case holding::unknown:
-            out += ": " + std::to_string(found.silent) + " of " + std::to_string(r.nodes.size()) +
-                   " masters did not answer";
+            out += ": " + std::to_string(found.silent) + " of " + masters + " did not answer";
             break;
     }
     out += '\n';
@@ -104,6 +100,7 @@ public:
     {
         config one = c;
         one.restart_guard.reset();  // of all masters together
+        one.log = {};               // the other client says the same
         for (const auto& node : c.nodes) {
             one.nodes = {node};
             clients_.emplace_back(locks.get_executor(), one);

@@ -44,6 +44,9 @@ std::string option_lines(const CLI::Option& option)
 {
     std::string head = option.get_name(false, true);
     std::replace(head.begin(), head.end(), ',', ' ');
+    if (const auto mark = head.find("{false}"); mark != std::string::npos) {
+        head.erase(mark, 7);
+    }
     if (!option.get_type_name().empty() && option.get_items_expected_max() > 0) {
         head += ' ' + option.get_type_name();
     }
@@ -58,7 +61,8 @@ std::string options_section(const std::string& title, const CLI::App& app)
 {
     std::string out;
     for (const CLI::Option* option : app.get_options()) {
-        out += option->get_group().empty() ? "" : option_lines(*option);
+        const bool of_any_program = option == app.get_help_ptr() || option == app.get_version_ptr();
+        out += of_any_program || option->get_group().empty() ? "" : option_lines(*option);
     }
     return out.empty() ? out : ".SH " + title + '\n' + out;
 }

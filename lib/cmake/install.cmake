@@ -51,3 +51,43 @@ else()
 endif()
 configure_file(lib/cmake/redlock.pc.in redlock.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/redlock.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+# The command, with what a shell and man(1) know of it: written by the command itself.
+if(REDLOCK_CLI AND NOT CMAKE_CROSSCOMPILING)
+    install(TARGETS redlock_command RUNTIME)
+    set(words_dir "${PROJECT_BINARY_DIR}/words")
+    set(words "")
+    # redlock_word(<file> <argument...>): what the command prints, given these.
+    function(redlock_word file)
+        add_custom_command(
+            OUTPUT "${words_dir}/${file}"
+            COMMAND "${CMAKE_COMMAND}" -E make_directory "${words_dir}"
+            COMMAND redlock_command ${ARGN} > "${words_dir}/${file}"
+            DEPENDS redlock_command
+            VERBATIM
+        )
+        set(words ${words} "${words_dir}/${file}" PARENT_SCOPE)
+    endfunction()
+    redlock_word(redlock.1 manual)
+    set(documented run acquire extend release inspect doctor completion manual)
+    if(REDLOCK_BENCH)
+        list(APPEND documented bench demo)
+    endif()
+    foreach(command IN LISTS documented)
+        redlock_word(redlock-${command}.1 manual ${command})
+    endforeach()
+    set(manual_pages ${words})
+    redlock_word(redlock completion bash)
+    redlock_word(_redlock completion zsh)
+    redlock_word(redlock.fish completion fish)
+    add_custom_target(redlock_words ALL DEPENDS ${words})
+    install(FILES ${manual_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+    install(
+        FILES "${words_dir}/redlock"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+    )
+    install(FILES "${words_dir}/_redlock" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+    install(
+        FILES "${words_dir}/redlock.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d"
+    )
+endif()

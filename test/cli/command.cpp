@@ -1,0 +1,64 @@
+#include "cli/command.hpp"
+
+#include "support/run.hpp"
+
+#include <fstream>
+#include <iterator>
+
+namespace redlock::test {
+namespace {
+
+std::vector<std::string> with(std::vector<std::string> first, const std::vector<std::string>& rest)
+{
+    first.insert(first.end(), rest.begin(), rest.end());
+    return first;
+}
+
+}  // namespace
+
+std::string nodes_variable(const std::vector<std::string>& urls)
+{
+    std::string out = "REDLOCK_NODES=";
+    for (const auto& url : urls) {
+        out += url + ' ';
+    }
+    return out;
+}
+
+std::string text_of(const std::filesystem::path& file)
+{
+    std::ifstream in(file);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+command::command(const masters& nodes, const std::vector<std::string>& arguments,
+                 const std::vector<std::string>& environment)
+    : command(arguments, with({nodes_variable(nodes.urls())}, environment))
+{}
+
+command::command(const std::vector<std::string>& arguments,
+                 const std::vector<std::string>& environment)
+    : process_(REDLOCK_COMMAND, arguments,
+               {folder_ / "out",
+                {},
+                with({"XDG_CONFIG_HOME=" + (folder_ / "none").string()}, environment)})
+{}
+
+bool command::says(const std::string& what) const
+{
+    return wait_for([&] { return text().find(what) != std::string::npos; });
+}
+
+said command::end()
+{
+    const int status = process_.wait();
+    return {status, text()};
+}
+
+said run(const masters& nodes, const std::vector<std::string>& arguments,
+         const std::vector<std::string>& environment)
+{
+    return command(nodes, arguments, environment).end();
+}
+
+}  // namespace redlock::test

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "support/masters.hpp"
+#include "support/process.hpp"
+#include "support/temp_dir.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+/// What a command ended with, and said on both streams.
+struct said {
+    int status = 0;
+    std::string text;
+};
+
+/// `REDLOCK_NODES=...`
+[[nodiscard]] std::string nodes_variable(const std::vector<std::string>& urls);
+
+[[nodiscard]] std::string text_of(const std::filesystem::path& file);
+
+/// The redlock command, on its way or at its end. It reads no file of the machine's or the user's.
+class command {
+public:
+    command(const masters& nodes, const std::vector<std::string>& arguments,
+            const std::vector<std::string>& environment = {});
+    explicit command(const std::vector<std::string>& arguments,
+                     const std::vector<std::string>& environment = {});
+
+    [[nodiscard]] process& running() noexcept { return process_; }
+    /// What it said so far.
+    [[nodiscard]] std::string text() const { return text_of(folder_ / "out"); }
+    /// Waits for a text among it.
+    [[nodiscard]] bool says(const std::string& what) const;
+    [[nodiscard]] said end();
+
+private:
+    temp_dir folder_;
+    process process_;
+};
+
+/// All of it at once.
+[[nodiscard]] said run(const masters& nodes, const std::vector<std::string>& arguments,
+                       const std::vector<std::string>& environment = {});
+
+}  // namespace redlock::test

@@ -1,0 +1,178 @@
+#include "cli/command.hpp"
+#include "support/run.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <fstream>
+
+using namespace redlock::test;
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("a lock is taken, extended and released by three commands", "[locks]")
+{
+    const masters nodes(3);
+    const auto taken = run(nodes, {"acquire", "job", "--ttl", "30s"});
+    REQUIRE(taken.status == 0);
+    CHECK(taken.text.starts_with("owner_token="));
+    CHECK_THAT(taken.text, ContainsSubstring("\nfencing_token="));
+    CHECK_THAT(taken.text, ContainsSubstring("\nvalid_for_ms=29"));
+    CHECK_THAT(taken.text, ContainsSubstring("\nvalid_until="));
+    CHECK(nodes.count("job") == 3);
+    CHECK(run(nodes, {"acquire", "job", "--no-wait"}).status == 75);
+
+    const temp_dir folder;
+    const auto file = (folder / "token").string();
+    std::ofstream(file) << taken.text;
+    const auto extended = run(nodes, {"extend", "job", "--ttl", "1m", "--token-file", file});
+    CHECK(extended.status == 0);
+    CHECK(extended.text.starts_with("valid_for_ms=59"));
+
+    const auto token = taken.text.substr(12, 40);
+    CHECK(run(nodes, {"release", "job"}, {"REDLOCK_OWNER_TOKEN=" + token}).status == 0);
+    CHECK(nodes.count("job") == 0);
+    const auto again = run(nodes, {"release", "job"}, {"REDLOCK_OWNER_TOKEN=" + token});
+    CHECK(again.status == 76);
+    CHECK(again.text.find(token) == std::string::npos);
+    CHECK(run(nodes, {"extend", "job"}, {"REDLOCK_OWNER_TOKEN=" + token}).status == 76);
+    CHECK(nodes.count("job") == 0);
+}
+
+TEST_CASE("an owner token is asked for where it is needed, and never said", "[locks]")
+{
+    const masters nodes(1);
+    const auto none = run(nodes, {"release", "job"});
+    CHECK(none.status == 64);
+    CHECK_THAT(none.text, ContainsSubstring("REDLOCK_OWNER_TOKEN"));
+    const auto wrong = run(nodes, {"release", "job"}, {"REDLOCK_OWNER_TOKEN=secretish"});
+    CHECK(wrong.status == 64);
+    CHECK(wrong.text.find("secretish") == std::string::npos);
+}
+
+TEST_CASE("what scripts read is JSON where it is asked for", "[locks]")
+{
+    const masters nodes(3);
+    const auto taken = nlohmann::json::parse(run(nodes, {"acquire", "job", "--json"}).text);
+    CHECK(taken.at("owner_token").get<std::string>().size() == 40);
+    CHECK(taken.at("fencing_token").get<std::uint64_t>() > 0);
+    CHECK(taken.at("resources") == nlohmann::json{"job"});
+
+    const auto refused = run(nodes, {"acquire", "job", "--json", "--no-wait"});
+    CHECK(refused.status == 75);
+    const auto why = nlohmann::json::parse(refused.text);
+    CHECK(why.at("error") == "contended");
+    CHECK(why.at("nodes").size() == 3);
+
+    const auto found = nlohmann::json::parse(run(nodes, {"inspect", "job", "--json"}).text);
+    CHECK(found.at("state") == "held");
+    CHECK(found.at("remaining_ms").get<int>() > 5000);
+    CHECK(found.at("nodes").size() == 3);
+}
+
+TEST_CASE("an inspection names each master, also those that a majority does not need", "[locks]")
+{
+    masters nodes(3);
+    CHECK(run(nodes, {"inspect", "job"}).text.starts_with("job: free\n"));
+    CHECK(run(nodes, {"acquire", "job"}).status == 0);
+    nodes[2].command({"DEL", "job"});
+    const auto [status, text] = run(nodes, {"inspect", "job"});
+    CAPTURE(text);
+    CHECK(status == 0);
+    CHECK(text.starts_with("job: held, for "));
+    CHECK_THAT(text, ContainsSubstring(nodes[0].url() + "/0  has the key for "));
+    CHECK_THAT(text, ContainsSubstring(nodes[2].url() + "/0  has no key"));
+    nodes[0].kill();
+    nodes[1].kill();
+    const auto unknown = run(nodes, {"inspect", "job"});
+    CHECK(unknown.status == 69);
+    CHECK(unknown.text.starts_with("job: unknown"));
+}
+
+TEST_CASE("an inspection that watches goes on until it is told to end", "[locks]")
+{
+    const masters nodes(3);
+    command one(nodes, {"inspect", "job", "--watch", "--interval", "20ms"});
+    REQUIRE(one.says("job: free"));
+    CHECK(run(nodes, {"acquire", "job"}).status == 0);
+    CHECK(one.says("job: held"));
+    REQUIRE(::kill(one.running().pid(), SIGINT) == 0);
+    CHECK(one.end().status == 128 + SIGINT);
+}
+
+TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
+{
+    const masters nodes(1);
+    const std::pair<std::vector<std::string>, std::string> wrong[] = {
+        {{"acquire", "job", "--ttl", "10x"}, "'10x' is no duration"},
+        {{"acquire", "job", "--ttl", "10ms"}, "ttl"},
+        {{"acquire", "job", "--ttl", "-1s"}, "is no duration"},
+        {{"acquire"}, "RESOURCE"},
+        {{"acquire", ""}, "resource"},
+        {{"acquire", "job", "--wait", "1s", "--no-wait"}, "excludes"},
+        {{"frobnicate", "job"}, "no command 'frobnicate'"},
+        {{"acquire", "job", "--frobnicate"}, "--frobnicate"},
+        {{"--node", "http://x", "acquire", "job"}, "nodes[0]"},
+        {{"--config", "/no/such/file", "acquire", "job"}, "/no/such/file"},
+        {{"--password-file", "/no/such/file", "acquire", "job"}, "/no/such/file"},
+    };
+    for (const auto& [arguments, text] : wrong) {
+        const auto out = run(nodes, arguments);
+        CAPTURE(arguments, out.text);
+        CHECK(out.status == 64);
+        CHECK_THAT(out.text, ContainsSubstring(text));
+    }
+    CHECK(nodes.count("job") == 0);
+    const auto lonely = command({"acquire", "job"}).end();
+    CHECK(lonely.status == 64);
+    CHECK_THAT(lonely.text, ContainsSubstring("no masters"));
+}
+
+TEST_CASE("a password comes from a file or the environment, and is never said", "[locks]")
+{
+    server_options locked;
+    locked.password = "open sesame@/#";
+    const masters nodes(3, locked);
+    const temp_dir folder;
+    const auto file = (folder / "password").string();
+    std::ofstream(file) << "open sesame@/#\n";
+    CHECK(run(nodes, {"acquire", "a", "--password-file", file}).status == 0);
+    CHECK(run(nodes, {"acquire", "b"}, {"REDLOCK_PASSWORD=open sesame@/#"}).status == 0);
+    const auto wrong =
+        run(nodes, {"acquire", "--no-wait", "-v", "c"}, {"REDLOCK_PASSWORD=wrong sesame"});
+    CHECK(wrong.status == 69);
+    CHECK(wrong.text.find("sesame") == std::string::npos);
+    const auto none = run(nodes, {"acquire", "--no-wait", "c"});
+    CHECK(none.status == 69);
+}
+
+TEST_CASE("options stand in a file too, below those of the environment and the arguments",
+          "[locks]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    const auto file = (folder / "redlock.toml").string();
+    {
+        std::ofstream out(file);
+        out << "node = [";
+        for (const auto& url : nodes.urls()) {
+            out << '"' << url << "\", ";
+        }
+        out << "]\nkey-prefix = \"mine:\"\n[acquire]\nttl = \"1m\"\n";
+    }
+    auto out = command({"--config", file, "acquire", "job"}).end();
+    CAPTURE(out.text);
+    CHECK(out.status == 0);
+    CHECK_THAT(out.text, ContainsSubstring("valid_for_ms=59"));
+    CHECK(nodes.count("mine:job") == 3);
+    out = command({"acquire", "--ttl", "20s", "other"}, {"REDLOCK_CONFIG=" + file}).end();
+    CHECK_THAT(out.text, ContainsSubstring("valid_for_ms=19"));
+    out = command({"--config", file, "acquire", "job2", "--no-wait"}, {"REDLOCK_NODES=unix:///no/such"}).end();
+    CHECK(out.text.find("fencing_token") == std::string::npos);
+    std::ofstream(file, std::ios::app) << "nonsense = 1\n";
+    out = command({"--config", file, "acquire", "job3"}).end();
+    CHECK(out.status == 64);
+    CHECK_THAT(out.text, ContainsSubstring("nonsense"));
+}

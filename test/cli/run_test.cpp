@@ -1,0 +1,193 @@
+#include "support/run.hpp"
+#include "cli/command.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <csignal>
+
+using namespace redlock::test;
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("a command runs under the lock, is told of it, and gives its status", "[run]")
+{
+    const masters nodes(3);
+    const auto [status, text] = run(
+        nodes, {"run", "job", "--", "sh", "-c",
+                "echo \"$REDLOCK_RESOURCE/$REDLOCK_FENCING_TOKEN/$REDLOCK_VALID_UNTIL/$1\"; exit 7",
+                "name", "--ttl"});
+    CAPTURE(text);
+    CHECK(status == 7);
+    const auto first = text.find('/');
+    const auto second = text.find('/', first + 1);
+    const auto third = text.find('/', second + 1);
+    REQUIRE(third != std::string::npos);
+    CHECK(text.substr(0, first) == "job");
+    CHECK(std::stoull(text.substr(first + 1)) > 1'000'000'000'000'000);
+    CHECK(std::stod(text.substr(second + 1)) > 1e9);
+    CHECK(text.substr(third) == "/--ttl\n");
+    CHECK(nodes.count("job") == 0);
+}
+
+TEST_CASE("the lock is held on every master for as long as the command runs", "[run]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    command one(nodes, {"run", "--ttl", "400ms", "--node-timeout", "100ms", "job", "--", "sh", "-c",
+                        "echo begun; while ! [ -e \"$0\" ]; do sleep 0.05; done; echo done",
+                        (folder / "go").string()});
+    REQUIRE(one.says("begun"));
+    CHECK(nodes.count("job") == 3);
+    // Longer than the ttl: more than one renewal.
+    const auto long_after = std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
+    bool held = true;
+    CHECK(wait_for([&] {
+        held = held && nodes.count("job") >= 2;
+        return std::chrono::steady_clock::now() > long_after;
+    }));
+    CHECK(held);
+    const auto other = run(nodes, {"run", "--no-wait", "job", "--", "true"});
+    CHECK(other.status == 75);
+    CHECK_THAT(other.text, ContainsSubstring("another owner"));
+    process touch("/usr/bin/touch", {(folder / "go").string()});
+    CHECK(touch.wait() == 0);
+    CHECK(one.end().status == 0);
+    CHECK(nodes.count("job") == 0);
+}
+
+TEST_CASE("who waits runs as soon as the lock is free", "[run]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    const auto go = (folder / "go").string();
+    command first(nodes, {"run", "job", "--", "sh", "-c",
+                          "echo begun; while ! [ -e \"$0\" ]; do sleep 0.05; done", go});
+    REQUIRE(first.says("begun"));
+    command second(nodes, {"run", "job", "--", "echo", "mine"});
+    command impatient(nodes, {"run", "--wait", "300ms", "job", "--", "true"});
+    CHECK(impatient.end().status == 75);
+    process touch("/usr/bin/touch", {go});
+    CHECK(touch.wait() == 0);
+    CHECK(first.end().status == 0);
+    const auto [status, text] = second.end();
+    CHECK(status == 0);
+    CHECK(text == "mine\n");
+}
+
+TEST_CASE("a command whose lock is lost is told to end, and then killed with what it began",
+          "[run]")
+{
+    const masters nodes(3);
+    SECTION("it ends when it is told")
+    {
+        command one(nodes, {"run", "--ttl", "1s", "job", "--", "sh", "-c",
+                            "trap 'echo told; exit 0' TERM; echo begun; "
+                            "while :; do sleep 0.05; done"});
+        REQUIRE(one.says("begun"));
+        nodes.flush();
+        const auto [status, text] = one.end();
+        CHECK(status == 76);
+        CHECK_THAT(text, ContainsSubstring("the lock is lost"));
+        CHECK_THAT(text, ContainsSubstring("told"));
+    }
+    SECTION("it does not heed it")
+    {
+        command one(nodes, {"run", "--ttl", "1s", "--grace", "100ms", "job", "--", "sh", "-c",
+                            "trap '' TERM; sh -c 'trap \"\" TERM; echo pid=$$; "
+                            "while :; do sleep 0.05; done' & echo begun; wait"});
+        REQUIRE(one.says("pid="));
+        const auto text = one.text();
+        const auto grandchild = std::stoi(text.substr(text.find("pid=") + 4));
+        nodes.flush();
+        CHECK(one.end().status == 76);
+        CHECK(wait_for([&] { return ::kill(grandchild, 0) != 0; }));
+    }
+    SECTION("it was held for as long as it may be")
+    {
+        command one(nodes,
+                    {"run", "--ttl", "400ms", "--max-hold", "600ms", "job", "--", "sleep", "30"});
+        CHECK(one.end().status == 76);
+    }
+}
+
+TEST_CASE("signals reach the command and what it began, and its end is told", "[run]")
+{
+    const masters nodes(3);
+    command one(nodes, {"run", "job", "--", "sh", "-c",
+                        "trap 'echo one' USR1; trap 'exit 5' TERM; echo begun; "
+                        "while :; do sleep 0.05; done"});
+    REQUIRE(one.says("begun"));
+    REQUIRE(::kill(one.running().pid(), SIGUSR1) == 0);
+    CHECK(one.says("one"));
+    REQUIRE(::kill(one.running().pid(), SIGTERM) == 0);
+    CHECK(one.end().status == 5);
+    CHECK(nodes.count("job") == 0);
+
+    command by_default(nodes, {"run", "job", "--", "sh", "-c", "echo begun; exec sleep 30"});
+    REQUIRE(by_default.says("begun"));
+    REQUIRE(::kill(by_default.running().pid(), SIGTERM) == 0);
+    CHECK(by_default.end().status == 128 + SIGTERM);
+    CHECK(nodes.count("job") == 0);
+}
+
+TEST_CASE("who waits for a lock can be told to end", "[run]")
+{
+    const masters nodes(3);
+    CHECK(run(nodes, {"acquire", "job"}).status == 0);
+    command one(nodes, {"--verbose", "run", "job", "--", "echo", "ran"});
+    REQUIRE(one.says(": usable"));
+    REQUIRE(::kill(one.running().pid(), SIGINT) == 0);
+    const auto [status, text] = one.end();
+    CHECK(status == 128 + SIGINT);
+    CHECK(text.find("ran\n") == std::string::npos);
+}
+
+TEST_CASE("the kernel ends a command whose redlock is killed", "[run]")
+{
+    const masters nodes(3);
+    command one(nodes,
+                {"run", "job", "--", "sh", "-c", "echo pid=$$; while :; do sleep 0.05; done"});
+    REQUIRE(one.says("pid="));
+    const auto text = one.text();
+    const auto child = std::stoi(text.substr(text.find("pid=") + 4));
+    // Not by `process`, which kills the group too.
+    REQUIRE(::kill(one.running().pid(), SIGKILL) == 0);
+    CHECK(wait_for([&] { return ::kill(child, 0) != 0; }));
+}
+
+TEST_CASE("what cannot be run says why, as a shell does", "[run]")
+{
+    const masters nodes(3);
+    const auto none = run(nodes, {"run", "job", "--", "no-such-program"});
+    CHECK(none.status == 127);
+    CHECK(none.text == "redlock: no-such-program: No such file or directory\n");
+    const auto no_program = run(nodes, {"run", "job", "--", "/etc/passwd"});
+    CHECK(no_program.status == 126);
+    const auto nothing = run(nodes, {"run", "job"});
+    CHECK(nothing.status == 64);
+    CHECK_THAT(nothing.text, ContainsSubstring("redlock run RESOURCE -- COMMAND"));
+    CHECK(nodes.count("job") == 0);
+}
+
+TEST_CASE("a command runs under a lock of several resources", "[run]")
+{
+    const masters nodes(3);
+    const auto [status, text] =
+        run(nodes, {"run", "a", "b", "--no-fencing", "--", "sh", "-c",
+                    "echo \"$REDLOCK_RESOURCE ${REDLOCK_FENCING_TOKEN-none}\""});
+    CHECK(status == 0);
+    CHECK(text == "a\nb none\n");
+    CHECK(run(nodes, {"run", "a", "a", "--", "true"}).status == 64);
+}
+
+TEST_CASE("without a majority there is no lock, and the masters are named", "[run]")
+{
+    masters nodes(3);
+    nodes[0].kill();
+    nodes[2].kill();
+    const auto [status, text] = run(nodes, {"run", "--no-wait", "job", "--", "true"});
+    CHECK(status == 69);
+    CHECK_THAT(text, ContainsSubstring(nodes[0].url() + "/0  disconnected"));
+    const auto waited = run(nodes, {"run", "--wait", "200ms", "job", "--", "true"});
+    CHECK(waited.status == 69);
+}

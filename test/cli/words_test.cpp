@@ -1,0 +1,116 @@
+#include "cli/command.hpp"
+
+#include "cli/command_line.hpp"
+#include "cli/duration.hpp"
+#include "cli/masters.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <sstream>
+
+using namespace redlock::test;
+using Catch::Matchers::ContainsSubstring;
+using std::chrono::milliseconds;
+
+TEST_CASE("a duration is a number and a unit", "[words]")
+{
+    using redlock::cli::parse_duration;
+    CHECK(parse_duration("10") == milliseconds(10'000));
+    CHECK(parse_duration("10s") == milliseconds(10'000));
+    CHECK(parse_duration("500ms") == milliseconds(500));
+    CHECK(parse_duration("1.5m") == milliseconds(90'000));
+    CHECK(parse_duration("0.001") == milliseconds(1));
+    CHECK(parse_duration("0") == milliseconds(0));
+    CHECK(parse_duration("2h") == milliseconds(7'200'000));
+    CHECK(parse_duration("1d") == milliseconds(86'400'000));
+    for (const char* none : {"", "s", "-1s", "1 s", "1sec", "1e3", "nan", "inf", "0.5ms", "4000d",
+                             "99999999999999999999999999", "0x10"}) {
+        CAPTURE(none);
+        CHECK_FALSE(parse_duration(none));
+    }
+    for (const auto length : {0, 1, 999, 1000, 60'000, 61'000, 3'600'000, 90'000}) {
+        CHECK(parse_duration(redlock::cli::to_text(milliseconds(length))) == milliseconds(length));
+    }
+}
+
+TEST_CASE("a URL without a password is given one, percent-encoded", "[words]")
+{
+    using redlock::cli::with_credentials;
+    CHECK(with_credentials("redis://h:1", "", "") == "redis://h:1");
+    CHECK(with_credentials("redis://h:1/2", "", "p@/:") == "redis://:p%40%2F%3A@h:1/2");
+    CHECK(with_credentials("rediss://h", "me", "x") == "rediss://me:x@h");
+    CHECK(with_credentials("redis://[::1]:1", "me", "x") == "redis://me:x@[::1]:1");
+    CHECK(with_credentials("redis://a:b@h", "me", "x") == "redis://a:b@h");
+    CHECK(with_credentials("unix:///run/@odd?db=1", "", "x") == "unix://:x@/run/@odd?db=1");
+    CHECK(with_credentials("nonsense", "", "x") == "nonsense");
+}
+
+namespace {
+
+/// What bash would propose for the last of `words`.
+std::vector<std::string> proposals(const std::vector<std::string>& words)
+{
+    std::string script = "source <(\"$REDLOCK\" completion bash); COMP_WORDS=(";
+    for (const auto& word : words) {
+        script += " '" + word + "'";
+    }
+    script +=
+        "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _redlock; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    const temp_dir folder;
+    process bash("/bin/bash", {"-c", script},
+                 {folder / "out", {}, {std::string("REDLOCK=") + REDLOCK_COMMAND}});
+    CHECK(bash.wait() == 0);
+    std::istringstream text(text_of(folder / "out"));
+    std::vector<std::string> out;
+    for (std::string line; std::getline(text, line);) {
+        out.push_back(line);
+    }
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("bash completes commands and options", "[words]")
+{
+    CHECK(proposals({"redlock", "in"}) == std::vector<std::string>{"inspect"});
+    CHECK(proposals({"redlock", "run", "--gr"}) == std::vector<std::string>{"--grace"});
+    CHECK(proposals({"redlock", "inspect", "--wat"}) == std::vector<std::string>{"--watch"});
+    // Of every command, behind a command too.
+    CHECK(proposals({"redlock", "run", "--key-p"}) == std::vector<std::string>{"--key-prefix"});
+    CHECK(proposals({"redlock", "--node-t"}) == std::vector<std::string>{"--node-timeout"});
+}
+
+TEST_CASE("other shells get as many words", "[words]")
+{
+    for (const char* shell : {"zsh", "fish"}) {
+        const auto [status, text] = command({"completion", shell}).end();
+        CHECK(status == 0);
+        CHECK_THAT(text, ContainsSubstring("grace"));
+        CHECK_THAT(text, ContainsSubstring("key-prefix"));
+        CHECK_THAT(text, ContainsSubstring("inspect"));
+    }
+    CHECK(command({"completion", "tcsh"}).end().status == 64);
+}
+
+TEST_CASE("the help and the manual name every option", "[words]")
+{
+    const auto all = command({"--help"}).end();
+    CHECK(all.status == 0);
+    for (const char* name :
+         {"run", "acquire", "extend", "release", "inspect", "doctor", "completion", "manual"}) {
+        CAPTURE(name);
+        CHECK_THAT(all.text, ContainsSubstring(std::string("\n  ") + name));
+        const auto help = command({name, "--help"}).end();
+        CHECK(help.status == 0);
+        CHECK_THAT(help.text, ContainsSubstring(std::string("Usage: redlock ") + name));
+        CHECK_THAT(help.text, ContainsSubstring("--node URL"));
+        const auto page = command({"manual", name}).end();
+        CHECK(page.status == 0);
+        CHECK_THAT(page.text, ContainsSubstring(".SH EXIT STATUS"));
+        CHECK_THAT(page.text, ContainsSubstring("\\-\\-node URL"));
+    }
+    CHECK_THAT(command({"manual"}).end().text, ContainsSubstring("redlock\\-run"));
+    CHECK(command({"manual", "nothing"}).end().status == 64);
+    CHECK(command({"--version"}).end().text == "0.1.0\n");
+}
