@@ -19,6 +19,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <exception>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -125,11 +126,14 @@ asio::awaitable<taken> guarded_run::take_until_told_to_end()
     if (o_.max_hold) {
         keep->max_hold = o_.max_hold->length;
     }
-    auto got =
-        co_await asio::co_spawn(locks_.get_executor(), take(locks_, config_, o_, keep),
-                                asio::bind_cancellation_slot(stop.slot(), asio::use_awaitable));
+    auto [thrown, got] = co_await asio::co_spawn(
+        locks_.get_executor(), take(locks_, config_, o_, keep),
+        asio::bind_cancellation_slot(stop.slot(), asio::as_tuple(asio::use_awaitable)));
+    if (thrown && told_to_end_ == 0) {
+        std::rethrow_exception(thrown);
+    }
     signals_.handle([this](const signalfd_siginfo& what) { on_signal(what); });
-    co_return got;
+    co_return std::move(got);
 }
 
 asio::awaitable<int> guarded_run::watch(redlock::lock& lock)
