@@ -40,8 +40,8 @@ void judge_contact(const node_facts& f, pen& add)
             "(ca_file, server_name, the client's certificate), and whether that port speaks TLS.");
     } else if (f.reached == contact::none) {
         add(severity::error, "unreachable", "cannot be connected to: " + f.trouble + ".",
-            "Look whether the server runs, listens on that address, and is let through to from "
-            "here.");
+            std::string("Look whether the server runs, listens on that address") +
+                (f.has_tls ? " and speaks TLS there" : "") + ", and is let through to from here.");
     } else if (f.reached == contact::broken && f.unusable.empty()) {
         add(severity::error, "silent", "was connected to, and then: " + f.trouble + ".",
             "Look at the server's log, and what else keeps it: slow scripts, a fork, memory that "
@@ -212,14 +212,15 @@ void judge_node(const node_facts& f, const base::settings& s, std::vector<findin
         return;
     }
     judge_role(f, add);
-    judge_info(f, s, add);
-    judge_persistence(f, s, add);
-    judge_guard(f, s, add);
     judge_answers(f, add);
+    judge_measures(f, s, out);
+    // The others have to become masters before the rest is of interest.
     if (f.mode != "cluster" && !f.is_replica) {
+        judge_info(f, s, add);
+        judge_persistence(f, s, add);
+        judge_guard(f, s, add);
         judge_permissions(f, s, out);
     }
-    judge_measures(f, s, out);
 }
 
 void judge_measures(const node_facts& f, const base::settings& s, std::vector<finding>& out)

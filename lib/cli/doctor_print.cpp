@@ -4,11 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <ostream>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 namespace redlock::cli {
 
@@ -31,26 +32,45 @@ const char* release_path(const node_facts& f)
     return f[needed::eval].is == trial::outcome::went ? "EVAL" : "nothing";
 }
 
+/// HELLO tells a role in RESP3 only.
 const char* role_of(const node_facts& f)
 {
     if (!f.mode.empty() && f.mode != "standalone") {
         return f.mode == "cluster" ? "node of a cluster" : "sentinel";
     }
-    return f.is_replica ? "replica" : "master";
+    if (f.is_replica) {
+        return "replica";
+    }
+    return f.info || f.protocol == 3 ? "master" : "role not known";
 }
 
 // Text.
 
+std::string with_sign(bool is_positive, const std::string& number)
+{
+    return (is_positive ? "+" : "") + number;
+}
+
+/// What differs by no more than can be told is told as what it may differ by.
 std::string clock_text(const clock_facts& c)
 {
-    const bool is_ahead = c.offset >= std::chrono::nanoseconds::zero();
-    std::string text = std::string("clock ") + (is_ahead ? "+" : "") + span_text(c.offset) +
-                       " (within " + span_text(c.offset_precision) + ")";
-    if (c.rate) {
-        text += ", " + std::string(*c.rate >= 0 ? "+" : "") + share_text(*c.rate) + " (within " +
-                share_text(c.rate_precision) + ")";
+    const auto offset = std::chrono::abs(c.offset);
+    std::string text = "clock ";
+    if (offset <= c.offset_precision) {
+        text += "within " + span_text(offset + c.offset_precision) + " of ours";
+    } else {
+        text += with_sign(c.offset.count() > 0, span_text(c.offset)) + " (within " +
+                span_text(c.offset_precision) + ")";
     }
-    return text;
+    if (!c.rate) {
+        return text;
+    }
+    const double rate = std::abs(*c.rate);
+    if (rate <= c.rate_precision) {
+        return text + ", its rate within " + share_text(rate + c.rate_precision);
+    }
+    return text + ", its rate " + with_sign(*c.rate > 0, share_text(*c.rate)) + " (within " +
+           share_text(c.rate_precision) + ")";
 }
 
 std::string line_of(const node_facts& f)
@@ -58,10 +78,14 @@ std::string line_of(const node_facts& f)
     if (f.reached == contact::none) {
         return f.node + ": not connected";
     }
+    if (f.login_refused) {
+        return f.node + ": not let in";
+    }
     std::string line = f.node + ": ";
     if (f.info) {
-        line += f.info->product + " " + f.info->version + ", up for " + span_text(f.info->uptime) +
-                ", ";
+        const auto age = f.info->uptime;
+        line += f.info->product + " " + f.info->version + ", " +
+                (age.count() == 0 ? "just started" : "up for " + span_text(age)) + ", ";
     }
     line += role_of(f);
     if (f.latency.samples != 0) {
@@ -77,7 +101,6 @@ std::string line_of(const node_facts& f)
     return line + ", " + to_string(f.kept);
 }
 
-/// Of how many nodes from `first` on the same is said.
 bool says_the_same(const finding& a, const finding& b)
 {
     return a.weight == b.weight && a.code == b.code && a.text == b.text && a.advice == b.advice;
@@ -90,7 +113,7 @@ void print_finding(std::ostream& out, const finding& f, const std::string& nodes
     weight.resize(indent.size(), ' ');
     out << weight;
     if (!nodes.empty()) {
-        out << nodes << ' ';
+        out << nodes << ": ";
     }
     out << f.text << '\n' << indent << f.advice << '\n';
 }

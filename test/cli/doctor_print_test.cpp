@@ -9,6 +9,7 @@
 #include <vector>
 
 using namespace redlock::cli;
+using redlock::core::compare_and_delete;
 using namespace std::chrono_literals;
 
 namespace {
@@ -51,15 +52,15 @@ TEST_CASE("the text has a line a node, and what is said of several is said once"
     print_text(out, {some_node("a"), gone}, some_findings, v);
     CHECK(out.str() ==
           "a: Redis 7.0.15, up for 3.0 hours, master, answers within 0.08 ms (99 %: 0.20 ms), "
-          "clock +1.5 ms (within 0.04 ms), +3.0 ppm (within 100 ppm), releases by EVALSHA, keeps "
+          "clock +1.5 ms (within 0.04 ms), its rate within 103 ppm, releases by EVALSHA, keeps "
           "nothing on disk\n"
           "b: not connected\n"
           "\n"
-          "error    b throws keys away.\n"
+          "error    b: throws keys away.\n"
           "         Set noeviction.\n"
-          "warning  a, b forgets.\n"
+          "warning  a, b: forgets.\n"
           "         Remember.\n"
-          "warning  b has 1 replica.\n"
+          "warning  b: has 1 replica.\n"
           "         Detach it.\n"
           "warning  2 nodes.\n"
           "         Add one.\n"
@@ -78,9 +79,28 @@ TEST_CASE("without findings the verdict follows the nodes", "[cli][doctor]")
     CHECK(out.str() == "a: not connected\n\nAll is well.\n");
 }
 
+TEST_CASE("a clock is told by what is known of it", "[cli][doctor]")
+{
+    const auto line = [](const clock_facts& c) {
+        node_facts f = some_node("a");
+        f.clock = c;
+        std::ostringstream out;
+        print_text(out, {f}, {}, {});
+        const std::string text = out.str();
+        const auto from = text.find("clock");
+        return text.substr(from, text.find(", releases") - from);
+    };
+    CHECK(line({-2ms, 3ms, {}, 0}) == "clock within 5.0 ms of ours");
+    CHECK(line({-2ms, 1ms, {}, 0}) == "clock -2.0 ms (within 1.0 ms)");
+    CHECK(line({2h, 1ms, 0.02, 0.001}) ==
+          "clock +2.0 hours (within 1.0 ms), its rate +2.0 % (within 0.10 %)");
+    CHECK(line({0ns, 1ms, -0.02, 0.001}) ==
+          "clock within 1.0 ms of ours, its rate -2.0 % (within 0.10 %)");
+}
+
 TEST_CASE("how a node releases is told as it does", "[cli][doctor]")
 {
-    const auto told = [](core::compare_and_delete by, trial::outcome native) {
+    const auto told = [](compare_and_delete by, trial::outcome native) {
         node_facts f = some_node("a");
         f.deletes_by = by;
         f[needed::native_delete].is = native;
@@ -88,7 +108,6 @@ TEST_CASE("how a node releases is told as it does", "[cli][doctor]")
         print_json(out, {f}, {}, {});
         return nlohmann::json::parse(out.str())["nodes"][0]["releases_by"].get<std::string>();
     };
-    using redlock::core::compare_and_delete;
     using outcome = trial::outcome;
     CHECK(told(compare_and_delete::delifeq, outcome::went) == "DELIFEQ");
     CHECK(told(compare_and_delete::delex, outcome::went) == "DELEX");
