@@ -26,6 +26,7 @@ function layer(path) {
     if (path ~ /^resp\//) return 2
     if (path ~ /^core\//) return 3
     if (path ~ /^engine\//) return 4
+    if (path ~ /^cli\//) return 5
     return -1
 }
 

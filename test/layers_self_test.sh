@@ -5,7 +5,7 @@ set -euo pipefail
 check=$(dirname "$(realpath "$0")")/layers.sh
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-mkdir -p "$copy"/include/redlock/detail "$copy"/lib/{base,resp,core,engine}
+mkdir -p "$copy"/include/redlock/detail "$copy"/lib/{base,resp,core,engine,cli}
 failures=0
 
 # plant <file> <rule expected, empty for none> <line of code>
@@ -27,6 +27,7 @@ plant lib/resp/x.cpp layer '#include "core/core.hpp"'
 plant lib/core/x.cpp layer '#include "engine/engine.hpp"'
 plant lib/core/x.cpp layer '#include <redlock/client.hpp>'
 plant lib/engine/x.cpp layer '#include <redlock/client.hpp>'
+plant lib/engine/x.cpp layer '#include "cli/doctor.hpp"'
 plant include/redlock/error.hpp layer '#include <redlock/client.hpp>'
 plant lib/core/x.cpp layer '#include <redlock/clock.hpp>'
 plant lib/core/x.cpp path '#include "../base/text.hpp"'
@@ -53,6 +54,7 @@ plant lib/engine/x.cpp '' '#include <redlock/detail/handler.hpp>'
 plant lib/engine/x.cpp '' '#include <redlock/clock.hpp>'
 plant include/redlock/lock.hpp '' '#include <redlock/clock.hpp>'
 plant lib/x.cpp '' '#include "engine/engine.hpp"'
+plant lib/cli/x.cpp '' '#include "cli/doctor.hpp"'
 plant include/redlock/x.hpp '' '#include <redlock/detail/handler.hpp>'
 
 ((failures == 0)) && echo "every planted violation was found"

@@ -1,12 +1,35 @@
 #pragma once
+
+#include <redlock/config.hpp>
+
 #include <chrono>
 #include <iosfwd>
-#include <redlock/config.hpp>
+
 namespace redlock::cli {
+
 struct doctor_options {
+    /// The nodes and how to speak to them; what else it says is what the nodes are judged by.
     redlock::config config;
+    /// Tells it as one JSON value instead of text.
     bool json = false;
+    /// Over which the nodes' clocks and latencies are measured.
     std::chrono::milliseconds watch{1000};
 };
+
+/**
+ * Asks every node, all at the same time, and says on `out` in plain words what is wrong. Blocks for
+ * `watch` and what the nodes take to answer, which is bounded by `config::connect_timeout` and a few
+ * times `config::stall_timeout`.
+ *
+ * What the library needs of a node is tried there, with keys of its own below
+ * `<key_prefix>redlock:doctor:` that it deletes again, and that expire within seconds where it
+ * cannot.
+ *
+ * The exit status: 0 nothing, or notes only; 1 warnings at worst; 2 errors.
+ *
+ * @throws boost::system::system_error with `errc::invalid_config` for a configuration that no client
+ * would take.
+ */
 [[nodiscard]] int doctor(const doctor_options& options, std::ostream& out);
+
 }  // namespace redlock::cli

@@ -1,0 +1,137 @@
+#include "cli/doctor_connection.hpp"
+
+#include "base/wipe.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <utility>
+
+namespace redlock::cli {
+
+namespace asio = boost::asio;
+
+namespace {
+
+std::shared_ptr<engine::link> make_link(const engine::link_setup& setup,
+                                        const std::shared_ptr<engine::tls_context>& tls)
+{
+    using via = base::address::transport;
+    switch (setup.address->via) {
+        case via::tcp: return engine::make_tcp_link(setup);
+        case via::tls: return engine::make_tls_link(setup, tls);
+        case via::unix_socket: return engine::make_unix_link(setup);
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+doctor_connection::doctor_connection(const asio::any_io_executor& executor,
+                                     const base::address& address,
+                                     const std::shared_ptr<engine::tls_context>& tls)
+    : timer_(executor)
+{
+    engine::link_setup setup;
+    setup.executor = executor;
+    setup.events = this;
+    setup.address = &address;
+    link_ = make_link(setup, tls);
+}
+
+doctor_connection::~doctor_connection()
+{
+    link_->close();
+    base::wipe(out_);
+}
+
+void doctor_connection::allow(std::chrono::nanoseconds span)
+{
+    deadline_ = std::chrono::steady_clock::now() + span;
+}
+
+asio::awaitable<void> doctor_connection::connect()
+{
+    link_->start();
+    while (!is_up_) {
+        co_await something();
+    }
+}
+
+void doctor_connection::send()
+{
+    if (!out_.empty() && is_up_ && !link_->is_writing()) {
+        link_->write(out_);
+    }
+}
+
+asio::awaitable<resp::reply> doctor_connection::next()
+{
+    for (;;) {
+        resp::reply r;
+        switch (reader_.next(r)) {
+            case resp::read_status::ready:
+                if (!r.is_push()) {
+                    co_return r;
+                }
+                continue;
+            case resp::read_status::error:
+                throw no_answer(std::string("does not speak the protocol of Redis: ") +
+                                resp::to_string(reader_.error()));
+            case resp::read_status::more: break;
+        }
+        while (chunks_.empty()) {
+            co_await something();
+        }
+        current_ = std::move(chunks_.front());
+        chunks_.pop_front();
+        reader_.feed(current_.bytes);
+    }
+}
+
+/// Until there is news of the connection.
+asio::awaitable<void> doctor_connection::something()
+{
+    if (trouble_.empty()) {
+        has_news_ = false;
+        timer_.expires_at(deadline_);
+        co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
+    if (!trouble_.empty()) {
+        throw no_answer(trouble_);
+    }
+    if (!has_news_) {
+        throw no_answer(is_up_ ? "leaves commands unanswered" : "does not answer in time");
+    }
+}
+
+void doctor_connection::tell()
+{
+    has_news_ = true;
+    timer_.cancel();
+}
+
+void doctor_connection::on_link_up(unsigned)
+{
+    is_up_ = true;
+    tell();
+}
+
+void doctor_connection::on_link_bytes(unsigned, std::string_view bytes)
+{
+    chunks_.push_back({std::string(bytes), boot_clock::now(), std::chrono::system_clock::now()});
+    tell();
+}
+
+void doctor_connection::on_link_written(unsigned)
+{
+    send();
+}
+
+void doctor_connection::on_link_down(unsigned, std::string_view reason)
+{
+    trouble_ = reason.empty() ? "the connection was lost" : std::string(reason);
+    tell();
+}
+
+}  // namespace redlock::cli

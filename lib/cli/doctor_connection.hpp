@@ -1,0 +1,85 @@
+#pragma once
+
+#include "base/address.hpp"
+#include "engine/link.hpp"
+#include "resp/reader.hpp"
+
+#include <redlock/clock.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace redlock::cli {
+
+/// A node gives no answer, or none that can be understood. The text goes on from the node's name.
+class no_answer : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// One connection to one node, over the links that clients use. Every wait ends when the time that
+/// was last allowed is up.
+class doctor_connection final : engine::link_events {
+public:
+    doctor_connection(const boost::asio::any_io_executor& executor, const base::address& address,
+                      const std::shared_ptr<engine::tls_context>& tls);
+    ~doctor_connection();
+    doctor_connection(const doctor_connection&) = delete;
+    doctor_connection& operator=(const doctor_connection&) = delete;
+
+    /// For all waits from now on, together.
+    void allow(std::chrono::nanoseconds span);
+
+    /// @throws no_answer
+    boost::asio::awaitable<void> connect();
+
+    /// Where commands are put, to be sent by `send`.
+    [[nodiscard]] std::string& out() noexcept { return out_; }
+    void send();
+
+    /// The next reply, which is no push. It lives until the next call.
+    /// @throws no_answer
+    boost::asio::awaitable<resp::reply> next();
+
+    /// When the last bytes came that `next` has looked at.
+    [[nodiscard]] boot_clock::time_point arrived() const noexcept { return current_.arrived; }
+    [[nodiscard]] std::chrono::system_clock::time_point date() const noexcept
+    {
+        return current_.date;
+    }
+
+private:
+    struct chunk {
+        std::string bytes;
+        boot_clock::time_point arrived{};
+        std::chrono::system_clock::time_point date{};
+    };
+
+    void on_link_up(unsigned node) override;
+    void on_link_bytes(unsigned node, std::string_view bytes) override;
+    void on_link_written(unsigned node) override;
+    void on_link_down(unsigned node, std::string_view reason) override;
+
+    boost::asio::awaitable<void> something();
+    void tell();
+
+    std::shared_ptr<engine::link> link_;
+    boost::asio::steady_timer timer_;
+    boost::asio::steady_timer::time_point deadline_{};
+    bool is_up_ = false;
+    bool has_news_ = false;
+    std::string trouble_;
+    std::string out_;
+    std::deque<chunk> chunks_;
+    chunk current_;
+    resp::reader reader_;
+};
+
+}  // namespace redlock::cli

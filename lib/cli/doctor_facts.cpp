@@ -1,0 +1,88 @@
+#include "cli/doctor_facts.hpp"
+
+#include "base/text.hpp"
+#include "core/guard.hpp"
+
+#include <charconv>
+
+namespace redlock::cli {
+
+namespace {
+
+std::uint64_t number(std::string_view info, std::string_view field) noexcept
+{
+    const std::string_view text = core::info_field(info, field);
+    std::uint64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+std::string text(std::string_view info, std::string_view field)
+{
+    constexpr std::size_t longest = 64;
+    return base::printable(core::info_field(info, field).substr(0, longest));
+}
+
+std::string first_of(std::string_view info, std::string_view field, std::string_view other)
+{
+    std::string found = text(info, field);
+    return found.empty() ? text(info, other) : found;
+}
+
+/// Others call themselves Redis of some version, for programs that look at that, and have a version
+/// of their own.
+void read_product(std::string_view info, server_facts& f)
+{
+    const bool is_valkey = !core::info_field(info, "valkey_version").empty();
+    f.product = is_valkey ? "Valkey" : "Redis";
+    f.version = first_of(info, "valkey_version", "redis_version");
+}
+
+std::string master_of(std::string_view info)
+{
+    const std::string host = text(info, "master_host");
+    return host.empty() ? host : host + ":" + text(info, "master_port");
+}
+
+}  // namespace
+
+server_facts read_info(std::string_view info)
+{
+    server_facts f;
+    read_product(info, f);
+    f.mode = first_of(info, "redis_mode", "server_mode");
+    if (core::info_field(info, "cluster_enabled") == "1") {
+        f.mode = "cluster";
+    }
+    f.role = text(info, "role");
+    f.master = master_of(info);
+    f.run_id = core::run_id_of(info);
+    f.replicas = static_cast<unsigned>(number(info, "connected_slaves"));
+    f.uptime = std::chrono::seconds(number(info, "uptime_in_seconds"));
+    f.loading = core::info_field(info, "loading") == "1";
+    f.used_memory = number(info, "used_memory");
+    f.max_memory = number(info, "maxmemory");
+    f.eviction = text(info, "maxmemory_policy");
+    f.appends = core::info_field(info, "aof_enabled") == "1";
+    f.writes_fail = core::info_field(info, "aof_last_write_status") == "err" ||
+                    core::info_field(info, "rdb_last_bgsave_status") == "err";
+    return f;
+}
+
+const char* to_string(keeps k) noexcept
+{
+    switch (k) {
+        case keeps::not_known: return "persistence not known";
+        case keeps::nothing: return "keeps nothing on disk";
+        case keeps::nothing_or_snapshots: return "no append-only file";
+        case keeps::snapshots: return "snapshots";
+        case keeps::by_and_by: return "appendfsync no";
+        case keeps::all_but_a_second: return "appendfsync everysec";
+        case keeps::appended: return "append-only file";
+        case keeps::all_but_in_rewrites: return "appendfsync always but in rewrites";
+        case keeps::everything: return "appendfsync always";
+    }
+    return "?";
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,285 @@
+#include "cli/doctor_findings.hpp"
+
+#include "cli/doctor_words.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace redlock::cli {
+
+using std::chrono::nanoseconds;
+
+const char* to_string(severity s) noexcept
+{
+    switch (s) {
+        case severity::note: return "note";
+        case severity::warning: return "warning";
+        case severity::error: return "error";
+    }
+    return "?";
+}
+
+const char* to_string(verdict::locks l) noexcept
+{
+    switch (l) {
+        case verdict::locks::had: return "had";
+        case verdict::locks::had_unsafely: return "had unsafely";
+        case verdict::locks::had_later: return "had later";
+        case verdict::locks::not_had: return "not had";
+    }
+    return "?";
+}
+
+namespace {
+
+using facts_list = std::vector<node_facts>;
+
+/// The first of those before it that is the same server, if there is one.
+const node_facts* twin_of(const facts_list& nodes, const node_facts& f)
+{
+    const node_facts* const last = &f;
+    const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const node_facts& other) {
+        return &other == last || (!f.run_id.empty() && other.run_id == f.run_id);
+    });
+    return &*found == last ? nullptr : &*found;
+}
+
+/// The nodes that can be used, of each server one, and of these those that `also` is true of.
+template <class Predicate>
+std::size_t usable_in(const facts_list& nodes, const base::settings& s, Predicate also)
+{
+    return static_cast<std::size_t>(
+        std::count_if(nodes.begin(), nodes.end(), [&](const node_facts& f) {
+            return is_usable(f, s) && twin_of(nodes, f) == nullptr && also(f);
+        }));
+}
+
+std::size_t usable_in(const facts_list& nodes, const base::settings& s)
+{
+    return usable_in(nodes, s, [](const node_facts&) { return true; });
+}
+
+void judge_twins(const facts_list& nodes, std::vector<finding>& out)
+{
+    for (const node_facts& f : nodes) {
+        if (const node_facts* const twin = twin_of(nodes, f)) {
+            out.push_back({severity::error, f.node, "same-server",
+                           "is the same server as " + twin->node + ": it has one vote, not two.",
+                           "Name each server once, and another one in the place of this."});
+        }
+    }
+}
+
+// Dates.
+
+/// The nodes whose dates are known, by their dates.
+std::vector<const node_facts*> dated(const facts_list& nodes)
+{
+    std::vector<const node_facts*> known;
+    for (const node_facts& f : nodes) {
+        if (f.clock) {
+            known.push_back(&f);
+        }
+    }
+    std::sort(known.begin(), known.end(), [](const node_facts* a, const node_facts* b) {
+        return a->clock->offset < b->clock->offset;
+    });
+    return known;
+}
+
+/// No farther apart than that, as far as can be told.
+bool agree(const node_facts& a, const node_facts& b, nanoseconds slack)
+{
+    const nanoseconds apart = b.clock->offset - a.clock->offset;
+    return std::chrono::abs(apart) <= slack + a.clock->offset_precision + b.clock->offset_precision;
+}
+
+using place = std::vector<const node_facts*>::const_iterator;
+
+/// The most of them that agree all with each other.
+std::pair<place, place> largest_group(const std::vector<const node_facts*>& sorted,
+                                      nanoseconds slack)
+{
+    std::pair<place, place> best{sorted.begin(), sorted.begin()};
+    for (auto from = sorted.begin(); from != sorted.end(); ++from) {
+        const auto to = std::find_if_not(
+            from, sorted.end(), [&](const node_facts* f) { return agree(**from, *f, slack); });
+        if (to - from > best.second - best.first) {
+            best = {from, to};
+        }
+    }
+    return best;
+}
+
+std::string ahead_or_behind(nanoseconds offset)
+{
+    return span_text(std::chrono::abs(offset)) +
+           (offset > nanoseconds::zero() ? " ahead" : " behind");
+}
+
+/// Locks need no dates, tokens do: a majority has to agree about them to within the slack.
+void judge_dates(const facts_list& nodes, const base::settings& s, std::vector<finding>& out)
+{
+    const auto sorted = dated(nodes);
+    if (sorted.empty()) {
+        return;
+    }
+    const auto [from, to] = largest_group(sorted, s.counter_slack);
+    const auto agreeing = static_cast<std::size_t>(to - from);
+    const nanoseconds usual = (*(from + (to - from - 1) / 2))->clock->offset;
+    if (s.fencing && sorted.size() >= s.quorum && agreeing < s.quorum) {
+        out.push_back({severity::error,
+                       {},
+                       "dates-apart",
+                       "No majority of the nodes agrees about the date to within " +
+                           span_text(s.counter_slack) +
+                           ": locks with fencing tokens are not had of resources that are new.",
+                       "Set the dates right (NTP); those who do not want tokens can turn them off "
+                       "(config::fencing)."});
+    }
+    for (const node_facts* const f : sorted) {
+        const nanoseconds offset = f->clock->offset - usual;
+        const bool is_in = std::find(from, to, f) != to;
+        if (!is_in) {
+            out.push_back({s.fencing ? severity::warning : severity::note, f->node, "date",
+                           "has a date that is " + ahead_or_behind(offset) +
+                               " of the others': it may not agree on fencing tokens with them.",
+                           "Set its date right (NTP). Locks need no dates, and a date that is set "
+                           "forward ends those that are held on this node early."});
+        }
+    }
+    if (std::chrono::abs(usual) > s.counter_slack && agreeing >= s.quorum) {
+        out.push_back({severity::note,
+                       {},
+                       "our-date",
+                       "The nodes' date is " + ahead_or_behind(usual) + " of this machine's.",
+                       "Set the date right (NTP). Clients do not rely on it, whoever reads their "
+                       "logs may."});
+    }
+}
+
+// Majorities.
+
+void judge_number(const base::settings& s, std::vector<finding>& out)
+{
+    const std::size_t n = s.nodes.size();
+    if (n == 1) {
+        out.push_back({severity::note,
+                       {},
+                       "one-node",
+                       "There is one node only: without it no lock can be had.",
+                       "Use three or five independent masters."});
+    } else if (n % 2 == 0) {
+        out.push_back({severity::warning,
+                       {},
+                       "even",
+                       std::to_string(n) + " nodes need " + std::to_string(s.quorum) +
+                           " that are well, and so can do without " + std::to_string(n - s.quorum) +
+                           ", as " + std::to_string(n - 1) + " could.",
+                       "Take one away, or add one."});
+    }
+}
+
+void judge_majority(const facts_list& nodes, const base::settings& s, std::vector<finding>& out)
+{
+    const std::size_t usable = usable_in(nodes, s);
+    const std::size_t n = s.nodes.size();
+    if (usable < s.quorum) {
+        out.push_back({severity::error,
+                       {},
+                       "no-quorum",
+                       "No lock can be had: " + std::to_string(usable) + " of " +
+                           count_text(n, "node") + " can be used, and " + std::to_string(s.quorum) +
+                           (s.quorum == 1 ? " is" : " are") + " needed.",
+                       "Put right what is said of the others."});
+    } else if (usable == s.quorum && usable < n) {
+        out.push_back({severity::warning,
+                       {},
+                       "no-spare",
+                       "No further node may fail: " + std::to_string(usable) + " of " +
+                           count_text(n, "node") + " can be used, and all of these are needed.",
+                       "Put right what is said of the others."});
+    }
+}
+
+void judge_settings(const base::settings& s, std::vector<finding>& out)
+{
+    if (s.guard && s.guard->admit_new_masters) {
+        out.push_back({severity::warning,
+                       {},
+                       "admits-new-masters",
+                       "The restart guard admits masters without a marker at once, also those "
+                       "that lost their keys (admit_new_masters).",
+                       "Take it out again once the masters have been admitted."});
+    }
+}
+
+std::string text_of(const verdict& v)
+{
+    std::string text =
+        count_text(v.nodes, "master") + ", " + std::to_string(v.quorum) + " needed, " +
+        (v.well == v.usable ? std::string() : std::to_string(v.usable) + " usable, ") +
+        std::to_string(v.well) + " well: ";
+    switch (v.are) {
+        case verdict::locks::had: return text + "locks can be had.";
+        case verdict::locks::had_unsafely:
+            return text + "locks can be had, but two clients may hold the same one.";
+        case verdict::locks::had_later:
+            return text + "locks can be had when the restart guard has admitted the masters.";
+        case verdict::locks::not_had: return text + "no lock can be had.";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::vector<finding> judge(const facts_list& nodes, const base::settings& s)
+{
+    std::vector<finding> out;
+    judge_majority(nodes, s, out);
+    judge_number(s, out);
+    judge_settings(s, out);
+    for (const node_facts& f : nodes) {
+        judge_node(f, s, out);
+    }
+    judge_twins(nodes, out);
+    judge_dates(nodes, s, out);
+    std::stable_sort(out.begin(), out.end(),
+                     [](const finding& a, const finding& b) { return a.weight > b.weight; });
+    return out;
+}
+
+verdict conclude(const facts_list& nodes, const std::vector<finding>& findings,
+                 const base::settings& s)
+{
+    verdict v;
+    v.nodes = s.nodes.size();
+    v.quorum = s.quorum;
+    v.usable = usable_in(nodes, s);
+    v.well = usable_in(nodes, s, [&](const node_facts& node) {
+        return std::none_of(findings.begin(), findings.end(), [&](const finding& f) {
+            return f.weight == severity::error && f.node == node.node;
+        });
+    });
+    const std::size_t waiting = usable_in(
+        nodes, s, [](const node_facts& node) { return node.admitted == admittance::not_admitted; });
+    const bool is_unsafe = std::any_of(findings.begin(), findings.end(),
+                                       [](const finding& f) { return f.breaks_exclusion; });
+    if (v.usable < v.quorum) {
+        v.are = verdict::locks::not_had;
+    } else if (is_unsafe) {
+        v.are = verdict::locks::had_unsafely;
+    } else if (v.usable - waiting < v.quorum && !s.guard->admit_new_masters) {
+        v.are = verdict::locks::had_later;
+    } else {
+        v.are = verdict::locks::had;
+    }
+    for (const finding& f : findings) {
+        v.exit_status = std::max(v.exit_status, static_cast<int>(f.weight));
+    }
+    v.text = text_of(v);
+    return v;
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,421 @@
+#include "cli/doctor_node.hpp"
+
+#include "base/owner_token.hpp"
+#include "base/system_entropy.hpp"
+#include "base/text.hpp"
+#include "cli/doctor_connection.hpp"
+#include "cli/doctor_measures.hpp"
+#include "cli/doctor_tls.hpp"
+#include "core/guard.hpp"
+#include "resp/encoder.hpp"
+#include "resp/error_text.hpp"
+#include "resp/scripts.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <redlock/error.hpp>
+
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::cli {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// What was tried is gone after so long, also where it cannot be deleted.
+constexpr std::string_view scratch_ttl = "5000";
+constexpr std::size_t scratch_digits = 16;
+
+constexpr std::size_t longest_mode = 16;
+
+/// Between two samples of a node's latency and clock.
+constexpr std::chrono::milliseconds longest_pause = 10ms;
+
+bool speaks_of_a_key(std::string_view error) noexcept
+{
+    return error.find(" key") != error.npos && error.find(" command") == error.npos;
+}
+
+bool is_login_error(std::string_view reason) noexcept
+{
+    return reason.starts_with("the server refused user and password") ||
+           reason.ends_with("(WRONGPASS)") || reason.ends_with("(NOAUTH)");
+}
+
+std::string random_digits()
+{
+    base::system_entropy kernel;
+    const auto token = base::owner_token::make(kernel);
+    if (!token) {
+        throw boost::system::system_error(errc::no_entropy);
+    }
+    return std::string(token->view());
+}
+
+std::optional<std::chrono::microseconds> date_in(const resp::reply& time)
+{
+    std::int64_t seconds = 0;
+    std::int64_t rest = 0;
+    const auto read = [](std::string_view text, std::int64_t& value) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        return error == std::errc{} && end == text.data() + text.size();
+    };
+    // A date that no arithmetic can overflow with: until the year 11 000 or so.
+    constexpr std::int64_t last_second = 300'000'000'000;
+    if (!time.is_aggregate() || !read(time.at(0).text(), seconds) ||
+        !read(time.at(1).text(), rest) || seconds < 0 || seconds > last_second || rest < 0 ||
+        rest > 999'999) {
+        return std::nullopt;
+    }
+    return std::chrono::seconds(seconds) + std::chrono::microseconds(rest);
+}
+
+/// The conversation with one node, step by step, each of which adds to the facts.
+class conversation {
+public:
+    conversation(const asio::any_io_executor& executor, const base::settings& s,
+                 const base::address& address, node_facts& facts)
+        : settings_(s),
+          address_(address),
+          facts_(facts),
+          tls_(s, address),
+          talk_(executor, address, tls_.context()),
+          pause_(executor),
+          value_(random_digits()),
+          other_value_(random_digits()),
+          key_(s.key_prefix + "redlock:doctor:" + value_.substr(0, scratch_digits)),
+          counter_(key_ + std::string(base::counter_suffix))
+    {}
+
+    asio::awaitable<void> greet();
+    asio::awaitable<void> question();
+    asio::awaitable<void> count();
+    asio::awaitable<void> watch(std::chrono::milliseconds span);
+    /// What was watched, also where it ended early.
+    void measure();
+
+    /// What OpenSSL found wrong with the node's certificate.
+    [[nodiscard]] const std::string& certificate_fault() const noexcept { return tls_.fault(); }
+
+private:
+    using words = std::initializer_list<std::string_view>;
+
+    void put(words command) { resp::append_command(talk_.out(), command); }
+    void attempt(needed n, words command)
+    {
+        put(command);
+        asked_.push_back(n);
+    }
+    asio::awaitable<void> hear();
+    void take(needed n, const resp::reply& r);
+    void take_option(const resp::reply& r);
+    void ask_of_the_server();
+    void try_keys();
+    void try_scripts();
+    void try_tracking();
+    void judge_marker(const core::handshake& h);
+    [[nodiscard]] trial tried(const resp::reply& r) const;
+    [[nodiscard]] keeps kept() const;
+
+    const base::settings& settings_;
+    const base::address& address_;
+    node_facts& facts_;
+    doctor_tls tls_;
+    doctor_connection talk_;
+    asio::steady_timer pause_;
+    const std::string value_;
+    const std::string other_value_;
+    const std::string key_;
+    const std::string counter_;
+
+    bool has_database_ = false;
+    /// What the replies to come answer.
+    std::vector<needed> asked_;
+    std::string appendfsync_;
+    std::optional<bool> saves_;
+    bool pauses_in_rewrites_ = false;
+    std::vector<sample> samples_;
+};
+
+// The greeting, as every client says it.
+
+asio::awaitable<void> conversation::greet()
+{
+    talk_.allow(settings_.connect_timeout);
+    co_await talk_.connect();
+    facts_.reached = contact::broken;
+    core::handshake shake(settings_, address_);
+    unsigned expected = shake.start(talk_.out());
+    auto progress = core::handshake::progress::going_on;
+    for (unsigned heard = 0; heard != expected; ++heard) {
+        talk_.send();
+        const resp::reply r = co_await talk_.next();
+        if (heard == 0) {
+            facts_.mode = base::printable(r.find("mode").text().substr(0, longest_mode));
+        }
+        if (progress != core::handshake::progress::going_on) {
+            continue;  // an answer to what was asked before it was known to fail
+        }
+        unsigned more = 0;
+        progress = shake.on_reply(r, talk_.out(), more);
+        expected += more;
+        if (progress == core::handshake::progress::failed) {
+            facts_.unusable = shake.reason();
+            facts_.login_refused = is_login_error(shake.reason());
+        }
+    }
+    facts_.protocol = shake.protocol();
+    facts_.deletes_by = shake.deletes_by();
+    facts_.is_replica = shake.is_replica();
+    facts_.run_id = shake.run_id();
+    // Where the greeting failed, or the database, keys would come into another one.
+    has_database_ = expected > 1 && !facts_.unusable.starts_with("the server refused the database");
+    if (progress == core::handshake::progress::ready) {
+        judge_marker(shake);
+    }
+}
+
+void conversation::judge_marker(const core::handshake& shake)
+{
+    if (!settings_.guard || address_.durable) {
+        return;
+    }
+    core::admission admission(&*settings_.guard);
+    admission.on_connected(shake.run_id());
+    switch (admission.judge(shake.marker())) {
+        case core::marker_says::admitted: facts_.admitted = admittance::admitted; return;
+        case core::marker_says::not_admitted: facts_.admitted = admittance::not_admitted; return;
+        case core::marker_says::other_configuration:
+            facts_.admitted = admittance::other_configuration;
+            facts_.disagreement = core::disagreement(*shake.marker(), shake.run_id());
+            return;
+    }
+}
+
+// The questions, all in one write.
+
+asio::awaitable<void> conversation::question()
+{
+    talk_.allow(settings_.stall_timeout);
+    ask_of_the_server();
+    if (has_database_) {
+        try_keys();
+        try_scripts();
+        try_tracking();
+        attempt(needed::del, {"DEL", key_});
+    }
+    co_await hear();
+    facts_.kept = kept();
+    if (facts_.info && facts_.run_id.empty()) {
+        facts_.run_id = facts_.info->run_id;
+    }
+}
+
+void conversation::ask_of_the_server()
+{
+    attempt(needed::info, {"INFO"});
+    attempt(needed::config_get, {"CONFIG", "GET", "appendfsync"});
+    attempt(needed::config_get, {"CONFIG", "GET", "no-appendfsync-on-rewrite"});
+    attempt(needed::config_get, {"CONFIG", "GET", "save"});
+    attempt(needed::command_info, {"COMMAND", "INFO", "delifeq", "delex"});
+    attempt(needed::ping, {"PING"});
+    attempt(needed::time, {"TIME"});
+    if (facts_.protocol == 3) {
+        facts_[needed::hello].is = trial::outcome::went;
+        return;
+    }
+    attempt(needed::hello, {"HELLO"});
+    if (!settings_.client_name.empty()) {
+        attempt(needed::client_setname, {"CLIENT", "SETNAME", settings_.client_name});
+    }
+}
+
+void conversation::try_keys()
+{
+    attempt(needed::set, {"SET", key_, value_, "NX", "PX", scratch_ttl});
+    attempt(needed::get, {"GET", key_});
+    attempt(needed::pttl, {"PTTL", key_});
+    attempt(needed::pexpire, {"PEXPIRE", key_, scratch_ttl});
+}
+
+/// None of them deletes: they compare with a value that is not there.
+void conversation::try_scripts()
+{
+    const auto& release = resp::release_script;
+    attempt(needed::script_load, {"SCRIPT", "LOAD", release.text});
+    attempt(needed::evalsha, {"EVALSHA", release.sha1, "1", key_, other_value_});
+    attempt(needed::eval, {"EVAL", release.text, "1", key_, other_value_});
+    if (facts_.deletes_by == core::compare_and_delete::delifeq) {
+        attempt(needed::native_delete, {"DELIFEQ", key_, other_value_});
+    } else if (facts_.deletes_by == core::compare_and_delete::delex) {
+        attempt(needed::native_delete, {"DELEX", key_, "IFEQ", other_value_});
+    }
+}
+
+void conversation::try_tracking()
+{
+    if (!settings_.wake_ups || facts_.protocol != 3) {
+        return;
+    }
+    attempt(needed::client_tracking, {"CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"});
+    attempt(needed::client_caching, {"CLIENT", "CACHING", "YES"});
+    attempt(needed::client_tracking, {"CLIENT", "TRACKING", "OFF"});
+}
+
+/// An increment makes a counter that stays for ever: only where something can end it.
+asio::awaitable<void> conversation::count()
+{
+    const auto may = [this](needed n) { return facts_[n].is == trial::outcome::went; };
+    if (!may(needed::pexpire) && !may(needed::del)) {
+        co_return;
+    }
+    talk_.allow(settings_.stall_timeout);
+    attempt(needed::incr, {"INCR", counter_});
+    attempt(needed::pexpire, {"PEXPIRE", counter_, scratch_ttl});
+    attempt(needed::del, {"DEL", counter_});
+    co_await hear();
+}
+
+asio::awaitable<void> conversation::hear()
+{
+    talk_.send();
+    for (const needed n : asked_) {
+        const resp::reply r = co_await talk_.next();
+        take(n, r);
+    }
+    asked_.clear();
+}
+
+void conversation::take(needed n, const resp::reply& r)
+{
+    trial& t = facts_[n];
+    // Of a command that is tried several times the first failure counts.
+    if (t.is == trial::outcome::untried || t.is == trial::outcome::went) {
+        t = tried(r);
+    }
+    if (n == needed::info && r.is_string()) {
+        facts_.info = read_info(r.text());
+        if (!facts_.info->mode.empty()) {
+            facts_.mode = facts_.info->mode;
+        }
+        facts_.is_replica = facts_.is_replica || facts_.info->role == "slave";
+    }
+    if (n == needed::config_get) {
+        take_option(r);
+    }
+}
+
+trial conversation::tried(const resp::reply& r) const
+{
+    using outcome = trial::outcome;
+    const std::string_view text = r.text();
+    // The script may be called, and is not there.
+    if (!r.is_error() || text.starts_with("NOSCRIPT")) {
+        return {outcome::went, {}};
+    }
+    if (text.starts_with("NOPERM")) {
+        return {speaks_of_a_key(text) ? outcome::forbidden_key : outcome::forbidden, {}};
+    }
+    if (text.starts_with("ERR unknown") || text.starts_with("ERR Unknown")) {
+        return {outcome::unknown, {}};
+    }
+    return {outcome::failed, resp::clean_error(text, address_.password.view())};
+}
+
+void conversation::take_option(const resp::reply& r)
+{
+    const auto value = [&r](std::string_view name) { return r.find(name); };
+    if (const resp::reply fsync = value("appendfsync"); fsync.is_string()) {
+        appendfsync_ = fsync.text();
+    } else if (const resp::reply pause = value("no-appendfsync-on-rewrite"); pause.is_string()) {
+        pauses_in_rewrites_ = pause.text() == "yes";
+    } else if (const resp::reply save = value("save"); save.is_string()) {
+        saves_ = !save.text().empty();
+    }
+}
+
+keeps conversation::kept() const
+{
+    if (!facts_.info) {
+        return keeps::not_known;
+    }
+    if (!facts_.info->appends) {
+        return !saves_ ? keeps::nothing_or_snapshots : *saves_ ? keeps::snapshots : keeps::nothing;
+    }
+    if (appendfsync_ == "always") {
+        return pauses_in_rewrites_ ? keeps::all_but_in_rewrites : keeps::everything;
+    }
+    if (appendfsync_ == "everysec") {
+        return keeps::all_but_a_second;
+    }
+    return appendfsync_ == "no" ? keeps::by_and_by : keeps::appended;
+}
+
+// The measurements.
+
+asio::awaitable<void> conversation::watch(std::chrono::milliseconds span)
+{
+    const auto end = boot_clock::now() + span;
+    do {
+        talk_.allow(settings_.stall_timeout);
+        sample s;
+        s.sent = boot_clock::now();
+        put({"PING"});
+        put({"TIME"});
+        talk_.send();
+        co_await talk_.next();
+        const resp::reply time = co_await talk_.next();
+        s.answered = talk_.arrived();
+        s.date = talk_.date();
+        s.node_date = date_in(time);
+        samples_.push_back(s);
+        pause_.expires_after(std::min(longest_pause, span));
+        co_await pause_.async_wait(asio::use_awaitable);
+    } while (boot_clock::now() < end);
+}
+
+void conversation::measure()
+{
+    facts_.latency = latency_of(samples_);
+    facts_.clock = clock_of(samples_);
+}
+
+}  // namespace
+
+asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::settings& s,
+                                    std::size_t index, std::chrono::milliseconds watch)
+{
+    const base::address& address = s.nodes[index];
+    node_facts facts;
+    facts.node = address.display;
+    facts.has_tls = address.via == base::address::transport::tls;
+    facts.is_durable = address.durable;
+    conversation talk(executor, s, address, facts);
+    try {
+        co_await talk.greet();
+        if (!facts.login_refused) {
+            co_await talk.question();
+            co_await talk.count();
+            co_await talk.watch(watch);
+        }
+        facts.reached = contact::whole;
+    } catch (const no_answer& why) {
+        facts.trouble = why.what();
+        if (!talk.certificate_fault().empty()) {
+            facts.trouble.append(": ").append(talk.certificate_fault());
+        }
+    }
+    talk.measure();
+    co_return facts;
+}
+
+}  // namespace redlock::cli

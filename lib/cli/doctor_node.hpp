@@ -1,0 +1,20 @@
+#pragma once
+
+#include "base/settings.hpp"
+#include "cli/doctor_facts.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <cstddef>
+
+namespace redlock::cli {
+
+/// Asks one node everything there is to ask. What the node does is never an exception. `s` has to
+/// outlive it.
+[[nodiscard]] boost::asio::awaitable<node_facts> examine(boost::asio::any_io_executor executor,
+                                                         const base::settings& s, std::size_t index,
+                                                         std::chrono::milliseconds watch);
+
+}  // namespace redlock::cli

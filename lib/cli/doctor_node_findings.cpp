@@ -1,0 +1,266 @@
+#include "cli/doctor_findings.hpp"
+#include "cli/doctor_words.hpp"
+
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+/// Adds findings of one node.
+class pen {
+public:
+    pen(const node_facts& f, std::vector<finding>& out) : node_(f.node), out_(out) {}
+
+    finding& operator()(severity weight, const char* code, std::string text, std::string advice)
+    {
+        out_.push_back({weight, node_, code, std::move(text), std::move(advice)});
+        return out_.back();
+    }
+
+private:
+    const std::string& node_;
+    std::vector<finding>& out_;
+};
+
+bool is_about_tls(const node_facts& f)
+{
+    const std::string& why = f.trouble;
+    return f.has_tls && (why.starts_with("TLS") || why.find("SSL routines") != why.npos);
+}
+
+void judge_contact(const node_facts& f, pen& add)
+{
+    if (is_about_tls(f)) {
+        add(severity::error, "tls", "does not agree on TLS: " + f.trouble + ".",
+            "Compare its certificate with the names and authorities that are expected "
+            "(ca_file, server_name, the client's certificate), and whether that port speaks TLS.");
+    } else if (f.reached == contact::none) {
+        add(severity::error, "unreachable", "cannot be connected to: " + f.trouble + ".",
+            std::string("Look whether the server runs, listens on that address") +
+                (f.has_tls ? " and speaks TLS there" : "") + ", and is let through to from here.");
+    } else if (f.reached == contact::broken && f.unusable.empty()) {
+        add(severity::error, "silent", "was connected to, and then: " + f.trouble + ".",
+            "Look at the server's log, and what else keeps it: slow scripts, a fork, memory that "
+            "is swapped out.");
+    }
+}
+
+void judge_use(const node_facts& f, pen& add)
+{
+    if (f.login_refused) {
+        add(severity::error, "login", "refuses to let us in: " + f.unusable + ".",
+            "Correct user and password, in the URL or in the server's ACL.");
+    } else if (f.mode == "cluster") {
+        add(severity::error, "cluster",
+            "is a node of a cluster, whose keys move and fail over to replicas: it is not used.",
+            "Use independent masters, with cluster-enabled no.");
+    } else if (f.mode == "sentinel") {
+        add(severity::error, "sentinel", "is a sentinel, not a master: it is not used.",
+            "Name the masters themselves, and let no sentinel fail them over.");
+    } else if (!f.unusable.empty()) {
+        add(severity::error, "unusable", "is not used by clients: " + f.unusable + ".",
+            "Put that right; what else is said of this node may tell more.");
+    }
+}
+
+void judge_role(const node_facts& f, pen& add)
+{
+    if (f.is_replica) {
+        const bool knows = f.info && !f.info->master.empty();
+        add(severity::error, "replica",
+            "is a replica" + (knows ? " of " + f.info->master : std::string()) +
+                ": it takes no locks.",
+            "Name an independent master in its place, not this one's master if that is a node "
+            "already.");
+    } else if (f.info && f.info->replicas != 0) {
+        add(severity::warning, "replicas",
+            "has " + count_text(f.info->replicas, "replica") +
+                ": a replica that takes over has not all of the locks.",
+            "Detach them, or make sure that none is promoted while locks are held; the restart "
+            "guard notices it.");
+    }
+}
+
+const char* what_a_restart_does(keeps k)
+{
+    switch (k) {
+        case keeps::nothing: return "keeps nothing on disk: a restart forgets all locks.";
+        case keeps::nothing_or_snapshots:
+            return "has no append-only file: a restart forgets the locks since the last snapshot, "
+                   "if it makes any.";
+        case keeps::snapshots:
+            return "keeps snapshots only: a crash forgets the locks since the last one.";
+        case keeps::by_and_by:
+            return "writes when the system likes (appendfsync no): a power loss forgets locks.";
+        case keeps::all_but_a_second:
+            return "writes each second (appendfsync everysec): a power loss forgets the locks of "
+                   "up to two.";
+        case keeps::all_but_in_rewrites:
+            return "does not write through while it rewrites its file (no-appendfsync-on-rewrite "
+                   "yes): a power loss then forgets locks.";
+        case keeps::appended:
+        case keeps::not_known:
+        case keeps::everything: return "";
+    }
+    return "";
+}
+
+constexpr const char* ways_to_survive =
+    "Use the restart guard in all clients (config::restart_guard), or start the server again only "
+    "when the longest ttl has passed, or let it write through (appendonly yes, appendfsync "
+    "always, no-appendfsync-on-rewrite no).";
+
+void judge_persistence(const node_facts& f, const base::settings& s, pen& add)
+{
+    const std::string_view loss = what_a_restart_does(f.kept);
+    if (f.is_durable && !loss.empty()) {
+        add(severity::error, "not-durable",
+            "is given as durable, and is not: it " + std::string(loss),
+            "Take ?durable=1 out of its URL, or let it write through (appendonly yes, appendfsync "
+            "always, no-appendfsync-on-rewrite no).")
+            .breaks_exclusion = true;
+        return;
+    }
+    if (!loss.empty() && !s.guard) {
+        add(severity::warning, "forgets", std::string(loss), ways_to_survive);
+    }
+    if (f.kept == keeps::appended && (f.is_durable || !s.guard)) {
+        add(severity::note, "persistence-unknown",
+            "does not tell when its append-only file is on the disk.",
+            "Permit CONFIG GET to know (+config|get), or look at appendfsync there.");
+    }
+}
+
+void judge_info(const node_facts& f, const base::settings& s, pen& add)
+{
+    if (!f.info) {
+        return;
+    }
+    const server_facts& i = *f.info;
+    const bool has_bound = i.max_memory != 0;
+    if (has_bound && !i.eviction.empty() && i.eviction != "noeviction") {
+        // Under the guard the node is not used then.
+        const bool is_used = !s.guard || f.is_durable;
+        add(severity::error, "evicts",
+            "throws keys away, locks among them, when it has used its " + bytes_text(i.max_memory) +
+                " of memory (maxmemory-policy " + i.eviction + ").",
+            "Set maxmemory-policy noeviction.")
+            .breaks_exclusion = is_used;
+    }
+    if (has_bound && i.used_memory >= i.max_memory / 10 * 9) {
+        add(severity::warning, "memory",
+            "uses " + bytes_text(i.used_memory) + " of the " + bytes_text(i.max_memory) +
+                " of memory that it may: it will refuse locks when that is full.",
+            "Give it more (maxmemory), or take other data elsewhere.");
+    }
+    if (i.writes_fail) {
+        add(severity::warning, "disk", "could not write its file the last time that it tried.",
+            "Look at its log, and at the room on its disk.");
+    }
+}
+
+void judge_guard(const node_facts& f, const base::settings& s, pen& add)
+{
+    if (f.admitted == admittance::other_configuration) {
+        add(severity::error, "guard", f.disagreement + ".",
+            "Give all clients the same restart_guard, drift_factor and nodes; to change them, stop "
+            "the clients and delete the marker " +
+                s.key_prefix + std::string(base::marker_resource) + " on every node.");
+    } else if (f.admitted == admittance::not_admitted) {
+        add(severity::warning, "not-admitted",
+            "is not admitted by the restart guard yet: it is new, or has lost its keys.",
+            "Nothing: the clients that run admit it, " + span_text(s.guard->quarantine) +
+                " after the first of them has seen it.");
+    }
+}
+
+void judge_tls_trust(const node_facts& f, const base::settings& s, pen& add)
+{
+    if (f.has_tls && s.tls.insecure_skip_verification) {
+        add(severity::warning, "unverified", "may be anybody: its certificate is not looked at.",
+            "Verify it, with ca_file where an authority of your own signed it.");
+    }
+}
+
+void judge_answers(const node_facts& f, pen& add)
+{
+    if (f[needed::info].is_missing()) {
+        add(severity::note, "no-info",
+            "does not permit INFO: role, persistence and memory are not known.",
+            "Permit it (+info); two names of one server are found by it too.");
+    }
+    if (f[needed::config_get].is_missing() && f.info && f.kept == keeps::nothing_or_snapshots) {
+        add(severity::note, "no-config",
+            "does not permit CONFIG GET: whether it makes snapshots is not known.",
+            "Permit it to know (+config|get); clients do not need it.");
+    }
+}
+
+}  // namespace
+
+void judge_node(const node_facts& f, const base::settings& s, std::vector<finding>& out)
+{
+    pen add(f, out);
+    judge_contact(f, add);
+    judge_use(f, add);
+    judge_tls_trust(f, s, add);
+    if (f.reached == contact::none || f.login_refused || f.mode == "sentinel") {
+        return;
+    }
+    judge_role(f, add);
+    judge_answers(f, add);
+    judge_measures(f, s, out);
+    // The others have to become masters before the rest is of interest.
+    if (f.mode != "cluster" && !f.is_replica) {
+        judge_info(f, s, add);
+        judge_persistence(f, s, add);
+        judge_guard(f, s, add);
+        judge_permissions(f, s, out);
+    }
+}
+
+void judge_measures(const node_facts& f, const base::settings& s, std::vector<finding>& out)
+{
+    pen add(f, out);
+    const latency_facts& l = f.latency;
+    const std::string took = "answers within " + span_text(l.median) + " (99 % within " +
+                             span_text(l.p99) + "), and node_timeout is " +
+                             span_text(s.node_timeout);
+    if (l.samples != 0 && l.median >= s.node_timeout) {
+        add(severity::error, "slow", took + ": most of its answers come too late to count.",
+            "Set node_timeout to several times that, and each ttl to four times node_timeout at "
+            "least; or bring node and clients closer together.");
+    } else if (l.samples != 0 && l.p99 >= s.node_timeout) {
+        add(severity::warning, "slow", took + ": some of its answers come too late to count.",
+            "Look what holds it up (SLOWLOG, forks, swapping), or set a longer node_timeout.");
+    } else if (l.samples != 0 && 2 * l.p99 >= s.node_timeout) {
+        add(severity::note, "slow", took + ": there is little to spare.",
+            "Think of a longer node_timeout.");
+    }
+    if (!f.clock || !f.clock->rate) {
+        return;
+    }
+    const double rate = *f.clock->rate;
+    const double unsure = f.clock->rate_precision;
+    const double allowed = static_cast<double>(s.drift_ppb) / 1e9;
+    if (std::abs(rate) - unsure > allowed) {
+        add(severity::error, "clock-rate",
+            "has a clock that " + std::string(rate > 0 ? "gains " : "loses ") +
+                share_text(std::abs(rate)) + " on this machine's (within " + share_text(unsure) +
+                "), and drift_factor allows " + share_text(allowed) + ".",
+            "Find out which clock is wrong, and whether something set it just now: dates must not "
+            "be set forward on nodes while locks are held.")
+            .breaks_exclusion = true;
+    } else if (unsure > allowed) {
+        add(severity::note, "clock-rate-unknown",
+            "was not watched for long enough to tell its clock's rate to within drift_factor, " +
+                share_text(allowed) + ": it is known to within " + share_text(unsure) + ".",
+            "Watch it for longer.");
+    }
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,241 @@
+#include "cli/doctor_print.hpp"
+
+#include "cli/doctor_words.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::cli {
+
+namespace {
+
+using nlohmann::json;
+
+const char* release_path(const node_facts& f)
+{
+    const bool is_native = f[needed::native_delete].is == trial::outcome::went;
+    if (is_native && f.deletes_by == core::compare_and_delete::delifeq) {
+        return "DELIFEQ";
+    }
+    if (is_native && f.deletes_by == core::compare_and_delete::delex) {
+        return "DELEX";
+    }
+    if (f[needed::evalsha].is == trial::outcome::went) {
+        return "EVALSHA";
+    }
+    return f[needed::eval].is == trial::outcome::went ? "EVAL" : "nothing";
+}
+
+/// HELLO tells a role in RESP3 only.
+const char* role_of(const node_facts& f)
+{
+    if (!f.mode.empty() && f.mode != "standalone") {
+        return f.mode == "cluster" ? "node of a cluster" : "sentinel";
+    }
+    if (f.is_replica) {
+        return "replica";
+    }
+    return f.info || f.protocol == 3 ? "master" : "role not known";
+}
+
+// Text.
+
+std::string with_sign(bool is_positive, const std::string& number)
+{
+    return (is_positive ? "+" : "") + number;
+}
+
+/// What differs by no more than can be told is told as what it may differ by.
+std::string clock_text(const clock_facts& c)
+{
+    const auto offset = std::chrono::abs(c.offset);
+    std::string text = "clock ";
+    if (offset <= c.offset_precision) {
+        text += "within " + span_text(offset + c.offset_precision) + " of ours";
+    } else {
+        text += with_sign(c.offset.count() > 0, span_text(c.offset)) + " (within " +
+                span_text(c.offset_precision) + ")";
+    }
+    if (!c.rate) {
+        return text;
+    }
+    const double rate = std::abs(*c.rate);
+    if (rate <= c.rate_precision) {
+        return text + ", its rate within " + share_text(rate + c.rate_precision);
+    }
+    return text + ", its rate " + with_sign(*c.rate > 0, share_text(*c.rate)) + " (within " +
+           share_text(c.rate_precision) + ")";
+}
+
+std::string line_of(const node_facts& f)
+{
+    if (f.reached == contact::none) {
+        return f.node + ": not connected";
+    }
+    if (f.login_refused) {
+        return f.node + ": not let in";
+    }
+    std::string line = f.node + ": ";
+    if (f.info) {
+        const auto age = f.info->uptime;
+        line += f.info->product + " " + f.info->version + ", " +
+                (age.count() == 0 ? "just started" : "up for " + span_text(age)) + ", ";
+    }
+    line += role_of(f);
+    if (f.latency.samples != 0) {
+        line += ", answers within " + span_text(f.latency.median) +
+                " (99 %: " + span_text(f.latency.p99) + ")";
+    }
+    if (f.clock) {
+        line += ", " + clock_text(*f.clock);
+    }
+    if (f[needed::set].is != trial::outcome::untried) {
+        line += std::string(", releases by ") + release_path(f);
+    }
+    return line + ", " + to_string(f.kept);
+}
+
+bool says_the_same(const finding& a, const finding& b)
+{
+    return a.weight == b.weight && a.code == b.code && a.text == b.text && a.advice == b.advice;
+}
+
+void print_finding(std::ostream& out, const finding& f, const std::string& nodes)
+{
+    constexpr std::string_view indent = "         ";
+    std::string weight = to_string(f.weight);
+    weight.resize(indent.size(), ' ');
+    out << weight;
+    if (!nodes.empty()) {
+        out << nodes << ": ";
+    }
+    out << f.text << '\n' << indent << f.advice << '\n';
+}
+
+void print_findings(std::ostream& out, const std::vector<finding>& findings)
+{
+    std::vector<bool> is_printed(findings.size());
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        std::string nodes;
+        for (std::size_t k = i; k < findings.size() && !is_printed[i]; ++k) {
+            // What is said of all together is said once anyway.
+            const bool is_next = k != i && !is_printed[k] && !findings[i].node.empty() &&
+                                 says_the_same(findings[i], findings[k]);
+            if (k == i || is_next) {
+                nodes += (k == i ? "" : ", ") + findings[k].node;
+                is_printed[k] = k != i;
+            }
+        }
+        if (!is_printed[i]) {
+            print_finding(out, findings[i], nodes);
+        }
+    }
+}
+
+// JSON.
+
+double milliseconds(std::chrono::nanoseconds span)
+{
+    return static_cast<double>(span.count()) / 1e6;
+}
+
+json of_clock(const clock_facts& c)
+{
+    json j{{"offset_ms", milliseconds(c.offset)},
+           {"precision_ms", milliseconds(c.offset_precision)}};
+    if (c.rate) {
+        j["rate_ppm"] = *c.rate * 1e6;
+        j["rate_precision_ppm"] = c.rate_precision * 1e6;
+    }
+    return j;
+}
+
+void add_info(json& j, const server_facts& i)
+{
+    j["server"] = i.product;
+    j["version"] = i.version;
+    j["uptime_s"] = i.uptime.count();
+    j["replicas"] = i.replicas;
+    j["used_memory"] = i.used_memory;
+    j["maxmemory"] = i.max_memory;
+    j["maxmemory_policy"] = i.eviction;
+}
+
+json of_node(const node_facts& f)
+{
+    json j{{"node", f.node}, {"connected", f.reached != contact::none}};
+    if (f.reached == contact::none) {
+        return j;
+    }
+    j["role"] = role_of(f);
+    j["protocol"] = f.protocol;
+    j["run_id"] = f.run_id;
+    j["persistence"] = to_string(f.kept);
+    if (f[needed::set].is != trial::outcome::untried) {
+        j["releases_by"] = release_path(f);
+    }
+    if (f.info) {
+        add_info(j, *f.info);
+    }
+    if (f.latency.samples != 0) {
+        j["latency"] = {{"samples", f.latency.samples},
+                        {"median_ms", milliseconds(f.latency.median)},
+                        {"p99_ms", milliseconds(f.latency.p99)},
+                        {"longest_ms", milliseconds(f.latency.longest)}};
+    }
+    if (f.clock) {
+        j["clock"] = of_clock(*f.clock);
+    }
+    return j;
+}
+
+json of_finding(const finding& f)
+{
+    return {{"severity", to_string(f.weight)},
+            {"node", f.node.empty() ? json() : json(f.node)},
+            {"code", f.code},
+            {"text", f.text},
+            {"advice", f.advice}};
+}
+
+json of_verdict(const verdict& v)
+{
+    return {{"nodes", v.nodes}, {"needed", v.quorum},        {"usable", v.usable},
+            {"well", v.well},   {"locks", to_string(v.are)}, {"exit_status", v.exit_status},
+            {"text", v.text}};
+}
+
+}  // namespace
+
+void print_text(std::ostream& out, const std::vector<node_facts>& nodes,
+                const std::vector<finding>& findings, const verdict& v)
+{
+    for (const node_facts& f : nodes) {
+        out << line_of(f) << '\n';
+    }
+    out << '\n';
+    print_findings(out, findings);
+    out << (findings.empty() ? "" : "\n") << v.text << '\n';
+}
+
+void print_json(std::ostream& out, const std::vector<node_facts>& nodes,
+                const std::vector<finding>& findings, const verdict& v)
+{
+    json all{{"nodes", json::array()}, {"findings", json::array()}, {"verdict", of_verdict(v)}};
+    for (const node_facts& f : nodes) {
+        all["nodes"].push_back(of_node(f));
+    }
+    for (const finding& f : findings) {
+        all["findings"].push_back(of_finding(f));
+    }
+    // What a server says is made valid UTF-8 where it is read; no text may end this all the same.
+    out << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace redlock::cli

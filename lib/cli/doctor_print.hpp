@@ -1,0 +1,19 @@
+#pragma once
+
+#include "cli/doctor_facts.hpp"
+#include "cli/doctor_findings.hpp"
+
+#include <iosfwd>
+#include <vector>
+
+namespace redlock::cli {
+
+/// A line a node, the findings, of several nodes together where they are the same, and the verdict.
+void print_text(std::ostream& out, const std::vector<node_facts>& nodes,
+                const std::vector<finding>& findings, const verdict& v);
+
+/// The same as one JSON object: `nodes`, `findings`, `verdict`.
+void print_json(std::ostream& out, const std::vector<node_facts>& nodes,
+                const std::vector<finding>& findings, const verdict& v);
+
+}  // namespace redlock::cli

@@ -1,0 +1,65 @@
+#include "cli/doctor_words.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+
+namespace redlock::cli {
+
+namespace {
+
+/// Two digits that count, and no more than there are before the point.
+std::string number_text(double value)
+{
+    std::array<char, 48> text{};
+    const int decimals = std::abs(value) < 1 ? 2 : std::abs(value) < 9.95 ? 1 : 0;
+    std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+    return text.data();
+}
+
+struct unit {
+    double size;
+    const char* name;
+};
+
+}  // namespace
+
+std::string span_text(std::chrono::nanoseconds span)
+{
+    constexpr unit units[] = {
+        {86400e9, " days"}, {3600e9, " hours"}, {60e9, " minutes"}, {1e9, " s"}};
+    const auto ns = static_cast<double>(span.count());
+    for (const unit& u : units) {
+        // Two of a unit at least, so that none has to be said in the singular.
+        const double least = u.size > 1e9 ? 2 * u.size : u.size;
+        if (std::abs(ns) >= least) {
+            return number_text(ns / u.size) + u.name;
+        }
+    }
+    return number_text(ns / 1e6) + " ms";
+}
+
+std::string share_text(double share)
+{
+    return std::abs(share) >= 1e-3 ? number_text(share * 100) + " %"
+                                   : number_text(share * 1e6) + " ppm";
+}
+
+std::string bytes_text(std::uint64_t bytes)
+{
+    constexpr const char* names[] = {" B", " KiB", " MiB", " GiB", " TiB"};
+    auto value = static_cast<double>(bytes);
+    std::size_t i = 0;
+    for (; value >= 1024 && i + 1 < std::size(names); ++i) {
+        value /= 1024;
+    }
+    return (i == 0 ? std::to_string(bytes) : number_text(value)) + names[i];
+}
+
+std::string count_text(std::uint64_t count, const char* noun)
+{
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+}  // namespace redlock::cli

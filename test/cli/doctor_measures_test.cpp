@@ -1,0 +1,143 @@
+#include "cli/doctor_measures.hpp"
+#include "cli/doctor_facts.hpp"
+#include "cli/doctor_words.hpp"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::cli;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr boot_clock::time_point start{1000s};
+constexpr std::chrono::system_clock::time_point date{1'700'000'000s};
+
+/// Of a node that answers in the middle of the round trip, and whose clock is ahead by `ahead`.
+sample at(std::chrono::nanoseconds after, std::chrono::nanoseconds trip,
+          std::chrono::microseconds ahead)
+{
+    sample s;
+    s.sent = start + after;
+    s.answered = s.sent + trip;
+    s.date = date + std::chrono::duration_cast<std::chrono::system_clock::duration>(after + trip);
+    s.node_date = std::chrono::duration_cast<std::chrono::microseconds>(date.time_since_epoch() +
+                                                                        after + trip / 2 + ahead);
+    return s;
+}
+
+}  // namespace
+
+TEST_CASE("latencies are told by their middle, their hundredth and their worst", "[cli][doctor]")
+{
+    std::vector<sample> samples;
+    for (int i = 100; i > 0; --i) {
+        samples.push_back(at(i * 10ms, i * 1ms, 0us));
+    }
+    const auto l = latency_of(samples);
+    CHECK(l.samples == 100);
+    CHECK(l.median == 50ms);
+    CHECK(l.p99 == 100ms);
+    CHECK(l.longest == 100ms);
+    CHECK(latency_of({at(0s, 3ms, 0us)}).p99 == 3ms);
+    CHECK(latency_of({}).samples == 0);
+}
+
+TEST_CASE("a clock's offset is that of the shortest round trip", "[cli][doctor]")
+{
+    auto slow = at(0s, 40ms, 250ms);
+    *slow.node_date += 20ms;  // as if it had answered at the very end
+    const auto c = clock_of({slow, at(100ms, 2ms, 250ms), at(200ms, 60ms, 250ms)});
+    REQUIRE(c);
+    CHECK(c->offset == 250ms);
+    CHECK(c->offset_precision == 1ms);
+}
+
+TEST_CASE("a clock's rate is what it gained between two short round trips", "[cli][doctor]")
+{
+    const auto c = clock_of(
+        {at(0s, 2ms, 0us), at(10ms, 80ms, 0us), at(900ms, 80ms, 0us), at(1000ms, 2ms, 20ms)});
+    REQUIRE(c);
+    REQUIRE(c->rate);
+    CHECK(*c->rate == Catch::Approx(0.02));
+    CHECK(c->rate_precision == Catch::Approx(0.002));
+}
+
+TEST_CASE("without dates there is no clock, and with one no rate", "[cli][doctor]")
+{
+    auto undated = at(0s, 1ms, 0us);
+    undated.node_date.reset();
+    CHECK_FALSE(clock_of({undated, undated}));
+    const auto once = clock_of({undated, at(10ms, 1ms, -5s)});
+    REQUIRE(once);
+    CHECK(once->offset == -5s);
+    CHECK_FALSE(once->rate);
+}
+
+TEST_CASE("INFO is read as Redis and Valkey write it", "[cli][doctor]")
+{
+    const std::string run_id(40, 'e');
+    const auto redis = read_info(
+        "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n"
+        "run_id:" +
+        run_id +
+        "\r\nuptime_in_seconds:86400\r\n"
+        "loading:0\r\naof_enabled:1\r\naof_last_write_status:ok\r\n"
+        "rdb_last_bgsave_status:ok\r\nrole:master\r\n"
+        "connected_slaves:2\r\nused_memory:1024\r\nmaxmemory:4096\r\n"
+        "maxmemory_policy:allkeys-lru\r\ncluster_enabled:0\r\n");
+    CHECK(redis.product == "Redis");
+    CHECK(redis.version == "7.0.15");
+    CHECK(redis.mode == "standalone");
+    CHECK(redis.role == "master");
+    CHECK(redis.run_id == run_id);
+    CHECK(redis.replicas == 2);
+    CHECK(redis.uptime == 24h);
+    CHECK(redis.used_memory == 1024);
+    CHECK(redis.max_memory == 4096);
+    CHECK(redis.eviction == "allkeys-lru");
+    CHECK(redis.appends);
+    CHECK_FALSE(redis.writes_fail);
+
+    const auto valkey = read_info(
+        "redis_version:7.2.4\r\nserver_name:valkey\r\n"
+        "valkey_version:8.0.1\r\nserver_mode:standalone\r\n"
+        "role:slave\r\nmaster_host:10.0.0.1\r\nmaster_port:6380\r\n"
+        "cluster_enabled:1\r\nrdb_last_bgsave_status:err\r\n");
+    CHECK(valkey.product == "Valkey");
+    CHECK(valkey.version == "8.0.1");
+    CHECK(valkey.mode == "cluster");
+    CHECK(valkey.master == "10.0.0.1:6380");
+    CHECK(valkey.writes_fail);
+}
+
+TEST_CASE("what a server calls itself is nothing that a terminal would act upon", "[cli][doctor]")
+{
+    CHECK(read_info("redis_version:\x1b[2J\r\n").version == "\\x1b[2J");
+    CHECK(read_info("redis_version:" + std::string(1000, 'x')).version.size() <= 64);
+    CHECK(read_info("").version.empty());
+    CHECK(read_info("connected_slaves:many").replicas == 0);
+}
+
+TEST_CASE("spans and shares are told with two digits", "[cli][doctor]")
+{
+    CHECK(span_text(83us) == "0.08 ms");
+    CHECK(span_text(1234us) == "1.2 ms");
+    CHECK(span_text(-50ms) == "-50 ms");
+    CHECK(span_text(2500ms) == "2.5 s");
+    CHECK(span_text(90s) == "90 s");
+    CHECK(span_text(3min) == "3.0 minutes");
+    CHECK(span_text(1h) == "60 minutes");
+    CHECK(span_text(24h * 10) == "10 days");
+    CHECK(share_text(0.013) == "1.3 %");
+    CHECK(share_text(12e-6) == "12 ppm");
+    CHECK(bytes_text(512 * 1024) == "512 KiB");
+    CHECK(bytes_text(1) == "1 B");
+    CHECK(count_text(1, "replica") == "1 replica");
+    CHECK(count_text(2, "replica") == "2 replicas");
+}

@@ -1,0 +1,637 @@
+#include "cli/doctor.hpp"
+
+#include "chaos/clock_dial.hpp"
+#include "support/certificates.hpp"
+#include "support/masters.hpp"
+#include "support/proxy.hpp"
+#include "support/scripted_server.hpp"
+#include "support/temp_dir.hpp"
+
+#include <redlock/error.hpp>
+
+#include <boost/system/system_error.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto short_watch = 100ms;
+
+/// What the doctor says, of nodes that are patiently waited for: sanitizers slow them down.
+struct consultation {
+    explicit consultation(config c, std::chrono::milliseconds watch = short_watch)
+    {
+        std::ostringstream out;
+        status = cli::doctor({std::move(c), true, watch}, out);
+        text = out.str();
+        all = nlohmann::json::parse(text);
+    }
+
+    [[nodiscard]] std::set<std::string> codes() const
+    {
+        std::set<std::string> found;
+        for (const auto& f : all["findings"]) {
+            found.insert(f["code"].get<std::string>());
+        }
+        return found;
+    }
+
+    /// The first finding with that code; null: none.
+    [[nodiscard]] nlohmann::json finding(const std::string& code) const
+    {
+        for (const auto& f : all["findings"]) {
+            if (f["code"] == code) {
+                return f;
+            }
+        }
+        return {};
+    }
+
+    /// What is said of it: "error: its text". Empty: nothing.
+    [[nodiscard]] std::string says(const std::string& code) const
+    {
+        const auto f = finding(code);
+        return f.is_null() ? std::string()
+                           : f["severity"].get<std::string>() + ": " + f["text"].get<std::string>();
+    }
+
+    [[nodiscard]] std::string locks() const { return all["verdict"]["locks"]; }
+
+    int status = 0;
+    std::string text;
+    nlohmann::json all;
+};
+
+config patient(std::vector<std::string> nodes)
+{
+    config c;
+    c.nodes = std::move(nodes);
+    c.node_timeout = 2s;
+    c.connect_timeout = 20s;
+    c.stall_timeout = 20s;
+    // A short watch on a busy machine tells no rate to within the usual one per cent.
+    c.drift_factor = 0.2;
+    return c;
+}
+
+bool has(const std::string& text, std::string_view part)
+{
+    return text.find(part) != text.npos;
+}
+
+using codes = std::set<std::string>;
+
+/// A node as it is shown.
+std::string shown(const std::string& url)
+{
+    return url + "/0";
+}
+
+/// Nothing is wrong with such a master.
+const server_options written_through{.files = persistence::append_only};
+
+/// Who waits for nothing that answers.
+config impatient(std::vector<std::string> nodes)
+{
+    auto c = patient(std::move(nodes));
+    c.node_timeout = 50ms;
+    c.connect_timeout = 1s;
+    c.stall_timeout = 1s;
+    return c;
+}
+
+std::vector<std::string> keys_of(const server& node)
+{
+    std::vector<std::string> keys;
+    for (const auto& k : node.ask({"KEYS", "*"}).items) {
+        keys.push_back(k.text);
+    }
+    return keys;
+}
+
+/// The least that docs/wire.md names, and what it calls helpful; the last words win.
+void add_locker(const server& node, std::vector<std::string> more = {})
+{
+    std::vector<std::string> rule{"ACL",
+                                  "SETUSER",
+                                  "locker",
+                                  "reset",
+                                  "on",
+                                  ">hush-hush",
+                                  "~app:*",
+                                  "+hello",
+                                  "+auth",
+                                  "+select",
+                                  "+ping",
+                                  "+set",
+                                  "+get",
+                                  "+del",
+                                  "+pexpire",
+                                  "+pttl",
+                                  "+eval",
+                                  "+evalsha",
+                                  "+incr",
+                                  "+time",
+                                  "+info",
+                                  "+script|load",
+                                  "+client|setname",
+                                  "+client|tracking",
+                                  "+client|caching",
+                                  "+config|get"};
+    rule.insert(rule.end(), more.begin(), more.end());
+    REQUIRE(node.command(rule) == "OK");
+}
+
+config as_locker(const server& node)
+{
+    auto c = patient({node.url("locker", "hush-hush")});
+    c.key_prefix = "app:";
+    return c;
+}
+
+}  // namespace
+
+TEST_CASE("of masters that write through there is nothing to say", "[cli][doctor]")
+{
+    auto options = written_through;
+    options.kind = GENERATE(flavour::redis, flavour::valkey);
+    const masters nodes(3, options);
+    const consultation told(patient(nodes.urls()));
+    INFO(told.text);
+    CHECK(told.status == 0);
+    CHECK(told.codes().empty());
+    CHECK(told.all["verdict"]["text"] == "3 masters, 2 needed, 3 well: locks can be had.");
+    for (const auto& node : told.all["nodes"]) {
+        CHECK(node["role"] == "master");
+        CHECK(node["protocol"] == 3);
+        CHECK(node["releases_by"] == "EVALSHA");
+        CHECK(node["persistence"] == "appendfsync always");
+        CHECK(node["latency"]["samples"].get<int>() > 1);
+        CHECK(node["clock"].contains("rate_ppm"));
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        CHECK(keys_of(nodes[i]).empty());
+    }
+}
+
+TEST_CASE("the text names nodes, findings and the verdict", "[cli][doctor]")
+{
+    const masters nodes(3);
+    std::ostringstream out;
+    const int status = cli::doctor({patient(nodes.urls()), false, short_watch}, out);
+    const std::string text = out.str();
+    INFO(text);
+    CHECK(status == 1);
+    const std::string first = shown(nodes[0].url());
+    CHECK(text.starts_with(first + ": Redis 7."));
+    CHECK(has(text, "\nwarning  " + first + ", " + shown(nodes[1].url()) + ", " +
+                        shown(nodes[2].url()) + ": keeps nothing on disk"));
+    CHECK(text.ends_with("\n3 masters, 2 needed, 3 well: locks can be had.\n"));
+}
+
+TEST_CASE("a master that is down is told of, and so are too few", "[cli][doctor]")
+{
+    masters nodes(3, written_through);
+    nodes[1].kill();
+    const consultation one(patient(nodes.urls()));
+    INFO(one.text);
+    CHECK(one.status == 2);
+    CHECK(one.codes() == codes{"unreachable", "no-spare"});
+    CHECK(one.finding("unreachable")["node"] == shown(nodes[1].url()));
+    CHECK(has(one.says("unreachable"), "Connection refused"));
+    CHECK(one.locks() == "had");
+
+    nodes[0].kill();
+    const consultation two(patient(nodes.urls()));
+    CHECK(two.codes() == codes{"unreachable", "no-quorum"});
+    CHECK(two.locks() == "not had");
+}
+
+TEST_CASE("a master that does not answer is not waited for", "[cli][doctor]")
+{
+    masters nodes(3, written_through);
+    nodes[2].stop();
+    const auto began = std::chrono::steady_clock::now();
+    const consultation told(impatient(nodes.urls()));
+    CHECK(std::chrono::steady_clock::now() - began < 10s);
+    nodes[2].cont();
+    INFO(told.text);
+    CHECK(told.finding("silent")["node"] == shown(nodes[2].url()));
+    CHECK(told.locks() == "had");
+}
+
+TEST_CASE("a master that falls silent while it is watched is told of", "[cli][doctor]")
+{
+    const server node(written_through);
+    proxy network(node.port());
+    auto c = impatient({network.url()});
+    // Past the greeting and the questions, which take some 6 KB of answers.
+    network.stop_after(direction::down, 9'000, false);
+    const consultation told(c, 10s);
+    INFO(told.text);
+    CHECK(has(told.says("silent"), "leaves commands unanswered"));
+    CHECK(told.locks() == "not had");
+    CHECK(told.all["nodes"][0]["latency"]["samples"].get<int>() > 1);
+}
+
+TEST_CASE("what speaks another protocol is told of", "[cli][doctor]")
+{
+    scripted_server web([](scripted_connection& c) -> boost::asio::awaitable<void> {
+        co_await c.read_bytes(1);
+        co_await c.send("HTTP/1.1 400 Bad Request\r\n\r\n");
+        co_await c.ignore();
+    });
+    const consultation told(patient({web.url()}));
+    CHECK(has(told.says("silent"), "does not speak the protocol of Redis"));
+}
+
+TEST_CASE("a replica that is attached is a warning, and one that is listed an error",
+          "[cli][doctor]")
+{
+    masters nodes(3, written_through);
+    nodes[2].command({"REPLICAOF", "127.0.0.1", std::to_string(nodes[0].port())});
+    REQUIRE(wait_for([&] {
+        return has(nodes[0].ask({"INFO", "replication"}).text, "state=online");
+    }));
+    const consultation told(patient(nodes.urls()));
+    INFO(told.text);
+    CHECK(told.codes() == codes{"replicas", "replica", "no-spare"});
+    CHECK(told.finding("replicas")["node"] == shown(nodes[0].url()));
+    CHECK(has(told.says("replica"), "127.0.0.1:" + std::to_string(nodes[0].port())));
+    CHECK(told.locks() == "had");
+}
+
+TEST_CASE("a server that is listed by two names is told of by both", "[cli][doctor]")
+{
+    const masters nodes(2, written_through);
+    const auto again = "redis://localhost:" + std::to_string(nodes[0].port());
+    auto urls = nodes.urls();
+    urls.push_back(again);
+    const consultation told(patient(urls));
+    INFO(told.text);
+    CHECK(told.codes() == codes{"same-server", "no-spare"});
+    CHECK(told.finding("same-server")["node"] == shown(again));
+    CHECK(has(told.says("same-server"), nodes[0].url()));
+}
+
+TEST_CASE("a server of a cluster is none of the nodes", "[cli][doctor]")
+{
+    const reserved_port bus;
+    const server node({.arguments = {"--cluster-enabled", "yes", "--cluster-port",
+                                     std::to_string(bus.number())}});
+    const consultation told(patient({node.url()}));
+    INFO(told.text);
+    CHECK(told.codes() == codes{"cluster", "no-quorum", "one-node"});
+    CHECK(told.locks() == "not had");
+}
+
+TEST_CASE("a master that may evict is an error", "[cli][doctor]")
+{
+    auto options = written_through;
+    options.arguments = {"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"};
+    const masters nodes(3, options);
+    const consultation told(patient(nodes.urls()));
+    CHECK(told.codes() == codes{"evicts"});
+    CHECK(has(told.says("evicts"), "100 MiB"));
+    CHECK(told.locks() == "had unsafely");
+    CHECK(told.status == 2);
+}
+
+TEST_CASE("a master whose memory is used up refuses locks", "[cli][doctor]")
+{
+    auto options = written_through;
+    options.arguments = {"--maxmemory", "1mb", "--maxmemory-policy", "noeviction"};
+    const server node(options);
+    const consultation told(patient({node.url()}));
+    INFO(told.text);
+    CHECK(has(told.says("memory"), "warning"));
+    CHECK(has(told.says("refuses-writes"), "OOM"));
+    CHECK(told.locks() == "not had");
+}
+
+TEST_CASE("what is kept on disk is told as it is configured", "[cli][doctor]")
+{
+    struct row {
+        std::vector<std::string> set;
+        const char* kept;
+        bool forgets;
+    };
+    const auto r = GENERATE(
+        row{{"appendfsync", "everysec"}, "appendfsync everysec", true},
+        row{{"appendfsync", "no"}, "appendfsync no", true},
+        row{{"no-appendfsync-on-rewrite", "yes"}, "appendfsync always but in rewrites", true},
+        row{{"appendonly", "no"}, "keeps nothing on disk", true},
+        row{{"appendonly", "no", "save", "60 1"}, "snapshots", true},
+        row{{"appendfsync", "always"}, "appendfsync always", false});
+    const server node(written_through);
+    for (std::size_t i = 0; i < r.set.size(); i += 2) {
+        REQUIRE(node.command({"CONFIG", "SET", r.set[i], r.set[i + 1]}) == "OK");
+    }
+    const consultation told(patient({node.url()}));
+    INFO(told.text);
+    CHECK(told.all["nodes"][0]["persistence"] == r.kept);
+    CHECK(told.codes() == (r.forgets ? codes{"one-node", "forgets"} : codes{"one-node"}));
+}
+
+TEST_CASE("a wrong password is told of without being told", "[cli][doctor]")
+{
+    auto options = written_through;
+    options.password = "right-and-secret";
+    const bool has_hello = GENERATE(true, false);
+    if (!has_hello) {
+        options.arguments = {"--rename-command", "HELLO", ""};
+    }
+    const server node(options);
+    const consultation told(patient({node.url("", "wrong-and-secret")}));
+    INFO(told.text);
+    CHECK(told.codes() == codes{"login", "no-quorum", "one-node"});
+    CHECK(has(told.says("login"), "WRONGPASS"));
+    CHECK_FALSE(has(told.text, "secret"));
+
+    const consultation without(patient({node.url()}));
+    CHECK(has(without.says("login"), "NOAUTH"));
+    const consultation right(patient({node.url("", "right-and-secret")}));
+    CHECK(right.codes() == (has_hello ? codes{"one-node"} : codes{"one-node", "resp2"}));
+    CHECK_FALSE(has(right.text, "secret"));
+}
+
+TEST_CASE("a user with all that is needed and helpful is well", "[cli][doctor]")
+{
+    auto options = written_through;
+    options.kind = GENERATE(flavour::redis, flavour::valkey);
+    const server node(options);
+    add_locker(node);
+    const consultation told(as_locker(node));
+    INFO(told.text);
+    CHECK(told.codes() == codes{"one-node"});
+    CHECK(told.locks() == "had");
+    CHECK(keys_of(node).empty());
+}
+
+TEST_CASE("each command that a user may not use is named", "[cli][doctor]")
+{
+    const auto missing =
+        GENERATE(as<std::string>(), "set", "get", "del", "pexpire", "pttl", "incr", "time", "eval",
+                 "evalsha", "ping", "script|load", "client|tracking", "client|caching");
+    CAPTURE(missing);
+    const server node(written_through);
+    add_locker(node, {"-" + missing});
+    const consultation told(as_locker(node));
+    INFO(told.text);
+    const auto f = told.finding("forbidden");
+    REQUIRE(f.is_object());
+    CHECK(has(f["advice"].get<std::string>(), "+" + missing + "."));
+    // Nothing is left there for ever, whatever cannot be deleted.
+    for (const auto& key : keys_of(node)) {
+        CHECK(key.starts_with("app:redlock:doctor:"));
+        CHECK(node.pttl(key) != -1ms);
+    }
+    const bool is_of_use =
+        !std::set<std::string>{"set", "get", "del", "incr", "time"}.contains(missing);
+    CHECK(told.locks() == (is_of_use ? "had" : "not had"));
+}
+
+TEST_CASE("a user without scripts, without INFO or without the keys is told so", "[cli][doctor]")
+{
+    const server node(written_through);
+    SECTION("scripts")
+    {
+        add_locker(node, {"-eval", "-evalsha"});
+        const consultation told(as_locker(node));
+        INFO(told.text);
+        CHECK(told.codes() == codes{"unusable", "no-scripts", "no-quorum", "one-node"});
+    }
+    SECTION("INFO")
+    {
+        add_locker(node, {"-info"});
+        const consultation told(as_locker(node));
+        CHECK(told.codes() == codes{"no-info", "one-node"});
+        CHECK(told.status == 0);
+        auto c = as_locker(node);
+        c.restart_guard = guard_config{.max_ttl = 30s};
+        const consultation guarded(c);
+        CHECK(has(guarded.says("unusable"), "INFO is refused, which the restart guard needs"));
+        CHECK(guarded.status == 2);
+    }
+    SECTION("keys")
+    {
+        add_locker(node);
+        auto c = as_locker(node);
+        c.key_prefix = "other:";
+        const consultation told(c);
+        CHECK(told.codes() == codes{"forbidden-key", "no-quorum", "one-node"});
+    }
+    SECTION("CONFIG")
+    {
+        add_locker(node, {"-config|get"});
+        CHECK(consultation(as_locker(node)).codes() == codes{"persistence-unknown", "one-node"});
+    }
+}
+
+TEST_CASE("a database that is not there gets no keys into another one", "[cli][doctor]")
+{
+    const server node(written_through);
+    const consultation told(patient({node.url("", "", 16)}));
+    INFO(told.text);
+    CHECK(has(told.says("unusable"), "database"));
+    CHECK(has(node.ask({"INFO", "commandstats"}).text, "cmdstat_info"));
+    CHECK_FALSE(has(node.ask({"INFO", "commandstats"}).text, "cmdstat_set:"));
+}
+
+TEST_CASE("an even number of nodes is a warning", "[cli][doctor]")
+{
+    const masters nodes(2, written_through);
+    const consultation told(patient(nodes.urls()));
+    CHECK(told.codes() == codes{"even"});
+    CHECK(told.status == 1);
+}
+
+TEST_CASE("a master far away is too slow for its timeout", "[cli][doctor]")
+{
+    const server node(written_through);
+    proxy network(node.port());
+    network.delay(direction::down, 60ms);
+    auto c = patient({network.url()});
+    c.node_timeout = 50ms;
+    const consultation told(c, 300ms);
+    INFO(told.text);
+    CHECK(has(told.says("slow"), "error"));
+    CHECK(told.locks() == "not had");
+}
+
+TEST_CASE("clocks that are set wrong, or run at another rate, are told of", "[cli][doctor]")
+{
+    const temp_dir folder;
+    std::vector<std::unique_ptr<chaos::clock_dial>> dials;
+    std::vector<std::unique_ptr<server>> nodes;
+    std::vector<std::string> urls;
+    for (const char* name : {"a", "b", "c"}) {
+        auto options = written_through;
+        options.environment = {"LD_PRELOAD=" CLOCK_SHIM, std::string(chaos::clock_page_variable) +
+                                                             "=" + (folder / name).native()};
+        dials.push_back(std::make_unique<chaos::clock_dial>(folder / name));
+        nodes.push_back(std::make_unique<server>(options));
+        urls.push_back(nodes.back()->url());
+    }
+    SECTION("an hour ahead")
+    {
+        dials[1]->step(1h);
+        const consultation told(patient(urls));
+        INFO(told.text);
+        CHECK(told.codes() == codes{"date"});
+        CHECK(told.finding("date")["node"] == shown(urls[1]));
+        CHECK(has(told.says("date"), "60 minutes ahead"));
+    }
+    SECTION("all of them elsewhere")
+    {
+        dials[0]->step(-1h);
+        dials[1]->step(1h);
+        const consultation told(patient(urls));
+        CHECK(told.codes() == codes{"dates-apart", "date"});
+    }
+    SECTION("faster than drift_factor allows")
+    {
+        dials[2]->run_faster(500'000);
+        const consultation told(patient(urls), 1s);
+        INFO(told.text);
+        CHECK(told.finding("clock-rate")["node"] == shown(urls[2]));
+        CHECK(has(told.says("clock-rate"), "gains "));
+        CHECK(told.locks() == "had unsafely");
+    }
+}
+
+TEST_CASE("why TLS fails is told in the words of the verification", "[cli][doctor][tls]")
+{
+    const certificates world;
+    const auto with = [&](const identity& who) {
+        auto options = written_through;
+        options.tls = server_tls{world.ca.certificate, who.certificate, who.key};
+        return options;
+    };
+    const auto trusting = [&](const std::string& url) {
+        auto c = patient({url});
+        c.tls.ca_file = world.ca.certificate;
+        return c;
+    };
+    SECTION("a good certificate")
+    {
+        const server node(with(world.server));
+        const consultation told(trusting(node.tls_url()));
+        INFO(told.text);
+        CHECK(told.codes() == codes{"one-node"});
+        auto c = trusting(node.tls_url());
+        c.tls.insecure_skip_verification = true;
+        CHECK(consultation(c).codes() == codes{"one-node", "unverified"});
+    }
+    SECTION("an expired one")
+    {
+        const server node(with(world.expired));
+        const consultation told(trusting(node.tls_url()));
+        CHECK(has(told.says("tls"), "certificate has expired"));
+    }
+    SECTION("one of another name")
+    {
+        const server node(with(world.wrong_name));
+        const consultation told(trusting(node.tls_url()));
+        CHECK(has(told.says("tls"), "it is not for 127.0.0.1"));
+    }
+    SECTION("one that nobody trusted signed")
+    {
+        const server node(with(world.untrusted));
+        const consultation told(trusting(node.tls_url()));
+        INFO(told.text);
+        CHECK(has(told.says("tls"), "certificate"));
+    }
+    SECTION("no certificate of ours where one is asked for")
+    {
+        auto options = with(world.server);
+        options.tls->clients_need_certificate = true;
+        const server node(options);
+        const consultation told(trusting(node.tls_url()));
+        INFO(told.text);
+        CHECK(has(told.says("tls"), "certificate required"));
+    }
+    SECTION("a port without TLS")
+    {
+        const server node(written_through);
+        auto url = node.url();
+        url.insert(5, "s");
+        auto c = impatient({url});
+        c.tls.ca_file = world.ca.certificate;
+        const consultation told(c);
+        INFO(told.text);
+        CHECK(has(told.says("unreachable"), "does not answer in time"));
+        CHECK(has(told.text, "speaks TLS"));
+    }
+}
+
+TEST_CASE("the restart guard's view of a node is told", "[cli][doctor][guard]")
+{
+    const server node;
+    auto c = patient({node.url()});
+    c.restart_guard = guard_config{.max_ttl = 60s};
+    const consultation fresh(c);
+    INFO(fresh.text);
+    CHECK(fresh.codes() == codes{"not-admitted", "one-node"});
+    CHECK(fresh.locks() == "had later");
+
+    const std::string info = node.ask({"INFO", "server"}).text;
+    const std::string run_id = info.substr(info.find("run_id:") + 7, 40);
+    node.command({"SET", "redlock:admitted",
+                  run_id + " nodes=5 max_ttl=60000 drift=200000000 since=1700000000000000"});
+    const consultation differing(c);
+    INFO(differing.text);
+    CHECK(has(differing.says("guard"), "nodes=5"));
+    CHECK(differing.locks() == "not had");
+
+    node.command({"SET", "redlock:admitted",
+                  run_id + " nodes=1 max_ttl=60000 drift=200000000 since=1700000000000000"});
+    CHECK(consultation(c).codes() == codes{"one-node"});
+}
+
+TEST_CASE("a node that is called durable has to be so", "[cli][doctor][guard]")
+{
+    const server node;
+    auto c = patient({node.url() + "?durable=1"});
+    c.restart_guard = guard_config{.max_ttl = 60s};
+    const consultation told(c);
+    CHECK(has(told.says("not-durable"), "keeps nothing on disk"));
+    CHECK(told.locks() == "had unsafely");
+}
+
+TEST_CASE("a unix socket and a database are asked like any node", "[cli][doctor]")
+{
+    auto options = written_through;
+    options.tcp = false;
+    const server node(options);
+    const consultation told(patient({node.unix_url("", "", 3)}));
+    INFO(told.text);
+    CHECK(told.codes() == codes{"one-node"});
+    CHECK(keys_of(node).empty());
+}
+
+TEST_CASE("a configuration that no client takes is no consultation", "[cli][doctor]")
+{
+    std::ostringstream out;
+    const auto consult = [&](config c) { (void)cli::doctor({std::move(c)}, out); };
+    CHECK_THROWS_AS(consult({}), boost::system::system_error);
+    auto c = patient({"rediss://127.0.0.1"});
+    c.tls.ca_file = "/nowhere/ca.pem";
+    CHECK_THROWS_AS(consult(c), boost::system::system_error);
+    CHECK(out.str().empty());
+}
