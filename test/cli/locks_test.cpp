@@ -169,7 +169,9 @@ TEST_CASE("options stand in a file too, below those of the environment and the a
     CHECK(nodes.count("mine:job") == 3);
     out = command({"acquire", "--ttl", "20s", "other"}, {"REDLOCK_CONFIG=" + file}).end();
     CHECK_THAT(out.text, ContainsSubstring("valid_for_ms=19"));
-    out = command({"--config", file, "acquire", "job2", "--no-wait"}, {"REDLOCK_NODES=unix:///no/such"}).end();
+    out = command({"--config", file, "acquire", "job2", "--no-wait"},
+                  {"REDLOCK_NODES=unix:///no/such"})
+              .end();
     CHECK(out.text.find("fencing_token") == std::string::npos);
     std::ofstream(file, std::ios::app) << "nonsense = 1\n";
     out = command({"--config", file, "acquire", "job3"}).end();
