@@ -18,8 +18,8 @@ struct doctor_options {
 
 /**
  * Asks every node, all at the same time, and says on `out` in plain words what is wrong. Blocks for
- * `watch` and what the nodes take to answer, which is bounded by `config::connect_timeout` and a few
- * times `config::stall_timeout`.
+ * `watch` and what the nodes take to answer, which is bounded by `config::connect_timeout` and a
+ * few times `config::stall_timeout`.
  *
  * What the library needs of a node is tried there, with keys of its own below
  * `<key_prefix>redlock:doctor:` that it deletes again, and that expire within seconds where it
@@ -27,8 +27,8 @@ struct doctor_options {
  *
  * The exit status: 0 nothing, or notes only; 1 warnings at worst; 2 errors.
  *
- * @throws boost::system::system_error with `errc::invalid_config` for a configuration that no client
- * would take.
+ * @throws boost::system::system_error with `errc::invalid_config` for a configuration that no
+ * client would take.
  */
 [[nodiscard]] int doctor(const doctor_options& options, std::ostream& out);
 

@@ -69,8 +69,8 @@ std::optional<std::chrono::microseconds> date_in(const resp::reply& time)
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         return error == std::errc{} && end == text.data() + text.size();
     };
-    // A date that no arithmetic can overflow with: until the year 11 000 or so.
-    constexpr std::int64_t last_second = 300'000'000'000;
+    // So that the difference of any two dates fits in nanoseconds: until the year 2255.
+    constexpr std::int64_t last_second = 9'000'000'000;
     if (!time.is_aggregate() || !read(time.at(0).text(), seconds) ||
         !read(time.at(1).text(), rest) || seconds < 0 || seconds > last_second || rest < 0 ||
         rest > 999'999) {
