@@ -309,7 +309,8 @@ TEST_CASE("each command that a user may not use is named", "[cli][doctor]")
     CHECK(told.locks() == (is_of_use ? "had" : "not had"));
 }
 
-TEST_CASE("a user without scripts, without INFO or without the keys is told so", "[cli][doctor]")
+TEST_CASE("a user without scripts, INFO, keys, or a way to end what is tried is told so",
+          "[cli][doctor]")
 {
     const server node(written_through);
     SECTION("scripts")
@@ -318,6 +319,16 @@ TEST_CASE("a user without scripts, without INFO or without the keys is told so",
         const consultation told(as_locker(node));
         INFO(told.text);
         CHECK(told.codes() == codes{"unusable", "no-scripts", "no-quorum", "one-node"});
+    }
+    SECTION("an end of what is tried")
+    {
+        add_locker(node, {"-del", "-pexpire"});
+        const consultation told(as_locker(node));
+        CHECK(told.locks() == "not had");
+        CHECK_FALSE(keys_of(node).empty());
+        for (const auto& key : keys_of(node)) {
+            CHECK(node.pttl(key) != -1ms);
+        }
     }
     SECTION("INFO")
     {
