@@ -77,6 +77,29 @@ TEST_CASE("a server that is loading is told of as it says", "[cli][doctor]")
     CHECK(told.locks() == "not had");
 }
 
+TEST_CASE("a server with a delete of its own is told to use it", "[cli][doctor]")
+{
+    const std::string own = GENERATE("DELIFEQ", "DELEX");
+    const bool is_permitted = GENERATE(true, false);
+    scripted_server newer(answering([&](const arguments& command) {
+        if (command[0] == "COMMAND") {
+            const auto known = wire::aggregate('*', {wire::bulk("it")});
+            return own == "DELIFEQ" ? wire::aggregate('*', {known, wire::null3()})
+                                    : wire::aggregate('*', {wire::null3(), known});
+        }
+        if (command[0] == own) {
+            return is_permitted ? wire::integer(0)
+                                : wire::error("NOPERM this user may not run the command");
+        }
+        return std::string();
+    }));
+    const consultation told(patient({newer.url()}));
+    INFO(told.text);
+    CHECK(told.all["nodes"][0]["releases_by"] == (is_permitted ? own : "EVALSHA"));
+    CHECK(told.codes().contains("forbidden") != is_permitted);
+    CHECK(newer.commands(own).size() == 1);
+}
+
 TEST_CASE("answers that make no sense are borne", "[cli][doctor]")
 {
     const auto answer =
