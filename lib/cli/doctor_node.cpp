@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 namespace {
 
 /// What was tried is gone after so long, also where it cannot be deleted.
-constexpr std::string_view scratch_ttl = "5000";
+constexpr std::string_view scratch_ttl = "10000";
 constexpr std::size_t scratch_digits = 16;
 
 constexpr std::size_t longest_mode = 16;
@@ -271,16 +271,15 @@ void conversation::try_tracking()
     attempt(needed::client_tracking, {"CLIENT", "TRACKING", "OFF"});
 }
 
-/// An increment makes a counter that stays for ever: only where something can end it.
+/// An increment alone would make a counter that stays for ever, if the connection is lost behind it.
 asio::awaitable<void> conversation::count()
 {
-    const auto may = [this](needed n) { return facts_[n].is == trial::outcome::went; };
-    if (!may(needed::pexpire) && !may(needed::del)) {
+    if (facts_[needed::set].is != trial::outcome::went) {
         co_return;
     }
     talk_.allow(settings_.stall_timeout);
+    attempt(needed::set, {"SET", counter_, "0", "NX", "PX", scratch_ttl});
     attempt(needed::incr, {"INCR", counter_});
-    attempt(needed::pexpire, {"PEXPIRE", counter_, scratch_ttl});
     attempt(needed::del, {"DEL", counter_});
     co_await hear();
 }
