@@ -271,7 +271,7 @@ void conversation::try_tracking()
     attempt(needed::client_tracking, {"CLIENT", "TRACKING", "OFF"});
 }
 
-/// An increment alone would make a counter that stays for ever, if the connection is lost behind it.
+/// An increment alone makes a counter that stays for ever if the connection is lost behind it.
 asio::awaitable<void> conversation::count()
 {
     if (facts_[needed::set].is != trial::outcome::went) {
