@@ -2,7 +2,7 @@
 
 #include "base/text.hpp"
 #include "cli/completion.hpp"
-#include "cli/doctor.hpp"
+#include "cli/doctor/doctor.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/help.hpp"
 #include "cli/manual.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/doctor.hpp"
+#include "cli/doctor/doctor.hpp"
 
 #include "support/server.hpp"
 

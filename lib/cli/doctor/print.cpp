@@ -1,6 +1,6 @@
-#include "cli/doctor_print.hpp"
+#include "cli/doctor/print.hpp"
 
-#include "cli/doctor_words.hpp"
+#include "cli/doctor/words.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-#include "cli/doctor_facts.hpp"
+#include "cli/doctor/facts.hpp"
 
 #include "base/text.hpp"
 #include "core/guard.hpp"

@@ -1,4 +1,4 @@
-#include "cli/doctor_findings.hpp"
+#include "cli/doctor/findings.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,9 +1,9 @@
-#include "cli/doctor.hpp"
+#include "cli/doctor/doctor.hpp"
 
 #include "base/settings.hpp"
-#include "cli/doctor_findings.hpp"
-#include "cli/doctor_node.hpp"
-#include "cli/doctor_print.hpp"
+#include "cli/doctor/findings.hpp"
+#include "cli/doctor/node.hpp"
+#include "cli/doctor/print.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>

@@ -1,6 +1,6 @@
-#include "cli/doctor_findings.hpp"
+#include "cli/doctor/findings.hpp"
 
-#include "cli/doctor_words.hpp"
+#include "cli/doctor/words.hpp"
 
 #include <algorithm>
 #include <iterator>
