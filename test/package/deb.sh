@@ -155,7 +155,7 @@ for page in redlock redlock-run redlock-doctor; do
     # Where man(1) and apropos(1) look for what it is about; a roff's hyphen is a minus sign.
     grep -qF "${page/-/\\-} \- " "$work/page" || die "no manual of $page"
 done
-for file in bash-completion/completions/redlock zsh/site-functions/_redlock fish/vendor_completions.d/redlock.fish; do
+for file in bash-completion/completions/redlock zsh/vendor-completions/_redlock fish/vendor_completions.d/redlock.fish; do
     [[ -s $root/usr/share/$file ]] || die "no $file"
 done
 
