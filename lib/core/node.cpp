@@ -77,9 +77,6 @@ void node::become_ready()
     } else {
         c_.log(log_level::debug, {address_.display, ": usable"});
     }
-    if (handshake_.is_replica()) {
-        c_.log(log_level::error, {address_.display, " is a replica: it cannot take locks"});
-    }
     begin_admission(is_first);
     mends_due_ = {};
     pay_debts(true);
