@@ -63,7 +63,7 @@ void node::become_ready()
     const bool is_first = std::exchange(unproven_, false);
     stalled_ = false;
     native_refused_ = false;
-    missed_a_counter_ = false;
+    missed_a_counter_ = missed_a_mend_ = false;
     tracking_ = tracks::off;
     is_silent_ = false;
     told_at_ = instant::min();

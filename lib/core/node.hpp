@@ -295,6 +295,8 @@ private:
     bool native_refused_ = false;
     /// That this connection has lost a counter is in the log.
     bool missed_a_counter_ = false;
+    /// That one of them stays without a ttl is in the log.
+    bool missed_a_mend_ = false;
     /// A trouble is in the log whose end has not been told.
     bool complained_ = false;
     /// Whether the server tells of keys on this connection, as far as it was asked to.
