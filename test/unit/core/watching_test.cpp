@@ -294,6 +294,32 @@ TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]"
     }
 }
 
+TEST_CASE("a server that could not tell for a moment is asked to again", "[core][watch]")
+{
+    config config;
+    config.retry_min = config.retry_max = 50ms;
+    const std::string what = GENERATE("CLIENT TRACKING", "CLIENT CACHING", "CLIENT");
+    CAPTURE(what);
+    watch_world w{config};
+    for (auto& p : w.peers) {
+        p->master.refusals[what] = "BUSY Redis is busy running a script.";
+    }
+    w.take_all();
+    call& c = w.acquire("r", {.deadline = 60s});
+    w.advance(1s);
+    CHECK(w.core->watching() == 0);
+    CHECK(w.log_lines.empty());
+    for (auto& p : w.peers) {
+        p->master.refusals.clear();
+    }
+    w.advance(100ms);
+    CHECK(w.core->watching() == 1);
+    w.give_back_all();
+    w.advance(8 * round_trip);
+    CHECK(c.held != nullptr);
+    CHECK(w.told().wake_ups_granted == 1);
+}
+
 TEST_CASE("p43: a key that lives on for a moment when it was to end is not asked for all the time",
           "[core][watch][pitfall][p43]")
 {
