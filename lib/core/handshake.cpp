@@ -322,7 +322,7 @@ void handshake::append_native_probe(std::string& out) const
 
 /// Without a way to release, and never a bare DEL, a lock taken here could only expire: the node is
 /// not used. Nor is what says neither 1 nor 0, as one that echoes does, or a connection that TCP
-/// has made with itself.
+/// has made with itself. A key of another kind is no lock of ours.
 handshake::progress handshake::on_probe(step s, const resp::reply& r, std::string& out,
                                         unsigned& more)
 {
@@ -330,7 +330,7 @@ handshake::progress handshake::on_probe(step s, const resp::reply& r, std::strin
     if (!is_answer && !r.is_error()) {
         return fail("the answer to a trial release is none", true);
     }
-    if (is_answer || speaks_of_a_key(r.text())) {
+    if (is_answer || speaks_of_a_key(r.text()) || resp::says_wrong_type(r.text())) {
         wants_text_ = s == step::probe_text_only;
         return progress::going_on;
     }

@@ -434,6 +434,22 @@ TEST_CASE("where neither HELLO nor INFO is permitted the role is not asked for",
     CHECK(trouble(w) == node.refusals["SET"]);
 }
 
+TEST_CASE("a key of another kind where a release is tried says that nothing is to be released",
+          "[core]")
+{
+    const bool is_script_permitted = GENERATE(true, false);
+    bench_world w{1};
+    model_master& node = w.peers[0]->master;
+    node.has_delifeq = true;
+    node.put("redlock:probe", {.value = {}, .end = {}, .foreign_kind = true});
+    if (!is_script_permitted) {
+        node.refusals["EVALSHA"] = node.refusals["EVAL"] = "NOPERM no permissions to run it";
+    }
+    w.start();
+    CHECK(is_usable(w));
+    CHECK(w.log_lines.empty());
+}
+
 TEST_CASE("a node of a cluster, or a sentinel, is refused for what it is", "[core]")
 {
     const auto [mode, why] = GENERATE(table<std::string, std::string>(
