@@ -136,6 +136,9 @@ public:
     }
 
 private:
+    /// A connection that the other end closes after so long, while nothing is asked, was well: no
+    /// server ends idle ones before a second has passed.
+    static constexpr base::nanos well_while_idle = std::chrono::milliseconds{500};
     /// Between releases of a key that might still come to life: what is under way comes soon or
     /// hardly ever.
     static constexpr base::nanos first_pause = std::chrono::seconds{1};
