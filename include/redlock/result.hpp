@@ -35,7 +35,9 @@ struct inspection {
      */
     std::optional<std::chrono::milliseconds> remaining;
 
-    /// Nodes that agree on the owner; that have no key; that did not answer, or with an error.
+    /// Nodes that agree on the owner, as far as its first 64 bytes tell: all of a token of this
+    /// library, but perhaps not of another client's; that have no key; that did not answer, or with
+    /// an error.
     unsigned agreeing = 0;
     unsigned empty = 0;
     unsigned silent = 0;
