@@ -126,6 +126,8 @@ sum() {
 search() {
     local name=$1 model=$2 expected=$3 optimiser=-O2 found states before spent
     shift 3
+    # What an earlier search took is not what this one takes, if that does not come to its end.
+    [[ -z ${SPENT-} ]] || rm -f "$SPENT/$name"
     note_spent
     before=$spent
     # It takes longer to optimise a search than to find a fault.
