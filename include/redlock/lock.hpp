@@ -87,9 +87,10 @@ public:
      *   are put back within one run, under the guard too;
      * - a node's date is set back, in all and at whatever times, by nearly as much as
      *   `config::counter_ttl`, or as `guard_config::max_ttl`.
-     * A further hold of an `owner` is of the same lease, and has its token.
-     * docs/design/safety.md has all of it. Below 2^53, and not changed by extends. Zero when the
-     * lock was taken without one, was adopted, or holds nothing.
+     *
+     * docs/design/safety.md has all of it. A further hold of an `owner` is of the same lease, and
+     * has its token. Below 2^53, and not changed by extends. Zero when the lock was taken without
+     * one, was adopted, or holds nothing.
      *
      * It protects what checks it: hand it to the database or service that is written to, and have
      * that refuse a token smaller than the greatest it has seen.
