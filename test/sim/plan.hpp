@@ -60,7 +60,7 @@ enum class beyond : std::uint8_t {
     counter_deleted,     ///< somebody deletes fencing counters
     expired_date_back,   ///< a node's date is set back by twice the life of counters that expired
     used_date_back,      ///< the same of counters that are used once more, and expire then
-    expiring_date_back,  ///< the same of any, by no more than counters that expire bear, at any time
+    expiring_date_back,  ///< by no more than counters that expire bear, at any time
     // Though all clients have the restart guard, or all but one:
     date_back_borne,    ///< as date_back, by no more than tokens bear; or with keys of before
     guarded_date_back,  ///< the same, by more than the time that the node is out of votes for
