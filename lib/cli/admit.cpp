@@ -7,6 +7,8 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include <chrono>
 #include <iostream>
 #include <stdexcept>
@@ -36,7 +38,12 @@ int admit(const masters_options& masters)
             now = locks.stats();
         }
         const auto admitted = now.nodes_ready - now.nodes_quarantined;
-        std::cout << admitted << " of " << c.nodes.size() << " masters are admitted\n";
+        if (masters.json) {
+            std::cout << nlohmann::json{{"masters", c.nodes.size()}, {"admitted", admitted}}
+                      << '\n';
+        } else {
+            std::cout << admitted << " of " << c.nodes.size() << " masters are admitted\n";
+        }
         co_return admitted == c.nodes.size() ? success : unavailable;
     });
 }

@@ -1,12 +1,17 @@
 #include "cli/child.hpp"
 
+#include "cli/descendants.hpp"
 #include "cli/exit_status.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
+#include <string_view>
 #include <system_error>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,9 +43,14 @@ public:
     }
 
     /// In the parent: what was told; 0 when exec closed it.
-    [[nodiscard]] int hear() noexcept
+    [[nodiscard]] int hear(pid_t child) noexcept
     {
         close_end(1);
+        // Who is stopped by the terminal before it has begun would never tell.
+        pollfd there{ends_[0], POLLIN, 0};
+        while (poll(&there, 1, stopped_wait) <= 0) {
+            kill(child, SIGCONT);
+        }
         int error = 0;
         ssize_t got = 0;
         do {
@@ -58,21 +68,10 @@ private:
         }
     }
 
+    static constexpr int stopped_wait = 100;  ///< milliseconds
+
     std::array<int, 2> ends_{-1, -1};
 };
-
-/// Gives the terminal to a group. Whoever is in the background is stopped for that, unless it
-/// blocks SIGTTOU.
-void give_terminal(pid_t group) noexcept
-{
-    sigset_t mask;
-    sigset_t before;
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGTTOU);
-    pthread_sigmask(SIG_BLOCK, &mask, &before);
-    tcsetpgrp(STDIN_FILENO, group);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
 
 std::vector<char*> pointers(const std::vector<std::string>& texts)
 {
@@ -85,29 +84,38 @@ std::vector<char*> pointers(const std::vector<std::string>& texts)
     return out;
 }
 
-/// This process' environment, with `further` in place of what has the same names.
+/// What says something of another lock, or is a secret, is not for the command.
+constexpr std::string_view kept_back[] = {
+    "REDLOCK_RESOURCE=", "REDLOCK_FENCING_TOKEN=", "REDLOCK_VALID_UNTIL=", "REDLOCK_PASSWORD=",
+    "REDLOCK_OWNER_TOKEN="};
+
 std::vector<std::string> environment_with(const std::vector<std::string>& further)
 {
     std::vector<std::string> out = further;
     for (char** at = environ; *at != nullptr; ++at) {
         const std::string_view own(*at);
-        const auto name = own.substr(0, own.find('=') + 1);
-        bool replaced = false;
-        for (const auto& other : further) {
-            replaced = replaced || other.starts_with(name);
-        }
-        if (!replaced) {
+        if (std::none_of(std::begin(kept_back), std::end(kept_back),
+                         [&](std::string_view name) { return own.starts_with(name); })) {
             out.emplace_back(own);
         }
     }
     return out;
 }
 
+bool has_terminal() noexcept
+{
+    const int descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    return descriptor >= 0;
+}
+
 }  // namespace
 
 child::child(const std::vector<std::string>& command, const std::vector<std::string>& environment,
              const sigset_t& mask)
-    : at_terminal_(tcgetpgrp(STDIN_FILENO) == getpgrp())
+    : at_terminal_(has_terminal())
 {
     // All that allocates comes before the fork.
     const auto variables = environment_with(environment);
@@ -115,71 +123,70 @@ child::child(const std::vector<std::string>& command, const std::vector<std::str
     const auto settings = pointers(variables);
     exec_pipe told;
     const pid_t parent = getpid();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
 
     pid_ = fork();
     if (pid_ < 0) {
         throw std::system_error(errno, std::generic_category(), "fork");
     }
     if (pid_ == 0) {
-        setpgid(0, 0);
-        if (at_terminal_) {
-            give_terminal(getpid());
+        if (!at_terminal_) {
+            setpgid(0, 0);
         }
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() == parent) {
+            std::signal(SIGPIPE, SIG_DFL);
             pthread_sigmask(SIG_SETMASK, &mask, nullptr);
             execvpe(arguments[0], arguments.data(), settings.data());
         }
         told.tell(errno);
         _exit(not_found);
     }
-    // Whichever of the two is first.
-    setpgid(pid_, pid_);
-    if (const int error = told.hear(); error != 0) {
+    if (!at_terminal_) {
+        setpgid(pid_, pid_);  // whichever of the two is first
+    }
+    if (const int error = told.hear(pid_); error != 0) {
         waitpid(pid_, nullptr, 0);
-        if (at_terminal_) {
-            give_terminal(getpgrp());
-        }
         throw std::system_error(error, std::generic_category(), command[0]);
     }
-}
-
-child::~child()
-{
-    if (at_terminal_) {
-        give_terminal(getpgrp());
+    if (!at_terminal_) {
+        watchdog_.emplace(pid_);
     }
 }
 
-void child::signal(int number) const noexcept
+bool child::signal(int number) const
 {
-    ::kill(-pid_, number);
+    bool all = true;
+    for (const pid_t pid : descendants()) {
+        const bool ours = !watchdog_ || pid != watchdog_->pid();
+        all = !(ours && kill(pid, number) != 0 && errno == EPERM) && all;
+    }
+    return all;
+}
+
+bool child::has_left_any() const
+{
+    const auto all = descendants();
+    return std::any_of(all.begin(), all.end(), [&](pid_t pid) {
+        return pid != pid_ && (!watchdog_ || pid != watchdog_->pid());
+    });
 }
 
 std::optional<int> child::look()
 {
     int status = 0;
-    while (waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_) {
-        if (WIFEXITED(status)) {
-            return WEXITSTATUS(status);
+    for (;;) {
+        const pid_t pid = waitpid(-1, &status, WNOHANG);
+        if (pid < 0 && errno == ECHILD) {
+            return internal;  // somebody else has waited for it
         }
-        if (WIFSIGNALED(status)) {
-            return by_signal + WTERMSIG(status);
+        if (pid <= 0) {
+            return std::nullopt;
         }
-        follow_stop();
+        if (pid == pid_) {
+            return WIFEXITED(status) ? WEXITSTATUS(status) : by_signal + WTERMSIG(status);
+        }
     }
-    return std::nullopt;
-}
-
-void child::follow_stop() const noexcept
-{
-    if (!at_terminal_) {
-        return;
-    }
-    give_terminal(getpgrp());
-    raise(SIGSTOP);
-    give_terminal(pid_);
-    signal(SIGCONT);
 }
 
 }  // namespace redlock::cli

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "cli/watchdog.hpp"
+
 #include <csignal>
 #include <optional>
 #include <string>
@@ -10,37 +12,44 @@
 namespace redlock::cli {
 
 /**
- * A command in a process group of its own, which is the terminal's foreground one if this process'
- * was: so that a Ctrl-C reaches it once, and what it began can be ended with it. The kernel kills
- * it should this process be killed, as nobody would tell it of the loss of its lock.
+ * A command, and all that it begins: whoever loses its parent becomes a child of this process, so
+ * that nobody gets out of reach.
+ *
+ * At a terminal it stays in this process' group, with what else the shell put there: the terminal
+ * stops, continues and interrupts all of them. Elsewhere it leads a group of its own, which a
+ * watchdog kills should this process be killed, as nobody would tell it of the loss of its lock.
  */
 class child {
 public:
     /**
-     * Begins it, with `environment` (`NAME=value`) beside this process' own and with the signal
-     * mask `mask`.
+     * Begins it, with the variables `environment` (`NAME=value`), without this process' own ones
+     * that concern a lock, and with the signal mask `mask`.
      *
      * @throws std::system_error when it cannot be begun, with what exec said.
      */
     child(const std::vector<std::string>& command, const std::vector<std::string>& environment,
           const sigset_t& mask);
-    /// Takes the terminal back. The command is left as it is.
-    ~child();
     child(const child&) = delete;
     child& operator=(const child&) = delete;
+    ~child() = default;
 
-    /// Sends it to the whole group.
-    void signal(int number) const noexcept;
+    /// Whether what the terminal sends comes to the command by itself.
+    [[nodiscard]] bool is_at_terminal() const noexcept { return at_terminal_; }
 
-    /// What the command ended with, as a shell tells it, if it has. Where it was stopped at the
-    /// terminal, this process stops too, as a shell's user expects.
+    /// Sends it to all of them. False: somebody may not be sent signals to, as what runs as
+    /// another user.
+    bool signal(int number) const;
+
+    /// Whether any of them is there, the command aside.
+    [[nodiscard]] bool has_left_any() const;
+
+    /// What the command ended with, as a shell tells it, if it has.
     [[nodiscard]] std::optional<int> look();
 
 private:
-    void follow_stop() const noexcept;
-
-    pid_t pid_ = -1;
     bool at_terminal_;
+    pid_t pid_ = -1;
+    std::optional<watchdog> watchdog_;
 };
 
 }  // namespace redlock::cli

@@ -95,7 +95,7 @@ command_line::command_line(const std::vector<further_command>& further)
     app.formatter(std::make_shared<help_formatter>());
     app.set_version_flag("--version", std::string(redlock::version()));
     app.require_subcommand(1);
-    app.set_config("--config", usual_file(),
+    app.set_config("--config", "",
                    "A TOML or INI file with options, those of a command below [its name] "
                    "[REDLOCK_CONFIG, ~/.config/redlock.toml, /etc/redlock.toml]")
         ->type_name("FILE");
@@ -122,14 +122,23 @@ command_line::~command_line() = default;
 int command_line::operator()(const std::vector<std::string>& arguments)
 {
     auto own = arguments;
-    const auto split = std::find(own.begin(), own.end(), separator);
-    if (!own.empty() && is_given({own.begin(), split}, "run")) {
+    // The first word that is a command is the one: "run" may be a resource of another, too.
+    const auto name = std::find_if(own.begin(), own.end(), [this](const std::string& word) {
+        return std::any_of(actions_.begin(), actions_.end(),
+                           [&](const auto& one) { return one.first->get_name() == word; });
+    });
+    if (name != own.end() && *name == "run") {
+        const auto split = std::find(name, own.end(), separator);
         if (split != own.end()) {
             run_.command.assign(std::next(split), own.end());
+            own.erase(split, own.end());
         }
-        own.erase(split, own.end());
     }
-    own = with_environment(own);
+    // The others say the same wherever they are called.
+    if (name != own.end() && app_->get_subcommand(*name)->get_fallthrough()) {
+        app_->get_option("--config")->default_str(usual_file());
+        own = with_environment(own);
+    }
     try {
         std::reverse(own.begin(), own.end());  // as CLI11 takes them
         app_->parse(own);
@@ -171,8 +180,15 @@ CLI::App* command_line::add(const std::string& name, const std::string& descript
                             std::function<int()> action)
 {
     CLI::App* const sub = app_->add_subcommand(name, description);
-    sub->fallthrough();
     actions_.emplace_back(sub, std::move(action));
+    return sub;
+}
+
+CLI::App* command_line::add_of_masters(const std::string& name, const std::string& description,
+                                       std::function<int()> action)
+{
+    CLI::App* const sub = add(name, description, std::move(action));
+    sub->fallthrough();
     return sub;
 }
 
@@ -182,10 +198,10 @@ void command_line::add_taking(CLI::App& sub, taking_options& o)
         ->required()
         ->type_name("");
     add_duration(sub, "--ttl", o.ttl, "How long the lock lives if nobody extends it");
-    auto* wait = add_duration(sub, "--wait", o.wait,
-                              "How long to wait for it at most [as long as it takes]");
+    add_duration(sub, "--wait", o.wait, "How long to wait for it at most [as long as it takes]");
+    // In a file it is a wait of 0s: so whoever says how long is not in its way.
     sub.add_flag("--no-wait", o.no_wait, "Does not wait where somebody else has it")
-        ->excludes(wait);
+        ->configurable(false);
     sub.add_flag("--fencing,!--no-fencing", o.fencing, "Whether it gets a fencing token [yes]");
 }
 
@@ -202,13 +218,14 @@ void command_line::add_held(CLI::App& sub, held_options& o)
 
 void command_line::add_run()
 {
-    CLI::App& sub = *add("run", "Runs a command under a lock that is kept alive", [this] {
-        if (run_.command.empty()) {
-            throw std::invalid_argument(
-                "run: no command; it stands behind --, as in: redlock run RESOURCE -- COMMAND");
-        }
-        return run(masters_, run_);
-    });
+    CLI::App& sub =
+        *add_of_masters("run", "Runs a command under a lock that is kept alive", [this] {
+            if (run_.command.empty()) {
+                throw std::invalid_argument(
+                    "run: no command; it stands behind --, as in: redlock run RESOURCE -- COMMAND");
+            }
+            return run(masters_, run_);
+        });
     add_taking(sub, run_);
     add_duration(sub, "--grace", run_.grace,
                  "From the SIGTERM that tells the command of a loss to the SIGKILL");
@@ -222,8 +239,9 @@ void command_line::add_run()
 
 void command_line::add_acquire()
 {
-    CLI::App& sub = *add("acquire", "Takes a lock and leaves it to who knows its owner token",
-                         [this] { return acquire(masters_, acquire_); });
+    CLI::App& sub =
+        *add_of_masters("acquire", "Takes a lock and leaves it to who knows its owner token",
+                        [this] { return acquire(masters_, acquire_); });
     add_taking(sub, acquire_);
     sub.add_flag("-q,--quiet", acquire_.quiet, "Prints nothing but the owner token");
     sub.footer(
@@ -234,32 +252,33 @@ void command_line::add_acquire()
 
 void command_line::add_extend()
 {
-    CLI::App& sub = *add("extend", "Lets a lock live longer that acquire took",
-                         [this] { return extend(masters_, extend_); });
+    CLI::App& sub = *add_of_masters("extend", "Lets a lock live longer that acquire took",
+                                    [this] { return extend(masters_, extend_); });
     add_held(sub, extend_);
     add_duration(sub, "--ttl", extend_.ttl, "How long it lives from now on at least");
 }
 
 void command_line::add_release()
 {
-    CLI::App& sub = *add("release", "Gives a lock back that acquire took",
-                         [this] { return release(masters_, release_); });
+    CLI::App& sub = *add_of_masters("release", "Gives a lock back that acquire took",
+                                    [this] { return release(masters_, release_); });
     add_held(sub, release_);
 }
 
 void command_line::add_inspect()
 {
-    CLI::App& sub = *add("inspect", "Says whether a lock is held, and what each master has of it",
-                         [this] { return inspect(masters_, inspect_); });
+    CLI::App& sub =
+        *add_of_masters("inspect", "Says whether a lock is held, and what each master has of it",
+                        [this] { return inspect(masters_, inspect_); });
     sub.add_option("RESOURCE", inspect_.resource, "Which lock")->required()->type_name("");
-    auto* watch = sub.add_flag("--watch", inspect_.watch, "Goes on until it is told to end");
-    add_duration(sub, "--interval", inspect_.interval, "From one look to the next")->needs(watch);
+    sub.add_flag("--watch", inspect_.watch, "Goes on until it is told to end");
+    add_duration(sub, "--interval", inspect_.interval, "With --watch: from one look to the next");
 }
 
 void command_line::add_doctor()
 {
-    CLI::App& sub =
-        *add("doctor", "Asks every master, and says in plain words what is wrong with it", [this] {
+    CLI::App& sub = *add_of_masters(
+        "doctor", "Asks every master, and says in plain words what is wrong with it", [this] {
             return doctor({config_of(masters_), masters_.json, watch_.length}, std::cout);
         });
     add_duration(sub, "--watch", watch_, "How long clocks and answers are looked at");
@@ -267,8 +286,9 @@ void command_line::add_doctor()
 
 void command_line::add_admit()
 {
-    CLI::App& sub = *add("admit", "Lets masters that are new vote at once under the restart guard",
-                         [this] { return admit(masters_); });
+    CLI::App& sub =
+        *add_of_masters("admit", "Lets masters that are new vote at once under the restart guard",
+                        [this] { return admit(masters_); });
     sub.footer(
         "Once for a new set of masters, with the --max-ttl that all clients have: without it they\n"
         "vote when that time has passed. A master that lost its keys looks the same: never admit\n"

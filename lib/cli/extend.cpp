@@ -25,7 +25,7 @@ int extend(const masters_options& masters, const extend_options& o)
     const std::string token = owner_token_of(o);
     const config c = config_of(masters);
     return with_client(c, interrupts::cancel_work, [&](client& locks) -> asio::awaitable<int> {
-        co_await connected(locks, c);
+        co_await connected(locks, c, c.connect_timeout);
         report nodes;
         auto [error, lock] = co_await locks.async_adopt(
             o.resources, token, o.ttl.length, {.report = &nodes}, asio::as_tuple(asio::deferred));

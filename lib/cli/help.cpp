@@ -25,9 +25,10 @@ std::string synopsis(const CLI::App& app)
 std::string_view exit_status_text()
 {
     return "Exit status: 0 done; 64 wrong arguments; 69 no majority of the masters could be\n"
-           "reached; 75 somebody else has the lock; 76 the lock was lost, or is not held any\n"
-           "more; of run what its command ended with, 126 or 127 if it could not be begun,\n"
-           "128 and a signal's number; of doctor 0 all well, 1 warnings, 2 errors.";
+           "reached; 70 what should not happen; 75 somebody else has the lock; 76 the lock was\n"
+           "lost, or is not held any more; of run what its command ended with, 126 or 127 if it\n"
+           "could not be begun, 128 and a signal's number; of doctor 0 all well, 1 warnings,\n"
+           "2 errors.";
 }
 
 std::string help_formatter::make_usage(const CLI::App* app, std::string /*name*/) const
@@ -46,7 +47,7 @@ std::string help_formatter::make_help(const CLI::App* app, std::string name,
                 return option->nonpositional() && option->get_name() != "--help" &&
                        option->get_name() != "--version";
             });
-        out += make_group("Of every command", false, options);
+        out += make_group("Of every command that speaks to masters", false, options);
     }
     return out;
 }

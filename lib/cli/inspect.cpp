@@ -60,9 +60,7 @@ std::string text_of(const std::string& resource, const inspection& found, const 
         case holding::free:
             out += found.agreeing == 0 ? "" : ", as no majority of the " + masters + " agrees";
             break;
-        case holding::unknown:
-            out += ": " + std::to_string(found.silent) + " of " + masters + " did not answer";
-            break;
+        case holding::unknown: out += ": too few of the " + masters + " answered"; break;
     }
     out += '\n';
     std::size_t widest = 0;
@@ -84,12 +82,10 @@ std::string json_of(const std::string& resource, const inspection& found, const 
     nlohmann::json out{{"resource", resource},
                        {"state", word_for(found.state)},
                        {"owner_known", found.owner_known},
-                       {"agreeing", found.agreeing},
-                       {"empty", found.empty},
-                       {"silent", found.silent},
                        {"nodes", to_json(r)}};
-    out["remaining_ms"] =
-        found.remaining ? nlohmann::json(found.remaining->count()) : nlohmann::json();
+    if (found.remaining) {
+        out["remaining_ms"] = found.remaining->count();
+    }
     return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
@@ -127,7 +123,7 @@ private:
 asio::awaitable<int> look(client& locks, const config& c, const inspect_options& o, bool json)
 {
     each_master masters(locks, c);
-    co_await connected(locks, c);
+    co_await connected(locks, c, c.connect_timeout);
     const bool live = o.watch && !json && isatty(STDOUT_FILENO) != 0;
     asio::steady_timer timer(locks.get_executor());
     for (;;) {
@@ -143,6 +139,9 @@ asio::awaitable<int> look(client& locks, const config& c, const inspect_options&
         }
         std::cout << (json ? json_of(o.resource, found, each) : text_of(o.resource, found, each))
                   << std::flush;
+        if (!std::cout) {
+            co_return internal;  // nobody looks
+        }
         if (!o.watch) {
             co_return found.state == holding::unknown ? unavailable : success;
         }

@@ -102,7 +102,7 @@ std::string page_of(const CLI::App& app, const CLI::App& sub)
                       plain(sub.get_description()) + ".\n" + footer_of(sub) +
                       options_section("OPTIONS", sub);
     if (sub.get_fallthrough()) {
-        out += options_section("OPTIONS OF EVERY COMMAND", app);
+        out += options_section("OPTIONS OF EVERY COMMAND THAT SPEAKS TO MASTERS", app);
     }
     return out + ".SH EXIT STATUS\n.nf\n" + plain(exit_status_text()) +
            "\n.fi\n.SH SEE ALSO\n.BR redlock (1)\n";

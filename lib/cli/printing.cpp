@@ -3,6 +3,8 @@
 #include "base/text.hpp"
 #include "cli/exit_status.hpp"
 
+#include <boost/asio/error.hpp>
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -127,6 +129,9 @@ error_code cause_of(error_code error, const report& r)
 
 int fail(const std::string& what, error_code error, const report& r, bool json)
 {
+    if (error == boost::asio::error::operation_aborted) {
+        return internal;  // whoever called it off knows
+    }
     const error_code cause = cause_of(error, r);
     const exit_status status = exit_status_of(cause);
     if (json) {

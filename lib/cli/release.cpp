@@ -23,7 +23,7 @@ int release(const masters_options& masters, const held_options& o)
     const std::string token = owner_token_of(o);
     const config c = config_of(masters);
     return with_client(c, interrupts::cancel_work, [&](client& locks) -> asio::awaitable<int> {
-        co_await connected(locks, c);
+        co_await connected(locks, c, c.connect_timeout);
         report nodes;
         // The shortest that a lock may have: an extend never shortens a lease.
         auto [lost, lock] =

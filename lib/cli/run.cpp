@@ -18,6 +18,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -29,6 +30,7 @@
 namespace redlock::cli {
 
 namespace asio = boost::asio;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -40,13 +42,14 @@ bool ends_us(int number)
 /// One run of a command under a lock, from the first signal to the last.
 class guarded_run : public std::enable_shared_from_this<guarded_run> {
 public:
-    guarded_run(client& locks, const config& c, bool json, const run_options& o)
+    guarded_run(client& locks, const config& c, bool json, const run_options& o,
+                const blocked_signals& blocked)
         : locks_(locks),
           config_(c),
           json_(json),
           o_(o),
-          signals_(locks.get_executor(), {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
-                                          SIGCONT, SIGTSTP, SIGWINCH, SIGCHLD}),
+          blocked_(blocked),
+          signals_(locks.get_executor(), blocked),
           grace_(locks.get_executor()),
           ended_(locks.get_executor(), asio::steady_timer::time_point::max())
     {}
@@ -56,6 +59,9 @@ public:
 private:
     asio::awaitable<taken> take_until_told_to_end();
     asio::awaitable<int> watch(redlock::lock& lock);
+    asio::awaitable<void> end_what_is_left();
+    asio::awaitable<bool> give_back(redlock::lock lock);
+    void tell(int number);
     [[nodiscard]] std::vector<std::string> variables(const redlock::lock& lock) const;
     void on_signal(const signalfd_siginfo& what);
     void on_lost(error_code why);
@@ -64,6 +70,7 @@ private:
     const config& config_;
     const bool json_;
     const run_options& o_;
+    const blocked_signals& blocked_;
     signals signals_;
     asio::steady_timer grace_;
     /// Never expires; is cancelled when the command has ended.
@@ -72,6 +79,7 @@ private:
     std::optional<int> status_;
     int told_to_end_ = 0;
     bool lost_ = false;
+    bool forbidden_ = false;
 };
 
 asio::awaitable<int> guarded_run::operator()()
@@ -87,7 +95,7 @@ asio::awaitable<int> guarded_run::operator()()
     }
     int status = 0;
     try {
-        command_.emplace(o_.command, variables(got.lock), signals_.mask_before());
+        command_.emplace(o_.command, variables(got.lock), blocked_.before());
         status = co_await watch(got.lock);
     } catch (const std::system_error& e) {
         std::cerr << "redlock: " << o_.command[0] << ": " << e.code().message() << '\n'
@@ -99,16 +107,28 @@ asio::awaitable<int> guarded_run::operator()()
     if (lost_) {
         co_return exit_status::lost;
     }
+    co_return co_await give_back(std::move(got.lock)) ? status : exit_status::lost;
+}
+
+/// False: it was lost before, unnoticed.
+asio::awaitable<bool> guarded_run::give_back(redlock::lock lock)
+{
     report nodes;
-    const auto [error, result] = co_await locks_.async_release(
-        std::move(got.lock), {.report = &nodes}, asio::as_tuple(asio::deferred));
+    const auto [error, result] = co_await locks_.async_release(std::move(lock), {.report = &nodes},
+                                                               asio::as_tuple(asio::deferred));
+    if (error == errc::lost || error == errc::not_held ||
+        (!error && result == release_result::not_held)) {
+        std::cerr << "redlock: " << names(o_.resources)
+                  << ": the lock was lost before the command ended\n";
+        co_return false;
+    }
     if (error) {
         // The command did its work under the lock; the keys end by themselves.
         std::cerr << "redlock: " << names(o_.resources)
                   << ": not known to be given back: " << error.message() << '\n'
                   << node_lines(nodes) << std::flush;
     }
-    co_return status;
+    co_return true;
 }
 
 asio::awaitable<taken> guarded_run::take_until_told_to_end()
@@ -120,7 +140,7 @@ asio::awaitable<taken> guarded_run::take_until_told_to_end()
             told_to_end_ = number;
             stop.emit(asio::cancellation_type::terminal);
         } else if (number == SIGTSTP) {
-            raise(SIGSTOP);
+            stop_for_terminal();
         }
     });
     std::optional<keep_alive> keep = keep_alive{};
@@ -145,8 +165,44 @@ asio::awaitable<int> guarded_run::watch(redlock::lock& lock)
     while (!status_) {
         co_await ended_.async_wait(asio::as_tuple(asio::deferred));
     }
+    if (!lost_ && !lock.owns()) {
+        // Who was stopped, or asleep, hears of that last.
+        lost_ = true;
+        std::cerr << "redlock: " << names(o_.resources)
+                  << ": the lock was lost before the command ended\n";
+        tell(SIGTERM);
+        grace_.expires_after(o_.grace.length);
+    }
+    if (lost_) {
+        co_await end_what_is_left();
+    }
     grace_.cancel();
     co_return *status_;
+}
+
+/// What the command began, and left behind without a lock.
+asio::awaitable<void> guarded_run::end_what_is_left()
+{
+    asio::steady_timer timer(locks_.get_executor());
+    // For a moment beyond the grace: what was killed is there until it is not.
+    while (command_->has_left_any() &&
+           asio::steady_timer::clock_type::now() < grace_.expiry() + 1s) {
+        if (asio::steady_timer::clock_type::now() >= grace_.expiry()) {
+            tell(SIGKILL);
+        }
+        timer.expires_after(10ms);
+        co_await timer.async_wait(asio::deferred);
+        [[maybe_unused]] const auto reaped = command_->look();
+    }
+}
+
+void guarded_run::tell(int number)
+{
+    if (!command_->signal(number) && !forbidden_) {
+        forbidden_ = true;
+        std::cerr << "redlock: " << names(o_.resources)
+                  << ": some of what the command began cannot be sent signals\n";
+    }
 }
 
 void guarded_run::on_signal(const signalfd_siginfo& what)
@@ -161,7 +217,14 @@ void guarded_run::on_signal(const signalfd_siginfo& what)
             ended_.cancel();
         }
     } else if (command_) {
-        command_->signal(number);
+        // What the terminal sends it sends to the command as well; who had not begun yet missed a
+        // stop.
+        if (!command_->is_at_terminal() || what.ssi_code != SI_KERNEL || number == SIGTSTP) {
+            tell(number);
+        }
+        if (command_->is_at_terminal() && number == SIGTSTP) {
+            stop_for_terminal();
+        }
     }
 }
 
@@ -171,17 +234,17 @@ void guarded_run::on_lost(error_code why)
         return;
     }
     lost_ = true;
-    std::cerr << "redlock: " << names(o_.resources)
-              << ": the lock is lost; the command is told to end" << '\n'
-              << std::flush;
-    command_->signal(SIGTERM);
-    command_->signal(SIGCONT);
+    // First of all; whoever reads what is said may be slow.
+    tell(SIGTERM);
+    tell(SIGCONT);
     grace_.expires_after(o_.grace.length);
     grace_.async_wait([me = shared_from_this()](error_code cancelled) {
-        if (!cancelled && me->command_) {
-            me->command_->signal(SIGKILL);
+        if (!cancelled && me->command_ && !me->status_) {
+            me->tell(SIGKILL);
         }
     });
+    std::cerr << "redlock: " << names(o_.resources)
+              << ": the lock is lost; the command is told to end\n";
 }
 
 std::vector<std::string> guarded_run::variables(const redlock::lock& lock) const
@@ -204,8 +267,12 @@ std::vector<std::string> guarded_run::variables(const redlock::lock& lock) const
 int run(const masters_options& masters, const run_options& o)
 {
     const config c = config_of(masters);
+    std::signal(SIGCHLD, SIG_DFL);  // ignored, it would take the status along
+    // Before there is another thread, as the look-up of names has one.
+    const blocked_signals blocked{SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,  SIGUSR1,
+                                  SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH, SIGCHLD};
     return with_client(c, interrupts::left_to_work, [&](client& locks) -> asio::awaitable<int> {
-        const auto course = std::make_shared<guarded_run>(locks, c, masters.json, o);
+        const auto course = std::make_shared<guarded_run>(locks, c, masters.json, o, blocked);
         co_return co_await (*course)();
     });
 }

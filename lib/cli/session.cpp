@@ -1,6 +1,7 @@
 #include "cli/session.hpp"
 
 #include "cli/exit_status.hpp"
+#include "cli/signals.hpp"
 
 #include <redlock/redlock.hpp>
 
@@ -35,7 +36,9 @@ int with_client(const config& c, interrupts who, const work& what)
     asio::signal_set signals(context);
     if (who == interrupts::cancel_work) {
         for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-            signals.add(number);
+            if (!is_ignored(number)) {
+                signals.add(number);
+            }
         }
         signals.async_wait([&](error_code error, int number) {
             if (!error) {
@@ -53,7 +56,7 @@ int with_client(const config& c, interrupts who, const work& what)
             locks.async_close(asio::detached);
         }));
     context.run();
-    if (interrupted_by != 0) {
+    if (interrupted_by != 0 && (failure || status != success)) {
         return by_signal + interrupted_by;
     }
     if (failure) {
@@ -62,11 +65,11 @@ int with_client(const config& c, interrupts who, const work& what)
     return status;
 }
 
-asio::awaitable<void> connected(client& locks, const config& c)
+asio::awaitable<void> connected(client& locks, const config& c, std::chrono::milliseconds bound)
 {
     using namespace std::chrono_literals;
     const auto quorum = c.nodes.size() / 2 + 1;
-    auto end = boot_clock::now() + c.connect_timeout;
+    auto end = boot_clock::now() + bound;
     bool majority = false;
     asio::steady_timer timer(locks.get_executor());
     for (;;) {

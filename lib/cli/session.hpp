@@ -5,6 +5,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <chrono>
 #include <functional>
 
 namespace redlock::cli {
@@ -26,7 +27,8 @@ enum class interrupts {
 [[nodiscard]] int with_client(const config& c, interrupts who, const work& what);
 
 /// Waits until all nodes can be asked; no longer than a node timeout once a majority can, and not
-/// beyond the connect timeout. An operation that waits for nobody would find none in a new client.
-[[nodiscard]] boost::asio::awaitable<void> connected(client& locks, const config& c);
+/// longer than `bound`. An operation that waits for nobody would find none in a new client.
+[[nodiscard]] boost::asio::awaitable<void> connected(client& locks, const config& c,
+                                                     std::chrono::milliseconds bound);
 
 }  // namespace redlock::cli

@@ -21,20 +21,45 @@ struct signals::state {
     bool reading = false;
 };
 
-signals::signals(const asio::any_io_executor& ex, std::initializer_list<int> numbers)
+bool is_ignored(int number) noexcept
+{
+    struct sigaction now {};
+    return sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+void stop_for_terminal() noexcept
+{
+    sigset_t one;
+    sigset_t before;
+    sigemptyset(&one);
+    sigaddset(&one, SIGTSTP);
+    raise(SIGTSTP);
+    pthread_sigmask(SIG_UNBLOCK, &one, &before);  // here it stops
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+blocked_signals::blocked_signals(std::initializer_list<int> numbers)
+{
+    sigemptyset(&mask_);
+    for (const int number : numbers) {
+        if (!is_ignored(number)) {
+            sigaddset(&mask_, number);
+        }
+    }
+    pthread_sigmask(SIG_BLOCK, &mask_, &before_);
+}
+
+blocked_signals::~blocked_signals()
+{
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+signals::signals(const asio::any_io_executor& ex, const blocked_signals& which)
     : state_(std::make_shared<state>(ex))
 {
-    sigset_t mask;
-    sigemptyset(&mask);
-    for (const int number : numbers) {
-        sigaddset(&mask, number);
-    }
-    pthread_sigmask(SIG_BLOCK, &mask, &before_);
-    const int descriptor = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    const int descriptor = signalfd(-1, &which.mask(), SFD_CLOEXEC | SFD_NONBLOCK);
     if (descriptor < 0) {
-        const int error = errno;
-        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-        throw boost::system::system_error(error, boost::system::system_category(), "signalfd");
+        throw boost::system::system_error(errno, boost::system::system_category(), "signalfd");
     }
     state_->stream.assign(descriptor);
 }
@@ -42,7 +67,6 @@ signals::signals(const asio::any_io_executor& ex, std::initializer_list<int> num
 signals::~signals()
 {
     stop();
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 void signals::handle(handler f)

@@ -12,15 +12,38 @@
 namespace redlock::cli {
 
 /**
- * Signals as events, with who sent them. They are blocked in the calling thread, and in those it
- * starts, from the constructor on; a program that is begun gets the mask of before.
+ * Keeps signals from the calling thread, and from those it starts: to be made before the first of
+ * them. Those that this process was told to ignore, as by nohup, stay out of it.
  */
+class blocked_signals {
+public:
+    explicit blocked_signals(std::initializer_list<int> numbers);
+    ~blocked_signals();
+    blocked_signals(const blocked_signals&) = delete;
+    blocked_signals& operator=(const blocked_signals&) = delete;
+
+    [[nodiscard]] const sigset_t& mask() const noexcept { return mask_; }
+    /// The mask of before.
+    [[nodiscard]] const sigset_t& before() const noexcept { return before_; }
+
+private:
+    sigset_t mask_{};
+    sigset_t before_{};
+};
+
+/// Whether this process was told to ignore a signal.
+[[nodiscard]] bool is_ignored(int number) noexcept;
+
+/// Stops this process as a Ctrl-Z stops any: not where no shell is there to let it go on.
+void stop_for_terminal() noexcept;
+
+/// Blocked signals as events, with who sent them.
 class signals {
 public:
     using handler = std::function<void(const signalfd_siginfo& what)>;
 
     /// @throws boost::system::system_error when the system gives no descriptor.
-    signals(const boost::asio::any_io_executor& ex, std::initializer_list<int> numbers);
+    signals(const boost::asio::any_io_executor& ex, const blocked_signals& which);
     ~signals();
     signals(const signals&) = delete;
     signals& operator=(const signals&) = delete;
@@ -30,15 +53,11 @@ public:
     /// Calls nothing any more.
     void stop();
 
-    /// The mask that stood before.
-    [[nodiscard]] const sigset_t& mask_before() const noexcept { return before_; }
-
 private:
     struct state;
 
     static void read(const std::shared_ptr<state>& s);
 
-    sigset_t before_{};
     /// Outlives this for as long as a read is on its way to its handler.
     std::shared_ptr<state> state_;
 };

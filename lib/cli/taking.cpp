@@ -29,8 +29,10 @@ constexpr std::chrono::milliseconds look_interval = 10s;
 asio::awaitable<taken> take(client& locks, const config& c, const taking_options& o,
                             std::optional<keep_alive> keep)
 {
+    const auto begun = boot_clock::now();
+    const auto patience = o.wait && o.wait->length > 0ms ? o.wait->length : c.connect_timeout;
     // On all masters if possible, not only on those that were connected to first.
-    co_await connected(locks, c);
+    co_await connected(locks, c, std::min(patience, c.connect_timeout));
     taken out;
     redlock::acquire_options options{
         .ttl = o.ttl.length, .fencing = o.fencing, .keep_alive = keep, .report = &out.nodes};
@@ -39,7 +41,6 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
         options.attempts = 1;
         options.deadline = 0ms;
     }
-    const auto begun = boot_clock::now();
     for (bool told = false;;) {
         const auto waited =
             std::chrono::duration_cast<std::chrono::milliseconds>(boot_clock::now() - begun);

@@ -63,9 +63,11 @@ install(
     COMPONENT redlock_dev
 )
 
-# The command, with what a shell and man(1) know of it: written by the command itself.
-if(REDLOCK_CLI AND NOT CMAKE_CROSSCOMPILING)
+if(REDLOCK_CLI)
     install(TARGETS redlock_command RUNTIME COMPONENT redlock_command)
+endif()
+# What a shell and man(1) know of the command, written by itself.
+if(REDLOCK_CLI AND NOT CMAKE_CROSSCOMPILING)
     set(words_dir "${PROJECT_BINARY_DIR}/words")
     set(words "")
     # redlock_word(<file> <argument...>): what the command prints, given these.

@@ -111,7 +111,6 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
         {{"acquire", "job", "--ttl", "-1s"}, "is no duration"},
         {{"acquire"}, "RESOURCE"},
         {{"acquire", ""}, "resource"},
-        {{"acquire", "job", "--wait", "1s", "--no-wait"}, "excludes"},
         {{"frobnicate", "job"}, "no command 'frobnicate'"},
         {{"acquire", "job", "--frobnicate"}, "--frobnicate"},
         {{"--node", "http://x", "acquire", "job"}, "nodes[0]"},
@@ -172,7 +171,8 @@ TEST_CASE("options stand in a file too, below those of the environment and the a
     out = command({"--config", file, "acquire", "job2", "--no-wait"},
                   {"REDLOCK_NODES=unix:///no/such"})
               .end();
-    CHECK(out.text.find("fencing_token") == std::string::npos);
+    CHECK(out.status == 69);
+    CHECK_THAT(out.text, ContainsSubstring("unix:///no/such"));
     std::ofstream(file, std::ios::app) << "nonsense = 1\n";
     out = command({"--config", file, "acquire", "job3"}).end();
     CHECK(out.status == 64);
@@ -204,4 +204,43 @@ TEST_CASE("a lock whose owner token cannot be written is given back", "[locks]")
     CHECK(sh.wait() == 70);
     CHECK_THAT(text_of(folder / "out"), ContainsSubstring("cannot be written"));
     CHECK(wait_for([&] { return nodes.count("job") == 0; }));
+}
+
+TEST_CASE("a lock whose reader is gone is given back", "[locks]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    const auto gone = (folder / "gone").string();
+    process bash("/bin/bash",
+                 {"-c",
+                  "{ until [ -e \"$1\" ]; do sleep 0.01; done; exec \"$0\" acquire job; } | "
+                  ": >\"$1\"; echo ${PIPESTATUS[0]}",
+                  REDLOCK_COMMAND, gone},
+                 {folder / "out", {}, {nodes_variable(nodes.urls())}});
+    CHECK(bash.wait() == 0);
+    CHECK_THAT(text_of(folder / "out"), ContainsSubstring("\n70\n"));
+    CHECK(wait_for([&] { return nodes.count("job") == 0; }));
+}
+
+TEST_CASE("a resource may have a command's name", "[locks]")
+{
+    const masters nodes(3);
+    CHECK(run(nodes, {"acquire", "run", "acquire"}).status == 0);
+    CHECK(nodes.count("run") == 3);
+    CHECK(nodes.count("acquire") == 3);
+}
+
+TEST_CASE("an argument is stronger than the file, whichever option it concerns", "[locks]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    const auto file = (folder / "redlock.toml").string();
+    std::ofstream(file) << "[acquire]\nwait = \"1m\"\n[inspect]\ninterval = \"5s\"\n";
+    CHECK(run(nodes, {"acquire", "job"}).status == 0);
+    CHECK(run(nodes, {"--config", file, "acquire", "--no-wait", "job"}).status == 75);
+    CHECK(run(nodes, {"--config", file, "acquire", "--wait", "0s", "job"}).status == 75);
+    CHECK(run(nodes, {"--config", file, "inspect", "job"}).status == 0);
+    // What is the same everywhere does not read it.
+    std::ofstream(file, std::ios::app) << "nonsense = 1\n";
+    CHECK(run(nodes, {"manual"}, {"REDLOCK_CONFIG=" + file}).status == 0);
 }

@@ -102,6 +102,18 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         CHECK(one.end().status == 76);
         CHECK(wait_for([&] { return ::kill(grandchild, 0) != 0; }));
     }
+    SECTION("it heeds it, and what it began does not")
+    {
+        command one(nodes, {"run", "--ttl", "1s", "--grace", "100ms", "job", "--", "sh", "-c",
+                            "trap 'exit 0' TERM; setsid sh -c 'trap \"\" TERM; echo pid=$$; "
+                            "while :; do sleep 0.05; done' & wait"});
+        REQUIRE(one.says("pid="));
+        const auto text = one.text();
+        const auto grandchild = std::stoi(text.substr(text.find("pid=") + 4));
+        nodes.flush();
+        CHECK(one.end().status == 76);
+        CHECK(::kill(grandchild, 0) != 0);
+    }
     SECTION("it was held for as long as it may be")
     {
         command one(nodes,
@@ -142,7 +154,7 @@ TEST_CASE("who waits for a lock can be told to end", "[run]")
     CHECK(text.find("ran\n") == std::string::npos);
 }
 
-TEST_CASE("the kernel ends a command whose redlock is killed", "[run]")
+TEST_CASE("a command whose redlock is killed is killed with what it began", "[run]")
 {
     const masters nodes(3);
     command one(nodes,
@@ -190,4 +202,86 @@ TEST_CASE("without a majority there is no lock, and the masters are named", "[ru
     CHECK_THAT(text, ContainsSubstring(nodes[0].url() + "/0  disconnected"));
     const auto waited = run(nodes, {"run", "--wait", "200ms", "job", "--", "true"});
     CHECK(waited.status == 69);
+}
+
+TEST_CASE("a lock that was lost unnoticed is said to be, however the command ended", "[run]")
+{
+    const masters nodes(3);
+    SECTION("the keys were gone at its end")
+    {
+        const temp_dir folder;
+        const auto go = (folder / "go").string();
+        command one(nodes, {"run", "job", "--", "sh", "-c",
+                            "echo begun; until [ -e \"$0\" ]; do sleep 0.05; done", go});
+        REQUIRE(one.says("begun"));
+        nodes.flush();
+        process touch("/usr/bin/touch", {go});
+        CHECK(touch.wait() == 0);
+        const auto [status, text] = one.end();
+        CHECK(status == 76);
+        CHECK_THAT(text, ContainsSubstring("was lost"));
+    }
+    SECTION("redlock was stopped for longer than it is valid")
+    {
+        const temp_dir folder;
+        const auto go = (folder / "go").string();
+        command one(nodes, {"run", "--ttl", "500ms", "job", "--", "sh", "-c",
+                            "echo begun; until [ -e \"$0\" ]; do sleep 0.05; done; echo done", go});
+        REQUIRE(one.says("begun"));
+        REQUIRE(::kill(one.running().pid(), SIGSTOP) == 0);
+        REQUIRE(wait_for([&] { return nodes.count("job") == 0; }));
+        process touch("/usr/bin/touch", {go});
+        CHECK(touch.wait() == 0);
+        REQUIRE(one.says("done"));
+        REQUIRE(::kill(one.running().pid(), SIGCONT) == 0);
+        CHECK(one.end().status == 76);
+    }
+}
+
+TEST_CASE("signals reach the command also where masters are looked up by name", "[run]")
+{
+    const masters nodes(1);
+    auto url = nodes[0].url();
+    url.replace(url.find("127.0.0.1"), 9, "localhost");
+    command one({"--node", url, "run", "job", "--", "sh", "-c",
+                 "trap 'echo got; exit 5' TERM; echo begun; while :; do sleep 0.05; done"});
+    REQUIRE(one.says("begun"));
+    REQUIRE(::kill(one.running().pid(), SIGTERM) == 0);
+    CHECK(one.end().status == 5);
+    CHECK(nodes.count("job") == 0);
+}
+
+TEST_CASE("a command is told of its own lock, and no secrets", "[run]")
+{
+    const masters nodes(3);
+    const auto [status, text] =
+        run(nodes,
+            {"run", "--no-fencing", "job", "--", "sh", "-c",
+             "echo \"$REDLOCK_RESOURCE ${REDLOCK_FENCING_TOKEN-none} "
+             "${REDLOCK_PASSWORD-none} ${REDLOCK_OWNER_TOKEN-none}\""},
+            {"REDLOCK_FENCING_TOKEN=7", "REDLOCK_RESOURCE=other", "REDLOCK_OWNER_TOKEN=hush"});
+    CHECK(status == 0);
+    CHECK(text == "job none none none\n");
+}
+
+TEST_CASE("what a parent left of signals does not confuse it", "[run]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    // Ignored children end without a status.
+    process ignoring(
+        "/usr/bin/env",
+        {"--ignore-signal=CHLD", REDLOCK_COMMAND, "run", "job", "--", "sh", "-c", "exit 4"},
+        {folder / "out", {}, {nodes_variable(nodes.urls())}});
+    CHECK(ignoring.wait() == 4);
+    // As by nohup.
+    CHECK(run(nodes, {"acquire", "job"}).status == 0);
+    process waiting("/usr/bin/env",
+                    {"--ignore-signal=HUP", REDLOCK_COMMAND, "-v", "run", "job", "--", "true"},
+                    {folder / "waiting", {}, {nodes_variable(nodes.urls())}});
+    REQUIRE(wait_for(
+        [&] { return text_of(folder / "waiting").find(": usable") != std::string::npos; }));
+    REQUIRE(::kill(waiting.pid(), SIGHUP) == 0);
+    nodes.flush();
+    CHECK(waiting.wait() == 0);
 }

@@ -18,14 +18,14 @@ using namespace redlock::test;
 
 namespace {
 
-/// The redlock command as the foreground job of a terminal, at which this test sits.
+/// A shell with job control, that runs a script at a terminal at which this test sits; $0 is the
+/// redlock command.
 class terminal {
 public:
-    terminal(const masters& nodes, const std::vector<std::string>& arguments)
+    terminal(const masters& nodes, const std::string& script)
     {
         std::string variable = nodes_variable(nodes.urls());
-        std::vector<std::string> words{REDLOCK_COMMAND};
-        words.insert(words.end(), arguments.begin(), arguments.end());
+        std::vector<std::string> words{"bash", "--norc", "-m", "-c", script, REDLOCK_COMMAND};
         std::vector<char*> argv;
         for (auto& word : words) {
             argv.push_back(word.data());
@@ -35,7 +35,7 @@ public:
         REQUIRE(pid_ >= 0);
         if (pid_ == 0) {
             ::putenv(variable.data());
-            ::execv(REDLOCK_COMMAND, argv.data());
+            ::execv("/bin/bash", argv.data());
             ::_exit(127);
         }
     }
@@ -58,24 +58,25 @@ public:
     /// Waits for a text on the screen.
     bool shows(const std::string& what)
     {
-        return wait_for([&] {
+        const bool shown = wait_for([&] {
             look();
             return screen_.find(what) != std::string::npos;
         });
+        if (!shown) {
+            UNSCOPED_INFO("the screen: " << screen_);
+        }
+        return shown;
     }
     [[nodiscard]] const std::string& screen() const { return screen_; }
 
-    /// Whether it stops, as at a Ctrl-Z.
-    bool stops()
+    /// Waits until a job has the terminal, and what is typed.
+    bool lets_a_job_read()
     {
-        int status = 0;
         return wait_for([&] {
-            look();
-            return ::waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_ && WIFSTOPPED(status);
+            const pid_t group = ::tcgetpgrp(keyboard_);
+            return group > 0 && group != pid_;
         });
     }
-    /// What a shell's `fg` does to a job that was stopped.
-    void go_on() { ::kill(pid_, SIGCONT); }
 
     int end()
     {
@@ -122,30 +123,31 @@ std::size_t count(const std::string& text, const std::string& what)
 TEST_CASE("at a terminal the command reads what is typed, and has a Ctrl-C once", "[run]")
 {
     const masters nodes(3);
-    terminal screen(nodes, {"run", "job", "--", "sh", "-c",
-                            "trap 'echo inter''rupted; n=1' INT; echo begun; read line; "
-                            "echo \"read $line\"; while [ -z \"$n\" ]; do sleep 0.05; done; "
-                            "sleep 0.2; exit 9"});
+    terminal screen(nodes, R"sh("$0" run job -- bash -c '
+        trap "echo inter""rupted; ((++n))" INT; echo begun; read line; echo "read $line"
+        until ((n)); do sleep 0.05; done; sleep 0.3; exit 9'; echo "status=$?")sh");
     REQUIRE(screen.shows("begun"));
     screen.type("hello\n");
     REQUIRE(screen.shows("read hello"));
     screen.type("\x03");
-    CHECK(screen.end() == 9);
+    CHECK(screen.shows("status=9"));
     CHECK(count(screen.screen(), "interrupted") == 1);
     CHECK(nodes.count("job") == 0);
+    CHECK(screen.end() == 0);
 }
 
 TEST_CASE("a Ctrl-C ends a command that does not care, and a wait", "[run]")
 {
     const masters nodes(3);
-    terminal screen(nodes, {"run", "job", "--", "sh", "-c", "echo begun; exec sleep 30"});
+    terminal screen(nodes,
+                    R"sh("$0" run job -- sh -c 'echo begun; exec sleep 30'; echo "status=$?")sh");
     REQUIRE(screen.shows("begun"));
-    terminal waiting(nodes, {"-v", "run", "job", "--", "true"});
+    terminal waiting(nodes, R"sh("$0" -v run job -- true; echo "status=$?")sh");
     REQUIRE(waiting.shows(": usable"));
     waiting.type("\x03");
-    CHECK(waiting.end() == 128 + SIGINT);
+    CHECK(waiting.shows("status=130"));
     screen.type("\x03");
-    CHECK(screen.end() == 128 + SIGINT);
+    CHECK(screen.shows("status=130"));
     CHECK(nodes.count("job") == 0);
 }
 
@@ -153,22 +155,50 @@ TEST_CASE("a Ctrl-Z stops both, and behind the validity the lock is lost", "[run
 {
     const masters nodes(3);
     // A shell that begins one program after the other might not be there to be stopped.
-    terminal screen(nodes,
-                    {"run", "--ttl", "1s", "job", "--", "sh", "-c", "echo begun; exec sleep 30"});
+    terminal screen(nodes, R"sh("$0" run --ttl 1s job -- sh -c 'echo begun; exec sleep 30'
+        echo "status=$?"; read go; fg; echo "end=$?")sh");
     REQUIRE(screen.shows("begun"));
     screen.type("\x1a");
-    REQUIRE(screen.stops());
+    REQUIRE(screen.shows("status=148"));
     SECTION("in time it goes on")
     {
-        screen.go_on();
+        screen.type("\n");
+        REQUIRE(screen.lets_a_job_read());
         screen.type("\x03");
-        CHECK(screen.end() == 128 + SIGINT);
+        CHECK(screen.shows("end=130"));
     }
     SECTION("too late it is told to end")
     {
         REQUIRE(wait_for([&] { return nodes.count("job") == 0; }));
-        screen.go_on();
-        CHECK(screen.end() == 76);
-        CHECK(screen.screen().find("the lock is lost") != std::string::npos);
+        screen.type("\n");
+        CHECK(screen.shows("end=76"));
+        CHECK(screen.shows("the lock is lost"));
     }
+}
+
+TEST_CASE("a command that was stopped goes on in the background", "[run]")
+{
+    const masters nodes(3);
+    terminal screen(nodes, R"sh("$0" run job -- sleep 1
+        echo "status=$?"; bg; wait; echo "end=$?")sh");
+    REQUIRE(screen.lets_a_job_read());
+    screen.type("\x1a");
+    REQUIRE(screen.shows("status=148"));
+    CHECK(screen.shows("end=0"));
+    CHECK(nodes.count("job") == 0);
+}
+
+TEST_CASE("a command in a pipe with others is stopped and interrupted with them", "[run]")
+{
+    const masters nodes(3);
+    terminal screen(nodes, R"sh(
+        "$0" run --ttl 1h job -- sh -c 'echo begun; exec sleep 30' </dev/null | cat
+        echo "status=$?"; read go; fg)sh");
+    REQUIRE(screen.shows("begun"));
+    screen.type("\x1a");
+    REQUIRE(screen.shows("status=148"));
+    screen.type("\n");
+    REQUIRE(screen.lets_a_job_read());
+    screen.type("\x03");
+    CHECK(wait_for([&] { return nodes.count("job") == 0; }));
 }
