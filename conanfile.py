@@ -16,8 +16,19 @@ class RedlockConan(ConanFile):
     topics = ("redis", "valkey", "redlock", "distributed-lock", "asio", "coroutines")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "fPIC": [True, False], "tls": [True, False]}
-    default_options = {"shared": False, "fPIC": True, "tls": True, "boost/*:header_only": True}
+    options = {
+        "shared": [True, False],
+        "fPIC": [True, False],
+        "tls": [True, False],
+        "cli": [True, False],
+    }
+    default_options = {
+        "shared": False,
+        "fPIC": True,
+        "tls": True,
+        "cli": False,
+        "boost/*:header_only": True,
+    }
     exports = "include/redlock/version.hpp"
     exports_sources = "CMakeLists.txt", "LICENSE", "include/*", "lib/*"
     generators = "CMakeDeps"
@@ -31,6 +42,10 @@ class RedlockConan(ConanFile):
         self.requires("boost/[>=1.83 <2]", transitive_headers=True)
         if self.options.tls:
             self.requires("openssl/[>=3 <4]")
+        if self.options.cli:
+            # No part of what users compile or link.
+            self.requires("cli11/[>=2.1 <3]", visible=False)
+            self.requires("nlohmann_json/[>=3.11 <4]", visible=False)
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -40,7 +55,9 @@ class RedlockConan(ConanFile):
 
     def generate(self):
         toolchain = CMakeToolchain(self)
+        # "shared" becomes BUILD_SHARED_LIBS by itself.
         toolchain.cache_variables["REDLOCK_TLS"] = bool(self.options.tls)
+        toolchain.cache_variables["REDLOCK_CLI"] = bool(self.options.cli)
         toolchain.cache_variables["REDLOCK_TESTS"] = False
         toolchain.cache_variables["REDLOCK_BENCH"] = False
         toolchain.cache_variables["REDLOCK_INSTALL"] = True

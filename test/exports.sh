@@ -1,11 +1,20 @@
 #!/bin/bash
-# usage: exports.sh <nm> <shared library>
+# usage: exports.sh [--record] <nm> <shared library> <list>
 # What the library lets out: of its own code nothing but the API, and no inner layer at all. What Boost and the
 # standard library mark visible in their headers comes along as weak symbols, which all users of a process must
-# share. Prints one line a violation.
+# share. What programs are linked with by name stands in the list, so that no change of it is by accident: taking one
+# away, or changing it, breaks those that were built before; adding one is a promise. --record writes the list anew.
+# Prints one line a violation.
 set -euo pipefail
+export LC_ALL=C
+record=
+[[ $1 != --record ]] || {
+    record=1
+    shift
+}
 nm=$1
 library=$2
+list=$3
 
 "$nm" -D --defined-only -C "$library" | awk '
 {
@@ -26,3 +35,12 @@ END {
     exit bad
 }
 '
+
+symbols() { "$nm" -D --defined-only -C "$library" | sed -nE 's/^[^ ]+ [A-U] //p' | sort -u; }
+if [[ -n $record ]]; then
+    symbols >"$list"
+elif ! difference=$(diff <(symbols) "$list"); then
+    sed -n 's/^< /not in the list: /p; s/^> /no more in the library: /p' <<<"$difference"
+    echo "if that is meant: test/exports.sh --record $nm $library $list; and should SOVERSION change?"
+    exit 1
+fi

@@ -8,8 +8,8 @@ namespace redlock::bench {
 
 void add_options(CLI::App& app, measuring_options& o)
 {
-    auto* nodes =
-        app.add_option("--nodes", o.nodes, "URLs of masters, as redis://host:port or unix:///path");
+    auto* nodes = app.add_option("--nodes,--node", o.nodes,
+                                 "URLs of masters, as redis://host:port or unix:///path");
     auto* own = app.add_option("--local", o.local.count, "Start so many masters here")
                     ->capture_default_str()
                     ->check(CLI::Range(1, 32));

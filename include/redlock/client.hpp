@@ -48,6 +48,7 @@ namespace redlock {
  */
 class client {
 public:
+    /// What the client and the completion of its operations run on.
     using executor_type = boost::asio::any_io_executor;
 
     /// @throws boost::system::system_error with `errc::invalid_config`, its text naming the field
@@ -410,10 +411,12 @@ private:
     std::shared_ptr<engine::driver> driver_;
 };
 
+/// @cond
 inline detail::engine_ptr detail::operations::engine_of(const client& c) noexcept
 {
     return c.driver_;
 }
+/// @endcond
 
 template <boost::asio::completion_token_for<void(error_code)> Token>
 auto lock::async_wait_lost(Token&& token)

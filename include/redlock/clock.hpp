@@ -12,13 +12,14 @@ namespace redlock {
  * `CLOCK_BOOTTIME` on Linux.
  */
 struct boot_clock {
-    using duration = std::chrono::nanoseconds;
-    using rep = duration::rep;
-    using period = duration::period;
-    using time_point = std::chrono::time_point<boot_clock>;
+    using duration = std::chrono::nanoseconds;               ///< nanoseconds
+    using rep = duration::rep;                               ///< as a clock has it
+    using period = duration::period;                         ///< as a clock has it
+    using time_point = std::chrono::time_point<boot_clock>;  ///< counted from the boot
 
-    static constexpr bool is_steady = true;
+    static constexpr bool is_steady = true;  ///< nobody sets it
 
+    /// The time since boot.
     [[nodiscard]] REDLOCK_API static time_point now() noexcept;
 };
 

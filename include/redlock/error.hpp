@@ -89,11 +89,13 @@ enum class condition {
 /// The category of `condition`. Its name is "redlock.condition".
 [[nodiscard]] REDLOCK_API const boost::system::error_category& condition_category() noexcept;
 
+/// By which an `errc` converts to an `error_code`.
 [[nodiscard]] inline error_code make_error_code(errc e) noexcept
 {
     return {static_cast<int>(e), error_category()};
 }
 
+/// By which an `error_code` is compared with a `condition`.
 [[nodiscard]] inline boost::system::error_condition make_error_condition(condition c) noexcept
 {
     return {static_cast<int>(c), condition_category()};

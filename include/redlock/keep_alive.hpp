@@ -56,6 +56,7 @@ enum class renewal_outcome : std::uint8_t {
 struct renewal {
     /// Of several the first. Valid during the call.
     std::string_view resource;
+    /// What became of it.
     renewal_outcome outcome = renewal_outcome::renewed;
     /// How long it is valid from now on; zero when it is lost.
     std::chrono::nanoseconds remaining{};

@@ -29,7 +29,9 @@ class [[nodiscard]] lock {
 public:
     /// Holds nothing.
     lock() noexcept = default;
+    /// The lease goes along; what was moved from holds nothing.
     lock(lock&&) noexcept = default;
+    /// Gives back in the background what this one held.
     lock& operator=(lock&&) noexcept = default;
     lock(const lock&) = delete;
     lock& operator=(const lock&) = delete;

@@ -19,6 +19,7 @@ public:
     /// @throws std::bad_alloc
     owner() : identity_(std::make_shared<char>()) {}
 
+    /// Whether both are the same owner: one and its copies.
     [[nodiscard]] friend bool operator==(const owner&, const owner&) noexcept = default;
 
     /// For the library: lives as long as any copy.

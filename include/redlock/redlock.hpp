@@ -1,6 +1,7 @@
 #pragma once
 
 /**
+ * @file
  * Everything the library offers, in one include.
  */
 

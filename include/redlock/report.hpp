@@ -43,6 +43,7 @@ enum class node_outcome {
 struct node_report {
     /// The node as configured, without user and password.
     std::string node;
+    /// What it said to the request.
     node_outcome outcome = node_outcome::undecided;
     /// From the request's start to the node's answer, or to the moment it was given up.
     std::chrono::microseconds elapsed{0};

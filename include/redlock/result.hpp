@@ -22,6 +22,7 @@ enum class holding : std::uint8_t {
 
 /// What an inspect found. A fact of the past by the time it is read: to hold a lock, acquire it.
 struct inspection {
+    /// How the resource stands.
     holding state = holding::unknown;
 
     /// Held by a lock of this library's kind; false for a key of another type, as Redisson writes
@@ -35,10 +36,9 @@ struct inspection {
      */
     std::optional<std::chrono::milliseconds> remaining;
 
-    /// Nodes that agree on the owner; that have no key; that did not answer, or with an error.
-    unsigned agreeing = 0;
-    unsigned empty = 0;
-    unsigned silent = 0;
+    unsigned agreeing = 0;  ///< nodes that agree on the owner
+    unsigned empty = 0;     ///< nodes that have no key
+    unsigned silent = 0;    ///< nodes that did not answer, or with an error
 };
 
 }  // namespace redlock

@@ -40,7 +40,9 @@ enum class scope_end : std::uint8_t {
 
 namespace detail {
 
+/// What there is to say of an end whatever the body returns.
 struct scope_ending {
+    /// How it ended.
     scope_end end = scope_end::not_acquired;
 
     /// Why the lock was not had; `lost` or `closed`; why it was called off, `operation_aborted`, or
@@ -50,9 +52,11 @@ struct scope_ending {
     /// What the body threw, after a loss or a cancellation too. Null: it returned, or never began.
     std::exception_ptr failure;
 
+    /// Whether the body completed, under the lock all the time.
     [[nodiscard]] explicit operator bool() const noexcept { return end == scope_end::completed; }
 
 protected:
+    /// Throws what `get` throws.
     REDLOCK_API void require_completed() const;
 };
 
@@ -73,6 +77,7 @@ struct [[nodiscard]] scope_result : detail::scope_ending {
     }
 };
 
+/// The same of a body that returns nothing.
 template <>
 struct [[nodiscard]] scope_result<void> : detail::scope_ending {
     /// Throws what the body threw if it failed, and `boost::system::system_error` with `error` if
@@ -86,13 +91,16 @@ struct [[nodiscard]] scope_result<void> : detail::scope_ending {
  */
 class [[nodiscard]] held_scope {
 public:
+    /// What the body runs on.
     using executor_type = boost::asio::any_io_executor;
 
     /// Made by `with_lock`.
     REDLOCK_API held_scope(executor_type ex,
                            boost::asio::any_completion_handler<void(error_code)> done,
                            boost::asio::cancellation_state told, lock& held) noexcept;
+    /// The lock goes along; what was moved from does nothing more.
     REDLOCK_API held_scope(held_scope&&) noexcept;
+    /// Ends what this one was, as its destructor does.
     REDLOCK_API held_scope& operator=(held_scope&&) noexcept;
     held_scope(const held_scope&) = delete;
     held_scope& operator=(const held_scope&) = delete;

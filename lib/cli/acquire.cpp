@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <iostream>
+#include <string>
 #include <utility>
 
 namespace redlock::cli {
@@ -16,32 +17,31 @@ namespace asio = boost::asio;
 
 namespace {
 
-void tell(redlock::lock lock, const masters_options& masters, const acquire_options& o)
+/// False: it could not be written.
+bool tell(const redlock::lock& lock, const masters_options& masters, const acquire_options& o)
 {
     using namespace std::chrono;
-    const auto fencing_token = lock.fencing_token();
     const auto valid_for = duration_cast<milliseconds>(lock.remaining()).count();
     const auto valid_until = valid_until_date(lock);
-    const std::string owner_token = std::move(lock).hand_over();
     if (o.quiet) {
-        std::cout << owner_token << std::endl;
+        std::cout << lock.owner_token() << '\n';
     } else if (masters.json) {
         nlohmann::json out{{"resources", o.resources},
-                           {"owner_token", owner_token},
+                           {"owner_token", lock.owner_token()},
                            {"valid_for_ms", valid_for},
                            {"valid_until", valid_until}};
-        if (fencing_token != 0) {
-            out["fencing_token"] = fencing_token;
+        if (lock.fencing_token() != 0) {
+            out["fencing_token"] = lock.fencing_token();
         }
-        std::cout << out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                  << std::endl;
+        std::cout << out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     } else {
-        std::cout << "owner_token=" << owner_token << '\n';
-        if (fencing_token != 0) {
-            std::cout << "fencing_token=" << fencing_token << '\n';
+        std::cout << "owner_token=" << lock.owner_token() << '\n';
+        if (lock.fencing_token() != 0) {
+            std::cout << "fencing_token=" << lock.fencing_token() << '\n';
         }
-        std::cout << "valid_for_ms=" << valid_for << "\nvalid_until=" << valid_until << std::endl;
+        std::cout << "valid_for_ms=" << valid_for << "\nvalid_until=" << valid_until << '\n';
     }
+    return static_cast<bool>(std::cout.flush());
 }
 
 }  // namespace
@@ -54,7 +54,12 @@ int acquire(const masters_options& masters, const acquire_options& o)
         if (got.error) {
             co_return fail(names(o.resources), got.error, got.nodes, masters.json);
         }
-        tell(std::move(got.lock), masters, o);
+        if (!tell(got.lock, masters, o)) {
+            // Given back, as nobody could.
+            std::cerr << "redlock: the owner token cannot be written\n";
+            co_return internal;
+        }
+        [[maybe_unused]] const std::string left = std::move(got.lock).hand_over();
         co_return success;
     });
 }

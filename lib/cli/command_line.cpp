@@ -2,7 +2,7 @@
 
 #include "base/text.hpp"
 #include "cli/completion.hpp"
-#include "cli/doctor.hpp"
+#include "cli/doctor/doctor.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/help.hpp"
 #include "cli/manual.hpp"
@@ -107,6 +107,7 @@ command_line::command_line(const std::vector<further_command>& further)
     add_release();
     add_inspect();
     add_doctor();
+    add_admit();
     for (const auto& one : further) {
         CLI::App* const sub = app.add_subcommand(one.name, one.description);
         actions_.emplace_back(sub, one.add(*sub));
@@ -262,6 +263,16 @@ void command_line::add_doctor()
             return doctor({config_of(masters_), masters_.json, watch_.length}, std::cout);
         });
     add_duration(sub, "--watch", watch_, "How long clocks and answers are looked at");
+}
+
+void command_line::add_admit()
+{
+    CLI::App& sub = *add("admit", "Lets masters that are new vote at once under the restart guard",
+                         [this] { return admit(masters_); });
+    sub.footer(
+        "Once for a new set of masters, with the --max-ttl that all clients have: without it they\n"
+        "vote when that time has passed. A master that lost its keys looks the same: never admit\n"
+        "one of those while anybody may hold a lock.");
 }
 
 void command_line::add_completion()

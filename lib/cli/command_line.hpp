@@ -38,6 +38,7 @@ private:
     void add_release();
     void add_inspect();
     void add_doctor();
+    void add_admit();
     void add_completion();
     void add_manual();
     /// A command, whose action is called when it was asked for.

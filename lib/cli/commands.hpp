@@ -68,6 +68,9 @@ struct inspect_options {
 /// Says who has a lock, node by node.
 [[nodiscard]] int inspect(const masters_options& masters, const inspect_options& o);
 
+/// Admits masters that are new to the restart guard at once.
+[[nodiscard]] int admit(const masters_options& masters);
+
 /// A command that is defined outside of this folder.
 struct further_command {
     std::string name;

@@ -39,10 +39,11 @@ int extend(const masters_options& masters, const extend_options& o)
         [[maybe_unused]] const std::string left = std::move(lock).hand_over();
         if (masters.json) {
             std::cout << nlohmann::json{{"valid_for_ms", valid_for}, {"valid_until", valid_until}}
-                      << std::endl;
+                      << '\n'
+                      << std::flush;
         } else {
-            std::cout << "valid_for_ms=" << valid_for << "\nvalid_until=" << valid_until
-                      << std::endl;
+            std::cout << "valid_for_ms=" << valid_for << "\nvalid_until=" << valid_until << '\n'
+                      << std::flush;
         }
         co_return success;
     });

@@ -163,7 +163,7 @@ config config_of(const masters_options& o)
     const log_level least = o.verbose ? log_level::debug : log_level::error;
     c.log = [least](log_level level, std::string_view line) {
         if (level >= least) {
-            std::cerr << "redlock: " << name_of(level) << ": " << line << std::endl;
+            std::cerr << "redlock: " << name_of(level) << ": " << line << '\n' << std::flush;
         }
     };
     return c;

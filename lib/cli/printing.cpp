@@ -138,7 +138,7 @@ int fail(const std::string& what, error_code error, const report& r, bool json)
         if (r.holder_ttl) {
             out["holder_ttl_ms"] = r.holder_ttl->count();
         }
-        std::cerr << out.dump() << std::endl;
+        std::cerr << out.dump() << '\n' << std::flush;
     } else {
         std::cerr << "redlock: " << what << ": " << cause.message() << '\n'
                   << node_lines(r) << std::flush;

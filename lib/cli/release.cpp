@@ -41,7 +41,7 @@ int release(const masters_options& masters, const held_options& o)
             co_return fail(names(o.resources), errc::lost, nodes, masters.json);
         }
         if (masters.json) {
-            std::cout << nlohmann::json{{"result", "released"}} << std::endl;
+            std::cout << nlohmann::json{{"result", "released"}} << '\n' << std::flush;
         }
         co_return success;
     });

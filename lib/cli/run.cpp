@@ -90,7 +90,8 @@ asio::awaitable<int> guarded_run::operator()()
         command_.emplace(o_.command, variables(got.lock), signals_.mask_before());
         status = co_await watch(got.lock);
     } catch (const std::system_error& e) {
-        std::cerr << "redlock: " << o_.command[0] << ": " << e.code().message() << std::endl;
+        std::cerr << "redlock: " << o_.command[0] << ": " << e.code().message() << '\n'
+                  << std::flush;
         status = e.code().value() == ENOENT ? not_found : not_executable;
     }
     signals_.stop();
@@ -152,7 +153,10 @@ void guarded_run::on_signal(const signalfd_siginfo& what)
 {
     const int number = static_cast<int>(what.ssi_signo);
     if (number == SIGCHLD) {
-        status_ = command_ ? command_->look() : std::nullopt;
+        // Once only: what has ended is nobody's to be looked at.
+        if (command_ && !status_) {
+            status_ = command_->look();
+        }
         if (status_) {
             ended_.cancel();
         }
@@ -168,7 +172,8 @@ void guarded_run::on_lost(error_code why)
     }
     lost_ = true;
     std::cerr << "redlock: " << names(o_.resources)
-              << ": the lock is lost; the command is told to end" << std::endl;
+              << ": the lock is lost; the command is told to end" << '\n'
+              << std::flush;
     command_->signal(SIGTERM);
     command_->signal(SIGCONT);
     grace_.expires_after(o_.grace.length);

@@ -1,4 +1,5 @@
-# install(), the CMake package and the pkg-config file.
+# install(), the CMake package and the pkg-config file. The components become packages of their own (package.cmake):
+# what a program needs to run, what it needs to be built, and the command.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/redlock")
@@ -6,12 +7,17 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/redlock")
 install(
     TARGETS redlock
     EXPORT redlockTargets
-    ARCHIVE
-    LIBRARY
-    RUNTIME
-    FILE_SET HEADERS
+    ARCHIVE COMPONENT redlock_dev
+    LIBRARY COMPONENT redlock_library NAMELINK_COMPONENT redlock_dev
+    RUNTIME COMPONENT redlock_library
+    FILE_SET HEADERS COMPONENT redlock_dev
 )
-install(EXPORT redlockTargets NAMESPACE redlock:: DESTINATION "${package_dir}")
+install(
+    EXPORT redlockTargets
+    NAMESPACE redlock::
+    DESTINATION "${package_dir}"
+    COMPONENT redlock_dev
+)
 
 configure_package_config_file(
     lib/cmake/redlockConfig.cmake.in redlockConfig.cmake INSTALL_DESTINATION "${package_dir}"
@@ -20,6 +26,7 @@ write_basic_package_version_file(redlockConfigVersion.cmake COMPATIBILITY SameMi
 install(
     FILES "${PROJECT_BINARY_DIR}/redlockConfig.cmake" "${PROJECT_BINARY_DIR}/redlockConfigVersion.cmake"
     DESTINATION "${package_dir}"
+    COMPONENT redlock_dev
 )
 
 # Relative to the .pc file where possible, so that an installed tree may be moved.
@@ -50,11 +57,15 @@ else()
     set(REDLOCK_PC_PRIVATE "Requires: ${pc_requires}\nLibs.private: -pthread")
 endif()
 configure_file(lib/cmake/redlock.pc.in redlock.pc @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/redlock.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(
+    FILES "${PROJECT_BINARY_DIR}/redlock.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+    COMPONENT redlock_dev
+)
 
 # The command, with what a shell and man(1) know of it: written by the command itself.
 if(REDLOCK_CLI AND NOT CMAKE_CROSSCOMPILING)
-    install(TARGETS redlock_command RUNTIME)
+    install(TARGETS redlock_command RUNTIME COMPONENT redlock_command)
     set(words_dir "${PROJECT_BINARY_DIR}/words")
     set(words "")
     # redlock_word(<file> <argument...>): what the command prints, given these.
@@ -69,7 +80,7 @@ if(REDLOCK_CLI AND NOT CMAKE_CROSSCOMPILING)
         set(words ${words} "${words_dir}/${file}" PARENT_SCOPE)
     endfunction()
     redlock_word(redlock.1 manual)
-    set(documented run acquire extend release inspect doctor completion manual)
+    set(documented run acquire extend release inspect doctor admit completion manual)
     if(REDLOCK_BENCH)
         list(APPEND documented bench demo)
     endif()
@@ -81,13 +92,24 @@ if(REDLOCK_CLI AND NOT CMAKE_CROSSCOMPILING)
     redlock_word(_redlock completion zsh)
     redlock_word(redlock.fish completion fish)
     add_custom_target(redlock_words ALL DEPENDS ${words})
-    install(FILES ${manual_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+    install(
+        FILES ${manual_pages}
+        DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
+        COMPONENT redlock_command
+    )
     install(
         FILES "${words_dir}/redlock"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+        COMPONENT redlock_command
     )
-    install(FILES "${words_dir}/_redlock" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
     install(
-        FILES "${words_dir}/redlock.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d"
+        FILES "${words_dir}/_redlock"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions"
+        COMPONENT redlock_command
+    )
+    install(
+        FILES "${words_dir}/redlock.fish"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d"
+        COMPONENT redlock_command
     )
 endif()

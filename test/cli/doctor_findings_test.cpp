@@ -1,4 +1,4 @@
-#include "cli/doctor_findings.hpp"
+#include "cli/doctor/findings.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

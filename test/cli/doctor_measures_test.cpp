@@ -1,6 +1,6 @@
-#include "cli/doctor_measures.hpp"
-#include "cli/doctor_facts.hpp"
-#include "cli/doctor_words.hpp"
+#include "cli/doctor/facts.hpp"
+#include "cli/doctor/measures.hpp"
+#include "cli/doctor/words.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,4 @@
-#include "cli/doctor_print.hpp"
+#include "cli/doctor/print.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

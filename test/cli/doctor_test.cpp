@@ -1,10 +1,9 @@
-#include "cli/doctor.hpp"
+#include "cli/consultation.hpp"
 
 #include "chaos/clock_dial.hpp"
 #include "support/certificates.hpp"
 #include "support/masters.hpp"
 #include "support/proxy.hpp"
-#include "support/scripted_server.hpp"
 #include "support/temp_dir.hpp"
 
 #include <redlock/error.hpp>
@@ -29,91 +28,6 @@ using namespace redlock::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr auto short_watch = 100ms;
-
-/// What the doctor says, of nodes that are patiently waited for: sanitizers slow them down.
-struct consultation {
-    explicit consultation(config c, std::chrono::milliseconds watch = short_watch)
-    {
-        std::ostringstream out;
-        status = cli::doctor({std::move(c), true, watch}, out);
-        text = out.str();
-        all = nlohmann::json::parse(text);
-    }
-
-    [[nodiscard]] std::set<std::string> codes() const
-    {
-        std::set<std::string> found;
-        for (const auto& f : all["findings"]) {
-            found.insert(f["code"].get<std::string>());
-        }
-        return found;
-    }
-
-    /// The first finding with that code; null: none.
-    [[nodiscard]] nlohmann::json finding(const std::string& code) const
-    {
-        for (const auto& f : all["findings"]) {
-            if (f["code"] == code) {
-                return f;
-            }
-        }
-        return {};
-    }
-
-    /// What is said of it: "error: its text". Empty: nothing.
-    [[nodiscard]] std::string says(const std::string& code) const
-    {
-        const auto f = finding(code);
-        return f.is_null() ? std::string()
-                           : f["severity"].get<std::string>() + ": " + f["text"].get<std::string>();
-    }
-
-    [[nodiscard]] std::string locks() const { return all["verdict"]["locks"]; }
-
-    int status = 0;
-    std::string text;
-    nlohmann::json all;
-};
-
-config patient(std::vector<std::string> nodes)
-{
-    config c;
-    c.nodes = std::move(nodes);
-    c.node_timeout = 2s;
-    c.connect_timeout = 20s;
-    c.stall_timeout = 20s;
-    // A short watch on a busy machine tells no rate to within the usual one per cent.
-    c.drift_factor = 0.2;
-    return c;
-}
-
-bool has(const std::string& text, std::string_view part)
-{
-    return text.find(part) != text.npos;
-}
-
-using codes = std::set<std::string>;
-
-/// A node as it is shown.
-std::string shown(const std::string& url)
-{
-    return url + "/0";
-}
-
-/// Nothing is wrong with such a master.
-const server_options written_through{.files = persistence::append_only};
-
-/// Who waits for nothing that answers.
-config impatient(std::vector<std::string> nodes)
-{
-    auto c = patient(std::move(nodes));
-    c.node_timeout = 50ms;
-    c.connect_timeout = 1s;
-    c.stall_timeout = 1s;
-    return c;
-}
 
 std::vector<std::string> keys_of(const server& node)
 {
@@ -247,17 +161,6 @@ TEST_CASE("a master that falls silent while it is watched is told of", "[cli][do
     CHECK(has(told.says("silent"), "leaves commands unanswered"));
     CHECK(told.locks() == "not had");
     CHECK(told.all["nodes"][0]["latency"]["samples"].get<int>() > 1);
-}
-
-TEST_CASE("what speaks another protocol is told of", "[cli][doctor]")
-{
-    scripted_server web([](scripted_connection& c) -> boost::asio::awaitable<void> {
-        co_await c.read_bytes(1);
-        co_await c.send("HTTP/1.1 400 Bad Request\r\n\r\n");
-        co_await c.ignore();
-    });
-    const consultation told(patient({web.url()}));
-    CHECK(has(told.says("silent"), "does not speak the protocol of Redis"));
 }
 
 TEST_CASE("a replica that is attached is a warning, and one that is listed an error",
@@ -406,7 +309,8 @@ TEST_CASE("each command that a user may not use is named", "[cli][doctor]")
     CHECK(told.locks() == (is_of_use ? "had" : "not had"));
 }
 
-TEST_CASE("a user without scripts, without INFO or without the keys is told so", "[cli][doctor]")
+TEST_CASE("a user without scripts, INFO, keys, or a way to end what is tried is told so",
+          "[cli][doctor]")
 {
     const server node(written_through);
     SECTION("scripts")
@@ -415,6 +319,16 @@ TEST_CASE("a user without scripts, without INFO or without the keys is told so",
         const consultation told(as_locker(node));
         INFO(told.text);
         CHECK(told.codes() == codes{"unusable", "no-scripts", "no-quorum", "one-node"});
+    }
+    SECTION("an end of what is tried")
+    {
+        add_locker(node, {"-del", "-pexpire"});
+        const consultation told(as_locker(node));
+        CHECK(told.locks() == "not had");
+        CHECK_FALSE(keys_of(node).empty());
+        for (const auto& key : keys_of(node)) {
+            CHECK(node.pttl(key) != -1ms);
+        }
     }
     SECTION("INFO")
     {

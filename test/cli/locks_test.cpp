@@ -178,3 +178,30 @@ TEST_CASE("options stand in a file too, below those of the environment and the a
     CHECK(out.status == 64);
     CHECK_THAT(out.text, ContainsSubstring("nonsense"));
 }
+
+TEST_CASE("new masters are admitted to the restart guard by a command", "[locks]")
+{
+    masters nodes(3);
+    CHECK(run(nodes, {"acquire", "--no-wait", "--max-ttl", "1h", "job"}).status == 69);
+    nodes.flush();
+    const auto [status, text] = run(nodes, {"admit", "--max-ttl", "1h"});
+    CHECK(status == 0);
+    CHECK(text == "3 of 3 masters are admitted\n");
+    CHECK(run(nodes, {"acquire", "--no-wait", "--max-ttl", "1h", "job"}).status == 0);
+    nodes[1].kill();
+    const auto two = run(nodes, {"admit", "--max-ttl", "1h", "--connect-timeout", "500ms"});
+    CHECK(two.status == 69);
+    CHECK(two.text == "2 of 3 masters are admitted\n");
+    CHECK(run(nodes, {"admit"}).status == 64);
+}
+
+TEST_CASE("a lock whose owner token cannot be written is given back", "[locks]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    process sh("/bin/sh", {"-c", "\"$0\" acquire job >/dev/full", REDLOCK_COMMAND},
+               {folder / "out", {}, {nodes_variable(nodes.urls())}});
+    CHECK(sh.wait() == 70);
+    CHECK_THAT(text_of(folder / "out"), ContainsSubstring("cannot be written"));
+    CHECK(wait_for([&] { return nodes.count("job") == 0; }));
+}

@@ -97,8 +97,8 @@ TEST_CASE("the help and the manual name every option", "[words]")
 {
     const auto all = command({"--help"}).end();
     CHECK(all.status == 0);
-    for (const char* name :
-         {"run", "acquire", "extend", "release", "inspect", "doctor", "completion", "manual"}) {
+    for (const char* name : {"run", "acquire", "extend", "release", "inspect", "doctor", "admit",
+                             "completion", "manual"}) {
         CAPTURE(name);
         CHECK_THAT(all.text, ContainsSubstring(std::string("\n  ") + name));
         const auto help = command({name, "--help"}).end();

@@ -1,8 +1,9 @@
 #!/bin/bash
-# usage: run.sh <find_package|pkg_config|add_subdirectory|FetchContent>
+# usage: run.sh <find_package|pkg_config|add_subdirectory|FetchContent|standards>
 # Builds and runs a user's program in a folder of its own; with add_subdirectory only compiles it, as FetchContent does
-# the same and builds the library, which takes long. From ctest, in the environment: SOURCE and BUILD (the
-# library's trees), CMAKE, GENERATOR, CXX, FLAGS.
+# the same and builds the library, which takes long. With standards as C++23, and what the README says of it without
+# exceptions, by each of the project's compilers that is here, whichever built the library. From ctest, in the
+# environment: SOURCE and BUILD (the library's trees), CMAKE, GENERATOR, CXX, FLAGS.
 set -euo pipefail
 way=$1
 here=$(dirname "$(realpath "$0")")
@@ -43,6 +44,20 @@ case $way in
         # shellcheck disable=SC2086 # FLAGS is a list
         "$CXX" -std=c++20 $FLAGS "$here/main.cpp" "${flags[@]}" -o "$work/user"
         LD_LIBRARY_PATH=$libraries "$work/user"
+        ;;
+    standards)
+        install
+        export PKG_CONFIG_PATH=$libraries/pkgconfig
+        read -ra flags <<<"$(pkg-config --cflags --libs redlock)"
+        for compiler in g++ clang++-19; do
+            command -v "$compiler" >/dev/null || continue
+            echo "== $compiler -std=c++23"
+            "$compiler" -std=c++23 "$here/main.cpp" "${flags[@]}" -o "$work/user"
+            LD_LIBRARY_PATH=$libraries "$work/user"
+            echo "== $compiler -fno-exceptions"
+            "$compiler" -std=c++20 -fno-exceptions "$here/no_exceptions.cpp" "${flags[@]}" -o "$work/user"
+            LD_LIBRARY_PATH=$libraries "$work/user"
+        done
         ;;
     add_subdirectory)
         configure -DBUILD_SHARED_LIBS=ON

@@ -1,4 +1,4 @@
-#include "cli/doctor_connection.hpp"
+#include "cli/doctor/connection.hpp"
 
 #include "base/wipe.hpp"
 

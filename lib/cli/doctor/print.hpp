@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cli/doctor_facts.hpp"
-#include "cli/doctor_findings.hpp"
+#include "cli/doctor/facts.hpp"
+#include "cli/doctor/findings.hpp"
 
 #include <iosfwd>
 #include <vector>

@@ -1,11 +1,11 @@
-#include "cli/doctor_node.hpp"
+#include "cli/doctor/node.hpp"
 
 #include "base/owner_token.hpp"
 #include "base/system_entropy.hpp"
 #include "base/text.hpp"
-#include "cli/doctor_connection.hpp"
-#include "cli/doctor_measures.hpp"
-#include "cli/doctor_tls.hpp"
+#include "cli/doctor/connection.hpp"
+#include "cli/doctor/measures.hpp"
+#include "cli/doctor/tls.hpp"
 #include "core/guard.hpp"
 #include "resp/encoder.hpp"
 #include "resp/error_text.hpp"
@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 namespace {
 
 /// What was tried is gone after so long, also where it cannot be deleted.
-constexpr std::string_view scratch_ttl = "5000";
+constexpr std::string_view scratch_ttl = "10000";
 constexpr std::size_t scratch_digits = 16;
 
 constexpr std::size_t longest_mode = 16;
@@ -69,8 +69,8 @@ std::optional<std::chrono::microseconds> date_in(const resp::reply& time)
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         return error == std::errc{} && end == text.data() + text.size();
     };
-    // A date that no arithmetic can overflow with: until the year 11 000 or so.
-    constexpr std::int64_t last_second = 300'000'000'000;
+    // So that the difference of any two dates fits in nanoseconds: until the year 2255.
+    constexpr std::int64_t last_second = 9'000'000'000;
     if (!time.is_aggregate() || !read(time.at(0).text(), seconds) ||
         !read(time.at(1).text(), rest) || seconds < 0 || seconds > last_second || rest < 0 ||
         rest > 999'999) {
@@ -271,16 +271,15 @@ void conversation::try_tracking()
     attempt(needed::client_tracking, {"CLIENT", "TRACKING", "OFF"});
 }
 
-/// An increment makes a counter that stays for ever: only where something can end it.
+/// An increment alone makes a counter that stays for ever if the connection is lost behind it.
 asio::awaitable<void> conversation::count()
 {
-    const auto may = [this](needed n) { return facts_[n].is == trial::outcome::went; };
-    if (!may(needed::pexpire) && !may(needed::del)) {
+    if (facts_[needed::set].is != trial::outcome::went) {
         co_return;
     }
     talk_.allow(settings_.stall_timeout);
+    attempt(needed::set, {"SET", counter_, "0", "NX", "PX", scratch_ttl});
     attempt(needed::incr, {"INCR", counter_});
-    attempt(needed::pexpire, {"PEXPIRE", counter_, scratch_ttl});
     attempt(needed::del, {"DEL", counter_});
     co_await hear();
 }
@@ -410,7 +409,8 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
         facts.reached = contact::whole;
     } catch (const no_answer& why) {
         facts.trouble = why.what();
-        if (!talk.certificate_fault().empty()) {
+        // Where nobody verifies, one that is wrong is no reason.
+        if (facts.trouble.starts_with("TLS") && !talk.certificate_fault().empty()) {
             facts.trouble.append(": ").append(talk.certificate_fault());
         }
     }

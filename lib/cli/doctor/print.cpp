@@ -1,6 +1,6 @@
-#include "cli/doctor_print.hpp"
+#include "cli/doctor/print.hpp"
 
-#include "cli/doctor_words.hpp"
+#include "cli/doctor/words.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -82,7 +82,7 @@ std::string line_of(const node_facts& f)
         return f.node + ": not let in";
     }
     std::string line = f.node + ": ";
-    if (f.info) {
+    if (f.info && !f.info->product.empty()) {
         const auto age = f.info->uptime;
         line += f.info->product + " " + f.info->version + ", " +
                 (age.count() == 0 ? "just started" : "up for " + span_text(age)) + ", ";

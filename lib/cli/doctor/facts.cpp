@@ -1,4 +1,4 @@
-#include "cli/doctor_facts.hpp"
+#include "cli/doctor/facts.hpp"
 
 #include "base/text.hpp"
 #include "core/guard.hpp"
@@ -34,8 +34,10 @@ std::string first_of(std::string_view info, std::string_view field, std::string_
 void read_product(std::string_view info, server_facts& f)
 {
     const bool is_valkey = !core::info_field(info, "valkey_version").empty();
-    f.product = is_valkey ? "Valkey" : "Redis";
     f.version = first_of(info, "valkey_version", "redis_version");
+    if (!f.version.empty()) {
+        f.product = is_valkey ? "Valkey" : "Redis";
+    }
 }
 
 std::string master_of(std::string_view info)

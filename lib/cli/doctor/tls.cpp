@@ -1,4 +1,4 @@
-#include "cli/doctor_tls.hpp"
+#include "cli/doctor/tls.hpp"
 
 #if REDLOCK_HAS_TLS
 

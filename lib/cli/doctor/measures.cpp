@@ -1,4 +1,4 @@
-#include "cli/doctor_measures.hpp"
+#include "cli/doctor/measures.hpp"
 
 #include <algorithm>
 #include <iterator>

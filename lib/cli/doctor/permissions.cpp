@@ -1,4 +1,4 @@
-#include "cli/doctor_findings.hpp"
+#include "cli/doctor/findings.hpp"
 
 #include <algorithm>
 #include <string>
@@ -12,56 +12,56 @@ namespace {
 /// A command whose absence is felt, how much, and by what.
 struct duty {
     needed what;
+    severity weight;
     const char* name;
     const char* rule;  ///< what an ACL says to permit it
-    severity weight;
     const char* consequence;
 };
 
 constexpr duty duties[] = {
-    {needed::set, "SET", "+set", severity::error, "no lock can be taken there"},
-    {needed::get, "GET", "+get", severity::error,
+    {needed::set, severity::error, "SET", "+set", "no lock can be taken there"},
+    {needed::get, severity::error, "GET", "+get",
      "locks can be neither given back nor extended there"},
-    {needed::pexpire, "PEXPIRE", "+pexpire", severity::error, "locks cannot be extended there"},
-    {needed::pttl, "PTTL", "+pttl", severity::error,
+    {needed::pexpire, severity::error, "PEXPIRE", "+pexpire", "locks cannot be extended there"},
+    {needed::pttl, severity::error, "PTTL", "+pttl",
      "locks can be neither extended nor inspected there, nor be of several resources"},
-    {needed::ping, "PING", "+ping", severity::note,
+    {needed::ping, severity::note, "PING", "+ping",
      "idle connections are looked at with it; a refusal will do"},
-    {needed::client_tracking, "CLIENT TRACKING", "+client|tracking", severity::warning,
+    {needed::client_tracking, severity::warning, "CLIENT TRACKING", "+client|tracking",
      "who waits for a lock asks for it again and again"},
-    {needed::client_caching, "CLIENT CACHING", "+client|caching", severity::warning,
+    {needed::client_caching, severity::warning, "CLIENT CACHING", "+client|caching",
      "who waits for a lock asks for it again and again"},
-    {needed::client_setname, "CLIENT SETNAME", "+client|setname", severity::note,
+    {needed::client_setname, severity::note, "CLIENT SETNAME", "+client|setname",
      "connections have no name in CLIENT LIST"},
-    {needed::script_load, "SCRIPT LOAD", "+script|load", severity::note,
+    {needed::script_load, severity::note, "SCRIPT LOAD", "+script|load",
      "each script is sent with its text the first time"},
 };
 
-constexpr duty greeting{needed::hello, "HELLO", "+hello", severity::warning,
+constexpr duty greeting{needed::hello, severity::warning, "HELLO", "+hello",
                         "there is no RESP3, and who waits for a lock asks for it again and again"};
 
-constexpr duty deleting{needed::del, "DEL", "+del", severity::error,
+constexpr duty deleting{needed::del, severity::error, "DEL", "+del",
                         "locks cannot be given back there, only expire"};
 /// Where the server has a command of its own for one lock.
-constexpr duty deleting_several{needed::del, "DEL", "+del", severity::warning,
+constexpr duty deleting_several{needed::del, severity::warning, "DEL", "+del",
                                 "locks of several resources cannot be given back there"};
-constexpr duty deleting_by_itself{needed::native_delete, "DELIFEQ or DELEX", "+delifeq or +delex",
-                                  severity::note, "locks are given back by a script"};
+constexpr duty deleting_by_itself{needed::native_delete, severity::note, "DELIFEQ or DELEX",
+                                  "+delifeq or +delex", "locks are given back by a script"};
 
 /// Of fencing tokens and the restart guard.
-constexpr duty counting{needed::incr, "INCR", "+incr", severity::error,
+constexpr duty counting{needed::incr, severity::error, "INCR", "+incr",
                         "locks with fencing tokens cannot be had there"};
-constexpr duty dating{needed::time, "TIME", "+time", severity::error,
+constexpr duty dating{needed::time, severity::error, "TIME", "+time",
                       "locks with fencing tokens cannot be had there"};
-constexpr duty dating_of_guard{needed::time, "TIME", "+time", severity::error,
+constexpr duty dating_of_guard{needed::time, severity::error, "TIME", "+time",
                                "the restart guard admits no master, and fencing tokens need it"};
 
-constexpr duty no_digest{needed::evalsha, "EVALSHA", "+evalsha", severity::note,
+constexpr duty no_digest{needed::evalsha, severity::note, "EVALSHA", "+evalsha",
                          "every script is sent with its text"};
-constexpr duty no_text{needed::eval, "EVAL", "+eval", severity::warning,
+constexpr duty no_text{needed::eval, severity::warning, "EVAL", "+eval",
                        "a script that the server has forgotten, as after SCRIPT FLUSH, cannot be "
                        "sent again"};
-constexpr duty no_text_guarded{needed::eval, "EVAL", "+eval", severity::error,
+constexpr duty no_text_guarded{needed::eval, severity::error, "EVAL", "+eval",
                                "the restart guard admits no master"};
 
 class clerk {

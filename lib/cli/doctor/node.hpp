@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/settings.hpp"
-#include "cli/doctor_facts.hpp"
+#include "cli/doctor/facts.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>

@@ -1,9 +1,9 @@
-#include "cli/doctor.hpp"
+#include "cli/doctor/doctor.hpp"
 
 #include "base/settings.hpp"
-#include "cli/doctor_findings.hpp"
-#include "cli/doctor_node.hpp"
-#include "cli/doctor_print.hpp"
+#include "cli/doctor/findings.hpp"
+#include "cli/doctor/node.hpp"
+#include "cli/doctor/print.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -29,7 +29,7 @@ std::vector<node_facts> examine_all(asio::io_context& context, const base::setti
     std::exception_ptr failed;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         asio::co_spawn(context, examine(context.get_executor(), s, i, watch),
-                       [&, i](std::exception_ptr error, node_facts facts) {
+                       [&, i](const std::exception_ptr& error, node_facts facts) {
                            failed = failed ? failed : error;
                            nodes[i] = std::move(facts);
                            ++done;

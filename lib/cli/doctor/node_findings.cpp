@@ -1,5 +1,5 @@
-#include "cli/doctor_findings.hpp"
-#include "cli/doctor_words.hpp"
+#include "cli/doctor/findings.hpp"
+#include "cli/doctor/words.hpp"
 
 #include <cmath>
 #include <string>

@@ -1,6 +1,6 @@
-#include "cli/doctor_findings.hpp"
+#include "cli/doctor/findings.hpp"
 
-#include "cli/doctor_words.hpp"
+#include "cli/doctor/words.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -215,6 +215,18 @@ void judge_settings(const base::settings& s, std::vector<finding>& out)
     }
 }
 
+/// Those of one weight stay in their order.
+std::vector<finding> worst_first(const std::vector<finding>& findings)
+{
+    std::vector<finding> sorted;
+    sorted.reserve(findings.size());
+    for (const severity weight : {severity::error, severity::warning, severity::note}) {
+        std::copy_if(findings.begin(), findings.end(), std::back_inserter(sorted),
+                     [&](const finding& f) { return f.weight == weight; });
+    }
+    return sorted;
+}
+
 std::string text_of(const verdict& v)
 {
     std::string text =
@@ -245,9 +257,7 @@ std::vector<finding> judge(const facts_list& nodes, const base::settings& s)
     }
     judge_twins(nodes, out);
     judge_dates(nodes, s, out);
-    std::stable_sort(out.begin(), out.end(),
-                     [](const finding& a, const finding& b) { return a.weight > b.weight; });
-    return out;
+    return worst_first(out);
 }
 
 verdict conclude(const facts_list& nodes, const std::vector<finding>& findings,

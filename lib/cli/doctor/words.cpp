@@ -1,4 +1,4 @@
-#include "cli/doctor_words.hpp"
+#include "cli/doctor/words.hpp"
 
 #include <array>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/doctor_facts.hpp"
+#include "cli/doctor/facts.hpp"
 
 #include <redlock/clock.hpp>
 

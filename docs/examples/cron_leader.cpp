@@ -1,0 +1,78 @@
+// A job that runs once a tick, on one of the machines that all run this program: the lock is named
+// after the tick, and whoever gets it runs the job. It is not given back, but left to its ttl, so
+// that a machine whose clock is late finds it taken. `max_lateness` bounds how late that may be.
+// Not every tick runs: one whose machine dies amid the job is nobody's.
+
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/system_timer.hpp>
+
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <utility>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using std::chrono::system_clock;
+
+constexpr auto max_lateness = 10min;
+
+asio::awaitable<void> on_tick(redlock::client& locks, long tick)
+{
+    redlock::report report;
+    const auto name = "cron/report/" + std::to_string(tick);
+    // Machines that ask at the same moment may leave no majority to any of them. So one attempt is
+    // not enough, and the deadline has room for some. Each tick has a name of its own, so that a
+    // counter for fencing tokens would only be in the way.
+    auto [error, lock] = co_await locks.async_acquire(
+        name, {.ttl = max_lateness, .deadline = 500ms, .fencing = false, .report = &report},
+        asio::as_tuple(asio::deferred));
+    if (!error) {
+        std::cout << tick << ": run here" << std::endl;  // the job
+        // Handed over, to nobody: the keys stay until the ttl.
+        [[maybe_unused]] const auto owner_token = std::move(lock).hand_over();
+    } else if (report.holder_ttl) {
+        std::cout << tick << ": run elsewhere" << std::endl;
+    } else {
+        std::cout << tick << ": not run here: " << error.message() << std::endl;
+    }
+}
+
+asio::awaitable<void> run(redlock::client& locks, std::chrono::milliseconds period, int ticks)
+{
+    asio::system_timer timer(co_await asio::this_coro::executor);
+    long tick = system_clock::now().time_since_epoch() / period;
+    while (ticks-- > 0) {
+        timer.expires_at(system_clock::time_point(++tick * period));
+        co_await timer.async_wait(asio::deferred);
+        co_await on_tick(locks, tick);
+    }
+    co_await locks.async_close();
+}
+
+// cron_leader 60000 1440 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+int main(int argc, char** argv)
+{
+    const std::chrono::milliseconds period(argc > 1 ? std::atoi(argv[1]) : 0);
+    const int ticks = argc > 2 ? std::atoi(argv[2]) : 0;
+    if (period <= 0ms || ticks <= 0 || argc < 4) {
+        std::cerr << "usage: cron_leader MILLISECONDS TICKS redis://10.0.0.1 ...\n";
+        return 2;
+    }
+    asio::io_context context;
+    redlock::client locks(context, {.nodes = {argv + 3, argv + argc}});
+    locks.async_run(asio::detached);
+    asio::co_spawn(context, run(locks, period, ticks), [](std::exception_ptr thrown) {
+        if (thrown) {
+            std::rethrow_exception(thrown);
+        }
+    });
+    context.run();
+}

@@ -1,0 +1,60 @@
+// Futures, for a program that blocks: the client runs on a context in a thread of its own, the main
+// thread waits for what it wants. `config::thread_safe` lets it call the client, and drop locks,
+// from where it is. `use_future` throws what went wrong; with `as_tuple` errors are values.
+
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <iostream>
+#include <thread>
+#include <utility>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+void work(redlock::client& locks)
+{
+    // Both are asked for at the same time.
+    auto coming = locks.async_acquire("orders/42", {.ttl = 10s, .deadline = 5s}, asio::use_future);
+    auto other = locks.async_acquire("orders/43", {.ttl = 10s, .deadline = 5s}, asio::use_future);
+    redlock::lock lock = coming.get();
+    std::cout << lock.resource() << " is ours\n";
+    std::cout << other.get().resource() << " was ours, and is dropped\n";
+
+    // One attempt, no waiting: that somebody has it is no exception, but what was asked.
+    auto [error, again] = locks
+                              .async_acquire("orders/42", {.deadline = 0s, .attempts = 1},
+                                             asio::as_tuple(asio::use_future))
+                              .get();
+    std::cout << "once more: " << error.message() << '\n';
+
+    if (lock.owns()) {
+        std::cout << "working\n";
+    }
+    if (locks.async_release(std::move(lock), asio::use_future).get() ==
+        redlock::release_result::released) {
+        std::cout << "given back\n";
+    }
+}
+
+// futures redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+int main(int argc, char** argv)
+{
+    asio::io_context context;
+    redlock::client locks(context, {.nodes = {argv + 1, argv + argc}, .thread_safe = true});
+    auto running = locks.async_run(asio::use_future);
+    std::jthread thread([&] { context.run(); });
+    int result = 0;
+    try {
+        work(locks);
+    } catch (const boost::system::system_error& thrown) {
+        std::cout << "no lock: " << thrown.code().message() << '\n';
+        result = 1;
+    }
+    locks.async_close(asio::use_future).get();
+    running.get();  // the context has no more to do, and the thread ends
+    return result;
+}

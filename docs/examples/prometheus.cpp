@@ -1,0 +1,187 @@
+// The client's statistics for Prometheus: all of them in its text format, served at /metrics by one
+// small HTTP handler. The tables are compared with `redlock::stats` when this is compiled: a field
+// that is added there and not here is an error.
+
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+constexpr auto no_throw = asio::as_tuple(asio::deferred);
+
+template <class T>
+struct metric {
+    T redlock::stats::*value;
+    const char* name;
+    const char* help;
+};
+
+constexpr metric<std::uint64_t> counters[] = {
+    {&redlock::stats::acquired, "acquired", "Acquires that gave a lock"},
+    {&redlock::stats::contended, "contended", "Acquires that ended contended"},
+    {&redlock::stats::unavailable, "unavailable", "Acquires that ended unavailable"},
+    {&redlock::stats::expired, "expired", "Acquires that ended expired"},
+    {&redlock::stats::timed_out, "timed_out", "Acquires that ended timed_out"},
+    {&redlock::stats::cancelled, "cancelled", "Acquires that their caller cancelled"},
+    {&redlock::stats::attempts, "attempts", "Rounds of SET begun"},
+    {&redlock::stats::handed_over, "handed_over",
+     "Locks that ended with others of the client in line"},
+    {&redlock::stats::wake_ups_granted, "wake_ups_granted",
+     "Attempts begun as a server told, and granted"},
+    {&redlock::stats::wake_ups_refused, "wake_ups_refused",
+     "Attempts begun as a server told, and not granted"},
+    {&redlock::stats::wake_ups_missed, "wake_ups_missed",
+     "Polls that found that a server should have told"},
+    {&redlock::stats::polls, "polls", "Further attempts begun since nothing was told"},
+    {&redlock::stats::released, "released", "Releases that ended released"},
+    {&redlock::stats::not_held, "not_held", "Releases that found nothing to release"},
+    {&redlock::stats::release_unknown, "release_unknown", "Releases no majority answered"},
+    {&redlock::stats::dropped, "dropped", "Locks given back by their destructor"},
+    {&redlock::stats::extended, "extended", "Extends that ended renewed"},
+    {&redlock::stats::lost, "lost", "Extends that ended lost"},
+    {&redlock::stats::extend_unknown, "extend_unknown", "Extends no majority answered"},
+    {&redlock::stats::renewed, "renewed", "Renewals that gave new validity"},
+    {&redlock::stats::renewal_unknown, "renewal_unknown", "Renewals no majority answered"},
+    {&redlock::stats::renewals_late, "renewals_late",
+     "Renewals begun a node timeout too late, or later"},
+    {&redlock::stats::kept_lost, "kept_lost", "Kept locks that were lost, in whichever way"},
+    {&redlock::stats::limits_reached, "limits_reached",
+     "Kept locks that were held as long as they might be"},
+    {&redlock::stats::commands, "commands", "Commands queued, on all nodes"},
+    {&redlock::stats::node_timeouts, "node_timeouts",
+     "Commands a node did not answer within node_timeout"},
+    {&redlock::stats::node_errors, "node_errors", "Commands answered with an error"},
+    {&redlock::stats::late_replies, "late_replies",
+     "Replies that came after their command's deadline"},
+    {&redlock::stats::late_grants, "late_grants", "Grants of a lock nobody waited for any more"},
+    {&redlock::stats::give_backs, "give_backs", "Releases for nobody, a node each, queued or owed"},
+    {&redlock::stats::debts_dropped, "debts_dropped",
+     "Owed releases given up: too many, or no memory"},
+    {&redlock::stats::raises, "raises", "Rounds that raised fencing counters"},
+    {&redlock::stats::script_reloads, "script_reloads", "Scripts a node had forgotten"},
+    {&redlock::stats::connects, "connects", "Connections that became usable"},
+    {&redlock::stats::disconnects, "disconnects", "Usable connections that were lost or closed"},
+    {&redlock::stats::protocol_errors, "protocol_errors",
+     "Connections closed because of what the node sent"},
+};
+
+constexpr metric<std::size_t> gauges[] = {
+    {&redlock::stats::nodes_ready, "nodes_ready", "Nodes that can be asked now"},
+    {&redlock::stats::nodes_quarantined, "nodes_quarantined", "Nodes whose votes do not count yet"},
+    {&redlock::stats::in_flight, "in_flight", "Operations begun and not completed"},
+    {&redlock::stats::waiting, "waiting", "Acquires in line behind others of the client"},
+    {&redlock::stats::kept, "kept", "Locks being kept alive"},
+    {&redlock::stats::leases, "leases", "Locks held, being taken or not wholly given back yet"},
+    {&redlock::stats::unanswered, "unanswered", "Commands without a reply yet, on all nodes"},
+    {&redlock::stats::debts, "debts", "Releases, and ttls of counters, that are owed to nodes"},
+    {&redlock::stats::buffered_bytes, "buffered_bytes",
+     "Bytes queued and not yet written, on all nodes"},
+};
+
+template <class T, std::size_t Size>
+void write(std::ostream& out, const redlock::stats& stats, const metric<T> (&table)[Size],
+           const char* type, const char* suffix)
+{
+    for (const auto& m : table) {
+        const auto name = std::string("redlock_") + m.name + suffix;
+        out << "# HELP " << name << ' ' << m.help << '\n'
+            << "# TYPE " << name << ' ' << type << '\n'
+            << name << ' ' << stats.*m.value << '\n';
+    }
+}
+
+std::string metrics(const redlock::stats& stats)
+{
+    static_assert(sizeof counters / sizeof *counters * sizeof(std::uint64_t) +
+                          sizeof gauges / sizeof *gauges * sizeof(std::size_t) ==
+                      sizeof(redlock::stats),
+                  "a field of stats is not in the tables, or twice");
+    std::ostringstream out;
+    write(out, stats, counters, "counter", "_total");
+    write(out, stats, gauges, "gauge", "");
+    return out.str();
+}
+
+asio::awaitable<void> session(beast::tcp_stream stream, redlock::client& locks)
+{
+    beast::flat_buffer buffer;
+    http::request<http::empty_body> req;
+    stream.expires_after(5s);
+    auto [unread, size] = co_await http::async_read(stream, buffer, req, no_throw);
+    if (unread) {
+        co_return;
+    }
+    http::response<http::string_body> res(http::status::not_found, 11);
+    if (req.method() == http::verb::get && req.target() == "/metrics") {
+        res.result(http::status::ok);
+        res.set(http::field::content_type, "text/plain; version=0.0.4; charset=utf-8");
+        res.body() = metrics(locks.stats());
+    }
+    res.keep_alive(false);
+    res.prepare_payload();
+    co_await http::async_write(stream, res, no_throw);
+}
+
+asio::awaitable<void> listen(tcp::acceptor& acceptor, redlock::client& locks)
+{
+    for (;;) {
+        auto [error, socket] = co_await acceptor.async_accept(no_throw);
+        if (!error) {
+            asio::co_spawn(acceptor.get_executor(),
+                           session(beast::tcp_stream(std::move(socket)), locks), asio::detached);
+        }
+    }
+}
+
+// Something to be counted.
+asio::awaitable<void> work(redlock::client& locks)
+{
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    for (;;) {
+        auto [error, lock] =
+            co_await locks.async_acquire("orders/42", {.ttl = 5s, .deadline = 1s}, no_throw);
+        timer.expires_after(100ms);
+        co_await timer.async_wait(no_throw);
+    }
+}
+
+// prometheus 9100 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+int main(int argc, char** argv)
+{
+    if (argc < 3) {
+        std::cerr << "usage: prometheus PORT redis://10.0.0.1 ...\n";
+        return 2;
+    }
+    asio::io_context context;
+    redlock::client locks(context, {.nodes = {argv + 2, argv + argc}});
+    locks.async_run(asio::detached);
+    const auto port = static_cast<asio::ip::port_type>(std::atoi(argv[1]));
+    tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), port});
+    asio::co_spawn(context, listen(acceptor, locks), asio::detached);
+    asio::co_spawn(context, work(locks), asio::detached);
+    asio::signal_set signals(context, SIGINT, SIGTERM);
+    signals.async_wait([&](redlock::error_code, int) { context.stop(); });
+    context.run();
+}

@@ -1,0 +1,74 @@
+// `with_lock` where the lock may be lost on the way: the body is cancelled, what it awaited ends,
+// and the program goes on with the step that it had come to, once it has the lock anew. What is
+// done more than once must do no harm: the step before the loss may have been half done, and
+// somebody else may have gone on with it since.
+
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <exception>
+#include <iostream>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+constexpr int all_steps = 10;
+
+// `done` stands for what a real program would read from where it writes its results.
+asio::awaitable<void> work(int& done, redlock::lock& lock)
+{
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    while (done < all_steps) {
+        timer.expires_after(200ms);
+        co_await timer.async_wait(asio::deferred);  // throws if the lock is lost
+        if (!lock.owns()) {                         // asked right before what needs it
+            co_return;
+        }
+        ++done;
+        std::cout << "step " << done << std::endl;
+    }
+}
+
+asio::awaitable<void> run(redlock::client& locks)
+{
+    int done = 0;
+    auto body = [&done](redlock::lock& lock) { return work(done, lock); };
+    auto end = redlock::scope_end::lost;
+    while (end == redlock::scope_end::lost) {
+        const auto result =
+            co_await redlock::with_lock(locks, "orders/42", {.ttl = 1s, .deadline = 3s}, body);
+        end = result.end;
+        switch (end) {
+            case redlock::scope_end::completed: std::cout << "done" << std::endl; break;
+            case redlock::scope_end::lost:
+                std::cout << "lost behind step " << done << ", once more" << std::endl;
+                break;
+            case redlock::scope_end::failed: std::rethrow_exception(result.failure);
+            case redlock::scope_end::not_acquired:
+            case redlock::scope_end::cancelled:
+                std::cout << to_string(end) << ": " << result.error.message() << std::endl;
+                break;
+        }
+    }
+    co_await locks.async_close();
+}
+
+// with_lock_loss redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+int main(int argc, char** argv)
+{
+    asio::io_context context;
+    redlock::client locks(context, {.nodes = {argv + 1, argv + argc}});
+    locks.async_run(asio::detached);
+    asio::co_spawn(context, run(locks), [](std::exception_ptr thrown) {
+        if (thrown) {
+            std::rethrow_exception(thrown);
+        }
+    });
+    context.run();
+}

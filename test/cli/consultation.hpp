@@ -1,0 +1,104 @@
+#pragma once
+
+#include "cli/doctor/doctor.hpp"
+
+#include "support/server.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock::test {
+
+inline constexpr std::chrono::milliseconds short_watch{100};
+
+/// What the doctor says.
+struct consultation {
+    explicit consultation(config c, std::chrono::milliseconds watch = short_watch)
+    {
+        std::ostringstream out;
+        status = cli::doctor({std::move(c), true, watch}, out);
+        text = out.str();
+        all = nlohmann::json::parse(text);
+    }
+
+    [[nodiscard]] std::set<std::string> codes() const
+    {
+        std::set<std::string> found;
+        for (const auto& f : all["findings"]) {
+            found.insert(f["code"].get<std::string>());
+        }
+        return found;
+    }
+
+    /// The first finding with that code; null: none.
+    [[nodiscard]] nlohmann::json finding(const std::string& code) const
+    {
+        for (const auto& f : all["findings"]) {
+            if (f["code"] == code) {
+                return f;
+            }
+        }
+        return {};
+    }
+
+    /// What is said of it: "error: its text". Empty: nothing.
+    [[nodiscard]] std::string says(const std::string& code) const
+    {
+        const auto f = finding(code);
+        return f.is_null() ? std::string()
+                           : f["severity"].get<std::string>() + ": " + f["text"].get<std::string>();
+    }
+
+    [[nodiscard]] std::string locks() const { return all["verdict"]["locks"]; }
+
+    int status = 0;
+    std::string text;
+    nlohmann::json all;
+};
+
+inline config patient(std::vector<std::string> nodes)
+{
+    config c;
+    c.nodes = std::move(nodes);
+    c.node_timeout = std::chrono::seconds(2);
+    c.connect_timeout = std::chrono::seconds(20);
+    c.stall_timeout = std::chrono::seconds(20);
+    // A short watch on a busy machine tells no rate to within the usual one per cent.
+    c.drift_factor = 0.2;
+    return c;
+}
+
+inline bool has(const std::string& text, std::string_view part)
+{
+    return text.find(part) != text.npos;
+}
+
+using codes = std::set<std::string>;
+
+/// A node as it is shown.
+inline std::string shown(const std::string& url)
+{
+    return url + "/0";
+}
+
+/// Nothing is wrong with such a master.
+inline const server_options written_through{.files = persistence::append_only};
+
+/// Who waits for nothing that answers.
+inline config impatient(std::vector<std::string> nodes)
+{
+    auto c = patient(std::move(nodes));
+    c.node_timeout = std::chrono::milliseconds(50);
+    c.connect_timeout = std::chrono::seconds(1);
+    c.stall_timeout = std::chrono::seconds(1);
+    return c;
+}
+
+}  // namespace redlock::test

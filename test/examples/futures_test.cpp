@@ -1,0 +1,31 @@
+#include "examples/program.hpp"
+#include "support/masters.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace redlock::test;
+
+TEST_CASE("the example of futures waits for its locks", "[examples]")
+{
+    const masters nodes(3);
+    program example("futures", nodes.urls());
+    CHECK(example.process().wait() == 0);
+    CHECK(example.said() ==
+          "orders/42 is ours\n"
+          "orders/43 was ours, and is dropped\n"
+          "once more: The resource is locked by another owner\n"
+          "working\n"
+          "given back\n");
+    CHECK(nodes.count("orders/42") == 0);
+    CHECK(nodes.count("orders/43") == 0);
+}
+
+TEST_CASE("the example of futures says why it has no lock", "[examples]")
+{
+    masters nodes(3);
+    nodes[0].kill();
+    nodes[1].kill();
+    program example("futures", nodes.urls());
+    CHECK(example.process().wait() == 1);
+    CHECK(example.said() == "no lock: The deadline passed before the lock was acquired\n");
+}

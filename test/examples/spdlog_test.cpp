@@ -1,0 +1,20 @@
+#include "examples/program.hpp"
+#include "support/masters.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace redlock::test;
+
+TEST_CASE("the example of spdlog logs what the client says, at its level", "[examples]")
+{
+    masters nodes(3, {.password = "a-secret"});
+    nodes[1].kill();
+    program example("spdlog", nodes.urls("default", "a-secret"));
+    REQUIRE(example.process().wait() == 0);
+    const auto said = example.said();
+    CAPTURE(said);
+    CHECK(said.find("[redlock] [info] orders/42 is ours, by 2 nodes\n") != std::string::npos);
+    CHECK(said.find("[redlock] [warning] ") != std::string::npos);
+    CHECK(said.find(nodes[1].url()) != std::string::npos);
+    CHECK(said.find("a-secret") == std::string::npos);
+}
