@@ -1,7 +1,6 @@
+#include "examples/program.hpp"
 #include "support/masters.hpp"
 #include "support/port.hpp"
-#include "support/process.hpp"
-#include "support/run.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
@@ -49,9 +48,7 @@ TEST_CASE("the tutorial's server works for longer than a ttl, and says who is in
 {
     const masters nodes(3);
     const reserved_port port;
-    auto arguments = nodes.urls();
-    arguments.insert(arguments.begin(), std::to_string(port.number()));
-    process server(EXAMPLES "/tutorial", arguments);
+    program server("tutorial", with({std::to_string(port.number())}, nodes.urls()));
     auto first = std::async(std::launch::async, [&] { return ask(port, "42 packed"); });
     REQUIRE(wait_for([&] { return nodes.count("orders/42") == 3; }));
     const auto second = ask(port, "42 sent");
@@ -60,6 +57,6 @@ TEST_CASE("the tutorial's server works for longer than a ttl, and says who is in
     CHECK(second.find("its holder has it for ") != std::string::npos);
     CHECK(first.get().starts_with("written with token "));
     REQUIRE(wait_for([&] { return nodes.count("orders/42") == 0; }));
-    server.terminate();
-    CHECK(server.wait() == 0);
+    server.process().terminate();
+    CHECK(server.process().wait() == 0);
 }
