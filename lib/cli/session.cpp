@@ -26,7 +26,6 @@ int with_client(const config& c, interrupts who, const work& what)
 {
     asio::io_context context(1);
     client locks(context, c);
-    locks.async_run(asio::detached);
 
     int status = internal;
     int interrupted_by = 0;
@@ -52,6 +51,9 @@ int with_client(const config& c, interrupts who, const work& what)
             signals.cancel();
             locks.async_close(asio::detached);
         }));
+    // Behind the first step of the work, which blocks the signals that it reads: the thread that
+    // looks names up inherits that, and would else take some of them away.
+    locks.async_run(asio::detached);
     context.run();
     if (interrupted_by != 0) {
         return by_signal + interrupted_by;
