@@ -179,7 +179,7 @@ struct config {
     /// and the same for all clients of a resource. A day: a resource used every few hours keeps its
     /// counter, and one that is not costs no memory for long; a counter that is gone begins anew
     /// with the date. Tokens stay in order as long as no node's date is set back by more than this
-    /// less two seconds.
+    /// less two seconds in all, whenever that is.
     std::chrono::milliseconds counter_ttl{std::chrono::hours{24}};
 
     /// Operations begun and not completed; one more completes with `errc::overloaded`. At least 1.

@@ -81,15 +81,18 @@ public:
      * The lease's fencing token: unique among the leases of each of its resources, and greater than
      * the token of every lease that was known to anybody when this one was asked for, also when
      * clocks or pauses broke the exclusion, as long as nodes keep their counters. It may be
-     * smaller, and with counters of an earlier time even one that was given before, where
+     * smaller, or even one that was given before, where
      * - a node loses its counters or comes back with those of an earlier time, unless all clients
      *   have the restart guard: one without it, or a node that is wrongly called `durable`, spoils
      *   it for all;
-     * - somebody deletes a counter or puts an older one back, under the guard too;
-     * - a node's date is set back by nearly as much as `config::counter_ttl`, or as
-     *   `guard_config::max_ttl`.
-     * docs/design/safety.md has all of it. Below 2^53, and not changed by extends. Zero when the
-     * lock was taken without one, was adopted, or holds nothing.
+     * - somebody deletes a counter or puts an older one back, or a node's keys of an earlier time
+     *   are put back within one run, under the guard too;
+     * - a node's date is set back, in all and at whatever times, by nearly as much as
+     *   `config::counter_ttl`, or as `guard_config::max_ttl`.
+     *
+     * docs/design/safety.md has all of it. A further hold of an `owner` is of the same lease, and
+     * has its token. Below 2^53, and not changed by extends. Zero when the lock was taken without
+     * one, was adopted, or holds nothing.
      *
      * It protects what checks it: hand it to the database or service that is written to, and have
      * that refuse a token smaller than the greatest it has seen.

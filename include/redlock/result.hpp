@@ -36,9 +36,11 @@ struct inspection {
      */
     std::optional<std::chrono::milliseconds> remaining;
 
-    unsigned agreeing = 0;  ///< nodes that agree on the owner
-    unsigned empty = 0;     ///< nodes that have no key
-    unsigned silent = 0;    ///< nodes that did not answer, or with an error
+    /// Nodes that agree on the owner, as far as its first 64 bytes tell: all of a token of this
+    /// library, but perhaps not of another client's.
+    unsigned agreeing = 0;
+    unsigned empty = 0;   ///< nodes that have no key
+    unsigned silent = 0;  ///< nodes that did not answer, or with an error
 };
 
 }  // namespace redlock

@@ -59,7 +59,8 @@ struct stats {
     std::size_t in_flight = 0;          ///< operations begun and not completed
     std::size_t waiting = 0;            ///< of those, acquires in line behind others of the client
     std::size_t kept = 0;               ///< locks being kept alive
-    std::size_t leases = 0;             ///< locks held, being taken or not wholly given back yet
+    std::size_t leases = 0;             ///< locks held, being taken or not wholly given back yet,
+                                        ///< or whose counter is owed a ttl
     std::size_t unanswered = 0;         ///< commands without a reply yet, on all nodes
     std::size_t debts = 0;              ///< releases, and ttls of counters, that are owed to nodes
     std::size_t buffered_bytes = 0;     ///< bytes queued and not yet written, on all nodes

@@ -59,6 +59,13 @@ std::string_view mode_fault(std::string_view mode) noexcept
     return mode == "sentinel" ? "is a sentinel, not a master" : std::string_view{};
 }
 
+/// A replica, be it one that takes what is written, gets its master's keys for its own sooner or
+/// later.
+bool is_replicas(std::string_view role) noexcept
+{
+    return role == "replica" || role == "slave";
+}
+
 /// As Redis, and as Valkey from 8 on calls it.
 std::string_view mode_of(std::string_view info) noexcept
 {
@@ -153,19 +160,27 @@ handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, 
         }
     } else if (const resp::reply proto = r.find("proto"); proto.is_integer()) {
         protocol_ = proto.integer() == 3 ? 3 : 2;
-        const std::string_view role = r.find("role").text();
-        is_replica_ = role == "replica" || role == "slave";
         if (const auto fault = mode_fault(r.find("mode").text()); !fault.empty()) {
             return fail(std::string(fault), true);
+        }
+        if (on_role(r.find("role").text()) == progress::failed) {
+            return progress::failed;
         }
     } else {
         return fail("the answer to the greeting is none", true);
     }
-    more += ask_the_rest(out);
+    more += ask_the_rest(out, r.is_error());
     return progress::going_on;
 }
 
-unsigned handshake::ask_the_rest(std::string& out)
+/// The next connection may find that it was promoted.
+handshake::progress handshake::on_role(std::string_view role)
+{
+    is_replica_ = is_replicas(role);
+    return is_replica_ ? fail("is a replica, not a master", true) : progress::going_on;
+}
+
+unsigned handshake::ask_the_rest(std::string& out, bool wants_role)
 {
     const unsigned before = last_;
     if (node_->db != 0) {
@@ -183,6 +198,10 @@ unsigned handshake::ask_the_rest(std::string& out)
     expect(step::probe);
     resp::append_info(out, "server");
     expect(step::server_info);
+    if (wants_role) {
+        resp::append_info(out, "replication");
+        expect(step::replication_info);
+    }
     if (is_guarded()) {
         resp::append_info(out, "memory");
         expect(step::memory_info);
@@ -214,6 +233,7 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
         case step::probe_text_only:
         case step::probe_native: return on_probe(s, r, out, more);
         case step::server_info: return on_server_info(r);
+        case step::replication_info: return on_replication_info(r);
         case step::memory_info: return on_memory_info(r);
         case step::marker: return on_marker(r);
         case step::hello: break;
@@ -240,6 +260,15 @@ handshake::progress handshake::on_server_info(const resp::reply& r)
     return run_id_.empty() && is_guarded()
                ? fail("INFO tells no run_id, which the restart guard needs", true)
                : progress::going_on;
+}
+
+/// As little permitted as the other INFO; a replica that takes nothing says so to each SET.
+handshake::progress handshake::on_replication_info(const resp::reply& r)
+{
+    if (r.is_error()) {
+        return progress::going_on;
+    }
+    return r.is_string() ? on_role(info_field(r.text(), "role")) : fail(std::string(no_info), true);
 }
 
 handshake::progress handshake::on_memory_info(const resp::reply& r)
@@ -293,7 +322,7 @@ void handshake::append_native_probe(std::string& out) const
 
 /// Without a way to release, and never a bare DEL, a lock taken here could only expire: the node is
 /// not used. Nor is what says neither 1 nor 0, as one that echoes does, or a connection that TCP
-/// has made with itself.
+/// has made with itself. A key of another kind is no lock of ours.
 handshake::progress handshake::on_probe(step s, const resp::reply& r, std::string& out,
                                         unsigned& more)
 {
@@ -301,7 +330,7 @@ handshake::progress handshake::on_probe(step s, const resp::reply& r, std::strin
     if (!is_answer && !r.is_error()) {
         return fail("the answer to a trial release is none", true);
     }
-    if (is_answer || speaks_of_a_key(r.text())) {
+    if (is_answer || speaks_of_a_key(r.text()) || resp::says_wrong_type(r.text())) {
         wants_text_ = s == step::probe_text_only;
         return progress::going_on;
     }

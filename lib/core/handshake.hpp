@@ -20,8 +20,9 @@ enum class compare_and_delete : std::uint8_t {
 /**
  * What is said on a new connection before it may vote: who we are, in RESP3 where the server can;
  * the database; the scripts; which native compare-and-delete there is; a release of a key nobody
- * has, to prove that what is taken here can be given back; which run of which server this is; and
- * for the restart guard whether it may evict, and what its marker says. The server's text is never
+ * has, to prove that what is taken here can be given back; which run of which server this is, and
+ * that it is an independent master; and for the restart guard whether it may evict, and what its
+ * marker says. The server's text is never
  * passed on: it may hold the password.
  *
  * Each step is one command; the replies come back in the same order.
@@ -72,6 +73,7 @@ private:
         probe_text_only,  ///< the digest was not permitted
         probe_native,
         server_info,
+        replication_info,
         memory_info,
         marker,
     };
@@ -79,7 +81,7 @@ private:
     void make_room(std::string& out) const;
     [[nodiscard]] bool is_guarded() const noexcept { return settings_->guard && !node_->durable; }
     void expect(step s) noexcept;
-    unsigned ask_the_rest(std::string& out);
+    unsigned ask_the_rest(std::string& out, bool wants_role);
     progress fail(std::string reason, bool needs_attention);
     progress refused(std::string_view what, const resp::reply& r);
 
@@ -87,6 +89,8 @@ private:
     progress on_step(step s, const resp::reply& r, std::string& out, unsigned& more);
     progress on_probe(step s, const resp::reply& r, std::string& out, unsigned& more);
     progress on_server_info(const resp::reply& r);
+    progress on_role(std::string_view role);
+    progress on_replication_info(const resp::reply& r);
     progress on_memory_info(const resp::reply& r);
     progress on_marker(const resp::reply& r);
     void append_native_probe(std::string& out) const;

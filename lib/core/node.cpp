@@ -63,7 +63,7 @@ void node::become_ready()
     const bool is_first = std::exchange(unproven_, false);
     stalled_ = false;
     native_refused_ = false;
-    missed_a_counter_ = false;
+    missed_a_counter_ = missed_a_mend_ = false;
     tracking_ = tracks::off;
     is_silent_ = false;
     told_at_ = instant::min();
@@ -76,9 +76,6 @@ void node::become_ready()
         c_.log(log_level::info, {address_.display, " is usable again"});
     } else {
         c_.log(log_level::debug, {address_.display, ": usable"});
-    }
-    if (handshake_.is_replica()) {
-        c_.log(log_level::error, {address_.display, " is a replica: it cannot take locks"});
     }
     begin_admission(is_first);
     mends_due_ = {};
@@ -107,8 +104,11 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
     const bool was_ready = state_ == state::ready;
     // One that stalls was well until it was asked what it has not answered.
     const instant well_until = fifo_.empty() ? c_.now_ : fifo_.front().sent;
-    const bool lived_well = was_ready && well_until - ready_since_ >= c_.settings_.reconnect_max;
-    const bool at_once = lived_well && whom == ended_by::peer && fifo_.empty();
+    const bool is_idle = whom == ended_by::peer && fifo_.empty();
+    const nanos well = is_idle ? std::min<nanos>(c_.settings_.reconnect_max, well_while_idle)
+                               : c_.settings_.reconnect_max;
+    const bool lived_well = was_ready && well_until - ready_since_ >= well;
+    const bool at_once = lived_well && is_idle;
     c_.to_connect_ &= ~bit(index_);
     c_.stats_.disconnects += was_ready;
     state_ = state::waiting;

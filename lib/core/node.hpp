@@ -136,6 +136,9 @@ public:
     }
 
 private:
+    /// A connection that the other end closes after so long, while nothing is asked, was well: no
+    /// server ends idle ones before a second has passed.
+    static constexpr base::nanos well_while_idle = std::chrono::milliseconds{500};
     /// Between releases of a key that might still come to life: what is under way comes soon or
     /// hardly ever.
     static constexpr base::nanos first_pause = std::chrono::seconds{1};
@@ -295,6 +298,8 @@ private:
     bool native_refused_ = false;
     /// That this connection has lost a counter is in the log.
     bool missed_a_counter_ = false;
+    /// That one of them stays without a ttl is in the log.
+    bool missed_a_mend_ = false;
     /// A trouble is in the log whose end has not been told.
     bool complained_ = false;
     /// Whether the server tells of keys on this connection, as far as it was asked to.

@@ -1,6 +1,7 @@
 #include "core/coordinator.hpp"
 #include "core/node.hpp"
 #include "core/node_queue.hpp"
+#include "resp/error_text.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -16,6 +17,15 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::string_view counter_out_of_range = "the fencing counter is out of range";
+
+/// The counter is what no script of ours makes it, or is not ours to change; before Redis 7 a script
+/// wraps the error's text.
+bool cannot_be_mended(std::string_view error) noexcept
+{
+    return resp::says_wrong_type(error) || resp::says_not_permitted(error) ||
+           error.find("value is not an integer") != std::string_view::npos ||
+           error.find("would overflow") != std::string_view::npos;
+}
 
 }  // namespace
 
@@ -198,6 +208,14 @@ bool node::on_mend(const pending& p, const resp::reply& r)
         // Room or not: the counter has to have a ttl.
         if (says == scripted::again || says == scripted::no_room) {
             return send_again(p);
+        }
+        if (cannot_be_mended(r.text())) {
+            if (!std::exchange(missed_a_mend_, true)) {
+                c_.log(log_level::warning,
+                       {address_.display, ": a fencing counter stays without a ttl (", error_of(r),
+                        ")"});
+            }
+            return true;
         }
         owe_mend(*static_cast<lease*>(p.subject));
         mends_due_ = c_.now_ + first_pause;

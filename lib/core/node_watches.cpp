@@ -2,6 +2,7 @@
 #include "core/node.hpp"
 #include "core/node_queue.hpp"
 #include "resp/encoder.hpp"
+#include "resp/error_text.hpp"
 
 #include <array>
 #include <span>
@@ -14,6 +15,19 @@
 namespace redlock::core {
 
 using base::instant;
+
+namespace {
+
+/// The connection will never be told, however often it asks. What CACHING is answered behind a
+/// TRACKING that failed is no word on it.
+bool is_for_good(command asked, std::string_view error) noexcept
+{
+    return resp::says_not_permitted(error) || error.starts_with("ERR unknown") ||
+           error.starts_with("ERR Unknown") ||
+           (asked == command::tracking && resp::error_code_word(error) == "ERR");
+}
+
+}  // namespace
 
 bool node::can_track() const noexcept
 {
@@ -116,8 +130,10 @@ bool node::on_tracking(const pending& p, const resp::reply& r)
     if (!r.is_error() && r.type() != resp::reply_type::simple_string) {
         return on_nonsense(p);
     }
-    if (r.is_error()) {
-        tracking_ = tracks::refused;
+    if (r.is_error() && tracking_ != tracks::refused) {
+        tracking_ = is_for_good(p.what, r.text()) ? tracks::refused : tracks::off;
+    }
+    if (r.is_error() && tracking_ == tracks::refused) {
         if (!std::exchange(missed_tracking_, true)) {
             c_.log(log_level::info,
                    {address_.display, " does not tell when a lock is free: who waits has to look (",

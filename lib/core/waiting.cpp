@@ -311,7 +311,8 @@ void coordinator::count_gap(const operation& op) noexcept
     if (s == nullptr) {
         return;
     }
-    const nanos gap = l.t0 - s->freed;
+    // A line may have begun behind the attempt that was won.
+    const nanos gap = std::max(l.t0 - s->freed, nanos{});
     const nanos left_free = std::max(gap - s->rest, nanos{});
     s->rest = std::max(s->rest - gap, nanos{});
     if (op.attempts_made == 1) {

@@ -228,8 +228,9 @@ void coordinator::on_watched(const lease& l, unsigned index, told_ttl told) noex
     }
 }
 
-/// Who looked has found the key it knows of, as far as can be told: what it knew goes on. Another
-/// one, or one that lives to another time, was not told.
+/// Who looked has found the key it knows of, as far as can be told: what it knew goes on, until the
+/// key has outlived it, as where clocks run differently. Another one, or one that lives to another
+/// time, was not told.
 bool coordinator::has_seen_the_same(operation& op, unsigned index, instant until,
                                     nanos within) noexcept
 {
@@ -247,7 +248,7 @@ bool coordinator::has_seen_the_same(operation& op, unsigned index, instant until
     if (op.doubts > 0 && !nodes_[index]->is_silent()) {
         --op.doubts;
     }
-    return is_known;
+    return is_known && op.refused_until > now_;
 }
 
 /// Who looked has found that the key it watched has gone before its time, which was not told.

@@ -114,7 +114,9 @@ inline constexpr script raise_script{
 /// and the fencing counters behind them, if there are any, to one value beyond all of them; these
 /// first, as a script that fails is not undone. A counter below ARGV[7] is new, or was lost: then
 /// they are set no lower than to ARGV[4], a client's clock in microseconds, brought within half of
-/// ARGV[5] of the node's, or, with ARGV[4] at 0, left as they are. ARGV[6] is their ttl. An array:
+/// ARGV[5] of the node's, or, with ARGV[4] at 0, left as they are. So they are too where one that
+/// ran farther than ARGV[5] beyond the node's time would take along another that did not; and where
+/// they would go beyond what scripts can count to it is an error. ARGV[6] is their ttl. An array:
 /// 0 and the counters' value, 1 where they were left, 0 without counters; or which key is in the
 /// way, counted from 1, and its remaining ttl as PTTL gives it.
 inline constexpr script take_script{
@@ -128,24 +130,28 @@ inline constexpr script take_script{
     "local value = 0\n"
     "if #KEYS > n then\n"
     "    local new = false\n"
+    "    local lowest = math.huge\n"
     "    for i = n+1,2*n do\n"
     "        local counter = tonumber(redis.call(\"get\",KEYS[i]) or \"0\")\n"
     "        if counter == nil then\n"
     "            return redis.error_reply(\"ERR a fencing counter is no number\")\n"
     "        end\n"
     "        new = new or counter < tonumber(ARGV[7])\n"
+    "        lowest = math.min(lowest,counter)\n"
     "        value = math.max(value,counter)\n"
     "    end\n"
     "    value = value+1\n"
+    "    local time = redis.call(\"time\")\n"
+    "    local now = time[1]*1000000+time[2]\n"
+    "    local slack = tonumber(ARGV[5])\n"
     "    local seed = tonumber(ARGV[4])\n"
     "    if new and seed > 0 then\n"
-    "        local time = redis.call(\"time\")\n"
-    "        local now = time[1]*1000000+time[2]\n"
-    "        local half = tonumber(ARGV[5])/2\n"
-    "        value = math.max(value,now-half,math.min(seed,now+half))\n"
+    "        value = math.max(value,now-slack/2,math.min(seed,now+slack/2))\n"
     "    end\n"
-    "    if new and seed == 0 then\n"
+    "    if (new and seed == 0) or (value > now+slack and lowest <= now+slack) then\n"
     "        value = 1\n"
+    "    elseif value > 9007199254740989 then\n"
+    "        return redis.error_reply(\"ERR a fencing counter is at its end\")\n"
     "    else\n"
     "        for i = n+1,2*n do\n"
     "            redis.call(\"set\",KEYS[i],string.format(\"%.0f\",value),\"px\",ARGV[6])\n"
@@ -156,7 +162,7 @@ inline constexpr script take_script{
     "    redis.call(\"set\",KEYS[i],ARGV[1],\"px\",ARGV[2])\n"
     "end\n"
     "return {0,value}",
-    "031c67556395170631d67e6038742760f791cb1e"};
+    "cfafeca0d2c888831ff26abbbc20983ab423a5d7"};
 
 /// Deletes those of the keys whose value is ARGV[1]. 1: all were; 0: another value, or no key,
 /// among them.

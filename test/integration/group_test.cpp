@@ -98,6 +98,35 @@ TEST_CASE("one token is greater than all earlier ones of each of several",
     }
 }
 
+TEST_CASE("a counter that ran ahead is not spread by a lock of several",
+          "[integration][group][fencing]")
+{
+    masters nodes(3, {.kind = each_kind()});
+    const reply time = nodes[0].ask({"TIME"});
+    const std::int64_t ahead = (std::stoll(time.items.at(0).text) + 3600) * 1'000'000;
+    REQUIRE(nodes[0].command({"SET", "a:fencing", std::to_string(ahead), "PX", "100000"}) == "OK");
+    locks mine(with_fencing(patient(nodes.urls())));
+    REQUIRE(mine.await_ready(3));
+    std::uint64_t last = 0;
+    for (const names& some : {names{"a", "b"}, names{"b"}, names{"c", "b", "a"}, names{"b", "c"}}) {
+        lock held = mine.take(some, {.ttl = 60s});
+        CHECK(held.fencing_token() > last);
+        CHECK(held.fencing_token() < static_cast<std::uint64_t>(ahead));
+        last = held.fencing_token();
+        mine.give_back(std::move(held));
+    }
+    REQUIRE(mine.await_quiet());
+    for (const char* other : {"b:fencing", "c:fencing"}) {
+        CHECK(std::stoll(nodes[0].get(other).value()) < ahead);
+    }
+
+    // Where its node is needed what it is of cannot be had, alone or with others; these can.
+    nodes[2].kill();
+    CHECK(mine.acquire(names{"a", "b"}, once()).error == errc::unavailable);
+    mine.give_back(mine.take(names{"b", "c"}, {.ttl = 60s}));
+    mine.give_back(mine.take("b", {.ttl = 60s}));
+}
+
 TEST_CASE("several resources are taken while a master is down, and after it is back",
           "[integration][group]")
 {

@@ -389,26 +389,33 @@ TEST_CASE("an idle connection that nobody answers on any more is found out by as
     cycle_on_all(mine, nodes, "r");
 }
 
-TEST_CASE("connections the server closes are made anew before anybody misses them", "[integration]")
+TEST_CASE("connections the server kills are made anew", "[integration]")
 {
     masters nodes(3, {.kind = each_kind()});
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
-    SECTION("by CLIENT KILL")
-    {
-        for (std::size_t i = 0; i < 3; ++i) {
-            nodes[i].command({"CLIENT", "KILL", "TYPE", "normal"});
-        }
-    }
-    SECTION("because they were idle")
-    {
-        for (std::size_t i = 0; i < 3; ++i) {
-            nodes[i].command({"CONFIG", "SET", "timeout", "1"});
-        }
+    for (std::size_t i = 0; i < 3; ++i) {
+        nodes[i].command({"CLIENT", "KILL", "TYPE", "normal"});
     }
     REQUIRE(mine.await([&] { return mine.stats().disconnects >= 3; }));
     mine.give_back(mine.take("r"));
     CHECK(mine.stats().unavailable + mine.stats().timed_out == 0);
+}
+
+TEST_CASE("connections the server closes are made anew before anybody misses them", "[integration]")
+{
+    masters nodes(3, {.kind = each_kind()});
+    config c = patient(nodes.urls());
+    c.reconnect_min = c.reconnect_max = 1min;  // what is not made anew at once stays away
+    locks mine(c);
+    REQUIRE(mine.await_ready(3));
+    for (std::size_t i = 0; i < 3; ++i) {
+        nodes[i].command({"CONFIG", "SET", "timeout", "1"});
+    }
+    for (std::uint64_t lost = 3; lost <= 6; lost += 3) {
+        REQUIRE(mine.await([&] { return mine.stats().disconnects >= lost; }));
+        mine.give_back(mine.take("r", {.deadline = 0s}));
+    }
 }
 
 TEST_CASE("a server with too many clients says so, and is used when there is room", "[integration]")

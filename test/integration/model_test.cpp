@@ -246,8 +246,9 @@ private:
             case 0: same(who, {"INCR", counter}); return;
             case 1: same(who, {"HSET", counter, "f", "v"}); return;
             case 2:
-                same(who, {"SET", counter, below(2) == 0 ? "1000000000000000" : "none", "NX", "PX",
-                           "900000"});
+                same(who, {"SET", counter,
+                           std::array{"1000000000000000", "none", "8000000000000000"}[below(3)],
+                           "NX", "PX", "900000"});
                 return;
             case 3: same(who, {"DEL", counter}); return;
             case 4:
@@ -313,6 +314,10 @@ private:
         const auto keys = some_keys();
         switch (below(6)) {
             case 0:
+                if (below(4) == 0) {
+                    return take_at_the_end(who, keys);
+                }
+                [[fallthrough]];
             case 1: take(who, keys); break;
             case 2:
             case 3: of_all(who, release_all_script, keys, false, {any_value()}); return;
@@ -334,6 +339,21 @@ private:
         of_all(who, take_script, keys, below(4) != 0,
                {any_value(), "1000000", std::to_string(keys.size()), std::to_string(seed),
                 std::to_string(slack_us), "1000000", any_least(today, counter_of(keys[0]))});
+    }
+
+    /// With counters that are as high as scripts can count to, or hardly lower; no other command
+    /// counts on from there.
+    void take_at_the_end(std::size_t who, const std::vector<std::string>& keys)
+    {
+        words remove{"DEL"};
+        for (const std::string& key : keys) {
+            same(who, {"SET", counter_of(key),
+                       below(2) == 0 ? "9007199254740988" : "9007199254740989", "PX", "900000"});
+            remove.push_back(counter_of(key));
+        }
+        take(who, keys);
+        same(who, remove);
+        clock_decides_ = false;
     }
 
     /// A script of any number of keys, with their counters or without.

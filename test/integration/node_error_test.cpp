@@ -215,14 +215,41 @@ TEST_CASE("a server that is loading is connected but not usable, and becomes it"
     }
 }
 
-TEST_CASE("a replica is named as one when it is connected to", "[integration]")
+TEST_CASE("a replica is named as one and has no vote, until it is promoted", "[integration]")
 {
-    masters nodes(3);
+    masters nodes(3, {.kind = each_kind()});
+    std::string user;
+    SECTION("that takes nothing") {}
+    SECTION("that takes what is written, and keeps it until it has its master's keys")
+    {
+        set(nodes[1], "replica-read-only", "no");
+    }
+    SECTION("that does not say so in its greeting")
+    {
+        set(nodes[1], "replica-read-only", "no");
+        user = "locker";
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            nodes[i].command({"ACL", "SETUSER", user, "on", ">hush", "~*", "+@all", "-hello"});
+        }
+    }
     follow_nobody(nodes[1]);
-    locks mine(nodes.urls());
+    std::vector<std::string> urls;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        urls.push_back(user.empty() ? nodes[i].url() : nodes[i].url(user, "hush"));
+    }
+    locks mine(urls);
+    REQUIRE(mine.await_ready(2));
+    REQUIRE(
+        mine.await([&] { return mine.logged(log_level::error, "is a replica, not a master"); }));
+    report told;
+    CHECK_FALSE(mine.acquire("r", once(&told)).error);
+    CHECK(told.nodes.at(1).outcome == node_outcome::disconnected);
+    CHECK_FALSE(nodes[1].exists("r"));
+    lead_again(nodes[1]);
     REQUIRE(mine.await_ready(3));
-    CHECK(mine.logged(log_level::error, "replica"));
-    CHECK_FALSE(mine.acquire("r").error);
+    // It is needed.
+    nodes[0].kill();
+    CHECK_FALSE(mine.acquire("s").error);
 }
 
 TEST_CASE("a node of a cluster is refused as what it is", "[integration]")

@@ -251,6 +251,38 @@ TEST_CASE("on a server several keys are taken all or none, with counters in fron
         CHECK(seeded >= before + off * slack_us / 2);
         CHECK(seeded <= date(node) + off * slack_us / 2);
     }
+    SECTION("one that ran away takes no other along, known or new")
+    {
+        const std::string beyond = in_us(before + 2 * slack_us);
+        put(node, "a:fencing", beyond);
+        const auto other = GENERATE(std::int64_t{0}, std::int64_t{-5}, slack_us / 2);
+        if (other != 0) {
+            put(node, "b:fencing", in_us(before + other));
+        }
+        CHECK(take(node, both, before) == "[0, 1]");
+        CHECK(node.get("a:fencing") == beyond);
+        CHECK(node.exists("b:fencing") == (other != 0));
+        CHECK((other == 0 || node.get("b:fencing") == in_us(before + other)));
+        CHECK(node.get("b") == "mine");
+    }
+    SECTION("those that all are beyond the date are counted on")
+    {
+        put(node, "a:fencing", in_us(before + 2 * slack_us));
+        put(node, "b:fencing", in_us(before + 3 * slack_us));
+        CHECK(take(node, both, before) == "[0, " + in_us(before + 3 * slack_us + 1) + "]");
+        CHECK(node.get("a:fencing") == in_us(before + 3 * slack_us + 1));
+    }
+    SECTION("none goes beyond what can be counted to")
+    {
+        constexpr std::int64_t last = (std::int64_t{1} << 53) - 3;
+        put(node, "a:fencing", in_us(last - 1));
+        put(node, "b:fencing", in_us(last - 9));
+        CHECK(take(node, both, before) == "[0, " + in_us(last) + "]");
+        REQUIRE(node.command({"DEL", "a", "b"}) == "2");
+        CHECK(take(node, both, before).starts_with("-"));
+        CHECK(node.get("a:fencing") == in_us(last));
+        CHECK_FALSE(node.exists("a"));
+    }
     SECTION("where they are not to be seeded, new ones are left")
     {
         CHECK(take(node, both, 0) == "[0, 1]");

@@ -10,8 +10,10 @@
  *   BACK        so far the node's clock is set back, in all
  *   OUT         so long a node stays out of votes after a loss
  *   LIFE        nothing is lost, but a counter lives so long from its last raise, by the node's clock;
- *               it is incremented once in that time, since an increment does not prolong its life
+ *               it is incremented once in that time, as by an INCR that does not prolong its life
  *   NO_REFRESH  ... from its seed
+ *   PROLONGED   ... from its last increment too, as by the scripts that count, however far it is beyond
+ *               the node's time by then; no more of them than ticks
  *   OLD         a loss leaves a counter of an earlier time, which is told by the date at which the node
  *               was let back: below that less GAP it is taken for absent
  *   NO_DATE     ... it is taken for what it is
@@ -127,6 +129,9 @@ proctype increments() {
         has_counter && !incremented ->
         incremented = true;
         counter++;
+#ifdef PROLONGED
+        left = LIFE;
+#endif
         vote()
     }
     od
@@ -203,7 +208,7 @@ proctype clock() {
     do
     :: d_step {
         go_forward();
-#ifndef LIFE
+#if !defined(LIFE) || defined(PROLONGED)
         incremented = false;
 #endif
         if

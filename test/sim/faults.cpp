@@ -272,6 +272,12 @@ void fault_injector::go_beyond()
                 set_date_back_once(node, 2 * w_.planned().counter_ttl);
             }
             return;
+        case beyond::used_date_back:
+            if (s.is_up() && s.has_counters() &&
+                set_date_back_once(node, 2 * w_.planned().counter_ttl)) {
+                s.use_counters();
+            }
+            return;
         case beyond::expiring_date_back:
             set_date_back_once(node, w_.planned().counter_ttl - 2 * w_.planned().counter_slack);
             return;
@@ -353,14 +359,16 @@ void fault_injector::set_date_back(server& s, nanos by, memory keys)
 }
 
 /// While it lives.
-void fault_injector::set_date_back_once(std::size_t node, nanos by)
+bool fault_injector::set_date_back_once(std::size_t node, nanos by)
 {
     const bool may_expire = w_.planned().counter_ttl < 10s;
-    if (may_expire && !set_back_[node]) {
-        set_back_[node] = true;
-        w_.say("a node's date is set back");
-        w_.servers[node]->set_date(-by);
+    if (!may_expire || set_back_[node]) {
+        return false;
     }
+    set_back_[node] = true;
+    w_.say("a node's date is set back");
+    w_.servers[node]->set_date(-by);
+    return true;
 }
 
 void fault_injector::begin_anew(unsigned client, nanos away)

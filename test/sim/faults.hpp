@@ -49,7 +49,7 @@ private:
     void befall_link(fault f, unsigned client, unsigned node);
     void go_beyond();
     void set_date_back(server& s, nanos by, memory keys);
-    void set_date_back_once(std::size_t node, nanos by);
+    bool set_date_back_once(std::size_t node, nanos by);
     void begin_anew(unsigned client, nanos away);
 
     world& w_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <string>
 
 // The scripts of any number of keys.
@@ -14,6 +15,9 @@ using std::chrono::milliseconds;
 
 namespace {
 
+/// What scripts can count to.
+constexpr std::int64_t largest_counter = 9'007'199'254'740'989;
+
 std::int64_t as_number(const std::string& text)
 {
     return number<std::int64_t>(text).value();
@@ -24,6 +28,7 @@ std::int64_t as_number(const std::string& text)
 /// What a script has found of the fencing counters of its resources.
 struct model_master::counted {
     std::int64_t highest = 0;
+    std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
     bool is_new = false;
     bool is_no_number = false;
     bool is_foreign = false;
@@ -65,6 +70,7 @@ model_master::counted model_master::read_counters(instant now, session& s,
         }
         result.is_new = result.is_new || *value < least;
         result.highest = std::max(result.highest, *value);
+        result.lowest = std::min(result.lowest, *value);
     }
     return result;
 }
@@ -138,13 +144,17 @@ std::string model_master::take(instant now, session& s, const words& keys, const
             return error("ERR a fencing counter is no number");
         }
         const std::int64_t seed = as_number(args.at(3));
+        const std::int64_t today = date(now);
+        const std::int64_t slack = as_number(args.at(4));
         value = known.highest + 1;
         if (known.is_new && seed > 0) {
-            const std::int64_t half = as_number(args.at(4)) / 2;
-            value = std::max(value, std::clamp(seed, date(now) - half, date(now) + half));
+            value = std::max(value, std::clamp(seed, today - slack / 2, today + slack / 2));
         }
-        if (known.is_new && seed == 0) {
+        const bool takes_along = value > today + slack && known.lowest <= today + slack;
+        if ((known.is_new && seed == 0) || takes_along) {
             value = 1;
+        } else if (value > largest_counter) {
+            return error("ERR a fencing counter is at its end");
         } else if (is_full) {
             return error(no_memory);
         } else {

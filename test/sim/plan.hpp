@@ -59,7 +59,8 @@ enum class beyond : std::uint8_t {
     // With the restart guard or without it:
     counter_deleted,     ///< somebody deletes fencing counters
     expired_date_back,   ///< a node's date is set back by twice the life of counters that expired
-    expiring_date_back,  ///< the same, by no more than counters that expire bear, at any time
+    used_date_back,      ///< the same of counters that are used once more, and expire then
+    expiring_date_back,  ///< by no more than counters that expire bear, at any time
     // Though all clients have the restart guard, or all but one:
     date_back_borne,    ///< as date_back, by no more than tokens bear; or with keys of before
     guarded_date_back,  ///< the same, by more than the time that the node is out of votes for
@@ -83,7 +84,7 @@ enum class beyond : std::uint8_t {
 [[nodiscard]] constexpr bool may_be_guarded(beyond b) noexcept
 {
     return b == beyond::nothing || b == beyond::counter_deleted || b == beyond::expired_date_back ||
-           b == beyond::expiring_date_back;
+           b == beyond::used_date_back || b == beyond::expiring_date_back;
 }
 
 using fault_set = std::uint32_t;

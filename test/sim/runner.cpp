@@ -11,12 +11,29 @@ namespace redlock::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 20> beyond_names{
-    "nothing",          "clock_step",        "amnesia",           "ignores_owns",
-    "rollback",         "date_back",         "swapped",           "liar",
-    "liar_of_counters", "counter_deleted",   "expired_date_back", "expiring_date_back",
-    "date_back_borne",  "guarded_date_back", "date_back_before",  "admitted_at_once",
-    "one_unguarded",    "restored",          "false_durable",     "unequal_max_ttl"};
+constexpr std::array<std::string_view, 21> beyond_names{
+    "nothing",
+    "clock_step",
+    "amnesia",
+    "ignores_owns",
+    "rollback",
+    "date_back",
+    "swapped",
+    "liar",
+    "liar_of_counters",
+    "counter_deleted",
+    "expired_date_back",
+    "used_date_back",
+    "expiring_date_back",
+    "date_back_borne",
+    "guarded_date_back",
+    "date_back_before",
+    "admitted_at_once",
+    "one_unguarded",
+    "restored",
+    "false_durable",
+    "unequal_max_ttl",
+};
 
 result play_once(const options& o, std::ostream* trace)
 {

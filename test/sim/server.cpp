@@ -378,13 +378,39 @@ void server::roll_back()
     expect_ends();
 }
 
+test::words server::counters() const
+{
+    test::words keys;
+    for (const auto& [key, e] : master.all()) {
+        if (is_counter(key) && (!e.end || *e.end > local_now())) {
+            keys.push_back(key);
+        }
+    }
+    return keys;
+}
+
+bool server::has_counters() const
+{
+    return !counters().empty();
+}
+
 bool server::has_outlived_its_counters() const
 {
-    const auto& all = master.all();
-    return had_counters_ && std::none_of(all.begin(), all.end(), [this](const auto& each) {
-               return is_counter(each.first) &&
-                      (!each.second.end || *each.second.end > local_now());
-           });
+    return had_counters_ && !has_counters();
+}
+
+void server::use_counters()
+{
+    const auto ttl =
+        std::chrono::duration_cast<std::chrono::milliseconds>(w_.planned().counter_ttl);
+    test::session other;
+    for (const std::string& key : counters()) {
+        w_.say("  n", index_, ": ", key, " is counted on");
+        static_cast<void>(master.execute(local_now(), other,
+                                         {"EVAL", std::string(test::contract_scripts[3].text), "1",
+                                          key, "0", "0", std::to_string(ttl.count())}));
+    }
+    tell();
 }
 
 void server::delete_counters()

@@ -72,6 +72,9 @@ public:
     void roll_back();
     /// By somebody's hand.
     void delete_counters();
+    /// As another client does who takes each lock.
+    void use_counters();
+    [[nodiscard]] bool has_counters() const;
     /// It had fencing counters, and all are over.
     [[nodiscard]] bool has_outlived_its_counters() const;
     /// A key of somebody who is no client of the play, and its end.
@@ -105,6 +108,8 @@ public:
     test::model_master master;
 
 private:
+    /// Those that are not over.
+    [[nodiscard]] test::words counters() const;
     void serve(link& l);
     void go_down();
     void may_forget();

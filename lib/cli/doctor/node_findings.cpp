@@ -61,7 +61,7 @@ void judge_use(const node_facts& f, pen& add)
     } else if (f.mode == "sentinel") {
         add(severity::error, "sentinel", "is a sentinel, not a master: it is not used.",
             "Name the masters themselves, and let no sentinel fail them over.");
-    } else if (!f.unusable.empty()) {
+    } else if (!f.unusable.empty() && !f.is_replica) {  // which is said by itself
         add(severity::error, "unusable", "is not used by clients: " + f.unusable + ".",
             "Put that right; what else is said of this node may tell more.");
     }

@@ -282,22 +282,33 @@ TEST_CASE("ttls of counters are owed within the bound for debts, and behind rele
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a counter that could not be given a ttl is tried with one a second", "[core][fencing]")
+namespace {
+
+/// The first node has lost its counter, as it says at the second lock, and is to give it a ttl.
+call& lose_a_counter(manual_world& w)
 {
-    manual_world w;
     const call& first = w.acquire("r", fenced);
     for (unsigned i = 0; i < 3; ++i) {
         w.grant(i, 5);
     }
     w.drop(*first.held);
     w.answer_all();
-    const call& second = w.acquire("r", fenced);
+    call& second = w.acquire("r", fenced);
     w.grant(1, 6);
     w.grant(2, 6);
     REQUIRE(token_of(second) == static_cast<std::uint64_t>(w.base + 6));
     REQUIRE(w.pending(0) == strings{"SET", "INCR"});
     w.answer(0, ok);
     w.answer(0, number(1));
+    return second;
+}
+
+}  // namespace
+
+TEST_CASE("a counter that could not be given a ttl is tried with one a second", "[core][fencing]")
+{
+    manual_world w;
+    const call& second = lose_a_counter(w);
     for (int tries = 0; tries < 3; ++tries) {
         REQUIRE(w.pending(0) == strings{"EVALSHA"});
         CHECK(w.peers[0]->asked[0] == words{"EVALSHA", std::string(resp::count_script.sha1), "1",
@@ -314,6 +325,32 @@ TEST_CASE("a counter that could not be given a ttl is tried with one a second", 
     CHECK(w.pending(0).empty());
     w.drop(*second.held);
     w.answer_all();
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a counter that can be given no ttl is left as it is, and that is said once",
+          "[core][fencing]")
+{
+    const std::string_view why = GENERATE(
+        "WRONGTYPE Operation against a key holding the wrong kind of value",
+        "NOPERM No permissions to access a key", "ERR value is not an integer or out of range",
+        "ERR Error running script (call to f_1): @user_script:12: ERR value is not an integer or "
+        "out of range",
+        "ERR increment or decrement would overflow");
+    CAPTURE(why);
+    manual_world w;
+    const call& second = lose_a_counter(w);
+    REQUIRE(w.pending(0) == strings{"EVALSHA"});
+    const std::size_t said = w.log_lines.size();
+    w.answer(0, "-" + std::string(why) + "\r\n");
+    CHECK(w.core->snapshot().debts == 0);
+    REQUIRE(w.log_lines.size() == said + 1);
+    CHECK(w.log_lines.back().find("stays without a ttl") != std::string::npos);
+    w.advance(2s);
+    CHECK(w.pending(0).empty());
+    w.drop(*second.held);
+    w.answer_all();
+    CHECK(w.core->snapshot().leases == 0);
     CHECK(w.is_idle());
 }
 

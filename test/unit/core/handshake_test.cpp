@@ -169,7 +169,7 @@ TEST_CASE("the buffer with the password does not grow in a handshake", "[core]")
     replies.feed(
         "-ERR unknown command\r\n+OK\r\n+OK\r\n+OK\r\n"
         "$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n"
-        "*2\r\n*1\r\n:1\r\n*-1\r\n-NOSCRIPT\r\n-NOPERM\r\n-NOPERM\r\n:0\r\n");
+        "*2\r\n*1\r\n:1\r\n*-1\r\n-NOSCRIPT\r\n-NOPERM\r\n-NOPERM\r\n-NOPERM\r\n:0\r\n");
     resp::reply r;
     auto how = core::handshake::progress::going_on;
     while (replies.next(r) == resp::read_status::ready) {
@@ -399,14 +399,55 @@ TEST_CASE("a node's own compare-and-delete is found by asking", "[core]")
     }
 }
 
-TEST_CASE("a replica is told to be one", "[core]")
+TEST_CASE("a replica has no vote until it is promoted, though it may take what is written",
+          "[core]")
+{
+    const auto role = GENERATE(as<std::string>{}, "replica", "slave");
+    const bool knows_hello = GENERATE(true, false);
+    CAPTURE(role, knows_hello);
+    bench_world w{1};
+    model_master& node = w.peers[0]->master;
+    node.role = role;
+    node.knows_hello = knows_hello;
+    w.start();
+    CHECK_FALSE(is_usable(w));
+    CHECK(trouble(w) == "is a replica, not a master");
+    CHECK(w.log_lines == std::vector<std::string>{
+                             "redis://10.0.0.1:6379/0 is out of use: is a replica, not a master"});
+    CHECK(w.log_levels.at(0) == log_level::error);
+    CHECK(node.sets == 0);
+    node.role = "master";
+    w.advance(w.settings.reconnect_max + 1s);
+    CHECK(is_usable(w));
+}
+
+TEST_CASE("where neither HELLO nor INFO is permitted the role is not asked for", "[core]")
 {
     bench_world w{1};
-    w.peers[0]->master.role = "replica";
-    w.peers[0]->master.refusals["SET"] = "READONLY You can't write against a read only replica.";
+    model_master& node = w.peers[0]->master;
+    node.role = "slave";
+    node.refusals["HELLO"] = "NOPERM User x has no permissions to run the 'hello' command";
+    node.refusals["INFO"] = "NOPERM User x has no permissions to run the 'info' command";
+    node.refusals["SET"] = "READONLY You can't write against a read only replica.";
     w.start();
-    CHECK(says_somewhere(w, "replica"));
-    CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::unavailable);
+    CHECK(is_usable(w));
+    CHECK(trouble(w) == node.refusals["SET"]);
+}
+
+TEST_CASE("a key of another kind where a release is tried says that nothing is to be released",
+          "[core]")
+{
+    const bool is_script_permitted = GENERATE(true, false);
+    bench_world w{1};
+    model_master& node = w.peers[0]->master;
+    node.has_delifeq = true;
+    node.put("redlock:probe", {.value = {}, .end = {}, .foreign_kind = true});
+    if (!is_script_permitted) {
+        node.refusals["EVALSHA"] = node.refusals["EVAL"] = "NOPERM no permissions to run it";
+    }
+    w.start();
+    CHECK(is_usable(w));
+    CHECK(w.log_lines.empty());
 }
 
 TEST_CASE("a node of a cluster, or a sentinel, is refused for what it is", "[core]")
@@ -428,7 +469,7 @@ TEST_CASE("a node of a cluster, or a sentinel, is refused for what it is", "[cor
         while (!w.pending(0).empty() && w.pending(0).front() != "INFO") {
             w.answer(0, w.pending(0).front() == "COMMAND" ? "*2\r\n*-1\r\n*-1\r\n" : no);
         }
-        REQUIRE(w.peers[0]->asked.size() == 1);
+        REQUIRE(w.pending(0) == std::vector<std::string>{"INFO", "INFO"});
         const std::string info = "# Server\r\n" + how + ":" + mode + "\r\n";
         w.answer(0, "$" + std::to_string(info.size()) + "\r\n" + info + "\r\n");
     }

@@ -180,6 +180,18 @@ TEST_CASE("an idle connection that lived long is made anew at once, a short one 
     CHECK(w.peers[0]->connects == 3);
 }
 
+TEST_CASE("a server that ends connections after a second of rest is connected to at once", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    for (unsigned i = 2; i < 12; ++i) {
+        w.advance(900ms);
+        w.close(0);
+        CHECK(w.peers[0]->connects == i);
+        CHECK(w.core->snapshot().nodes_ready == 1);
+    }
+}
+
 TEST_CASE("a connection that ends in trouble is made anew after a wait, however long it lived",
           "[core]")
 {

@@ -235,6 +235,20 @@ TEST_CASE("who stands in line is told how long another client keeps all of them 
     w.advance(round_trip);
 }
 
+TEST_CASE("who came while the first one asked asks right behind it", "[core][line]")
+{
+    line_world w;
+    call& first = w.acquire("r", w.patient());
+    w.advance(way);
+    call& second = w.waiting("r");
+    w.advance(way);
+    REQUIRE(first.held != nullptr);
+    w.give_back(first);
+    w.advance(round_trip);
+    CHECK(second.held != nullptr);
+    w.end_all({&second});
+}
+
 TEST_CASE("who is called off as its turn comes lets the next one go", "[core][line]")
 {
     line_world w;

@@ -294,6 +294,48 @@ TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]"
     }
 }
 
+TEST_CASE("a server that could not tell for a moment is asked to again", "[core][watch]")
+{
+    config config;
+    config.retry_min = config.retry_max = 50ms;
+    const std::string what = GENERATE("CLIENT TRACKING", "CLIENT CACHING", "CLIENT");
+    CAPTURE(what);
+    watch_world w{config};
+    for (auto& p : w.peers) {
+        p->master.refusals[what] = "BUSY Redis is busy running a script.";
+    }
+    w.take_all();
+    call& c = w.acquire("r", {.deadline = 60s});
+    w.advance(1s);
+    CHECK(w.core->watching() == 0);
+    CHECK(w.log_lines.empty());
+    for (auto& p : w.peers) {
+        p->master.refusals.clear();
+    }
+    w.advance(100ms);
+    CHECK(w.core->watching() == 1);
+    w.give_back_all();
+    w.advance(8 * round_trip);
+    CHECK(c.held != nullptr);
+    CHECK(w.told().wake_ups_granted == 1);
+}
+
+TEST_CASE("p43: a key that lives on for a moment when it was to end is not asked for all the time",
+          "[core][watch][pitfall][p43]")
+{
+    watch_world w;
+    w.take_all(3s);
+    call& c = w.waiting();
+    const nanos later = w.settings.node_timeout * 4 / 5;
+    w.take_all(3s - 2 * round_trip + later);  // as when the clock is set back
+    w.advance(3s - 2 * round_trip);
+    const std::uint64_t polls = w.told().polls;
+    w.advance(later + 2 * round_trip);
+    CHECK(w.told().polls - polls <= 3);
+    CHECK(c.held != nullptr);
+    CHECK(w.told().wake_ups_missed == 0);
+}
+
 TEST_CASE("who ends connections when asked to tell is not asked for ever", "[core][watch]")
 {
     config config;
