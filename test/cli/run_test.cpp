@@ -219,7 +219,7 @@ TEST_CASE("no thread takes away the signals that run reads, also where names are
         CHECK((blocked >> (SIGTERM - 1) & 1) == 1);
         ++threads;
     }
-    CHECK(threads == 2);
+    CHECK(threads >= 2);
     process touch("/usr/bin/touch", {go});
     CHECK(touch.wait() == 0);
     CHECK(one.end().status == 0);
