@@ -5,6 +5,9 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 using namespace redlock::test;
 using Catch::Matchers::ContainsSubstring;
@@ -284,4 +287,34 @@ TEST_CASE("what a parent left of signals does not confuse it", "[run]")
     REQUIRE(::kill(waiting.pid(), SIGHUP) == 0);
     nodes.flush();
     CHECK(waiting.wait() == 0);
+}
+
+TEST_CASE("no thread takes away the signals that run reads, also where names are looked up",
+          "[run]")
+{
+    const masters nodes(3);
+    std::vector<std::string> urls;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        urls.push_back("redis://localhost:" + std::to_string(nodes[i].port()));
+    }
+    const temp_dir folder;
+    const auto go = (folder / "go").string();
+    command one({"run", "job", "--", "sh", "-c",
+                 "echo begun; while ! [ -e \"$0\" ]; do sleep 0.05; done", go},
+                {nodes_variable(urls)});
+    REQUIRE(one.says("begun"));
+    int threads = 0;
+    const std::filesystem::path tasks("/proc/" + std::to_string(one.running().pid()) + "/task");
+    for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+        const auto status = text_of(task.path() / "status");
+        const auto blocked = std::stoull(status.substr(status.find("SigBlk:") + 7), nullptr, 16);
+        CAPTURE(task.path(), blocked);
+        CHECK((blocked >> (SIGCHLD - 1) & 1) == 1);
+        CHECK((blocked >> (SIGTERM - 1) & 1) == 1);
+        ++threads;
+    }
+    CHECK(threads >= 2);
+    process touch("/usr/bin/touch", {go});
+    CHECK(touch.wait() == 0);
+    CHECK(one.end().status == 0);
 }

@@ -1,0 +1,151 @@
+// The pieces of code that stand in the pages by themselves, where they can be compiled and run.
+
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/connect_pair.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/write.hpp>
+
+#include <array>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace {
+
+asio::awaitable<void> kept_alive(redlock::client& locks)
+{
+    auto lock = co_await locks.async_acquire("orders/42",
+                                             {.ttl = 10s, .keep_alive = redlock::keep_alive{}});
+    std::cout << "kept alive: " << lock.resource() << '\n';
+    lock = {};  // given back
+    auto [why] = co_await lock.async_wait_lost(asio::as_tuple(asio::deferred));
+    std::cout << "over: " << why.message() << '\n';
+}
+
+asio::awaitable<void> several(redlock::client& locks)
+{
+    const std::vector<std::string> accounts{"account/7", "account/9"};
+    auto lock = co_await locks.async_acquire(accounts, {.ttl = 10s});
+    std::cout << "both: " << lock.resources()[0] << ' ' << lock.resources()[1] << '\n';
+}
+
+asio::awaitable<void> taken_again(redlock::client& locks)
+{
+    redlock::owner me;
+    auto outer = co_await locks.async_acquire("orders/43", {.ttl = 10s, .owner = me});
+    // ... and somewhere below, where `me` has come along:
+    auto inner = co_await locks.async_acquire("orders/43", {.ttl = 10s, .owner = me});
+    if (co_await locks.async_release(std::move(inner)) == redlock::release_result::nested) {
+        std::cout << "given back, and still held\n";
+    }
+}
+
+asio::awaitable<void> told_apart(redlock::client& locks, std::string_view resource)
+{
+    auto [error, lock] = co_await locks.async_acquire(resource, {.ttl = 5s, .deadline = 0s},
+                                                      asio::as_tuple(asio::deferred));
+    if (error == redlock::errc::contended) {
+        std::cout << "somebody else works\n";  // and that is all right
+    } else if (error == redlock::condition::not_acquired) {
+        std::cout << "no lock just now\n";  // try later
+    } else if (error == redlock::condition::invalid_argument) {
+        std::cout << "mistake: " << error.message() << '\n';  // trying again will not help
+    } else if (error) {
+        std::cout << "broken: " << error.message() << '\n';
+    }
+}
+
+// Reads once under the lock, by handlers only.
+void read(redlock::client& locks, asio::local::stream_protocol::socket& socket,
+          asio::mutable_buffer buffer)
+{
+    redlock::with_lock(
+        locks, "orders/44", {.ttl = 10s},
+        [&socket, buffer](redlock::held_scope scope) {
+            const auto ex = scope.get_executor();
+            const auto slot = scope.slot();  // emits there when the lock is lost
+            auto on_read = [scope = std::move(scope)](auto error, std::size_t) mutable {
+                scope.done(error);
+            };
+            socket.async_read_some(buffer, asio::bind_cancellation_slot(
+                                               slot, asio::bind_executor(ex, std::move(on_read))));
+        },
+        [](const redlock::scope_result<void>& result) {
+            std::cout << "read: " << to_string(result.end) << '\n';
+        });
+}
+
+// Made and not used: the clients of the other pieces have no guard.
+void guarded(const asio::any_io_executor& ex, const std::vector<std::string>& nodes)
+{
+    redlock::client locks(ex,
+                          {.nodes = nodes, .restart_guard = redlock::guard_config{.max_ttl = 30s}});
+}
+
+redlock::config observed(std::vector<std::string> nodes)
+{
+    redlock::config config{.nodes = std::move(nodes)};
+    config.log = [](redlock::log_level level, std::string_view line) {
+        if (level >= redlock::log_level::warning) {
+            std::cerr << line << '\n';
+        }
+    };
+    config.renewals = [](const redlock::renewal& news) {
+        if (news.outcome != redlock::renewal_outcome::renewed) {
+            std::cerr << news.resource << ": " << to_string(news.outcome) << '\n';
+        }
+    };
+    return config;
+}
+
+asio::awaitable<void> all(redlock::client& locks, asio::local::stream_protocol::socket& socket)
+{
+    co_await kept_alive(locks);
+    co_await several(locks);
+    co_await taken_again(locks);
+    const auto held = co_await locks.async_acquire("orders/42");
+    co_await told_apart(locks, "orders/42");
+    co_await told_apart(locks, "");
+    std::array<char, 16> bytes;
+    read(locks, socket, asio::buffer(bytes));
+    co_await locks.async_acquire("orders/44");  // behind the reading
+    co_await locks.async_close();
+}
+
+}  // namespace
+
+// pieces redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+int main(int argc, char** argv)
+{
+    const std::vector<std::string> nodes(argv + 1, argv + argc);
+    asio::io_context context;
+    asio::local::stream_protocol::socket ours(context);
+    asio::local::stream_protocol::socket theirs(context);
+    asio::local::connect_pair(ours, theirs);
+    asio::write(theirs, asio::buffer("hello", 5));
+    guarded(context.get_executor(), nodes);
+    redlock::client locks(context, observed(nodes));
+    locks.async_run(asio::detached);
+    asio::co_spawn(context, all(locks, ours), [](std::exception_ptr thrown) {
+        if (thrown) {
+            std::rethrow_exception(thrown);
+        }
+    });
+    context.run();
+}

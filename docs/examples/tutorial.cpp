@@ -1,0 +1,150 @@
+// The server of docs/tutorial.md. It takes lines "ORDER TEXT", and writes each text to its order,
+// under a lock of that order that is kept alive, to a table that refuses whoever is behind.
+
+#include <redlock/redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+// Stands for a database: compares and writes in one step.
+class table {
+public:
+    // False: a later holder of the lock was here.
+    bool write(const std::string& order, const std::string& text, std::uint64_t token)
+    {
+        row& at = rows_[order];
+        if (token < at.fence) {
+            return false;
+        }
+        at = {text, token};
+        return true;
+    }
+
+private:
+    struct row {
+        std::string text;
+        std::uint64_t fence = 0;
+    };
+    std::map<std::string, row> rows_;
+};
+
+// Why there is no lock, for who has to do something about it.
+std::string explain(redlock::error_code error, const redlock::report& report)
+{
+    std::string text = "no lock: " + error.message();
+    if (report.holder_ttl) {
+        text += "; its holder has it for " + std::to_string(report.holder_ttl->count()) +
+                " ms more, or longer if that is extended";
+    }
+    for (const auto& node : report.nodes) {
+        text += "\n  " + node.node + ": " + to_string(node.outcome) + ' ' + node.error;
+    }
+    return text;
+}
+
+// Takes three seconds, longer than the ttl of its lock.
+asio::awaitable<std::string> work(table& orders, const std::string& order, const std::string& text,
+                                  redlock::lock& lock)
+{
+    asio::steady_timer timer(co_await asio::this_coro::executor, 3s);
+    co_await timer.async_wait(asio::deferred);  // throws if the lock is lost
+    if (!lock.owns()) {
+        co_return "not written: the lock is over";
+    }
+    const auto token = lock.fencing_token();
+    co_return orders.write(order, text, token) ? "written with token " + std::to_string(token)
+                                               : "refused: a later holder was here";
+}
+
+asio::awaitable<std::string> serve(redlock::client& locks, table& orders, std::string order,
+                                   std::string text)
+{
+    redlock::report report;
+    auto body = [&](redlock::lock& lock) { return work(orders, order, text, lock); };
+    const auto result =
+        co_await redlock::with_lock(locks, "orders/" + order,
+                                    {.ttl = 2s,
+                                     .deadline = 1s,
+                                     .keep_alive = redlock::keep_alive{.max_hold = 1min},
+                                     .report = &report},
+                                    body);
+    switch (result.end) {
+        case redlock::scope_end::completed: co_return *result.value;
+        case redlock::scope_end::not_acquired: co_return explain(result.error, report);
+        case redlock::scope_end::lost: co_return "not written: the lock was lost on the way";
+        case redlock::scope_end::failed:
+        case redlock::scope_end::cancelled: break;
+    }
+    co_return "not written: " + std::string(to_string(result.end));
+}
+
+asio::awaitable<void> session(tcp::socket socket, redlock::client& locks, table& orders)
+{
+    std::string line;
+    auto [error, size] = co_await asio::async_read_until(socket, asio::dynamic_buffer(line, 1024),
+                                                         '\n', asio::as_tuple(asio::deferred));
+    const auto space = line.find(' ');
+    if (error || space == 0 || space >= size) {
+        co_return;
+    }
+    auto answer = co_await serve(locks, orders, line.substr(0, space),
+                                 line.substr(space + 1, size - space - 2));
+    answer += '\n';
+    co_await asio::async_write(socket, asio::buffer(answer), asio::as_tuple(asio::deferred));
+}
+
+asio::awaitable<void> listen(tcp::acceptor& acceptor, redlock::client& locks, table& orders)
+{
+    for (;;) {
+        auto [error, socket] = co_await acceptor.async_accept(asio::as_tuple(asio::deferred));
+        if (error) {
+            co_return;
+        }
+        asio::co_spawn(acceptor.get_executor(), session(std::move(socket), locks, orders),
+                       asio::detached);
+    }
+}
+
+// tutorial 7200 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+int main(int argc, char** argv)
+{
+    if (argc < 3) {
+        std::cerr << "usage: tutorial PORT redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n";
+        return 2;
+    }
+    asio::io_context context;
+    table orders;
+    redlock::client locks(context, {.nodes = {argv + 2, argv + argc}});
+    locks.async_run(asio::detached);
+    const auto port = static_cast<asio::ip::port_type>(std::atoi(argv[1]));
+    tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), port});
+    asio::co_spawn(context, listen(acceptor, locks, orders), asio::detached);
+    asio::signal_set signals(context, SIGINT, SIGTERM);
+    signals.async_wait([&](redlock::error_code, int) {
+        acceptor.close();
+        locks.async_close(asio::detached);  // bodies under way are cancelled, their locks expire
+    });
+    context.run();
+}
