@@ -12,8 +12,8 @@ using base::instant;
 
 namespace {
 
-/// While somebody may have to be told something in time. An alarm stands still while the machine is
-/// suspended, and validity and deadlines do not.
+/// While a loss may have to be told. An alarm stands still while the machine is suspended, and
+/// validity does not.
 constexpr base::nanos longest_alarm = std::chrono::seconds{1};
 
 /// What two clocks, read one after the other, may differ by: not worth setting an alarm anew.
@@ -253,7 +253,7 @@ void driver::arm_timer()
 {
     const instant at = now();
     instant next = core_.next_deadline();
-    if (core_.looks_after_leases() || core_.operations() > 0) {
+    if (core_.looks_after_leases()) {
         next = std::min(next, at + longest_alarm);
     }
     if (closing_ && !stopped_) {
