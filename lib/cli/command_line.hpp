@@ -44,7 +44,8 @@ private:
     /// A command, whose action is called when it was asked for.
     CLI::App* add(const std::string& name, const std::string& description,
                   std::function<int()> action);
-    /// One that speaks to masters, and takes the options that all of these have behind its name too.
+    /// One that speaks to masters, and takes the options that all of these have, behind its name
+    /// too.
     CLI::App* add_of_masters(const std::string& name, const std::string& description,
                              std::function<int()> action);
     void add_taking(CLI::App& sub, taking_options& o);
