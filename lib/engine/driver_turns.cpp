@@ -12,8 +12,8 @@ using base::instant;
 
 namespace {
 
-/// While a loss may have to be told. An alarm stands still while the machine is suspended, and
-/// validity does not.
+/// While somebody may have to be told something in time. An alarm stands still while the machine is
+/// suspended, and validity and deadlines do not.
 constexpr base::nanos longest_alarm = std::chrono::seconds{1};
 
 /// What two clocks, read one after the other, may differ by: not worth setting an alarm anew.
@@ -253,7 +253,7 @@ void driver::arm_timer()
 {
     const instant at = now();
     instant next = core_.next_deadline();
-    if (core_.looks_after_leases()) {
+    if (core_.looks_after_leases() || core_.operations() > 0) {
         next = std::min(next, at + longest_alarm);
     }
     if (closing_ && !stopped_) {
@@ -265,10 +265,9 @@ void driver::arm_timer()
     set_alarm(next);
 }
 
-/// Without memory even for this, the next event asks again.
+/// Without memory even for this, what was set before stands, and the next event asks again.
 void driver::set_alarm(instant when) noexcept
 {
-    is_armed_ = false;  // until it stands
     try {
         timer_->set(when - now(), shared_from_this());
         is_armed_ = true;

@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/error_code.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,36 +20,45 @@ namespace redlock::engine {
 
 namespace {
 
-/// Has memory of its own for its waits: who has none left has to be woken all the same.
+/// Two timers in turn, so that what was set before stands until what follows it does. Each has
+/// memory of its own for its wait: who has none left has to be woken all the same.
 class steady_alarm final : public alarm {
 public:
-    explicit steady_alarm(const boost::asio::any_io_executor& ex) : timer_(ex) {}
+    explicit steady_alarm(const boost::asio::any_io_executor& ex) : turns_{turn(ex), turn(ex)} {}
 
     void set(base::nanos after, std::shared_ptr<alarm_events> whom) override
     {
-        timer_.expires_after(after);
-        // What was set before may not have given its memory back.
-        std::swap(memory_, spare_memory_);
-        timer_.async_wait(boost::asio::bind_allocator(
-            handler_allocator<std::byte>(*memory_),
-            [whom = std::move(whom), kept = memory_](boost::system::error_code ec) {
+        turn& next = turns_[1 - now_];
+        next.timer.expires_after(after);
+        next.timer.async_wait(boost::asio::bind_allocator(
+            handler_allocator<std::byte>(*next.memory),
+            [whom = std::move(whom), kept = next.memory](boost::system::error_code ec) {
                 if (!ec) {
                     whom->on_alarm();
                 }
             }));
+        cancel();
+        now_ = 1 - now_;
     }
 
-    void cancel() noexcept override { timer_.cancel(); }
+    void cancel() noexcept override { turns_[now_].timer.cancel(); }
 
     [[nodiscard]] base::nanos left() const noexcept override
     {
-        return timer_.expiry() - std::chrono::steady_clock::now();
+        return turns_[now_].timer.expiry() - std::chrono::steady_clock::now();
     }
 
 private:
-    boost::asio::steady_timer timer_;
-    std::shared_ptr<handler_memory> memory_ = std::make_shared<handler_memory>();
-    std::shared_ptr<handler_memory> spare_memory_ = std::make_shared<handler_memory>();
+    struct turn {
+        explicit turn(const boost::asio::any_io_executor& ex) : timer(ex) {}
+
+        boost::asio::steady_timer timer;
+        std::shared_ptr<handler_memory> memory = std::make_shared<handler_memory>();
+    };
+
+    std::array<turn, 2> turns_;
+    /// Which of them was set last.
+    std::size_t now_ = 0;
 };
 
 class system_wall_clock final : public base::wall_clock {

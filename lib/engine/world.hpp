@@ -22,7 +22,7 @@ protected:
     ~alarm_events() = default;
 };
 
-/// A timer with one wait at a time.
+/// One wait at a time.
 class alarm {
 public:
     alarm() = default;
@@ -31,7 +31,7 @@ public:
     virtual ~alarm() = default;
 
     /// Has `whom`, kept alive until then, told once. What was set before is forgotten, unless it is
-    /// on its way already.
+    /// on its way already; where this throws for want of memory, it stands.
     virtual void set(base::nanos after, std::shared_ptr<alarm_events> whom) = 0;
     virtual void cancel() noexcept = 0;
     /// Of what was set last, how long until it is told, by the alarm's own clock: it stands still

@@ -25,19 +25,21 @@ public:
 
     void set(base::nanos after, std::shared_ptr<engine::alarm_events> whom) override
     {
-        cancel();
         ++settings_;
-        waiting_ = context_.begin(
+        const std::uint64_t id = context_.begin(
             executor_, [whom = std::move(whom)](boost::system::error_code ec, std::size_t) {
                 if (!ec) {
                     whom->on_alarm();
                 }
             });
-        event_ = clock_.at(after, [&c = context_, alive = context_.alive(), id = waiting_] {
+        const auto event = clock_.at(after, [&c = context_, alive = context_.alive(), id] {
             if (!alive.expired()) {
                 c.complete(id, {});
             }
         });
+        cancel();
+        waiting_ = id;
+        event_ = event;
     }
 
     void cancel() noexcept override

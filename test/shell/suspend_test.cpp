@@ -50,6 +50,20 @@ TEST_CASE(
     CHECK(s.clock.now() - begun < 2 * config{}.node_timeout);
 }
 
+TEST_CASE("what was begun before a suspend of the machine ends within a second behind it",
+          "[shell][suspend]")
+{
+    timed_clients s;
+    const lock held = s.take("r", {.ttl = 24h});
+    std::optional<error_code> done;
+    // In line.
+    s.locks->async_acquire("r", {.deadline = 1h}, [&](error_code ec, lock) { done = ec; });
+    CHECK_FALSE(s.run_for(3s, [&] { return done.has_value(); }));
+    s.clock.suspend(2h);
+    CHECK(s.run_for(1s, [&] { return done.has_value(); }));
+    CHECK(done == make_error_code(errc::timed_out));
+}
+
 TEST_CASE("a client that ends behind a suspend of the machine leaves no alarm", "[shell][suspend]")
 {
     timed_clients s(5s);
