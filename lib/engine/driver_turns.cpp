@@ -253,7 +253,7 @@ void driver::arm_timer()
 {
     const instant at = now();
     instant next = core_.next_deadline();
-    if (core_.looks_after_leases() || core_.operations() > 0) {
+    if (core_.looks_after_leases() || core_.operations() > 0 || closing_) {
         next = std::min(next, at + longest_alarm);
     }
     if (closing_ && !stopped_) {
@@ -265,7 +265,7 @@ void driver::arm_timer()
     set_alarm(next);
 }
 
-/// Without memory even for this, what was set before stands, and the next event asks again.
+/// Without memory even for this, what was set before rings in time, or the next event asks again.
 void driver::set_alarm(instant when) noexcept
 {
     try {

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace redlock::engine {
@@ -29,19 +30,32 @@ public:
     void set(base::nanos after, std::shared_ptr<alarm_events> whom) override
     {
         turn& next = turns_[1 - now_];
-        next.timer.expires_after(after);
-        next.timer.async_wait(boost::asio::bind_allocator(
-            handler_allocator<std::byte>(*next.memory),
-            [whom = std::move(whom), kept = next.memory](boost::system::error_code ec) {
-                if (!ec) {
-                    whom->on_alarm();
-                }
-            }));
+        try {
+            next.timer.expires_after(after);
+            next.wait->rings_early = false;
+            next.timer.async_wait(boost::asio::bind_allocator(
+                handler_allocator<std::byte>(next.wait->memory),
+                [whom = std::move(whom), me = next.wait](boost::system::error_code ec) {
+                    if (!ec || me->rings_early) {
+                        whom->on_alarm();
+                    }
+                }));
+        } catch (const std::bad_alloc&) {
+            if (after < left()) {
+                turns_[now_].wait->rings_early = true;
+                turns_[now_].timer.cancel();
+            }
+            throw;
+        }
         cancel();
         now_ = 1 - now_;
     }
 
-    void cancel() noexcept override { turns_[now_].timer.cancel(); }
+    void cancel() noexcept override
+    {
+        turns_[now_].wait->rings_early = false;
+        turns_[now_].timer.cancel();
+    }
 
     [[nodiscard]] base::nanos left() const noexcept override
     {
@@ -49,11 +63,16 @@ public:
     }
 
 private:
+    struct waiting {
+        handler_memory memory;
+        bool rings_early = false;
+    };
     struct turn {
         explicit turn(const boost::asio::any_io_executor& ex) : timer(ex) {}
 
         boost::asio::steady_timer timer;
-        std::shared_ptr<handler_memory> memory = std::make_shared<handler_memory>();
+        /// Shared with who waits.
+        std::shared_ptr<waiting> wait = std::make_shared<waiting>();
     };
 
     std::array<turn, 2> turns_;

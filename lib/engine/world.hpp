@@ -31,7 +31,8 @@ public:
     virtual ~alarm() = default;
 
     /// Has `whom`, kept alive until then, told once. What was set before is forgotten, unless it is
-    /// on its way already; where this throws for want of memory, it stands.
+    /// on its way already. Where this throws for want of memory that stands instead, and is told
+    /// at once if it would be too late: for that no memory is needed.
     virtual void set(base::nanos after, std::shared_ptr<alarm_events> whom) = 0;
     virtual void cancel() noexcept = 0;
     /// Of what was set last, how long until it is told, by the alarm's own clock: it stands still

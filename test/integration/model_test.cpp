@@ -646,7 +646,8 @@ private:
         if (model_.find(base::instant{}, key) == nullptr) {
             return;
         }
-        // One that reads its clock twice may find that end there already: it deletes the key.
+        // One that reads its clock twice may find that end there already: it deletes the key,
+        // which EXISTS would do too.
         const auto kept = static_cast<std::int64_t>(model_.all().size());
         if (clock_->ask({"DBSIZE"}).integer == kept - 1) {
             model_.lose(key);

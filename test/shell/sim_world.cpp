@@ -25,21 +25,19 @@ public:
 
     void set(base::nanos after, std::shared_ptr<engine::alarm_events> whom) override
     {
+        cancel();
         ++settings_;
-        const std::uint64_t id = context_.begin(
+        waiting_ = context_.begin(
             executor_, [whom = std::move(whom)](boost::system::error_code ec, std::size_t) {
                 if (!ec) {
                     whom->on_alarm();
                 }
             });
-        const auto event = clock_.at(after, [&c = context_, alive = context_.alive(), id] {
+        event_ = clock_.at(after, [&c = context_, alive = context_.alive(), id = waiting_] {
             if (!alive.expired()) {
                 c.complete(id, {});
             }
         });
-        cancel();
-        waiting_ = id;
-        event_ = event;
     }
 
     void cancel() noexcept override
