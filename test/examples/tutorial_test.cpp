@@ -50,7 +50,6 @@ TEST_CASE("the tutorial's server works for longer than a ttl, and says who is in
     const reserved_port port;
     program server("tutorial", with({std::to_string(port.number())}, nodes.urls()));
     auto first = std::async(std::launch::async, [&] { return ask(port, "42 packed"); });
-    // A majority: where a connection is late, that node has no part in it.
     REQUIRE(wait_for([&] { return nodes.count("orders/42") >= 2; }));
     const auto second = ask(port, "42 sent");
     CAPTURE(second);

@@ -24,7 +24,8 @@ public:
                                                 std::string_view password = {},
                                                 unsigned db = 0) const;
 
-    /// How many of the servers that run, and are not stopped, have the key.
+    /// How many of the servers that run, and are not stopped, have the key. A lock has it on a
+    /// majority: a node whose connection is late has no part in it.
     [[nodiscard]] std::size_t count(const std::string& key) const;
 
     /// FLUSHALL on each of those.
