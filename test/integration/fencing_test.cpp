@@ -137,10 +137,16 @@ TEST_CASE("counters outlive their locks, and not for ever", "[integration][fenci
     REQUIRE(mine.await_ready(3));
     lock held = mine.take("r", {.ttl = 60s});
     const auto token = held.fencing_token();
+    REQUIRE(mine.await_quiet());
+    std::vector<std::optional<std::string>> counted;
+    for (std::size_t i = 0; i < 3; ++i) {
+        counted.push_back(nodes[i].get(counter));
+    }
     REQUIRE_FALSE(mine.extend(held, 90s));
     CHECK(held.fencing_token() == token);
     REQUIRE(mine.await_quiet());
     for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(nodes[i].get(counter) == counted[i]);
         // The lock itself is what it was without.
         CHECK(nodes[i].command({"TYPE", "r"}) == "string");
         CHECK(nodes[i].get("r") == std::string(held.owner_token()));
@@ -149,6 +155,7 @@ TEST_CASE("counters outlive their locks, and not for ever", "[integration][fenci
     REQUIRE(mine.await_quiet());
     for (std::size_t i = 0; i < 3; ++i) {
         CHECK(nodes[i].command({"KEYS", "*"}) == "[" + counter + "]");
+        CHECK(nodes[i].get(counter) == counted[i]);
         CHECK(nodes[i].pttl(counter) > 23h);
         CHECK(nodes[i].pttl(counter) <= 24h);
     }
