@@ -64,6 +64,25 @@ TEST_CASE("what was begun before a suspend of the machine ends within a second b
     CHECK(done == make_error_code(errc::timed_out));
 }
 
+TEST_CASE("a close that waits for releases ends within a second behind a suspend of the machine",
+          "[shell][suspend]")
+{
+    timed_clients s;
+    {
+        const lock dropped = s.take("r", {.ttl = 24h});
+        for (sim_node& n : s.nodes) {
+            n.freeze();
+        }
+    }
+    std::optional<error_code> closed;
+    s.locks->async_close([&](error_code ec) { closed = ec; });
+    // Whatever it waits for before it connects anew.
+    CHECK_FALSE(
+        s.run_for(GENERATE(5s, 20s, 60s, 61s, 62s, 63s, 64s), [&] { return closed.has_value(); }));
+    s.clock.suspend(2h);
+    CHECK(s.run_for(1s, [&] { return closed.has_value(); }));
+}
+
 TEST_CASE("a client that ends behind a suspend of the machine leaves no alarm", "[shell][suspend]")
 {
     timed_clients s(5s);

@@ -38,6 +38,7 @@ struct timed_clients {
         config settings;
         settings.nodes = {"redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"};
         settings.ping_interval = ping_interval_;
+        settings.close_timeout = std::chrono::hours{1};
         begun.emplace(c.get_executor(), settings);
         begun->async_run(asio::detached);
     }
