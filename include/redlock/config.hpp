@@ -176,10 +176,10 @@ struct config {
 
     /// How long a fencing counter lives. Who uses it gives it this life anew, at the latest when a
     /// quarter is left: so it outlives its last use by a quarter at least. A minute to 10 years,
-    /// and the same for all clients of a resource. A day: a resource used every few hours keeps its
-    /// counter, and one that is not costs no memory for long; a counter that is gone begins anew
-    /// with the date. Tokens stay in order as long as no node's date is set back by more than this
-    /// less two seconds in all, whenever that is.
+    /// and the same for all clients of a resource: where it is not the shortest counts. A day: a
+    /// resource used every few hours keeps its counter, and one that is not costs no memory for
+    /// long; a counter that is gone begins anew with the date. Tokens stay in order as long as no
+    /// node's date is set back by more than this less two seconds in all, whenever that is.
     std::chrono::milliseconds counter_ttl{std::chrono::hours{24}};
 
     /// Operations begun and not completed; one more completes with `errc::overloaded`. At least 1.

@@ -87,8 +87,9 @@ public:
      *   it for all;
      * - somebody deletes a counter or puts an older one back, or a node's keys of an earlier time
      *   are put back within one run, under the guard too;
-     * - a node's date is set back, in all and at whatever times, by nearly as much as
-     *   `config::counter_ttl`, or as `guard_config::max_ttl`.
+     * - a node's date is set back, in all and at whatever times, by more than the shortest
+     *   `config::counter_ttl` of the clients, or where keys are lost by more than
+     *   `guard_config::max_ttl`, each less two seconds (half of a `max_ttl` below four).
      *
      * docs/design/safety.md has all of it. A further hold of an `owner` is of the same lease, and
      * has its token. Below 2^53, and not changed by extends. Zero when the lock was taken without

@@ -518,6 +518,21 @@ TEST_CASE("after a power loss of all masters locks are had again by themselves, 
     CHECK(mine.logged(log_level::info, "is admitted"));
 }
 
+TEST_CASE("without the restart guard a power loss of all masters gives the lock to another",
+          "[integration][guard]")
+{
+    masters nodes(3, {.kind = each_kind()});
+    locks mine(unguarded(nodes.urls()));
+    locks theirs(unguarded(nodes.urls()));
+    REQUIRE(mine.await_ready(3));
+    const lock held = mine.take("r", {.ttl = longest});
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        nodes[i].restart(memory::lost);
+    }
+    REQUIRE(theirs.await_ready(3));
+    CHECK(is_taken_from(theirs, held));
+}
+
 TEST_CASE("a master is admitted once, for all who wait", "[integration][guard]")
 {
     masters nodes(1);

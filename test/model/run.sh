@@ -27,12 +27,14 @@ tokens_plain_unguarded          tokens     holds  -DUNGUARDED -DAPART
 tokens_plain_held               tokens     holds  -DHELD -DIN_TURN -DAPART
 tokens_plain_in_turn            tokens     fails  -DIN_TURN
 tokens_plain_by_node            tokens     fails  -DBY_NODE
+tokens_plain_by_majority        tokens     fails  -DBY_MAJORITY
 tokens_plain_non_strict         tokens     fails  -DNON_STRICT
 tokens_plain_amnesia            tokens     fails  -DAMNESIA
 tokens_maximum                  tokens     fails  -DMAXIMUM
 tokens_script                   tokens     holds  -DSCRIPT -DNON_STRICT -DBY_NODE -DAPART
 tokens_script_others            tokens     holds  -DSCRIPT -DNON_STRICT -DBY_NODE -DSPREAD=1 -DOTHERS=1 -DAGAIN=1
 tokens_script_held              tokens     holds  -DSCRIPT -DNON_STRICT -DHELD -DIN_TURN -DAPART
+tokens_script_in_turn           tokens     fails  -DSCRIPT -DNON_STRICT -DIN_TURN
 tokens_script_by_majority       tokens     fails  -DSCRIPT -DNON_STRICT -DBY_MAJORITY
 tokens_script_unguarded         tokens     fails  -DSCRIPT -DNON_STRICT -DUNGUARDED
 tokens_script_strict_unguarded  tokens     fails  -DSCRIPT -DUNGUARDED -DBY_NODE
@@ -67,8 +69,8 @@ seeds_old_no_date               seeds      fails  -DGAP=4 -DBACK=2 -DOUT=12 -DOL
 seeds_life                      seeds      holds  -DGAP=20 -DBACK=12 -DLIFE=54
 seeds_life_too_short            seeds      fails  -DGAP=20 -DBACK=12 -DLIFE=53
 seeds_life_not_prolonged        seeds      fails  -DGAP=3 -DBACK=2 -DLIFE=20 -DNO_REFRESH
-seeds_life_counted              seeds      holds  -DGAP=10 -DBACK=6 -DLIFE=28 -DPROLONGED
-seeds_life_counted_too_short    seeds      fails  -DGAP=10 -DBACK=6 -DLIFE=27 -DPROLONGED
+seeds_life_counted              seeds      holds  -DGAP=20 -DBACK=12 -DLIFE=54 -DPROLONGED
+seeds_life_counted_too_short    seeds      fails  -DGAP=20 -DBACK=12 -DLIFE=53 -DPROLONGED
 END_OF_TABLE
 }
 

@@ -97,7 +97,7 @@ client::client(world& w, unsigned index)
     // Below what a configuration may have, so that it is reached.
     settings_->counter_slack =
         std::min<nanos>(w.planned().counter_slack, w.planned().longest_ttl_of(index) / 4);
-    settings_->counter_ttl = w.planned().counter_ttl;
+    settings_->counter_ttl = w.planned().counter_ttl_of(index);
     settings_->max_buffered_bytes = w.planned().max_buffered_bytes;
     settings_->max_in_flight = w.planned().max_in_flight;
     settings_->max_waiters = w.planned().max_waiters;

@@ -281,6 +281,12 @@ void fault_injector::go_beyond()
         case beyond::expiring_date_back:
             set_date_back_once(node, w_.planned().counter_ttl - 2 * w_.planned().counter_slack);
             return;
+        case beyond::unequal_counter_ttl:
+            if (s.has_outlived_its_counters()) {
+                set_date_back_once(
+                    node, w_.planned().longest_counter_ttl - 2 * w_.planned().counter_slack);
+            }
+            return;
         case beyond::restored:
             if (s.is_up() && r.one_in(2)) {
                 s.save();

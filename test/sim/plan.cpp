@@ -103,6 +103,11 @@ plan make_plan(const options& o)
         // So short that counters expire again and again, and longer than tokens need it to be.
         p.counter_ttl = p.counter_slack * static_cast<std::int64_t>(lives.between(5, 16)) / 2;
     }
+    p.longest_counter_ttl = p.counter_ttl;
+    random_source unequal(o.seed, 306);
+    if (o.outside == beyond::unequal_counter_ttl || unequal.one_in(4)) {
+        p.longest_counter_ttl *= static_cast<std::int64_t>(unequal.between(4, 8));
+    }
     p.key_prefix = r.one_in(3) ? "locks:" : "";
     p.max_debts = r.one_in(6) ? r.below(6) : 1000;
     // Scripts of fencing tokens may go out as their text.

@@ -57,10 +57,11 @@ enum class beyond : std::uint8_t {
     liar,              ///< a node grants every lock, and keeps none
     liar_of_counters,  ///< a node answers increments, and does not count
     // With the restart guard or without it:
-    counter_deleted,     ///< somebody deletes fencing counters
-    expired_date_back,   ///< a node's date is set back by twice the life of counters that expired
-    used_date_back,      ///< the same of counters that are used once more, and expire then
-    expiring_date_back,  ///< by no more than counters that expire bear, at any time
+    counter_deleted,      ///< somebody deletes fencing counters
+    expired_date_back,    ///< a node's date is set back by twice the life of counters that expired
+    used_date_back,       ///< the same of counters that are used once more, and expire then
+    expiring_date_back,   ///< by no more than counters that expire bear, at any time
+    unequal_counter_ttl,  ///< by what bear those that only some clients use, when they expired
     // Though all clients have the restart guard, or all but one:
     date_back_borne,    ///< as date_back, by no more than tokens bear; or with keys of before
     guarded_date_back,  ///< the same, by more than the time that the node is out of votes for
@@ -84,7 +85,8 @@ enum class beyond : std::uint8_t {
 [[nodiscard]] constexpr bool may_be_guarded(beyond b) noexcept
 {
     return b == beyond::nothing || b == beyond::counter_deleted || b == beyond::expired_date_back ||
-           b == beyond::used_date_back || b == beyond::expiring_date_back;
+           b == beyond::used_date_back || b == beyond::expiring_date_back ||
+           b == beyond::unequal_counter_ttl;
 }
 
 using fault_set = std::uint32_t;
@@ -140,9 +142,11 @@ struct plan {
     base::nanos pace{};
     bool pings = true;
     bool fencing = false;
-    /// How far a fencing counter may be beyond a node's own time, and how long it lives.
+    /// How far a fencing counter may be beyond a node's own time, and how long it lives; every
+    /// second client may say longer.
     base::nanos counter_slack{};
     base::nanos counter_ttl{};
+    base::nanos longest_counter_ttl{};
     // What a client may keep, and how it waits.
     std::size_t max_debts = 1000;
     std::size_t max_buffered_bytes = 1024 * 1024;
@@ -169,6 +173,10 @@ struct plan {
     [[nodiscard]] std::chrono::milliseconds longest_ttl() const noexcept;
     /// The longest that a client may ask for.
     [[nodiscard]] std::chrono::milliseconds longest_ttl_of(unsigned client) const noexcept;
+    [[nodiscard]] base::nanos counter_ttl_of(unsigned client) const noexcept
+    {
+        return client % 2 == 0 ? counter_ttl : longest_counter_ttl;
+    }
     /// A node can be full of what one client has to say.
     [[nodiscard]] bool is_tight() const noexcept { return max_buffered_bytes < 100'000; }
 };

@@ -11,7 +11,7 @@ namespace redlock::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 21> beyond_names{
+constexpr std::array<std::string_view, 22> beyond_names{
     "nothing",
     "clock_step",
     "amnesia",
@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 21> beyond_names{
     "expired_date_back",
     "used_date_back",
     "expiring_date_back",
+    "unequal_counter_ttl",
     "date_back_borne",
     "guarded_date_back",
     "date_back_before",

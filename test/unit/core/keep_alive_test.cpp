@@ -165,6 +165,8 @@ TEST_CASE("p26: a renewal that few nodes answered is tried again, and the lock k
     w.silence(true);
     w.advance(1900ms);
     CHECK(w.told(renewal_outcome::unknown) >= 2);
+    CHECK(w.core->snapshot().renewal_unknown == w.told(renewal_outcome::unknown));
+    CHECK(w.core->snapshot().renewed == 0);
     CHECK(l.valid_until() > w.now);
     w.silence(false);
     w.advance(300ms);
@@ -172,6 +174,7 @@ TEST_CASE("p26: a renewal that few nodes answered is tried again, and the lock k
     w.advance(30s);
     CHECK(l.valid_until() > w.now);
     CHECK(w.keys() == 3);
+    CHECK(w.core->snapshot().renewed == w.told(renewal_outcome::renewed));
 }
 
 TEST_CASE("p30: renewals keep a least spacing, however fast they fail",
