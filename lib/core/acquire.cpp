@@ -59,6 +59,15 @@ flow coordinator::run_acquire(operation& op)
             has_rested = has_rested || leads;
             continue;
         }
+        if (const instant end = end_of_inherited(op); end > now_) {
+            op.may_be_roused = true;
+            co_await sleep_until{*this, op, end};
+            op.may_be_roused = false;
+            if (is_over(op, [&] { report_place(op); })) {
+                co_return;
+            }
+            continue;
+        }
         const auto gate = gate_for(op);
         const bool was_woken = op.is_woken;
         if (!begin_attempt(op)) {
@@ -88,7 +97,7 @@ flow coordinator::run_acquire(operation& op)
         if (is_last(op, r, was_woken)) {
             co_return;
         }
-        const instant end = end_of_pause(op, next_wait(op, r));
+        const instant end = begin_pause(op, next_wait(op, r));
         if (op.report == nullptr) {
             held.reset();  // nobody will ask for it any more
         }
@@ -208,10 +217,12 @@ bool coordinator::begin_attempt(operation& op)
     if (op.keeper != nullptr) {
         op.keeper->since = now_;
     }
-    const bool looks = op.attempts_made > 0 && !op.is_woken && !op.was_roused;
+    const bool looks =
+        (op.attempts_made > 0 || op.watches != 0) && !op.is_woken && !op.was_roused;
     stats_.polls += looks;
     op.looked_at = looks ? op.watches : 0;
-    op.was_roused = op.is_woken = op.is_next = false;
+    op.was_roused = op.is_woken = op.is_next = op.is_heir = op.is_watch_asked = false;
+    op.looks_at = instant{};
     if (op.looked_at != 0) {
         stop_being_told(op);  // what the client itself does meanwhile it has to know
     } else {

@@ -258,6 +258,8 @@ private:
     [[nodiscard]] stint* stint_of(const lease& l) noexcept;
     [[nodiscard]] base::instant end_of_rest(const operation& op) noexcept;
     [[nodiscard]] bool is_told() const noexcept;
+    void bequeath_pause(operation& op) noexcept;
+    [[nodiscard]] base::instant end_of_inherited(const operation& op) const noexcept;
     void call_in(const operation& had) noexcept;
     void note_refusal(const round& r) noexcept;
     void note_contention(const lease& l) noexcept;
@@ -293,12 +295,14 @@ private:
     void expect_longer(const lease& l) noexcept;
     [[nodiscard]] static const std::string& in_the_way(const operation& op) noexcept;
     [[nodiscard]] bool is_doubtful(const operation& op) const noexcept;
-    [[nodiscard]] base::nanos time_between_looks() const noexcept;
+    [[nodiscard]] static base::nanos time_between_looks(std::size_t watchers) noexcept;
     [[nodiscard]] base::nanos least_change(const operation& op) const noexcept;
     [[nodiscard]] base::instant end_of_watch(const operation& op) noexcept;
     [[nodiscard]] base::instant end_of_doubt(const operation& op, base::nanos back_off) noexcept;
     [[nodiscard]] static bool is_asleep(const operation& op) noexcept;
-    void wake(operation& op) noexcept;
+    void wake(operation& op, base::nanos later = {}) noexcept;
+    void look_by(operation& op, base::instant when) noexcept;
+    [[nodiscard]] base::instant begin_pause(operation& op, base::nanos back_off) noexcept;
     [[nodiscard]] base::nanos wake_up_delay(const operation& op) noexcept;
     [[nodiscard]] base::instant end_of_pause(const operation& op, base::nanos back_off) noexcept;
     void on_key_gone(unsigned index, std::string_view resource) noexcept;

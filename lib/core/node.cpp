@@ -125,6 +125,9 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
         forget_command(p);
         let_go(p);
     }
+    if (std::exchange(has_lost_watch_, false)) {
+        note_lost_watch();
+    }
     c_.on_watch_lost(index_);
     schedule_reconnect(lived_well, at_once);
     if (!may_come()) {

@@ -309,8 +309,9 @@ private:
     base::instant watchers_looked_for_ = base::instant::max();
     /// That it refused to is in the log.
     bool missed_tracking_ = false;
-    /// Connections in a row that were lost before it had answered what it was asked to tell of, and
-    /// from when on it is asked again after too many of them.
+    /// The connection that ends was lost before it had answered what it was asked to tell of.
+    bool has_lost_watch_ = false;
+    /// So many in a row were, and from when on it is asked again after too many of them.
     unsigned lost_watches_ = 0;
     base::instant watches_again_{};
     /// When it last told something unasked, and whether it has missed to since; that it ever did is

@@ -79,6 +79,12 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
     bool is_woken = false;
     /// It looked for a key that had gone already, and has not seen one since.
     bool is_rushed = false;
+    /// Pauses until then, unless it is told something; its deadline may come before.
+    base::instant looks_at{};
+    /// Goes on with the pause of one that led before it and left.
+    bool is_heir = false;
+    /// A node was asked to tell when the key goes, and has not answered.
+    bool is_watch_asked = false;
     /// The node that is to tell so.
     node_mask watches = 0;
     /// How often it was woken and refused.

@@ -33,7 +33,8 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     op.inspection = {};
     op.keeper = nullptr;
     op.may_wait = op.may_be_roused = op.was_roused = op.is_woken = op.is_rushed = false;
-    op.is_next = false;
+    op.is_next = op.is_heir = op.is_watch_asked = false;
+    op.looks_at = instant{};
     op.watches = 0;
     op.held = 0;
     op.refusals = 0;
@@ -301,6 +302,9 @@ bool coordinator::has_room_for(operation::kind what) const noexcept
 void coordinator::finish(operation& op, error_code ec) noexcept
 {
     op.error = ec;
+    if (ec && op.looks_at > now_) {
+        bequeath_pause(op);
+    }
     watch_no_more(op);
     finished_.push_back(op);
     if (ec && op.what == operation::kind::acquire) {

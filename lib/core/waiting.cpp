@@ -223,6 +223,34 @@ void coordinator::end_lead(lease& l) noexcept
     resume_later(next);
 }
 
+/// Who led was refused, and leaves while it pauses: to whoever comes next the masters would say the
+/// same. Or a lock that somebody else keeps would be asked for as often as a deadline ends behind
+/// it.
+void coordinator::bequeath_pause(operation& op) noexcept
+{
+    const lease& l = *op.subject;
+    if (!l.leads || l.line == nullptr || l.line->waiting.empty() || op.is_woken || op.was_roused) {
+        return;
+    }
+    operation& next = l.line->waiting.front();
+    watch_no_more(next);
+    next.is_heir = true;
+    next.looks_at = op.looks_at;
+    next.watches = std::exchange(op.watches, 0);
+    next.refused_until = op.refused_until;
+    next.refused_within = op.refused_within;
+    next.refused_at = op.refused_at;
+    next.doubts = op.doubts;
+    next.is_rushed = op.is_rushed;
+}
+
+/// Who goes on with another's pause is told as that one was.
+instant coordinator::end_of_inherited(const operation& op) const noexcept
+{
+    const bool pauses = op.is_heir && !op.is_woken && !op.was_roused;
+    return pauses ? std::min(op.looks_at, op.deadline) : now_;
+}
+
 /// To another lease of the same resource, by which `op` asks for it.
 void coordinator::pass_lead(lease& from, lease& to, operation& op) noexcept
 {

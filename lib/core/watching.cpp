@@ -154,6 +154,7 @@ void coordinator::watch(operation& op, const round& r)
     if (first && is_known) {
         turn_to(op, r.held);
         nodes_[*first]->watch(*op.subject, in_the_way(op));
+        op.is_watch_asked = true;
     }
 }
 
@@ -223,8 +224,9 @@ void coordinator::on_watched(const lease& l, unsigned index, told_ttl told) noex
     }
     op->watches = bit(index);
     ++watchers_[index];
+    op->is_watch_asked = false;
     if (is_asleep(*op) && !op->was_roused) {
-        sleepers_.set(*op, end_of_pause(*op, op->wake_up - now_));
+        sleepers_.set(*op, begin_pause(*op, op->wake_up - now_));
     }
 }
 
@@ -295,10 +297,10 @@ bool coordinator::is_doubtful(const operation& op) const noexcept
            nodes_[static_cast<unsigned>(std::countr_zero(op.watches))]->is_silent();
 }
 
-/// Of all that are to be told together.
-nanos coordinator::time_between_looks() const noexcept
+/// Of so many together.
+nanos coordinator::time_between_looks(std::size_t watchers) noexcept
 {
-    return between_looks * static_cast<std::int64_t>(watching());
+    return between_looks * static_cast<std::int64_t>(watchers);
 }
 
 /// By which the end of a key has to differ from what was said of it, if it is not to be the work of
@@ -311,16 +313,22 @@ nanos coordinator::least_change(const operation& op) const noexcept
 /// When to look, as nothing was told.
 instant coordinator::end_of_watch(const operation& op) noexcept
 {
-    const nanos longest = std::max(settings_.poll_max, time_between_looks());
+    const nanos longest = std::max(settings_.poll_max, time_between_looks(watching()));
     nanos wait = longest - random_below(longest / 4);
     if (op.refused_until != unknown) {
         const nanos lives = op.refused_until - now_;
         wait = std::min(wait, lives + random_below(std::max(round_trip_, least_wait)));
     }
-    return std::min(op.deadline, now_ + std::max(wait, least_wait));
+    return now_ + std::max(wait, least_wait);
 }
 
-/// Until when who was refused waits, unless it is told something.
+/// Until when who was refused waits, unless it is told something, or out of time.
+instant coordinator::begin_pause(operation& op, nanos back_off) noexcept
+{
+    op.looks_at = end_of_pause(op, back_off);
+    return std::min(op.looks_at, op.deadline);
+}
+
 instant coordinator::end_of_pause(const operation& op, nanos back_off) noexcept
 {
     if (op.is_woken) {
@@ -330,7 +338,8 @@ instant coordinator::end_of_pause(const operation& op, nanos back_off) noexcept
         return now_ + std::min(back_off, least_wait);
     }
     if (op.watches == 0) {
-        return now_ + back_off;
+        // Whoever is to be told hears that first, however soon it would ask again.
+        return now_ + (op.is_watch_asked ? std::max(back_off, settings_.node_timeout) : back_off);
     }
     return is_doubtful(op) ? end_of_doubt(op, back_off) : end_of_watch(op);
 }
@@ -339,7 +348,7 @@ instant coordinator::end_of_pause(const operation& op, nanos back_off) noexcept
 /// are told.
 instant coordinator::end_of_doubt(const operation& op, nanos back_off) noexcept
 {
-    return std::min(end_of_watch(op), now_ + std::max(back_off, time_between_looks()));
+    return std::min(end_of_watch(op), now_ + std::max(back_off, time_between_looks(watching())));
 }
 
 bool coordinator::is_asleep(const operation& op) noexcept
@@ -347,12 +356,19 @@ bool coordinator::is_asleep(const operation& op) noexcept
     return op.may_be_roused && op.heap_place != sleeper::no_wake_up;
 }
 
-void coordinator::wake(operation& op) noexcept
+void coordinator::wake(operation& op, nanos later) noexcept
 {
     watch_no_more(op);
     op.is_woken = true;
+    look_by(op, now_ + later + wake_up_delay(op));
+}
+
+/// If it pauses, it does so no longer.
+void coordinator::look_by(operation& op, instant when) noexcept
+{
+    op.looks_at = std::min(op.looks_at, when);
     if (is_asleep(op)) {
-        sleepers_.set(op, std::min(op.wake_up, now_ + wake_up_delay(op)));
+        sleepers_.set(op, std::min(op.wake_up, when));
     }
 }
 
@@ -446,19 +462,21 @@ void coordinator::for_watchers(unsigned index, Do each) noexcept
     }
 }
 
+/// Of all that it was to tell of. Who waits for different ones does not ask at once either.
 void coordinator::on_keys_gone(unsigned index) noexcept
 {
-    for_watchers(index, [this](operation& op) { wake(op); });
+    const nanos apart = time_between_looks(watchers_[index]) - between_looks;
+    for_watchers(index, [this, apart](operation& op) { wake(op, random_below(apart)); });
 }
 
 /// It tells nothing any more: who relied on it looks soon, not all of them at once.
 void coordinator::on_watch_lost(unsigned index) noexcept
 {
-    for_watchers(index, [this](operation& op) {
+    const nanos apart =
+        std::max<nanos>(settings_.retry_max, time_between_looks(watchers_[index]));
+    for_watchers(index, [this, apart](operation& op) {
         watch_no_more(op);
-        if (is_asleep(op)) {
-            sleepers_.set(op, std::min(op.wake_up, now_ + random_below(settings_.retry_max)));
-        }
+        look_by(op, now_ + random_below(apart));
     });
 }
 

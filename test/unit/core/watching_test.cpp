@@ -219,6 +219,84 @@ TEST_CASE("who watches is told of what went while it asked", "[core][watch]")
     CHECK(w.told().polls == 0);
 }
 
+TEST_CASE("who is to be told hears that before it asks again, however soon it would",
+          "[core][watch]")
+{
+    config config;
+    config.poll_max = 1h;
+    SECTION("for it does not pause")
+    {
+        config.retry_min = config.retry_max = 0ms;
+    }
+    SECTION("as its user wants")
+    {
+        config.back_off = [](unsigned, std::chrono::nanoseconds) { return 0ns; };
+    }
+    watch_world w{config};
+    w.take_all();
+    call& c = w.acquire("r", {.deadline = 60s});
+    w.advance(10s);
+    CHECK(w.told().attempts == 1);
+    CHECK(w.core->watching() == 1);
+    w.give_back_all();
+    w.advance(4 * round_trip);
+    CHECK(c.held != nullptr);
+}
+
+TEST_CASE("whoever comes next pauses as the one that left", "[core][watch][line]")
+{
+    config config;
+    config.poll_max = 20s;
+    watch_world w{config};
+    w.take_all();
+    std::vector<call*> calls;
+    for (int i = 0; i < 500; ++i) {
+        calls.push_back(&w.acquire("r", {.deadline = std::chrono::milliseconds{1000 + 10 * i}}));
+    }
+    call& last = w.acquire("r", {.deadline = 1h});
+    w.advance(4s);
+    REQUIRE(calls[200]->error == errc::timed_out);
+    REQUIRE(calls[100]->error == errc::timed_out);
+    CHECK(w.told().attempts == 1);
+    CHECK(w.core->watching() == 1);
+    CHECK(w.told().waiting > 100);
+    SECTION("and is told as that one was")
+    {
+        w.give_back_all();
+        w.advance(4 * round_trip);
+        const auto had = std::count_if(calls.begin(), calls.end(),
+                                       [](const call* c) { return c->held != nullptr; });
+        CHECK(had == 1);
+        CHECK(w.told().wake_ups_granted == 1);
+    }
+    SECTION("and looks when that one would have")
+    {
+        w.advance(5s);
+        CHECK(w.told().attempts == 1);
+        CHECK(w.told().waiting == 0);
+        CHECK_FALSE(last.done());
+        w.advance(12s);
+        CHECK(w.told().attempts == 2);
+        CHECK(w.told().polls == 1);
+        w.advance(2 * round_trip);
+        CHECK(w.core->watching() == 1);
+    }
+    SECTION("also where that one was called off")
+    {
+        w.cancel(*calls[350]);
+        w.advance(1s);
+        CHECK(w.told().attempts == 1);
+        CHECK(w.core->watching() == 1);
+    }
+    SECTION("but not for what was lost on the way")
+    {
+        w.close(w.order[0]);
+        w.advance(1s);
+        CHECK(w.told().attempts >= 2);
+        CHECK(w.core->watching() == 1);
+    }
+}
+
 TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]")
 {
     config config;
@@ -356,6 +434,21 @@ TEST_CASE("who ends connections when asked to tell is not asked for ever", "[cor
     }
     CHECK(losses == 3);
     CHECK(w.told().polls > 20);
+}
+
+TEST_CASE("one connection that is lost while many ask to be told is one", "[core][watch]")
+{
+    watch_world w{{}, 1};
+    for (int i = 0; i < 8; ++i) {
+        const std::string name = std::to_string(i);
+        w.take_all(1h, name);
+        (void)w.acquire(name, {.deadline = 1h});
+    }
+    w.advance_until([&] { return w.count(0, "PTTL") == 8; });
+    REQUIRE(w.core->watching() == 0);
+    w.close(0);
+    w.advance(5s);
+    CHECK(w.core->watching() == 8);
 }
 
 TEST_CASE("a key on the first node alone keeps nobody from a majority", "[core][watch]")
@@ -502,6 +595,39 @@ TEST_CASE("who watched on a connection that is lost looks soon, and watches agai
         w.advance(4 * round_trip);
         CHECK(c.held != nullptr);
     }
+}
+
+TEST_CASE("very many who watched on a connection that is lost do not look all at once",
+          "[core][watch]")
+{
+    config config;
+    config.poll_max = 1h;
+    config.ping_interval = 0ms;
+    watch_world w{config, 1};
+    const unsigned many = 2000;
+    for (unsigned i = 0; i < many; ++i) {
+        const std::string name = std::to_string(i);
+        w.take_all(1h, name);
+        (void)w.acquire(name, {.deadline = 1h});
+    }
+    w.advance(2 * round_trip);
+    REQUIRE(w.core->watching() == many);
+    const std::uint64_t before = w.told().attempts;
+    SECTION("as one that lost all keys")
+    {
+        w.peers[0]->coming.push_back({w.now, ">2\r\n$10\r\ninvalidate\r\n_\r\n"});
+        w.settle();
+    }
+    SECTION("it has another one soon")
+    {
+        w.close(0);
+    }
+    w.advance(1s);
+    CHECK(w.told().attempts - before <= many * 2 / 3);
+    CHECK(w.told().attempts - before >= many / 4);
+    w.advance(2s);
+    CHECK(w.told().attempts - before >= many);
+    CHECK(w.core->watching() == many);
 }
 
 TEST_CASE("a server that lost all keys wakes all who watch there", "[core][watch]")
