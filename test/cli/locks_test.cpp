@@ -113,6 +113,7 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
         {{"acquire", ""}, "resource"},
         {{"frobnicate", "job"}, "no command 'frobnicate'"},
         {{"acquire", "job", "--frobnicate"}, "--frobnicate"},
+        {{}, "no command"},
         {{"--node", "http://x", "acquire", "job"}, "nodes[0]"},
         {{"--config", "/no/such/file", "acquire", "job"}, "/no/such/file"},
         {{"--password-file", "/no/such/file", "acquire", "job"}, "/no/such/file"},
@@ -121,7 +122,14 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
         const auto out = run(nodes, arguments);
         CAPTURE(arguments, out.text);
         CHECK(out.status == 64);
+        CHECK(out.text.starts_with("redlock: "));
         CHECK_THAT(out.text, ContainsSubstring(text));
+        auto for_scripts = arguments;
+        for_scripts.emplace_back("--json");
+        const auto why = nlohmann::json::parse(run(nodes, for_scripts).text);
+        CHECK(why.at("error") == "invalid_argument");
+        CHECK_THAT(why.at("message").get<std::string>(), ContainsSubstring(text));
+        CHECK(why.at("status") == 64);
     }
     CHECK(nodes.count("job") == 0);
     const auto lonely = command({"acquire", "job"}).end();
