@@ -312,7 +312,7 @@ void command_line::add_completion()
         });
     sub.add_option("SHELL", shell_, "bash, zsh or fish")
         ->required()
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+        ->check(CLI::IsMember(shells()))
         ->type_name("");
     sub.footer("    source <(redlock completion bash)");
 }
@@ -320,10 +320,17 @@ void command_line::add_completion()
 void command_line::add_manual()
 {
     CLI::App& sub = *add("manual", "Prints a manual page", [this] {
-        std::cout << manual_page(*app_, page_);
+        if (pages_.empty()) {
+            std::cout << manual_page(*app_, page_);
+        } else {
+            write_manual_pages(*app_, pages_);
+        }
         return success;
     });
     sub.add_option("COMMAND", page_, "Of which command [of redlock itself]")->type_name("");
+    sub.add_option("--all", pages_, "Writes all pages, each to a file in this folder")
+        ->type_name("FOLDER")
+        ->excludes("COMMAND");
     sub.footer("    redlock manual run | man -l -");
 }
 

@@ -65,6 +65,7 @@ private:
     duration watch_{std::chrono::milliseconds(1'000)};
     std::string shell_;
     std::string page_;
+    std::string pages_;
 };
 
 }  // namespace redlock::cli
