@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
 
@@ -100,6 +101,25 @@ TEST_CASE("an inspection that watches goes on until it is told to end", "[locks]
     CHECK(one.says("job: held"));
     REQUIRE(::kill(one.running().pid(), SIGINT) == 0);
     CHECK(one.end().status == 128 + SIGINT);
+}
+
+TEST_CASE("an inspection waits for all silent masters at the same time", "[locks]")
+{
+    masters nodes(7);
+    command one(nodes, {"inspect", "job", "--watch", "--json", "--interval", "10ms",
+                        "--node-timeout", "3s"});
+    const auto timed_out = [&one] { return one.text().find("timed out") != std::string::npos; };
+    REQUIRE(one.says("\"state\":\"free\""));
+    for (const std::size_t silent : {4U, 5U, 6U}) {
+        nodes[silent].stop();
+    }
+    const auto began = std::chrono::steady_clock::now();
+    CHECK(wait_for(timed_out));
+    // One after the other they would take nine.
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(7));
+    for (const std::size_t silent : {4U, 5U, 6U}) {
+        nodes[silent].cont();
+    }
 }
 
 TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
