@@ -122,6 +122,32 @@ TEST_CASE("an inspection waits for all silent masters at the same time", "[locks
     }
 }
 
+TEST_CASE("a name that is looked up for ever keeps no command from ending", "[locks]")
+{
+    const masters nodes(3);
+    auto urls = nodes.urls();
+    urls.emplace_back("redis://never.example");
+    const std::vector<std::string> slow{nodes_variable(urls),
+                                        std::string("LD_PRELOAD=") + SLOW_NAMES_SHIM};
+    const std::vector<std::string> impatient{"--connect-timeout", "1s"};
+    const std::pair<std::vector<std::string>, int> commands[] = {
+        {{"inspect", "job"}, 0},
+        {{"acquire", "job", "--ttl", "1h"}, 0},
+        {{"acquire", "job", "--no-wait"}, 75},
+        {{"run", "other", "--", "/bin/true"}, 0},
+        {{"doctor", "--watch", "10ms"}, 2},
+    };
+    for (auto [arguments, status] : commands) {
+        CAPTURE(arguments);
+        arguments.insert(arguments.begin(), impatient.begin(), impatient.end());
+        CHECK(command(arguments, slow).end().status == status);
+    }
+    command watching({"inspect", "job", "--watch"}, slow);
+    REQUIRE(watching.says("job: held"));
+    REQUIRE(::kill(watching.running().pid(), SIGINT) == 0);
+    CHECK(watching.end().status == 128 + SIGINT);
+}
+
 TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
 {
     const masters nodes(1);

@@ -5,6 +5,7 @@
 #include "cli/doctor/findings.hpp"
 #include "cli/doctor/node.hpp"
 #include "cli/doctor/print.hpp"
+#include "cli/lasting_context.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -49,11 +50,12 @@ base::settings settings_of(const config& c)
     return s;
 }
 
-/// All at the same time. Returns when the last is done, whatever the context has left to do: a name
-/// may be looked up yet that nobody waits for any more.
-std::vector<node_facts> examine_all(asio::io_context& context, const base::settings& s,
-                                    std::chrono::milliseconds watch)
+/// All at the same time. Returns when the last is done: a name may be looked up yet that nobody
+/// waits for any more.
+std::vector<node_facts> examine_all(const base::settings& s, std::chrono::milliseconds watch)
 {
+    lasting_context lasting;
+    asio::io_context& context = lasting.get();
     std::vector<node_facts> nodes(s.nodes.size());
     std::size_t done = 0;
     std::exception_ptr failed;
@@ -65,8 +67,7 @@ std::vector<node_facts> examine_all(asio::io_context& context, const base::setti
                            ++done;
                        });
     }
-    while (done != nodes.size() && context.run_one() != 0) {
-    }
+    lasting.run_until([&] { return done == nodes.size(); });
     if (failed) {
         std::rethrow_exception(failed);
     }
@@ -78,8 +79,7 @@ std::vector<node_facts> examine_all(asio::io_context& context, const base::setti
 int doctor(const doctor_options& options, std::ostream& out)
 {
     const base::settings settings = settings_of(options.config);
-    asio::io_context context(1);
-    const auto nodes = examine_all(context, settings, options.watch);
+    const auto nodes = examine_all(settings, options.watch);
     const auto findings = judge(nodes, settings);
     const verdict v = conclude(nodes, findings, settings);
     if (options.json) {
