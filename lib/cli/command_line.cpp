@@ -110,7 +110,7 @@ command_line::command_line(const std::vector<further_command>& further)
     add_admit();
     for (const auto& one : further) {
         CLI::App* const sub = app.add_subcommand(one.name, one.description);
-        actions_.emplace_back(sub, one.add(*sub));
+        actions_.emplace_back(sub, one.add(*sub, masters_));
     }
     add_completion();
     add_manual();
@@ -139,6 +139,7 @@ int command_line::operator()(const std::vector<std::string>& arguments)
         app_->get_option("--config")->default_str(usual_file());
         own = with_environment(own);
     }
+    masters_.are_arguments = is_given(arguments, "--node");
     // What is wrong with the arguments may be found before this one is read.
     const bool json = is_given(own, "--json");
     try {
