@@ -14,9 +14,10 @@ void add_options(CLI::App& app, measuring_options& o)
                     ->capture_default_str()
                     ->check(CLI::Range(1, 32));
     nodes->excludes(own);
-    app.add_option("--server-pids", o.server_pids,
-                   "Process ids of those masters, where they run on this machine: what they use of "
-                   "its processors is told")
+    app.add_option(
+           "--server-pids", o.server_pids,
+           "Process ids of masters that were named and run on this machine: what they use of "
+           "its processors is told")
         ->needs(nodes);
     app.add_option("--server", o.local.program, "The program to start for --local")
         ->capture_default_str();

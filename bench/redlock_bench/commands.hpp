@@ -17,7 +17,8 @@ namespace redlock::bench {
 
 /// How the library's client is made.
 struct library_options : measuring_options {
-    std::string ca_file;       ///< of masters that speak TLS
+    config base;               ///< what the others leave as it is
+    std::string ca_file;       ///< of masters that speak TLS; empty: that of `base`
     bool thread_safe = false;  ///< with a strand of its own
     bool wake_ups = true;
     std::int64_t node_timeout_ms = 50;
@@ -38,6 +39,7 @@ struct run_options : library_options {
     bool fencing = true;
     std::string api = "callback";
     std::string output = "table";
+    bool live = false;  ///< with a line on stderr that tells how things stand, for a terminal
 };
 
 /// Measures the library.

@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <iomanip>
-#include <iostream>
+#include <ostream>
 #include <sstream>
+#include <string>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace redlock::bench {
@@ -36,7 +38,12 @@ std::string text_of(const figures& f, double span)
 
 }  // namespace
 
-live_line::live_line(std::size_t nodes) : nodes_(nodes), terminal_(::isatty(STDOUT_FILENO) == 1) {}
+live_line::live_line(std::size_t nodes, std::ostream& out, int descriptor)
+    : nodes_(nodes),
+      out_(out),
+      descriptor_(descriptor),
+      terminal_(::isatty(descriptor) == 1)
+{}
 
 void live_line::start()
 {
@@ -61,13 +68,29 @@ void live_line::print()
          << text_of(since_printed_, seconds(now - printed_)) << "   " << ready_ << " of " << nodes_
          << " nodes";
     if (terminal_) {
-        std::cout << "\r\x1b[K" << line.str() << std::flush;
+        // One that is longer could not be written anew.
+        out_ << "\r\x1b[K" << line.str().substr(0, width()) << std::flush;
     } else {
-        std::cout << line.str() << std::endl;
+        out_ << line.str() << std::endl;
     }
     unfinished_ = terminal_;
     since_printed_ = {};
     printed_ = now;
+}
+
+std::size_t live_line::width() const
+{
+    winsize size{};
+    const bool is_known = ::ioctl(descriptor_, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+    return is_known ? size.ws_col - 1U : std::string::npos;
+}
+
+void live_line::clear()
+{
+    if (unfinished_) {
+        out_ << "\r\x1b[K" << std::flush;
+    }
+    unfinished_ = false;
 }
 
 void live_line::say(std::string_view text)
@@ -77,10 +100,10 @@ void live_line::say(std::string_view text)
         print();
     }
     if (unfinished_) {
-        std::cout << '\n';
+        out_ << '\n';
     }
     unfinished_ = false;
-    std::cout << text << std::endl;
+    out_ << text << std::endl;
 }
 
 }  // namespace redlock::bench

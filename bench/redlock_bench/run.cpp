@@ -2,6 +2,7 @@
 #include "common/meter.hpp"
 #include "common/servers.hpp"
 #include "redlock_bench/commands.hpp"
+#include "redlock_bench/live_line.hpp"
 #include "redlock_bench/measurement.hpp"
 #include "redlock_bench/workload.hpp"
 
@@ -14,6 +15,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <exception>
 #include <iostream>
@@ -24,6 +26,8 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 namespace redlock::bench {
 namespace {
 
@@ -32,6 +36,9 @@ using namespace std::chrono_literals;
 
 /// Not measured behind the stop of a node: time in which the client finds out.
 constexpr auto settling = 100ms;
+
+/// Of whoever looks on.
+constexpr auto look_interval = 200ms;
 
 bench_clock::duration duration(double seconds)
 {
@@ -78,7 +85,7 @@ asio::awaitable<look> look_at(lane& l)
     co_return look{l.load.take(), l.load.stats()};
 }
 
-/// The counters that are printed of several clients.
+/// What is printed of several clients.
 stats sum(const stats& a, const stats& b)
 {
     stats both;
@@ -86,6 +93,7 @@ stats sum(const stats& a, const stats& b)
     both.wake_ups_granted = a.wake_ups_granted + b.wake_ups_granted;
     both.wake_ups_refused = a.wake_ups_refused + b.wake_ups_refused;
     both.polls = a.polls + b.polls;
+    both.nodes_ready = std::min(a.nodes_ready, b.nodes_ready);
     return both;
 }
 
@@ -101,6 +109,8 @@ private:
     asio::awaitable<void> script();
     asio::awaitable<void> measure(std::string name, double seconds);
     asio::awaitable<look> look_at_all();
+    /// Gives what was done in that time; nothing where nobody looks on.
+    asio::awaitable<figures> pass(bench_clock::duration length);
     asio::awaitable<void> wait(bench_clock::duration length);
     void disturb(std::size_t node);
     [[nodiscard]] std::string server_name();
@@ -111,6 +121,7 @@ private:
     std::deque<lane> lanes_;
     result common_;
     std::vector<measurement> measured_;
+    std::optional<live_line> live_;
 };
 
 std::vector<std::string> nodes_for(const run_options& o, std::optional<local_servers>& servers)
@@ -176,7 +187,11 @@ asio::awaitable<void> bench_run::script()
     for (auto& l : lanes_) {
         asio::post(l.io, [&l] { l.load.start(); });
     }
-    co_await wait(duration(o_.warm_up));
+    if (o_.live) {
+        live_.emplace(urls_.size(), std::cerr, STDERR_FILENO);
+        live_->start();
+    }
+    co_await pass(duration(o_.warm_up));
     if (o_.stop_node) {
         co_await measure(o_.api + ", healthy", o_.stop_after);
         disturb(*o_.stop_node);
@@ -185,6 +200,9 @@ asio::awaitable<void> bench_run::script()
                          o_.seconds - o_.stop_after);
     } else {
         co_await measure(o_.api, o_.seconds);
+    }
+    if (live_) {
+        live_->clear();
     }
     for (auto& l : lanes_) {
         asio::post(l.io, [&l] { l.load.stop(); });
@@ -205,8 +223,11 @@ asio::awaitable<void> bench_run::measure(std::string name, double seconds)
     meter m(cpu_of_servers(servers_, o_.server_pids));
     const look before = co_await look_at_all();
     m.begin();
-    co_await wait(duration(seconds));
+    const figures seen = co_await pass(duration(seconds));
     look after = co_await look_at_all();
+    if (live_) {
+        after.done.merge(seen);
+    }
     auto& got = measured_.emplace_back(measurement{common_, std::move(after.done)});
     got.before = before.stats;
     got.after = after.stats;
@@ -229,6 +250,22 @@ asio::awaitable<look> bench_run::look_at_all()
         all.stats = sum(all.stats, further.stats);
     }
     co_return all;
+}
+
+asio::awaitable<figures> bench_run::pass(bench_clock::duration length)
+{
+    figures done;
+    const auto end = bench_clock::now() + length;
+    if (live_) {
+        while (bench_clock::now() + look_interval < end) {
+            co_await wait(look_interval);
+            const look latest = co_await look_at_all();
+            live_->show(latest.done, latest.stats.nodes_ready);
+            done.merge(latest.done);
+        }
+    }
+    co_await wait(end - bench_clock::now());
+    co_return done;
 }
 
 asio::awaitable<void> bench_run::wait(bench_clock::duration length)
@@ -286,12 +323,14 @@ void settle(run_options& o)
 
 config library_options::config_for(std::vector<std::string> urls) const
 {
-    config c;
+    config c = base;
     c.nodes = std::move(urls);
     c.wake_ups = wake_ups;
     c.node_timeout = std::chrono::milliseconds(node_timeout_ms);
     c.thread_safe = thread_safe;
-    c.tls.ca_file = ca_file;
+    if (!ca_file.empty()) {
+        c.tls.ca_file = ca_file;
+    }
     return c;
 }
 

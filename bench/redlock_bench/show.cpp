@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 namespace redlock::bench {
 namespace {
 
@@ -103,7 +105,7 @@ bench_show::bench_show(const show_options& o)
       servers_(o.local),
       backstage_work_(backstage_.get_executor()),
       load_(backstage_, config_for(servers_), plan_for(o)),
-      out_(o.local.count)
+      out_(o.local.count, std::cout, STDOUT_FILENO)
 {}
 
 bench_show::~bench_show()

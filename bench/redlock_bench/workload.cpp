@@ -2,6 +2,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <chrono>
 #include <exception>
@@ -28,9 +29,12 @@ void rethrow(std::exception_ptr e)
 
 config with_log(config c, std::string& last_warning)
 {
-    c.log = [&last_warning](log_level level, std::string_view line) {
+    c.log = [&last_warning, next = std::move(c.log)](log_level level, std::string_view line) {
         if (level >= log_level::warning) {
             last_warning = line;
+        }
+        if (next) {
+            next(level, line);
         }
     };
     return c;
@@ -57,9 +61,10 @@ asio::awaitable<void> workload::connect()
             co_return;
         }
         if (late) {
-            throw std::runtime_error("only " + std::to_string(ready) + " of " +
-                                     std::to_string(nodes_) +
-                                     " nodes can be reached: " + last_warning_);
+            throw boost::system::system_error(errc::unavailable,
+                                              "only " + std::to_string(ready) + " of " +
+                                                  std::to_string(nodes_) +
+                                                  " nodes can be reached: " + last_warning_);
         }
         timer.expires_after(5ms);
         co_await timer.async_wait(asio::use_awaitable);

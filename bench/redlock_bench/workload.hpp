@@ -25,7 +25,7 @@ public:
     workload(boost::asio::io_context& io, config c, plan p);
 
     /// Connects, and returns when all nodes are there, or a majority and the others did not come
-    /// within 2 s. Throws `std::runtime_error` if there is no majority.
+    /// within 2 s. Throws `errc::unavailable` if there is no majority.
     [[nodiscard]] boost::asio::awaitable<void> connect();
 
     /// Takes the locks that are held all the while. Throws `std::runtime_error` if one is not had.

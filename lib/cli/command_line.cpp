@@ -1,11 +1,11 @@
 #include "cli/command_line.hpp"
 
-#include "base/text.hpp"
 #include "cli/completion.hpp"
 #include "cli/doctor/doctor.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/help.hpp"
 #include "cli/manual.hpp"
+#include "cli/printing.hpp"
 #include "cli/validators.hpp"
 
 #include <redlock/version.hpp>
@@ -110,7 +110,7 @@ command_line::command_line(const std::vector<further_command>& further)
     add_admit();
     for (const auto& one : further) {
         CLI::App* const sub = app.add_subcommand(one.name, one.description);
-        actions_.emplace_back(sub, one.add(*sub));
+        actions_.emplace_back(sub, one.add(*sub, masters_));
     }
     add_completion();
     add_manual();
@@ -139,31 +139,40 @@ int command_line::operator()(const std::vector<std::string>& arguments)
         app_->get_option("--config")->default_str(usual_file());
         own = with_environment(own);
     }
+    masters_.are_arguments = is_given(arguments, "--node");
+    // What is wrong with the arguments may be found before this one is read.
+    const bool json = is_given(own, "--json");
     try {
         std::reverse(own.begin(), own.end());  // as CLI11 takes them
         app_->parse(own);
         return act();
-    } catch (const CLI::RequiredError& e) {
-        const auto rest = app_->remaining();
-        if (app_->get_subcommands().empty() && !rest.empty()) {
-            std::cerr << "redlock: there is no command '" << base::printable(rest[0])
-                      << "'; redlock --help names them\n";
-            return usage;
-        }
-        app_->exit(e);
-        return usage;
+    } catch (const CLI::Success& e) {
+        return app_->exit(e);
     } catch (const CLI::ParseError& e) {
-        return app_->exit(e) == 0 ? success : usage;
+        return fail(complaint(e), usage, json || masters_.json);
     } catch (const std::invalid_argument& e) {
-        std::cerr << "redlock: " << e.what() << '\n';
-        return usage;
+        return fail(e.what(), usage, masters_.json);
     } catch (const boost::system::system_error& e) {
-        std::cerr << "redlock: " << e.what() << '\n';
-        return exit_status_of(e.code());
+        return fail(e.what(), exit_status_of(e.code()), masters_.json);
     } catch (const std::exception& e) {
-        std::cerr << "redlock: " << e.what() << '\n';
-        return internal;
+        return fail(e.what(), internal, masters_.json);
     }
+}
+
+/// Where the arguments, or a file's, could not be understood: why, and who says more.
+std::string command_line::complaint(const CLI::ParseError& e) const
+{
+    const auto asked = app_->get_subcommands();
+    if (!asked.empty()) {
+        const std::string& name = asked.front()->get_name();
+        return name + ": " + e.what() + "; redlock " + name + " --help tells more";
+    }
+    if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::RequiredError)) {
+        return std::string(e.what()) + "; redlock --help tells more";
+    }
+    const auto rest = app_->remaining();
+    return (rest.empty() ? "there is no command" : "there is no command '" + rest[0] + '\'') +
+           "; redlock --help names them";
 }
 
 int command_line::act()
@@ -304,7 +313,7 @@ void command_line::add_completion()
         });
     sub.add_option("SHELL", shell_, "bash, zsh or fish")
         ->required()
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+        ->check(CLI::IsMember(shells()))
         ->type_name("");
     sub.footer("    source <(redlock completion bash)");
 }
@@ -312,10 +321,17 @@ void command_line::add_completion()
 void command_line::add_manual()
 {
     CLI::App& sub = *add("manual", "Prints a manual page", [this] {
-        std::cout << manual_page(*app_, page_);
+        if (pages_.empty()) {
+            std::cout << manual_page(*app_, page_);
+        } else {
+            write_manual_pages(*app_, pages_);
+        }
         return success;
     });
     sub.add_option("COMMAND", page_, "Of which command [of redlock itself]")->type_name("");
+    sub.add_option("--all", pages_, "Writes all pages, each to a file in this folder")
+        ->type_name("FOLDER")
+        ->excludes("COMMAND");
     sub.footer("    redlock manual run | man -l -");
 }
 

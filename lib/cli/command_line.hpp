@@ -10,7 +10,8 @@
 
 namespace CLI {
 class App;
-}
+class ParseError;
+}  // namespace CLI
 
 namespace redlock::cli {
 
@@ -51,6 +52,7 @@ private:
     void add_taking(CLI::App& sub, taking_options& o);
     void add_held(CLI::App& sub, held_options& o);
     [[nodiscard]] int act();
+    [[nodiscard]] std::string complaint(const CLI::ParseError& e) const;
 
     std::unique_ptr<CLI::App> app_;
     std::vector<std::pair<CLI::App*, std::function<int()>>> actions_;
@@ -63,6 +65,7 @@ private:
     duration watch_{std::chrono::milliseconds(1'000)};
     std::string shell_;
     std::string page_;
+    std::string pages_;
 };
 
 }  // namespace redlock::cli

@@ -75,8 +75,8 @@ struct inspect_options {
 struct further_command {
     std::string name;
     std::string description;
-    /// Adds its options, and gives what runs it.
-    std::function<std::function<int()>(CLI::App& sub)> add;
+    /// Adds its options, and gives what runs it. It may take those of all that speak to masters.
+    std::function<std::function<int()>(CLI::App& sub, const masters_options& masters)> add;
 };
 
 /// `bench` and `demo`, where they are built. Defined beside what they run.

@@ -11,6 +11,7 @@ struct word {
     std::string text;
     std::string description;
     bool takes_value = false;
+    bool repeats = false;
 };
 
 std::vector<const CLI::App*> commands_of(const CLI::App& app)
@@ -23,8 +24,9 @@ void add_options(std::vector<word>& out, const CLI::App& app)
 {
     for (const CLI::Option* option : app.get_options()) {
         for (const auto& name : option->get_lnames()) {
-            out.push_back(
-                {"--" + name, option->get_description(), option->get_items_expected_max() > 0});
+            out.push_back({"--" + name, option->get_description(),
+                           option->get_items_expected_max() > 0,
+                           option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll});
         }
     }
 }
@@ -40,24 +42,41 @@ std::vector<word> words_of(const CLI::App& sub)
     return out;
 }
 
-std::string joined(const std::vector<word>& words)
+std::string joined(const std::vector<std::string>& words)
 {
     std::string out;
     for (const auto& one : words) {
         out += out.empty() ? "" : " ";
-        out += one.text;
+        out += one;
     }
     return out;
 }
 
+std::string joined(const std::vector<word>& words)
+{
+    std::vector<std::string> texts;
+    for (const auto& one : words) {
+        texts.push_back(one.text);
+    }
+    return joined(texts);
+}
+
 std::string names_of(const CLI::App& app)
 {
-    std::string out;
+    std::vector<std::string> names;
     for (const CLI::App* sub : commands_of(app)) {
-        out += out.empty() ? "" : " ";
-        out += sub->get_name();
+        names.push_back(sub->get_name());
     }
-    return out;
+    return joined(names);
+}
+
+/// What a command's argument may be; empty: anything.
+std::string values_of(const CLI::App& sub)
+{
+    if (sub.get_name() == "manual") {
+        return names_of(*sub.get_parent());
+    }
+    return sub.get_name() == "completion" ? joined(shells()) : "";
 }
 
 /// In single quotes, for any of the shells; a backslash is one to bash and zsh, and fish takes none
@@ -93,8 +112,8 @@ std::string for_bash(const CLI::App& app)
         "    esac\n"
         "    case $command in\n";
     for (const CLI::App* sub : commands_of(app)) {
-        out += "        " + sub->get_name() + ") COMPREPLY=($(compgen -W '" +
-               joined(words_of(*sub)) + "' -- \"$word\")) ;;\n";
+        out += "        " + sub->get_name() + ") COMPREPLY=($(compgen -W '" + values_of(*sub) +
+               ' ' + joined(words_of(*sub)) + "' -- \"$word\")) ;;\n";
     }
     std::vector<word> own;
     add_options(own, app);
@@ -135,15 +154,23 @@ std::string for_zsh(const CLI::App& app)
         "        _describe command commands\n"
         "        return\n"
         "    fi\n"
-        "    case $words[2] in\n";
+        "    local command=$words[2]\n"
+        "    shift words\n"
+        "    ((CURRENT--))\n"
+        "    case $command in\n";
     for (const CLI::App* sub : commands_of(app)) {
         out += "        " + sub->get_name() + ") _arguments";
         for (const auto& one : words_of(*sub)) {
             out += " \\\n            " +
-                   quoted(one.text + (one.takes_value ? "=" : "") + '[' +
+                   quoted((one.repeats ? "*" : "") + one.text + (one.takes_value ? "=" : "") + '[' +
                           for_zsh_list(one.description) + ']' + (one.takes_value ? ":value:" : ""));
         }
-        out += " \\\n            '*::argument:_normal' ;;\n";
+        const std::string values = values_of(*sub);
+        out += " \\\n            " +
+               (sub->get_name() == "run" ? "'*::argument:_normal'"
+                : values.empty()         ? "'*:argument:'"
+                                         : quoted("1:argument:(" + values + ')')) +
+               " ;;\n";
     }
     return out +
            "    esac\n"
@@ -165,6 +192,10 @@ std::string for_fish(const CLI::App& app)
     for (const CLI::App* sub : commands_of(app)) {
         out += "complete -c redlock -n 'not __fish_seen_subcommand_from " + all + "' -a " +
                sub->get_name() + " -d " + quoted(sub->get_description()) + '\n';
+        if (const std::string values = values_of(*sub); !values.empty()) {
+            out += "complete -c redlock -f -n '__fish_seen_subcommand_from " + sub->get_name() +
+                   "' -a " + quoted(values) + '\n';
+        }
         for (const auto& one : words_of(*sub)) {
             out += "complete -c redlock -n '__fish_seen_subcommand_from " + sub->get_name() +
                    "' -l " + one.text.substr(2) + (one.takes_value ? " -r" : "") + " -d " +
@@ -175,6 +206,12 @@ std::string for_fish(const CLI::App& app)
 }
 
 }  // namespace
+
+const std::vector<std::string>& shells()
+{
+    static const std::vector<std::string> all{"bash", "zsh", "fish"};
+    return all;
+}
 
 std::string completion(const CLI::App& app, std::string_view shell)
 {

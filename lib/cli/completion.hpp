@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -9,7 +10,10 @@ class App;
 
 namespace redlock::cli {
 
-/// What makes `shell` ("bash", "zsh" or "fish") complete the words of `app`.
+/// For which there is a completion.
+[[nodiscard]] const std::vector<std::string>& shells();
+
+/// What makes `shell` complete the words of `app`.
 [[nodiscard]] std::string completion(const CLI::App& app, std::string_view shell);
 
 }  // namespace redlock::cli

@@ -7,6 +7,7 @@
 
 #include <redlock/redlock.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
@@ -15,7 +16,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -89,6 +92,44 @@ std::string json_of(const std::string& resource, const inspection& found, const 
     return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
+/// What each master says, asked alone.
+class answers {
+public:
+    answers(const asio::any_io_executor& executor, std::size_t masters)
+        : of_each_(masters),
+          missing_(masters),
+          complete_(executor, never)
+    {}
+
+    [[nodiscard]] report& of(std::size_t master) { return of_each_[master]; }
+    void come()
+    {
+        if (--missing_ == 0) {
+            complete_.cancel();
+        }
+    }
+
+    /// When the last has come.
+    asio::awaitable<report> together()
+    {
+        while (missing_ != 0) {
+            co_await complete_.async_wait(asio::as_tuple(asio::deferred));
+        }
+        report all;
+        for (const auto& one : of_each_) {
+            all.nodes.insert(all.nodes.end(), one.nodes.begin(), one.nodes.end());
+        }
+        co_return all;
+    }
+
+private:
+    static constexpr auto never = asio::steady_timer::time_point::max();
+
+    std::vector<report> of_each_;
+    std::size_t missing_;
+    asio::steady_timer complete_;
+};
+
 /// A client for each master alone, as a quorum's answer does not wait for the last of them.
 class each_master {
 public:
@@ -104,16 +145,16 @@ public:
         }
     }
 
-    asio::awaitable<report> ask(const std::string& resource)
+    /// All at the same time: however many are silent, it takes one node timeout.
+    std::shared_ptr<answers> ask(const std::string& resource)
     {
-        report all;
-        for (auto& one : clients_) {
-            report alone;
-            co_await one.async_inspect(resource, {.report = &alone},
-                                       asio::as_tuple(asio::deferred));
-            all.nodes.insert(all.nodes.end(), alone.nodes.begin(), alone.nodes.end());
+        const auto all =
+            std::make_shared<answers>(clients_.front().get_executor(), clients_.size());
+        for (std::size_t i = 0; i < clients_.size(); ++i) {
+            clients_[i].async_inspect(resource, {.report = &all->of(i)},
+                                      [all](error_code, const inspection&) { all->come(); });
         }
-        co_return all;
+        return all;
     }
 
 private:
@@ -127,13 +168,14 @@ asio::awaitable<int> look(client& locks, const config& c, const inspect_options&
     const bool live = o.watch && !json && isatty(STDOUT_FILENO) != 0;
     asio::steady_timer timer(locks.get_executor());
     for (;;) {
+        const auto asked = masters.ask(o.resource);
         report nodes;
         const auto [error, found] = co_await locks.async_inspect(o.resource, {.report = &nodes},
                                                                  asio::as_tuple(asio::deferred));
         if (error) {
             co_return fail(base::printable(o.resource), error, nodes, json);
         }
-        const report each = co_await masters.ask(o.resource);
+        const report each = co_await asked->together();
         if (live) {
             std::cout << "\x1b[H\x1b[2J";  // to the top of an empty screen
         }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fstream>
 #include <stdexcept>
 #include <vector>
 
@@ -121,6 +122,23 @@ std::string manual_page(const CLI::App& app, const std::string& command)
         }
     }
     throw std::invalid_argument("manual: there is no command '" + command + "'");
+}
+
+void write_manual_pages(const CLI::App& app, const std::filesystem::path& folder)
+{
+    std::filesystem::create_directories(folder);
+    const auto write = [&](const std::string& page, const std::string& command) {
+        const auto file = folder / (page + ".1");
+        std::ofstream out(file);
+        out << manual_page(app, command);
+        if (!out.flush()) {
+            throw std::runtime_error("manual: " + file.string() + " cannot be written");
+        }
+    };
+    write("redlock", "");
+    for (const CLI::App* sub : commands_of(app)) {
+        write("redlock-" + sub->get_name(), sub->get_name());
+    }
 }
 
 }  // namespace redlock::cli

@@ -145,11 +145,17 @@ config config_of(const masters_options& o)
         throw std::invalid_argument(
             "no masters: give each with --node URL, or all in REDLOCK_NODES or a file (--config)");
     }
-    config c;
+    config c = config_without_nodes(o);
     const std::string password = password_of(o);
     for (const auto& url : o.nodes) {
         c.nodes.push_back(with_credentials(url, o.user, password));
     }
+    return c;
+}
+
+config config_without_nodes(const masters_options& o)
+{
+    config c;
     c.key_prefix = o.key_prefix;
     c.client_name = "redlock-command";
     c.node_timeout = o.node_timeout.length;

@@ -17,6 +17,8 @@ namespace redlock::cli {
 /// Which masters a command speaks to, and how.
 struct masters_options {
     std::vector<std::string> nodes;
+    /// They were given to this one command, not by the environment or a file.
+    bool are_arguments = false;
     std::string user;
     std::string password_file;
     std::string key_prefix;
@@ -44,6 +46,9 @@ void add_masters(CLI::App& app, masters_options& o);
  * @throws std::invalid_argument with a text for the user.
  */
 [[nodiscard]] config config_of(const masters_options& o);
+
+/// All of that but the nodes.
+[[nodiscard]] config config_without_nodes(const masters_options& o);
 
 /// `url` with user and password in it, unless it has some. Public for the tests.
 [[nodiscard]] std::string with_credentials(const std::string& url, const std::string& user,

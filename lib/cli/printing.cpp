@@ -1,7 +1,6 @@
 #include "cli/printing.hpp"
 
 #include "base/text.hpp"
-#include "cli/exit_status.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -44,6 +43,17 @@ std::string word_for(error_code error)
         case errc::timed_out: return "timed_out";
         case errc::not_held: return "not_held";
         default: return error == condition::invalid_argument ? "invalid_argument" : "failed";
+    }
+}
+
+std::string word_for(exit_status status)
+{
+    switch (status) {
+        case usage: return "invalid_argument";
+        case unavailable: return "unavailable";
+        case contended: return "contended";
+        case lost: return "lost";
+        default: return "failed";
     }
 }
 
@@ -147,6 +157,20 @@ int fail(const std::string& what, error_code error, const report& r, bool json)
     } else {
         std::cerr << "redlock: " << what << ": " << cause.message() << '\n'
                   << node_lines(r) << std::flush;
+    }
+    return status;
+}
+
+int fail(const std::string& why, exit_status status, bool json)
+{
+    const std::string message = base::printable(why);
+    if (json) {
+        std::cerr << nlohmann::json{{"error", word_for(status)},
+                                    {"message", message},
+                                    {"status", static_cast<int>(status)}}
+                  << '\n';
+    } else {
+        std::cerr << "redlock: " << message << '\n';
     }
     return status;
 }

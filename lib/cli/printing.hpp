@@ -1,5 +1,7 @@
 #pragma once
 
+#include "cli/exit_status.hpp"
+
 #include <redlock/error.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/report.hpp>
@@ -28,6 +30,10 @@ namespace redlock::cli {
 
 /// Says on stderr that `what` failed, and why; gives the exit status.
 int fail(const std::string& what, error_code error, const report& r, bool json);
+
+/// Says on stderr why nothing was done, where no master's answer has to do with it; gives the exit
+/// status.
+int fail(const std::string& why, exit_status status, bool json);
 
 /// The end of a lock's validity by the date, in seconds with three digits behind the point.
 [[nodiscard]] std::string valid_until_date(const lock& l);

@@ -1,6 +1,7 @@
 #include "cli/session.hpp"
 
 #include "cli/exit_status.hpp"
+#include "cli/lasting_context.hpp"
 #include "cli/signals.hpp"
 
 #include <redlock/redlock.hpp>
@@ -25,10 +26,12 @@ namespace asio = boost::asio;
 
 int with_client(const config& c, interrupts who, const work& what)
 {
-    asio::io_context context(1);
+    lasting_context lasting;
+    asio::io_context& context = lasting.get();
     client locks(context, c);
     locks.async_run(asio::detached);
 
+    bool closed = false;
     int status = internal;
     int interrupted_by = 0;
     std::exception_ptr failure;
@@ -53,9 +56,9 @@ int with_client(const config& c, interrupts who, const work& what)
             failure = thrown;
             status = given;
             signals.cancel();
-            locks.async_close(asio::detached);
+            locks.async_close([&](error_code) { closed = true; });
         }));
-    context.run();
+    lasting.run_until([&] { return closed; });
     if (interrupted_by != 0 && (failure || status != success)) {
         return by_signal + interrupted_by;
     }

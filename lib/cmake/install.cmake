@@ -81,21 +81,21 @@ if(REDLOCK_CLI AND NOT CMAKE_CROSSCOMPILING)
         )
         set(words ${words} "${words_dir}/${file}" PARENT_SCOPE)
     endfunction()
-    redlock_word(redlock.1 manual)
-    set(documented run acquire extend release inspect doctor admit completion manual)
-    if(REDLOCK_BENCH)
-        list(APPEND documented bench demo)
-    endif()
-    foreach(command IN LISTS documented)
-        redlock_word(redlock-${command}.1 manual ${command})
-    endforeach()
-    set(manual_pages ${words})
     redlock_word(redlock completion bash)
     redlock_word(_redlock completion zsh)
     redlock_word(redlock.fish completion fish)
-    add_custom_target(redlock_words ALL DEPENDS ${words})
+    # Only the command knows which pages there are; of one that is gone nothing is left.
+    set(pages_dir "${words_dir}/man1")
+    add_custom_command(
+        OUTPUT "${pages_dir}/redlock.1"
+        COMMAND "${CMAKE_COMMAND}" -E rm -rf "${pages_dir}"
+        COMMAND redlock_command manual --all "${pages_dir}"
+        DEPENDS redlock_command
+        VERBATIM
+    )
+    add_custom_target(redlock_words ALL DEPENDS ${words} "${pages_dir}/redlock.1")
     install(
-        FILES ${manual_pages}
+        DIRECTORY "${pages_dir}/"
         DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
         COMPONENT redlock_command
     )

@@ -192,6 +192,24 @@ TEST_CASE("a server that is listed by two names is told of by both", "[cli][doct
     CHECK(has(told.says("same-server"), nodes[0].url()));
 }
 
+TEST_CASE("a server that is listed twice is told of, whatever the database", "[cli][doctor]")
+{
+    const masters nodes(2, written_through);
+    auto urls = nodes.urls();
+    urls.insert(urls.begin(), nodes[1].url() + GENERATE("", "/3"));
+    const consultation told(patient(urls));
+    INFO(told.text);
+    CHECK(told.status == 2);
+    CHECK(told.codes() == codes{"listed-twice", "no-spare"});
+    CHECK(has(told.says("listed-twice"), "The same server is listed twice: " + nodes[1].url()));
+    CHECK(told.all["nodes"].size() == 3);
+    CHECK(told.locks() == "refused");
+
+    // What else is wrong with a list is for the configuration to say.
+    urls.emplace_back("http://nonsense");
+    CHECK_THROWS_AS(consultation(patient(urls)), boost::system::system_error);
+}
+
 TEST_CASE("a server of a cluster is none of the nodes", "[cli][doctor]")
 {
     const reserved_port bus;

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
 
@@ -102,6 +103,51 @@ TEST_CASE("an inspection that watches goes on until it is told to end", "[locks]
     CHECK(one.end().status == 128 + SIGINT);
 }
 
+TEST_CASE("an inspection waits for all silent masters at the same time", "[locks]")
+{
+    masters nodes(7);
+    command one(nodes, {"inspect", "job", "--watch", "--json", "--interval", "10ms",
+                        "--node-timeout", "3s"});
+    const auto timed_out = [&one] { return one.text().find("timed out") != std::string::npos; };
+    REQUIRE(one.says("\"state\":\"free\""));
+    for (const std::size_t silent : {4U, 5U, 6U}) {
+        nodes[silent].stop();
+    }
+    const auto began = std::chrono::steady_clock::now();
+    CHECK(wait_for(timed_out));
+    // One after the other they would take nine.
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(7));
+    for (const std::size_t silent : {4U, 5U, 6U}) {
+        nodes[silent].cont();
+    }
+}
+
+TEST_CASE("a name that is looked up for ever keeps no command from ending", "[locks]")
+{
+    const masters nodes(3);
+    auto urls = nodes.urls();
+    urls.emplace_back("redis://never.example");
+    const std::vector<std::string> slow{nodes_variable(urls),
+                                        std::string("LD_PRELOAD=") + SLOW_NAMES_SHIM};
+    const std::vector<std::string> impatient{"--connect-timeout", "1s"};
+    const std::pair<std::vector<std::string>, int> commands[] = {
+        {{"inspect", "job"}, 0},
+        {{"acquire", "job", "--ttl", "1h"}, 0},
+        {{"acquire", "job", "--no-wait"}, 75},
+        {{"run", "other", "--", "/bin/true"}, 0},
+        {{"doctor", "--watch", "10ms"}, 2},
+    };
+    for (auto [arguments, status] : commands) {
+        CAPTURE(arguments);
+        arguments.insert(arguments.begin(), impatient.begin(), impatient.end());
+        CHECK(command(arguments, slow).end().status == status);
+    }
+    command watching({"inspect", "job", "--watch"}, slow);
+    REQUIRE(watching.says("job: held"));
+    REQUIRE(::kill(watching.running().pid(), SIGINT) == 0);
+    CHECK(watching.end().status == 128 + SIGINT);
+}
+
 TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
 {
     const masters nodes(1);
@@ -113,6 +159,7 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
         {{"acquire", ""}, "resource"},
         {{"frobnicate", "job"}, "no command 'frobnicate'"},
         {{"acquire", "job", "--frobnicate"}, "--frobnicate"},
+        {{}, "no command"},
         {{"--node", "http://x", "acquire", "job"}, "nodes[0]"},
         {{"--config", "/no/such/file", "acquire", "job"}, "/no/such/file"},
         {{"--password-file", "/no/such/file", "acquire", "job"}, "/no/such/file"},
@@ -121,7 +168,14 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
         const auto out = run(nodes, arguments);
         CAPTURE(arguments, out.text);
         CHECK(out.status == 64);
+        CHECK(out.text.starts_with("redlock: "));
         CHECK_THAT(out.text, ContainsSubstring(text));
+        auto for_scripts = arguments;
+        for_scripts.emplace_back("--json");
+        const auto why = nlohmann::json::parse(run(nodes, for_scripts).text);
+        CHECK(why.at("error") == "invalid_argument");
+        CHECK_THAT(why.at("message").get<std::string>(), ContainsSubstring(text));
+        CHECK(why.at("status") == 64);
     }
     CHECK(nodes.count("job") == 0);
     const auto lonely = command({"acquire", "job"}).end();

@@ -7,6 +7,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <filesystem>
+#include <iterator>
 #include <sstream>
 
 using namespace redlock::test;
@@ -79,6 +81,9 @@ TEST_CASE("bash completes commands and options", "[words]")
     // Of every command, behind a command too.
     CHECK(proposals({"redlock", "run", "--key-p"}) == std::vector<std::string>{"--key-prefix"});
     CHECK(proposals({"redlock", "--node-t"}) == std::vector<std::string>{"--node-timeout"});
+    // What an argument may be.
+    CHECK(proposals({"redlock", "completion", "f"}) == std::vector<std::string>{"fish"});
+    CHECK(proposals({"redlock", "manual", "ins"}) == std::vector<std::string>{"inspect"});
 }
 
 TEST_CASE("other shells get as many words", "[words]")
@@ -89,7 +94,10 @@ TEST_CASE("other shells get as many words", "[words]")
         CHECK_THAT(text, ContainsSubstring("grace"));
         CHECK_THAT(text, ContainsSubstring("key-prefix"));
         CHECK_THAT(text, ContainsSubstring("inspect"));
+        CHECK_THAT(text, ContainsSubstring("bash zsh fish"));
+        CHECK_THAT(text, ContainsSubstring("run acquire extend release inspect"));
     }
+    CHECK_THAT(command({"completion", "zsh"}).end().text, ContainsSubstring("'*--node=["));
     CHECK(command({"completion", "tcsh"}).end().status == 64);
 }
 
@@ -115,4 +123,22 @@ TEST_CASE("the help and the manual name every option", "[words]")
     CHECK_THAT(command({"manual"}).end().text, ContainsSubstring("redlock\\-run"));
     CHECK(command({"manual", "nothing"}).end().status == 64);
     CHECK(command({"--version"}).end().text == "0.1.0\n");
+}
+
+TEST_CASE("all manual pages are written at once, one for each command", "[words]")
+{
+    const temp_dir folder;
+    const auto pages = folder / "man1";
+    REQUIRE(command({"manual", "--all", pages.string()}).end().status == 0);
+    CHECK(text_of(pages / "redlock.1") == command({"manual"}).end().text);
+    CHECK(text_of(pages / "redlock-run.1") == command({"manual", "run"}).end().text);
+    std::istringstream page(text_of(pages / "redlock.1"));
+    std::size_t named = 0;
+    for (std::string line; std::getline(page, line);) {
+        named += line.starts_with(".BR redlock\\-") ? 1U : 0U;
+    }
+    const auto files = std::distance(std::filesystem::directory_iterator(pages), {});
+    CHECK(named + 1 == static_cast<std::size_t>(files));
+    CHECK(command({"manual", "--all", "/dev/null/none"}).end().status == 70);
+    CHECK(command({"manual", "--all", pages.string(), "run"}).end().status == 64);
 }

@@ -1,16 +1,22 @@
 #include "cli/doctor/doctor.hpp"
 
+#include "base/address.hpp"
 #include "base/settings.hpp"
 #include "cli/doctor/findings.hpp"
 #include "cli/doctor/node.hpp"
 #include "cli/doctor/print.hpp"
+#include "cli/lasting_context.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <ostream>
+#include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace redlock::cli {
@@ -19,11 +25,37 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// All at the same time. Returns when the last is done, whatever the context has left to do: a name
-/// may be looked up yet that nobody waits for any more.
-std::vector<node_facts> examine_all(asio::io_context& context, const base::settings& s,
-                                    std::chrono::milliseconds watch)
+/// As a client has it, but that one node may be there twice: then it stands behind the others.
+base::settings settings_of(const config& c)
 {
+    config once = c;
+    once.nodes.clear();
+    std::vector<base::address> known;
+    std::vector<base::address> repeated;
+    for (const std::string& url : c.nodes) {
+        auto parsed = base::parse_address(url);
+        if (!std::holds_alternative<base::address>(parsed)) {
+            return base::make_settings(c);  // which says what is wrong
+        }
+        auto& node = std::get<base::address>(parsed);
+        const bool is_new = std::find(known.begin(), known.end(), node) == known.end();
+        if (is_new) {
+            once.nodes.push_back(url);
+        }
+        (is_new ? known : repeated).push_back(std::move(node));
+    }
+    base::settings s = base::make_settings(once);
+    std::move(repeated.begin(), repeated.end(), std::back_inserter(s.nodes));
+    s.quorum = base::majority_of(s.nodes.size());
+    return s;
+}
+
+/// All at the same time. Returns when the last is done: a name may be looked up yet that nobody
+/// waits for any more.
+std::vector<node_facts> examine_all(const base::settings& s, std::chrono::milliseconds watch)
+{
+    lasting_context lasting;
+    asio::io_context& context = lasting.get();
     std::vector<node_facts> nodes(s.nodes.size());
     std::size_t done = 0;
     std::exception_ptr failed;
@@ -35,8 +67,7 @@ std::vector<node_facts> examine_all(asio::io_context& context, const base::setti
                            ++done;
                        });
     }
-    while (done != nodes.size() && context.run_one() != 0) {
-    }
+    lasting.run_until([&] { return done == nodes.size(); });
     if (failed) {
         std::rethrow_exception(failed);
     }
@@ -47,9 +78,8 @@ std::vector<node_facts> examine_all(asio::io_context& context, const base::setti
 
 int doctor(const doctor_options& options, std::ostream& out)
 {
-    const base::settings settings = base::make_settings(options.config);
-    asio::io_context context(1);
-    const auto nodes = examine_all(context, settings, options.watch);
+    const base::settings settings = settings_of(options.config);
+    const auto nodes = examine_all(settings, options.watch);
     const auto findings = judge(nodes, settings);
     const verdict v = conclude(nodes, findings, settings);
     if (options.json) {

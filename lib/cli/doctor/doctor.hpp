@@ -28,7 +28,7 @@ struct doctor_options {
  * The exit status: 0 nothing, or notes only; 1 warnings at worst; 2 errors.
  *
  * @throws boost::system::system_error with `errc::invalid_config` for a configuration that no
- * client would take.
+ * client would take, unless no more is wrong with it than that a server is listed twice.
  */
 [[nodiscard]] int doctor(const doctor_options& options, std::ostream& out);
 

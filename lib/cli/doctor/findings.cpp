@@ -27,6 +27,7 @@ const char* to_string(verdict::locks l) noexcept
         case verdict::locks::had_unsafely: return "had unsafely";
         case verdict::locks::had_later: return "had later";
         case verdict::locks::not_had: return "not had";
+        case verdict::locks::refused: return "refused";
     }
     return "?";
 }
@@ -60,10 +61,37 @@ std::size_t usable_in(const facts_list& nodes, const base::settings& s)
     return usable_in(nodes, s, [](const node_facts&) { return true; });
 }
 
-void judge_twins(const facts_list& nodes, std::vector<finding>& out)
+/// The first of those before it that its URL leads to as well; itself: there is none.
+std::size_t first_of(const base::settings& s, std::size_t node)
 {
-    for (const node_facts& f : nodes) {
-        if (const node_facts* const twin = twin_of(nodes, f)) {
+    const auto found = std::find(s.nodes.begin(), s.nodes.end(), s.nodes[node]);
+    return static_cast<std::size_t>(found - s.nodes.begin());
+}
+
+bool lists_one_twice(const base::settings& s)
+{
+    for (std::size_t i = 0; i < s.nodes.size(); ++i) {
+        if (first_of(s, i) != i) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void judge_twins(const facts_list& nodes, const base::settings& s, std::vector<finding>& out)
+{
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const node_facts& f = nodes[i];
+        const node_facts& listed = nodes[first_of(s, i)];
+        if (&listed != &f) {
+            out.push_back({severity::error,
+                           {},
+                           "listed-twice",
+                           "The same server is listed twice: " + f.node +
+                               (listed.node == f.node ? "" : ", as " + listed.node) +
+                               ". Clients refuse such a list.",
+                           "Name each server once, and another one in the place of this."});
+        } else if (const node_facts* const twin = twin_of(nodes, f)) {
             out.push_back({severity::error, f.node, "same-server",
                            "is the same server as " + twin->node + ": it has one vote, not two.",
                            "Name each server once, and another one in the place of this."});
@@ -240,6 +268,7 @@ std::string text_of(const verdict& v)
         case verdict::locks::had_later:
             return text + "locks can be had when the restart guard has admitted the masters.";
         case verdict::locks::not_had: return text + "no lock can be had.";
+        case verdict::locks::refused: return text + "clients refuse the list.";
     }
     return text;
 }
@@ -255,7 +284,7 @@ std::vector<finding> judge(const facts_list& nodes, const base::settings& s)
     for (const node_facts& f : nodes) {
         judge_node(f, s, out);
     }
-    judge_twins(nodes, out);
+    judge_twins(nodes, s, out);
     judge_dates(nodes, s, out);
     return worst_first(out);
 }
@@ -276,7 +305,9 @@ verdict conclude(const facts_list& nodes, const std::vector<finding>& findings,
         nodes, s, [](const node_facts& node) { return node.admitted == admittance::not_admitted; });
     const bool is_unsafe = std::any_of(findings.begin(), findings.end(),
                                        [](const finding& f) { return f.breaks_exclusion; });
-    if (v.usable < v.quorum) {
+    if (lists_one_twice(s)) {
+        v.are = verdict::locks::refused;
+    } else if (v.usable < v.quorum) {
         v.are = verdict::locks::not_had;
     } else if (is_unsafe) {
         v.are = verdict::locks::had_unsafely;

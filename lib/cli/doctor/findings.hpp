@@ -52,6 +52,7 @@ struct verdict {
         had_unsafely,  ///< two clients may hold one
         had_later,     ///< when the restart guard has admitted the nodes
         not_had,
+        refused,  ///< no client begins with such a list of nodes
     };
 
     std::size_t nodes = 0;

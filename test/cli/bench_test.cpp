@@ -1,0 +1,108 @@
+#include "cli/command.hpp"
+#include "cli/terminal.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+/// A short one, behind what says where.
+std::vector<std::string> short_bench(std::vector<std::string> words)
+{
+    for (const char* word : {"bench", "--seconds", "0.2", "--warmup", "0.1", "--workers", "2"}) {
+        words.emplace_back(word);
+    }
+    return words;
+}
+
+}  // namespace
+
+TEST_CASE("a benchmark runs on the masters that are named, whichever way", "[bench]")
+{
+    server_options locked;
+    locked.password = "open sesame";
+    const masters nodes(3, locked);
+    const std::string password = "REDLOCK_PASSWORD=open sesame";
+    std::vector<std::string> named{"--json"};
+    for (const auto& url : nodes.urls()) {
+        named.insert(named.end(), {"--node", url});
+    }
+    const auto in_front = command(short_bench(named), {password}).end();
+    CAPTURE(in_front.text);
+    REQUIRE(in_front.status == 0);
+    const auto told = nlohmann::json::parse(in_front.text);
+    CHECK(told.at("nodes") == 3);
+    CHECK(told.at("workers") == 2);
+    CHECK(told.at("cycles").get<int>() > 0);
+
+    auto behind = short_bench({});
+    behind.insert(behind.end(), named.begin(), named.end());
+    CHECK(nlohmann::json::parse(command(behind, {password}).end().text).at("nodes") == 3);
+
+    const auto by_environment = run(nodes, short_bench({"--json"}), {password});
+    CHECK(by_environment.status == 0);
+    CHECK(by_environment.text.starts_with("redlock: bench: on the masters that REDLOCK_NODES"));
+    CHECK_THAT(by_environment.text, ContainsSubstring("\"nodes\": 3"));
+
+    const temp_dir folder;
+    const auto file = (folder / "redlock.toml").string();
+    std::ofstream(file) << "node = [\"" << nodes.urls()[0] << "\"]\n";
+    CHECK_THAT(command(short_bench({"--config", file, "--json"}), {password}).end().text,
+               ContainsSubstring("\"nodes\": 1"));
+
+    // Whoever wants some of its own gets these.
+    auto own = short_bench({});
+    own.insert(own.end(), {"--local", "2", "--json"});
+    CHECK(nlohmann::json::parse(run(nodes, own).text).at("nodes") == 2);
+}
+
+TEST_CASE("what a benchmark or a show has no use for is refused", "[bench]")
+{
+    const std::string node = "--node=redis://127.0.0.1:1";
+    const std::pair<std::vector<std::string>, std::string> wrong[] = {
+        {{node, "bench", "--local", "3"}, "bench: --local"},
+        {{node, "bench", "--stop-node", "1"}, "bench: --local"},
+        {{"bench", "--server-pids", "1"}, "bench: --server-pids"},
+        {{node, "demo"}, "demo: it starts masters of its own"},
+        {{"demo", node}, "--node"},
+        {{"--json", "demo"}, "has no --json"},
+    };
+    for (const auto& [arguments, text] : wrong) {
+        const auto out = command(arguments).end();
+        CAPTURE(arguments, out.text);
+        CHECK(out.status == 64);
+        CHECK_THAT(out.text, ContainsSubstring(text));
+    }
+    const auto nobody = command(short_bench({node})).end();
+    CHECK(nobody.status == 69);
+    CHECK_THAT(nobody.text, ContainsSubstring("only 0 of 1 nodes can be reached"));
+}
+
+TEST_CASE("a benchmark tells at a terminal how things stand, and nowhere else", "[bench]")
+{
+    const masters nodes(3);
+    const std::string live = "3 of 3 nodes";
+    terminal screen(nodes,
+                    R"sh("$0" bench --seconds 2 --warmup 0.1 --workers 2; echo "status=$?")sh");
+    CHECK(screen.shows("\r\x1b[K"));
+    CHECK(screen.shows(live));
+    CHECK(screen.shows("status=0"));
+    CHECK(screen.shows("cycles/s"));
+    CHECK(run(nodes, short_bench({})).text.find(live) == std::string::npos);
+
+    terminal narrow(nodes, R"sh(stty cols 40
+        "$0" bench --seconds 1 --warmup 0.1 --workers 2 >/dev/null; echo "status=$?")sh");
+    CHECK(narrow.shows("status=0"));
+    CHECK(narrow.screen().find(" acquires/s") != std::string::npos);
+    CHECK(narrow.screen().find(live) == std::string::npos);
+}
