@@ -217,8 +217,7 @@ bool coordinator::begin_attempt(operation& op)
     if (op.keeper != nullptr) {
         op.keeper->since = now_;
     }
-    const bool looks =
-        (op.attempts_made > 0 || op.watches != 0) && !op.is_woken && !op.was_roused;
+    const bool looks = (op.attempts_made > 0 || op.watches != 0) && !op.is_woken && !op.was_roused;
     stats_.polls += looks;
     op.looked_at = looks ? op.watches : 0;
     op.was_roused = op.is_woken = op.is_next = op.is_heir = op.is_watch_asked = false;
