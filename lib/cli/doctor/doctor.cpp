@@ -1,7 +1,9 @@
 #include "cli/doctor/doctor.hpp"
 
 #include "base/settings.hpp"
+#include "cli/doctor/clocks.hpp"
 #include "cli/doctor/findings.hpp"
+#include "cli/doctor/measures.hpp"
 #include "cli/doctor/node.hpp"
 #include "cli/doctor/print.hpp"
 
@@ -24,11 +26,12 @@ namespace {
 std::vector<node_facts> examine_all(asio::io_context& context, const base::settings& s,
                                     std::chrono::milliseconds watch)
 {
+    const our_date date;
     std::vector<node_facts> nodes(s.nodes.size());
     std::size_t done = 0;
     std::exception_ptr failed;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        asio::co_spawn(context, examine(context.get_executor(), s, i, watch),
+        asio::co_spawn(context, examine(context.get_executor(), s, i, date, watch),
                        [&, i](const std::exception_ptr& error, node_facts facts) {
                            failed = failed ? failed : error;
                            nodes[i] = std::move(facts);
@@ -51,11 +54,12 @@ int doctor(const doctor_options& options, std::ostream& out)
     asio::io_context context(1);
     const auto nodes = examine_all(context, settings, options.watch);
     const auto findings = judge(nodes, settings);
+    const auto clocks = compare_clocks(nodes, settings);
     const verdict v = conclude(nodes, findings, settings);
     if (options.json) {
-        print_json(out, nodes, findings, v);
+        print_json(out, nodes, clocks, findings, v);
     } else {
-        print_text(out, nodes, findings, v);
+        print_text(out, nodes, clocks, findings, v);
     }
     out.flush();
     return v.exit_status;
