@@ -491,6 +491,23 @@ TEST_CASE("a delete of the server's own does without DEL", "[cli][doctor]")
     auto f = healthy(0);
     forbid(f);
     CHECK(gives_back(f));
+    const auto texts = [](const node_facts& node) {
+        std::vector<finding> found;
+        judge_node(node, base::make_settings(plain(1)), found);
+        std::string all;
+        for (const finding& one : found) {
+            all += one.text;
+        }
+        return all;
+    };
+    CHECK(texts(f).find("locks of several resources can be taken there, but not given back") !=
+          std::string::npos);
+    auto scriptless = f;
+    scriptless[needed::eval].is = scriptless[needed::evalsha].is = outcome::forbidden;
+    CHECK(texts(scriptless).find("given back or extended") == std::string::npos);
+    scriptless[needed::native_delete].is = outcome::forbidden;
+    CHECK(texts(scriptless).find("given back or extended") != std::string::npos);
+    CHECK(texts(scriptless).find("does not permit DELIFEQ: ") != std::string::npos);
     f[needed::native_delete].is = outcome::forbidden;
     CHECK_FALSE(gives_back(f));
     CHECK(is_usable(f, base::make_settings(plain(1))));

@@ -9,6 +9,9 @@ using std::chrono::nanoseconds;
 
 namespace {
 
+/// TIME tells whole microseconds.
+constexpr nanoseconds node_tick = std::chrono::microseconds(1);
+
 nanoseconds round_trip(const sample& s) noexcept
 {
     return s.answered - s.sent;
@@ -35,7 +38,7 @@ void measure_rate(const sample& early, const sample& late, clock_facts& clock)
         return;
     }
     const nanoseconds there = *late.node_date - *early.node_date;
-    const nanoseconds unsure = (round_trip(early) + round_trip(late)) / 2;
+    const nanoseconds unsure = (round_trip(early) + round_trip(late)) / 2 + node_tick;
     const auto span = static_cast<double>(here.count());
     clock.rate = static_cast<double>((there - here).count()) / span;
     clock.rate_precision = static_cast<double>(unsure.count()) / span;
@@ -86,12 +89,14 @@ std::optional<clock_facts> clock_of(const std::vector<sample>& samples)
     }
     const auto best = shortest(dated.begin(), dated.end());
     clock_facts clock;
-    clock.offset_precision = round_trip(*best) / 2;
-    clock.offset = *best->node_date - (best->date.time_since_epoch() - clock.offset_precision);
+    const nanoseconds half = round_trip(*best) / 2;
+    clock.offset_precision = half + node_tick;
+    clock.offset = *best->node_date - (best->date.time_since_epoch() - half);
     clock.watched = dated.back().answered - dated.front().sent;
     if (dated.size() > 1) {
-        const auto half = dated.begin() + static_cast<std::ptrdiff_t>(dated.size() / 2);
-        measure_rate(*shortest(dated.begin(), half), *shortest(half, dated.end()), clock);
+        const auto middle_one = dated.begin() + static_cast<std::ptrdiff_t>(dated.size() / 2);
+        measure_rate(*shortest(dated.begin(), middle_one), *shortest(middle_one, dated.end()),
+                     clock);
     }
     return clock;
 }

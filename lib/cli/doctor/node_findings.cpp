@@ -249,7 +249,7 @@ void judge_answers(const node_facts& f, pen& add)
 {
     if (f[needed::info].is_missing()) {
         add(severity::note, "no-info",
-            "does not permit INFO: role, persistence and memory are not known.",
+            "does not permit INFO: its replicas, persistence and memory are not known.",
             "Permit it (+info); two names of one server are found by it too.");
     }
     if (f[needed::config_get].is_missing() && f.info && f.kept == keeps::nothing_or_snapshots) {

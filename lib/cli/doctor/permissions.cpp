@@ -49,8 +49,10 @@ constexpr duty deleting{
 constexpr duty deleting_several{needed::del, severity::warning, "DEL", "+del",
                                 "locks of several resources can be taken there, but not given "
                                 "back: each stays until its ttl has passed"};
-constexpr duty deleting_by_itself{needed::native_delete, severity::note, "DELIFEQ or DELEX",
-                                  "+delifeq or +delex", "locks are given back by a script"};
+constexpr duty deleting_by_delifeq{needed::native_delete, severity::note, "DELIFEQ", "+delifeq",
+                                   "locks are given back by a script"};
+constexpr duty deleting_by_delex{needed::native_delete, severity::note, "DELEX", "+delex",
+                                 "locks are given back by a script"};
 
 constexpr duty extending{needed::pexpire, severity::error, "PEXPIRE", "+pexpire",
                          "locks cannot be extended there"};
@@ -135,7 +137,8 @@ void look_at_protocol(const node_facts& f, const base::settings& s, clerk& c)
 
 void look_at_deletes(const node_facts& f, clerk& c)
 {
-    c.look_at(deleting_by_itself);
+    const bool is_delex = f.deletes_by == core::compare_and_delete::delex;
+    c.look_at(is_delex ? deleting_by_delex : deleting_by_delifeq);
     const bool has_own = f[needed::native_delete].is == trial::outcome::went;
     c.look_at(has_own ? deleting_several : deleting);
 }
@@ -147,7 +150,7 @@ void look_at_scripts(const node_facts& f, const base::settings& s, clerk& c)
     if (no_sha && no_eval) {
         c.add(severity::error, "no-scripts",
               std::string("permits no scripts, neither EVAL nor EVALSHA: locks cannot be ") +
-                  (f.deletes_by == core::compare_and_delete::script ? "given back or " : "") +
+                  (f[needed::native_delete].is == trial::outcome::went ? "" : "given back or ") +
                   "extended there, nor have fencing tokens.",
               "Permit them to the user that clients log in as: +eval +evalsha.");
         return;
