@@ -145,7 +145,7 @@ TEST_CASE("a master that does not answer is not waited for", "[cli][doctor]")
     CHECK(std::chrono::steady_clock::now() - began < 10s);
     nodes[2].cont();
     INFO(told.text);
-    CHECK(told.codes() == codes{"silent", "no-spare"});
+    CHECK(told.finding("resp2").is_null());
     CHECK(told.finding("silent")["node"] == shown(nodes[2].url()));
     CHECK(told.locks() == "had");
 }
@@ -453,9 +453,9 @@ TEST_CASE("clocks that are set wrong, or run at another rate, are told of", "[cl
     {
         dials[0]->run_faster(-150'000);
         dials[2]->run_faster(150'000);
-        const consultation told(patient(urls), 2s);
+        const consultation told(patient(urls), 1s);
         INFO(told.text);
-        CHECK(told.codes() == codes{"clock-drift"});
+        CHECK(told.finding("clock-rate").is_null());
         CHECK(told.finding("clock-drift")["node"] == shown(urls[2]));
         CHECK(has(told.says("clock-drift"), shown(urls[0])));
         CHECK(told.locks() == "had unsafely");

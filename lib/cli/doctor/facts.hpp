@@ -78,8 +78,8 @@ struct server_facts {
 /// Reads the answer to INFO; what is not there stays empty.
 [[nodiscard]] server_facts read_info(std::string_view info);
 
-/// What the clients have that a restart guard's marker is of, as `guard_text` says it. Empty: it does
-/// not tell.
+/// What the clients have that a restart guard's marker is of, as `guard_text` says it. Empty: the
+/// marker does not tell.
 [[nodiscard]] std::string guard_of(std::string_view marker);
 
 /// What is left of a server's acknowledged writes after it is killed.
