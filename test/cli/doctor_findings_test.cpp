@@ -1,3 +1,4 @@
+#include "cli/doctor/clocks.hpp"
 #include "cli/doctor/findings.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -173,6 +174,63 @@ TEST_CASE("why there is no conversation has a word of its own", "[cli][doctor]")
           lines{"1 error unusable"});
 }
 
+TEST_CASE("what fails of TLS is told without OpenSSL's own, with what helps against it",
+          "[cli][doctor]")
+{
+    struct row {
+        const char* trouble;
+        const char* told;
+        const char* advice;
+    };
+    const auto r =
+        GENERATE(row{"TLS: certificate verify failed (SSL routines): it is not for a.b",
+                     "certificate verify failed: it is not for a.b", "--server-name"},
+                 row{"TLS: certificate verify failed (SSL routines): certificate has expired",
+                     "certificate verify failed: certificate has expired", "--ca-file"},
+                 row{"tlsv13 alert certificate required (SSL routines)",
+                     "tlsv13 alert certificate required", "--cert-file"},
+                 row{"TLS: wrong version number (SSL routines)", "wrong version number",
+                     "whether that port speaks TLS"});
+    auto f = dead(0);
+    f.has_tls = true;
+    f.trouble = r.trouble;
+    std::vector<finding> found;
+    judge_node(f, base::make_settings(plain(1)), found);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].text == "does not agree on TLS: " + std::string(r.told) + ".");
+    CHECK(found[0].advice.find(r.advice) != std::string::npos);
+}
+
+TEST_CASE("who breaks off before he has answered may want TLS", "[cli][doctor]")
+{
+    auto f = dead(0);
+    f.reached = contact::broken;
+    f.trouble = "Connection reset by peer";
+    const auto told_by = [](const node_facts& node) {
+        std::vector<finding> found;
+        judge_node(node, base::make_settings(plain(1)), found);
+        REQUIRE(found.size() == 1);
+        return found[0];
+    };
+    CHECK(told_by(f).text == "can be connected to, but breaks off: Connection reset by peer.");
+    CHECK(told_by(f).advice.ends_with("wants TLS (rediss://)."));
+    f.latency.samples = 1;
+    CHECK(told_by(f).advice.find("TLS") == std::string::npos);
+    f.trouble = "leaves commands unanswered";
+    CHECK(told_by(f).text == "can be connected to, but leaves commands unanswered.");
+}
+
+TEST_CASE("who may neither track nor cache is told of once", "[cli][doctor]")
+{
+    auto f = healthy(0);
+    f[needed::client_tracking].is = f[needed::client_caching].is = outcome::forbidden;
+    std::vector<finding> found;
+    judge_node(f, base::make_settings(plain(1)), found);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].text.starts_with("does not permit CLIENT TRACKING and CLIENT CACHING: "));
+    CHECK(found[0].advice.ends_with(": +client|tracking +client|caching."));
+}
+
 TEST_CASE("what is no independent master is no node", "[cli][doctor]")
 {
     auto nodes = all_healthy(3);
@@ -273,9 +331,9 @@ TEST_CASE("each command that is not permitted is told of by its weight", "[cli][
     const auto r =
         GENERATE(row{needed::set, "1 error forbidden", "SET", false},
                  row{needed::get, "1 error forbidden", "GET", false},
-                 row{needed::del, "1 error forbidden", "DEL", false},
+                 row{needed::del, "1 error forbidden", "DEL", true},
                  row{needed::pttl, "1 error forbidden", "PTTL", true},
-                 row{needed::pexpire, "1 error forbidden", "PEXPIRE", true},
+                 row{needed::pexpire, "1 error forbidden", "PEXPIRE", false},
                  row{needed::incr, "1 error forbidden", "INCR", false},
                  row{needed::time, "1 error forbidden", "TIME", false},
                  row{needed::eval, "1 warning forbidden", "EVAL", true},
@@ -311,6 +369,107 @@ TEST_CASE("without fencing nobody needs to count", "[cli][doctor]")
     auto f = healthy(0);
     forbid(f);
     CHECK(is_usable(f, base::make_settings(c)));
+
+    // Where tokens are wanted the others are what can be had.
+    auto nodes = all_healthy(3);
+    std::for_each(nodes.begin(), nodes.end(), forbid);
+    const auto found = judge(nodes, base::make_settings(plain(3)));
+    CHECK(found.front().text.starts_with("No lock with a fencing token can be had: 0 of 3 "));
+    const verdict v = concluded(nodes, plain(3));
+    CHECK(v.are == verdict::locks::not_had);
+    CHECK(v.text.ends_with("locks can be had without fencing tokens only (--no-fencing)."));
+}
+
+TEST_CASE("what cannot be given back is had until its ttl has passed", "[cli][doctor]")
+{
+    auto nodes = all_healthy(3);
+    nodes[0][needed::del].is = outcome::forbidden;
+    CHECK(concluded(nodes, plain(3)).are == verdict::locks::had);
+    nodes[1][needed::del].is = outcome::forbidden;
+    const verdict v = concluded(nodes, plain(3));
+    CHECK(v.are == verdict::locks::had_for_ttl);
+    CHECK(v.exit_status == 2);
+    CHECK(v.text.ends_with("not given back: each stays until its ttl has passed."));
+
+    // A command of the server's own does without DEL.
+    nodes[1].deletes_by = core::compare_and_delete::delex;
+    nodes[1][needed::native_delete].is = outcome::went;
+    CHECK(concluded(nodes, plain(3)).are == verdict::locks::had);
+}
+
+TEST_CASE("without PEXPIRE no lock is extended, and a resource gets one token", "[cli][doctor]")
+{
+    auto f = healthy(0);
+    f[needed::pexpire].is = outcome::forbidden;
+    const auto text = [&](bool fencing) {
+        auto c = plain(1);
+        c.fencing = fencing;
+        std::vector<finding> found;
+        judge_node(f, base::make_settings(c), found);
+        REQUIRE(found.size() == 1);
+        CHECK(is_usable(f, base::make_settings(c)) != fencing);
+        return found[0].text;
+    };
+    CHECK(text(false) == "does not permit PEXPIRE: locks cannot be extended there.");
+    CHECK(text(true).find("fencing token there only once") != std::string::npos);
+}
+
+TEST_CASE("a trial of a release that fails for want of a command is told by that command",
+          "[cli][doctor]")
+{
+    const auto forbid = [](std::initializer_list<needed> all) {
+        return [=](node_facts& f) {
+            f.unusable = "a trial release was refused (ERR)";
+            for (const needed n : all) {
+                f[n].is = outcome::forbidden;
+            }
+        };
+    };
+    CHECK(told_of(forbid({needed::get})) == lines{"1 error forbidden"});
+    CHECK(told_of(forbid({needed::eval, needed::evalsha})) == lines{"1 error no-scripts"});
+    CHECK(told_of(forbid({needed::eval, needed::script_load})) == lines{"1 error no-scripts"});
+    CHECK(told_of(forbid({needed::eval})).front() == "1 error unusable");
+}
+
+TEST_CASE("of who fell silent before he answered no protocol is told", "[cli][doctor]")
+{
+    CHECK(told_of([](node_facts& f) {
+              f = dead(0);
+              f.reached = contact::broken;
+          }) == lines{"1 error silent"});
+}
+
+TEST_CASE("advice names what can be done at a shell", "[cli][doctor]")
+{
+    auto nodes = all_healthy(4);
+    for (node_facts& f : nodes) {
+        f.has_tls = true;
+        f.kept = keeps::nothing;
+        f.clock->rate = 0.5;
+        f.latency = {100, 60ms, 80ms, 90ms};
+        f[needed::pexpire].is = outcome::forbidden;
+    }
+    nodes[0] = dead(0);
+    nodes[0].has_tls = true;
+    nodes[0].trouble = "TLS: certificate verify failed";
+    nodes[1].clock->offset = 2h;
+    nodes[2].clock->offset = 4h;
+    nodes[3].admitted = admittance::other_configuration;
+    auto c = guarded(4);
+    c.restart_guard->admit_new_masters = true;
+    c.tls.insecure_skip_verification = true;
+    auto found = judge(nodes, base::make_settings(c));
+    const auto more = judge(nodes, base::make_settings(plain(4)));
+    found.insert(found.end(), more.begin(), more.end());
+    for (const finding& f : found) {
+        CAPTURE(f.code, f.text, f.advice);
+        for (const char* const field :
+             {"drift_factor", "node_timeout", "restart_guard,", "admit_new_masters", "ca_file",
+              "server_name", "config::fencing", "(config::restart_guard)"}) {
+            CHECK(f.text.find(field) == std::string::npos);
+            CHECK(f.advice.find(field) == std::string::npos);
+        }
+    }
 }
 
 TEST_CASE("without any script there is one finding", "[cli][doctor]")
@@ -331,9 +490,27 @@ TEST_CASE("a delete of the server's own does without DEL", "[cli][doctor]")
     CHECK(told_of(forbid) == lines{"1 warning forbidden"});
     auto f = healthy(0);
     forbid(f);
-    CHECK(is_usable(f, base::make_settings(plain(1))));
+    CHECK(gives_back(f));
+    const auto texts = [](const node_facts& node) {
+        std::vector<finding> found;
+        judge_node(node, base::make_settings(plain(1)), found);
+        std::string all;
+        for (const finding& one : found) {
+            all += one.text;
+        }
+        return all;
+    };
+    CHECK(texts(f).find("locks of several resources can be taken there, but not given back") !=
+          std::string::npos);
+    auto scriptless = f;
+    scriptless[needed::eval].is = scriptless[needed::evalsha].is = outcome::forbidden;
+    CHECK(texts(scriptless).find("given back or extended") == std::string::npos);
+    scriptless[needed::native_delete].is = outcome::forbidden;
+    CHECK(texts(scriptless).find("given back or extended") != std::string::npos);
+    CHECK(texts(scriptless).find("does not permit DELIFEQ: ") != std::string::npos);
     f[needed::native_delete].is = outcome::forbidden;
-    CHECK_FALSE(is_usable(f, base::make_settings(plain(1))));
+    CHECK_FALSE(gives_back(f));
+    CHECK(is_usable(f, base::make_settings(plain(1))));
 }
 
 TEST_CASE("keys that are forbidden are told of once", "[cli][doctor]")
@@ -396,7 +573,7 @@ TEST_CASE("a clock's rate is measured against drift_factor", "[cli][doctor]")
         const char* told;
     };
     const auto r = GENERATE(row{0.009, 0.0001, nullptr}, row{0.011, 0.0001, "1 error clock-rate"},
-                            row{-0.011, 0.0001, "1 error clock-rate"}, row{0.011, 0.002, nullptr},
+                            row{-0.011, 0.0001, "1 warning clock-rate"}, row{0.011, 0.002, nullptr},
                             row{0.001, 0.02, "1 note clock-rate-unknown"},
                             row{0.2, 0.02, "1 error clock-rate"});
     CAPTURE(r.rate, r.precision);
@@ -426,9 +603,99 @@ TEST_CASE("a date that is not the others' is told of, and so is one that nobody 
     CHECK(told(nodes, c) == lines{"1 note date"});
 
     nodes[1].clock->offset = 1h;
-    const auto all = told(nodes, plain(3));
-    CHECK(all.front() == "0 error dates-apart");
-    CHECK(told(nodes, c).front() != "0 error dates-apart");
+    CHECK(told(nodes, plain(3)) == lines{"0 error dates-apart"});
+    const auto found = judge(nodes, base::make_settings(plain(3)));
+    CHECK(found[0].text.find("(" + nodes[1].node + " is 2.0 hours ahead of " + nodes[0].node +
+                             ")") != std::string::npos);
+    CHECK(told(nodes, c) == lines{"2 note date", "3 note date"});
+}
+
+TEST_CASE("clocks that run apart from each other are told of, and who gains on whom",
+          "[cli][doctor]")
+{
+    auto nodes = all_healthy(3);
+    nodes[0].clock->rate = -0.006;
+    nodes[2].clock->rate = 0.006;
+    CHECK(told(nodes, plain(3)) == lines{"3 error clock-drift"});
+    const auto found = judge(nodes, base::make_settings(plain(3)));
+    CHECK(found[0].text.starts_with("has a clock that gains 1.2 % (within 20 ppm) on that of " +
+                                    nodes[0].node + ", and --drift allows 1.0 %:"));
+    CHECK(concluded(nodes, plain(3)).are == verdict::locks::had_unsafely);
+
+    // Where the round trips leave it open nothing is said.
+    nodes[0].clock->rate_precision = 0.003;
+    CHECK(told(nodes, plain(3)).empty());
+
+    // What is wrong by our own clock already is not said again.
+    nodes[0].clock->rate_precision = 0;
+    nodes[2].clock->rate = 0.02;
+    CHECK(told(nodes, plain(3)) == lines{"3 error clock-rate"});
+}
+
+TEST_CASE("the nodes' clocks are compared with each other", "[cli][doctor]")
+{
+    using texts = std::vector<std::string>;
+    const auto c = plain(3);
+    const auto lines_of = [](const std::vector<node_facts>& nodes, const config& given) {
+        return compare_clocks(nodes, base::make_settings(given)).lines;
+    };
+    auto nodes = all_healthy(3);
+    const std::string a = nodes[0].node;
+    const std::string b = nodes[1].node;
+    CHECK(
+        lines_of(nodes, c) ==
+        texts{"Dates: within 0.10 ms of each other, less than the 1.0 s that fencing tokens bear.",
+              "Clock rates: within 20 ppm of each other, less than the 1.0 % of --drift."});
+
+    nodes[0].clock->offset = 20ms;
+    nodes[0].clock->rate = 0.002;
+    nodes[1].clock->offset = -10ms;
+    nodes[1].clock->rate = -0.001;
+    CHECK(lines_of(nodes, c) ==
+          texts{"Dates: " + a + " is 30 ms ahead of " + b +
+                    " (within 0.10 ms), less than the 1.0 s that fencing tokens bear.",
+                "Clock rates: " + a + " gains 0.30 % on " + b +
+                    " (within 20 ppm), less than the 1.0 % of --drift."});
+
+    // While they run apart they are no better known than by how far that takes them.
+    for (node_facts& f : nodes) {
+        f.clock->watched = 20s;
+    }
+    CHECK(lines_of(nodes, c)[0] ==
+          "Dates: within 90 ms of each other, less than the 1.0 s that fencing tokens bear.");
+    for (node_facts& f : nodes) {
+        f.clock->watched = 0s;
+    }
+
+    nodes[0].clock->offset = 2h;
+    nodes[0].clock->rate = 0.02;
+    CHECK(lines_of(nodes, c) ==
+          texts{"Dates: " + a + " is 2.0 hours ahead of " + b +
+                    " (within 0.10 ms); as many as are needed agree to within the 1.0 s that "
+                    "fencing tokens bear.",
+                "Clock rates: " + a + " gains 2.1 % on " + b +
+                    " (within 20 ppm), more than the 1.0 % of --drift."});
+    CHECK(compare_clocks(nodes, base::make_settings(c)).rates_matter);
+
+    nodes[1].clock->offset = -2h;
+    nodes[1].clock->rate.reset();
+    nodes[0].clock->rate = 0.002;
+    nodes[0].clock->rate_precision = 0.02;
+    CHECK(lines_of(nodes, c) ==
+          texts{"Dates: " + a + " is 4.0 hours ahead of " + b +
+                    " (within 0.10 ms); no majority agrees to within the 1.0 s that fencing tokens "
+                    "bear.",
+                "Clock rates: within 2.2 % of each other, not known well enough for the 1.0 % of "
+                "--drift."});
+    CHECK(compare_clocks(nodes, base::make_settings(c)).dates_matter);
+    auto without = c;
+    without.fencing = false;
+    CHECK(lines_of(nodes, without)[0] ==
+          "Dates: " + a + " is 4.0 hours ahead of " + b + " (within 0.10 ms).");
+
+    nodes[1].clock.reset();
+    nodes[2].clock.reset();
+    CHECK(lines_of(nodes, c).empty());
 }
 
 TEST_CASE("dates that agree with each other and not with ours are a note", "[cli][doctor]")
@@ -460,7 +727,6 @@ TEST_CASE("what the restart guard thinks of a node decides of its vote", "[cli][
     CHECK(told(nodes, c).front() == "0 warning admits-new-masters");
 
     nodes[1].admitted = admittance::other_configuration;
-    nodes[1].disagreement = "is admitted by clients whose restart_guard differs";
     CHECK(told(nodes, guarded(3)).front() == "2 error guard");
     CHECK(concluded(nodes, guarded(3)).usable == 2);
 }

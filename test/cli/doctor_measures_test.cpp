@@ -55,7 +55,7 @@ TEST_CASE("a clock's offset is that of the shortest round trip", "[cli][doctor]"
     const auto c = clock_of({slow, at(100ms, 2ms, 250ms), at(200ms, 60ms, 250ms)});
     REQUIRE(c);
     CHECK(c->offset == 250ms);
-    CHECK(c->offset_precision == 1ms);
+    CHECK(c->offset_precision == 1001us);
 }
 
 TEST_CASE("a clock's rate is what it gained between two short round trips", "[cli][doctor]")
@@ -64,8 +64,9 @@ TEST_CASE("a clock's rate is what it gained between two short round trips", "[cl
         {at(0s, 2ms, 0us), at(10ms, 80ms, 0us), at(900ms, 80ms, 0us), at(1000ms, 2ms, 20ms)});
     REQUIRE(c);
     REQUIRE(c->rate);
+    CHECK(c->watched == 1002ms);
     CHECK(*c->rate == Catch::Approx(0.02));
-    CHECK(c->rate_precision == Catch::Approx(0.002));
+    CHECK(c->rate_precision == Catch::Approx(0.002001));
 }
 
 TEST_CASE("without dates there is no clock, and with one no rate", "[cli][doctor]")
@@ -114,6 +115,27 @@ TEST_CASE("INFO is read as Redis and Valkey write it", "[cli][doctor]")
     CHECK(valkey.mode == "cluster");
     CHECK(valkey.master == "10.0.0.1:6380");
     CHECK(valkey.writes_fail);
+}
+
+TEST_CASE("a marker of the restart guard is read as the options that its clients have",
+          "[cli][doctor]")
+{
+    const std::string run_id(40, 'e');
+    CHECK(guard_of(run_id + " nodes=5 max_ttl=30000 drift=10000000 since=1700000000000000") ==
+          "5 nodes, --max-ttl 30s and --drift 0.01");
+    CHECK(guard_of(run_id + " nodes=1 max_ttl=1500 drift=1 since=1") ==
+          "1 node, --max-ttl 1500ms and --drift 1e-09");
+    CHECK(guard_of(run_id + " nodes=x max_ttl=1500 drift=1").empty());
+    CHECK(guard_of(run_id + " nodes=3 max_ttl=9000000000000000000 drift=1").empty());
+    CHECK(guard_of("").empty());
+}
+
+TEST_CASE("this machine's date goes on as its boot clock does", "[cli][doctor]")
+{
+    const our_date date;
+    const auto before = boot_clock::now();
+    CHECK(date.at(before + 1h) - date.at(before) == 1h);
+    CHECK(std::chrono::abs(std::chrono::system_clock::now() - date.at(boot_clock::now())) < 1s);
 }
 
 TEST_CASE("what a server calls itself is nothing that a terminal would act upon", "[cli][doctor]")

@@ -1,5 +1,6 @@
 #include "cli/doctor/print.hpp"
 
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
 #include <nlohmann/json.hpp>
@@ -37,6 +38,7 @@ const std::vector<finding> some_findings{
     {severity::warning, "a", "forgets", "forgets.", "Remember."},
     {severity::warning, "b", "replicas", "has 1 replica.", "Detach it."},
     {severity::warning, "b", "forgets", "forgets.", "Remember."},
+    {severity::warning, "c", "forgets", "forgets a little.", "Remember."},
     {severity::warning, {}, "even", "2 nodes.", "Add one."},
 };
 
@@ -49,16 +51,19 @@ TEST_CASE("the text has a line a node, and what is said of several is said once"
     std::ostringstream out;
     verdict v;
     v.text = "That is all.";
-    print_text(out, {some_node("a"), gone}, some_findings, v);
+    print_text(out, {some_node("a"), gone}, {{}, {}, false, false, {"Dates: near."}}, some_findings,
+               v);
     CHECK(out.str() ==
           "a: Redis 7.0.15, up for 3.0 hours, master, answers within 0.08 ms (99 %: 0.20 ms), "
           "clock +1.5 ms (within 0.04 ms), its rate within 103 ppm, releases by EVALSHA, keeps "
           "nothing on disk\n"
           "b: not connected\n"
+          "Dates: near.\n"
           "\n"
           "error    b: throws keys away.\n"
           "         Set noeviction.\n"
           "warning  a, b: forgets.\n"
+          "         c: forgets a little.\n"
           "         Remember.\n"
           "warning  b: has 1 replica.\n"
           "         Detach it.\n"
@@ -68,6 +73,16 @@ TEST_CASE("the text has a line a node, and what is said of several is said once"
           "That is all.\n");
 }
 
+TEST_CASE("of who is connected and answers nothing the line says no more", "[cli][doctor]")
+{
+    node_facts mute;
+    mute.node = "a";
+    mute.reached = contact::broken;
+    std::ostringstream out;
+    print_text(out, {mute}, {}, {}, {});
+    CHECK(out.str().starts_with("a: connected, and without an answer\n"));
+}
+
 TEST_CASE("without findings the verdict follows the nodes", "[cli][doctor]")
 {
     node_facts gone;
@@ -75,7 +90,7 @@ TEST_CASE("without findings the verdict follows the nodes", "[cli][doctor]")
     std::ostringstream out;
     verdict v;
     v.text = "All is well.";
-    print_text(out, {gone}, {}, v);
+    print_text(out, {gone}, {}, {}, v);
     CHECK(out.str() == "a: not connected\n\nAll is well.\n");
 }
 
@@ -85,7 +100,7 @@ TEST_CASE("a clock is told by what is known of it", "[cli][doctor]")
         node_facts f = some_node("a");
         f.clock = c;
         std::ostringstream out;
-        print_text(out, {f}, {}, {});
+        print_text(out, {f}, {}, {}, {});
         const std::string text = out.str();
         const auto from = text.find("clock");
         return text.substr(from, text.find(", releases") - from);
@@ -105,7 +120,7 @@ TEST_CASE("how a node releases is told as it does", "[cli][doctor]")
         f.deletes_by = by;
         f[needed::native_delete].is = native;
         std::ostringstream out;
-        print_json(out, {f}, {}, {});
+        print_json(out, {f}, {}, {}, {});
         return nlohmann::json::parse(out.str())["nodes"][0]["releases_by"].get<std::string>();
     };
     using outcome = trial::outcome;
@@ -124,7 +139,11 @@ TEST_CASE("the JSON has nodes, findings and the verdict", "[cli][doctor]")
     v.nodes = 2;
     v.exit_status = 2;
     v.are = verdict::locks::had_unsafely;
-    print_json(out, {some_node("a"), gone}, some_findings, v);
+    clock_comparison clocks;
+    clocks.dates = clock_gap{"a", "c", 2e6, 1e6, 4e6};
+    clocks.dates_matter = true;
+    clocks.rates = clock_gap{"c", "a", 3e-6, 4e-6, 7e-6};
+    print_json(out, {some_node("a"), gone}, clocks, some_findings, v);
     const auto all = nlohmann::json::parse(out.str());
     REQUIRE(all["nodes"].size() == 2);
     CHECK(all["nodes"][0]["node"] == "a");
@@ -133,12 +152,20 @@ TEST_CASE("the JSON has nodes, findings and the verdict", "[cli][doctor]")
     CHECK(all["nodes"][0]["latency"]["median_ms"] == 0.08);
     CHECK(all["nodes"][0]["clock"]["offset_ms"] == 1.5);
     CHECK(all["nodes"][1]["connected"] == false);
-    REQUIRE(all["findings"].size() == 5);
+    CHECK(all["clocks"]["dates"]["apart_ms"] == 2.0);
+    CHECK(all["clocks"]["dates"]["precision_ms"] == 1.0);
+    CHECK(all["clocks"]["dates"]["at_most_ms"] == 4.0);
+    CHECK(all["clocks"]["dates"]["ahead"] == "a");
+    CHECK(all["clocks"]["dates"]["behind"] == "c");
+    CHECK(all["clocks"]["dates"]["matters"] == true);
+    CHECK(all["clocks"]["rates"]["apart_ppm"].get<double>() == Catch::Approx(3));
+    CHECK(all["clocks"]["rates"]["matters"] == false);
+    REQUIRE(all["findings"].size() == 6);
     CHECK(all["findings"][0]["severity"] == "error");
     CHECK(all["findings"][0]["code"] == "evicts");
     CHECK(all["findings"][0]["node"] == "b");
     CHECK(all["findings"][0]["advice"] == "Set noeviction.");
-    CHECK(all["findings"][4]["node"].is_null());
+    CHECK(all["findings"][5]["node"].is_null());
     CHECK(all["verdict"]["exit_status"] == 2);
     CHECK(all["verdict"]["locks"] == "had unsafely");
 }

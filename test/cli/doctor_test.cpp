@@ -145,6 +145,7 @@ TEST_CASE("a master that does not answer is not waited for", "[cli][doctor]")
     CHECK(std::chrono::steady_clock::now() - began < 10s);
     nodes[2].cont();
     INFO(told.text);
+    CHECK(told.finding("resp2").is_null());
     CHECK(told.finding("silent")["node"] == shown(nodes[2].url()));
     CHECK(told.locks() == "had");
 }
@@ -323,8 +324,9 @@ TEST_CASE("each command that a user may not use is named", "[cli][doctor]")
         CHECK(node.pttl(key) != -1ms);
     }
     const bool is_of_use =
-        !std::set<std::string>{"set", "get", "del", "incr", "time"}.contains(missing);
-    CHECK(told.locks() == (is_of_use ? "had" : "not had"));
+        !std::set<std::string>{"set", "get", "incr", "pexpire", "time"}.contains(missing);
+    CHECK(told.locks() == (missing == "del" ? "had for their ttl" : is_of_use ? "had" : "not had"));
+    CHECK(told.finding("unusable").is_null());
 }
 
 TEST_CASE("a user without scripts, INFO, keys, or a way to end what is tried is told so",
@@ -336,7 +338,16 @@ TEST_CASE("a user without scripts, INFO, keys, or a way to end what is tried is 
         add_locker(node, {"-eval", "-evalsha"});
         const consultation told(as_locker(node));
         INFO(told.text);
-        CHECK(told.codes() == codes{"unusable", "no-scripts", "no-quorum", "one-node"});
+        CHECK(told.codes() == codes{"no-scripts", "no-quorum", "one-node"});
+    }
+    SECTION("a way to bring a script there")
+    {
+        node.command({"SCRIPT", "FLUSH"});
+        add_locker(node, {"-eval", "-script|load"});
+        const consultation told(as_locker(node));
+        INFO(told.text);
+        CHECK(has(told.says("no-scripts"), "neither EVAL nor SCRIPT LOAD"));
+        CHECK(told.codes() == codes{"no-scripts", "no-quorum", "one-node"});
     }
     SECTION("an end of what is tried")
     {
@@ -428,13 +439,22 @@ TEST_CASE("clocks that are set wrong, or run at another rate, are told of", "[cl
         CHECK(told.codes() == codes{"date"});
         CHECK(told.finding("date")["node"] == shown(urls[1]));
         CHECK(has(told.says("date"), "60 minutes ahead"));
+        const auto& dates = told.all["clocks"]["dates"];
+        CHECK(dates["ahead"] == shown(urls[1]));
+        CHECK(dates["behind"] != shown(urls[1]));
+        CHECK(dates["apart_ms"].get<double>() > 3'599'000);
+        CHECK(dates["matters"] == false);
     }
     SECTION("all of them elsewhere")
     {
-        dials[0]->step(-1h);
-        dials[1]->step(1h);
+        dials[0]->step(-2h);
+        dials[1]->step(2h);
         const consultation told(patient(urls));
-        CHECK(told.codes() == codes{"dates-apart", "date"});
+        INFO(told.text);
+        CHECK(told.codes() == codes{"dates-apart"});
+        CHECK(has(told.says("dates-apart"),
+                  "(" + shown(urls[1]) + " is 4.0 hours ahead of " + shown(urls[0]) + ")"));
+        CHECK(told.all["clocks"]["dates"]["matters"] == true);
     }
     SECTION("faster than drift_factor allows")
     {
@@ -443,6 +463,19 @@ TEST_CASE("clocks that are set wrong, or run at another rate, are told of", "[cl
         INFO(told.text);
         CHECK(told.finding("clock-rate")["node"] == shown(urls[2]));
         CHECK(has(told.says("clock-rate"), "gains "));
+        CHECK(told.locks() == "had unsafely");
+        CHECK(told.all["clocks"]["rates"]["ahead"] == shown(urls[2]));
+        CHECK(told.all["clocks"]["rates"]["matters"] == true);
+    }
+    SECTION("one slower and one faster, each no more than drift_factor allows")
+    {
+        dials[0]->run_faster(-150'000);
+        dials[2]->run_faster(150'000);
+        const consultation told(patient(urls), 1s);
+        INFO(told.text);
+        CHECK(told.finding("clock-rate").is_null());
+        CHECK(told.finding("clock-drift")["node"] == shown(urls[2]));
+        CHECK(has(told.says("clock-drift"), shown(urls[0])));
         CHECK(told.locks() == "had unsafely");
     }
 }
@@ -528,7 +561,8 @@ TEST_CASE("the restart guard's view of a node is told", "[cli][doctor][guard]")
                   run_id + " nodes=5 max_ttl=60000 drift=200000000 since=1700000000000000"});
     const consultation differing(c);
     INFO(differing.text);
-    CHECK(has(differing.says("guard"), "nodes=5"));
+    CHECK(
+        has(differing.says("guard"), "5 nodes, --max-ttl 60s and --drift 0.2, and we have 1 node"));
     CHECK(differing.locks() == "not had");
 
     node.command({"SET", "redlock:admitted",

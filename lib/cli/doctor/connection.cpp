@@ -119,7 +119,7 @@ void doctor_connection::on_link_up(unsigned)
 
 void doctor_connection::on_link_bytes(unsigned, std::string_view bytes)
 {
-    chunks_.push_back({std::string(bytes), boot_clock::now(), std::chrono::system_clock::now()});
+    chunks_.push_back({std::string(bytes), boot_clock::now()});
     tell();
 }
 

@@ -50,16 +50,11 @@ public:
 
     /// When the last bytes came that `next` has looked at.
     [[nodiscard]] boot_clock::time_point arrived() const noexcept { return current_.arrived; }
-    [[nodiscard]] std::chrono::system_clock::time_point date() const noexcept
-    {
-        return current_.date;
-    }
 
 private:
     struct chunk {
         std::string bytes;
         boot_clock::time_point arrived{};
-        std::chrono::system_clock::time_point date{};
     };
 
     void on_link_up(unsigned node) override;

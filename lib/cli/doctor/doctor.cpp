@@ -2,7 +2,9 @@
 
 #include "base/address.hpp"
 #include "base/settings.hpp"
+#include "cli/doctor/clocks.hpp"
 #include "cli/doctor/findings.hpp"
+#include "cli/doctor/measures.hpp"
 #include "cli/doctor/node.hpp"
 #include "cli/doctor/print.hpp"
 #include "cli/lasting_context.hpp"
@@ -56,11 +58,12 @@ std::vector<node_facts> examine_all(const base::settings& s, std::chrono::millis
 {
     lasting_context lasting;
     asio::io_context& context = lasting.get();
+    const our_date date;
     std::vector<node_facts> nodes(s.nodes.size());
     std::size_t done = 0;
     std::exception_ptr failed;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        asio::co_spawn(context, examine(context.get_executor(), s, i, watch),
+        asio::co_spawn(context, examine(context.get_executor(), s, i, date, watch),
                        [&, i](const std::exception_ptr& error, node_facts facts) {
                            failed = failed ? failed : error;
                            nodes[i] = std::move(facts);
@@ -81,11 +84,12 @@ int doctor(const doctor_options& options, std::ostream& out)
     const base::settings settings = settings_of(options.config);
     const auto nodes = examine_all(settings, options.watch);
     const auto findings = judge(nodes, settings);
+    const auto clocks = compare_clocks(nodes, settings);
     const verdict v = conclude(nodes, findings, settings);
     if (options.json) {
-        print_json(out, nodes, findings, v);
+        print_json(out, nodes, clocks, findings, v);
     } else {
-        print_text(out, nodes, findings, v);
+        print_text(out, nodes, clocks, findings, v);
     }
     out.flush();
     return v.exit_status;

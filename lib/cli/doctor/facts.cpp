@@ -1,6 +1,7 @@
 #include "cli/doctor/facts.hpp"
 
 #include "base/text.hpp"
+#include "cli/doctor/words.hpp"
 #include "core/guard.hpp"
 
 #include <charconv>
@@ -69,6 +70,27 @@ server_facts read_info(std::string_view info)
     f.writes_fail = core::info_field(info, "aof_last_write_status") == "err" ||
                     core::info_field(info, "rdb_last_bgsave_status") == "err";
     return f;
+}
+
+/// The marker is the run id and words like nodes=3, of which any program may have written others.
+std::string guard_of(std::string_view marker)
+{
+    const auto value = [marker](std::string_view name) {
+        std::int64_t number = -1;
+        if (const auto at = marker.find(name); at != marker.npos) {
+            const std::string_view text = marker.substr(at + name.size());
+            std::from_chars(text.data(), text.data() + text.size(), number);
+        }
+        return number;
+    };
+    const std::int64_t nodes = value(" nodes=");
+    const std::int64_t max_ttl = value(" max_ttl=");
+    const std::int64_t drift = value(" drift=");
+    constexpr std::int64_t longest = 1'000'000'000'000;  // milliseconds: 31 years
+    return nodes < 0 || max_ttl < 0 || max_ttl > longest || drift < 0
+               ? std::string()
+               : guard_text(static_cast<std::uint64_t>(nodes), std::chrono::milliseconds(max_ttl),
+                            drift);
 }
 
 const char* to_string(keeps k) noexcept

@@ -78,6 +78,10 @@ struct server_facts {
 /// Reads the answer to INFO; what is not there stays empty.
 [[nodiscard]] server_facts read_info(std::string_view info);
 
+/// What the clients have that a restart guard's marker is of, as `guard_text` says it. Empty: the
+/// marker does not tell.
+[[nodiscard]] std::string guard_of(std::string_view marker);
+
 /// What is left of a server's acknowledged writes after it is killed.
 enum class keeps : std::uint8_t {
     not_known,
@@ -110,6 +114,8 @@ struct clock_facts {
     /// long enough.
     std::optional<double> rate{};
     double rate_precision = 0;
+    /// From the first to the last look at it.
+    std::chrono::nanoseconds watched{};
 };
 
 /// What the restart guard's marker says of a node.
@@ -141,7 +147,7 @@ struct node_facts {
     int protocol = 2;
     core::compare_and_delete deletes_by = core::compare_and_delete::script;
     admittance admitted = admittance::not_guarded;
-    /// Of `other_configuration`: what theirs is.
+    /// Of `other_configuration`: what theirs is; empty: the marker does not tell.
     std::string disagreement{};
 
     std::optional<server_facts> info{};

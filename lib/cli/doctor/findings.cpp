@@ -26,6 +26,7 @@ const char* to_string(verdict::locks l) noexcept
         case verdict::locks::had: return "had";
         case verdict::locks::had_unsafely: return "had unsafely";
         case verdict::locks::had_later: return "had later";
+        case verdict::locks::had_for_ttl: return "had for their ttl";
         case verdict::locks::not_had: return "not had";
         case verdict::locks::refused: return "refused";
     }
@@ -46,19 +47,31 @@ const node_facts* twin_of(const facts_list& nodes, const node_facts& f)
     return &*found == last ? nullptr : &*found;
 }
 
-/// The nodes that can be used, of each server one, and of these those that `also` is true of.
+/// The nodes that this is true of, of each server one.
+template <class Predicate>
+std::size_t count_in(const facts_list& nodes, Predicate is_so)
+{
+    return static_cast<std::size_t>(std::count_if(
+        nodes.begin(), nodes.end(),
+        [&](const node_facts& f) { return twin_of(nodes, f) == nullptr && is_so(f); }));
+}
+
+/// Those that can be used, and that `also` is true of.
 template <class Predicate>
 std::size_t usable_in(const facts_list& nodes, const base::settings& s, Predicate also)
 {
-    return static_cast<std::size_t>(
-        std::count_if(nodes.begin(), nodes.end(), [&](const node_facts& f) {
-            return is_usable(f, s) && twin_of(nodes, f) == nullptr && also(f);
-        }));
+    return count_in(nodes, [&](const node_facts& f) { return is_usable(f, s) && also(f); });
 }
 
 std::size_t usable_in(const facts_list& nodes, const base::settings& s)
 {
     return usable_in(nodes, s, [](const node_facts&) { return true; });
+}
+
+bool are_had_without_tokens(const facts_list& nodes, const base::settings& s)
+{
+    return s.quorum <=
+           count_in(nodes, [&](const node_facts& f) { return is_usable_without_tokens(f, s); });
 }
 
 /// The first of those before it that its URL leads to as well; itself: there is none.
@@ -99,94 +112,6 @@ void judge_twins(const facts_list& nodes, const base::settings& s, std::vector<f
     }
 }
 
-// Dates.
-
-/// The nodes whose dates are known, by their dates.
-std::vector<const node_facts*> dated(const facts_list& nodes)
-{
-    std::vector<const node_facts*> known;
-    for (const node_facts& f : nodes) {
-        if (f.clock) {
-            known.push_back(&f);
-        }
-    }
-    std::sort(known.begin(), known.end(), [](const node_facts* a, const node_facts* b) {
-        return a->clock->offset < b->clock->offset;
-    });
-    return known;
-}
-
-/// No farther apart than that, as far as can be told.
-bool agree(const node_facts& a, const node_facts& b, nanoseconds slack)
-{
-    const nanoseconds apart = b.clock->offset - a.clock->offset;
-    return std::chrono::abs(apart) <= slack + a.clock->offset_precision + b.clock->offset_precision;
-}
-
-using place = std::vector<const node_facts*>::const_iterator;
-
-/// The most of them that agree all with each other.
-std::pair<place, place> largest_group(const std::vector<const node_facts*>& sorted,
-                                      nanoseconds slack)
-{
-    std::pair<place, place> best{sorted.begin(), sorted.begin()};
-    for (auto from = sorted.begin(); from != sorted.end(); ++from) {
-        const auto to = std::find_if_not(
-            from, sorted.end(), [&](const node_facts* f) { return agree(**from, *f, slack); });
-        if (to - from > best.second - best.first) {
-            best = {from, to};
-        }
-    }
-    return best;
-}
-
-std::string ahead_or_behind(nanoseconds offset)
-{
-    return span_text(std::chrono::abs(offset)) +
-           (offset > nanoseconds::zero() ? " ahead" : " behind");
-}
-
-/// Locks need no dates, tokens do: a majority has to agree about them to within the slack.
-void judge_dates(const facts_list& nodes, const base::settings& s, std::vector<finding>& out)
-{
-    const auto sorted = dated(nodes);
-    if (sorted.empty()) {
-        return;
-    }
-    const auto [from, to] = largest_group(sorted, s.counter_slack);
-    const auto agreeing = static_cast<std::size_t>(to - from);
-    const nanoseconds usual = (*(from + (to - from - 1) / 2))->clock->offset;
-    if (s.fencing && sorted.size() >= s.quorum && agreeing < s.quorum) {
-        out.push_back({severity::error,
-                       {},
-                       "dates-apart",
-                       "No majority of the nodes agrees about the date to within " +
-                           span_text(s.counter_slack) +
-                           ": locks with fencing tokens are not had of resources that are new.",
-                       "Set the dates right (NTP); those who do not want tokens can turn them off "
-                       "(config::fencing)."});
-    }
-    for (const node_facts* const f : sorted) {
-        const nanoseconds offset = f->clock->offset - usual;
-        const bool is_in = std::find(from, to, f) != to;
-        if (!is_in) {
-            out.push_back({s.fencing ? severity::warning : severity::note, f->node, "date",
-                           "has a date that is " + ahead_or_behind(offset) +
-                               " of the others': it may not agree on fencing tokens with them.",
-                           "Set its date right (NTP). Locks need no dates, and a date that is set "
-                           "forward ends those that are held on this node early."});
-        }
-    }
-    if (std::chrono::abs(usual) > s.counter_slack && agreeing >= s.quorum) {
-        out.push_back({severity::note,
-                       {},
-                       "our-date",
-                       "The nodes' date is " + ahead_or_behind(usual) + " of this machine's.",
-                       "Set the date right (NTP). Clients do not rely on it, whoever reads their "
-                       "logs may."});
-    }
-}
-
 // Majorities.
 
 void judge_number(const base::settings& s, std::vector<finding>& out)
@@ -199,13 +124,14 @@ void judge_number(const base::settings& s, std::vector<finding>& out)
                        "There is one node only: without it no lock can be had.",
                        "Use three or five independent masters."});
     } else if (n % 2 == 0) {
+        const std::size_t spare = n - s.quorum;
         out.push_back({severity::warning,
                        {},
                        "even",
-                       std::to_string(n) + " nodes need " + std::to_string(s.quorum) +
-                           " that are well, and so can do without " + std::to_string(n - s.quorum) +
-                           ", as " + std::to_string(n - 1) + " could.",
-                       "Take one away, or add one."});
+                       "The number of nodes is even: of " + std::to_string(n) + " " +
+                           (spare == 0 ? "none" : "no more than " + std::to_string(spare)) +
+                           " may fail, as of " + std::to_string(n - 1) + ".",
+                       "Add one, or take one away."});
     }
 }
 
@@ -214,13 +140,16 @@ void judge_majority(const facts_list& nodes, const base::settings& s, std::vecto
     const std::size_t usable = usable_in(nodes, s);
     const std::size_t n = s.nodes.size();
     if (usable < s.quorum) {
+        const char* const what =
+            are_had_without_tokens(nodes, s) ? "No lock with a fencing token" : "No lock";
         out.push_back({severity::error,
                        {},
                        "no-quorum",
-                       "No lock can be had: " + std::to_string(usable) + " of " +
+                       std::string(what) + " can be had: " + std::to_string(usable) + " of " +
                            count_text(n, "node") + " can be used, and " + std::to_string(s.quorum) +
                            (s.quorum == 1 ? " is" : " are") + " needed.",
-                       "Put right what is said of the others."});
+                       usable == 0 ? "Put right what is said of each node."
+                                   : "Put right what is said of the others."});
     } else if (usable == s.quorum && usable < n) {
         out.push_back({severity::warning,
                        {},
@@ -238,8 +167,8 @@ void judge_settings(const base::settings& s, std::vector<finding>& out)
                        {},
                        "admits-new-masters",
                        "The restart guard admits masters without a marker at once, also those "
-                       "that lost their keys (admit_new_masters).",
-                       "Take it out again once the masters have been admitted."});
+                       "that lost their keys (--admit-new-masters).",
+                       "Leave that option out once the masters have been admitted."});
     }
 }
 
@@ -255,7 +184,7 @@ std::vector<finding> worst_first(const std::vector<finding>& findings)
     return sorted;
 }
 
-std::string text_of(const verdict& v)
+std::string text_of(const verdict& v, bool has_tokens_only_against_it)
 {
     std::string text =
         count_text(v.nodes, "master") + ", " + std::to_string(v.quorum) + " needed, " +
@@ -267,7 +196,13 @@ std::string text_of(const verdict& v)
             return text + "locks can be had, but two clients may hold the same one.";
         case verdict::locks::had_later:
             return text + "locks can be had when the restart guard has admitted the masters.";
-        case verdict::locks::not_had: return text + "no lock can be had.";
+        case verdict::locks::had_for_ttl:
+            return text +
+                   "locks can be had, but not given back: each stays until its ttl has passed.";
+        case verdict::locks::not_had:
+            return text + (has_tokens_only_against_it
+                               ? "locks can be had without fencing tokens only (--no-fencing)."
+                               : "no lock can be had.");
         case verdict::locks::refused: return text + "clients refuse the list.";
     }
     return text;
@@ -285,7 +220,7 @@ std::vector<finding> judge(const facts_list& nodes, const base::settings& s)
         judge_node(f, s, out);
     }
     judge_twins(nodes, s, out);
-    judge_dates(nodes, s, out);
+    judge_clocks(nodes, s, out);
     return worst_first(out);
 }
 
@@ -313,13 +248,15 @@ verdict conclude(const facts_list& nodes, const std::vector<finding>& findings,
         v.are = verdict::locks::had_unsafely;
     } else if (v.usable - waiting < v.quorum && !s.guard->admit_new_masters) {
         v.are = verdict::locks::had_later;
+    } else if (usable_in(nodes, s, gives_back) < v.quorum) {
+        v.are = verdict::locks::had_for_ttl;
     } else {
         v.are = verdict::locks::had;
     }
     for (const finding& f : findings) {
         v.exit_status = std::max(v.exit_status, static_cast<int>(f.weight));
     }
-    v.text = text_of(v);
+    v.text = text_of(v, are_had_without_tokens(nodes, s));
     return v;
 }
 

@@ -35,22 +35,35 @@ void judge_node(const node_facts& f, const base::settings& s, std::vector<findin
 /// Which commands that are needed, or help, its user may not use or the server does not have.
 void judge_permissions(const node_facts& f, const base::settings& s, std::vector<finding>& out);
 
-/// What is wrong with its clock, and how far its answers take.
+/// What is wrong with its clock, and how long its answers take.
 void judge_measures(const node_facts& f, const base::settings& s, std::vector<finding>& out);
+
+/// What is wrong with the nodes' clocks when they are compared with each other.
+void judge_clocks(const std::vector<node_facts>& nodes, const base::settings& s,
+                  std::vector<finding>& out);
 
 /// All that is wrong: with each node, and with all of them together. The worst first, else in the
 /// order of the nodes.
 [[nodiscard]] std::vector<finding> judge(const std::vector<node_facts>& nodes,
                                          const base::settings& s);
 
-/// Whether a client can take a lock there, and give it back.
+/// Whether a client can take locks there, with fencing tokens where they are wanted.
 [[nodiscard]] bool is_usable(const node_facts& f, const base::settings& s);
+[[nodiscard]] bool is_usable_without_tokens(const node_facts& f, const base::settings& s);
+
+/// Whether a lock of one resource that was taken there can be given back before its ttl has passed.
+[[nodiscard]] bool gives_back(const node_facts& f) noexcept;
+
+/// Whether commands that are not permitted are why clients do not use it, as `judge_permissions`
+/// says by their names.
+[[nodiscard]] bool is_unusable_without_commands(const node_facts& f) noexcept;
 
 struct verdict {
     enum class locks : std::uint8_t {
         had,
         had_unsafely,  ///< two clients may hold one
         had_later,     ///< when the restart guard has admitted the nodes
+        had_for_ttl,   ///< no majority gives them back before that has passed
         not_had,
         refused,  ///< no client begins with such a list of nodes
     };

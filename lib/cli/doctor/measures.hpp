@@ -10,6 +10,20 @@
 
 namespace redlock::cli {
 
+/// This machine's date, looked at once: whoever sets it afterwards does not move the nodes' dates
+/// apart.
+class our_date {
+public:
+    our_date() noexcept;
+    [[nodiscard]] std::chrono::system_clock::time_point at(boot_clock::time_point t) const noexcept
+    {
+        return at_boot_ + t.time_since_epoch();
+    }
+
+private:
+    std::chrono::system_clock::time_point at_boot_{};
+};
+
 /// One PING with a TIME behind it.
 struct sample {
     boot_clock::time_point sent{};

@@ -4,7 +4,6 @@
 #include "base/system_entropy.hpp"
 #include "base/text.hpp"
 #include "cli/doctor/connection.hpp"
-#include "cli/doctor/measures.hpp"
 #include "cli/doctor/tls.hpp"
 #include "core/guard.hpp"
 #include "resp/encoder.hpp"
@@ -83,9 +82,10 @@ std::optional<std::chrono::microseconds> date_in(const resp::reply& time)
 class conversation {
 public:
     conversation(const asio::any_io_executor& executor, const base::settings& s,
-                 const base::address& address, node_facts& facts)
+                 const base::address& address, our_date date, node_facts& facts)
         : settings_(s),
           address_(address),
+          date_(date),
           facts_(facts),
           tls_(s, address),
           talk_(executor, address, tls_.context()),
@@ -128,6 +128,7 @@ private:
 
     const base::settings& settings_;
     const base::address& address_;
+    const our_date date_;
     node_facts& facts_;
     doctor_tls tls_;
     doctor_connection talk_;
@@ -196,7 +197,7 @@ void conversation::judge_marker(const core::handshake& shake)
         case core::marker_says::not_admitted: facts_.admitted = admittance::not_admitted; return;
         case core::marker_says::other_configuration:
             facts_.admitted = admittance::other_configuration;
-            facts_.disagreement = core::disagreement(*shake.marker(), shake.run_id());
+            facts_.disagreement = guard_of(*shake.marker());
             return;
     }
 }
@@ -374,7 +375,7 @@ asio::awaitable<void> conversation::watch(std::chrono::milliseconds span)
         co_await talk_.next();
         const resp::reply time = co_await talk_.next();
         s.answered = talk_.arrived();
-        s.date = talk_.date();
+        s.date = date_.at(s.answered);
         s.node_date = date_in(time);
         samples_.push_back(s);
         pause_.expires_after(std::min(longest_pause, span));
@@ -391,14 +392,15 @@ void conversation::measure()
 }  // namespace
 
 asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::settings& s,
-                                    std::size_t index, std::chrono::milliseconds watch)
+                                    std::size_t index, our_date date,
+                                    std::chrono::milliseconds watch)
 {
     const base::address& address = s.nodes[index];
     node_facts facts;
     facts.node = address.display;
     facts.has_tls = address.via == base::address::transport::tls;
     facts.is_durable = address.durable;
-    conversation talk(executor, s, address, facts);
+    conversation talk(executor, s, address, date, facts);
     try {
         co_await talk.greet();
         if (!facts.login_refused) {

@@ -2,6 +2,7 @@
 
 #include "base/settings.hpp"
 #include "cli/doctor/facts.hpp"
+#include "cli/doctor/measures.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -12,9 +13,10 @@
 namespace redlock::cli {
 
 /// Asks one node everything there is to ask. What the node does is never an exception. `s` has to
-/// outlive it.
+/// outlive it. `date` is the same for all nodes that are to be compared with each other.
 [[nodiscard]] boost::asio::awaitable<node_facts> examine(boost::asio::any_io_executor executor,
                                                          const base::settings& s, std::size_t index,
+                                                         our_date date,
                                                          std::chrono::milliseconds watch);
 
 }  // namespace redlock::cli

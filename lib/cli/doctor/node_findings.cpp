@@ -32,28 +32,77 @@ bool is_about_tls(const node_facts& f)
     return f.has_tls && (why.starts_with("TLS") || why.find("SSL routines") != why.npos);
 }
 
+/// What OpenSSL says, without where in OpenSSL it says it.
+std::string tls_fault(std::string why)
+{
+    for (const std::string_view part : {"TLS: ", " (SSL routines)"}) {
+        if (const auto at = why.find(part); at != why.npos) {
+            why.erase(at, part.size());
+        }
+    }
+    return why;
+}
+
+const char* what_helps_tls(std::string_view why)
+{
+    if (why.find("it is not for ") != why.npos) {
+        return "Use a name of its certificate in the URL, or give one with --server-name.";
+    }
+    if (why.find("certificate verify failed") != why.npos) {
+        return "Trust the authority that signed it, if it is yours (--ca-file); else give the "
+               "server a certificate that is valid.";
+    }
+    if (why.find("certificate required") != why.npos) {
+        return "Show it a certificate of ours (--cert-file, --key-file), or let the server ask for "
+               "none (tls-auth-clients).";
+    }
+    return "Look whether that port speaks TLS, which versions and ciphers the server takes, and "
+           "whether it trusts our certificate (--cert-file, --key-file).";
+}
+
+bool says_what_it_does(std::string_view trouble)
+{
+    return trouble.starts_with("leaves ") || trouble.starts_with("does not ");
+}
+
+/// It has answered something.
+bool has_spoken(const node_facts& f)
+{
+    return f.info || f.latency.samples != 0 || !f.mode.empty();
+}
+
 void judge_contact(const node_facts& f, pen& add)
 {
     if (is_about_tls(f)) {
-        add(severity::error, "tls", "does not agree on TLS: " + f.trouble + ".",
-            "Compare its certificate with the names and authorities that are expected "
-            "(ca_file, server_name, the client's certificate), and whether that port speaks TLS.");
+        add(severity::error, "tls", "does not agree on TLS: " + tls_fault(f.trouble) + ".",
+            what_helps_tls(f.trouble));
     } else if (f.reached == contact::none) {
         add(severity::error, "unreachable", "cannot be connected to: " + f.trouble + ".",
             std::string("Look whether the server runs, listens on that address") +
                 (f.has_tls ? " and speaks TLS there" : "") + ", and is let through to from here.");
     } else if (f.reached == contact::broken && f.unusable.empty()) {
-        add(severity::error, "silent", "was connected to, and then: " + f.trouble + ".",
-            "Look at the server's log, and what else keeps it: slow scripts, a fork, memory that "
-            "is swapped out.");
+        const bool wants_tls = !f.has_tls && !has_spoken(f);
+        add(severity::error, "silent",
+            "can be connected to, but " +
+                (says_what_it_does(f.trouble) ? f.trouble : "breaks off: " + f.trouble) + ".",
+            std::string("Look at the server's log, and what else keeps it: slow scripts, a fork, "
+                        "memory that is swapped out") +
+                (wants_tls ? "; or whether that port wants TLS (rediss://)." : "."));
     }
+}
+
+/// The client's trial of a release fails for want of a command that is told of by its name.
+bool is_said_of_commands(const node_facts& f)
+{
+    return is_unusable_without_commands(f) && f.unusable.find("release") != f.unusable.npos;
 }
 
 void judge_use(const node_facts& f, pen& add)
 {
     if (f.login_refused) {
         add(severity::error, "login", "refuses to let us in: " + f.unusable + ".",
-            "Correct user and password, in the URL or in the server's ACL.");
+            "Correct user and password: here (in the URL; or --user, and REDLOCK_PASSWORD or "
+            "--password-file), or in the server's ACL.");
     } else if (f.mode == "cluster") {
         add(severity::error, "cluster",
             "is a node of a cluster, whose keys move and fail over to replicas: it is not used.",
@@ -61,9 +110,13 @@ void judge_use(const node_facts& f, pen& add)
     } else if (f.mode == "sentinel") {
         add(severity::error, "sentinel", "is a sentinel, not a master: it is not used.",
             "Name the masters themselves, and let no sentinel fail them over.");
-    } else if (!f.unusable.empty() && !f.is_replica) {  // which is said by itself
+    } else if (!f.unusable.empty() && !f.is_replica && !is_said_of_commands(f)) {
+        // Those are said by themselves.
+        const bool is_of_database = f.unusable.starts_with("the server refused the database");
         add(severity::error, "unusable", "is not used by clients: " + f.unusable + ".",
-            "Put that right; what else is said of this node may tell more.");
+            is_of_database ? "Name a database at the end of the URL that the server has (databases "
+                             "in its configuration), and that the user may SELECT."
+                           : "Put that right; what else is said of this node may tell more.");
     }
 }
 
@@ -79,9 +132,9 @@ void judge_role(const node_facts& f, pen& add)
     } else if (f.info && f.info->replicas != 0) {
         add(severity::warning, "replicas",
             "has " + count_text(f.info->replicas, "replica") +
-                ": a replica that takes over has not all of the locks.",
-            "Detach them, or make sure that none is promoted while locks are held; the restart "
-            "guard notices it.");
+                ": one that takes over may lack the newest locks, and two clients then hold one.",
+            "Detach them, or see to it that none is promoted while locks are held. The restart "
+            "guard (--max-ttl) keeps one that was promoted from voting at once.");
     }
 }
 
@@ -95,13 +148,14 @@ const char* what_a_restart_does(keeps k)
         case keeps::snapshots:
             return "keeps snapshots only: a crash forgets the locks since the last one.";
         case keeps::by_and_by:
-            return "writes when the system likes (appendfsync no): a power loss forgets locks.";
+            return "leaves it to the system when its file is written (appendfsync no): a power "
+                   "loss forgets the locks of about the last half minute.";
         case keeps::all_but_a_second:
-            return "writes each second (appendfsync everysec): a power loss forgets the locks of "
-                   "up to two.";
+            return "writes its file once a second (appendfsync everysec): a power loss forgets "
+                   "the locks of the last two seconds.";
         case keeps::all_but_in_rewrites:
             return "does not write through while it rewrites its file (no-appendfsync-on-rewrite "
-                   "yes): a power loss then forgets locks.";
+                   "yes): a power loss at that time forgets locks.";
         case keeps::appended:
         case keeps::not_known:
         case keeps::everything: return "";
@@ -110,16 +164,16 @@ const char* what_a_restart_does(keeps k)
 }
 
 constexpr const char* ways_to_survive =
-    "Use the restart guard in all clients (config::restart_guard), or start the server again only "
-    "when the longest ttl has passed, or let it write through (appendonly yes, appendfsync "
-    "always, no-appendfsync-on-rewrite no).";
+    "Turn the restart guard on in all clients (--max-ttl; in the library config::restart_guard), "
+    "or "
+    "start the server again only when the longest ttl has passed, or let it write through: "
+    "appendonly yes, appendfsync always, no-appendfsync-on-rewrite no.";
 
 void judge_persistence(const node_facts& f, const base::settings& s, pen& add)
 {
     const std::string_view loss = what_a_restart_does(f.kept);
     if (f.is_durable && !loss.empty()) {
-        add(severity::error, "not-durable",
-            "is given as durable, and is not: it " + std::string(loss),
+        add(severity::error, "not-durable", "is given as durable, but " + std::string(loss),
             "Take ?durable=1 out of its URL, or let it write through (appendonly yes, appendfsync "
             "always, no-appendfsync-on-rewrite no).")
             .breaks_exclusion = true;
@@ -166,15 +220,20 @@ void judge_info(const node_facts& f, const base::settings& s, pen& add)
 void judge_guard(const node_facts& f, const base::settings& s, pen& add)
 {
     if (f.admitted == admittance::other_configuration) {
-        add(severity::error, "guard", f.disagreement + ".",
-            "Give all clients the same restart_guard, drift_factor and nodes; to change them, stop "
-            "the clients and delete the marker " +
+        add(severity::error, "guard",
+            "is admitted for clients with another restart guard" +
+                (f.disagreement.empty() ? std::string() : ", " + f.disagreement) +
+                ", and we have " + guard_text(s.nodes.size(), s.guard->max_ttl, s.drift_ppb) +
+                ": no lock is taken there.",
+            "Give all clients the same --max-ttl, --drift and nodes. To change them, stop the "
+            "clients and delete the marker " +
                 s.key_prefix + std::string(base::marker_resource) + " on every node.");
     } else if (f.admitted == admittance::not_admitted) {
         add(severity::warning, "not-admitted",
             "is not admitted by the restart guard yet: it is new, or has lost its keys.",
-            "Nothing: the clients that run admit it, " + span_text(s.guard->quarantine) +
-                " after the first of them has seen it.");
+            "Wait: clients that run admit it " + span_text(s.guard->quarantine) +
+                " after the first of them has seen it. Masters that are new, and never gave a "
+                "lock, can be let in at once: redlock admit.");
     }
 }
 
@@ -182,7 +241,7 @@ void judge_tls_trust(const node_facts& f, const base::settings& s, pen& add)
 {
     if (f.has_tls && s.tls.insecure_skip_verification) {
         add(severity::warning, "unverified", "may be anybody: its certificate is not looked at.",
-            "Verify it, with ca_file where an authority of your own signed it.");
+            "Leave out --insecure; name an authority of your own with --ca-file.");
     }
 }
 
@@ -190,7 +249,7 @@ void judge_answers(const node_facts& f, pen& add)
 {
     if (f[needed::info].is_missing()) {
         add(severity::note, "no-info",
-            "does not permit INFO: role, persistence and memory are not known.",
+            "does not permit INFO: its replicas, persistence and memory are not known.",
             "Permit it (+info); two names of one server are found by it too.");
     }
     if (f[needed::config_get].is_missing() && f.info && f.kept == keeps::nothing_or_snapshots) {
@@ -228,18 +287,18 @@ void judge_measures(const node_facts& f, const base::settings& s, std::vector<fi
     pen add(f, out);
     const latency_facts& l = f.latency;
     const std::string took = "answers within " + span_text(l.median) + " (99 % within " +
-                             span_text(l.p99) + "), and node_timeout is " +
+                             span_text(l.p99) + "), and --node-timeout is " +
                              span_text(s.node_timeout);
     if (l.samples != 0 && l.median >= s.node_timeout) {
         add(severity::error, "slow", took + ": most of its answers come too late to count.",
-            "Set node_timeout to several times that, and each ttl to four times node_timeout at "
-            "least; or bring node and clients closer together.");
+            "Set --node-timeout to several times that, and each --ttl to four times "
+            "--node-timeout at least; or bring node and clients closer together.");
     } else if (l.samples != 0 && l.p99 >= s.node_timeout) {
         add(severity::warning, "slow", took + ": some of its answers come too late to count.",
-            "Look what holds it up (SLOWLOG, forks, swapping), or set a longer node_timeout.");
+            "Look what holds it up (SLOWLOG, forks, swapping), or set a longer --node-timeout.");
     } else if (l.samples != 0 && 2 * l.p99 >= s.node_timeout) {
         add(severity::note, "slow", took + ": there is little to spare.",
-            "Think of a longer node_timeout.");
+            "Think of a longer --node-timeout.");
     }
     if (!f.clock || !f.clock->rate) {
         return;
@@ -247,19 +306,26 @@ void judge_measures(const node_facts& f, const base::settings& s, std::vector<fi
     const double rate = *f.clock->rate;
     const double unsure = f.clock->rate_precision;
     const double allowed = static_cast<double>(s.drift_ppb) / 1e9;
-    if (std::abs(rate) - unsure > allowed) {
+    const std::string differs = share_text(std::abs(rate)) + " on this machine's (within " +
+                                share_text(unsure) + "), and --drift allows " +
+                                share_text(allowed) + ": ";
+    if (rate - unsure > allowed) {
         add(severity::error, "clock-rate",
-            "has a clock that " + std::string(rate > 0 ? "gains " : "loses ") +
-                share_text(std::abs(rate)) + " on this machine's (within " + share_text(unsure) +
-                "), and drift_factor allows " + share_text(allowed) + ".",
+            "has a clock that gains " + differs + "locks end there before clients here expect it.",
             "Find out which clock is wrong, and whether something set it just now: dates must not "
             "be set forward on nodes while locks are held.")
             .breaks_exclusion = true;
+    } else if (-rate - unsure > allowed) {
+        add(severity::warning, "clock-rate",
+            "has a clock that loses " + differs +
+                "locks that are not given back last longer there than they should.",
+            "Find out which clock is wrong, and whether something set it just now.");
     } else if (unsure > allowed) {
         add(severity::note, "clock-rate-unknown",
-            "was not watched for long enough to tell its clock's rate to within drift_factor, " +
-                share_text(allowed) + ": it is known to within " + share_text(unsure) + ".",
-            "Watch it for longer.");
+            "was not watched for long enough to tell its clock's rate to within the " +
+                share_text(allowed) + " of --drift: it is known to within " + share_text(unsure) +
+                ".",
+            "Watch it for longer (--watch 10s).");
     }
 }
 

@@ -21,46 +21,61 @@ struct duty {
 constexpr duty duties[] = {
     {needed::set, severity::error, "SET", "+set", "no lock can be taken there"},
     {needed::get, severity::error, "GET", "+get",
-     "locks can be neither given back nor extended there"},
-    {needed::pexpire, severity::error, "PEXPIRE", "+pexpire", "locks cannot be extended there"},
+     "no script runs that gives a lock back or extends it, and clients do not use such a node"},
     {needed::pttl, severity::error, "PTTL", "+pttl",
      "locks can be neither extended nor inspected there, nor be of several resources"},
     {needed::ping, severity::note, "PING", "+ping",
      "idle connections are looked at with it; a refusal will do"},
-    {needed::client_tracking, severity::warning, "CLIENT TRACKING", "+client|tracking",
-     "who waits for a lock asks for it again and again"},
-    {needed::client_caching, severity::warning, "CLIENT CACHING", "+client|caching",
-     "who waits for a lock asks for it again and again"},
     {needed::client_setname, severity::note, "CLIENT SETNAME", "+client|setname",
      "connections have no name in CLIENT LIST"},
-    {needed::script_load, severity::note, "SCRIPT LOAD", "+script|load",
-     "each script is sent with its text the first time"},
 };
+
+constexpr duty tracking{needed::client_tracking, severity::warning, "CLIENT TRACKING",
+                        "+client|tracking", "who waits for a lock asks for it again and again"};
+constexpr duty caching{needed::client_caching, severity::warning, "CLIENT CACHING",
+                       "+client|caching", "who waits for a lock asks for it again and again"};
+/// Who lacks the one mostly lacks the other.
+constexpr duty tracking_and_caching{
+    needed::client_tracking, severity::warning, "CLIENT TRACKING and CLIENT CACHING",
+    "+client|tracking +client|caching", "who waits for a lock asks for it again and again"};
 
 constexpr duty greeting{needed::hello, severity::warning, "HELLO", "+hello",
                         "there is no RESP3, and who waits for a lock asks for it again and again"};
 
-constexpr duty deleting{needed::del, severity::error, "DEL", "+del",
-                        "locks cannot be given back there, only expire"};
+constexpr duty deleting{
+    needed::del, severity::error, "DEL", "+del",
+    "locks can be taken there, but not given back: each stays until its ttl has passed"};
 /// Where the server has a command of its own for one lock.
 constexpr duty deleting_several{needed::del, severity::warning, "DEL", "+del",
-                                "locks of several resources cannot be given back there"};
-constexpr duty deleting_by_itself{needed::native_delete, severity::note, "DELIFEQ or DELEX",
-                                  "+delifeq or +delex", "locks are given back by a script"};
+                                "locks of several resources can be taken there, but not given "
+                                "back: each stays until its ttl has passed"};
+constexpr duty deleting_by_delifeq{needed::native_delete, severity::note, "DELIFEQ", "+delifeq",
+                                   "locks are given back by a script"};
+constexpr duty deleting_by_delex{needed::native_delete, severity::note, "DELEX", "+delex",
+                                 "locks are given back by a script"};
 
-/// Of fencing tokens and the restart guard.
+constexpr duty extending{needed::pexpire, severity::error, "PEXPIRE", "+pexpire",
+                         "locks cannot be extended there"};
+
+/// Of fencing tokens and the restart guard. The first token of a resource begins its counter with
+/// SET, each later one goes on by INCR and PEXPIRE.
+constexpr duty extending_counters{
+    needed::pexpire, severity::error, "PEXPIRE", "+pexpire",
+    "locks cannot be extended there, and a resource gets a fencing token there only once"};
 constexpr duty counting{needed::incr, severity::error, "INCR", "+incr",
-                        "locks with fencing tokens cannot be had there"};
+                        "a resource gets a fencing token there only once"};
 constexpr duty dating{needed::time, severity::error, "TIME", "+time",
-                      "locks with fencing tokens cannot be had there"};
+                      "no fencing token can be begun with there"};
 constexpr duty dating_of_guard{needed::time, severity::error, "TIME", "+time",
                                "the restart guard admits no master, and fencing tokens need it"};
 
+constexpr duty no_load{needed::script_load, severity::note, "SCRIPT LOAD", "+script|load",
+                       "each script is sent with its text the first time"};
 constexpr duty no_digest{needed::evalsha, severity::note, "EVALSHA", "+evalsha",
                          "every script is sent with its text"};
 constexpr duty no_text{needed::eval, severity::warning, "EVAL", "+eval",
-                       "a script that the server has forgotten, as after SCRIPT FLUSH, cannot be "
-                       "sent again"};
+                       "no lock of several resources can be had there, and no script be sent again "
+                       "that the server has forgotten (SCRIPT FLUSH)"};
 constexpr duty no_text_guarded{needed::eval, severity::error, "EVAL", "+eval",
                                "the restart guard admits no master"};
 
@@ -92,6 +107,17 @@ private:
     std::vector<finding>& out_;
 };
 
+void look_at_wake_ups(const node_facts& f, clerk& c)
+{
+    const auto how = f[needed::client_tracking].is;
+    if (f[needed::client_tracking].is_missing() && f[needed::client_caching].is == how) {
+        c.look_at(tracking_and_caching);
+        return;
+    }
+    c.look_at(tracking);
+    c.look_at(caching);
+}
+
 void look_at_protocol(const node_facts& f, const base::settings& s, clerk& c)
 {
     if (f.protocol == 3 || !s.wake_ups) {
@@ -101,6 +127,9 @@ void look_at_protocol(const node_facts& f, const base::settings& s, clerk& c)
         c.look_at(greeting);
         return;
     }
+    if (f[needed::hello].is == trial::outcome::untried) {
+        return;  // it has answered nothing
+    }
     c.add(severity::note, "resp2",
           "speaks RESP2 only: who waits for a lock asks for it again and again.",
           "Use Redis from 6 on, or any Valkey, with HELLO and without a proxy before it.");
@@ -108,7 +137,8 @@ void look_at_protocol(const node_facts& f, const base::settings& s, clerk& c)
 
 void look_at_deletes(const node_facts& f, clerk& c)
 {
-    c.look_at(deleting_by_itself);
+    const bool is_delex = f.deletes_by == core::compare_and_delete::delex;
+    c.look_at(is_delex ? deleting_by_delex : deleting_by_delifeq);
     const bool has_own = f[needed::native_delete].is == trial::outcome::went;
     c.look_at(has_own ? deleting_several : deleting);
 }
@@ -120,11 +150,19 @@ void look_at_scripts(const node_facts& f, const base::settings& s, clerk& c)
     if (no_sha && no_eval) {
         c.add(severity::error, "no-scripts",
               std::string("permits no scripts, neither EVAL nor EVALSHA: locks cannot be ") +
-                  (f.deletes_by == core::compare_and_delete::script ? "given back or " : "") +
+                  (f[needed::native_delete].is == trial::outcome::went ? "" : "given back or ") +
                   "extended there, nor have fencing tokens.",
               "Permit them to the user that clients log in as: +eval +evalsha.");
         return;
     }
+    if (!f.unusable.empty() && no_eval && f[needed::script_load].is_missing()) {
+        c.add(severity::error, "no-scripts",
+              "permits neither EVAL nor SCRIPT LOAD: it has no script to run, a lock could not be "
+              "given back there, and clients do not use such a node.",
+              "Permit them to the user that clients log in as: +eval +script|load.");
+        return;
+    }
+    c.look_at(no_load);
     c.look_at(no_digest);
     c.look_at(s.guard && !f.is_durable ? no_text_guarded : no_text);
 }
@@ -146,7 +184,9 @@ void look_at_writes(const node_facts& f, clerk& c)
 {
     const trial& set = f[needed::set];
     if (set.is == trial::outcome::failed && f.unusable.empty()) {
-        c.add(severity::error, "refuses-writes", "refuses to write: " + set.error + ".",
+        const std::string_view stop = set.error.ends_with('.') ? "" : ".";
+        c.add(severity::error, "refuses-writes",
+              std::string("refuses to write: ").append(set.error).append(stop),
               "Put that right: until then it takes no locks.");
     }
 }
@@ -161,6 +201,7 @@ void judge_permissions(const node_facts& f, const base::settings& s, std::vector
     for (const duty& d : duties) {
         c.look_at(d);
     }
+    look_at_wake_ups(f, c);
     look_at_deletes(f, c);
     look_at_protocol(f, s, c);
     look_at_scripts(f, s, c);
@@ -170,22 +211,57 @@ void judge_permissions(const node_facts& f, const base::settings& s, std::vector
     } else if (s.fencing) {
         c.look_at(dating);
     }
+    c.look_at(s.fencing ? extending_counters : extending);
     if (s.fencing) {
         c.look_at(counting);
     }
 }
 
-bool is_usable(const node_facts& f, const base::settings& s)
+namespace {
+
+bool may(const node_facts& f, needed n) noexcept
 {
-    const auto may = [&f](needed n) { return f[n].is == trial::outcome::went; };
-    const bool has_script = may(needed::eval) || may(needed::evalsha);
-    const bool gives_back =
-        may(needed::native_delete) || (has_script && may(needed::get) && may(needed::del));
-    const bool counts = has_script && may(needed::incr) && may(needed::time);
+    return f[n].is == trial::outcome::went;
+}
+
+bool has_script(const node_facts& f) noexcept
+{
+    return may(f, needed::eval) || may(f, needed::evalsha);
+}
+
+bool counts(const node_facts& f) noexcept
+{
+    return has_script(f) && may(f, needed::get) && may(f, needed::incr) &&
+           may(f, needed::pexpire) && may(f, needed::time);
+}
+
+}  // namespace
+
+bool is_usable_without_tokens(const node_facts& f, const base::settings& s)
+{
+    const bool has_release =
+        may(f, needed::native_delete) || (has_script(f) && may(f, needed::get));
     const bool is_in_time = f.latency.samples == 0 || f.latency.median < s.node_timeout;
     return f.reached == contact::whole && f.unusable.empty() && !f.is_replica &&
-           f.admitted != admittance::other_configuration && may(needed::set) && gives_back &&
-           (counts || !s.fencing) && is_in_time;
+           f.admitted != admittance::other_configuration && may(f, needed::set) && has_release &&
+           is_in_time;
+}
+
+bool is_usable(const node_facts& f, const base::settings& s)
+{
+    return is_usable_without_tokens(f, s) && (!s.fencing || counts(f));
+}
+
+bool gives_back(const node_facts& f) noexcept
+{
+    return may(f, needed::native_delete) || may(f, needed::del);
+}
+
+bool is_unusable_without_commands(const node_facts& f) noexcept
+{
+    const bool no_scripts = f[needed::eval].is_missing() && (f[needed::evalsha].is_missing() ||
+                                                             f[needed::script_load].is_missing());
+    return f[needed::get].is_missing() || no_scripts;
 }
 
 }  // namespace redlock::cli

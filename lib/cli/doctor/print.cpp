@@ -4,11 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace redlock::cli {
@@ -81,6 +83,9 @@ std::string line_of(const node_facts& f)
     if (f.login_refused) {
         return f.node + ": not let in";
     }
+    if (f.reached == contact::broken && !f.info && f.latency.samples == 0) {
+        return f.node + ": connected, and without an answer";
+    }
     std::string line = f.node + ": ";
     if (f.info && !f.info->product.empty()) {
         const auto age = f.info->uptime;
@@ -101,39 +106,52 @@ std::string line_of(const node_facts& f)
     return line + ", " + to_string(f.kept);
 }
 
-bool says_the_same(const finding& a, const finding& b)
+/// What is to be done about both is the same.
+bool asks_the_same(const finding& a, const finding& b)
 {
-    return a.weight == b.weight && a.code == b.code && a.text == b.text && a.advice == b.advice;
+    return &a == &b || (a.weight == b.weight && a.code == b.code && a.advice == b.advice &&
+                        !a.node.empty() && !b.node.empty());
 }
 
-void print_finding(std::ostream& out, const finding& f, const std::string& nodes)
+/// The nodes of a group of which the same is said, once each, and what that is.
+void print_texts(std::ostream& out, const std::vector<const finding*>& group,
+                 std::string_view indent)
 {
-    constexpr std::string_view indent = "         ";
-    std::string weight = to_string(f.weight);
-    weight.resize(indent.size(), ' ');
-    out << weight;
-    if (!nodes.empty()) {
-        out << nodes << ": ";
+    std::vector<std::string_view> said;
+    for (const finding* const f : group) {
+        if (std::find(said.begin(), said.end(), f->text) != said.end()) {
+            continue;
+        }
+        out << (said.empty() ? "" : indent);
+        said.push_back(f->text);
+        const char* before = "";
+        for (const finding* const g : group) {
+            if (g->text == f->text && !g->node.empty()) {
+                out << std::exchange(before, ", ") << g->node;
+            }
+        }
+        out << (f->node.empty() ? "" : ": ") << f->text << '\n';
     }
-    out << f.text << '\n' << indent << f.advice << '\n';
 }
 
 void print_findings(std::ostream& out, const std::vector<finding>& findings)
 {
+    constexpr std::string_view indent = "         ";
     std::vector<bool> is_printed(findings.size());
     for (std::size_t i = 0; i < findings.size(); ++i) {
-        std::string nodes;
+        std::vector<const finding*> group;
         for (std::size_t k = i; k < findings.size() && !is_printed[i]; ++k) {
-            // What is said of all together is said once anyway.
-            const bool is_next = k != i && !is_printed[k] && !findings[i].node.empty() &&
-                                 says_the_same(findings[i], findings[k]);
-            if (k == i || is_next) {
-                nodes += (k == i ? "" : ", ") + findings[k].node;
+            if (!is_printed[k] && asks_the_same(findings[i], findings[k])) {
+                group.push_back(&findings[k]);
                 is_printed[k] = k != i;
             }
         }
-        if (!is_printed[i]) {
-            print_finding(out, findings[i], nodes);
+        if (!group.empty()) {
+            std::string weight = to_string(findings[i].weight);
+            weight.resize(indent.size(), ' ');
+            out << weight;
+            print_texts(out, group, indent);
+            out << indent << findings[i].advice << '\n';
         }
     }
 }
@@ -195,6 +213,30 @@ json of_node(const node_facts& f)
     return j;
 }
 
+json of_gap(const clock_gap& gap, const char* unit, double size)
+{
+    const auto named = [unit](const char* what) { return std::string(what) + "_" + unit; };
+    return {{named("apart"), gap.apart / size},
+            {named("precision"), gap.precision / size},
+            {named("at_most"), gap.at_most / size},
+            {"ahead", gap.ahead},
+            {"behind", gap.behind}};
+}
+
+json of_comparison(const clock_comparison& c)
+{
+    json j = json::object();
+    if (c.dates) {
+        j["dates"] = of_gap(*c.dates, "ms", 1e6);
+        j["dates"]["matters"] = c.dates_matter;
+    }
+    if (c.rates) {
+        j["rates"] = of_gap(*c.rates, "ppm", 1e-6);
+        j["rates"]["matters"] = c.rates_matter;
+    }
+    return j;
+}
+
 json of_finding(const finding& f)
 {
     return {{"severity", to_string(f.weight)},
@@ -214,10 +256,14 @@ json of_verdict(const verdict& v)
 }  // namespace
 
 void print_text(std::ostream& out, const std::vector<node_facts>& nodes,
-                const std::vector<finding>& findings, const verdict& v)
+                const clock_comparison& clocks, const std::vector<finding>& findings,
+                const verdict& v)
 {
     for (const node_facts& f : nodes) {
         out << line_of(f) << '\n';
+    }
+    for (const std::string& line : clocks.lines) {
+        out << line << '\n';
     }
     out << '\n';
     print_findings(out, findings);
@@ -225,9 +271,13 @@ void print_text(std::ostream& out, const std::vector<node_facts>& nodes,
 }
 
 void print_json(std::ostream& out, const std::vector<node_facts>& nodes,
-                const std::vector<finding>& findings, const verdict& v)
+                const clock_comparison& clocks, const std::vector<finding>& findings,
+                const verdict& v)
 {
-    json all{{"nodes", json::array()}, {"findings", json::array()}, {"verdict", of_verdict(v)}};
+    json all{{"nodes", json::array()},
+             {"clocks", of_comparison(clocks)},
+             {"findings", json::array()},
+             {"verdict", of_verdict(v)}};
     for (const node_facts& f : nodes) {
         all["nodes"].push_back(of_node(f));
     }

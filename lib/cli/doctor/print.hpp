@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/doctor/clocks.hpp"
 #include "cli/doctor/facts.hpp"
 #include "cli/doctor/findings.hpp"
 
@@ -10,10 +11,12 @@ namespace redlock::cli {
 
 /// A line a node, the findings, of several nodes together where they are the same, and the verdict.
 void print_text(std::ostream& out, const std::vector<node_facts>& nodes,
-                const std::vector<finding>& findings, const verdict& v);
+                const clock_comparison& clocks, const std::vector<finding>& findings,
+                const verdict& v);
 
 /// The same as one JSON object: `nodes`, `findings`, `verdict`.
 void print_json(std::ostream& out, const std::vector<node_facts>& nodes,
-                const std::vector<finding>& findings, const verdict& v);
+                const clock_comparison& clocks, const std::vector<finding>& findings,
+                const verdict& v);
 
 }  // namespace redlock::cli

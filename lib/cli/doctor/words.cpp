@@ -62,4 +62,15 @@ std::string count_text(std::uint64_t count, const char* noun)
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
+std::string guard_text(std::uint64_t nodes, std::chrono::nanoseconds max_ttl,
+                       std::int64_t drift_ppb)
+{
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(max_ttl).count();
+    std::array<char, 32> drift{};
+    std::snprintf(drift.data(), drift.size(), "%.9g", static_cast<double>(drift_ppb) / 1e9);
+    return count_text(nodes, "node") + ", --max-ttl " +
+           (ms % 1000 == 0 ? std::to_string(ms / 1000) + "s" : std::to_string(ms) + "ms") +
+           " and --drift " + drift.data();
+}
+
 }  // namespace redlock::cli

@@ -18,4 +18,8 @@ namespace redlock::cli {
 /// "1 replica", "2 replicas".
 [[nodiscard]] std::string count_text(std::uint64_t count, const char* noun);
 
+/// What all clients of a restart guard have alike, as it is given on the command line.
+[[nodiscard]] std::string guard_text(std::uint64_t nodes, std::chrono::nanoseconds max_ttl,
+                                     std::int64_t drift_ppb);
+
 }  // namespace redlock::cli
