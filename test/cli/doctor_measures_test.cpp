@@ -132,10 +132,10 @@ TEST_CASE("a marker of the restart guard is read as the options that its clients
 
 TEST_CASE("this machine's date goes on as its boot clock does", "[cli][doctor]")
 {
-    const our_date date;
+    const our_date ours;
     const auto before = boot_clock::now();
-    CHECK(date.at(before + 1h) - date.at(before) == 1h);
-    CHECK(std::chrono::abs(std::chrono::system_clock::now() - date.at(boot_clock::now())) < 1s);
+    CHECK(ours.at(before + 1h) - ours.at(before) == 1h);
+    CHECK(std::chrono::abs(std::chrono::system_clock::now() - ours.at(boot_clock::now())) < 1s);
 }
 
 TEST_CASE("what a server calls itself is nothing that a terminal would act upon", "[cli][doctor]")
