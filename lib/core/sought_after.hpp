@@ -3,19 +3,18 @@
 #include "base/instant.hpp"
 #include "core/stint.hpp"
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <span>
+#include <vector>
 
 namespace redlock::core {
 
 /**
  * Resources that the client has just had, or that a node refused not long ago, since others had
- * them there. A table of fixed size: what is not in it any more is asked for as if nobody else
- * wanted it.
+ * them there. A table that grows with the resources in use, to 1 MiB at most: what is not in it any
+ * more is asked for as if nobody else wanted it.
  */
 class sought_after {
 public:
@@ -24,63 +23,39 @@ public:
     /// Who let others in so often and met nobody does so for none but those whom it cannot meet.
     static constexpr unsigned most_lonely_rests = 8;
 
-    [[nodiscard]] const stint* find(std::uint64_t resource, base::instant now) const noexcept
-    {
-        const seen& there = table_[resource % places];
-        return there.resource == resource && now < there.until ? &there.of_client : nullptr;
-    }
-    [[nodiscard]] stint* find(std::uint64_t resource, base::instant now) noexcept
-    {
-        return const_cast<stint*>(std::as_const(*this).find(resource, now));
-    }
+    [[nodiscard]] const stint* find(std::uint64_t resource, base::instant now) const noexcept;
+    [[nodiscard]] stint* find(std::uint64_t resource, base::instant now) noexcept;
 
     /// The client has it again, and so may be refused again from `end` on only.
-    void keep(std::uint64_t resource, base::instant now, base::instant end) noexcept
-    {
-        stint* const known = find(resource, now);
-        if (known == nullptr) {
-            return;
-        }
-        base::instant& until = table_[resource % places].until;
-        until = end + long_enough;
-        if (now < known->contended_until) {
-            known->contended_until = until;
-        }
-    }
+    void keep(std::uint64_t resource, base::instant now, base::instant end) noexcept;
 
-    /// A node has refused it, and until `end` the client may have it itself.
-    stint& note(std::uint64_t resource, base::instant now, base::instant end) noexcept
-    {
-        seen& there = table_[resource % places];
-        if (find(resource, now) == nullptr) {
-            there = {resource, {}, stint::begun(now)};
-        }
-        there.until = std::max({there.until, now + long_enough, end + long_enough});
-        return there.of_client;
-    }
+    /// A node has refused it, and until `end` the client may have it itself. What was found before
+    /// is not to be used any more.
+    stint& note(std::uint64_t resource, base::instant now, base::instant end) noexcept;
 
-    /// The client has had it from `since` on. Null: another one has the place.
-    stint* note_turn(std::uint64_t resource, base::instant now, base::instant since) noexcept
-    {
-        seen& there = table_[resource % places];
-        if (now < there.until) {
-            return find(resource, now);
-        }
-        there = {resource, now + long_enough, stint::begun(since)};
-        there.of_client.lonely_rests = most_lonely_rests;
-        return &there.of_client;
-    }
+    /// The client has had it from `since` on. Null: others have all places that it may have. What
+    /// was found before is not to be used any more.
+    stint* note_turn(std::uint64_t resource, base::instant now, base::instant since) noexcept;
 
 private:
     struct seen {
         std::uint64_t resource = 0;
-        base::instant until{};
+        base::instant until = base::instant::min();
         stint of_client;
     };
 
-    static constexpr std::size_t places = 256;
+    /// A resource has so many places, next to each other.
+    static constexpr std::size_t ways = 4;
+    static constexpr std::size_t fewest = 256;
+    static constexpr std::size_t most = 8192;
 
-    std::array<seen, places> table_{};
+    template <class Table>
+    [[nodiscard]] static auto places_in(Table& table, std::uint64_t resource) noexcept;
+    [[nodiscard]] seen* place_of(std::uint64_t resource, base::instant now) noexcept;
+    [[nodiscard]] seen* free_place(std::uint64_t resource, base::instant now) noexcept;
+    bool grow(base::instant now) noexcept;
+
+    std::vector<seen> table_ = std::vector<seen>(fewest);
 };
 
 }  // namespace redlock::core
