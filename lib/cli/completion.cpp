@@ -55,6 +55,7 @@ std::string joined(const std::vector<std::string>& words)
 std::string joined(const std::vector<word>& words)
 {
     std::vector<std::string> texts;
+    texts.reserve(words.size());
     for (const auto& one : words) {
         texts.push_back(one.text);
     }
