@@ -68,6 +68,8 @@ void coordinator::leave_root(lease& l) noexcept
 void coordinator::nest(operation& op, lease& root)
 {
     end_lead(*op.subject);
+    op.is_heir = false;
+    op.looks_at = instant{};
     lease& l = fresh_subject(op);
     l.within = &root;
     l.given_back = l.is_hold_over = false;

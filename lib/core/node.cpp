@@ -46,6 +46,7 @@ void node::on_connected()
         return;
     }
     state_ = state::handshaking;
+    has_lost_watch_ = false;
     reader_.reset();
     expect_handshake(handshake_.start(out_));
 }
@@ -124,9 +125,6 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
         const pending p = fifo_.pop();
         forget_command(p);
         let_go(p);
-    }
-    if (std::exchange(has_lost_watch_, false)) {
-        note_lost_watch();
     }
     c_.on_watch_lost(index_);
     schedule_reconnect(lived_well, at_once);

@@ -309,7 +309,7 @@ private:
     base::instant watchers_looked_for_ = base::instant::max();
     /// That it refused to is in the log.
     bool missed_tracking_ = false;
-    /// The connection that ends was lost before it had answered what it was asked to tell of.
+    /// The last connection was lost before it had answered what it was asked to tell of.
     bool has_lost_watch_ = false;
     /// So many in a row were, and from when on it is asked again after too many of them.
     unsigned lost_watches_ = 0;

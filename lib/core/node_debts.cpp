@@ -251,7 +251,7 @@ void node::forget_command(const pending& p) noexcept
         case command::release:
         case command::give_back:
         case command::owed: owe_instead_of(p, true); return;
-        case command::caching: has_lost_watch_ = true; return;  // there is one in each such row
+        case command::caching: note_lost_watch(); return;  // there is one in each such row
         case command::admission:
         case command::tracking:
         case command::watch:

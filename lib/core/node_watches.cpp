@@ -98,7 +98,7 @@ void node::end_tracking_if_idle()
 /// Whether it was for that is not known, unless it happens again and again.
 void node::note_lost_watch() noexcept
 {
-    if (++lost_watches_ < most_lost_watches) {
+    if (std::exchange(has_lost_watch_, true) || ++lost_watches_ < most_lost_watches) {
         return;
     }
     lost_watches_ = 0;

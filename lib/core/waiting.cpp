@@ -223,13 +223,14 @@ void coordinator::end_lead(lease& l) noexcept
     resume_later(next);
 }
 
-/// Who led was refused, and leaves while it pauses: to whoever comes next the masters would say the
+/// Who led was refused, is to be told, and leaves: to whoever comes next the masters would say the
 /// same. Or a lock that somebody else keeps would be asked for as often as a deadline ends behind
 /// it.
 void coordinator::bequeath_pause(operation& op) noexcept
 {
     const lease& l = *op.subject;
-    if (!l.leads || l.line == nullptr || l.line->waiting.empty() || op.is_woken || op.was_roused) {
+    const bool is_told = op.watches != 0 && !op.is_woken && !op.was_roused;
+    if (!is_told || !l.leads || l.line == nullptr || l.line->waiting.empty()) {
         return;
     }
     operation& next = l.line->waiting.front();

@@ -338,8 +338,9 @@ instant coordinator::end_of_pause(const operation& op, nanos back_off) noexcept
         return now_ + std::min(back_off, least_wait);
     }
     if (op.watches == 0) {
-        // Whoever is to be told hears that first, however soon it would ask again.
-        return now_ + (op.is_watch_asked ? std::max(back_off, settings_.node_timeout) : back_off);
+        // Who is to be told hears that first, however soon it would ask again.
+        const nanos answer = std::min(2 * round_trip_, settings_.node_timeout);
+        return now_ + (op.is_watch_asked ? std::max(back_off, answer) : back_off);
     }
     return is_doubtful(op) ? end_of_doubt(op, back_off) : end_of_watch(op);
 }
@@ -466,7 +467,9 @@ void coordinator::for_watchers(unsigned index, Do each) noexcept
 void coordinator::on_keys_gone(unsigned index) noexcept
 {
     const nanos apart = time_between_looks(watchers_[index]) - between_looks;
-    for_watchers(index, [this, apart](operation& op) { wake(op, random_below(apart)); });
+    for_watchers(index, [this, apart](operation& op) {
+        wake(op, random_below(std::min(apart, (op.deadline - now_) / 4)));
+    });
 }
 
 /// It tells nothing any more: who relied on it looks soon, not all of them at once.
@@ -475,7 +478,7 @@ void coordinator::on_watch_lost(unsigned index) noexcept
     const nanos apart = std::max<nanos>(settings_.retry_max, time_between_looks(watchers_[index]));
     for_watchers(index, [this, apart](operation& op) {
         watch_no_more(op);
-        look_by(op, now_ + random_below(apart));
+        look_by(op, now_ + random_below(std::min(apart, (op.deadline - now_) / 2)));
     });
 }
 
