@@ -1,6 +1,7 @@
 #!/bin/bash
 # usage: errors.sh <root of the source tree>
-# The page of errors has every code and condition, every outcome of a node, and every exit status of the command.
+# The page of errors has every code and condition, every outcome of a node, every exit status of the command, and whatever
+# its doctor finds. Of each code it says all: who gives it, its cause, and what to do.
 set -euo pipefail
 cd "$1"
 
@@ -20,14 +21,39 @@ for name in $(names_in 'class errc' include/redlock/error.hpp) $(names_in 'class
         failed=1
     fi
 done
+for name in $(names_in 'class errc' include/redlock/error.hpp); do
+    if ! grep -qE "^\| \`$name\` (\| *[^| ][^|]*){3}\|$" docs/errors.md; then
+        echo "docs/errors.md does not say of $name who gives it, its cause, and what to do"
+        failed=1
+    fi
+done
+# In variables, as a grep that has found it reads no further, and what writes to it dies of that.
+statuses=$(sed -n '/^## Exit statuses/,/^## What/p' docs/errors.md)
+findings=$(sed -n '/^## What `doctor` finds/,$p' docs/errors.md)
 for status in $(sed -n '/^enum exit_status/,/^};/p' lib/cli/exit_status.hpp | grep -oE '= [0-9]+' | tr -d '= '); do
     checked=$((checked + 1))
-    if ! sed -n '/^## Exit statuses/,$p' docs/errors.md | grep -qE "^\| ([0-9]+, )?$status[, ]"; then
+    if ! grep -qE "^\| ([0-9]+, )?$status[, ]" <<<"$statuses"; then
         echo "docs/errors.md has no row for the exit status $status"
         failed=1
     fi
 done
-if [[ $checked -lt 40 ]]; then
+# The codes of the doctor's findings stand behind their severity.
+found=$(cat lib/cli/doctor/*.cpp | tr '\n' ' ' | tr -s ' ' |
+    grep -oE '(severity::[a-z]+|weight), ([^,"]+, )?"[a-z0-9]+(-[a-z0-9]+)*",' | sed -E 's/.*"(.*)",/\1/' | sort -u)
+told=$(grep '^| `' <<<"$findings" | cut -d '|' -f 2 | grep -oE '[a-z0-9-]+' | sort -u)
+checked=$((checked + $(wc -w <<<"$found")))
+if ! diff <(echo "$found") <(echo "$told"); then
+    echo "docs/errors.md has (>) other codes of the doctor's findings than there are (<)"
+    failed=1
+fi
+for locks in $(sed -n '/^const char\* to_string(verdict::locks/,/^}/s/.*return "\([a-z ]*\)".*/\1/p' lib/cli/doctor/findings.cpp | tr ' ' '_'); do
+    checked=$((checked + 1))
+    if ! grep -qF "\`${locks//_/ }\`" <<<"$findings"; then
+        echo "docs/errors.md does not have the verdict '${locks//_/ }'"
+        failed=1
+    fi
+done
+if [[ $checked -lt 80 ]]; then
     echo "only $checked names were found: are they looked for where they are?"
     failed=1
 fi

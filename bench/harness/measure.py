@@ -16,6 +16,11 @@ from harness.trouble import Trouble
 
 # A program that takes so much longer than it was to is stuck.
 PATIENCE = 120
+# Seconds, and those of the warm-up, of a run in which system calls are counted.
+CALLS_TIME = 0.3, 0.1
+# How often they are counted.
+CALLS_ROUNDS = 2
+SENDING = ["write", "writev", "sendto", "sendmsg", "sendmmsg"]
 
 
 class Progress:
@@ -75,7 +80,7 @@ class Lengths:
     """How long to measure."""
 
     def __init__(self, quick):
-        self.seconds, self.warm_up = (0.3, 0.1) if quick else (1.0, 0.3)
+        self.seconds, self.warm_up = (0.3, 0.1) if quick else (0.8, 0.2)
 
     def time_of(self, case):
         seconds = self.seconds if case.seconds is None else case.seconds
@@ -85,9 +90,15 @@ class Lengths:
     def once(self, case):
         return sum(self.time_of(case)) + case.overhead
 
+    def counting(self, case):
+        """The run in which system calls are counted."""
+        return sum(CALLS_TIME) + case.overhead
+
     def cost(self, case, rounds):
-        """In seconds, the run in which system calls are counted included."""
-        return self.once(case) * (rounds + case.counts_calls)
+        """In seconds."""
+        done = case.rounds_of(rounds)
+        counting = self.counting(case) * min(done, CALLS_ROUNDS) if case.counts_calls else 0
+        return self.once(case) * done + counting
 
 
 class Bench(Lengths):
@@ -96,40 +107,50 @@ class Bench(Lengths):
     def __init__(self, folder, quick, server, peers):
         super().__init__(quick)
         self.folder, self.peers = folder, peers
+        self.server = server
         self.masters = Masters(7, server)
-        self.versions = {"server": self.masters.version()}
         self.commands = {}
+        self.begin()
+
+    def begin(self):
+        """With a question, whose versions are those of what takes part in it."""
+        self.versions = {"server": self.masters.version()}
 
     def end(self):
         self.masters.end()
 
-    def command(self, case, urls):
+    def command(self, case, urls, time_of=None):
         if case.program == "node-redlock":
             start = ["node", str(self.peers / "node_redlock" / "cycle.mjs")]
         else:
             start = [str(self.folder / case.program)]
-        seconds, warm_up = self.time_of(case)
+        seconds, warm_up = time_of or self.time_of(case)
         all_of_it = [*start, *case.arguments]
         if seconds > 0:
             all_of_it += ["--seconds", f"{seconds:g}", "--warmup", f"{warm_up:g}"]
+        if case.nodes is None:
+            all_of_it += ["--server", self.server]
+        told = shlex.join([case.program, *all_of_it[len(start):]])
+        # Where it is run has nothing to do with it.
+        self.commands[id(case)] = told.replace(f"{self.peers.parent.parent}/", "")
         if case.transport == "tls":
             all_of_it += ["--ca-file", str(self.masters.ca_file)]
-        self.commands[id(case)] = shlex.join([case.program, *all_of_it[len(start):]])
         if case.nodes is not None:
             all_of_it += [case.nodes, *urls]
             if seconds > 0:
                 all_of_it += ["--server-pids", *self.masters.pids(case.masters)]
         return all_of_it
 
-    def told_by(self, case, before=(), after=()):
+    def told_by(self, case, before=(), after=(), time_of=None):
         """Runs it, with something before and after its command, and gives what it writes."""
         self.masters.begin_anew()
         urls = self.masters.urls(case.masters, case.transport)
         if case.delay_ms is None:
-            return self.output_of(case, [*before, *self.command(case, urls), *after])
+            return self.output_of(case, [*before, *self.command(case, urls, time_of), *after])
         slow = Delayed(self.folder / "redlock-delay", self.masters.all[0], case.delay_ms)
         with slow as url:
-            return self.output_of(case, [*before, *self.command(case, [url, *urls[1:]]), *after])
+            command = self.command(case, [url, *urls[1:]], time_of)
+            return self.output_of(case, [*before, *command, *after])
 
     def output_of(self, case, command):
         try:
@@ -170,14 +191,20 @@ class Bench(Lengths):
         return [(case.name, case.parameters, figures)]
 
     def calls_of(self, case):
-        """System calls a cycle, of all of the program's life; None where there is no strace."""
+        """System calls a cycle, and those among them that send, of all of the program's life;
+        nothing where there is no strace."""
         if shutil.which("strace") is None:
-            return None
+            return {}
         with tempfile.NamedTemporaryFile("r", encoding="utf-8") as counts:
-            self.told_by(case, ["strace", "-f", "-c", "-U", "calls,name", "-o", counts.name])
-            total = [line.split()[0] for line in counts if line.strip().endswith("total")]
+            self.told_by(case, ["strace", "-f", "-c", "-U", "calls,name", "-o", counts.name],
+                         time_of=CALLS_TIME)
+            rows = [line.split() for line in counts]
+        calls = {row[1]: int(row[0]) for row in rows if len(row) == 2 and row[0].isdigit()}
         sets = self.masters.counted(case.masters)["sets"]
-        return int(total[0]) / sets if total and sets > 0 else None
+        if "total" not in calls or sets == 0:
+            return {}
+        return {"system_calls_per_cycle": calls["total"] / sets,
+                "writes_per_cycle": sum(calls.get(name, 0) for name in SENDING) / sets}
 
 
 def identity(name, parameters):
@@ -186,6 +213,11 @@ def identity(name, parameters):
 
 def summary(values):
     return {"median": statistics.median(values), "least": min(values), "most": max(values)}
+
+
+def ratios(mine, theirs):
+    """Of the same round, as a machine that is slow for a while is so for all."""
+    return [a / b for a, b in zip(mine, theirs) if a is not None and b]
 
 
 class Answer:
@@ -209,6 +241,32 @@ class Answer:
     def told(self):
         return [self.told_of(case) for case in self.cases.values()]
 
+    def values(self, name, parameters, figure):
+        """One a round, None where there is none."""
+        case = self.cases.get(identity(name, parameters))
+        return [r.get(figure) for r in case["rounds"]] if case is not None else []
+
+    def measured(self, target):
+        """What the target bounds; None where it was not measured."""
+        mine = self.values(target.name, target.parameters, target.figure)
+        if target.against is None:
+            values = [value for value in mine if value is not None]
+        else:
+            values = ratios(mine, self.values(*target.other()))
+        return statistics.median(values) if values else None
+
+    def targets(self):
+        return [self.target_of(target) for target in self.question.targets]
+
+    def target_of(self, target):
+        value = self.measured(target)
+        return {
+            "text": target.text, "name": target.name, "parameters": target.parameters,
+            "figure": target.figure, "against": target.against,
+            target.bound(): getattr(target, target.bound()), "measured": value,
+            "met": target.is_met_by(value) if value is not None else None,
+        }
+
     def told_of(self, case):
         reference = self.reference_of(case)
         figures = {}
@@ -218,21 +276,22 @@ class Answer:
                 continue
             figures[key] = summary(values) | {"values": values}
             if reference is not None:
-                # Of the same round, as a machine that is slow for a while is so for all.
-                ratios = [mine[key] / theirs[key]
-                          for mine, theirs in zip(case["rounds"], reference["rounds"])
-                          if mine.get(key) is not None and theirs.get(key)]
-                if ratios:
-                    figures[key]["ratio"] = summary(ratios)
+                found = ratios([r.get(key) for r in case["rounds"]],
+                               [r.get(key) for r in reference["rounds"]])
+                if found:
+                    figures[key]["ratio"] = summary(found)
         return {key: case[key] for key in ("name", "parameters", "command")} | {"figures": figures}
 
 
 def answer(question, bench, progress, cases, rounds):
     result = Answer(question)
+    bench.begin()
     for r in range(rounds):
         # Each round begins with another one, so that none always has the same neighbour.
         first = r * len(cases) // rounds
         for case in cases[first:] + cases[:first]:
+            if r >= case.rounds_of(rounds):
+                continue
             progress.begin(question.name, f"{case.name} {case.parameters}, round {r + 1} of {rounds}")
             for name, parameters, figures in bench.measure(case):
                 result.add(name, parameters, figures, bench.commands[id(case)])
@@ -240,11 +299,10 @@ def answer(question, bench, progress, cases, rounds):
     for case in cases:
         if case.counts_calls:
             progress.begin(question.name, f"{case.name} {case.parameters}, its system calls")
-            calls = bench.calls_of(case)
-            if calls is not None:
-                kept = result.cases[identity(case.name, case.parameters)]
-                kept["rounds"][0]["system_calls_per_cycle"] = calls
-            progress.end(bench.once(case))
+            counted = result.cases[identity(case.name, case.parameters)]["rounds"][:CALLS_ROUNDS]
+            for figures in counted:
+                figures |= bench.calls_of(case)
+                progress.end(bench.counting(case))
     if question.conclude is not None:
         question.conclude(result)
     return result

@@ -50,6 +50,27 @@ def table(question, told):
     return "\n".join(f"| {' | '.join(line)} |".replace("|  |", "| |") for line in lines)
 
 
+def bound(target):
+    words, value = ("at least", target["least"]) if "least" in target else ("at most", target["most"])
+    return f"{words} {grouped(value, 0) if value >= 1000 else f'{value:g}'}"
+
+
+def measured(target):
+    """With enough digits to tell it from its bound."""
+    value = target["measured"]
+    if value is None:
+        return "-"
+    return grouped(value, 0) if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def targets(told):
+    verdicts = {True: "yes", False: "**no**", None: "-"}
+    lines = ["| target | measured | met |", "|---|---:|---|"]
+    lines += [f"| {t['text']}: {bound(t)} | {measured(t)} | {verdicts[t['met']]} |"
+              for t in told["targets"]]
+    return "\n".join(lines)
+
+
 def provenance(told):
     versions = ", ".join(f"{name} {version}".replace("server ", "")
                          for name, version in sorted(told["versions"].items()))
@@ -69,6 +90,8 @@ def block(question, told, picture):
     parts = [begin_of(question.name), f"    ./bench/run --only {question.name}",
              wrapped(question.about),
              table(question, told)]
+    if told["targets"]:
+        parts.append(targets(told))
     if picture is not None:
         parts.append(f"![{question.title}]({picture})")
     parts += [wrapped(provenance(told)), end_of(question.name)]

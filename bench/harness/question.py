@@ -31,6 +31,13 @@ class Case:
     tells_by_file: bool = False
     # A master's SETs are its cycles.
     is_cycle: bool = True
+    # At most so many, whatever the question has.
+    rounds: typing.Optional[int] = None
+    # A peer without which it is left out, beside the program.
+    needs: typing.Optional[str] = None
+
+    def rounds_of(self, rounds):
+        return rounds if self.rounds is None else min(rounds, self.rounds)
 
 
 @dataclasses.dataclass
@@ -38,6 +45,34 @@ class Column:
     figure: str
     # Of the reference in the same round, in place of the figure itself.
     ratio: bool = False
+
+
+@dataclasses.dataclass
+class Target:
+    """What is aimed at: a bound for a figure of one case, or for its ratio to another one of the
+    same round. Of the rounds the median counts."""
+
+    name: str
+    parameters: dict
+    figure: str
+    # What is bounded; the bound itself is told behind it.
+    text: str
+    # What differs in the case that it is compared with: its name, a parameter, or the figure.
+    against: typing.Optional[dict] = None
+    least: typing.Optional[float] = None
+    most: typing.Optional[float] = None
+
+    def other(self):
+        """The name, parameters and figure that it is compared with."""
+        changed = dict(self.against)
+        name, figure = changed.pop("name", self.name), changed.pop("figure", self.figure)
+        return name, self.parameters | changed, figure
+
+    def bound(self):
+        return "least" if self.least is not None else "most"
+
+    def is_met_by(self, value):
+        return value >= self.least if self.least is not None else value <= self.most
 
 
 @dataclasses.dataclass
@@ -69,6 +104,7 @@ class Question:
     reference: dict
     parameters: dict = dataclasses.field(default_factory=dict)
     rounds: int = 3
+    targets: list = dataclasses.field(default_factory=list)
     # Further figures from all cases, after the last round.
     conclude: typing.Optional[typing.Callable] = None
 

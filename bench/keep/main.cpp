@@ -2,6 +2,7 @@
 // their renewals took, gives all of them back, and looks whether a key was left.
 
 #include "common/endpoint.hpp"
+#include "common/meter.hpp"
 #include "common/options.hpp"
 #include "common/servers.hpp"
 #include "common/usage.hpp"
@@ -37,6 +38,7 @@ struct keep_options : measuring_options {
     std::int64_t ttl_ms = 30'000;
     std::int64_t node_timeout_ms = 1000;
     bool fencing = false;
+    bool kept = true;
     bool json = false;
 };
 
@@ -57,6 +59,8 @@ keep_options read_options(int argc, char** argv)
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
     app.add_flag("--fencing", o.fencing, "Locks with fencing tokens, whose counters stay");
+    app.add_flag("!--no-keep-alive", o.kept,
+                 "Held for their ttl, and not kept alive: for what a held lock takes");
     app.add_flag("--json", o.json, "JSON instead of a table");
     parse_or_exit(app, argc, argv);
     return o;
@@ -128,7 +132,9 @@ private:
         }
         redlock::acquire_options o;
         o.ttl = std::chrono::milliseconds(options_.ttl_ms);
-        o.keep_alive.emplace();
+        if (options_.kept) {
+            o.keep_alive.emplace();
+        }
         o.fencing = options_.fencing;
         client_.async_acquire(std::to_string(begun_++), o,
                               [this](redlock::error_code ec, redlock::lock l) {
@@ -203,7 +209,10 @@ int run(const keep_options& o)
         return (static_cast<double>(kib) - static_cast<double>(rss_before)) * 1024 /
                static_cast<double>(o.locks);
     };
+    auto versions = build_versions();
+    versions["redlock"] = redlock::version();
     const nlohmann::ordered_json told{
+        {"versions", versions},
         {"nodes", nodes.size()},
         {"locks", o.locks},
         {"ttl_ms", o.ttl_ms},

@@ -2,51 +2,116 @@
 
 import pathlib
 
-from harness.measure import numbers
-from harness.question import Case, Column, Panel, Question
+from harness.measure import identity, numbers
+from harness.question import Case, Column, Panel, Question, Target
 
 PEER = pathlib.Path(__file__).resolve().parent.parent / "peers" / "node_redlock"
+# Long enough that the turns of sixty-four workers of eight processes can be compared.
+LONG = 10
 
 
-def read(told):
-    results = []
-    for one in told:
+def reader(name, parameters):
+    def read(told):
+        one = told[0]
         figures = numbers(one) | {key.replace("_us", "_ms"): one[key] / 1000
                                   for key in ["wait_p50_us", "wait_p99_us"]}
-        # Where nobody was served there is no such figure.
-        results.append((one["name"], {},
-                        {key: value for key, value in figures.items() if value is not None}))
-    return results
+        # Who got nothing counts as one who got it once.
+        figures["most_to_least"] = one["most_of_a_worker"] / max(one["least_of_a_worker"], 1)
+        # Where nobody was served there are no such figures.
+        if one["grants"] == 0:
+            figures = {key: value for key, value in figures.items()
+                       if not key.startswith(("hand_over", "commands", "most_to_least"))}
+        return [(name, parameters, figures)]
+
+    return read
+
+
+def party(name, hold_ms, seconds, quick=False, rounds=None):
+    parameters = {"hold_ms": hold_ms, "seconds": seconds}
+    arguments = ["contend", "--masters", "5", "--hold", str(hold_ms), "--party", name]
+    needs = None
+    if name.endswith("node-redlock"):
+        needs = "node-redlock"
+        arguments += ["--node-redlock", str(PEER)]
+    return Case(name, "redlock-bench", arguments, parameters, nodes=None, needs=needs,
+                seconds=0.3 if quick else seconds, warm_up=0.1 if quick else 0.5, rounds=rounds,
+                read=reader(name, parameters), tells_by_file=True, overhead=0.5)
 
 
 def cases(quick):
-    seconds, warm_up = (0.3, 0.1) if quick else (1.5, 0.5)
-    arguments = ["contend", "--masters", "5", "--hold", "1"]
-    parties = 6
-    if (PEER / "node_modules").is_dir() and not quick:
-        arguments += ["--node-redlock", str(PEER)]
-        parties = 8
-    return [Case("contend", "redlock-bench", arguments, nodes=None, seconds=seconds,
-                 warm_up=warm_up, read=read, tells_by_file=True,
-                 overhead=(parties - 1) * (seconds + warm_up) + parties * 0.3)]
+    in_one = ["lone worker", "one process", "64 clients", "one process, delay",
+              "64 clients, delay", "node-redlock"]
+    in_eight = ["lone worker", "8 processes", "8 processes, delay", "8 x node-redlock"]
+    if quick:
+        return [party(name, 1, 2, quick) for name in in_one[:3] + in_eight[1:2]]
+    return [*(party(name, 1, 2) for name in in_one),
+            *(party(name, 0, 2) for name in ["lone worker", "one process", "8 processes"]),
+            *(party(name, 1, LONG, rounds=1) for name in in_eight)]
 
+
+def conclude(answer):
+    """What a hand-over costs in quorum round trips, of which a lone worker's takes two: a release
+    and an acquire."""
+    for case in answer.cases.values():
+        lone = answer.cases.get(identity("lone worker", case["parameters"]))
+        if case["parameters"]["hold_ms"] > 0 or lone is None:
+            continue
+        for mine, theirs in zip(case["rounds"], lone["rounds"]):
+            if "hand_over_p50_us" in mine and "hand_over_p50_us" in theirs:
+                mine["hand_over_trips"] = 2 * mine["hand_over_p50_us"] / theirs["hand_over_p50_us"]
+
+
+ONE = {"hold_ms": 1, "seconds": 2}
+NO_HOLD = {"hold_ms": 0, "seconds": 2}
+EIGHT = {"hold_ms": 1, "seconds": LONG}
+OF_LONE = {"name": "lone worker"}
+
+TARGETS = [
+    Target("one process", ONE, "grants_per_second",
+           "one process: grants a second, of the lone worker's", OF_LONE, least=0.95),
+    Target("one process", ONE, "wait_p99_ms", "one process: wait p99, of its median",
+           {"figure": "wait_p50_ms"}, most=1.3),
+    Target("one process", ONE, "most_to_least",
+           "one process: most grants of a worker, of the fewest", most=1.1),
+    Target("one process", ONE, "commands_per_node_and_grant",
+           # With those that are under way at the end.
+           "one process: commands a node and grant", most=2.01),
+    Target("one process", NO_HOLD, "hand_over_trips",
+           "one process, 0 ms: hand-over, in quorum round trips", most=1.5),
+    Target("8 processes", EIGHT, "grants_per_second",
+           "8 processes: grants a second, of the lone worker's", OF_LONE, least=0.8),
+    Target("8 processes", EIGHT, "wait_p99_ms", "8 processes: wait p99, of node-redlock's",
+           {"name": "8 x node-redlock"}, most=0.2),
+    Target("8 processes", EIGHT, "most_to_least",
+           "8 processes: most grants of a worker, of the fewest", most=2),
+]
 
 QUESTION = Question(
     name="contention",
-    title="When all want one lock, in short",
-    about="One name, held for 1 ms, five masters, plain locks: `redlock-bench contend`, of which "
+    title="When all want one lock",
+    about="One name, five masters, plain locks: `redlock-bench contend`, of which "
           "[bench/README.md](../bench/README.md) says what each party is. A ratio is to the lone "
-          "worker.",
+          "worker with the same hold time and as many seconds. A lone worker's hand-over is a "
+          "release and an acquire, and so two quorum round trips. Who was not served waited to the end "
+          "at least, and that is what counts: where there are no grants, a wait is no longer than "
+          "the run. What takes ten seconds is "
+          "measured once.",
     cases=cases,
+    parameters={"hold_ms": "hold ms", "seconds": "seconds"},
     reference={"name": "lone worker"},
     rounds=2,
     columns=[
         Column("grants_per_second"), Column("grants_per_second", ratio=True),
         Column("wait_p50_ms"), Column("wait_p99_ms"), Column("hand_over_p50_us"),
+        Column("hand_over_trips"), Column("least_of_a_worker"), Column("most_of_a_worker"),
         Column("commands_per_node_and_grant"), Column("failures"),
     ],
+    targets=TARGETS,
     panels=[
-        Panel("grants_per_second", "Grants a second, held for 1 ms"),
-        Panel("wait_p99_ms", "Wait p99, ms, held for 1 ms"),
+        Panel("grants_per_second", "Grants a second, held for 1 ms", by=("seconds",),
+              only=lambda case: case["parameters"]["hold_ms"] == 1),
+        Panel("wait_p99_ms", "Wait p99, ms, held for 1 ms", by=("seconds",),
+              only=lambda case: case["parameters"]["hold_ms"] == 1),
     ],
+    conclude=conclude,
 )

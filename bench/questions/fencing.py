@@ -1,13 +1,14 @@
 """What fencing tokens cost."""
 
-from harness.question import Column, Panel, Question, cycle
+from harness.question import Column, Panel, Question, Target, cycle
 
 
 def cases(quick):
     every = []
     for in_flight in [64] if quick else [1, 64, 1000]:
         for name, called in [("callback", "without"), ("fencing", "with tokens")]:
-            every.append(cycle(name, in_flight))
+            # With one in flight each command of a round trip is a write of its own.
+            every.append(cycle(name, in_flight, counts_calls=in_flight == 1))
             every[-1].name = called
     return every
 
@@ -24,7 +25,15 @@ QUESTION = Question(
         Column("acquire_p50_us"), Column("acquire_p99_us"), Column("client_cpu_us_per_cycle"),
         Column("client_cpu_us_per_cycle", ratio=True), Column("server_cpu_us_per_cycle"),
         Column("server_cpu_us_per_cycle", ratio=True), Column("bytes_per_cycle"),
-        Column("allocations_per_cycle"),
+        Column("allocations_per_cycle"), Column("writes_per_cycle"),
+    ],
+    targets=[
+        *(Target("with tokens", {"in_flight": n}, "server_cpu_us_per_cycle",
+                 f"servers' CPU a cycle with tokens, of that without, {n} in flight",
+                 {"name": "without"}, most=1.2) for n in [64, 1000]),
+        Target("with tokens", {"in_flight": 1}, "writes_per_cycle",
+               "writes a cycle with tokens, of those without, 1 in flight", {"name": "without"},
+               most=1.02),
     ],
     panels=[
         Panel("server_cpu_us_per_cycle", "CPU of all masters a cycle, us", x="in_flight",

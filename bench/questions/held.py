@@ -1,6 +1,6 @@
 """Whether a cycle costs more where a client has very many locks: it must not."""
 
-from harness.question import Column, Panel, Question, cycle
+from harness.question import Column, Panel, Question, Target, cycle
 
 
 def beside(held):
@@ -29,6 +29,12 @@ QUESTION = Question(
         Column("acquire_p50_us"), Column("acquire_p99_us"), Column("client_cpu_us_per_cycle"),
         Column("client_cpu_us_per_cycle", ratio=True), Column("server_cpu_us_per_cycle"),
         Column("peak_mib"),
+    ],
+    rounds=4,
+    targets=[
+        Target("callback", {"held": 100_000}, "client_cpu_us_per_cycle",
+               "client CPU a cycle beside 100 000 locks, of that beside none", {"held": 0},
+               most=1.1),
     ],
     panels=[
         Panel("client_cpu_us_per_cycle", "Client CPU a cycle, us", by=("held",)),

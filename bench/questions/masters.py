@@ -2,7 +2,7 @@
 
 import statistics
 
-from harness.question import Column, Panel, Question, cycle
+from harness.question import MANY, Column, Panel, Question, cycle
 
 MASTERS = [1, 3, 5, 7]
 IN_FLIGHT = [1, 64, 1000, 10_000]
@@ -11,7 +11,9 @@ IN_FLIGHT = [1, 64, 1000, 10_000]
 def cases(quick):
     levels = IN_FLIGHT[1:2] if quick else IN_FLIGHT
     return [cycle(name, n, masters=m, parameters={"in_flight": n, "masters": m},
-                  seconds=None if quick else 0.5)
+                  seconds=None if quick else 0.35, warm_up=None if quick else 0.15,
+                  rounds=1 if n >= MANY else None,
+                  counts_calls=name == "callback" and n == 64)
             for n in levels for name in ["floor-asio", "callback"] for m in MASTERS]
 
 
@@ -37,7 +39,7 @@ QUESTION = Question(
     name="masters",
     title="What each master costs",
     about="The same with one, three, five and seven masters; the node timeout is 1 s with 10 000 in "
-          "flight, else 50 ms. The slope, told with the most "
+          "flight, which is measured once, else 50 ms. The slope, told with the most "
           "masters, is that of the line nearest to the processor time a cycle of all four; ratios "
           "are to `floor-asio`.",
     cases=cases,
@@ -47,7 +49,9 @@ QUESTION = Question(
         Column("cycles_per_second"), Column("cycles_per_second", ratio=True),
         Column("acquire_p50_us"), Column("acquire_p99_us"), Column("acquire_p999_us"),
         Column("client_cpu_us_per_cycle"), Column("slope_client_us"),
-        Column("server_cpu_us_per_cycle"), Column("slope_servers_us"), Column("bytes_per_cycle"),
+        Column("server_cpu_us_per_cycle"), Column("slope_servers_us"),
+        Column("allocations_per_cycle"), Column("bytes_per_cycle"),
+        Column("system_calls_per_cycle"),
     ],
     panels=[
         Panel("client_cpu_us_per_cycle", "Client CPU a cycle, us, 64 in flight", x="masters",

@@ -1,6 +1,6 @@
 """What the ways cost in which the library is called."""
 
-from harness.question import Column, Panel, Question, cycle
+from harness.question import Column, Panel, Question, Target, cycle
 
 QUESTION = Question(
     name="styles",
@@ -15,6 +15,10 @@ QUESTION = Question(
         Column("cycles_per_second"), Column("cycles_per_second", ratio=True),
         Column("acquire_p50_us"), Column("acquire_p99_us"), Column("client_cpu_us_per_cycle"),
         Column("client_cpu_us_per_cycle", ratio=True), Column("allocations_per_cycle"),
+    ],
+    targets=[
+        Target("await", {"in_flight": n}, "allocations_per_cycle",
+               f"allocations a cycle with co_await, {n} in flight", most=1) for n in [64, 1000]
     ],
     panels=[
         Panel("client_cpu_us_per_cycle", "Client CPU a cycle, us", x="in_flight",

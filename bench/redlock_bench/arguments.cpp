@@ -4,8 +4,28 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
+#include <map>
+#include <string>
+
 namespace redlock::bench {
 namespace {
+
+constexpr std::int64_t a_day_ms = 86'400'000;
+
+/// From `least` to `most` milliseconds; a number without a unit, as 500ms or 30s have one, is of
+/// them.
+void add_milliseconds(CLI::App& app, const std::string& name, std::int64_t& out, std::int64_t least,
+                      std::int64_t most, const std::string& description)
+{
+    const std::map<std::string, std::int64_t> units{
+        {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
+    app.add_option(name, out, description)
+        ->type_name("DURATION")
+        ->default_str(std::to_string(out) + "ms")
+        ->transform(CLI::AsNumberWithUnit(units).description(""))
+        ->check(CLI::Range(least, most).description(""));
+}
 
 void add_client(CLI::App& sub, library_options& o)
 {
@@ -13,11 +33,9 @@ void add_client(CLI::App& sub, library_options& o)
     sub.add_option("--ca-file", o.ca_file,
                    "Certificates to trust, PEM, where nodes are given as rediss://")
         ->check(CLI::ExistingFile);
-    sub.add_option("--node-timeout", o.node_timeout_ms,
-                   "Milliseconds that a node may take to answer: more than the masters need for "
-                   "all that is in flight")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 2000));
+    add_milliseconds(sub, "--node-timeout", o.node_timeout_ms, 1, 2000,
+                     "How long a node may take to answer, 2s at most: more than the masters need "
+                     "for all that is in flight");
     sub.add_flag("--thread-safe", o.thread_safe, "Puts a strand round the client");
 }
 
@@ -62,16 +80,11 @@ void add_work(CLI::App& sub, run_options& o)
         ->check(CLI::Range(0, 1'000'000));
     sub.add_flag("--wake-ups,!--no-wake-ups", o.wake_ups,
                  "Whether servers are asked to tell when a lock is free [yes]");
-    sub.add_option("--hold", o.hold_ms, "Milliseconds to hold each lock")
-        ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
-    sub.add_option("--ttl", o.ttl_ms, "Milliseconds a lock lives, at least 4 node timeouts")
-        ->capture_default_str()
-        ->check(CLI::Range(4, 86'400'000));
-    sub.add_option("--deadline", o.deadline_ms,
-                   "Milliseconds to go on trying to get a lock; 0: one attempt")
-        ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
+    add_milliseconds(sub, "--hold", o.hold_ms, 0, a_day_ms, "How long each lock is held");
+    add_milliseconds(sub, "--ttl", o.ttl_ms, 4, a_day_ms,
+                     "How long a lock lives, at least 4 node timeouts");
+    add_milliseconds(sub, "--deadline", o.deadline_ms, 0, a_day_ms,
+                     "How long to go on trying to get a lock; 0: one attempt");
     sub.add_flag("--fencing,!--no-fencing", o.fencing, "Whether locks get fencing tokens [yes]");
     sub.add_option("--api", o.api, "How the library is called")
         ->capture_default_str()
@@ -80,9 +93,8 @@ void add_work(CLI::App& sub, run_options& o)
 
 void add_contention(CLI::App& sub, contention_options& o)
 {
-    sub.add_option("--ttl", o.ttl_ms, "Milliseconds a lock lives, at least 4 node timeouts (200)")
-        ->capture_default_str()
-        ->check(CLI::Range(200, 86'400'000));
+    add_milliseconds(sub, "--ttl", o.ttl_ms, 200, a_day_ms,
+                     "How long a lock lives, at least 4 node timeouts (200ms)");
     sub.add_flag("--fencing,!--no-fencing", o.fencing, "Whether locks get fencing tokens [no]");
 }
 
@@ -135,6 +147,8 @@ void add_contend(CLI::App& sub, contend_options& o)
     sub.add_option("--hold", o.hold_ms, "Milliseconds to hold the lock, one number or more")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
+    sub.add_option("--party", o.parties, "Only this one; may be given again [all]")
+        ->check(CLI::IsMember(party_names()));
     sub.add_option("--seconds", o.seconds, "To measure each")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);

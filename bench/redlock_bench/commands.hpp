@@ -75,13 +75,17 @@ struct contend_options : contention_options {
     double warm_up = 1;
     std::vector<std::size_t> masters{1, 3, 5};
     std::vector<std::int64_t> hold_ms{1, 0};
+    std::vector<std::string> parties;  ///< by name; empty: all of them
     /// A folder with the peer and what it needs; empty: without it.
     std::string node_redlock;
     std::string json;
 };
 
+/// Those who want the lock in `contend`.
+[[nodiscard]] std::vector<std::string> party_names();
+
 /// Measures how workers fare that all want one lock: in one process, in several, with and without
-/// being told when it is free, and with another client.
+/// being told when it is free, and with another client. Fails where two had it at a time.
 [[nodiscard]] int contend(const contend_options& o);
 
 struct contender_options : contention_options {

@@ -8,12 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -80,9 +81,11 @@ public:
 
     void run();
     void write_json() const;
+    [[nodiscard]] bool is_exclusive() const { return bench::is_exclusive(all_); }
 
 private:
     static server_options local(const contend_options& o);
+    [[nodiscard]] bool is_wanted(const party& p) const;
     [[nodiscard]] contention once(const party& p, const setting& s);
     [[nodiscard]] child started(const party& p, const setting& s, const std::string& resource);
     void print(const contention& c, const contention& lone) const;
@@ -110,7 +113,7 @@ void contest::run()
         for (const std::int64_t hold_ms : o_.hold_ms) {
             contention lone;
             for (const party& p : parties()) {
-                if (p.written_with == peer::node_redlock && o_.node_redlock.empty()) {
+                if (!is_wanted(p)) {
                     continue;
                 }
                 all_.push_back(once(p, {masters, hold_ms}));
@@ -121,6 +124,14 @@ void contest::run()
             }
         }
     }
+}
+
+bool contest::is_wanted(const party& p) const
+{
+    if (!o_.parties.empty()) {
+        return std::ranges::find(o_.parties, p.name) != o_.parties.end();
+    }
+    return p.written_with == peer::library || !o_.node_redlock.empty();
 }
 
 contention contest::once(const party& p, const setting& s)
@@ -192,15 +203,22 @@ child contest::started(const party& p, const setting& s, const std::string& reso
 void contest::print(const contention& c, const contention& lone) const
 {
     const auto ms = [](double us) { return us / 1000; };
+    std::ostringstream of_lone;
+    of_lone << std::fixed << std::setprecision(2);
+    if (lone.grants > 0) {
+        of_lone << c.grants_per_second / lone.grants_per_second;
+    } else {
+        of_lone << '-';
+    }
     std::cout << std::fixed << std::setw(7) << c.nodes << std::setw(9) << c.hold_ms << "  "
               << std::left << std::setw(18) << c.name << std::right << std::setprecision(0)
-              << std::setw(11) << c.grants_per_second << std::setprecision(2) << std::setw(12)
-              << c.grants_per_second / lone.grants_per_second << std::setprecision(1)
-              << std::setw(13) << ms(c.wait_p50_us) << std::setw(10) << ms(c.wait_p99_us)
-              << std::setw(10) << ms(c.wait_max_us) << std::setprecision(0) << std::setw(18)
-              << c.hand_over_p50_us << std::setw(10) << c.hand_over_p99_us << std::setw(16)
-              << c.least_of_a_worker << std::setw(10) << c.most_of_a_worker << std::setprecision(2)
-              << std::setw(10) << c.commands_per_node_and_grant << std::setw(10) << c.failures;
+              << std::setw(11) << c.grants_per_second << std::setw(12) << of_lone.str()
+              << std::setprecision(1) << std::setw(13) << ms(c.wait_p50_us) << std::setw(10)
+              << ms(c.wait_p99_us) << std::setw(10) << ms(c.wait_max_us) << std::setprecision(0)
+              << std::setw(18) << c.hand_over_p50_us << std::setw(10) << c.hand_over_p99_us
+              << std::setw(16) << c.least_of_a_worker << std::setw(10) << c.most_of_a_worker
+              << std::setprecision(2) << std::setw(10) << c.commands_per_node_and_grant
+              << std::setw(10) << c.failures;
     if (c.violations > 0) {
         std::cout << "  EXCLUSION VIOLATED " << c.violations << " times";
     }
@@ -221,12 +239,25 @@ void contest::write_json() const
 
 }  // namespace
 
+std::vector<std::string> party_names()
+{
+    std::vector<std::string> names;
+    for (const party& p : parties()) {
+        names.push_back(p.name);
+    }
+    return names;
+}
+
 int contend(const contend_options& o)
 {
+    const auto is_peer = [](const std::string& name) { return name.ends_with("node-redlock"); };
+    if (o.node_redlock.empty() && std::ranges::any_of(o.parties, is_peer)) {
+        throw std::invalid_argument("--party with node-redlock needs --node-redlock");
+    }
     contest c(o);
     c.run();
     c.write_json();
-    return 0;
+    return c.is_exclusive() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 }  // namespace redlock::bench

@@ -1,13 +1,13 @@
 // What the redlock command has of these programs.
 
 #include "cli/commands.hpp"
+#include "cli/printing.hpp"
 #include "redlock_bench/arguments.hpp"
 #include "redlock_bench/commands.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <iostream>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
@@ -39,8 +39,8 @@ void settle(bench::run_options& o, const CLI::App& sub, const masters_options& m
         throw std::invalid_argument("bench: --server-pids is about masters that --node names");
     }
     if (others && !masters.are_arguments) {
-        std::cerr << "redlock: bench: on the masters that REDLOCK_NODES or a file names; --local "
-                     "starts some here\n";
+        say("bench: on the masters that REDLOCK_NODES or a file names; --local starts some here",
+            masters.json);
     }
     o.base = others ? config_of(masters) : config_without_nodes(masters);
     o.nodes = o.base.nodes;

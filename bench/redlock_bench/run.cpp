@@ -4,9 +4,8 @@
 #include "redlock_bench/commands.hpp"
 #include "redlock_bench/live_line.hpp"
 #include "redlock_bench/measurement.hpp"
+#include "redlock_bench/versions.hpp"
 #include "redlock_bench/workload.hpp"
-
-#include <redlock/version.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -34,8 +33,8 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// Not measured behind the stop of a node: time in which the client finds out.
-constexpr auto settling = 100ms;
+/// Seconds behind the stop of a node in which the client finds out: measured by themselves.
+constexpr double settling = 0.1;
 
 /// Of whoever looks on.
 constexpr auto look_interval = 200ms;
@@ -137,8 +136,7 @@ bench_run::bench_run(const run_options& o) : o_(o), urls_(nodes_for(o, servers_)
         share.resources = o.threads == 1 ? o.work.resources : share.workers;
         lanes_.emplace_back(o.config_for(urls_), std::move(share));
     }
-    common_.versions = build_versions();
-    common_.versions["redlock"] = version();
+    common_.versions = library_versions(urls_);
     common_.versions["server"] = server_name();
     common_.nodes = urls_.size();
     common_.workers = o.work.workers;
@@ -195,9 +193,10 @@ asio::awaitable<void> bench_run::script()
     if (o_.stop_node) {
         co_await measure(o_.api + ", healthy", o_.stop_after);
         disturb(*o_.stop_node);
-        co_await wait(settling);
-        co_await measure(o_.api + (o_.stop_with == "kill" ? ", one killed" : ", one stopped"),
-                         o_.seconds - o_.stop_after);
+        const std::string with =
+            o_.api + (o_.stop_with == "kill" ? ", one killed" : ", one stopped");
+        co_await measure(with + ", at first", settling);
+        co_await measure(with, o_.seconds - o_.stop_after);
     } else {
         co_await measure(o_.api, o_.seconds);
     }
@@ -282,7 +281,7 @@ void bench_run::report() const
     }
     nlohmann::json all = measured_.front();
     if (o_.stop_node) {
-        all = {{"healthy", measured_.front()}, {"frozen", measured_.back()}};
+        all = {{"healthy", measured_[0]}, {"settling", measured_[1]}, {"frozen", measured_[2]}};
     }
     std::cout << all.dump(2) << '\n';
 }

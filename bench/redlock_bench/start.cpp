@@ -1,11 +1,10 @@
 #include "common/histogram.hpp"
-#include "common/meter.hpp"
 #include "common/servers.hpp"
 #include "redlock_bench/commands.hpp"
 #include "redlock_bench/figures.hpp"
+#include "redlock_bench/versions.hpp"
 
 #include <redlock/client.hpp>
-#include <redlock/version.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -67,11 +66,9 @@ int start(const start_options& o)
     const auto urls = o.nodes.empty() ? servers.emplace(o.local).urls() : o.nodes;
     beginner b(o.config_for(urls), o.times);
     b();
-    auto versions = build_versions();
-    versions["redlock"] = version();
     const nlohmann::ordered_json told{
         {"name", "start"},
-        {"versions", versions},
+        {"versions", library_versions(urls)},
         {"nodes", urls.size()},
         {"times", o.times},
         {"first_lock_p50_us", b.taken().percentile_us(0.5)},

@@ -132,4 +132,9 @@ void count(contention& to, std::span<const history> of_processes, window when)
     }
 }
 
+bool is_exclusive(std::span<const contention> all)
+{
+    return std::ranges::all_of(all, [](const contention& c) { return c.violations == 0; });
+}
+
 }  // namespace redlock::bench

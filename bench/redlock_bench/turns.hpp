@@ -74,4 +74,7 @@ struct window {
 /// there were; each process had the same number of workers.
 void count(contention& to, std::span<const history> of_processes, window when);
 
+/// Whether nobody was ever granted the lock while somebody else had it.
+[[nodiscard]] bool is_exclusive(std::span<const contention> all);
+
 }  // namespace redlock::bench

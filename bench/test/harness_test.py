@@ -1,8 +1,11 @@
 """usage: harness_test.py <build folder>
 What bench/run counts, writes and refuses."""
 
+import dataclasses
 import json
+import os
 import pathlib
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -13,8 +16,10 @@ BENCH = pathlib.Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(BENCH))
 
-from harness import page, plots  # noqa: E402
-from harness.measure import Answer  # noqa: E402
+from harness import figures, page, plots  # noqa: E402
+from harness.measure import Answer, Bench, Lengths  # noqa: E402
+from harness.question import Target  # noqa: E402
+from harness.trouble import Trouble  # noqa: E402
 from questions import all_questions, masters, styles  # noqa: E402
 
 BUILD = sys.argv.pop(1)
@@ -62,6 +67,66 @@ class Counting(unittest.TestCase):
         self.assertAlmostEqual(last["slope_servers_us"]["median"], 3)
 
 
+def targets(rounds, *wanted):
+    """rounds: of each name, the figures of each round."""
+    result = Answer(dataclasses.replace(styles.QUESTION, targets=list(wanted)))
+    for name, every in rounds.items():
+        for figures in every:
+            result.add(name, {"in_flight": 64}, figures, name)
+    return result.targets()
+
+
+class Targets(unittest.TestCase):
+    def speed(self, name="callback", **bound):
+        return Target(name, {"in_flight": 64}, "cycles_per_second", "speed", **bound)
+
+    def test_a_bound_is_for_the_median_of_the_rounds(self):
+        rounds = {"callback": [{"cycles_per_second": v} for v in [10, 30, 50]]}
+        told = targets(rounds, self.speed(least=30), self.speed(least=31), self.speed(most=30),
+                       self.speed(most=29))
+        self.assertEqual([t["met"] for t in told], [True, False, True, False])
+        self.assertEqual([t["measured"] for t in told], [30] * 4)
+        self.assertEqual((told[0]["least"], told[2]["most"]), (30, 30))
+
+    def test_a_ratio_is_the_median_of_those_of_each_round(self):
+        rounds = {"callback": [{"cycles_per_second": v} for v in [10, 100, 20]],
+                  "await": [{"cycles_per_second": v} for v in [20, 50, 20]]}
+        told = targets(rounds, self.speed("await", against={"name": "callback"}, least=1.1))
+        self.assertEqual((told[0]["measured"], told[0]["met"]), (1, False))
+
+    def test_a_figure_is_compared_with_another_one_of_its_case(self):
+        rounds = {"callback": [{"acquire_p99_us": 130, "acquire_p50_us": 100}]}
+        target = Target("callback", {"in_flight": 64}, "acquire_p99_us", "spread",
+                        {"figure": "acquire_p50_us"}, most=1.3)
+        self.assertEqual(targets(rounds, target)[0]["measured"], 1.3)
+        self.assertTrue(targets(rounds, target)[0]["met"])
+
+    def test_what_was_not_measured_is_neither_met_nor_missed(self):
+        rounds = {"callback": [{"cycles_per_second": 10}]}
+        told = targets(rounds, self.speed("strand", least=1),
+                       self.speed(against={"name": "strand"}, least=1))
+        self.assertEqual([(t["measured"], t["met"]) for t in told], [(None, None)] * 2)
+
+    def test_the_page_names_the_bound_and_what_was_measured(self):
+        rounds = {"callback": [{"cycles_per_second": 12_345}]}
+        told = {"targets": targets(rounds, self.speed(least=20_000), self.speed("await", most=1))}
+        self.assertEqual(page.targets(told).splitlines()[2:], [
+            "| speed: at least 20 000 | 12 345 | **no** |", "| speed: at most 1 | - | - |"])
+
+    def test_each_is_for_a_case_and_figures_that_there_are(self):
+        for question in all_questions():
+            known = {(c.name, *sorted(c.parameters.items())) for c in question.cases(False)}
+            for target in question.targets:
+                self.assertIn(target.figure, figures.FIGURES)
+                self.assertEqual((target.least is None) + (target.most is None), 1, target.text)
+                ends = [(target.name, target.parameters)]
+                if target.against is not None:
+                    ends.append(target.other()[:2])
+                for name, parameters in ends:
+                    if not any(c.read for c in question.cases(False)):
+                        self.assertIn((name, *sorted(parameters.items())), known, target.text)
+
+
 class Page(unittest.TestCase):
     def test_only_the_block_of_the_question_is_replaced(self):
         mine, other = styles.QUESTION, masters.QUESTION
@@ -76,6 +141,11 @@ class Page(unittest.TestCase):
 
 
 class Questions(unittest.TestCase):
+    def test_each_has_its_place_on_the_page(self):
+        text = (BENCH.parent / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+        for question in all_questions():
+            self.assertEqual(text.count(page.begin_of(question.name)), 1, question.name)
+
     def test_each_says_its_parameters_and_has_its_reference(self):
         for question in all_questions():
             for quick in [True, False]:
@@ -87,7 +157,79 @@ class Questions(unittest.TestCase):
         told = subprocess.run([BENCH / "run", "--list"], capture_output=True, text=True, check=True)
         seconds = [float(line.split()[1]) for line in told.stdout.splitlines()]
         self.assertEqual(len(seconds), len(all_questions()))
-        self.assertLess(sum(seconds), 590)
+        self.assertLess(sum(seconds), 570)
+
+
+class Servers(unittest.TestCase):
+    def test_who_starts_masters_of_its_own_is_told_which(self):
+        starters = [(q, c) for q in all_questions() for c in q.cases(True) if c.nodes is None]
+        self.assertEqual({q.name for q, _ in starters}, {"faults", "contention", "memory"})
+        for question, case in starters:
+            command = [pathlib.Path(BUILD) / "bench" / case.program]
+            command += [a for a in case.arguments[:1] if not a.startswith("-")]
+            told = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True)
+            self.assertIn("--server ", told.stdout, question.name)
+        bench = object.__new__(Bench)
+        Lengths.__init__(bench, quick=True)
+        bench.folder, bench.peers, bench.commands = BENCH, BENCH / "peers", {}
+        bench.server = "another-server"
+        for _, case in starters:
+            command = bench.command(case, [])
+            self.assertEqual(command[command.index("--server") + 1], "another-server")
+
+
+# In the place of node: one process of contend in which two always have the lock at a time.
+TWO_AT_A_TIME = """#!/usr/bin/env python3
+import json, sys, time
+print("{}", flush=True)
+sys.stdin.readline()
+now, step = time.clock_gettime_ns(time.CLOCK_MONOTONIC), 10_000_000
+turns = [[i % 2, now, now + i * step, now + (i + 2) * step] for i in range(6000)]
+sys.stdin.read()
+print(json.dumps({"turns": turns, "waiting": [], "commands": 0, "failures": 0}))
+"""
+
+
+class Exclusion(unittest.TestCase):
+    def test_contend_fails_where_two_had_the_lock_at_a_time(self):
+        with tempfile.TemporaryDirectory() as folder:
+            node = pathlib.Path(folder) / "node"
+            node.write_text(TWO_AT_A_TIME, encoding="utf-8")
+            node.chmod(0o755)
+            ran = subprocess.run(
+                [pathlib.Path(BUILD) / "bench" / "redlock-bench", "contend", "--masters", "1",
+                 "--hold", "0", "--seconds", "0.3", "--warmup", "0.1", "--party", "node-redlock",
+                 "--node-redlock", folder],
+                env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}, capture_output=True,
+                text=True, check=False)
+            self.assertIn("EXCLUSION VIOLATED", ran.stdout, ran.stderr)
+            self.assertEqual(ran.returncode, 1)
+
+
+class Instructions(unittest.TestCase):
+    program = runpy.run_path(str(BENCH / "instructions"))
+    versions = {"compiler": "gcc"}
+
+    def check(self, record, versions=None, **counted):
+        record = {"versions": self.versions, "instructions_per_cycle": record}
+        self.program["check"]({name: {"core": total - 1, "resp": 1} for name, total in counted.items()},
+                              versions or self.versions, record)
+
+    def test_five_percent_more_than_on_record_pass(self):
+        self.check({"callback": 10_000}, callback=10_500)
+        with self.assertRaisesRegex(Trouble, "more instructions than on record: callback"):
+            self.check({"callback": 10_000}, callback=10_501)
+
+    def test_what_is_not_on_record_fails(self):
+        with self.assertRaisesRegex(Trouble, "not on record: fencing;"):
+            self.check({"callback": 10_000}, callback=10_000, fencing=1)
+        self.check({}, **{"callback, 1 in flight": 30_000})
+
+    def test_the_ceiling_does_not_depend_on_versions(self):
+        other = {"compiler": "another"}
+        self.check({"callback": 10_000}, other, callback=15_000)
+        with self.assertRaisesRegex(Trouble, "callback: 15 001 instructions a cycle"):
+            self.check({"callback": 15_001}, other, callback=15_001)
 
 
 class Running(unittest.TestCase):
@@ -98,6 +240,7 @@ class Running(unittest.TestCase):
             ran = run("--quick", *asked)
             self.assertEqual(ran.returncode, 0, ran.stderr)
             self.check_answer(out)
+            self.check_versions(out)
             table = (out / "tables.md").read_text(encoding="utf-8")
             self.assertIn("| callback | 64 |", table)
             # All of it is in the JSON.
@@ -124,6 +267,11 @@ class Running(unittest.TestCase):
         if plots.is_there():
             drawn = xml.etree.ElementTree.parse(out / "styles.svg")
             self.assertIn("Throughput", "".join(drawn.getroot().itertext()))
+
+    def check_versions(self, out):
+        for name, speaks_tls in [("styles", False), ("startup", True)]:
+            versions = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))["versions"]
+            self.assertEqual("openssl" in versions, speaks_tls, versions)
 
     def test_what_makes_no_sense_is_refused(self):
         for arguments, status, words in [

@@ -3,7 +3,7 @@
 include("${CMAKE_CURRENT_LIST_DIR}/measured.cmake")
 
 redlock_measure(output --seconds 3 --stop-node 0 --stop-after 1 --output json)
-foreach(part healthy frozen)
+foreach(part healthy settling frozen)
     string(JSON cycles GET "${output}" ${part} cycles)
     string(JSON violations GET "${output}" ${part} violations)
     if(NOT cycles GREATER 0 OR NOT violations EQUAL 0)

@@ -76,6 +76,8 @@ TEST_CASE("a grant before the release of the one before violates exclusion")
     c.workers = 2;
     count(c, std::vector{h}, {0, 10 * ms});
     CHECK(c.violations == 1);
+    CHECK_FALSE(is_exclusive(std::vector{contention{}, c}));
+    CHECK(is_exclusive(std::vector{contention{}, contention{}}));
 }
 
 TEST_CASE("a history is the same after it was written and read")

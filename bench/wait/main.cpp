@@ -2,6 +2,7 @@
 // is sent meanwhile, gives all locks back, and looks how long it takes until everybody had one.
 
 #include "common/endpoint.hpp"
+#include "common/meter.hpp"
 #include "common/options.hpp"
 #include "common/servers.hpp"
 #include "common/usage.hpp"
@@ -225,7 +226,10 @@ int run(wait_options o)
     const bool all_served = all.serve_all();
     const std::chrono::duration<double> until_served = clock_type::now() - given_back;
     const std::uint64_t left = keys_left(o.nodes);
+    auto versions = build_versions();
+    versions["redlock"] = redlock::version();
     const nlohmann::ordered_json told{
+        {"versions", versions},
         {"nodes", o.nodes.size()},
         {"locks", o.locks},
         {"waiters", o.waiters},

@@ -52,8 +52,11 @@ result execute(const char* database, const char* text, const std::vector<std::st
 
 void create(const char* database)
 {
-    execute(database, "CREATE TABLE orders (id bigint PRIMARY KEY, state text, fence bigint)");
-    execute(database, "INSERT INTO orders VALUES (42, 'new', 0)");
+    execute(database,
+            "CREATE TABLE IF NOT EXISTS orders (id bigint PRIMARY KEY, state text, fence bigint)");
+    execute(database,
+            "INSERT INTO orders VALUES (42, 'new', 0) ON CONFLICT (id) DO UPDATE SET "
+            "state = 'new', fence = 0");
 }
 
 std::string state(const char* database)

@@ -59,8 +59,8 @@ void create(const char* file)
 {
     const auto db = open(file);
     const char* text =
-        "CREATE TABLE orders (id INTEGER PRIMARY KEY, state TEXT, fence INTEGER);"
-        "INSERT INTO orders VALUES (42, 'new', 0)";
+        "CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, state TEXT, fence INTEGER);"
+        "INSERT OR REPLACE INTO orders VALUES (42, 'new', 0)";
     check(sqlite3_exec(db.get(), text, nullptr, nullptr, nullptr) == SQLITE_OK, db.get());
 }
 

@@ -12,7 +12,8 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-asio::awaitable<void> work(redlock::client& locks)
+/// What the program ends with.
+asio::awaitable<int> work(redlock::client& locks)
 {
     redlock::report report;
     auto [error, lock] =
@@ -29,6 +30,7 @@ asio::awaitable<void> work(redlock::client& locks)
         co_await locks.async_release(std::move(lock));  // or let it go out of scope
     }
     co_await locks.async_close();
+    co_return error ? 1 : 0;
 }
 
 int main(int argc, char** argv)
@@ -40,10 +42,13 @@ int main(int argc, char** argv)
     asio::io_context context;
     redlock::client locks(context, {.nodes = {argv + 1, argv + argc}});
     locks.async_run(asio::detached);
-    asio::co_spawn(context, work(locks), [](std::exception_ptr thrown) {
+    int status = 0;
+    asio::co_spawn(context, work(locks), [&status](std::exception_ptr thrown, int done) {
         if (thrown) {
             std::rethrow_exception(thrown);
         }
+        status = done;
     });
     context.run();
+    return status;
 }

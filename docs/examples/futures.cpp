@@ -43,6 +43,10 @@ void work(redlock::client& locks)
 // futures redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 {
+    if (argc < 2) {
+        std::cerr << "usage: futures redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n";
+        return 2;
+    }
     asio::io_context context;
     redlock::client locks(context, {.nodes = {argv + 1, argv + argc}, .thread_safe = true});
     auto running = locks.async_run(asio::use_future);

@@ -47,6 +47,10 @@ asio::awaitable<void> run(redlock::client& locks)
 // keep_alive redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 {
+    if (argc < 2) {
+        std::cerr << "usage: keep_alive redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n";
+        return 2;
+    }
     asio::io_context context;
     redlock::config config{.nodes = {argv + 1, argv + argc}};
     config.renewals = [](const redlock::renewal& r) {

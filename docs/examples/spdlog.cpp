@@ -15,6 +15,7 @@
 #include <spdlog/spdlog.h>
 
 #include <exception>
+#include <iostream>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -71,6 +72,10 @@ asio::awaitable<void> work(redlock::client& locks, std::shared_ptr<spdlog::logge
 // spdlog redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 {
+    if (argc < 2) {
+        std::cerr << "usage: spdlog redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n";
+        return 2;
+    }
     auto logger = spdlog::create_async_nb<spdlog::sinks::stdout_color_sink_mt>("redlock");
     logger->set_level(spdlog::level::debug);
 

@@ -62,6 +62,10 @@ asio::awaitable<void> run(redlock::client& locks)
 // with_lock_loss redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 {
+    if (argc < 2) {
+        std::cerr << "usage: with_lock_loss redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n";
+        return 2;
+    }
     asio::io_context context;
     redlock::client locks(context, {.nodes = {argv + 1, argv + argc}});
     locks.async_run(asio::detached);

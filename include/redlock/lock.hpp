@@ -85,8 +85,9 @@ public:
      * - a node loses its counters or comes back with those of an earlier time, unless all clients
      *   have the restart guard: one without it, or a node that is wrongly called `durable`, spoils
      *   it for all;
-     * - somebody deletes a counter or puts an older one back, or a node's keys of an earlier time
-     *   are put back within one run, under the guard too;
+     * - clients name different nodes;
+     * - somebody deletes or evicts a counter or puts an older one back, or a node's keys of an
+     *   earlier time are put back within one run, under the guard too;
      * - a node's date is set back, in all and at whatever times, by more than the shortest
      *   `config::counter_ttl` of the clients, or where keys are lost by more than
      *   `guard_config::max_ttl`, each less two seconds (half of a `max_ttl` below four).

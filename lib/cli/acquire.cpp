@@ -50,14 +50,13 @@ int acquire(const masters_options& masters, const acquire_options& o)
 {
     const config c = config_of(masters);
     return with_client(c, interrupts::cancel_work, [&](client& locks) -> asio::awaitable<int> {
-        auto got = co_await take(locks, c, o, std::nullopt);
+        auto got = co_await take(locks, c, o, std::nullopt, masters.json);
         if (got.error) {
             co_return fail(names(o.resources), got.error, got.nodes, masters.json);
         }
         if (!tell(got.lock, masters, o)) {
             // Given back, as nobody could.
-            std::cerr << "redlock: the owner token cannot be written\n";
-            co_return internal;
+            co_return say("the owner token cannot be written", internal, masters.json);
         }
         [[maybe_unused]] const std::string left = std::move(got.lock).hand_over();
         co_return success;

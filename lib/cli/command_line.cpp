@@ -8,6 +8,7 @@
 #include "cli/printing.hpp"
 #include "cli/validators.hpp"
 
+#include <redlock/error.hpp>
 #include <redlock/version.hpp>
 
 #include <boost/system/system_error.hpp>
@@ -20,6 +21,8 @@
 #include <iostream>
 #include <iterator>
 #include <sstream>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace redlock::cli {
@@ -84,6 +87,37 @@ std::vector<std::string> with_environment(const std::vector<std::string>& argume
     return out;
 }
 
+/// What is wrong with the configuration, in the words of the command line where the library has
+/// names of its own: `config::nodes[0]: ...` is of the first node.
+std::string in_options(const boost::system::system_error& e)
+{
+    std::string text = e.what();
+    constexpr std::string_view front = "config::";
+    if (e.code() != errc::invalid_config || !text.starts_with(front)) {
+        return text;
+    }
+    text.erase(std::min(text.rfind(": " + e.code().message()), text.size()));
+    text.erase(0, front.size());
+    const auto length = std::min(text.find(':'), text.size());
+    std::string name = text.substr(0, length);
+    constexpr std::string_view node = "nodes[";
+    if (name.starts_with(node)) {
+        name = "node " + std::to_string(std::stoul(name.substr(node.size())) + 1);
+    } else {
+        name.erase(0, name.find('.') + 1);  // tls.ca_file, restart_guard.max_ttl
+        std::replace(name.begin(), name.end(), '_', '-');
+        name = name == "drift-factor" ? "--drift" : name == "nodes" ? "--node" : "--" + name;
+    }
+    return name + text.substr(length);
+}
+
+/// What a file says that no option has; CLI11 names it behind these words.
+std::string of_file(const std::string& why)
+{
+    constexpr std::string_view stranger = "INI was not able to parse ";
+    return why.starts_with(stranger) ? "there is no option " + why.substr(stranger.size()) : why;
+}
+
 }  // namespace
 
 command_line::command_line(const std::vector<further_command>& further)
@@ -134,6 +168,9 @@ int command_line::operator()(const std::vector<std::string>& arguments)
             own.erase(split, own.end());
         }
     }
+    if (is_given(own, "--wait") && is_given(own, "--no-wait")) {
+        return fail("--wait and --no-wait contradict each other", usage, is_given(own, "--json"));
+    }
     // The others say the same wherever they are called.
     if (name != own.end() && app_->get_subcommand(*name)->get_fallthrough()) {
         app_->get_option("--config")->default_str(usual_file());
@@ -153,7 +190,7 @@ int command_line::operator()(const std::vector<std::string>& arguments)
     } catch (const std::invalid_argument& e) {
         return fail(e.what(), usage, masters_.json);
     } catch (const boost::system::system_error& e) {
-        return fail(e.what(), exit_status_of(e.code()), masters_.json);
+        return fail(in_options(e), exit_status_of(e.code()), masters_.json);
     } catch (const std::exception& e) {
         return fail(e.what(), internal, masters_.json);
     }
@@ -162,6 +199,9 @@ int command_line::operator()(const std::vector<std::string>& arguments)
 /// Where the arguments, or a file's, could not be understood: why, and who says more.
 std::string command_line::complaint(const CLI::ParseError& e) const
 {
+    if (const auto* file = dynamic_cast<const CLI::ConfigError*>(&e); file != nullptr) {
+        return app_->get_option("--config")->as<std::string>() + ": " + of_file(e.what());
+    }
     const auto asked = app_->get_subcommands();
     if (!asked.empty()) {
         const std::string& name = asked.front()->get_name();
@@ -265,6 +305,10 @@ void command_line::add_extend()
                                     [this] { return extend(masters_, extend_); });
     add_held(sub, extend_);
     add_duration(sub, "--ttl", extend_.ttl, "How long it lives from now on at least");
+    sub.footer(
+        "Prints for how long the lock is held at least, and until when (valid_for_ms,\n"
+        "valid_until). An extend never shortens it: what it had before may be longer. 76 says\n"
+        "that the lock was lost: take it again, it is not had back.");
 }
 
 void command_line::add_release()
@@ -272,6 +316,10 @@ void command_line::add_release()
     CLI::App& sub = *add_of_masters("release", "Gives a lock back that acquire took",
                                     [this] { return release(masters_, release_); });
     add_held(sub, release_);
+    sub.footer(
+        "Prints nothing where it is given back. 76 says that it had ended before, so that what\n"
+        "was done under it may not have been done alone. What is not given back ends with its\n"
+        "ttl.");
 }
 
 void command_line::add_inspect()
@@ -280,8 +328,14 @@ void command_line::add_inspect()
         *add_of_masters("inspect", "Says whether a lock is held, and what each master has of it",
                         [this] { return inspect(masters_, inspect_); });
     sub.add_option("RESOURCE", inspect_.resource, "Which lock")->required()->type_name("");
-    sub.add_flag("--watch", inspect_.watch, "Goes on until it is told to end");
-    add_duration(sub, "--interval", inspect_.interval, "With --watch: from one look to the next");
+    sub.add_flag("--watch", inspect_.watch, "Goes on until it is told to end")
+        ->disable_flag_override();
+    add_duration(sub, "--interval", inspect_.interval,
+                 "With --watch: from one look to the next, 100ms at least");
+    sub.footer(
+        "It only reads. Whether a lock is free may have changed by the time that this is printed:\n"
+        "who wants it takes it. With --watch and --json it prints one value in a line for each\n"
+        "look.");
 }
 
 void command_line::add_doctor()
@@ -291,6 +345,11 @@ void command_line::add_doctor()
             return doctor({config_of(masters_), masters_.json, watch_.length}, std::cout);
         });
     add_duration(sub, "--watch", watch_, "How long clocks and answers are looked at");
+    sub.footer(
+        "Each finding has a code in --json; docs/errors.md of the source says more of each.\n"
+        "Rates of clocks are told as exactly as the answers are fast and --watch is long: 10s\n"
+        "tells them ten times as well as 1s. It tries on each master what a client needs, with\n"
+        "two keys of its own below redlock:doctor:, which it deletes again.");
 }
 
 void command_line::add_admit()

@@ -71,6 +71,13 @@ std::string names_of(const CLI::App& app)
     return joined(names);
 }
 
+std::vector<word> words_in_front(const CLI::App& app)
+{
+    std::vector<word> out;
+    add_options(out, app);
+    return out;
+}
+
 /// What a command's argument may be; empty: anything.
 std::string values_of(const CLI::App& sub)
 {
@@ -116,9 +123,8 @@ std::string for_bash(const CLI::App& app)
         out += "        " + sub->get_name() + ") COMPREPLY=($(compgen -W '" + values_of(*sub) +
                ' ' + joined(words_of(*sub)) + "' -- \"$word\")) ;;\n";
     }
-    std::vector<word> own;
-    add_options(own, app);
-    return out + "        *) COMPREPLY=($(compgen -W '" + names_of(app) + ' ' + joined(own) +
+    return out + "        *) COMPREPLY=($(compgen -W '" + names_of(app) + ' ' +
+           joined(words_in_front(app)) +
            "' -- \"$word\")) ;;\n"
            "    esac\n"
            "}\n"
@@ -138,6 +144,18 @@ std::string for_zsh_list(const std::string& text)
     return out;
 }
 
+/// The options as arguments of `_arguments`, each on a line of its own.
+std::string for_zsh_arguments(const std::vector<word>& options)
+{
+    std::string out;
+    for (const auto& one : options) {
+        out += " \\\n            " +
+               quoted((one.repeats ? "*" : "") + one.text + (one.takes_value ? "=" : "") + '[' +
+                      for_zsh_list(one.description) + ']' + (one.takes_value ? ":value:" : ""));
+    }
+    return out;
+}
+
 std::string for_zsh(const CLI::App& app)
 {
     std::string out =
@@ -151,27 +169,38 @@ std::string for_zsh(const CLI::App& app)
     }
     out +=
         "    )\n"
-        "    if ((CURRENT == 2)); then\n"
-        "        _describe command commands\n"
+        "    local -i at=0 i\n"
+        "    for ((i = 2; i < CURRENT; i++)); do\n"
+        "        [[ ' " +
+        names_of(app) +
+        " ' != *\" $words[i] \"* ]] || { at=$i; break }\n"
+        "    done\n"
+        "    if ((at == 0)); then\n"
+        "        local state\n"
+        "        _arguments" +
+        for_zsh_arguments(words_in_front(app)) +
+        " \\\n            '1: :->command'\n"
+        "        [[ $state != command ]] || _describe command commands\n"
         "        return\n"
         "    fi\n"
-        "    local command=$words[2]\n"
-        "    shift words\n"
-        "    ((CURRENT--))\n"
+        "    local command=$words[at]\n"
+        "    shift $((at - 1)) words\n"
+        "    ((CURRENT -= at - 1))\n"
+        "    local -i end=${words[(i)--]}\n"
+        "    if [[ $command == run ]] && ((end < CURRENT)); then\n"
+        "        shift $end words\n"
+        "        ((CURRENT -= end))\n"
+        "        _normal\n"
+        "        return\n"
+        "    fi\n"
         "    case $command in\n";
     for (const CLI::App* sub : commands_of(app)) {
-        out += "        " + sub->get_name() + ") _arguments";
-        for (const auto& one : words_of(*sub)) {
-            out += " \\\n            " +
-                   quoted((one.repeats ? "*" : "") + one.text + (one.takes_value ? "=" : "") + '[' +
-                          for_zsh_list(one.description) + ']' + (one.takes_value ? ":value:" : ""));
-        }
         const std::string values = values_of(*sub);
-        out += " \\\n            " +
-               (sub->get_name() == "run" ? "'*::argument:_normal'"
-                : values.empty()         ? "'*:argument:'"
-                                         : quoted("1:argument:(" + values + ')')) +
-               " ;;\n";
+        out +=
+            "        " + sub->get_name() + ") _arguments" + for_zsh_arguments(words_of(*sub)) +
+            " \\\n            " +
+            (values.empty() ? "'*: :_message argument'" : quoted("1:argument:(" + values + ')')) +
+            " ;;\n";
     }
     return out +
            "    esac\n"
@@ -190,6 +219,13 @@ std::string for_fish(const CLI::App& app)
         "# fish completion of redlock\n"
         "complete -c redlock -f -n 'not __fish_seen_subcommand_from " +
         all + "'\n";
+    const auto add = [&out](const std::string& when, const std::vector<word>& options) {
+        for (const auto& one : options) {
+            out += "complete -c redlock -n '" + when + "' -l " + one.text.substr(2) +
+                   (one.takes_value ? " -r" : "") + " -d " + quoted(one.description) + '\n';
+        }
+    };
+    add("not __fish_seen_subcommand_from " + all, words_in_front(app));
     for (const CLI::App* sub : commands_of(app)) {
         out += "complete -c redlock -n 'not __fish_seen_subcommand_from " + all + "' -a " +
                sub->get_name() + " -d " + quoted(sub->get_description()) + '\n';
@@ -197,11 +233,7 @@ std::string for_fish(const CLI::App& app)
             out += "complete -c redlock -f -n '__fish_seen_subcommand_from " + sub->get_name() +
                    "' -a " + quoted(values) + '\n';
         }
-        for (const auto& one : words_of(*sub)) {
-            out += "complete -c redlock -n '__fish_seen_subcommand_from " + sub->get_name() +
-                   "' -l " + one.text.substr(2) + (one.takes_value ? " -r" : "") + " -d " +
-                   quoted(one.description) + '\n';
-        }
+        add("__fish_seen_subcommand_from " + sub->get_name(), words_of(*sub));
     }
     return out;
 }

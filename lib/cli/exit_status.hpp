@@ -10,7 +10,7 @@ enum exit_status : int {
     success = 0,
     usage = 64,        ///< a wrong argument, option or configuration
     unavailable = 69,  ///< no majority of the masters could be reached, or answered in time
-    internal = 70,     ///< what should not happen
+    internal = 70,     ///< what should not happen; what was asked for could not be written
     contended = 75,    ///< somebody else has the lock
     lost = 76,         ///< the lock was lost while the command ran, or is not held any more
     not_executable = 126,

@@ -22,13 +22,64 @@ std::string synopsis(const CLI::App& app)
     return app.get_name() == "run" ? out + " -- COMMAND [ARG...]" : out;
 }
 
+std::string names_of(const CLI::Option& option)
+{
+    std::string names = option.get_name(false, true);
+    // So CLI11 marks the name that says the opposite.
+    constexpr std::string_view mark = "{false}";
+    if (const auto at = names.find(mark); at != std::string::npos) {
+        names.erase(at, mark.size());
+    }
+    return names;
+}
+
+std::string value_of(const CLI::Option& option)
+{
+    if (option.get_items_expected_max() == 0) {
+        return {};
+    }
+    // CLI11 tells the type, and behind it each check: "UINT:INT in [1 - 32]", "TEXT:{stop,kill}".
+    const std::string all = option.get_type_name();
+    const auto end = std::min(all.find(':'), all.size());
+    std::string type = all.substr(0, end);
+    std::string check = all.substr(end);
+    if (check.starts_with(":{")) {
+        type = check.substr(2, check.size() - 3);
+        std::replace(type.begin(), type.end(), ',', '|');
+        return type;
+    }
+    if (type == "INT" || type == "UINT" || type == "FLOAT") {
+        type = "NUMBER";
+    }
+    if (const auto from = check.find(" in ["); from != std::string::npos) {
+        check = check.substr(from + 5, check.size() - from - 6);
+        check.replace(check.find(" - "), 3, " to ");
+        type += " (" + check + ')';
+    }
+    return type;
+}
+
+std::string company_of(const CLI::Option& option)
+{
+    std::string out;
+    for (const CLI::Option* other : option.get_needs()) {
+        out += " (with " + other->get_name() + ')';
+    }
+    for (const CLI::Option* other : option.get_excludes()) {
+        out += " (not with " + other->get_name() + ')';
+    }
+    return out;
+}
+
 std::string_view exit_status_text()
 {
     return "Exit status: 0 done; 64 wrong arguments; 69 no majority of the masters could be\n"
-           "reached; 70 what should not happen; 75 somebody else has the lock; 76 the lock was\n"
-           "lost, or is not held any more; of run what its command ended with, 126 or 127 if it\n"
-           "could not be begun, 128 and a signal's number; of doctor 0 all well, 1 warnings,\n"
-           "2 errors.";
+           "reached; 70 what should not happen, or what was asked for could not be written; 75\n"
+           "somebody else has the lock; 76 the lock was lost, or is not held any more; 128 and\n"
+           "the number of the signal that told it to end; of run what its command ended with,\n"
+           "128 and the number of the signal that it died of, 126 or 127 if it could not be\n"
+           "begun; of doctor 0 all well, 1 warnings, 2 errors; of demo 1 if something did not\n"
+           "hold.";
 }
 
 std::string help_formatter::make_usage(const CLI::App* app, std::string /*name*/) const
@@ -50,6 +101,26 @@ std::string help_formatter::make_help(const CLI::App* app, std::string name,
         out += make_group("Of every command that speaks to masters", false, options);
     }
     return out;
+}
+
+std::string help_formatter::make_option_name(const CLI::Option* option, bool is_positional) const
+{
+    return is_positional ? option->get_name(true, false) : names_of(*option);
+}
+
+std::string help_formatter::make_option_opts(const CLI::Option* option) const
+{
+    std::string out;
+    if (const std::string value = value_of(*option); !value.empty()) {
+        out += ' ' + value;
+    }
+    if (!option->get_default_str().empty() && option->get_items_expected_max() > 0) {
+        out += '=' + option->get_default_str();
+    }
+    if (option->get_items_expected_max() > 1) {
+        out += " ...";
+    }
+    return out + company_of(*option);
 }
 
 }  // namespace redlock::cli

@@ -16,10 +16,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -29,6 +31,9 @@ namespace redlock::cli {
 namespace asio = boost::asio;
 
 namespace {
+
+/// Nobody reads faster, and the masters have other work.
+constexpr std::chrono::milliseconds least_interval{100};
 
 const char* word_for(holding state)
 {
@@ -82,10 +87,18 @@ std::string text_of(const std::string& resource, const inspection& found, const 
 
 std::string json_of(const std::string& resource, const inspection& found, const report& r)
 {
+    auto nodes = to_json(r);
+    for (std::size_t i = 0; i < r.nodes.size(); ++i) {
+        const node_outcome outcome = r.nodes[i].outcome;
+        if (outcome == node_outcome::granted || outcome == node_outcome::refused) {
+            nodes[i]["has_key"] = outcome == node_outcome::granted;
+        }
+    }
     nlohmann::json out{{"resource", resource},
                        {"state", word_for(found.state)},
                        {"owner_known", found.owner_known},
-                       {"nodes", to_json(r)}};
+                       {"agreeing", found.agreeing},
+                       {"nodes", std::move(nodes)}};
     if (found.remaining) {
         out["remaining_ms"] = found.remaining->count();
     }
@@ -187,7 +200,7 @@ asio::awaitable<int> look(client& locks, const config& c, const inspect_options&
         if (!o.watch) {
             co_return found.state == holding::unknown ? unavailable : success;
         }
-        timer.expires_after(o.interval.length);
+        timer.expires_after(std::max(o.interval.length, least_interval));
         co_await timer.async_wait(asio::deferred);
     }
 }

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace redlock::cli {
@@ -43,15 +45,13 @@ std::string upper(std::string text)
 
 std::string option_lines(const CLI::Option& option)
 {
-    std::string head = option.get_name(false, true);
+    std::string head = option.get_positional() ? option.get_name(true, false) : names_of(option);
     std::replace(head.begin(), head.end(), ',', ' ');
-    if (const auto mark = head.find("{false}"); mark != std::string::npos) {
-        head.erase(mark, 7);
+    if (const std::string value = value_of(option); !value.empty()) {
+        head += ' ' + value;
     }
-    if (!option.get_type_name().empty() && option.get_items_expected_max() > 0) {
-        head += ' ' + option.get_type_name();
-    }
-    std::string out = ".TP\n.B " + plain(head) + '\n' + plain(option.get_description());
+    std::string out =
+        ".TP\n.B " + plain(head) + '\n' + plain(option.get_description() + company_of(option));
     if (!option.get_default_str().empty() && option.get_items_expected_max() > 0) {
         out += " [" + plain(option.get_default_str()) + ']';
     }
@@ -85,6 +85,35 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app)
     return app.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); });
 }
 
+/// Each in front of what it is.
+template <std::size_t N>
+std::string section(const std::string& title, const std::pair<const char*, const char*> (&parts)[N])
+{
+    std::string out = ".SH " + title + '\n';
+    for (const auto& [name, text] : parts) {
+        out += ".TP\n.B " + plain(name) + '\n' + plain(text) + '\n';
+    }
+    return out;
+}
+
+std::string environment_section()
+{
+    return section(
+        "ENVIRONMENT",
+        {{"REDLOCK_NODES", "URLs of masters, separated by spaces, if --node is not given"},
+         {"REDLOCK_USER", "as --user"},
+         {"REDLOCK_PASSWORD", "the password where neither a URL nor a file has one"},
+         {"REDLOCK_CONFIG", "as --config"},
+         {"REDLOCK_OWNER_TOKEN", "the owner token for extend and release"}});
+}
+
+std::string files_section()
+{
+    return section(
+        "FILES", {{"$XDG_CONFIG_HOME/redlock.toml", "or ~/.config/redlock.toml: options of a user"},
+                  {"/etc/redlock.toml", "options of everybody, where the user has no such file"}});
+}
+
 std::string page_of_all(const CLI::App& app)
 {
     std::string out = head(app.get_name(), app.get_description()) + ".SH SYNOPSIS\n.B " +
@@ -93,7 +122,8 @@ std::string page_of_all(const CLI::App& app)
         out += ".TP\n.BR " + plain("redlock-" + sub->get_name()) + " (1)\n" +
                plain(sub->get_description()) + '\n';
     }
-    return out + options_section("OPTIONS", app) + ".SH EXIT STATUS\n" + footer_of(app);
+    return out + options_section("OPTIONS", app) + environment_section() + files_section() +
+           ".SH EXIT STATUS\n" + footer_of(app);
 }
 
 std::string page_of(const CLI::App& app, const CLI::App& sub)

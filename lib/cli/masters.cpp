@@ -1,12 +1,12 @@
 #include "cli/masters.hpp"
 
+#include "cli/printing.hpp"
 #include "cli/validators.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <cstdlib>
 #include <fstream>
-#include <iostream>
 #include <stdexcept>
 #include <string_view>
 
@@ -167,9 +167,9 @@ config config_without_nodes(const masters_options& o)
     }
     c.tls = {o.ca_file, o.certificate_file, o.key_file, o.server_name, o.insecure};
     const log_level least = o.verbose ? log_level::debug : log_level::error;
-    c.log = [least](log_level level, std::string_view line) {
+    c.log = [least, json = o.json](log_level level, std::string_view line) {
         if (level >= least) {
-            std::cerr << "redlock: " << name_of(level) << ": " << line << '\n' << std::flush;
+            say(std::string(line), name_of(level), json);
         }
     };
     return c;

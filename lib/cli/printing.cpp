@@ -57,6 +57,25 @@ std::string word_for(exit_status status)
     }
 }
 
+/// Which options it is about, where the library cannot say.
+std::string hint_of(error_code error)
+{
+    return error == errc::invalid_ttl
+               ? "; --ttl has to be four times --node-timeout at least, and no more than --max-ttl"
+               : "";
+}
+
+/// At once: the command that is run may write there too.
+void write(const std::string& text)
+{
+    std::cerr << text << std::flush;
+}
+
+std::string line_of(const nlohmann::json& value)
+{
+    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+}
+
 }  // namespace
 
 std::string names(const std::vector<std::string>& resources)
@@ -137,6 +156,35 @@ error_code cause_of(error_code error, const report& r)
     return r.attempts == 0 || majority_away ? errc::unavailable : errc::contended;
 }
 
+void say(const std::string& message, bool json)
+{
+    write(json ? line_of({{"message", message}}) : "redlock: " + message + '\n');
+}
+
+void say(const std::string& message, const report& r, bool json)
+{
+    write(json ? line_of({{"message", message}, {"nodes", to_json(r)}})
+               : "redlock: " + message + '\n' + node_lines(r));
+}
+
+void say(const std::string& line, const char* level, bool json)
+{
+    write(json ? line_of({{"level", level}, {"message", line}})
+               : std::string("redlock: ") + level + ": " + line + '\n');
+}
+
+int say(const std::string& message, exit_status status, bool json)
+{
+    if (json) {
+        write(line_of({{"error", word_for(status)},
+                       {"message", message},
+                       {"status", static_cast<int>(status)}}));
+    } else {
+        say(message, false);
+    }
+    return status;
+}
+
 int fail(const std::string& what, error_code error, const report& r, bool json)
 {
     if (error == boost::asio::error::operation_aborted) {
@@ -144,35 +192,26 @@ int fail(const std::string& what, error_code error, const report& r, bool json)
     }
     const error_code cause = cause_of(error, r);
     const exit_status status = exit_status_of(cause);
+    const std::string why = what + ": " + cause.message() + hint_of(cause);
     if (json) {
         nlohmann::json out{{"error", word_for(cause)},
-                           {"message", what + ": " + cause.message()},
+                           {"message", why},
                            {"status", static_cast<int>(status)},
                            {"attempts", r.attempts},
                            {"nodes", to_json(r)}};
         if (r.holder_ttl) {
             out["holder_ttl_ms"] = r.holder_ttl->count();
         }
-        std::cerr << out.dump() << '\n' << std::flush;
+        write(line_of(out));
     } else {
-        std::cerr << "redlock: " << what << ": " << cause.message() << '\n'
-                  << node_lines(r) << std::flush;
+        say(why, r, false);
     }
     return status;
 }
 
 int fail(const std::string& why, exit_status status, bool json)
 {
-    const std::string message = base::printable(why);
-    if (json) {
-        std::cerr << nlohmann::json{{"error", word_for(status)},
-                                    {"message", message},
-                                    {"status", static_cast<int>(status)}}
-                  << '\n';
-    } else {
-        std::cerr << "redlock: " << message << '\n';
-    }
-    return status;
+    return say(base::printable(why), status, json);
 }
 
 std::string valid_until_date(const lock& l)

@@ -28,6 +28,17 @@ namespace redlock::cli {
  */
 [[nodiscard]] error_code cause_of(error_code error, const report& r);
 
+// Said on stderr, as one JSON value in a line where `json` is wanted. The message is as of `names`.
+
+/// What happens on the way.
+void say(const std::string& message, bool json);
+/// And what the nodes said.
+void say(const std::string& message, const report& r, bool json);
+/// A line of the client's log.
+void say(const std::string& line, const char* level, bool json);
+/// What it ends with; gives the exit status.
+int say(const std::string& message, exit_status status, bool json);
+
 /// Says on stderr that `what` failed, and why; gives the exit status.
 int fail(const std::string& what, error_code error, const report& r, bool json);
 

@@ -17,11 +17,11 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <exception>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -56,15 +56,21 @@ public:
 
     asio::awaitable<int> operator()();
 
+    void note(const renewal& news)
+    {
+        is_at_limit_ = is_at_limit_ || news.outcome == renewal_outcome::limit_reached;
+    }
+
 private:
     asio::awaitable<taken> take_until_told_to_end();
     asio::awaitable<int> watch(redlock::lock& lock);
     asio::awaitable<void> end_what_is_left();
-    asio::awaitable<bool> give_back(redlock::lock lock);
+    asio::awaitable<bool> give_back(redlock::lock lock, bool was_used);
     void tell(int number);
     [[nodiscard]] std::vector<std::string> variables(const redlock::lock& lock) const;
     void on_signal(const signalfd_siginfo& what);
     void on_lost(error_code why);
+    void say_lost(const std::string& how) const;
 
     client& locks_;
     const config& config_;
@@ -79,6 +85,8 @@ private:
     std::optional<int> status_;
     int told_to_end_ = 0;
     bool lost_ = false;
+    /// Told that it is not renewed any more.
+    bool is_at_limit_ = false;
     bool forbidden_ = false;
 };
 
@@ -94,39 +102,40 @@ asio::awaitable<int> guarded_run::operator()()
         co_return fail(names(o_.resources), got.error, got.nodes, json_);
     }
     int status = 0;
+    bool has_begun = false;
     try {
         command_.emplace(o_.command, variables(got.lock), blocked_.before());
+        has_begun = true;
         status = co_await watch(got.lock);
     } catch (const std::system_error& e) {
-        std::cerr << "redlock: " << o_.command[0] << ": " << e.code().message() << '\n'
-                  << std::flush;
-        status = e.code().value() == ENOENT ? not_found : not_executable;
+        status = fail(o_.command[0] + ": " + e.code().message(),
+                      e.code().value() == ENOENT ? not_found : not_executable, json_);
     }
     signals_.stop();
     command_.reset();
     if (lost_) {
         co_return exit_status::lost;
     }
-    co_return co_await give_back(std::move(got.lock)) ? status : exit_status::lost;
+    const bool was_held = co_await give_back(std::move(got.lock), has_begun);
+    co_return was_held ? status : exit_status::lost;
 }
 
-/// False: it was lost before, unnoticed.
-asio::awaitable<bool> guarded_run::give_back(redlock::lock lock)
+/// False: it was lost before, unnoticed, and something relied on it.
+asio::awaitable<bool> guarded_run::give_back(redlock::lock lock, bool was_used)
 {
     report nodes;
     const auto [error, result] = co_await locks_.async_release(std::move(lock), {.report = &nodes},
                                                                asio::as_tuple(asio::deferred));
     if (error == errc::lost || error == errc::not_held ||
         (!error && result == release_result::not_held)) {
-        std::cerr << "redlock: " << names(o_.resources)
-                  << ": the lock was lost before the command ended\n";
-        co_return false;
+        if (was_used) {
+            say_lost("the lock was lost before the command ended");
+        }
+        co_return !was_used;
     }
     if (error) {
         // The command did its work under the lock; the keys end by themselves.
-        std::cerr << "redlock: " << names(o_.resources)
-                  << ": not known to be given back: " << error.message() << '\n'
-                  << node_lines(nodes) << std::flush;
+        say(names(o_.resources) + ": not known to be given back: " + error.message(), nodes, json_);
     }
     co_return true;
 }
@@ -144,11 +153,13 @@ asio::awaitable<taken> guarded_run::take_until_told_to_end()
         }
     });
     std::optional<keep_alive> keep = keep_alive{};
+    taking_options asked = o_;
     if (o_.max_hold) {
         keep->max_hold = o_.max_hold->length;
+        asked.ttl.length = std::min(asked.ttl.length, o_.max_hold->length);
     }
     auto [thrown, got] = co_await asio::co_spawn(
-        locks_.get_executor(), take(locks_, config_, o_, keep),
+        locks_.get_executor(), take(locks_, config_, asked, keep, json_),
         asio::bind_cancellation_slot(stop.slot(), asio::as_tuple(asio::use_awaitable)));
     if (thrown && told_to_end_ == 0) {
         std::rethrow_exception(thrown);
@@ -168,8 +179,7 @@ asio::awaitable<int> guarded_run::watch(redlock::lock& lock)
     if (!lost_ && !lock.owns()) {
         // Who was stopped, or asleep, hears of that last.
         lost_ = true;
-        std::cerr << "redlock: " << names(o_.resources)
-                  << ": the lock was lost before the command ended\n";
+        say_lost("the lock was lost before the command ended");
         tell(SIGTERM);
         grace_.expires_after(o_.grace.length);
     }
@@ -200,8 +210,7 @@ void guarded_run::tell(int number)
 {
     if (!command_->signal(number) && !forbidden_) {
         forbidden_ = true;
-        std::cerr << "redlock: " << names(o_.resources)
-                  << ": some of what the command began cannot be sent signals\n";
+        say(names(o_.resources) + ": some of what the command began cannot be sent signals", json_);
     }
 }
 
@@ -243,8 +252,13 @@ void guarded_run::on_lost(error_code why)
             me->tell(SIGKILL);
         }
     });
-    std::cerr << "redlock: " << names(o_.resources)
-              << ": the lock is lost; the command is told to end\n";
+    say_lost(is_at_limit_ ? "the lock is over, as --max-hold has it; the command is told to end"
+                          : "the lock is lost; the command is told to end");
+}
+
+void guarded_run::say_lost(const std::string& how) const
+{
+    say(names(o_.resources) + ": " + how, exit_status::lost, json_);
 }
 
 std::vector<std::string> guarded_run::variables(const redlock::lock& lock) const
@@ -266,13 +280,20 @@ std::vector<std::string> guarded_run::variables(const redlock::lock& lock) const
 
 int run(const masters_options& masters, const run_options& o)
 {
-    const config c = config_of(masters);
+    config c = config_of(masters);
+    std::weak_ptr<guarded_run> told;
+    c.renewals = [&told](const renewal& news) {
+        if (const auto course = told.lock()) {
+            course->note(news);
+        }
+    };
     std::signal(SIGCHLD, SIG_DFL);  // ignored, it would take the status along
     // Before there is another thread, as the look-up of names has one.
     const blocked_signals blocked{SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,  SIGUSR1,
                                   SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH, SIGCHLD};
     return with_client(c, interrupts::left_to_work, [&](client& locks) -> asio::awaitable<int> {
         const auto course = std::make_shared<guarded_run>(locks, c, masters.json, o, blocked);
+        told = course;
         co_return co_await (*course)();
     });
 }

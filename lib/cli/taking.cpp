@@ -10,9 +10,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
 #include <tuple>
 #include <utility>
+
+#include <unistd.h>
 
 namespace redlock::cli {
 
@@ -27,7 +28,7 @@ constexpr std::chrono::milliseconds look_interval = 10s;
 }  // namespace
 
 asio::awaitable<taken> take(client& locks, const config& c, const taking_options& o,
-                            std::optional<keep_alive> keep)
+                            std::optional<keep_alive> keep, bool json)
 {
     const auto begun = boot_clock::now();
     const auto patience = o.wait && o.wait->length > 0ms ? o.wait->length : c.connect_timeout;
@@ -41,6 +42,7 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
         options.attempts = 1;
         options.deadline = 0ms;
     }
+    bool is_said = false;
     for (bool told = false;;) {
         const auto waited =
             std::chrono::duration_cast<std::chrono::milliseconds>(boot_clock::now() - begun);
@@ -55,8 +57,10 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
         }
         const bool away = cause_of(out.error, out.nodes) == errc::unavailable;
         if (away && !told) {
-            std::cerr << "redlock: " << names(o.resources) << ": no majority yet, trying on\n"
-                      << node_lines(out.nodes) << std::flush;
+            say(names(o.resources) + ": no majority yet, trying on", out.nodes, json);
+        } else if (!away && !is_said && !json && isatty(STDERR_FILENO) != 0) {
+            say(names(o.resources) + ": somebody else has it, waiting", json);
+            is_said = true;
         }
         told = away;
     }

@@ -23,6 +23,6 @@ struct taken {
 /// can be reached, since that may be for ever.
 [[nodiscard]] boost::asio::awaitable<taken> take(client& locks, const config& c,
                                                  const taking_options& o,
-                                                 std::optional<keep_alive> keep);
+                                                 std::optional<keep_alive> keep, bool json);
 
 }  // namespace redlock::cli

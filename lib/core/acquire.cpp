@@ -63,7 +63,7 @@ flow coordinator::run_acquire(operation& op)
             op.may_be_roused = true;
             co_await sleep_until{*this, op, end};
             op.may_be_roused = false;
-            if (is_over(op, [&] { report_place(op); })) {
+            if (is_over(op, [&] { report_holder(op, op.refused_until); })) {
                 co_return;
             }
             continue;

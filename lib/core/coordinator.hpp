@@ -316,6 +316,7 @@ private:
     void report_no_attempt(const operation& op) const;
     void report_place(const operation& op) const noexcept;
     void report_waiting(const operation& op) const noexcept;
+    void report_holder(const operation& op, base::instant end) const noexcept;
     void count(const operation& op) noexcept;
 
     // Held leases that are looked after.
@@ -367,6 +368,7 @@ private:
     void on_raised(round& r, unsigned index, std::int64_t value) noexcept;
     void on_counter_at(round& r, unsigned index, std::int64_t value) noexcept;
     void on_not_raised(round& r, unsigned index, std::string_view why) noexcept;
+    void on_no_vote(round& r, unsigned index, std::string_view why) noexcept;
     void after_raise(round& r, unsigned index, node_outcome outcome) noexcept;
     void explain(round& r, unsigned index, std::string_view why) noexcept;
     void on_ready(unsigned index);

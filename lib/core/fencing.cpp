@@ -47,6 +47,15 @@ void fencing_votes::bound(unsigned node, std::int64_t value) noexcept
     bounds_[node] = value;
 }
 
+void fencing_votes::settle(unsigned node) noexcept
+{
+    if ((voted_ & bit(node)) != 0) {
+        bound(node, 0);
+    } else {
+        drop(node);
+    }
+}
+
 std::optional<std::uint64_t> fencing_votes::agreed() const noexcept
 {
     const unsigned quorum = votes{nodes_}.quorum();

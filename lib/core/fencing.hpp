@@ -47,10 +47,12 @@ public:
     void found(unsigned node, std::int64_t value) noexcept;
     /// The node does not let its counter be raised to `value`, which is too far beyond its date.
     void bound(unsigned node, std::int64_t value) noexcept;
-    /// The node can vote for this lease no more.
+    /// The node is raised no more: what it has voted it has voted.
+    void settle(unsigned node) noexcept;
+    /// What the node has told is no vote: its key has gone, or its counter is none.
     void drop(unsigned node) noexcept { known_ &= ~bit(node); }
 
-    /// Nodes that have told their counter and may still vote.
+    /// Nodes that have told their counter, and whose votes count.
     [[nodiscard]] node_mask known() const noexcept { return known_; }
     /// What a quorum voted.
     [[nodiscard]] std::optional<std::uint64_t> agreed() const noexcept;

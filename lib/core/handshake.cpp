@@ -33,10 +33,12 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
     return false;
 }
 
-/// HELLO is unknown, forbidden, or does not know RESP3: an older server, or a proxy.
-bool wants_older_words(std::string_view error) noexcept
+/// HELLO is unknown, forbidden, or does not know RESP3: an older server, or a proxy. To a stranger
+/// a newer one may not say which commands it has: it wants a password, though it was given one.
+bool wants_older_words(std::string_view error, bool gave_password) noexcept
 {
-    return starts_with_any(error, {"NOPROTO", "ERR unknown command", "ERR Unknown command",
+    return (gave_password && error.starts_with("NOAUTH")) ||
+           starts_with_any(error, {"NOPROTO", "ERR unknown command", "ERR Unknown command",
                                    "NOPERM", "ERR unsupported", "ERR syntax"});
 }
 
@@ -144,10 +146,11 @@ handshake::progress handshake::refused(std::string_view what, const resp::reply&
 handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, unsigned& more)
 {
     if (r.is_error()) {
-        if (!wants_older_words(r.text())) {
+        const bool gave_password = !node_->user.empty() || !node_->password.empty();
+        if (!wants_older_words(r.text(), gave_password)) {
             return refused("the server refused the greeting", r);
         }
-        if (!node_->user.empty() || !node_->password.empty()) {
+        if (gave_password) {
             make_room(out);
             resp::append_auth(out, node_->user, node_->password.view());
             expect(step::auth);

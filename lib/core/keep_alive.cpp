@@ -28,12 +28,15 @@ constexpr nanos least_spacing = milliseconds{1};
 
 }  // namespace
 
-/// Of keys that live until `end`: behind a quarter to a third of the ttl, which leaves time to try
-/// twice more. Drawn anew for every renewal, so that many locks that were taken at one time are
-/// soon not renewed at one time; and then on a beat, as those that share one share a write.
+/// Of a lease that is valid until `end`: behind a quarter to a third of the ttl, as if it had been
+/// had for that ttl, which leaves time to try twice more. When its keys end says nothing: after an
+/// extend for much longer that is later than `end` by the drift of all that time. Drawn anew for
+/// every renewal, so that many locks that were taken at one time are soon not renewed at one time;
+/// and then on a beat, as those that share one share a write.
 instant coordinator::next_renewal(instant end, nanos ttl) noexcept
 {
-    const instant when = end - ttl + ttl / 4 + random_below(ttl / 12);
+    const instant begun = end - settings_.validity(ttl);
+    const instant when = begun + ttl / 4 + random_below(ttl / 12);
     const nanos beat = std::min(longest_beat, ttl / 128 + nanos{1});
     return when - when.time_since_epoch() % beat;
 }
@@ -275,7 +278,7 @@ void coordinator::conclude_renewal(keeper& k, const round& r) noexcept
         for (keeper* wish = &k; wish != nullptr; wish = wish->further) {
             wish->renewals_left -= wish->renewals_left != unlimited && wish->renewals_left != 0;
         }
-        k.next_renewal = std::max(next_renewal(l.asked_until, r.ttl), now_ + least_spacing);
+        k.next_renewal = std::max(next_renewal(l.valid_until(), r.ttl), now_ + least_spacing);
         announce(k, renewal_outcome::renewed);
         rest(k);
     } else {

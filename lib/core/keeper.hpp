@@ -29,19 +29,19 @@ struct keeper : sleeper, list_hook<in_turn>, list_hook<in_news> {
     /// Who wants to hear of the end.
     operation_queue waiters;
 
+    /// `max` while there is none to come.
+    base::instant next_renewal = base::instant::max();
     /// A hold wants it renewed.
     bool renews = false;
     /// What was last heard; told when it comes to it.
     renewal_outcome news = renewal_outcome::renewed;
-    /// `max` while there is none to come.
-    base::instant next_renewal = base::instant::max();
 
     // How one hold wants it renewed. Those of further holds have a keeper of their own each, of
     // which nothing else is used.
+    std::uint32_t renewals_left = 0;
     keeper* further = nullptr;
     /// Which hold; null: none.
     const lease* wanted_by = nullptr;
-    std::uint32_t renewals_left = 0;
     /// What a renewal asks for.
     base::nanos ttl{};
     /// No renewal makes keys live for longer than this, from when the hold was asked for; `max`

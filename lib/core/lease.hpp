@@ -68,14 +68,22 @@ struct lease {
     /// Releases are queued or owed; nobody believes in the lease any more.
     bool given_back = false;
 
-    /// A further hold of another lease: nothing of it is on the nodes. Counted.
-    lease* within = nullptr;
-    /// How often it is held, by this record and those within it.
-    std::uint32_t holds = 1;
     /// This record's own hold has ended.
     bool is_hold_over = false;
     /// It was handed over, which any thread may do: what is on the nodes is somebody else's.
     std::atomic<bool> left = false;
+    /// The one of its client that has the resource, or asks for it: see `line`.
+    bool leads = false;
+    /// It was had: from the success of its acquire on.
+    bool is_had = false;
+    /// That it is over has counted among the turns of its client.
+    bool is_counted = false;
+
+    /// How often it is held, by this record and those within it.
+    std::uint32_t holds = 1;
+    std::uint32_t references = 0;
+    /// A further hold of another lease: nothing of it is on the nodes. Counted.
+    lease* within = nullptr;
     /// On whose behalf it is held, as `holdings` knows it; null: nobody's in particular.
     const char* held_by = nullptr;
 
@@ -85,12 +93,6 @@ struct lease {
 
     /// Of the resource, or the first of several, for tables.
     std::uint64_t resource_hash = 0;
-    /// The one of its client that has the resource, or asks for it: see `line`.
-    bool leads = false;
-    /// It was had: from the success of its acquire on.
-    bool is_had = false;
-    /// That it is over has counted among the turns of its client.
-    bool is_counted = false;
     /// Whose attempts it serves, while it leads and is not had yet.
     operation* sought_by = nullptr;
     /// The next one in its chain of `leading`.
@@ -100,8 +102,6 @@ struct lease {
 
     /// For whoever has to leave the lease and cannot say so at once: the one that was left before.
     lease* left_before = nullptr;
-
-    std::uint32_t references = 0;
 
     /// The first nanosecond at which the lock is no longer believed in; atomic, since a lock may be
     /// asked on any thread.

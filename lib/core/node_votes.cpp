@@ -232,7 +232,7 @@ bool node::on_raise(const pending& p, const resp::reply& r)
     if (r.is_integer()) {
         const std::int64_t n = r.integer();
         if (n > largest_counter || n < -largest_counter) {
-            c_.on_not_raised(asked, index_, counter_out_of_range);
+            c_.on_no_vote(asked, index_, counter_out_of_range);
         } else if (n > 0) {
             if (!asked.of->group) {
                 c_.counters_.note(asked.of->resource_hash, index_, p.sent,
@@ -243,7 +243,7 @@ bool node::on_raise(const pending& p, const resp::reply& r)
             c_.on_counter_at(asked, index_, -n);
         } else {
             asked.partner->keyed &= ~bit(index_);
-            c_.on_not_raised(asked, index_, "the key went before the fencing counter was raised");
+            c_.on_no_vote(asked, index_, "the key went before the fencing counter was raised");
         }
         return true;
     }

@@ -84,7 +84,7 @@ void coordinator::ask_raise(round& r, unsigned index)
         return;
     }
     if (is_below) {
-        counted.drop(index);
+        counted.settle(index);
     }
     if (attempt.tally.has_voted(index)) {
         r.tally.fail(index);
@@ -116,7 +116,9 @@ void coordinator::on_counted(round& attempt, unsigned index, std::int64_t value)
     record(attempt, index, node_outcome::granted);
     round* const raise = attempt.partner;
     if (raise != nullptr && !raise->closed && !raise->tally.has_voted(index)) {
-        ask_raise(*raise, index);
+        if (!attempt.fencing->agreed()) {
+            ask_raise(*raise, index);
+        }
         consider(*raise);
     }
 }
@@ -124,7 +126,7 @@ void coordinator::on_counted(round& attempt, unsigned index, std::int64_t value)
 void coordinator::on_raised(round& r, unsigned index, std::int64_t value) noexcept
 {
     if (nodes_[index]->is_new(value)) {
-        on_not_raised(r, index, too_early);
+        on_no_vote(r, index, too_early);
         return;
     }
     r.partner->fencing->vote(index, value, false);
@@ -135,7 +137,7 @@ void coordinator::on_raised(round& r, unsigned index, std::int64_t value) noexce
 void coordinator::on_counter_at(round& r, unsigned index, std::int64_t value) noexcept
 {
     if (nodes_[index]->is_new(value)) {
-        on_not_raised(r, index, too_early);
+        on_no_vote(r, index, too_early);
         return;
     }
     round& attempt = *r.partner;
@@ -147,7 +149,16 @@ void coordinator::on_counter_at(round& r, unsigned index, std::int64_t value) no
     after_raise(r, index, node_outcome::refused);
 }
 
+/// Or nobody knows, as the answer was lost. What the node voted before is a vote in either case:
+/// its counter has only grown since.
 void coordinator::on_not_raised(round& r, unsigned index, std::string_view why) noexcept
+{
+    r.partner->fencing->settle(index);
+    explain(*r.partner, index, why);
+    after_raise(r, index, node_outcome::failed);
+}
+
+void coordinator::on_no_vote(round& r, unsigned index, std::string_view why) noexcept
 {
     r.partner->fencing->drop(index);
     explain(*r.partner, index, why);

@@ -82,13 +82,18 @@ void coordinator::report_place(const operation& op) const noexcept
 /// The same in line, behind another one of this client, which has it or was refused by who does.
 void coordinator::report_waiting(const operation& op) const noexcept
 {
-    report_place(op);
     const lease& l = *op.in_line->behind;
-    instant end = l.is_had ? l.valid_until() : instant{};
-    if (l.sought_by != nullptr && l.sought_by->refused_until != instant::max()) {
-        end = l.sought_by->refused_until;
-    }
-    if (op.report != nullptr && end > now_) {
+    const bool is_refused = l.sought_by != nullptr && l.sought_by->refused_until != instant::max();
+    report_holder(op, is_refused ? l.sought_by->refused_until
+                      : l.is_had ? l.valid_until()
+                                 : instant{});
+}
+
+/// The same of who knows until when it is held; `instant::max()`: for ever, or nobody knows.
+void coordinator::report_holder(const operation& op, instant end) const noexcept
+{
+    report_place(op);
+    if (op.report != nullptr && end > now_ && end != instant::max()) {
         op.report->holder_ttl = std::chrono::ceil<std::chrono::milliseconds>(end - now_);
     }
 }

@@ -37,7 +37,7 @@ void coordinator::begin_keeping(keeper& wish, lease& hold) noexcept
         ++stats_.kept;
     }
     k.next_renewal =
-        std::min(k.next_renewal, std::max(next_renewal(l.asked_until, wish.ttl), now_));
+        std::min(k.next_renewal, std::max(next_renewal(l.valid_until(), wish.ttl), now_));
     rest(k);
 }
 

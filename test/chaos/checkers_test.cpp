@@ -38,7 +38,8 @@ public:
     {
         const bool is_time = what == event::acquired || what == event::extended ||
                              what == event::acquire_begins || what == event::extend_begins ||
-                             what == event::gives_back || what == event::stood_still;
+                             what == event::gives_back || what == event::stood_still ||
+                             what == event::renewed;
         to_.add(process_, {at * second, is_time ? value * second : value, worker_, 7, what, why});
         return *this;
     }
@@ -57,7 +58,7 @@ private:
 findings good_findings()
 {
     findings f;
-    f.counts.acquired = f.counts.written = f.updates_judged = f.tokens = 1;
+    f.counts.acquired = f.counts.renewed = f.counts.written = f.updates_judged = f.tokens = 1;
     f.time = 20 * second;
     f.watched.counted = 10 * second;
     f.watched.own = {.patience = 3 * second, .unbroken = 3 * second + 1};
@@ -132,6 +133,13 @@ TEST_CASE("a belief ends with the release, whatever becomes of it, and else with
         one.says(15, event::extend_begins).says(16, event::extended, 30);
         author(c, 2).takes(25, 35);
         REQUIRE(overlaps(c.leases()).size() == 1);
+    }
+    SECTION("kept alive")
+    {
+        one.says(16, event::renewed, 30);
+        author(c, 2).takes(25, 35);
+        REQUIRE(overlaps(c.leases()).size() == 1);
+        REQUIRE(c.counts().renewed == 1);
     }
     SECTION("not extended")
     {
@@ -595,17 +603,28 @@ TEST_CASE("a run that was about nothing fails, and says so", "[chaos]")
         f.tokens = 0;
         REQUIRE(is_about_nothing(demand::double_lease, f, "no fencing token was seen"));
     }
-    SECTION("most updates were done beside late ones")
+    SECTION("no lock was kept alive")
+    {
+        f.counts.renewed = 0;
+        REQUIRE(verdict(demand::safety_and_progress, f));
+        f.time = 300 * second;
+        f.watched.counted = 150 * second;
+        REQUIRE(is_about_nothing(demand::safety_and_progress, f, "no lock was kept alive"));
+        REQUIRE(is_about_nothing(demand::safety_and_recovery, f, "no lock was kept alive"));
+        f.double_leases.emplace_back();
+        REQUIRE(verdict(demand::double_lease, f));
+    }
+    SECTION("many updates were done beside late ones")
     {
         f.counts.written = 10;
-        f.updates_judged = 5;
+        f.updates_judged = 9;
         REQUIRE(verdict(demand::safety_and_recovery, f));
-        f.updates_judged = 4;
-        REQUIRE(is_about_nothing(demand::safety_and_progress, f, "most updates"));
-        REQUIRE(is_about_nothing(demand::safety_and_recovery, f, "most updates"));
+        f.updates_judged = 8;
+        REQUIRE(is_about_nothing(demand::safety_and_progress, f, "more than one update of ten"));
+        REQUIRE(is_about_nothing(demand::safety_and_recovery, f, "more than one update of ten"));
         f.counts.written = 1;
         f.updates_judged = 0;
-        REQUIRE(is_about_nothing(demand::safety_and_recovery, f, "most updates"));
+        REQUIRE(is_about_nothing(demand::safety_and_recovery, f, "more than one update of ten"));
     }
     SECTION("progress was never watched for longer than a patience at a stretch")
     {

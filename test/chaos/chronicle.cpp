@@ -45,6 +45,12 @@ void chronicle::add(unsigned process, const record& what)
             end_operation(w, who, what.at);
             ++counts_.not_extended.at(why);
             break;
+        case event::renewed:
+            if (w.held) {
+                w.held->until = std::max(w.held->until, what.value);
+            }
+            ++counts_.renewed;
+            break;
         case event::gives_back:
             end_belief(w, what.at);
             begin_operation(w, what);

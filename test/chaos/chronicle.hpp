@@ -51,6 +51,7 @@ struct late_operation {
 struct tally {
     std::uint64_t acquired = 0;
     std::uint64_t extended = 0;
+    std::uint64_t renewed = 0;  ///< locks that were kept alive for longer than first told
     std::uint64_t given_back = 0;
     std::uint64_t written = 0;
     std::uint64_t refrained = 0;

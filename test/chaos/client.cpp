@@ -238,7 +238,8 @@ private:
             note(event::not_acquired, 0, reason_of(error));
         } else {
             note(event::token, static_cast<std::int64_t>(held.fencing_token()));
-            note(event::acquired, end_of(held));
+            told_end_ = end_of(held);
+            note(event::acquired, told_end_);
         }
         co_return std::move(held);
     }
@@ -251,18 +252,18 @@ private:
         if (const auto most = shop_.options.hold.count(); most != 0) {
             co_await rest(std::chrono::microseconds(below(static_cast<unsigned>(most) * 1'000)));
         }
-        const bool overstays = !shop_.options.heedless && !is_kept_ && index_ != 0 && one_in(100);
-        if (overstays || one_in(4)) {
+        const bool overstays =
+            !shop_.options.heedless && index_ != 0 && one_in(is_kept_ ? 10 : 100);
+        if ((overstays && !is_kept_) || one_in(4)) {
             co_await extend(held);
         }
         if (overstays) {
-            // So that others take over a lock that was never given back.
+            // So that others take over a lock that was never given back; one that is kept has to be
+            // renewed meanwhile.
             co_await rest(held.remaining() + std::chrono::milliseconds(below(50)));
         }
-        if (is_kept_ && held.owns()) {
-            // It may have been renewed meanwhile.
-            note(event::extend_begins, longest());
-            note(event::extended, end_of(held));
+        if (is_kept_ && end_of(held) > told_end_) {
+            note(event::renewed, end_of(held));
         }
         write(held, set, size);
     }
@@ -274,7 +275,8 @@ private:
         if (error) {
             note(event::not_extended, 0, reason_of(error));
         } else {
-            note(event::extended, end_of(held));
+            told_end_ = end_of(held);
+            note(event::extended, told_end_);
         }
     }
 
@@ -320,15 +322,19 @@ private:
     std::mt19937_64 random_;
     unsigned resource_ = 0;
     bool is_kept_ = false;
+    /// The end of the validity, as it is on record.
+    nanos told_end_ = 0;
     std::uint64_t updates_ = 0;
 };
 
-/// Shows how many nodes can be asked, until the last worker has gone; then closes the client.
+/// Shows how many nodes can be asked and have a vote, until the last worker has gone; then closes
+/// the client.
 asio::awaitable<void> keep(shop& s)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor);
     while (s.working != 0) {
-        s.wall->nodes_ready = static_cast<std::uint32_t>(s.locks.stats().nodes_ready);
+        const stats now = s.locks.stats();
+        s.wall->nodes_voting = static_cast<std::uint32_t>(now.nodes_ready - now.nodes_quarantined);
         timer.expires_after(5ms);
         co_await timer.async_wait(quiet);
     }

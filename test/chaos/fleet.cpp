@@ -111,12 +111,12 @@ bool fleet::goes(unsigned which) const
     return s.running && !s.stopped;
 }
 
-unsigned fleet::fewest_ready(unsigned nodes) const
+unsigned fleet::fewest_voting(unsigned nodes) const
 {
     unsigned result = nodes;
     for (unsigned i = 0; i < size(); ++i) {
         if (goes(i)) {
-            result = std::min<unsigned>(result, (*seats_[i].wall)->nodes_ready);
+            result = std::min<unsigned>(result, (*seats_[i].wall)->nodes_voting);
         }
     }
     return result;

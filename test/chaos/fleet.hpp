@@ -46,8 +46,8 @@ public:
     /// Since when it does.
     [[nodiscard]] nanos going_since(unsigned which) const { return seats_.at(which).going_since; }
 
-    /// The fewest nodes that a client that goes can ask now; at most `nodes`.
-    [[nodiscard]] unsigned fewest_ready(unsigned nodes) const;
+    /// The fewest nodes that have a vote with a client that goes; at most `nodes`.
+    [[nodiscard]] unsigned fewest_voting(unsigned nodes) const;
 
     /// Adds to the chronicle what has been put on record since.
     void read(chronicle& to);

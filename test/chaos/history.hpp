@@ -28,6 +28,7 @@ enum class event : std::uint8_t {
     extend_begins,  ///< - the longest that it may take
     extended,       ///< - the end of the validity, as the lock has it now
     not_extended,
+    renewed,     ///< - the same, of a lock that was kept alive meanwhile
     gives_back,  ///< - the longest that it may take; from here on nobody believes in the lease
     given_back,
     reads,        ///< the set is read, to be written with one element more

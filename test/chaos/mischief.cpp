@@ -140,7 +140,7 @@ void mischief::look_after_masters()
             throw std::runtime_error("a master does not come back:\n" + sites_[i]->server.log());
         }
         const auto all = static_cast<unsigned>(masters_.size());
-        if (reference_.answers(i) && clients_.fewest_ready(all) > all - impaired()) {
+        if (reference_.answers(i) && clients_.fewest_voting(all) > all - impaired()) {
             who = {};
         }
     }

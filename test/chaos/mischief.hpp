@@ -18,8 +18,8 @@ namespace redlock::chaos {
  * Does the faults, each at its own rate by the dice, to victims by the dice.
  *
  * A master has one fault at a time. Afterwards it counts as impaired until the probe has its
- * answers and every client that goes can ask it again; of all masters at most so many are impaired
- * at a time.
+ * answers and it has a vote again with every client that goes; of all masters at most so many are
+ * impaired at a time.
  */
 class mischief {
 public:

@@ -47,8 +47,8 @@ constexpr std::array all{
              .faults = all_within_the_model},
     scenario{.name = "guarded",
              .what = "masters that lose their keys, one after the other, among all faults of the "
-                     "minority, under the restart guard: safety, and recovery afterwards",
-             .wanted = demand::safety_and_recovery,
+                     "minority, under the restart guard: safety, and progress all the time",
+             .wanted = demand::safety_and_progress,
              .most_impaired = 2,
              .remembers = false,
              .guarded = true,

@@ -25,8 +25,8 @@ struct shared_set {
 
 /// What a client process shows the director while it runs.
 struct board {
-    /// Nodes that its client could ask now.
-    std::atomic<std::uint32_t> nodes_ready;
+    /// Nodes that its client could ask now, and whose votes count.
+    std::atomic<std::uint32_t> nodes_voting;
     /// By worker: it has asked whether it owns the lock, and has not finished the step that needs
     /// it. A pause there is what no lock of a client can help against.
     std::array<std::atomic<std::uint32_t>, max_workers> in_step;

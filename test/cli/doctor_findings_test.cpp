@@ -297,6 +297,22 @@ TEST_CASE("memory that is nearly full is a warning", "[cli][doctor]")
     CHECK(found == (percent < 90 ? lines{} : lines{"1 warning memory"}));
 }
 
+TEST_CASE("a disk that does not take what is written is a warning", "[cli][doctor]")
+{
+    CHECK(told_of([](node_facts& f) { f.info->writes_fail = true; }) == lines{"1 warning disk"});
+}
+
+TEST_CASE("a configuration that cannot be read is a note where it matters", "[cli][doctor]")
+{
+    const auto kept = GENERATE(keeps::nothing_or_snapshots, keeps::everything);
+    const auto with = [&](node_facts& f) {
+        f[needed::config_get].is = outcome::forbidden;
+        f.kept = kept;
+    };
+    CHECK(told_of(with, guarded(1)) ==
+          (kept == keeps::everything ? lines{} : lines{"1 note no-config"}));
+}
+
 TEST_CASE("what a restart forgets is a warning, unless the restart guard is on", "[cli][doctor]")
 {
     const auto kept =
@@ -355,6 +371,16 @@ TEST_CASE("each command that is not permitted is told of by its weight", "[cli][
     judge_node(f, s, found);
     REQUIRE(found.size() == 1);
     CHECK(found[0].text.find(std::string(" ") + r.name) != std::string::npos);
+}
+
+TEST_CASE("a command that a server does not know weighs as one that it does not permit",
+          "[cli][doctor]")
+{
+    const auto [what, told] =
+        GENERATE(table<needed, const char*>({{needed::del, "1 error unknown-command"},
+                                             {needed::eval, "1 warning unknown-command"},
+                                             {needed::script_load, "1 note unknown-command"}}));
+    CHECK(told_of([&](node_facts& f) { f[what].is = outcome::unknown; }) == lines{told});
 }
 
 TEST_CASE("without fencing nobody needs to count", "[cli][doctor]")

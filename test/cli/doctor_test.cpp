@@ -12,6 +12,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -83,7 +84,7 @@ config as_locker(const server& node)
 TEST_CASE("of masters that write through there is nothing to say", "[cli][doctor]")
 {
     auto options = written_through;
-    options.kind = GENERATE(flavour::redis, flavour::valkey);
+    options.kind = GENERATE(from_range(kinds()));
     const masters nodes(3, options);
     const consultation told(patient(nodes.urls()));
     INFO(told.text);
@@ -93,7 +94,7 @@ TEST_CASE("of masters that write through there is nothing to say", "[cli][doctor
     for (const auto& node : told.all["nodes"]) {
         CHECK(node["role"] == "master");
         CHECK(node["protocol"] == 3);
-        CHECK(node["releases_by"] == "EVALSHA");
+        CHECK(node["releases_by"] == (options.kind == flavour::valkey9 ? "DELIFEQ" : "EVALSHA"));
         CHECK(node["persistence"] == "appendfsync always");
         CHECK(node["latency"]["samples"].get<int>() > 1);
         CHECK(node["clock"].contains("rate_ppm"));
@@ -295,7 +296,7 @@ TEST_CASE("a wrong password is told of without being told", "[cli][doctor]")
 TEST_CASE("a user with all that is needed and helpful is well", "[cli][doctor]")
 {
     auto options = written_through;
-    options.kind = GENERATE(flavour::redis, flavour::valkey);
+    options.kind = GENERATE(from_range(kinds()));
     const server node(options);
     add_locker(node);
     const consultation told(as_locker(node));
@@ -303,6 +304,44 @@ TEST_CASE("a user with all that is needed and helpful is well", "[cli][doctor]")
     CHECK(told.codes() == codes{"one-node"});
     CHECK(told.locks() == "had");
     CHECK(keys_of(node).empty());
+}
+
+TEST_CASE("on Valkey 9 the doctor tells how locks are given back, and who may not do it so",
+          "[cli][doctor][valkey9]")
+{
+    if (!is_installed(flavour::valkey9)) {
+        SKIP(program_of(flavour::valkey9) << " is not installed");
+    }
+    auto options = written_through;
+    options.kind = flavour::valkey9;
+    const server node(options);
+    const auto way = [](const consultation& told) {
+        return told.all["nodes"][0]["releases_by"].get<std::string>();
+    };
+    add_locker(node, {"+command|info", "+delifeq"});
+    const consultation permitted(as_locker(node));
+    INFO(permitted.text);
+    CHECK(way(permitted) == "DELIFEQ");
+    CHECK(permitted.codes() == codes{"one-node"});
+    CHECK(keys_of(node).empty());
+
+    add_locker(node, {"+command|info"});
+    const consultation refused(as_locker(node));
+    INFO(refused.text);
+    CHECK(way(refused) == "EVALSHA");
+    CHECK(refused.codes() == codes{"one-node", "forbidden"});
+    CHECK(has(refused.says("forbidden"), "note: "));
+    CHECK(has(refused.says("forbidden"), "does not permit DELIFEQ"));
+    CHECK(has(refused.finding("forbidden")["advice"].get<std::string>(), "+delifeq."));
+    CHECK(refused.locks() == "had");
+
+    // Without a script a single lock is had, by that command alone.
+    add_locker(node, {"+command|info", "+delifeq", "-eval", "-evalsha"});
+    const consultation scriptless(as_locker(node));
+    INFO(scriptless.text);
+    CHECK(way(scriptless) == "DELIFEQ");
+    CHECK(scriptless.codes().contains("no-scripts"));
+    CHECK_FALSE(has(scriptless.says("no-scripts"), "given back"));
 }
 
 TEST_CASE("each command that a user may not use is named", "[cli][doctor]")

@@ -160,7 +160,7 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
         {{"frobnicate", "job"}, "no command 'frobnicate'"},
         {{"acquire", "job", "--frobnicate"}, "--frobnicate"},
         {{}, "no command"},
-        {{"--node", "http://x", "acquire", "job"}, "nodes[0]"},
+        {{"--node", "http://x", "acquire", "job"}, "node 1: scheme"},
         {{"--config", "/no/such/file", "acquire", "job"}, "/no/such/file"},
         {{"--password-file", "/no/such/file", "acquire", "job"}, "/no/such/file"},
     };
@@ -297,4 +297,22 @@ TEST_CASE("an argument is stronger than the file, whichever option it concerns",
     // What is the same everywhere does not read it.
     std::ofstream(file, std::ios::app) << "nonsense = 1\n";
     CHECK(run(nodes, {"manual"}, {"REDLOCK_CONFIG=" + file}).status == 0);
+}
+
+TEST_CASE("what is wrong with a file, or with a master, is said in the words of the command",
+          "[locks]")
+{
+    const temp_dir folder;
+    const auto file = (folder / "redlock.toml").string();
+    std::ofstream(file) << "[run]\nlease = 1\n";
+    auto out = command({"--config", file, "--node", "redis://h", "inspect", "job"}).end();
+    CHECK(out.status == 64);
+    CHECK(out.text == "redlock: " + file + ": there is no option run.lease\n");
+    out = command({"--node", "redis://h", "--node", "redis://h:99999", "inspect", "job"}).end();
+    CHECK(out.status == 64);
+    CHECK(out.text == "redlock: node 2: port: must be a number from 1 to 65535\n");
+    out = command({"--node", "rediss://h", "--ca-file", "/no/such", "inspect", "job"}).end();
+    CHECK(out.text == "redlock: --ca-file: No such file or directory\n");
+    out = command({"--node", "redis://h", "acquire", "--ttl", "10ms", "--no-wait", "job"}).end();
+    CHECK_THAT(out.text, ContainsSubstring("--ttl has to be four times --node-timeout"));
 }

@@ -1,11 +1,19 @@
 #include "support/run.hpp"
 #include "cli/command.hpp"
+#include "support/resp_text.hpp"
+#include "support/scripted_server.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <boost/asio/awaitable.hpp>
+#include <nlohmann/json.hpp>
+
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -182,6 +190,85 @@ TEST_CASE("what cannot be run says why, as a shell does", "[run]")
     CHECK(nothing.status == 64);
     CHECK_THAT(nothing.text, ContainsSubstring("redlock run RESOURCE -- COMMAND"));
     CHECK(nodes.count("job") == 0);
+}
+
+TEST_CASE("a lock that is to be held for less than its ttl has a shorter one, and says why it ends",
+          "[run]")
+{
+    const masters nodes(3);
+    const auto [status, text] =
+        run(nodes, {"run", "--max-hold", "1s", "job", "--", "sh", "-c", "sleep 20"});
+    CHECK(status == 76);
+    CHECK(text ==
+          "redlock: job: the lock is over, as --max-hold has it; the command is told to end\n");
+    const auto quick = run(nodes, {"run", "--max-hold", "1s", "job", "--", "true"});
+    CHECK(quick.status == 0);
+}
+
+TEST_CASE("what cannot be run under a lock that is lost too says the first of it", "[run]")
+{
+    // Its release finds no key.
+    scripted_server node([](scripted_connection& c) -> boost::asio::awaitable<void> {
+        co_await c.serve([](const arguments& command) -> std::optional<std::string> {
+            const bool is_release = command.size() == 5 && command[2] == "1" && command[3] == "job";
+            return is_release ? wire::integer(0) : obedient(command);
+        });
+    });
+    const auto [status, text] =
+        command({"--json", "--node", node.url(), "run", "job", "--", "no-such-program"}).end();
+    CHECK(status == 127);
+    CHECK(nlohmann::json::parse(text).at("status") == 127);
+    const auto others = command({"--node", node.url(), "run", "job", "--", "true"}).end();
+    CHECK(others.status == 76);
+}
+
+TEST_CASE("with --json whatever run says is JSON, a value in a line", "[run]")
+{
+    masters nodes(3);
+    const temp_dir folder;
+    const auto go = (folder / "go").string();
+    SECTION("the command is not there")
+    {
+        const auto [status, text] = run(nodes, {"--json", "run", "job", "--", "no-such-program"});
+        CHECK(status == 127);
+        const auto why = nlohmann::json::parse(text);
+        CHECK(why.at("message") == "no-such-program: No such file or directory");
+        CHECK(why.at("status") == 127);
+    }
+    SECTION("the lock is lost")
+    {
+        command one(nodes, {"--json", "run", "--ttl", "1s", "job", "--", "sleep", "30"});
+        REQUIRE(wait_for([&] { return nodes.count("job") == nodes.size(); }));
+        nodes.flush();
+        const auto [status, text] = one.end();
+        CHECK(status == 76);
+        const auto why = nlohmann::json::parse(text);
+        CHECK(why.at("error") == "lost");
+        CHECK(why.at("status") == 76);
+    }
+    SECTION("connections are told of, and nobody answers the release")
+    {
+        command one(nodes, {"--json", "--verbose", "run", "job", "--", "sh", "-c",
+                            "until [ -e \"$0\" ]; do sleep 0.05; done", go});
+        REQUIRE(wait_for([&] { return nodes.count("job") == nodes.size(); }));
+        nodes[0].kill();
+        nodes[1].kill();
+        process touch("/usr/bin/touch", {go});
+        CHECK(touch.wait() == 0);
+        const auto [status, text] = one.end();
+        CHECK(status == 0);
+        std::istringstream all(text);
+        std::size_t of_connections = 0;
+        std::size_t of_the_release = 0;
+        for (std::string line; std::getline(all, line);) {
+            const auto value = nlohmann::json::parse(line);
+            of_connections += value.contains("level") ? 1U : 0U;
+            of_the_release += value.contains("nodes") ? 1U : 0U;
+            CHECK(value.at("message").is_string());
+        }
+        CHECK(of_connections >= 3);
+        CHECK(of_the_release == 1);
+    }
 }
 
 TEST_CASE("a command runs under a lock of several resources", "[run]")

@@ -7,7 +7,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <sstream>
 
@@ -50,6 +52,21 @@ TEST_CASE("a URL without a password is given one, percent-encoded", "[words]")
 
 namespace {
 
+/// The lines that a shell's script writes.
+std::vector<std::string> lines_of(const std::vector<std::string>& shell)
+{
+    const temp_dir folder;
+    process running("/usr/bin/env", shell,
+                    {folder / "out", {}, {std::string("REDLOCK=") + REDLOCK_COMMAND}});
+    CHECK(running.wait() == 0);
+    std::istringstream text(text_of(folder / "out"));
+    std::vector<std::string> out;
+    for (std::string line; std::getline(text, line);) {
+        out.push_back(line);
+    }
+    return out;
+}
+
 /// What bash would propose for the last of `words`.
 std::vector<std::string> proposals(const std::vector<std::string>& words)
 {
@@ -59,16 +76,50 @@ std::vector<std::string> proposals(const std::vector<std::string>& words)
     }
     script +=
         "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _redlock; printf '%s\\n' \"${COMPREPLY[@]}\"";
-    const temp_dir folder;
-    process bash("/bin/bash", {"-c", script},
-                 {folder / "out", {}, {std::string("REDLOCK=") + REDLOCK_COMMAND}});
-    CHECK(bash.wait() == 0);
-    std::istringstream text(text_of(folder / "out"));
-    std::vector<std::string> out;
-    for (std::string line; std::getline(text, line);) {
-        out.push_back(line);
+    return lines_of({"bash", "-c", script});
+}
+
+/// The same of fish, each up to the description.
+std::vector<std::string> proposals_of_fish(const std::string& line)
+{
+    auto out =
+        lines_of({"fish", "--no-config", "-c",
+                  "\"$REDLOCK\" completion fish | source; complete -C '" + line + "' | sort"});
+    for (auto& one : out) {
+        one.erase(std::min(one.find('\t'), one.size()));
     }
     return out;
+}
+
+/// What zsh makes of a line when the tabulator is pressed. It completes at a terminal only.
+std::string completed_by_zsh(const std::string& line)
+{
+    const temp_dir folder;
+    std::ofstream(folder / ".zshrc") << R"(PROMPT=
+autoload -U compinit && compinit -u -D
+source <("$REDLOCK" completion zsh)
+show() { print -r -- "<$BUFFER>"; BUFFER=; zle accept-line }
+zle -N show && bindkey '^X' show && bindkey '^I' complete-word
+print ready
+)";
+    std::ofstream(folder / "ask") << R"(zmodload zsh/zpty
+zpty terminal "TERM=dumb ZDOTDIR=${(q)1} zsh -d -i"
+zpty -r terminal seen '*ready*'
+zpty -w -n terminal "$2"$'\t\x18'
+zpty -r terminal seen '*<*>*'
+print -r -- "${${seen##*<}%%>*}"
+)";
+    const auto said = lines_of(
+        {"timeout", "30", "zsh", "-f", (folder / "ask").string(), folder.path().string(), line});
+    return said.empty() ? "" : said.back();
+}
+
+void need(const char* shell)
+{
+    process look("/usr/bin/env", {"sh", "-c", "command -v \"$0\" >/dev/null", shell});
+    if (look.wait() != 0) {
+        SKIP(shell << " is not installed");
+    }
 }
 
 }  // namespace
@@ -84,6 +135,37 @@ TEST_CASE("bash completes commands and options", "[words]")
     // What an argument may be.
     CHECK(proposals({"redlock", "completion", "f"}) == std::vector<std::string>{"fish"});
     CHECK(proposals({"redlock", "manual", "ins"}) == std::vector<std::string>{"inspect"});
+}
+
+TEST_CASE("fish completes commands and options", "[words]")
+{
+    need("fish");
+    using list = std::vector<std::string>;
+    CHECK(proposals_of_fish("redlock in") == list{"inspect"});
+    CHECK(proposals_of_fish("redlock run --gr") == list{"--grace"});
+    CHECK(proposals_of_fish("redlock --node redis://a run --key-p") == list{"--key-prefix"});
+    CHECK(proposals_of_fish("redlock --node-t") == list{"--node-timeout"});
+    CHECK(proposals_of_fish("redlock completion f") == list{"fish"});
+    CHECK(proposals_of_fish("redlock manual ins") == list{"inspect"});
+}
+
+TEST_CASE("zsh completes commands and options", "[words]")
+{
+    need("zsh");
+    CHECK(completed_by_zsh("redlock ins") == "redlock inspect ");
+    CHECK(completed_by_zsh("redlock run --gr") == "redlock run --grace=");
+    CHECK(completed_by_zsh("redlock inspect --wat") == "redlock inspect --watch ");
+    CHECK(completed_by_zsh("redlock --node redis://a ins") == "redlock --node redis://a inspect ");
+    CHECK(completed_by_zsh("redlock --node redis://a run --key-p") ==
+          "redlock --node redis://a run --key-prefix=");
+    CHECK(completed_by_zsh("redlock --node-t") == "redlock --node-timeout=");
+    CHECK(completed_by_zsh("redlock completion f") == "redlock completion fish ");
+    // The command to run is completed as if it stood alone.
+    CHECK(completed_by_zsh("redlock run r -- redlock ins") == "redlock run r -- redlock inspect ");
+    CHECK(completed_by_zsh("redlock run r --grace=1s -- redlock ins") ==
+          "redlock run r --grace=1s -- redlock inspect ");
+    CHECK(completed_by_zsh("redlock run --grace=1s r -- redlock ins") ==
+          "redlock run --grace=1s r -- redlock inspect ");
 }
 
 TEST_CASE("other shells get as many words", "[words]")
@@ -115,6 +197,9 @@ TEST_CASE("the help and the manual name every option", "[words]")
         const auto page = command({"manual", name}).end();
         CHECK(page.status == 0);
         CHECK_THAT(page.text, ContainsSubstring(".SH EXIT STATUS"));
+        // More than what it is called: an example, or what to know of it.
+        CHECK_THAT(page.text, ContainsSubstring("\n.nf\n"));
+        CHECK(page.text.find("\n.nf\n") < page.text.find("\n.SH OPTIONS\n"));
     }
     for (const char* name : {"run", "doctor"}) {
         CHECK_THAT(command({name, "--help"}).end().text, ContainsSubstring("--node URL"));
@@ -123,6 +208,44 @@ TEST_CASE("the help and the manual name every option", "[words]")
     CHECK_THAT(command({"manual"}).end().text, ContainsSubstring("redlock\\-run"));
     CHECK(command({"manual", "nothing"}).end().status == 64);
     CHECK(command({"--version"}).end().text == "0.1.0\n");
+}
+
+TEST_CASE("the help says what options are given in words of its own", "[words]")
+{
+    const auto run = command({"run", "--help"}).end().text;
+    CHECK_THAT(run, ContainsSubstring("--fencing,--no-fencing "));
+    CHECK_THAT(run, ContainsSubstring("--ttl DURATION=10s"));
+    CHECK_THAT(run, ContainsSubstring("--admit-new-masters (with --max-ttl)"));
+    for (const char* name : {"run", "acquire", "inspect", "doctor", "manual"}) {
+        CAPTURE(name);
+        const auto help = command({name, "--help"}).end().text;
+        const auto page = command({"manual", name}).end().text;
+        for (const char* of_the_parser : {"{false}", " INT", "Needs:", "Excludes:"}) {
+            CAPTURE(of_the_parser);
+            CHECK(help.find(of_the_parser) == help.npos);
+            CHECK(page.find(of_the_parser) == page.npos);
+        }
+    }
+}
+
+TEST_CASE("the manual says what of the environment and which files are read", "[words]")
+{
+    const auto page = command({"manual"}).end().text;
+    for (const char* name : {"NODES", "USER", "PASSWORD", "CONFIG", "OWNER_TOKEN"}) {
+        CHECK_THAT(page, ContainsSubstring(std::string("\n.B REDLOCK_") + name + '\n'));
+    }
+    CHECK_THAT(page, ContainsSubstring(".SH ENVIRONMENT\n"));
+    CHECK_THAT(page, ContainsSubstring(".SH FILES\n"));
+    CHECK_THAT(page, ContainsSubstring("/etc/redlock.toml"));
+}
+
+TEST_CASE("what contradicts itself is refused", "[words]")
+{
+    const auto both = command({"acquire", "--wait", "1s", "--no-wait", "job"}).end();
+    CHECK(both.status == 64);
+    CHECK_THAT(both.text, ContainsSubstring("--wait and --no-wait contradict each other"));
+    // The span is --interval's.
+    CHECK(command({"inspect", "--watch=2s", "job"}).end().status == 64);
 }
 
 TEST_CASE("all manual pages are written at once, one for each command", "[words]")

@@ -8,7 +8,7 @@ endif()
 set(expected "${CMAKE_MATCH_1}")
 
 set(ENV{LC_ALL} C)
-set(command "${compiler}" -std=c++20 -fsyntax-only -Wall -Werror ${flags} "${source}")
+set(command "${compiler}" ${flags} -fsyntax-only -include "${headers}" "${source}")
 
 execute_process(COMMAND ${command} -DREDLOCK_TWIN RESULT_VARIABLE result ERROR_VARIABLE message)
 if(NOT result EQUAL 0)

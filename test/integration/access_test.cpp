@@ -1,3 +1,4 @@
+#include "locker.hpp"
 #include "support/locks.hpp"
 #include "support/masters.hpp"
 
@@ -33,27 +34,12 @@ void check_unusable(locks& client, std::string_view word)
     CHECK(client.lines().size() == 1);
 }
 
-/// What a lock needs of a server, and nothing else.
-void add_locker(const server& node, std::vector<std::string> more = {})
-{
-    std::vector<std::string> rule{"ACL",    "SETUSER", "locker",   "reset", "on",     ">hush",
-                                  "~app:*", "+eval",   "+evalsha", "+ping", "+hello", "+get",
-                                  "+set",   "+del",    "+pexpire", "+pttl", "+incr",  "+time"};
-    rule.insert(rule.end(), more.begin(), more.end());
-    REQUIRE(node.command(rule) == "OK");
-}
-
-config as_locker(const server& node)
-{
-    auto c = patient({node.url("locker", "hush")});
-    c.key_prefix = "app:";
-    return c;
-}
-
 /// It answers a greeting it does not know with all its arguments, the password among them.
 server_options without_hello()
 {
-    return {.password = "hush-in-clear", .arguments = {"--rename-command", "HELLO", ""}};
+    return {.kind = each_kind(),
+            .password = "hush-in-clear",
+            .arguments = {"--rename-command", "HELLO", ""}};
 }
 
 }  // namespace

@@ -222,3 +222,36 @@ TEST_CASE("the digests of our scripts are those the server computes", "[interop]
     CHECK(ours.stats().script_reloads == 0);
     CHECK(ours.stats().node_errors == 0);
 }
+
+TEST_CASE("locks by SETNX and GETSET exclude us, and what GETSET takes from us is lost",
+          "[interop]")
+{
+    // The value is when the lock ends, in seconds since 1970; nothing ends by itself. Whoever finds
+    // one that is over takes it by GETSET, if nobody was quicker.
+    const std::string ends = "4102444800.5";
+    masters nodes(3, {.kind = each_kind()});
+    locks ours(nodes.urls());
+    REQUIRE(ours.await_ready(3));
+    for (std::size_t i = 0; i < 3; ++i) {
+        REQUIRE(nodes[i].ask({"SETNX", "theirs", ends}).integer == 1);
+    }
+    report told;
+    CHECK(ours.acquire("theirs", once(&told)).error == errc::contended);
+    REQUIRE(ours.await_quiet());
+    lock held = ours.take("ours");
+    REQUIRE(ours.await_quiet());
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(nodes[i].get("theirs") == ends);
+        CHECK(nodes[i].ask({"SETNX", "ours", ends}).integer == 0);
+        // One that takes our token for a number that is over, as many do.
+        CHECK(nodes[i].ask({"GETSET", "ours", ends}).text == held.owner_token());
+    }
+    CHECK(ours.extend(held, 30s) == errc::lost);
+    CHECK_FALSE(held.owns());
+    ours.release(std::move(held));
+    REQUIRE(ours.await_quiet());
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(nodes[i].get("ours") == ends);
+        CHECK(nodes[i].pttl("ours") == -1ms);
+    }
+}

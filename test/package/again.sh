@@ -1,6 +1,7 @@
 #!/bin/bash
 # Builds the library once more, in another folder and without ccache, and demands the same bytes. From ctest, in the
-# environment: SOURCE, LIBRARY (what was built), KIND (is it shared), TYPE (of build), CMAKE, GENERATOR, CXX, FLAGS.
+# environment: SOURCE, LIBRARY (what was built), KIND (is it shared), UNITY (are several sources compiled as one), TYPE (of
+# build), CMAKE, GENERATOR, CXX, FLAGS.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -9,7 +10,7 @@ mkdir "$work/elsewhere"
 cp -R "$SOURCE"/{CMakeLists.txt,include,lib} "$work/elsewhere"
 export CCACHE_DISABLE=1
 "$CMAKE" -S "$work/elsewhere" -B "$work/built" -G "$GENERATOR" -DCMAKE_BUILD_TYPE="$TYPE" \
-    -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_CXX_FLAGS="$FLAGS" -DBUILD_SHARED_LIBS="$KIND" \
+    -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_CXX_FLAGS="$FLAGS" -DBUILD_SHARED_LIBS="$KIND" -DCMAKE_UNITY_BUILD="$UNITY" \
     -DREDLOCK_TESTS=OFF -DREDLOCK_BENCH=OFF -DREDLOCK_INSTALL=OFF
-"$CMAKE" --build "$work/built" --parallel "$(nproc)"
+"$CMAKE" --build "$work/built" --parallel "$(nproc)" --target redlock
 cmp "$LIBRARY" "$work/built/$(basename "$LIBRARY")"

@@ -1,7 +1,15 @@
 // A part of a program that is compiled without exceptions: it is handed locks, reports and errors.
+// Has all headers but the three that the README names.
+#include <redlock/clock.hpp>
+#include <redlock/config.hpp>
 #include <redlock/error.hpp>
+#include <redlock/keep_alive.hpp>
 #include <redlock/lock.hpp>
+#include <redlock/log.hpp>
+#include <redlock/owner.hpp>
 #include <redlock/report.hpp>
+#include <redlock/result.hpp>
+#include <redlock/scope.hpp>
 #include <redlock/stats.hpp>
 #include <redlock/version.hpp>
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: run.sh <find_package|pkg_config|add_subdirectory|FetchContent|standards>
 # Builds and runs a user's program in a folder of its own; with add_subdirectory only compiles it, as FetchContent does
-# the same and builds the library, which takes long. With standards as C++23, and what the README says of it without
+# the same and builds the library, which takes long, and as C++23. With standards the program as C++23, and what the README says of it without
 # exceptions, by each of the project's compilers that is here, whichever built the library. From ctest, in the
 # environment: SOURCE and BUILD (the library's trees), CMAKE, GENERATOR, CXX, FLAGS.
 set -euo pipefail
@@ -63,7 +63,7 @@ case $way in
         configure -DBUILD_SHARED_LIBS=ON
         "$CMAKE" --build "$work/build" --target user_object
         ;;
-    FetchContent) build -DREDLOCK_TLS=OFF -DREDLOCK_WERROR=ON ;;
+    FetchContent) build -DREDLOCK_TLS=OFF -DREDLOCK_WERROR=ON -DCMAKE_CXX_STANDARD=23 ;;
     *)
         echo "unknown way: $way" >&2
         exit 2

@@ -74,6 +74,7 @@ private:
         keeping,
         releasing,
         looking_again,
+        looking_once_more,
         waiting,
         holding,   ///< a lock that is kept alive
         leading,   ///< is about to have what a second one is to wait for

@@ -31,6 +31,9 @@ struct call {
     std::vector<std::string> tokens;
     /// When the last of these was begun.
     instant attempted;
+    /// When another one of its client was the last to ask for the resource before the first of
+    /// these; `min`: none was.
+    instant others_led = instant::min();
     /// The nodes that had its token then.
     std::uint32_t had_by = 0;
     // What was asked for.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 
 namespace redlock::sim {
@@ -27,12 +28,29 @@ bool is_counter(std::string_view key)
     return key.ends_with(":fencing");
 }
 
-/// Whether a command takes several resources.
-bool is_take(const test::words& command)
+bool is_script(const test::words& command, const test::contract_script& s)
 {
-    constexpr const test::contract_script& take = test::contract_scripts[6];
-    return (command.front() == "EVALSHA" && command.at(1) == take.sha1) ||
-           (command.front() == "EVAL" && command.at(1) == take.text);
+    return (command.front() == "EVALSHA" && command.at(1) == s.sha1) ||
+           (command.front() == "EVAL" && command.at(1) == s.text);
+}
+
+// By their places among the scripts of the contract.
+constexpr const test::contract_script& script_to_release = test::contract_scripts.front();
+constexpr const test::contract_script& script_to_count = test::contract_scripts[3];
+constexpr const test::contract_script& script_to_raise = test::contract_scripts[4];
+constexpr const test::contract_script& script_to_take = test::contract_scripts[6];
+constexpr const test::contract_script& script_to_release_all = test::contract_scripts.back();
+
+/// What a counter was set to that is known to last; zero: it is new, or the reply says no such
+/// thing.
+std::int64_t counter_in(std::string_view reply)
+{
+    constexpr std::int64_t least_seeded = 1'000'000'000'000'000;
+    std::int64_t value = 0;
+    if (reply.starts_with(':')) {
+        std::from_chars(reply.data() + 1, reply.data() + reply.size(), value);
+    }
+    return value < least_seeded ? 0 : value;
 }
 
 /// Where the token stands in a release; zero: it is none.
@@ -41,11 +59,8 @@ std::size_t token_of_release(const test::words& command)
     if (command.front() == "DELIFEQ" || command.front() == "DELEX") {
         return command.size() - 1;
     }
-    const auto is = [&](const test::contract_script& s) {
-        return (command.front() == "EVALSHA" && command.at(1) == s.sha1) ||
-               (command.front() == "EVAL" && command.at(1) == s.text);
-    };
-    const bool is_release = is(test::contract_scripts.front()) || is(test::contract_scripts.back());
+    const bool is_release =
+        is_script(command, script_to_release) || is_script(command, script_to_release_all);
     return is_release ? 3 + std::stoul(command.at(2)) : 0;
 }
 
@@ -345,47 +360,71 @@ std::string checker::resource_of(const std::string& key) const
     return key.substr(w_.planned().key_prefix.size());
 }
 
-std::optional<vote> checker::on_reply(unsigned client, unsigned node, const test::words& command,
-                                      std::string_view reply)
+void checker::on_reply(link& l, const test::words& command, std::string_view reply)
 {
     using kind = vote::kind;
     const bool is_error = reply.starts_with('-');
     if (command.front() == "SET" && !is_of_the_guard(command.at(1))) {
         const bool was_refused = reply.starts_with('_') || reply.starts_with("$-1");
-        on_set(client, node, command.at(2), is_error, was_refused,
+        on_set(l.client, l.node, command.at(2), is_error, was_refused,
                std::span(command).subspan(1, 1));
         if (!is_error) {
-            return vote{0, was_refused ? kind::refused : kind::granted, command[2]};
+            l.granted[command[1] + ":fencing"] = was_refused ? "" : command[2];
+            l.votes.push_back({0, was_refused ? kind::refused : kind::granted, command[2]});
         }
-    } else if (is_take(command) && !reply.starts_with("-NOSCRIPT")) {
+    } else if (is_script(command, script_to_take) && !reply.starts_with("-NOSCRIPT")) {
         const std::size_t keys = std::stoul(command.at(2));
-        const bool was_refused = !reply.starts_with("*2\r\n:0");
-        on_set(client, node, command.at(3 + keys), is_error, was_refused,
-               std::span(command).subspan(3, keys));
-        if (!is_error) {
-            return vote{0, was_refused ? kind::refused : kind::granted, command[3 + keys]};
+        const std::string& token = command.at(3 + keys);
+        constexpr std::string_view granted = "*2\r\n:0\r\n";
+        const bool was_refused = !reply.starts_with(granted);
+        on_set(l.client, l.node, token, is_error, was_refused, std::span(command).subspan(3, keys));
+        if (!is_error && was_refused) {
+            l.votes.push_back({0, kind::refused, token});
+        } else if (!is_error) {
+            l.votes.push_back({0, kind::counted, token, counter_in(reply.substr(granted.size()))});
         }
     } else if (const std::size_t token = token_of_release(command); token != 0 && !is_error) {
-        return vote{0, kind::released, command[token]};
-    } else if (command.front() == "INCR" && reply.starts_with(":1\r")) {
-        return on_begun(client, node, command.at(1));
+        l.votes.push_back({0, kind::released, command[token]});
+    } else if (!is_error) {
+        if (command.front() == "INCR" && reply.starts_with(":1\r")) {
+            on_begun(l, command.at(1));
+        }
+        on_counted(l, command, reply);
     }
-    return std::nullopt;
+}
+
+/// The first count behind a grant is its vote; a raise tells whose it is.
+void checker::on_counted(link& l, const test::words& command, std::string_view reply)
+{
+    if (is_script(command, script_to_raise)) {
+        const std::size_t keys = std::stoul(command.at(2));
+        l.votes.push_back({0, vote::kind::counted, command.at(3 + keys), counter_in(reply)});
+        return;
+    }
+    const bool is_script_of_it = is_script(command, script_to_count);
+    if (!is_script_of_it && command.front() != "INCR") {
+        return;
+    }
+    const auto granted = l.granted.find(command.at(is_script_of_it ? 3 : 1));
+    if (granted != l.granted.end() && !granted->second.empty()) {
+        l.votes.push_back({0, vote::kind::counted, granted->second, counter_in(reply)});
+        l.granted.erase(granted);
+    }
 }
 
 /// Who increments knows that the counter will be there, unless its node has lost it, or another
 /// client has given it less of a life.
-std::optional<vote> checker::on_begun(unsigned client, unsigned node, const std::string& key) const
+void checker::on_begun(link& l, const std::string& key) const
 {
     if (w_.planned().outside != beyond::nothing) {
-        return std::nullopt;
+        return;
     }
     const bool has_a_life = w_.planned().counter_ttl == w_.planned().longest_counter_ttl;
-    if (has_a_life && lost_[node] == instant{} && is_well(client, node, w_.now())) {
-        fail("c" + std::to_string(client) + " increments the counter " + key + " on n" +
-             std::to_string(node) + ", which has expired");
+    if (has_a_life && lost_[l.node] == instant{} && is_well(l.client, l.node, w_.now())) {
+        fail("c" + std::to_string(l.client) + " increments the counter " + key + " on n" +
+             std::to_string(l.node) + ", which has expired");
     }
-    return vote{0, vote::kind::begun, key};
+    l.votes.push_back({0, vote::kind::begun, key});
 }
 
 void checker::on_votes(link& l, std::size_t bytes)
@@ -404,6 +443,10 @@ void checker::on_votes(link& l, std::size_t bytes)
         if (is_asked && l.dialled < users.asked && now < users.votes_until) {
             const bool is_for = v.what != vote::kind::refused;
             (is_for ? users.voted_for : users.voted_against) |= 1U << l.node;
+            if (v.what == vote::kind::counted) {
+                users.counted_on |= 1U << l.node;
+                users.values[l.node] = v.value;
+            }
         }
     }
 }
@@ -852,9 +895,7 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy)
         if (ec == errc::expired) {
             check_expired(c, who);
         }
-        // A grant may have to be proved, or agreed on a fencing token, before it is a vote.
-        if (ec == errc::unavailable && !w_.planned().guard && !w_.planned().fencing &&
-            !c.tokens.empty() && c.tokens.size() == c.attempts) {
+        if (ec == errc::unavailable && !c.tokens.empty() && c.tokens.size() == c.attempts) {
             check_unavailable(c, who);
         }
         const client& own = *w_.clients[c.client];
@@ -877,14 +918,41 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy)
     }
 }
 
-/// Too few nodes said anything in time.
+/// Too few nodes said anything in time. A grant is no vote before it was counted where fencing
+/// tokens are wanted, and a majority of them none before it has voted one token. Under the restart
+/// guard a grant is not looked at, as it has to be proved as well.
 void checker::check_unavailable(const call& c, const std::string& who) const
 {
-    const auto users = tokens_.find(c.token.empty() ? c.tokens.back() : c.token);
-    if (users != tokens_.end() &&
-        count_of(users->second.voted_for | users->second.voted_against) >= quorum()) {
+    const auto at = tokens_.find(c.token.empty() ? c.tokens.back() : c.token);
+    if (at == tokens_.end()) {
+        return;
+    }
+    const token_users& users = at->second;
+    const bool is_acquire = c.what == core::operation::kind::acquire;
+    std::uint32_t voted_for = users.voted_for;
+    if (is_acquire && w_.planned().guard) {
+        voted_for = 0;
+    } else if (is_acquire && w_.planned().fencing) {
+        voted_for &= users.counted_on;
+        if (count_of(voted_for) >= quorum() && !has_agreed(users)) {
+            return;
+        }
+    }
+    if (count_of(voted_for | users.voted_against) >= quorum()) {
         fail(who + "unavailable, though a majority answered in time");
     }
+}
+
+/// A majority has voted one value.
+bool checker::has_agreed(const token_users& users) const
+{
+    std::map<std::int64_t, unsigned> counts;
+    for (const auto& [node, value] : users.values) {
+        ++counts[value];
+    }
+    return std::any_of(counts.begin(), counts.end(), [this](const auto& voted) {
+        return voted.first != 0 && voted.second >= quorum();
+    });
 }
 
 /// The last attempt was granted what came too late, or was too short.
@@ -896,22 +964,30 @@ void checker::check_expired(const call& c, const std::string& who) const
     }
 }
 
-/// Until now another one of its client had the resource, or asked for it.
+/// Until now, or until there was hardly time to ask once, another one of its client had the
+/// resource, or asked for it.
 bool checker::was_behind_others(const call& c) const
 {
-    if (!c.may_wait || !c.tokens.empty()) {
+    const base::settings& s = w_.clients[c.client]->settings();
+    const instant deadline = w_.clients[c.client]->true_time(c.due) - s.node_timeout;
+    const bool has_asked = !c.tokens.empty();
+    if (!c.may_wait || c.tokens.size() > 1 ||
+        (has_asked && c.attempted + s.node_timeout <= deadline)) {
         return false;
     }
     const auto is_in_the_way = [&](const belief& b) {
         return b.client == c.client && b.resource == c.resource;
     };
-    if (std::any_of(beliefs_.begin(), beliefs_.end(), is_in_the_way)) {
+    if (!has_asked && std::any_of(beliefs_.begin(), beliefs_.end(), is_in_the_way)) {
         return true;
     }
-    const base::settings& s = w_.clients[c.client]->settings();
     const auto led = led_.find({c.client, c.resource});
-    return led != led_.end() &&
-           w_.now() <= led->second + 2 * s.node_timeout + std::max(s.retry_max, s.poll_max);
+    const instant others = has_asked           ? c.others_led
+                           : led == led_.end() ? instant::min()
+                                               : led->second;
+    const instant until = has_asked ? c.attempted : w_.now();
+    return others != instant::min() &&
+           until <= others + 2 * s.node_timeout + std::max(s.retry_max, s.poll_max);
 }
 
 /// Of a lock of its owner that was not had once more.
@@ -989,9 +1065,13 @@ instant checker::now() const
     return w_.now();
 }
 
-void checker::on_attempt(const call& c)
+void checker::on_attempt(call& c)
 {
-    led_[{c.client, c.resource}] = w_.now();
+    const auto [led, is_first] = led_.try_emplace({c.client, c.resource}, w_.now());
+    if (!is_first && c.tokens.size() == 1) {
+        c.others_led = led->second;
+    }
+    led->second = w_.now();
     const client& own = *w_.clients[c.client];
     token_users& users = tokens_[c.tokens.back()];
     users.asked = w_.now();
@@ -1045,9 +1125,11 @@ void checker::look_at(const given_back& g) const
 void checker::look_at(const begun_counter& b) const
 {
     const client& c = *w_.clients[b.client];
+    // A half-open connection tells of the counter, and swallows what mends it.
+    const std::uint32_t not_well = ill_ | deceived_[b.client];
     const bool is_sent = known_[b.client][b.node].trouble < b.heard && c.is_alive() &&
                          !c.is_ending() && born_[b.client] <= b.heard && lost_[b.node] <= b.heard &&
-                         (ill_ & (1U << b.node)) == 0;
+                         (not_well & (1U << b.node)) == 0;
     const auto& all = w_.servers[b.node]->master.all();
     const auto at = all.find(b.key);
     if (is_sent && at != all.end() && !at->second.end) {

@@ -86,8 +86,8 @@ public:
     void on_given_up(unsigned client, unsigned node) const;
 
     // What nodes do.
-    std::optional<vote> on_reply(unsigned client, unsigned node, const test::words& command,
-                                 std::string_view reply);
+    /// Notes on the link what it says.
+    void on_reply(link& l, const test::words& command, std::string_view reply);
     /// So many more bytes of it have come to its client, and were read.
     void on_votes(link& l, std::size_t bytes);
     void on_change(unsigned node, const std::string& key, const test::model_master::entry* before,
@@ -112,7 +112,7 @@ public:
     void end_beliefs_of(unsigned client);
 
     /// An acquire is about to ask with a new token: it holds a lock by it soon, or its key is gone.
-    void on_attempt(const call& c);
+    void on_attempt(call& c);
     /// A release is about to be sent.
     void on_release(const call& c);
     /// Nobody wants it any more: the key is to be gone soon from each node that is well, and has
@@ -174,6 +174,10 @@ private:
         bool is_released = false;
         std::uint32_t voted_for = 0;
         std::uint32_t voted_against = 0;
+        /// Who said in time what its counter became, of those that granted it; and what that is,
+        /// by node.
+        std::uint32_t counted_on = 0;
+        std::map<unsigned, std::int64_t> values;
         /// Nodes that were admitted when they had it, so that it may count.
         std::uint32_t proven_on = 0;
         instant first_set = instant::max();
@@ -205,8 +209,8 @@ private:
         std::string key;
     };
     void look_at(const begun_counter& b) const;
-    [[nodiscard]] std::optional<vote> on_begun(unsigned client, unsigned node,
-                                               const std::string& key) const;
+    static void on_counted(link& l, const test::words& command, std::string_view reply);
+    void on_begun(link& l, const std::string& key) const;
     void on_counter(unsigned node, const std::string& key, const test::model_master::entry* before,
                     const test::model_master::entry* after) const;
     void check_token(const call& c, const ending& e);
@@ -243,6 +247,7 @@ private:
                 bool was_refused, std::span<const std::string> keys);
     [[nodiscard]] bool has_met_itself_only(const call& c) const;
     void check_unavailable(const call& c, const std::string& who) const;
+    [[nodiscard]] bool has_agreed(const token_users& users) const;
     void check_expired(const call& c, const std::string& who) const;
 
     world& w_;

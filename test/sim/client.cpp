@@ -35,7 +35,7 @@ skewed_clock clock_of(const plan& p, unsigned index)
 redlock::config config_of(const plan& p, unsigned client)
 {
     redlock::config c;
-    for (unsigned i = 0; i < p.nodes; ++i) {
+    for (unsigned i = 0; i < p.nodes_of(client); ++i) {
         c.nodes.push_back("redis://10.0.0." + std::to_string(i + 1));
     }
     if (p.outside == beyond::false_durable) {
@@ -87,7 +87,8 @@ client::client(world& w, unsigned index)
       date_(w.clock()),
       settings_(
           std::make_unique<base::settings>(base::make_settings(config_of(w.planned(), index)))),
-      connections_(w.planned().nodes)
+      core_(index),
+      connections_(w.planned().nodes_of(index))
 {
     random_source r(w.planned().seed, 600 + index);
     if (w.planned().has(fault::clock_offset)) {
@@ -143,7 +144,7 @@ void client::begin()
     ++generation_;
     const std::uint64_t life = index_ * 1000 + generation_;
     entropy_ = std::make_unique<seeded_entropy>(w_.planned().seed, 10'000 + life);
-    core_ = std::make_unique<core::coordinator>(*settings_, *entropy_, date_);
+    core_.begin(*settings_, *entropy_, date_);
     app_ = std::make_unique<application>(w_, *this, index_,
                                          random_source(w_.planned().seed, 20'000 + life),
                                          random_source(w_.planned().seed, 30'000 + life));
@@ -185,10 +186,7 @@ void client::end(nanos away)
 {
     w_.checks.end_beliefs_of(index_);
     w_.checks.orphan_tokens_of(index_);
-    w_.counts.add(core_->snapshot());
-    app_.reset();
-    core_.reset();
-    calls_.clear();
+    put_down();
     held_back_.clear();
     timer_held_back_ = false;
     ending_ = broken_off_ = false;
@@ -197,6 +195,19 @@ void client::end(nanos away)
     paused_until_ = {};
     disconnect_all();
     w_.schedule(away, event_kind::rebirth, index_);
+}
+
+/// Whatever it was about; nothing of it is left.
+void client::put_down()
+{
+    w_.counts.add(core_->snapshot());
+    app_.reset();
+    calls_.clear();
+    core_.end();
+    if (memory() != 0) {
+        w_.checks.condemn("c" + std::to_string(index_) + ": " + std::to_string(memory()) +
+                          " bytes of its core are left when it has ended");
+    }
 }
 
 void client::kill(nanos away)
@@ -217,7 +228,8 @@ void client::destroy(nanos away)
 void client::break_off(nanos away)
 {
     close_given_up();
-    each(core_->take_written(), [this](unsigned n) { write(n); });
+    const core::node_mask written = core_->take_written();
+    each(written, [this](unsigned n) { write(n); });
     broken_off_ = true;
     core_->stop(local_now());
     deliver();
@@ -579,12 +591,14 @@ void client::flush()
         return;
     }
     close_given_up();
-    each(core_->take_to_connect(), [this](unsigned n) {
+    const core::node_mask wanted = core_->take_to_connect();
+    each(wanted, [this](unsigned n) {
         connections_[n] = {};
         connections_[n].of = &w_.net.dial(index_, generation_, n);
         connections_[n].greeted = w_.now();
     });
-    each(core_->take_written(), [this](unsigned n) { write(n); });
+    const core::node_mask written = core_->take_written();
+    each(written, [this](unsigned n) { write(n); });
     arm_timer();
 }
 
@@ -608,7 +622,8 @@ void client::write(unsigned node)
 
 void client::close_given_up()
 {
-    each(core_->take_to_close(), [this](unsigned n) {
+    const core::node_mask given_up = core_->take_to_close();
+    each(given_up, [this](unsigned n) {
         if (link* l = std::exchange(connections_[n].of, nullptr)) {
             w_.say("c", index_, " n", n, ": gives the connection up");
             w_.checks.on_heard(index_, n);

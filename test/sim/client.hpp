@@ -2,10 +2,10 @@
 
 #include "base/entropy.hpp"
 #include "base/settings.hpp"
-#include "core/coordinator.hpp"
 #include "sim/application.hpp"
 #include "sim/call.hpp"
 #include "sim/clock.hpp"
+#include "sim/core_memory.hpp"
 #include "sim/network.hpp"
 #include "sim/random.hpp"
 
@@ -43,6 +43,9 @@ public:
     client(const client&) = delete;
     client& operator=(const client&) = delete;
 
+    /// How many nodes it was given.
+    [[nodiscard]] std::size_t nodes() const noexcept { return settings_->nodes.size(); }
+
     // Its life.
     void begin();
     void pause(nanos span);
@@ -54,6 +57,9 @@ public:
     void destroy(nanos away);
     /// As one that lets what is going out go out:
     void close(nanos away);
+
+    /// Nothing of its core may be left then.
+    void put_down();
 
     // What the network and time tell. Held back while the process stands still.
     void on_dialled(link& l);
@@ -78,7 +84,7 @@ public:
     /// Whether its lock has another hold, had or about to be.
     [[nodiscard]] bool is_held_besides(const core::lease& l) const;
 
-    [[nodiscard]] bool is_alive() const noexcept { return core_ != nullptr; }
+    [[nodiscard]] bool is_alive() const noexcept { return core_.is_there(); }
     [[nodiscard]] bool is_paused() const noexcept;
     /// It was told to end, and operations with it; releases not before it waits no longer.
     [[nodiscard]] bool is_ending() const noexcept { return ending_; }
@@ -95,13 +101,14 @@ public:
     [[nodiscard]] instant heard_last() const noexcept;
     /// When the first node is to be asked whether it lives, if nothing else is asked before.
     [[nodiscard]] instant next_ping() const noexcept;
+    /// Bytes that its core has allocated.
+    [[nodiscard]] std::int64_t memory() const noexcept { return core_.memory(); }
     [[nodiscard]] bool has_no_records() const noexcept
     {
         return core_->led() == 0 && core_->records_in_use() == 0 && core_->watching() == 0;
     }
     /// Whether one more acquire, adopt or inspect, or extend, may begin: to be asked before it is.
     [[nodiscard]] bool has_room_for(core::operation::kind what) const;
-    [[nodiscard]] core::coordinator& core() noexcept { return *core_; }
 
 private:
     struct connection {
@@ -148,7 +155,7 @@ private:
     /// Right, far ahead, or far behind.
     test::virtual_date date_;
     std::unique_ptr<base::settings> settings_;
-    std::unique_ptr<core::coordinator> core_;
+    counted_core core_;
     std::unique_ptr<application> app_;
     std::vector<connection> connections_;
     std::list<call> calls_;

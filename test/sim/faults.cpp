@@ -236,7 +236,8 @@ void fault_injector::go_beyond()
     switch (w_.planned().outside) {
         case beyond::nothing:
         case beyond::liar:
-        case beyond::liar_of_counters: return;
+        case beyond::liar_of_counters:
+        case beyond::unequal_nodes: return;
         case beyond::clock_step:
             w_.say("a clock steps ahead");
             s.step_clock(2 * w_.planned().longest_ttl());

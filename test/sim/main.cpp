@@ -267,8 +267,8 @@ struct play_options {
         app.add_option("--acquires", what.acquires, "so many, and not what the seed says");
         app.add_option("--beyond", outside,
                        "leave the algorithm's assumptions: clock_step, amnesia, ignores_owns, "
-                       "rollback, date_back, swapped, liar, liar_of_counters, counter_deleted, "
-                       "expired_date_back, used_date_back, expiring_date_back, "
+                       "rollback, date_back, swapped, liar, liar_of_counters, unequal_nodes, "
+                       "counter_deleted, expired_date_back, used_date_back, expiring_date_back, "
                        "unequal_counter_ttl, date_back_borne, guarded_date_back, "
                        "date_back_before, admitted_at_once, one_unguarded, restored, "
                        "false_durable, unequal_max_ttl");

@@ -60,6 +60,7 @@ std::string null_of(const session& s)
 constexpr std::string_view ok = "+OK\r\n";
 constexpr std::string_view wrong_password =
     "WRONGPASS invalid username-password pair or user is disabled.";
+constexpr std::string_view no_login = "NOAUTH Authentication required.";
 /// A fencing counter below this was not set by a clock.
 constexpr std::int64_t least_seeded = 1'000'000'000'000'000;
 constexpr std::string_view no_integer = "ERR value is not an integer or out of range";
@@ -405,11 +406,12 @@ std::optional<std::string> model_master::refusal(const words& command, const ses
             }
         }
     }
+    const bool is_stranger = !password.empty() && !s.authenticated;
     if (!has(name)) {
-        return unknown(command);
+        return is_stranger && hides_commands ? error(no_login) : unknown(command);
     }
-    if (!password.empty() && !s.authenticated && name != "HELLO" && name != "AUTH") {
-        return error("NOAUTH Authentication required.");
+    if (is_stranger && name != "HELLO" && name != "AUTH") {
+        return error(no_login);
     }
     const command_traits& traits = *traits_of(name);
     // A server that is loading still greets, and tells of itself; it looks at its memory later.

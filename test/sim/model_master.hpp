@@ -247,6 +247,8 @@ public:
     bool has_delex = false;
     /// To whom a script reads one of its keys, it has read all of them: so before Redis 7.2.
     bool tracks_whole_scripts = false;
+    /// Of a stranger's commands it does not say which it has: so from Valkey 9 on.
+    bool hides_commands = false;
     std::string mode = "standalone";
     std::string role = "master";
     std::string run_id = "0123456789abcdef0123456789abcdef01234567";

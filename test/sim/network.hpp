@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,12 +38,14 @@ struct vote {
     enum class kind : std::uint8_t {
         granted,
         refused,
+        counted,   ///< by an attempt that was granted
         released,  ///< or had nothing to release
         begun,     ///< a counter that was not there
     };
     std::uint64_t end = 0;
     kind what{};
-    std::string token{};  ///< or the key of the counter
+    std::string token{};     ///< or the key of the counter
+    std::int64_t value = 0;  ///< of the counter; zero: nobody is known to have voted it
 };
 
 /// A connection, or the attempt to make one, from its first packet until both ends have forgotten
@@ -68,6 +71,8 @@ struct link {
     std::uint64_t said = 0;
     std::uint64_t heard = 0;
     std::deque<vote> votes;
+    /// The tokens of what was granted to it last, by the keys of their counters.
+    std::map<std::string, std::string> granted;
 };
 
 /// All connections, and what is on them.

@@ -67,6 +67,12 @@ milliseconds plan::longest_ttl_of(unsigned client) const noexcept
     return has_less ? *std::min_element(ttls.begin(), ttls.end()) : longest_ttl();
 }
 
+unsigned plan::nodes_of(unsigned client) const noexcept
+{
+    const bool has_less = outside == beyond::unequal_nodes && client % 2 == 1;
+    return has_less ? std::max(nodes, 3U) - 2 : nodes;
+}
+
 plan make_plan(const options& o)
 {
     random_source r(o.seed, 1);

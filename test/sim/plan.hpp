@@ -56,6 +56,7 @@ enum class beyond : std::uint8_t {
     swapped,           ///< a node's database is swapped with an empty one
     liar,              ///< a node grants every lock, and keeps none
     liar_of_counters,  ///< a node answers increments, and does not count
+    unequal_nodes,     ///< every second client is given two of the nodes less, and one at least
     // With the restart guard or without it:
     counter_deleted,      ///< somebody deletes fencing counters
     expired_date_back,    ///< a node's date is set back by twice the life of counters that expired
@@ -171,6 +172,8 @@ struct plan {
 
     [[nodiscard]] bool has(fault f) const noexcept { return (faults & only(f)) != 0; }
     [[nodiscard]] std::chrono::milliseconds longest_ttl() const noexcept;
+    /// How many a client is given, the first ones.
+    [[nodiscard]] unsigned nodes_of(unsigned client) const noexcept;
     /// The longest that a client may ask for.
     [[nodiscard]] std::chrono::milliseconds longest_ttl_of(unsigned client) const noexcept;
     [[nodiscard]] base::nanos counter_ttl_of(unsigned client) const noexcept

@@ -11,7 +11,7 @@ namespace redlock::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 22> beyond_names{
+constexpr std::array<std::string_view, 23> beyond_names{
     "nothing",
     "clock_step",
     "amnesia",
@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 22> beyond_names{
     "swapped",
     "liar",
     "liar_of_counters",
+    "unequal_nodes",
     "counter_deleted",
     "expired_date_back",
     "used_date_back",

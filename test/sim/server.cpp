@@ -125,8 +125,8 @@ void server::serve(link& l)
         }
         replies += answer(l, *command);
         answers_raise = answers_raise || is_raise(*command);
-        if (!l.votes.empty() && l.votes.back().end == 0) {
-            l.votes.back().end = l.said + replies.size();
+        for (auto told = l.votes.rbegin(); told != l.votes.rend() && told->end == 0; ++told) {
+            told->end = l.said + replies.size();
         }
         proof = is_of_a_lock(*command) && !is_probe(*command) ? w_.now() : proof;
     }
@@ -204,9 +204,7 @@ std::string server::answer(link& l, const test::words& command)
     w_.say("  n", index_, " c", l.client, ": ", command.front(), " ",
            command.size() > 3 ? command[command.front() == "SET" ? 1 : 3] : "", " -> ",
            reply.substr(0, reply.find('\r')));
-    if (auto told = w_.checks.on_reply(l.client, index_, command, reply)) {
-        l.votes.push_back(std::move(*told));
-    }
+    w_.checks.on_reply(l, command, reply);
     std::string said = std::exchange(l.session.out, {}) + reply;
     if (is_set) {
         may_forget();

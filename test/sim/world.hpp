@@ -141,6 +141,7 @@ private:
     void prove_all();
     void prove_with_some_ill();
     void prove(client& c, const std::string& resource);
+    void prove_thrift(client& c, const std::string& resource);
     void prove_waiting(client& c, unsigned index, const std::string& resource);
     void prove_keeping(client& c, const std::string& resource);
     void prove_passing_on(client& c, const std::string& resource);

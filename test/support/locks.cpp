@@ -8,10 +8,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
 
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
@@ -33,24 +31,6 @@ std::string password_of(std::string_view url)
     const auto colon = userinfo.find(':');
     return colon == std::string_view::npos ? std::string()
                                            : std::string(userinfo.substr(colon + 1));
-}
-
-bool is_installed(std::string_view program)
-{
-    std::string_view rest = "/usr/local/bin:/usr/bin:/bin";
-    if (const char* path = std::getenv("PATH"); path != nullptr) {
-        rest = path;
-    }
-    while (!rest.empty()) {
-        const auto folder = rest.substr(0, rest.find(':'));
-        rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-        std::error_code ignored;
-        if (!folder.empty() &&
-            std::filesystem::exists(std::filesystem::path(folder) / program, ignored)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 }  // namespace
@@ -254,14 +234,19 @@ released locks::release(lock held, report* told)
 
 inspected locks::inspect(std::string_view resource, report* told)
 {
+    const auto found = finish(begin_inspect(resource, told));
+    check_told(told);
+    return found;
+}
+
+pending<inspected> locks::begin_inspect(std::string_view resource, report* told)
+{
     auto result = std::make_shared<std::optional<inspected>>();
     state_->client->async_inspect(resource, {.report = told},
                                   [result](error_code ec, inspection i) {
                                       result->emplace(inspected{ec, i});
                                   });
-    const auto found = finish(result);
-    check_told(told);
-    return found;
+    return result;
 }
 
 taken locks::adopt(std::string_view resource, std::string_view owner_token,
@@ -332,15 +317,14 @@ void locks::keep_secret(std::string text)
 
 void need(flavour kind)
 {
-    const char* program = kind == flavour::redis ? "redis-server" : "valkey-server";
-    if (!is_installed(program)) {
-        SKIP(program << " is not installed");
+    if (!is_installed(kind)) {
+        SKIP(program_of(kind) << " is not installed");
     }
 }
 
 flavour each_kind()
 {
-    const auto kind = GENERATE(flavour::redis, flavour::valkey);
+    const auto kind = GENERATE(from_range(kinds()));
     need(kind);
     return kind;
 }

@@ -87,6 +87,7 @@ public:
     pending<released> begin_release(lock held, report* told = nullptr);
     pending<error_code> begin_extend(lock& held, std::chrono::milliseconds ttl);
     pending<error_code> begin_wait_lost(lock& held);
+    pending<inspected> begin_inspect(std::string_view resource, report* told = nullptr);
 
     /// Runs the context until `done` says yes; false when `bound` has passed first.
     [[nodiscard]] bool await(const std::function<bool()>& done,
@@ -134,7 +135,7 @@ private:
 /// Ends the test as skipped where a server of the kind is not installed.
 void need(flavour kind);
 
-/// A generator: runs the test once with each kind of server, or skips it.
+/// A generator: runs the test once with each of `kinds()`, or skips it.
 [[nodiscard]] flavour each_kind();
 
 }  // namespace redlock::test

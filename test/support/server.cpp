@@ -11,15 +11,7 @@
 namespace redlock::test {
 namespace {
 
-const char* program(flavour kind)
-{
-    switch (kind) {
-        case flavour::redis: return "redis-server";
-        case flavour::valkey: return "valkey-server";
-    }
-    return "";
-}
-
+/// In PATH; empty: not there.
 std::filesystem::path find_program(std::string_view name)
 {
     const char* search = std::getenv("PATH");
@@ -33,7 +25,16 @@ std::filesystem::path find_program(std::string_view name)
             return candidate;
         }
     }
-    throw std::runtime_error(std::string(name) + " is not installed");
+    return {};
+}
+
+std::filesystem::path need_program(std::string_view name)
+{
+    auto found = find_program(name);
+    if (found.empty()) {
+        throw std::runtime_error(std::string(name) + " is not installed");
+    }
+    return found;
 }
 
 std::string percent_encoded(std::string_view text)
@@ -73,6 +74,30 @@ std::string network_url(std::string_view scheme, std::string_view user, std::str
 
 }  // namespace
 
+const char* program_of(flavour kind)
+{
+    switch (kind) {
+        case flavour::redis: return "redis-server";
+        case flavour::valkey: return "valkey-server";
+        case flavour::valkey9: return "valkey-server-9";
+    }
+    return "";
+}
+
+bool is_installed(flavour kind)
+{
+    return !find_program(program_of(kind)).empty();
+}
+
+std::vector<flavour> kinds()
+{
+    std::vector<flavour> all{flavour::redis, flavour::valkey};
+    if (is_installed(flavour::valkey9)) {
+        all.push_back(flavour::valkey9);
+    }
+    return all;
+}
+
 server::server(server_options options) : server(std::move(options), not_started{})
 {
     start();
@@ -99,7 +124,7 @@ void server::launch(memory files)
     std::filesystem::create_directories(data());
     stopped_ = false;
     process_ =
-        std::make_unique<process>(find_program(program(options_.kind)), command_line(),
+        std::make_unique<process>(need_program(program_of(options_.kind)), command_line(),
                                   process_options{folder_ / "log", data(), options_.environment});
 }
 

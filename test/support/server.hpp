@@ -16,7 +16,21 @@
 
 namespace redlock::test {
 
-enum class flavour { redis, valkey };
+enum class flavour {
+    redis,
+    valkey,
+    /// Valkey 9, which has a compare-and-delete of its own.
+    valkey9,
+};
+
+/// The name of its program.
+[[nodiscard]] const char* program_of(flavour kind);
+
+/// Whether that is in PATH.
+[[nodiscard]] bool is_installed(flavour kind);
+
+/// What to test with: Redis and Valkey, installed or not, and Valkey 9 where it is.
+[[nodiscard]] std::vector<flavour> kinds();
 
 /// What a server writes to its folder.
 enum class persistence {

@@ -1,4 +1,4 @@
-#include "asio/fixture.hpp"
+#include "threads/shared_client.hpp"
 
 #include <redlock/owner.hpp>
 #include <redlock/with_lock.hpp>
@@ -34,50 +34,6 @@ using namespace redlock;
 using namespace redlock::test;
 
 namespace {
-
-constexpr unsigned thread_count = 4;
-
-config safe()
-{
-    config c = shared_config();
-    c.thread_safe = true;
-    return c;
-}
-
-/// Runs `body(i)` in each of several threads, all at the same time.
-template <class Body>
-void in_threads(Body body)
-{
-    std::vector<std::thread> threads;
-    for (unsigned i = 0; i < thread_count; ++i) {
-        threads.emplace_back([&body, i] { body(i); });
-    }
-    for (std::thread& t : threads) {
-        t.join();
-    }
-}
-
-/// A thread-safe client on a context that several threads run.
-class shared_client {
-public:
-    explicit shared_client(const config& how = safe())
-        : locks(std::in_place, pool.get_executor(), how)
-    {
-        run_ended = locks->async_run(asio::use_future);
-    }
-
-    ~shared_client() { pool.join(); }
-
-    void close()
-    {
-        locks->async_close(asio::use_future).get();
-        run_ended.get();
-    }
-
-    asio::thread_pool pool{thread_count};
-    std::optional<client> locks;
-    std::future<void> run_ended;
-};
 
 std::vector<std::string> fresh_names(std::size_t count)
 {
@@ -222,24 +178,37 @@ TEST_CASE("locks move between threads, and are used and dropped there", "[thread
 TEST_CASE("operations are cancelled while the client works in other threads", "[threads]")
 {
     nodes();
-    const auto names = fresh_names(thread_count * 20);
+    const auto names = fresh_names(thread_count * 30);
     shared_client c;
     ledger handlers;
     std::atomic<unsigned> other_errors{0};
     in_threads([&](unsigned thread) {
         // The handlers, and the signals they are bound to, belong to this thread.
         asio::io_context own{1};
-        for (unsigned i = 0; i < 20; ++i) {
+        for (unsigned i = 0; i < 30; ++i) {
+            const std::string& name = names[thread * 30 + i];
+            const auto note = [&](error_code ec) {
+                other_errors += !ec || ec == asio::error::operation_aborted ? 0U : 1U;
+            };
             asio::cancellation_signal signal;
-            c.locks->async_acquire(
-                names[thread * 20 + i], long_lease(),
-                asio::bind_executor(own.get_executor(),
-                                    asio::bind_cancellation_slot(
-                                        signal.slot(), once(handlers, [&](error_code ec, lock) {
-                                            other_errors +=
-                                                !ec || ec == asio::error::operation_aborted ? 0U
-                                                                                            : 1U;
-                                        }))));
+            const auto bound = [&](auto handler) {
+                return asio::bind_executor(
+                    own.get_executor(),
+                    asio::bind_cancellation_slot(signal.slot(), std::move(handler)));
+            };
+            lock held;
+            if (i % 3 != 0) {
+                held = c.locks->async_acquire(name, long_lease(), asio::use_future).get();
+            }
+            switch (i % 3) {
+                case 0:
+                    c.locks->async_acquire(
+                        name, long_lease(),
+                        bound(once(handlers, [&](error_code ec, lock) { note(ec); })));
+                    break;
+                case 1: c.locks->async_extend(held, long_ttl, bound(once(handlers, note))); break;
+                default: held.async_wait_lost(bound(once(handlers, note)));
+            }
             for (unsigned k = 0; k < i; ++k) {
                 std::this_thread::yield();
             }
@@ -287,20 +256,32 @@ TEST_CASE("a client is closed while all threads use it", "[threads]")
 TEST_CASE("a client is destroyed while its operations complete in other threads", "[threads]")
 {
     nodes();
+    acquire_options kept = long_lease();
+    kept.keep_alive.emplace();
     for (int i = 0; i < 10; ++i) {
         ledger handlers;
         {
             shared_client c;
+            std::vector<lock> held;
+            for (int k = 0; k < 10; ++k) {
+                held.push_back(c.locks->async_acquire(fresh_name(), kept, asio::use_future).get());
+            }
             for (int k = 0; k < 20; ++k) {
                 c.locks->async_acquire(fresh_name(), long_lease(),
                                        once(handlers, [](error_code, lock) {}));
+            }
+            for (std::size_t k = 0; k < 5; ++k) {
+                held[k].async_wait_lost(once(handlers, [](error_code) {}));
+                c.locks->async_extend(held[k], long_ttl, once(handlers, [](error_code) {}));
+                c.locks->async_release(std::move(held[k + 5]),
+                                       once(handlers, [](error_code, release_result) {}));
             }
             for (int k = 0; k < i; ++k) {
                 std::this_thread::yield();
             }
             c.locks.reset();
         }
-        CHECK(handlers.called == 20);
+        CHECK(handlers.called == 35);
         CHECK(handlers.destroyed_uncalled == 0);
     }
 }

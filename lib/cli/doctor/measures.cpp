@@ -23,9 +23,9 @@ boot_clock::time_point middle(const sample& s) noexcept
     return s.sent + round_trip(s) / 2;
 }
 
-using place = std::vector<sample>::const_iterator;
+using sample_place = std::vector<sample>::const_iterator;
 
-place shortest(place from, place to)
+sample_place shortest(sample_place from, sample_place to)
 {
     return std::min_element(
         from, to, [](const sample& a, const sample& b) { return round_trip(a) < round_trip(b); });

@@ -640,6 +640,23 @@ TEST_CASE("p44: the whole wait is at most the deadline and one node timeout",
     }
 }
 
+TEST_CASE("who would wait until behind the deadline asks once more before it", "[core]")
+{
+    config c;
+    c.wake_ups = false;
+    c.retry_min = c.retry_max = 1h;
+    for (std::uint32_t seed = 0; seed < 20; ++seed) {
+        CAPTURE(seed);
+        bench_world w{3, c, seed};
+        w.start();
+        hold(w, "r", {0, 1, 2}, 2h);
+        const call& taken = w.acquire("r", {.deadline = 1s});
+        w.advance(1s + w.settings.node_timeout);
+        CHECK(taken.error == errc::timed_out);
+        CHECK(w.count(0, "SET") >= 2);
+    }
+}
+
 TEST_CASE("p44: who wakes up long after the deadline makes no further attempt",
           "[core][pitfall][p44]")
 {

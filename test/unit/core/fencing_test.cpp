@@ -85,6 +85,29 @@ TEST_CASE("a node that is out of it neither votes nor follows", "[core][fencing]
     CHECK(v.most_followers() == 1);
 }
 
+TEST_CASE("a node that is raised no more has voted what it has", "[core][fencing]")
+{
+    fencing_votes v = voted(3, {5, 9});
+    REQUIRE(aim(v) == 9);
+    v.settle(0);
+    CHECK(v.has_voted(0, base + 5));
+    CHECK_FALSE(v.is_below(0, base + 9));
+    CHECK_FALSE(v.is_below(0, base + 6));
+    CHECK(aim(v) == -1);
+    v.vote(2, base + 3, false);
+    CHECK(aim(v) == 5);  // the third can be raised to that
+    v.vote(2, base + 5, false);
+    CHECK(v.agreed() == base + 5);
+}
+
+TEST_CASE("a counter that is new and raised no more is no vote", "[core][fencing]")
+{
+    fencing_votes v = voted(3, {5});
+    v.vote(1, 1, true);
+    v.settle(1);
+    CHECK(v.known() == 0b001);
+}
+
 TEST_CASE("the least value is aimed at that a quorum can meet at", "[core][fencing]")
 {
     CHECK(aim(voted(3, {5})) == -1);

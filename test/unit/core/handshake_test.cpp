@@ -98,6 +98,7 @@ TEST_CASE("a server without HELLO is spoken to in the older words", "[core]")
 {
     bench_world w{1, with_password()};
     w.peers[0]->master.knows_hello = false;
+    w.peers[0]->master.hides_commands = GENERATE(false, true);
     w.peers[0]->master.password = secret;
     w.start();
     REQUIRE(is_usable(w));

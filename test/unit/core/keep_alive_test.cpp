@@ -454,6 +454,24 @@ TEST_CASE("an explicit extend moves the end that is waited for", "[core][keep_al
     CHECK(wait.ended == end);
 }
 
+TEST_CASE("a kept lock stays behind an explicit extend, however long that was for",
+          "[core][keep_alive]")
+{
+    // The longer the lease the earlier its validity ends before its keys do: by more than the ttl
+    // that it is to be renewed for.
+    constexpr auto ttl = 1s;
+    const auto long_ = GENERATE(10s, 100s, 1000s);
+    kept_world w;
+    core::lease& l = w.keep("r", ttl);
+    call& wait = w.wait_lost(l);
+    REQUIRE_FALSE(w.extend(l, long_).error);
+    REQUIRE(l.valid_until() > w.now + long_ / 2);
+    w.advance(long_ + 10s);
+    CHECK_FALSE(wait.done());
+    CHECK(l.valid_until() > w.now);
+    CHECK(w.told(renewal_outcome::lost) == 0);
+}
+
 TEST_CASE("a renewal under way is the only one, though an extend moves the end meanwhile",
           "[core][keep_alive]")
 {

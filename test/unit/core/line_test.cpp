@@ -361,6 +361,30 @@ TEST_CASE("who may not get enough of it does not keep the others waiting", "[cor
     w.end_all({&second});
 }
 
+TEST_CASE("whose turn it was, and who made nothing of it, stands in front of the others",
+          "[core][line]")
+{
+    line_world w;
+    core::lease& held = w.had("r");
+    acquire_options o = w.patient(1s);
+    o.min_validity = 988ms - 1ms;  // not to be had with masters as far away as they are
+    call& first = w.waiting("r", o);
+    call& second = w.waiting("r");
+    call& third = w.waiting("r");
+    (void)w.release(held);
+    w.advance(500ms);
+    REQUIRE(second.held != nullptr);
+    CHECK(w.in_line() == 2);
+    for (auto& p : w.peers) {
+        p->way_there = p->way_back = 100us;
+    }
+    w.give_back(second);
+    w.advance(10 * round_trip);
+    CHECK(first.held != nullptr);
+    CHECK_FALSE(third.done());
+    w.end_all({&first, &third});
+}
+
 TEST_CASE("a line is as long as it may be, and no longer", "[core][line]")
 {
     redlock::config c;

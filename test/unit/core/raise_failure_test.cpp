@@ -145,9 +145,15 @@ TEST_CASE("a connection lost during the raise", "[core][fencing]")
     w.grant_apart();
     w.close(0, "cable cut");
     REQUIRE_FALSE(c.done());
-    SECTION("a late grant makes up for it")
+    SECTION("what was voted before is a vote")
     {
         w.grant(2, 5);
+        CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 5));
+        CHECK(w.pending(2) == strings{"PTTL"});  // nothing more is to be agreed on
+    }
+    SECTION("a late grant makes up for it")
+    {
+        w.grant(2, 7);
         w.answer(2, ":-2\r\n");
         CHECK(w.raised_to(2) == 9);
         w.counted(2, 9);

@@ -16,6 +16,17 @@ namespace {
 
 using counts = std::vector<std::size_t>;
 
+/// Of one master, that has to tell and does not any more, in one of two ways.
+void lose_watches(watch_world& w)
+{
+    if (GENERATE(false, true)) {
+        w.peers[0]->coming.push_back({w.now, ">2\r\n$10\r\ninvalidate\r\n_\r\n"});
+        w.settle();  // it has lost all keys
+    } else {
+        w.close(0);  // the connection; there is another one soon
+    }
+}
+
 }  // namespace
 
 TEST_CASE("who was refused has one node tell when the key goes, and asks it first", "[core][watch]")
@@ -288,6 +299,20 @@ TEST_CASE("whoever comes next pauses as the one that left", "[core][watch][line]
         CHECK(w.told().attempts == 1);
         CHECK(w.core->watching() == 1);
     }
+    SECTION("and knows as much of who holds it")
+    {
+        w.take_all(30s, "q");
+        call& other = w.acquire("q", {.deadline = 1s});
+        w.with_report = true;
+        call& heir = w.acquire("q", {.deadline = 2s});
+        w.advance(3s);
+        REQUIRE(other.error == errc::timed_out);
+        REQUIRE(heir.error == errc::timed_out);
+        CHECK(heir.report.attempts == 0);
+        REQUIRE(heir.report.holder_ttl);
+        CHECK(*heir.report.holder_ttl > 27s);
+        CHECK(*heir.report.holder_ttl <= 28s + round_trip);
+    }
     SECTION("but not for what was lost on the way")
     {
         w.close(w.order[0]);
@@ -295,6 +320,24 @@ TEST_CASE("whoever comes next pauses as the one that left", "[core][watch][line]
         CHECK(w.told().attempts >= 2);
         CHECK(w.core->watching() == 1);
     }
+}
+
+TEST_CASE("whoever comes behind one that nobody was to tell asks at once, and behind others not",
+          "[core][watch][line]")
+{
+    config config;
+    config.back_off = [](unsigned, std::chrono::nanoseconds) { return 10s; };
+    config.wake_ups = GENERATE(false, true);
+    watch_world w{config};
+    w.take_all();
+    call& first = w.acquire("r", {.deadline = 60s});
+    w.acquire("r", {.deadline = 60s});
+    w.advance(100ms);
+    REQUIRE(w.told().attempts == 1);
+    REQUIRE(w.core->watching() == (config.wake_ups ? 1 : 0));
+    w.cancel(first);
+    w.advance(round_trip);
+    CHECK(w.told().attempts == (config.wake_ups ? 1 : 2));
 }
 
 TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]")
@@ -613,21 +656,40 @@ TEST_CASE("very many who watched on a connection that is lost do not look all at
     w.advance(2 * round_trip);
     REQUIRE(w.core->watching() == many);
     const std::uint64_t before = w.told().attempts;
-    SECTION("as one that lost all keys")
-    {
-        w.peers[0]->coming.push_back({w.now, ">2\r\n$10\r\ninvalidate\r\n_\r\n"});
-        w.settle();
-    }
-    SECTION("it has another one soon")
-    {
-        w.close(0);
-    }
+    lose_watches(w);
     w.advance(1s);
     CHECK(w.told().attempts - before <= many * 2 / 3);
     CHECK(w.told().attempts - before >= many / 4);
     w.advance(2s);
     CHECK(w.told().attempts - before >= many);
     CHECK(w.core->watching() == many);
+}
+
+TEST_CASE("of very many who watched on a connection that is lost each looks within its deadline",
+          "[core][watch]")
+{
+    config config;
+    config.poll_max = 1h;
+    config.ping_interval = 0ms;
+    watch_world w{config, 1};
+    const unsigned many = 4000;
+    const unsigned hurried = 20;
+    for (unsigned i = 0; i < many; ++i) {
+        const std::string name = std::to_string(i);
+        w.take_all(1h, name);
+        (void)w.acquire(name, {.deadline = i < hurried ? 1000ms : 3'600'000ms});
+    }
+    w.advance(2 * round_trip);
+    REQUIRE(w.core->watching() == many);
+    w.peers[0]->master.forget(w.peers[0]->speaks);
+    for (unsigned i = 0; i < hurried; ++i) {
+        w.give_back_all(std::to_string(i));
+    }
+    lose_watches(w);
+    w.advance(1s);
+    for (unsigned i = 0; i < hurried; ++i) {
+        CHECK(w.calls[i].held != nullptr);
+    }
 }
 
 TEST_CASE("a server that lost all keys wakes all who watch there", "[core][watch]")

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "core/coordinator.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace redlock::sim {
+
+/// Bytes that the cores of this thread's clients have from operator new and have not given back,
+/// whoever has them by now. Always zero where a sanitizer looks after memory.
+class memory_of_cores {
+public:
+    /// What is allocated while one lives is the core's of that client.
+    class in {
+    public:
+        explicit in(unsigned client) noexcept;
+        ~in();
+        in(const in&) = delete;
+        in& operator=(const in&) = delete;
+
+    private:
+        unsigned before_;
+    };
+
+    [[nodiscard]] static std::int64_t of(unsigned client) noexcept;
+};
+
+/// A core, whose memory is counted.
+class counted_core {
+    /// Counts until the end of the expression in which the core is called.
+    class called {
+    public:
+        called(unsigned client, core::coordinator& core) noexcept : in_(client), core_(core) {}
+        core::coordinator* operator->() const noexcept { return &core_; }
+
+    private:
+        memory_of_cores::in in_;
+        core::coordinator& core_;
+    };
+
+public:
+    explicit counted_core(unsigned client) noexcept : client_(client) {}
+
+    template <class... Args>
+    void begin(Args&&... args)
+    {
+        before_ = memory_of_cores::of(client_);
+        const memory_of_cores::in now(client_);
+        core_ = std::make_unique<core::coordinator>(std::forward<Args>(args)...);
+    }
+    void end() noexcept { core_.reset(); }
+
+    /// What it has allocated, without what an earlier one has left.
+    [[nodiscard]] std::int64_t memory() const noexcept
+    {
+        return memory_of_cores::of(client_) - before_;
+    }
+    [[nodiscard]] bool is_there() const noexcept { return core_ != nullptr; }
+    called operator->() const noexcept { return {client_, *core_}; }
+
+private:
+    unsigned client_;
+    std::int64_t before_ = 0;
+    std::unique_ptr<core::coordinator> core_;
+};
+
+}  // namespace redlock::sim

@@ -1,0 +1,190 @@
+#include "support/certificates.hpp"
+#include "support/proxy.hpp"
+#include "threads/shared_client.hpp"
+
+#include <boost/asio/use_future.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+// What a client does of itself, in whatever thread its turn comes: connect anew, owe releases, give
+// up those that stall, keep locks alive, wait for who may have forgotten.
+
+namespace {
+
+acquire_options brief()
+{
+    acquire_options o;
+    o.ttl = 2s;
+    o.deadline = 10s;
+    return o;
+}
+
+/// What the threads of a test have seen.
+struct account {
+    std::atomic<unsigned> held{0};
+    std::atomic<unsigned> refused{0};
+    std::atomic<unsigned> together{0};
+    std::atomic<const void*> latest{nullptr};
+    std::atomic<bool> is_over{false};
+};
+
+/// One lock after the other: plain, kept alive, of several resources, and one that all want.
+void take_locks(client& locks, account& seen)
+{
+    const std::string own = fresh_name();
+    const std::string other = fresh_name();
+    for (unsigned i = 0; !seen.is_over; ++i) {
+        acquire_options o = brief();
+        if (i % 4 == 1) {
+            o.keep_alive.emplace();
+        }
+        try {
+            lock l = i % 4 == 2   ? locks.async_acquire({own, other}, o, asio::use_future).get()
+                     : i % 4 == 3 ? locks.async_acquire("wanted by all", o, asio::use_future).get()
+                                  : locks.async_acquire(own, o, asio::use_future).get();
+            if (i % 4 == 3) {
+                seen.latest = &own;
+                std::this_thread::yield();
+                const bool has_another_one = seen.latest != &own;
+                seen.together += has_another_one && l.owns() ? 1U : 0U;
+            }
+            ++seen.held;
+            l.async_wait_lost([](error_code) {});
+            locks.async_extend(l, 2s, [](error_code) {});
+            if (i % 5 == 0) {
+                continue;  // dropped
+            }
+            locks.async_release(std::move(l), asio::use_future).get();
+        } catch (const boost::system::system_error&) {
+            ++seen.refused;
+        }
+    }
+}
+
+/// While four threads take locks, one thing after the other is done to the nodes, and then waited
+/// for so many further locks.
+void disturb(client& locks, const std::vector<std::function<void()>>& troubles)
+{
+    account seen;
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < thread_count; ++i) {
+        threads.emplace_back([&] { take_locks(locks, seen); });
+    }
+    unsigned stuck = 0;
+    for (const auto& trouble : troubles) {
+        trouble();
+        const unsigned before = seen.held;
+        stuck += wait_for([&] { return seen.held >= before + 20; }) ? 0U : 1U;
+    }
+    seen.is_over = true;
+    for (std::thread& t : threads) {
+        t.join();
+    }
+    CHECK(stuck == 0);
+    CHECK(seen.together == 0);
+}
+
+}  // namespace
+
+TEST_CASE("threads use a client while its links break and its masters stand still", "[threads]")
+{
+    masters servers(3);
+    std::array<std::unique_ptr<proxy>, 3> links;
+    config c = safe();
+    c.nodes.clear();
+    for (std::size_t i = 0; i < links.size(); ++i) {
+        links[i] = std::make_unique<proxy>(servers[i].port());
+        c.nodes.push_back(links[i]->url());
+    }
+    c.node_timeout = 250ms;
+    c.stall_timeout = 500ms;
+    c.reconnect_max = 100ms;
+    shared_client shared(c);
+    std::vector<std::function<void()>> troubles;
+    for (auto& link : links) {
+        for (const auto& what : std::vector<std::function<void(proxy&)>>{
+                 [](proxy& p) { p.cut(ending::rst); },
+                 [](proxy& p) { p.hold(direction::down); },
+                 [](proxy& p) { p.release(direction::down); },
+                 [](proxy& p) { p.cut(ending::fin); },
+                 [](proxy& p) { p.sever(direction::up); },
+                 [](proxy& p) {
+                     p.refuse();
+                     p.cut(ending::rst);
+                 },
+                 [](proxy& p) { p.accept(); },
+             }) {
+            troubles.emplace_back([what, &p = *link] { what(p); });
+        }
+    }
+    for (std::size_t i = 0; i < servers.size(); ++i) {
+        troubles.emplace_back([&, i] { servers[i].stop(); });
+        troubles.emplace_back([&, i] { servers[i].cont(); });
+    }
+    disturb(*shared.locks, troubles);
+    CHECK(wait_for([&] { return shared.locks->stats().connects > 6; }));
+    shared.close();
+}
+
+TEST_CASE("threads use a client while masters that forget are started anew", "[threads]")
+{
+    masters servers(3);
+    config c = safe();
+    c.nodes = servers.urls();
+    c.node_timeout = 250ms;
+    c.reconnect_max = 100ms;
+    c.restart_guard = guard_config{.max_ttl = 2s, .admit_new_masters = true};
+    shared_client shared(c);
+    std::vector<std::function<void()>> troubles;
+    for (std::size_t i = 0; i < servers.size(); ++i) {
+        troubles.emplace_back([&, i] {
+            // A second one would leave no majority that remembers.
+            CHECK(wait_for([&] {
+                const auto now = shared.locks->stats();
+                return now.nodes_ready == 3 && now.nodes_quarantined == 0;
+            }));
+            servers[i].restart(memory::lost);
+        });
+    }
+    disturb(*shared.locks, troubles);
+    shared.close();
+}
+
+TEST_CASE("threads share the TLS connections of a client, and make them anew", "[threads]")
+{
+    const certificates world;
+    const server_options speaks_tls{
+        .tls = server_tls{world.ca.certificate, world.server.certificate, world.server.key}};
+    masters servers(3, speaks_tls);
+    config c = safe();
+    c.nodes.clear();
+    for (std::size_t i = 0; i < servers.size(); ++i) {
+        c.nodes.push_back(servers[i].tls_url());
+    }
+    c.tls.ca_file = world.ca.certificate;
+    c.node_timeout = 500ms;
+    c.reconnect_max = 100ms;
+    shared_client shared(c);
+    REQUIRE(wait_for([&] { return shared.locks->stats().nodes_ready == 3; }));
+    std::vector<std::function<void()>> troubles;
+    for (std::size_t i = 0; i < servers.size(); ++i) {
+        troubles.emplace_back([&, i] { servers[i].command({"CLIENT", "KILL", "TYPE", "normal"}); });
+    }
+    disturb(*shared.locks, troubles);
+    CHECK(wait_for([&] { return shared.locks->stats().connects >= 6; }));
+    shared.close();
+}
