@@ -359,8 +359,9 @@ public:
      * Asks a majority who holds a resource, and for how long.
      *
      * Completion signature: `void(redlock::error_code, redlock::inspection)`.
-     * Completes when: the answer is certain, or after one `node_timeout`, then with
-     * `holding::unknown`.
+     * Completes when: the answer is certain, or, if `every_node` is asked for, each node has
+     * answered or failed; after one `node_timeout` at the latest, and then, where that is not
+     * enough, with `holding::unknown`.
      * Errors: `invalid_resource`, `closed`, `overloaded`, `operation_aborted`, `not_enough_memory`.
      * Cancellation: terminal, partial and total complete at once.
      */

@@ -279,6 +279,10 @@ struct release_options {
 struct inspect_options {
     /// Filled before the handler runs, if not null. Must live until then.
     redlock::report* report = nullptr;
+
+    /// Whether it waits for what each node says, `config::node_timeout` at most, and not only until
+    /// a majority has decided: for who wants to see all of them.
+    bool every_node = false;
 };
 
 }  // namespace redlock

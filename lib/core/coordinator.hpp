@@ -75,7 +75,7 @@ public:
     operation& extend(base::instant now, lease& l, base::nanos ttl, report* r);
     /// Takes over the caller's reference to the lease.
     operation& release(base::instant now, lease& l, report* r);
-    operation& inspect(base::instant now, std::string_view resource, report* r);
+    operation& inspect(base::instant now, std::string_view resource, const inspect_options& o);
     /// Completes with `lost`, or with `not_held` when the lease is given back or left.
     operation& wait_lost(base::instant now, lease& l);
     /// The operation completes with `operation_aborted`, unless it is decided already.
@@ -232,6 +232,7 @@ private:
     [[nodiscard]] base::nanos own_back_off(const operation& op, base::nanos wait) const;
     [[nodiscard]] base::nanos random_below(base::nanos bound) noexcept;
     void conclude_inspection(operation& op, const round& r);
+    static void tell_owners_apart(const operation& op, const round& r) noexcept;
     void finish(operation& op, error_code ec) noexcept;
     bool holds_yet(operation& op) noexcept;
     bool acquire_again(operation& op) noexcept;

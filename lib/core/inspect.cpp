@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <vector>
 
 namespace redlock::core {
 
@@ -45,6 +46,7 @@ node_mask largest_party(const round& r) noexcept
 flow coordinator::run_inspect(operation& op)
 {
     const held_round r{*this, new_round(op, command::inspect)};
+    r->every_node = op.every_node;
     fan_out(*r);
     co_await verdict_of{op, *r};
     if (op.cancelled) {
@@ -52,7 +54,31 @@ flow coordinator::run_inspect(operation& op)
     }
     conclude_inspection(op, *r);
     fill_report(op, *r);
+    tell_owners_apart(op, *r);
     co_return finish(op, {});
+}
+
+/// No more of an owner token leaves the core than which nodes told the same one.
+void coordinator::tell_owners_apart(const operation& op, const round& r) noexcept
+{
+    if (op.report == nullptr) {
+        return;
+    }
+    std::vector<node_report>& told = op.report->nodes;
+    unsigned owners = 0;
+    for (unsigned i = 0; i < told.size(); ++i) {
+        if (told[i].outcome != node_outcome::granted) {
+            continue;
+        }
+        for (unsigned j = 0; j < i && told[i].owner == 0; ++j) {
+            const bool is_same =
+                told[j].owner != 0 && same_owner(r.details->nodes[i], r.details->nodes[j]);
+            told[i].owner = is_same ? told[j].owner : 0;
+        }
+        if (told[i].owner == 0) {
+            told[i].owner = ++owners;
+        }
+    }
 }
 
 /// Granted means here: has the key; refused: has none.

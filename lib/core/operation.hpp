@@ -49,6 +49,8 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
     base::instant deadline{};
     std::uint32_t attempts_left = 1;
     bool fencing = false;
+    /// Of an inspect: ends no sooner than each node has said something or has failed.
+    bool every_node = false;
     /// Of an acquire: on whose behalf.
     std::shared_ptr<const char> owner;
     redlock::report* report = nullptr;

@@ -21,6 +21,7 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     op.deadline = instant{};
     op.attempts_left = 1;
     op.fencing = false;
+    op.every_node = false;
     op.owner.reset();
     op.report = r;
     op.serial = ++serials_;
@@ -226,10 +227,11 @@ operation& coordinator::release(instant now, lease& l, report* r)
     return op;
 }
 
-operation& coordinator::inspect(instant now, std::string_view resource, report* r)
+operation& coordinator::inspect(instant now, std::string_view resource, const inspect_options& o)
 {
     now_ = now;
-    operation& op = new_operation(operation::kind::inspect, resource, r);
+    operation& op = new_operation(operation::kind::inspect, resource, o.report);
+    op.every_node = o.every_node;
     begin(op, &coordinator::run_inspect);
     return op;
 }

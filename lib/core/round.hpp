@@ -87,6 +87,9 @@ struct round : list_hook<in_deadline_order> {
     /// The wall clock as the attempt began, for counters that are new.
     std::int64_t date_us = 0;
 
+    /// Of an inspect: there is no verdict before the last vote.
+    bool every_node = false;
+
     /// Who waits for the verdict; null when nobody does (any more).
     operation* waiter = nullptr;
     round_details* details = nullptr;

@@ -58,6 +58,7 @@ void coordinator::reset(round& r, command what, lease& of) noexcept
     r.awaits_proof = r.keyed = r.raising = 0;
     r.gate = 0;
     r.held = 0;
+    r.every_node = false;
     r.closed = false;
     r.fencing = nullptr;
     r.partner = nullptr;
@@ -167,7 +168,8 @@ verdict coordinator::outcome_of(const round& r) const noexcept
     switch (r.what) {
         case command::extend: return r.tally.of_extend();
         case command::release: return r.tally.of_release();
-        case command::inspect: return outcome_of_inspect(r);
+        case command::inspect:
+            return r.every_node && r.tally.open() > 0 ? verdict::open : outcome_of_inspect(r);
         case command::raise: return outcome_of_raise(r);
         case command::set:
         case command::set_asked:

@@ -244,7 +244,7 @@ void driver::inspect(std::string_view resource, const inspect_options& o, comple
     enter([=, name = std::string(resource), done = std::move(done)](driver& d) mutable {
         d.begin(kind::inspect, std::move(done), t, o.report, invalid,
                 [&](core::coordinator& c, instant at) -> core::operation& {
-                    return c.inspect(at, name, o.report);
+                    return c.inspect(at, name, o);
                 });
     });
 }

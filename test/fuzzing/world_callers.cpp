@@ -193,8 +193,9 @@ void world::inspect(std::string_view resource)
     }
     caller as;
     as.what = kind::inspect;
-    begin(std::move(as), nanos{},
-          [&](redlock::report* r) -> core::operation& { return core_.inspect(now_, resource, r); });
+    begin(std::move(as), nanos{}, [&](redlock::report* r) -> core::operation& {
+        return core_.inspect(now_, resource, {.report = r});
+    });
 }
 
 void world::cancel(std::size_t nth)

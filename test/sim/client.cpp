@@ -805,9 +805,8 @@ call& client::release(unsigned task, core::lease& l, instant believed_until)
 
 call& client::inspect(unsigned task, const std::string& resource)
 {
-    return start(core::operation::kind::inspect, task, resource, {}, [&]() -> core::operation& {
-        return core_->inspect(local_now(), resource, nullptr);
-    });
+    return start(core::operation::kind::inspect, task, resource, {},
+                 [&]() -> core::operation& { return core_->inspect(local_now(), resource, {}); });
 }
 
 call& client::wait_lost(unsigned task, core::lease& l, bool is_kept)

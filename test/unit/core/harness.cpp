@@ -137,10 +137,11 @@ call& bench_world::release(core::lease& l)
     return begin([&](redlock::report* r) -> core::operation& { return core->release(now, l, r); });
 }
 
-call& bench_world::inspect(std::string_view resource)
+call& bench_world::inspect(std::string_view resource, bool every_node)
 {
-    return begin(
-        [&](redlock::report* r) -> core::operation& { return core->inspect(now, resource, r); });
+    return begin([&](redlock::report* r) -> core::operation& {
+        return core->inspect(now, resource, {r, every_node});
+    });
 }
 
 call& bench_world::wait_lost(core::lease& l)

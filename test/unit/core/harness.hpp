@@ -111,7 +111,7 @@ public:
     call& adopt(std::string_view resource, const base::owner_token& owner, nanos ttl);
     call& extend(core::lease& l, nanos ttl);
     call& release(core::lease& l);
-    call& inspect(std::string_view resource);
+    call& inspect(std::string_view resource, bool every_node = false);
     call& wait_lost(core::lease& l);
     void cancel(call& c);
     void drop(core::lease& l);

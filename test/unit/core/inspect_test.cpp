@@ -219,3 +219,77 @@ TEST_CASE("an inspection that is answered with nonsense", "[core]")
         CHECK(w.peers[0]->closes == 1);
     }
 }
+
+TEST_CASE("an inspection that asks for every node waits for each, and for no dead one", "[core]")
+{
+    bench_world w{5};
+    w.with_report = true;
+    w.start();
+    w.manual();
+    call& c = w.inspect("r", true);
+    for (unsigned i = 0; i < 4; ++i) {
+        w.answer(i, held_by("x", 1000));
+        CHECK_FALSE(c.done());
+    }
+    const bool is_last_silent = GENERATE(false, true);
+    if (is_last_silent) {
+        w.advance(50ms);
+    } else {
+        w.answer(4, nobody);
+    }
+    REQUIRE(c.done());
+    CHECK(c.found.state == holding::held);
+    CHECK(c.found.agreeing == 4);
+    CHECK(c.found.silent == (is_last_silent ? 1 : 0));
+    CHECK(c.report.nodes[4].outcome ==
+          (is_last_silent ? node_outcome::timed_out : node_outcome::refused));
+    CHECK(w.is_idle() != is_last_silent);  // what was asked there may be answered yet
+}
+
+TEST_CASE("a report tells which nodes have keys of one owner, and no more of who that is", "[core]")
+{
+    const std::string long_one(64, 'x');
+    const std::pair<std::vector<std::string>, std::vector<unsigned>> votes[] = {
+        {{held_by("x", 10), held_by("y", 10), held_by("z", 10)}, {1, 2, 3}},
+        {{held_by("x", 10), held_by("y", 99), held_by("x", 20)}, {1, 2, 1}},
+        {{std::string(nobody), held_by("y", 10), held_by("y", 10)}, {0, 1, 1}},
+        {{std::string(broken), std::string(nobody), held_by("z", 10)}, {0, 0, 1}},
+        {{std::string(foreign_kind), held_by("", 10), std::string(foreign_kind)}, {1, 2, 1}},
+        {{held_by(long_one, 10), held_by(long_one, -1), held_by("x", 10)}, {1, 1, 2}},
+        {{std::string(nobody), std::string(nobody), std::string(nobody)}, {0, 0, 0}},
+    };
+    for (const auto& [replies, owners] : votes) {
+        CAPTURE(replies);
+        bench_world w{3};
+        w.with_report = true;
+        w.start();
+        w.manual();
+        call& c = w.inspect("r", true);
+        for (unsigned i = 0; i < 3; ++i) {
+            w.answer(i, replies[i]);
+        }
+        REQUIRE(c.done());
+        for (unsigned i = 0; i < 3; ++i) {
+            CHECK(c.report.nodes[i].owner == owners[i]);
+            CHECK(c.report.nodes[i].error.find('x') == std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("a report that served an inspection says of no owner in what comes next", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    core::lease& l = w.lock("r", {.ttl = 10s});
+    report same;
+    call look;
+    w.core->inspect(w.now, "r", {.report = &same}).user = &look;
+    w.settle();
+    REQUIRE(look.done());
+    CHECK(same.nodes.at(0).owner == 1);
+    call extension;
+    w.core->extend(w.now, l, 10s, &same).user = &extension;
+    w.settle();
+    REQUIRE(extension.done());
+    CHECK(same.nodes.at(0).owner == 0);
+}
