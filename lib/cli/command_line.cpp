@@ -334,8 +334,9 @@ void command_line::add_inspect()
                  "With --watch: from one look to the next, 100ms at least");
     sub.footer(
         "It only reads. Whether a lock is free may have changed by the time that this is printed:\n"
-        "who wants it takes it. With --watch and --json it prints one value in a line for each\n"
-        "look.");
+        "who wants it takes it. Where masters have keys of several owners these are told apart as\n"
+        "owner A, B and so on, in each look anew, and never by their tokens. With --watch and\n"
+        "--json it prints one value in a line for each look.");
 }
 
 void command_line::add_doctor()

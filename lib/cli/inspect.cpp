@@ -7,10 +7,8 @@
 
 #include <redlock/redlock.hpp>
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <nlohmann/json.hpp>
@@ -19,7 +17,6 @@
 #include <chrono>
 #include <cstddef>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,11 +42,67 @@ const char* word_for(holding state)
     return "?";
 }
 
+/// Owners are told apart by letters: who they are is their secret.
+std::string letter_of(unsigned owner)
+{
+    constexpr unsigned letters = 26;
+    const unsigned n = owner - 1;
+    const std::string last(1, static_cast<char>('A' + n % letters));
+    return n < letters ? last : 'A' + last;
+}
+
+/// How many masters have a key of each owner: the first of it is A's.
+std::vector<unsigned> keys_of_owners(const report& r)
+{
+    std::vector<unsigned> keys;
+    for (const auto& node : r.nodes) {
+        if (node.owner != 0) {
+            keys.resize(std::max<std::size_t>(keys.size(), node.owner));
+            ++keys[node.owner - 1];
+        }
+    }
+    return keys;
+}
+
+/// By whom it is held: whose keys are most.
+unsigned holder_among(const std::vector<unsigned>& keys)
+{
+    const auto most = std::max_element(keys.begin(), keys.end());
+    return static_cast<unsigned>(most - keys.begin()) + 1;
+}
+
+/// ": owner A has a key on 1, owner B on 2", where there are several.
+std::string votes_text(const std::vector<unsigned>& keys)
+{
+    std::string out;
+    for (unsigned i = 0; i < keys.size() && keys.size() > 1; ++i) {
+        out += (i == 0 ? ": owner " : ", owner ") + letter_of(i + 1);
+        out += (i == 0 ? " has a key on " : " on ") + std::to_string(keys[i]);
+    }
+    return out;
+}
+
+/// Why nobody has it though there are keys of somebody, or why it cannot be told; else nothing.
+std::string reason_text(const inspection& found, const report& r)
+{
+    const auto masters = std::to_string(r.nodes.size()) + " masters";
+    const auto keys = keys_of_owners(r);
+    switch (found.state) {
+        case holding::held: return {};
+        case holding::free:
+            return keys.empty() ? std::string()
+                                : "no owner has a majority of the " + masters + votes_text(keys);
+        case holding::unknown: return "too few of the " + masters + " answered" + votes_text(keys);
+    }
+    return {};
+}
+
 /// What a node's answer says of the key.
-std::string word_for(const node_report& node)
+std::string word_for(const node_report& node, bool one_of_several)
 {
     switch (node.outcome) {
-        case node_outcome::granted: return "has the key";
+        case node_outcome::granted:
+            return one_of_several ? "has the key of owner " + letter_of(node.owner) : "has the key";
         case node_outcome::refused: return "has no key";
         default: return to_string(node.outcome);
     }
@@ -57,18 +110,16 @@ std::string word_for(const node_report& node)
 
 std::string text_of(const std::string& resource, const inspection& found, const report& r)
 {
+    const auto keys = keys_of_owners(r);
+    const bool several = keys.size() > 1;
     std::string out = base::printable(resource) + ": " + word_for(found.state);
-    const auto masters = std::to_string(r.nodes.size()) + " masters";
-    switch (found.state) {
-        case holding::held:
-            out += found.owner_known ? "" : " by another kind of lock";
-            out += found.remaining ? ", for " + seconds_text(*found.remaining) + " at least"
-                                   : ", without an end";
-            break;
-        case holding::free:
-            out += found.agreeing == 0 ? "" : ", as no majority of the " + masters + " agrees";
-            break;
-        case holding::unknown: out += ": too few of the " + masters + " answered"; break;
+    if (found.state == holding::held) {
+        out += several ? " by owner " + letter_of(holder_among(keys)) : "";
+        out += found.owner_known ? "" : " by another kind of lock";
+        out += found.remaining ? ", for " + seconds_text(*found.remaining) + " at least"
+                               : ", without an end";
+    } else if (const auto reason = reason_text(found, r); !reason.empty()) {
+        out += ": " + reason;
     }
     out += '\n';
     std::size_t widest = 0;
@@ -76,16 +127,20 @@ std::string text_of(const std::string& resource, const inspection& found, const 
         widest = std::max(widest, node.node.size());
     }
     for (const auto& node : r.nodes) {
-        out += "  " + node.node + std::string(widest - node.node.size() + 2, ' ') + word_for(node);
+        out += "  " + node.node + std::string(widest - node.node.size() + 2, ' ') +
+               word_for(node, several);
         if (node.holder_ttl) {
             out += " for " + seconds_text(*node.holder_ttl);
+        }
+        if (node.quarantine) {
+            out += " for " + seconds_text(*node.quarantine);
         }
         out += node.error.empty() ? "\n" : ": " + node.error + '\n';
     }
     return out;
 }
 
-std::string json_of(const std::string& resource, const inspection& found, const report& r)
+nlohmann::json json_of(const std::string& resource, const inspection& found, const report& r)
 {
     auto nodes = to_json(r);
     for (std::size_t i = 0; i < r.nodes.size(); ++i) {
@@ -93,107 +148,60 @@ std::string json_of(const std::string& resource, const inspection& found, const 
         if (outcome == node_outcome::granted || outcome == node_outcome::refused) {
             nodes[i]["has_key"] = outcome == node_outcome::granted;
         }
+        if (r.nodes[i].owner != 0) {
+            nodes[i]["owner"] = letter_of(r.nodes[i].owner);
+        }
+    }
+    const auto keys = keys_of_owners(r);
+    auto owners = nlohmann::json::object();
+    for (unsigned i = 0; i < keys.size(); ++i) {
+        owners[letter_of(i + 1)] = keys[i];
     }
     nlohmann::json out{{"resource", resource},
                        {"state", word_for(found.state)},
                        {"owner_known", found.owner_known},
                        {"agreeing", found.agreeing},
+                       {"owners", std::move(owners)},
                        {"nodes", std::move(nodes)}};
+    if (found.state == holding::held) {
+        out["owner"] = letter_of(holder_among(keys));
+    }
+    if (const auto reason = reason_text(found, r); !reason.empty()) {
+        out["reason"] = reason;
+    }
     if (found.remaining) {
         out["remaining_ms"] = found.remaining->count();
     }
-    return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+    return out;
 }
 
-/// What each master says, asked alone.
-class answers {
-public:
-    answers(const asio::any_io_executor& executor, std::size_t masters)
-        : of_each_(masters),
-          missing_(masters),
-          complete_(executor, never)
-    {}
-
-    [[nodiscard]] report& of(std::size_t master) { return of_each_[master]; }
-    void come()
-    {
-        if (--missing_ == 0) {
-            complete_.cancel();
-        }
+void print(const inspect_options& o, bool json, const inspection& found, const report& r)
+{
+    if (json) {
+        const nlohmann::json out = json_of(o.resource, found, r);
+        std::cout << out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    } else {
+        std::cout << text_of(o.resource, found, r);
     }
-
-    /// When the last has come.
-    asio::awaitable<report> together()
-    {
-        while (missing_ != 0) {
-            co_await complete_.async_wait(asio::as_tuple(asio::deferred));
-        }
-        report all;
-        for (const auto& one : of_each_) {
-            all.nodes.insert(all.nodes.end(), one.nodes.begin(), one.nodes.end());
-        }
-        co_return all;
-    }
-
-private:
-    static constexpr auto never = asio::steady_timer::time_point::max();
-
-    std::vector<report> of_each_;
-    std::size_t missing_;
-    asio::steady_timer complete_;
-};
-
-/// A client for each master alone, as a quorum's answer does not wait for the last of them.
-class each_master {
-public:
-    each_master(client& locks, const config& c)
-    {
-        config one = c;
-        one.restart_guard.reset();  // of all masters together
-        one.log = {};               // the other client says the same
-        for (const auto& node : c.nodes) {
-            one.nodes = {node};
-            clients_.emplace_back(locks.get_executor(), one);
-            clients_.back().async_run(asio::detached);
-        }
-    }
-
-    /// All at the same time: however many are silent, it takes one node timeout.
-    std::shared_ptr<answers> ask(const std::string& resource)
-    {
-        const auto all =
-            std::make_shared<answers>(clients_.front().get_executor(), clients_.size());
-        for (std::size_t i = 0; i < clients_.size(); ++i) {
-            clients_[i].async_inspect(resource, {.report = &all->of(i)},
-                                      [all](error_code, const inspection&) { all->come(); });
-        }
-        return all;
-    }
-
-private:
-    std::vector<client> clients_;
-};
+    std::cout << std::flush;
+}
 
 asio::awaitable<int> look(client& locks, const config& c, const inspect_options& o, bool json)
 {
-    each_master masters(locks, c);
     co_await connected(locks, c, c.connect_timeout);
     const bool live = o.watch && !json && isatty(STDOUT_FILENO) != 0;
     asio::steady_timer timer(locks.get_executor());
     for (;;) {
-        const auto asked = masters.ask(o.resource);
         report nodes;
-        const auto [error, found] = co_await locks.async_inspect(o.resource, {.report = &nodes},
-                                                                 asio::as_tuple(asio::deferred));
+        const auto [error, found] = co_await locks.async_inspect(
+            o.resource, {.report = &nodes, .every_node = true}, asio::as_tuple(asio::deferred));
         if (error) {
             co_return fail(base::printable(o.resource), error, nodes, json);
         }
-        const report each = co_await asked->together();
         if (live) {
             std::cout << "\x1b[H\x1b[2J";  // to the top of an empty screen
         }
-        std::cout << (json ? json_of(o.resource, found, each) : text_of(o.resource, found, each))
-                  << std::flush;
+        print(o, json, found, nodes);
         if (!std::cout) {
             co_return internal;  // nobody looks
         }

@@ -92,6 +92,46 @@ TEST_CASE("an inspection names each master, also those that a majority does not 
     CHECK(unknown.text.starts_with("job: unknown"));
 }
 
+TEST_CASE("an inspection tells owners apart, and says it where none has a majority", "[locks]")
+{
+    masters nodes(3);
+    const std::string secrets[] = {"token-of-ann", "token-of-bob", "token-of-cid"};
+    for (std::size_t i = 0; i < 3; ++i) {
+        nodes[i].command({"SET", "job", secrets[i], "PX", "60000"});
+    }
+    const auto split = run(nodes, {"inspect", "job"});
+    CAPTURE(split.text);
+    CHECK(split.status == 0);
+    CHECK(
+        split.text.starts_with("job: free: no owner has a majority of the 3 masters: "
+                               "owner A has a key on 1, owner B on 1, owner C on 1\n"));
+    CHECK_THAT(split.text, ContainsSubstring(nodes[0].url() + "/0  has the key of owner A for "));
+    CHECK_THAT(split.text, ContainsSubstring(nodes[2].url() + "/0  has the key of owner C for "));
+    CHECK_THAT(split.text, !ContainsSubstring("token-of"));
+
+    const auto as_json = run(nodes, {"inspect", "job", "--json"}).text;
+    CHECK_THAT(as_json, !ContainsSubstring("token-of"));
+    auto told = nlohmann::json::parse(as_json);
+    CHECK(told.at("state") == "free");
+    CHECK(told.at("owners") == nlohmann::json{{"A", 1}, {"B", 1}, {"C", 1}});
+    CHECK(told.at("reason").get<std::string>().starts_with("no owner has a majority of the 3"));
+    CHECK(told.at("nodes")[1].at("owner") == "B");
+    CHECK_FALSE(told.contains("owner"));
+    CHECK_FALSE(told.contains("date"));
+
+    nodes[2].command({"SET", "job", secrets[1], "PX", "60000"});
+    CHECK(run(nodes, {"inspect", "job"}).text.starts_with("job: held by owner B, for "));
+    told = nlohmann::json::parse(run(nodes, {"inspect", "job", "--json"}).text);
+    CHECK(told.at("owner") == "B");
+    CHECK(told.at("owners") == nlohmann::json{{"A", 1}, {"B", 2}});
+    CHECK_FALSE(told.contains("reason"));
+
+    nodes[1].command({"DEL", "job"});
+    nodes[2].command({"DEL", "job"});
+    CHECK(run(nodes, {"inspect", "job"})
+              .text.starts_with("job: free: no owner has a majority of the 3 masters\n"));
+}
+
 TEST_CASE("an inspection that watches goes on until it is told to end", "[locks]")
 {
     const masters nodes(3);
