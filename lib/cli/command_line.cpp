@@ -335,8 +335,8 @@ void command_line::add_inspect()
     sub.footer(
         "It only reads. Whether a lock is free may have changed by the time that this is printed:\n"
         "who wants it takes it. Where masters have keys of several owners these are told apart as\n"
-        "owner A, B and so on, in each look anew, and never by their tokens. With --watch and\n"
-        "--json it prints one value in a line for each look.");
+        "owner A, B and so on, in each look anew, and never by their tokens. With --watch each\n"
+        "look comes with its date, in UTC; with --json too it is one value in a line.");
 }
 
 void command_line::add_doctor()

@@ -175,13 +175,18 @@ nlohmann::json json_of(const std::string& resource, const inspection& found, con
     return out;
 }
 
+/// One look. Of many each has its date, so that it can be read what came when.
 void print(const inspect_options& o, bool json, const inspection& found, const report& r)
 {
+    const std::string date = o.watch ? date_text(std::chrono::system_clock::now()) : "";
     if (json) {
-        const nlohmann::json out = json_of(o.resource, found, r);
+        nlohmann::json out = json_of(o.resource, found, r);
+        if (o.watch) {
+            out["date"] = date;
+        }
         std::cout << out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     } else {
-        std::cout << text_of(o.resource, found, r);
+        std::cout << date << (o.watch ? "  " : "") << text_of(o.resource, found, r);
     }
     std::cout << std::flush;
 }

@@ -88,6 +88,22 @@ std::string names(const std::vector<std::string>& resources)
     return out;
 }
 
+std::string date_text(std::chrono::system_clock::time_point when)
+{
+    using namespace std::chrono;
+    const auto ms = floor<milliseconds>(when);
+    const auto day = floor<days>(ms);
+    const year_month_day date(day);
+    const hh_mm_ss time(ms - day);
+    char text[64];
+    std::snprintf(
+        text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
+        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+        static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+        static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
+    return text;
+}
+
 std::string seconds_text(std::chrono::nanoseconds length)
 {
     char text[32];

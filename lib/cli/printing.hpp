@@ -49,6 +49,9 @@ int fail(const std::string& why, exit_status status, bool json);
 /// The end of a lock's validity by the date, in seconds with three digits behind the point.
 [[nodiscard]] std::string valid_until_date(const lock& l);
 
+/// "2026-11-05T14:03:09.123Z": of UTC, by ISO 8601.
+[[nodiscard]] std::string date_text(std::chrono::system_clock::time_point when);
+
 /// "8.3 s".
 [[nodiscard]] std::string seconds_text(std::chrono::nanoseconds length);
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <regex>
 
 using namespace redlock::test;
 using Catch::Matchers::ContainsSubstring;
@@ -137,6 +138,9 @@ TEST_CASE("an inspection that watches goes on until it is told to end", "[locks]
     const masters nodes(3);
     command one(nodes, {"inspect", "job", "--watch", "--interval", "20ms"});
     REQUIRE(one.says("job: free"));
+    // Each look has its date in front, of UTC.
+    const std::regex dated(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z  job: free\n)");
+    CHECK(std::regex_search(one.text(), dated, std::regex_constants::match_continuous));
     CHECK(run(nodes, {"acquire", "job"}).status == 0);
     CHECK(one.says("job: held"));
     REQUIRE(::kill(one.running().pid(), SIGINT) == 0);
