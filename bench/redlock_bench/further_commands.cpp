@@ -1,5 +1,7 @@
 // What the redlock command has of these programs.
 
+#include "base/address.hpp"
+#include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/printing.hpp"
 #include "redlock_bench/arguments.hpp"
@@ -8,9 +10,12 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <variant>
 
 #include <unistd.h>
 
@@ -23,6 +28,29 @@ bool wants_its_own(const CLI::App& sub)
     constexpr const char* options[] = {"--local", "--server", "--unix", "--stop-node"};
     return std::any_of(std::begin(options), std::end(options),
                        [&sub](const char* name) { return sub.get_option(name)->count() != 0; });
+}
+
+/// Whom it is about to load, and what it leaves there: nobody finds out afterwards that these were
+/// masters that have other work. Nothing where one cannot be read, as the client says why.
+std::string load_text(const bench::run_options& o, bool are_arguments)
+{
+    std::string out = "bench: loads ";
+    for (const auto& url : o.nodes) {
+        const auto read = base::parse_address(url);
+        const auto* const address = std::get_if<base::address>(&read);
+        if (address == nullptr) {
+            return {};
+        }
+        out += (&url == &o.nodes.front() ? "" : ", ") + address->display;
+    }
+    const std::string names =
+        base::printable(o.base.key_prefix + (o.work.names.empty() ? "bench:" : o.work.names));
+    out += are_arguments ? "" : " (as REDLOCK_NODES or a file says; --local starts some here)";
+    out += " with " + std::to_string(o.work.workers) + " workers for " +
+           cli::seconds_text(std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::duration<double>(o.warm_up + o.seconds))) +
+           "; writes keys that begin with " + names;
+    return out + (o.fencing ? ", and leaves the counters among them there for a day" : "");
 }
 
 /// What the command can be told in front of `bench`, put into its own terms.
@@ -38,15 +66,14 @@ void settle(bench::run_options& o, const CLI::App& sub, const masters_options& m
     if (!others && !o.server_pids.empty()) {
         throw std::invalid_argument("bench: --server-pids is about masters that --node names");
     }
-    if (others && !masters.are_arguments) {
-        say("bench: on the masters that REDLOCK_NODES or a file names; --local starts some here",
-            masters.json);
-    }
     o.base = others ? config_of(masters) : config_without_nodes(masters);
     o.nodes = o.base.nodes;
     o.node_timeout_ms = o.base.node_timeout.count();
     o.output = masters.json ? "json" : o.output;
     o.live = ::isatty(STDERR_FILENO) == 1;
+    if (const std::string text = load_text(o, masters.are_arguments); others && !text.empty()) {
+        say(text, masters.json);
+    }
 }
 
 std::function<int()> add_bench(CLI::App& sub, const masters_options& masters)
@@ -59,8 +86,12 @@ std::function<int()> add_bench(CLI::App& sub, const masters_options& masters)
     }
     sub.fallthrough();
     sub.footer(
-        "Where no masters are named it starts some. It makes them work as hard as they can, with\n"
-        "keys that begin with bench:.\n"
+        "Where no masters are named, by --node, REDLOCK_NODES or a file, it starts some. It makes\n"
+        "them work as hard as they can: do not point it at masters that others need. Of those "
+        "that\n"
+        "are named its first line on stderr says which they are. The keys it writes begin with\n"
+        "--key-prefix and bench:, or what --names says; the locks are given back, the counters of\n"
+        "the fencing tokens (--no-fencing does without) stay for a day.\n"
         "    redlock bench --local 5 --workers 1000");
     return [o, &sub, &masters] {
         settle(*o, sub, masters);

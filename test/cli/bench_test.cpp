@@ -40,21 +40,31 @@ TEST_CASE("a benchmark runs on the masters that are named, whichever way", "[ben
     const auto in_front = command(short_bench(named), {password}).end();
     CAPTURE(in_front.text);
     REQUIRE(in_front.status == 0);
-    const auto told = nlohmann::json::parse(in_front.text);
+    // Whom it loads comes first, on stderr; the result behind it.
+    const auto first_line = in_front.text.substr(0, in_front.text.find('\n'));
+    const auto load = nlohmann::json::parse(first_line).at("message").get<std::string>();
+    CHECK(load.starts_with("bench: loads " + nodes[0].url() + "/0, " + nodes[1].url() + "/0, "));
+    CHECK_THAT(load, ContainsSubstring(nodes[2].url() + "/0 with 2 workers for 0.3 s; writes"));
+    CHECK_THAT(load, ContainsSubstring("keys that begin with bench:, and leaves the counters"));
+    CHECK_THAT(in_front.text, !ContainsSubstring("sesame"));
+    const auto told = nlohmann::json::parse(in_front.text.substr(first_line.size()));
     CHECK(told.at("nodes") == 3);
     CHECK(told.at("workers") == 2);
     CHECK(told.at("cycles").get<int>() > 0);
 
     auto behind = short_bench({});
     behind.insert(behind.end(), named.begin(), named.end());
-    CHECK(nlohmann::json::parse(command(behind, {password}).end().text).at("nodes") == 3);
+    behind.insert(behind.end(), {"--names", "mine", "--key-prefix", "app:", "--no-fencing"});
+    const auto named_behind = command(behind, {password}).end().text;
+    CHECK_THAT(named_behind, ContainsSubstring("writes keys that begin with app:mine\"}"));
+    CHECK_THAT(named_behind, ContainsSubstring("\"nodes\": 3"));
 
     const auto by_environment = run(nodes, short_bench({"--json"}), {password});
     CHECK(by_environment.status == 0);
-    CHECK(
-        by_environment.text.starts_with(R"({"message":"bench: on the masters that REDLOCK_NODES)"));
-    CHECK_THAT(run(nodes, short_bench({}), {password}).text,
-               ContainsSubstring("redlock: bench: on the masters that REDLOCK_NODES"));
+    CHECK(by_environment.text.starts_with(R"({"message":"bench: loads )"));
+    const auto as_text = run(nodes, short_bench({}), {password}).text;
+    CHECK(as_text.starts_with("redlock: bench: loads " + nodes[0].url() + "/0, "));
+    CHECK_THAT(as_text, ContainsSubstring("/0 (as REDLOCK_NODES or a file says; --local starts"));
     CHECK_THAT(by_environment.text, ContainsSubstring("\"nodes\": 3"));
 
     const temp_dir folder;
