@@ -1,6 +1,7 @@
 #include "cli/command_line.hpp"
 
 #include "cli/completion.hpp"
+#include "cli/config_file.hpp"
 #include "cli/doctor/doctor.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/help.hpp"
@@ -16,13 +17,16 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace redlock::cli {
@@ -111,17 +115,53 @@ std::string in_options(const boost::system::system_error& e)
     return name + text.substr(length);
 }
 
-/// What a file says that no option has; CLI11 names it behind these words.
-std::string of_file(const std::string& why)
+/// What a file says that no option has; CLI11 names it behind these words, and a section that no
+/// command has in front of these signs.
+std::string of_file(const config_file& file, const std::string& why)
 {
     constexpr std::string_view stranger = "INI was not able to parse ";
-    return why.starts_with(stranger) ? "there is no option " + why.substr(stranger.size()) : why;
+    constexpr std::string_view section = ".++";
+    if (!why.starts_with(stranger)) {
+        return why;
+    }
+    std::string name = why.substr(stranger.size());
+    const bool is_section = name.ends_with(section);
+    name.erase(name.size() - (is_section ? section.size() : 0));
+    const auto line = file.line_of(name);
+    return (line ? "line " + std::to_string(*line) + ": " : "") +
+           (is_section ? "there is no command " : "there is no option ") + name;
+}
+
+/// The option that a text is about: the first that it names, as `--ttl` or, of the masters, by its
+/// number.
+std::string option_in(const std::string& why)
+{
+    if (why.starts_with("node ")) {
+        return "node";
+    }
+    const auto begin = std::min(why.find("--"), why.size());
+    const auto end = why.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", begin);
+    const auto option = why.substr(begin, end - begin);
+    return option.substr(std::min<std::size_t>(2, option.size()));
+}
+
+/// Why the file cannot be had.
+std::string no_file(const std::string& name)
+{
+    std::error_code unknown;
+    if (std::filesystem::is_directory(name, unknown)) {
+        return "is a folder, and no file of options";
+    }
+    errno = 0;
+    const std::ifstream file(name);
+    return errno == 0 ? "cannot be read" : std::generic_category().message(errno);
 }
 
 }  // namespace
 
 command_line::command_line(const std::vector<further_command>& further)
-    : app_(std::make_unique<CLI::App>())
+    : app_(std::make_unique<CLI::App>()),
+      file_(std::make_shared<config_file>())
 {
     CLI::App& app = *app_;
     app.name("redlock");
@@ -133,6 +173,7 @@ command_line::command_line(const std::vector<further_command>& further)
                    "A TOML or INI file with options, those of a command below [its name] "
                    "[REDLOCK_CONFIG, ~/.config/redlock.toml, /etc/redlock.toml]")
         ->type_name("FILE");
+    app.config_formatter(file_);
     app.allow_config_extras(CLI::config_extras_mode::error);
     add_masters(app, masters_);
     add_run();
@@ -179,6 +220,7 @@ int command_line::operator()(const std::vector<std::string>& arguments)
     masters_.are_arguments = is_given(arguments, "--node");
     // What is wrong with the arguments may be found before this one is read.
     const bool json = is_given(own, "--json");
+    given_ = own;
     try {
         std::reverse(own.begin(), own.end());  // as CLI11 takes them
         app_->parse(own);
@@ -188,9 +230,9 @@ int command_line::operator()(const std::vector<std::string>& arguments)
     } catch (const CLI::ParseError& e) {
         return fail(complaint(e), usage, json || masters_.json);
     } catch (const std::invalid_argument& e) {
-        return fail(e.what(), usage, masters_.json);
+        return fail(with_place(e.what()), usage, masters_.json);
     } catch (const boost::system::system_error& e) {
-        return fail(in_options(e), exit_status_of(e.code()), masters_.json);
+        return fail(with_place(in_options(e)), exit_status_of(e.code()), masters_.json);
     } catch (const std::exception& e) {
         return fail(e.what(), internal, masters_.json);
     }
@@ -199,8 +241,15 @@ int command_line::operator()(const std::vector<std::string>& arguments)
 /// Where the arguments, or a file's, could not be understood: why, and who says more.
 std::string command_line::complaint(const CLI::ParseError& e) const
 {
-    if (const auto* file = dynamic_cast<const CLI::ConfigError*>(&e); file != nullptr) {
-        return app_->get_option("--config")->as<std::string>() + ": " + of_file(e.what());
+    const auto file = app_->get_option("--config")->as<std::string>();
+    if (dynamic_cast<const CLI::ConfigError*>(&e) != nullptr) {
+        return file + ": " + of_file(*file_, e.what());
+    }
+    if (dynamic_cast<const CLI::FileError*>(&e) != nullptr) {
+        return file + ": " + no_file(file);
+    }
+    if (const std::string place = with_place(e.what()); place != e.what()) {
+        return place;
     }
     const auto asked = app_->get_subcommands();
     if (!asked.empty()) {
@@ -213,6 +262,17 @@ std::string command_line::complaint(const CLI::ParseError& e) const
     const auto rest = app_->remaining();
     return (rest.empty() ? "there is no command" : "there is no command '" + rest[0] + '\'') +
            "; redlock --help names them";
+}
+
+std::string command_line::with_place(const std::string& why) const
+{
+    const std::string option = option_in(why);
+    const auto line = file_->line_of_option(option, why);
+    if (!line || option.empty() || is_given(given_, "--" + option)) {
+        return why;
+    }
+    return app_->get_option("--config")->as<std::string>() + ": line " + std::to_string(*line) +
+           ": " + why;
 }
 
 int command_line::act()

@@ -15,6 +15,8 @@ class ParseError;
 
 namespace redlock::cli {
 
+class config_file;
+
 /**
  * The arguments that the command takes: the one source of its help, its manual pages and the
  * completion of a shell.
@@ -53,8 +55,13 @@ private:
     void add_held(CLI::App& sub, held_options& o);
     [[nodiscard]] int act();
     [[nodiscard]] std::string complaint(const CLI::ParseError& e) const;
+    /// What is wrong with an option, and, if it stands in the file, where.
+    [[nodiscard]] std::string with_place(const std::string& why) const;
 
     std::unique_ptr<CLI::App> app_;
+    std::shared_ptr<config_file> file_;
+    /// The arguments, those of the environment among them.
+    std::vector<std::string> given_;
     std::vector<std::pair<CLI::App*, std::function<int()>>> actions_;
     masters_options masters_;
     run_options run_;

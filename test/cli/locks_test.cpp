@@ -348,10 +348,44 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
 {
     const temp_dir folder;
     const auto file = (folder / "redlock.toml").string();
-    std::ofstream(file) << "[run]\nlease = 1\n";
-    auto out = command({"--config", file, "--node", "redis://h", "inspect", "job"}).end();
-    CHECK(out.status == 64);
-    CHECK(out.text == "redlock: " + file + ": there is no option run.lease\n");
+    const std::pair<std::string, std::string> wrong[] = {
+        {"[run]\nlease = 1\n", "line 2: there is no option run.lease"},
+        {"\n[frob]\nttl = \"1s\"\n", "line 2: there is no command frob"},
+        {"nonsense\n", "line 1: there is no option nonsense"},
+        {"[inspect]\ninterval = \"10x\"\n", "line 2: --interval: '10x' is no duration"},
+        {"[acquire]\nttl = \"9s\"\n[run]\nttl = \"9x\"\n", "line 4: --ttl: '9x' is no duration"},
+        {"# all\ndrift = 7\n", "line 2: --drift: "},
+        {"json = maybe\n", "line 1: Could not convert: --json"},
+        {"user = \"ann\n", "line 1: the quote in front of the value is not closed"},
+        {"[inspect\n", "line 1: a [SECTION] has to end with ]"},
+        {"node = [\"redis://a\",\n\"redis://b\"\n[run]\n", "line 1: the [ in front of the values"},
+        {"node = [\"redis://a\",\nuser = \"x\"\n]\n", "line 1: the [ in front of the values"},
+        {"\n= 3\n", "line 2: is neither NAME = VALUE nor [SECTION]"},
+        {"redis://:hidden@h?a=b\n", "line 1: is neither NAME = VALUE nor [SECTION]"},
+        {"user\x01 = 1\n", "line 1: holds a control character"},
+        {"password-file = \"/no/such\"\n", "line 1: --password-file: /no/such cannot be read"},
+    };
+    said out;
+    for (const auto& [text, why] : wrong) {
+        std::ofstream(file) << text;
+        out = command({"--config", file, "--node", "redis://h", "inspect", "job"}).end();
+        CAPTURE(text, out.text);
+        CHECK(out.status == 64);
+        CHECK(out.text.starts_with("redlock: " + file + ": " + why));
+        CHECK_THAT(out.text, !ContainsSubstring("hidden"));
+    }
+    std::ofstream(file) << "key-prefix = ''\nnode = [  # two\n'redis://a',\n  'http://b'\n]\n";
+    out = command({"--config", file, "inspect", "job"}).end();
+    CHECK(out.text == "redlock: " + file +
+                          ": line 2: node 2: scheme: must be redis://, rediss:// or unix://\n");
+    // What is an argument is not looked for in the file.
+    std::ofstream(file) << "[acquire]\nttl = \"9s\"\n";
+    out = command({"--config", file, "--node", "redis://h", "acquire", "--ttl", "9x", "job"}).end();
+    CHECK(out.text.starts_with("redlock: acquire: --ttl: '9x' is no duration"));
+    out = command({"--config", "/no/such", "--node", "redis://h", "inspect", "job"}).end();
+    CHECK(out.text == "redlock: /no/such: No such file or directory\n");
+    out = command({"--node", "redis://h", "inspect", "job"}, {"REDLOCK_CONFIG=/"}).end();
+    CHECK(out.text == "redlock: /: is a folder, and no file of options\n");
     out = command({"--node", "redis://h", "--node", "redis://h:99999", "inspect", "job"}).end();
     CHECK(out.status == 64);
     CHECK(out.text == "redlock: node 2: port: must be a number from 1 to 65535\n");

@@ -1,0 +1,192 @@
+#include "cli/config_file.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+namespace redlock::cli {
+namespace {
+
+std::string_view trimmed(std::string_view text)
+{
+    constexpr std::string_view blanks = " \t\r";
+    const auto first = text.find_first_not_of(blanks);
+    if (first == std::string_view::npos) {
+        return {};
+    }
+    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+/// Without the comment behind it, which CLI11 lets begin between quotes too.
+std::string_view uncommented(std::string_view text)
+{
+    return trimmed(text.substr(0, text.find('#')));
+}
+
+bool begins_with_quote(std::string_view text)
+{
+    return !text.empty() && (text.front() == '"' || text.front() == '\'');
+}
+
+bool is_closed(std::string_view text)
+{
+    return !begins_with_quote(text) || (text.size() > 1 && text.front() == text.back());
+}
+
+std::string_view unquoted(std::string_view text)
+{
+    return begins_with_quote(text) && is_closed(text) ? text.substr(1, text.size() - 2) : text;
+}
+
+/// As options and commands have them. Anything else may be a secret in a wrong place, and is not
+/// repeated.
+bool is_name(std::string_view text)
+{
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+    });
+}
+
+[[noreturn]] void refuse(std::size_t line, const std::string& why)
+{
+    throw CLI::ConfigError("line " + std::to_string(line) + ": " + why);
+}
+
+}  // namespace
+
+/// The lines one after the other, as CLI11 is to take them: a list in one line, as it knows no
+/// other.
+class config_file::scan {
+public:
+    explicit scan(const std::string& text) : text_(text) {}
+
+    void operator()()
+    {
+        while (next()) {
+            if (line_.empty() || line_.front() == '#' || line_.front() == ';') {
+                continue;
+            }
+            plain_ += (plain_.empty() ? "" : "\n") + std::string(line_);
+            if (line_.front() == '[') {
+                begin_section();
+            } else {
+                add_option();
+            }
+        }
+    }
+
+    std::vector<entry>& entries() noexcept { return entries_; }
+    /// The text without what has no meaning.
+    [[nodiscard]] const std::string& plain() const noexcept { return plain_; }
+
+private:
+    bool next()
+    {
+        if (!std::getline(text_, whole_)) {
+            return false;
+        }
+        ++number_;
+        line_ = trimmed(whole_);
+        const bool is_text = std::none_of(line_.begin(), line_.end(), [](unsigned char c) {
+            return c != '\t' && std::iscntrl(c) != 0;
+        });
+        if (!is_text) {
+            refuse(number_, "holds a control character");
+        }
+        return true;
+    }
+
+    void begin_section()
+    {
+        const auto all = line_;
+        if (all.back() != ']') {
+            refuse(number_, "a [SECTION] has to end with ], and nothing stands behind it");
+        }
+        section_ = unquoted(trimmed(all.substr(1, all.size() - 2)));
+        if (!is_name(section_)) {
+            refuse(number_, "a [SECTION] has to be the name of a command");
+        }
+        entries_.push_back({section_, {}, {}, number_});
+    }
+
+    void add_option()
+    {
+        const auto sign = std::min(line_.find('='), line_.size());
+        const auto name = unquoted(trimmed(uncommented(line_).substr(0, sign)));
+        if (!is_name(name)) {
+            refuse(number_, "is neither NAME = VALUE nor [SECTION]");
+        }
+        const auto value = uncommented(line_.substr(std::min(sign + 1, line_.size())));
+        entries_.push_back({section_, std::string(name), std::string(unquoted(value)), number_});
+        if (value.starts_with('[')) {
+            end_list(value);
+        } else if (!is_closed(value)) {
+            refuse(number_, "the quote in front of the value is not closed, or # stands in it");
+        }
+    }
+
+    [[nodiscard]] bool assigns() const
+    {
+        const auto sign = line_.find('=');
+        return sign != std::string_view::npos && is_name(trimmed(line_.substr(0, sign)));
+    }
+
+    /// It may go over several lines.
+    void end_list(std::string_view begun)
+    {
+        const std::size_t first = number_;
+        plain_.erase(plain_.rfind(begun) + begun.size());
+        for (bool ended = begun.back() == ']'; !ended; ended = plain_.back() == ']') {
+            if (!next() || line_.starts_with('[') || assigns()) {
+                refuse(first, "the [ in front of the values is not closed by a ]");
+            }
+            plain_ += uncommented(line_);
+        }
+    }
+
+    std::istringstream text_;
+    std::string whole_;
+    std::string_view line_;
+    std::size_t number_ = 0;
+    std::string section_;
+    std::string plain_;
+    std::vector<entry> entries_;
+};
+
+std::vector<CLI::ConfigItem> config_file::from_config(std::istream& input) const
+{
+    const std::string text(std::istreambuf_iterator<char>(input), {});
+    scan read(text);
+    read();
+    entries_ = std::move(read.entries());
+    std::istringstream plain(read.plain());
+    return ConfigBase::from_config(plain);
+}
+
+std::optional<std::size_t> config_file::line_of(std::string_view name) const
+{
+    for (const auto& e : entries_) {
+        const bool split = !e.section.empty() && !e.name.empty();
+        if (e.section + (split ? "." : "") + e.name == name) {
+            return e.line;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::size_t> config_file::line_of_option(std::string_view option,
+                                                       std::string_view why) const
+{
+    std::optional<std::size_t> found;
+    for (const auto& e : entries_) {
+        if (e.name == option) {
+            const bool is_told = !e.value.empty() && why.find(e.value) != std::string_view::npos;
+            found = !found || is_told ? e.line : found;
+        }
+    }
+    return found;
+}
+
+}  // namespace redlock::cli
