@@ -59,7 +59,7 @@ asio::awaitable<void> run(redlock::client& locks, std::chrono::milliseconds peri
 
 // cron_leader 60000 1440 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
-{
+try {
     const std::chrono::milliseconds period(argc > 1 ? std::atoi(argv[1]) : 0);
     const int ticks = argc > 2 ? std::atoi(argv[2]) : 0;
     if (period <= 0ms || ticks <= 0 || argc < 4) {
@@ -75,4 +75,7 @@ int main(int argc, char** argv)
         }
     });
     context.run();
+} catch (const std::exception& thrown) {  // a wrong URL, for one
+    std::cerr << "cron_leader: " << thrown.what() << '\n';
+    return 1;
 }

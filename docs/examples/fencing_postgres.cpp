@@ -128,7 +128,7 @@ bool wait_for(pid_t worker)
 
 // fencing_postgres "host=10.0.1.1 dbname=shop" redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
-{
+try {
     if (argc < 3) {
         std::cerr << "usage: fencing_postgres DATABASE redis://10.0.0.1 ...\n";
         return 2;
@@ -144,4 +144,7 @@ int main(int argc, char** argv)
     ::kill(first, SIGCONT);
     wait_for(first);
     std::cout << "orders/42: " << state(argv[1]) << std::endl;
+} catch (const std::exception& thrown) {  // a wrong URL, for one
+    std::cerr << "fencing_postgres: " << thrown.what() << '\n';
+    return 1;
 }

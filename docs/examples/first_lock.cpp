@@ -34,7 +34,7 @@ asio::awaitable<int> work(redlock::client& locks)
 }
 
 int main(int argc, char** argv)
-{
+try {
     if (argc < 2) {
         std::cerr << "usage: first_lock redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n";
         return 2;
@@ -51,4 +51,7 @@ int main(int argc, char** argv)
     });
     context.run();
     return status;
+} catch (const std::exception& thrown) {  // a wrong URL, for one
+    std::cerr << "first_lock: " << thrown.what() << '\n';
+    return 1;
 }

@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <exception>
 #include <iostream>
 #include <thread>
 #include <utility>
@@ -42,7 +43,7 @@ void work(redlock::client& locks)
 
 // futures redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
-{
+try {
     if (argc < 2) {
         std::cerr << "usage: futures redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n";
         return 2;
@@ -61,4 +62,7 @@ int main(int argc, char** argv)
     locks.async_close(asio::use_future).get();
     running.get();  // the context has no more to do, and the thread ends
     return result;
+} catch (const std::exception& thrown) {  // a wrong URL, for one
+    std::cerr << "futures: " << thrown.what() << '\n';
+    return 1;
 }

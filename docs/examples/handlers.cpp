@@ -12,6 +12,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <csignal>
+#include <exception>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -96,7 +97,7 @@ private:
 
 // handlers redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
-{
+try {
     if (argc < 2) {
         std::cerr << "usage: handlers redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n";
         return 2;
@@ -106,4 +107,7 @@ int main(int argc, char** argv)
     locks.async_run(asio::detached);
     std::make_shared<job>(context, locks)->start();
     context.run();
+} catch (const std::exception& thrown) {  // a wrong URL, for one
+    std::cerr << "handlers: " << thrown.what() << '\n';
+    return 1;
 }

@@ -22,6 +22,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -142,7 +143,7 @@ asio::awaitable<void> listen(tcp::acceptor& acceptor, std::shared_ptr<redlock::c
 
 // http_service 8080 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
-{
+try {
     if (argc < 3) {
         std::cerr << "usage: http_service PORT redis://10.0.0.1 ...\n";
         return 2;
@@ -170,4 +171,7 @@ int main(int argc, char** argv)
         pool.emplace_back([&] { context.run(); });
     }
     context.run();
+} catch (const std::exception& thrown) {  // a wrong URL, for one
+    std::cerr << "http_service: " << thrown.what() << '\n';
+    return 1;
 }

@@ -46,7 +46,7 @@ asio::awaitable<void> run(redlock::client& locks)
 
 // keep_alive redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
-{
+try {
     if (argc < 2) {
         std::cerr << "usage: keep_alive redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n";
         return 2;
@@ -64,4 +64,7 @@ int main(int argc, char** argv)
         }
     });
     context.run();
+} catch (const std::exception& thrown) {  // a wrong URL, for one
+    std::cerr << "keep_alive: " << thrown.what() << '\n';
+    return 1;
 }

@@ -134,7 +134,7 @@ asio::awaitable<void> all(redlock::client& locks, asio::local::stream_protocol::
 
 // pieces redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
-{
+try {
     const std::vector<std::string> nodes(argv + 1, argv + argc);
     asio::io_context context;
     asio::local::stream_protocol::socket ours(context);
@@ -150,4 +150,7 @@ int main(int argc, char** argv)
         }
     });
     context.run();
+} catch (const std::exception& thrown) {  // a wrong URL, for one
+    std::cerr << "pieces: " << thrown.what() << '\n';
+    return 1;
 }

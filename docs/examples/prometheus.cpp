@@ -19,6 +19,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -169,7 +170,7 @@ asio::awaitable<void> work(redlock::client& locks)
 
 // prometheus 9100 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
-{
+try {
     if (argc < 3) {
         std::cerr << "usage: prometheus PORT redis://10.0.0.1 ...\n";
         return 2;
@@ -184,4 +185,7 @@ int main(int argc, char** argv)
     asio::signal_set signals(context, SIGINT, SIGTERM);
     signals.async_wait([&](redlock::error_code, int) { context.stop(); });
     context.run();
+} catch (const std::exception& thrown) {  // a wrong URL, for one
+    std::cerr << "prometheus: " << thrown.what() << '\n';
+    return 1;
 }

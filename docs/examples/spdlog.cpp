@@ -71,7 +71,7 @@ asio::awaitable<void> work(redlock::client& locks, std::shared_ptr<spdlog::logge
 
 // spdlog redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
-{
+try {
     if (argc < 2) {
         std::cerr << "usage: spdlog redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n";
         return 2;
@@ -91,4 +91,7 @@ int main(int argc, char** argv)
     });
     context.run();
     spdlog::shutdown();  // writes what is queued
+} catch (const std::exception& thrown) {
+    std::cerr << "spdlog: " << thrown.what() << '\n';
+    return 1;
 }

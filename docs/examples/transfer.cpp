@@ -77,7 +77,7 @@ asio::awaitable<void> transfer(redlock::client& locks, const order& o)
 
 // transfer FOLDER FROM TO AMOUNT redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
-{
+try {
     if (argc < 6) {
         std::cerr << "usage: transfer FOLDER FROM TO AMOUNT redis://10.0.0.1 ...\n";
         return 2;
@@ -92,4 +92,7 @@ int main(int argc, char** argv)
         }
     });
     context.run();
+} catch (const std::exception& thrown) {  // a wrong URL, for one
+    std::cerr << "transfer: " << thrown.what() << '\n';
+    return 1;
 }

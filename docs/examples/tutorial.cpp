@@ -19,6 +19,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <map>
 #include <string>
@@ -129,7 +130,7 @@ asio::awaitable<void> listen(tcp::acceptor& acceptor, redlock::client& locks, ta
 
 // tutorial 7200 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
-{
+try {
     if (argc < 3) {
         std::cerr << "usage: tutorial PORT redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n";
         return 2;
@@ -147,4 +148,7 @@ int main(int argc, char** argv)
         locks.async_close(asio::detached);  // bodies under way are cancelled, their locks expire
     });
     context.run();
+} catch (const std::exception& thrown) {  // a wrong URL, for one
+    std::cerr << "tutorial: " << thrown.what() << '\n';
+    return 1;
 }

@@ -61,7 +61,7 @@ asio::awaitable<void> run(redlock::client& locks)
 
 // with_lock_loss redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
-{
+try {
     if (argc < 2) {
         std::cerr << "usage: with_lock_loss redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n";
         return 2;
@@ -75,4 +75,7 @@ int main(int argc, char** argv)
         }
     });
     context.run();
+} catch (const std::exception& thrown) {  // a wrong URL, for one
+    std::cerr << "with_lock_loss: " << thrown.what() << '\n';
+    return 1;
 }

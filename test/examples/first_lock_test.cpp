@@ -1,9 +1,11 @@
+#include "examples/program.hpp"
 #include "support/masters.hpp"
 #include "support/process.hpp"
 #include "support/temp_dir.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -57,4 +59,36 @@ TEST_CASE("the first example names the nodes that it could not reach", "[example
     CHECK(said.starts_with("no lock: "));
     CHECK(said.find(nodes[0].url() + "/0: disconnected") != std::string::npos);
     CHECK(said.find(nodes[2].url() + "/0: disconnected") != std::string::npos);
+}
+
+TEST_CASE("an example that is given a wrong URL says what is wrong with it, and ends with 1",
+          "[examples]")
+{
+    const temp_dir folder;
+    const std::pair<std::string, std::vector<std::string>> programs[] = {
+        {"cron_leader", {"100", "1"}},
+        {"first_lock", {}},
+        {"futures", {}},
+        {"handlers", {}},
+        {"http_service", {"0"}},
+        {"keep_alive", {}},
+        {"pieces", {}},
+        {"prometheus", {"0"}},
+        {"spdlog", {}},
+        {"transfer", {folder.path().string(), "a", "b", "1"}},
+        {"tutorial", {"0"}},
+        {"with_lock_loss", {}},
+    };
+    for (const auto& [name, arguments] : programs) {
+        if (!std::filesystem::exists(std::string(EXAMPLES "/") + name)) {
+            continue;  // its library is missing
+        }
+        program example(name, with(arguments, {"http://secret@h"}));
+        const int status = example.process().wait();
+        const auto said = example.said();
+        CAPTURE(name, said);
+        CHECK(status == 1);
+        CHECK(said.starts_with(name + ": config::nodes[0]: scheme"));
+        CHECK(said.find("secret") == std::string::npos);
+    }
 }
