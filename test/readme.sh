@@ -22,3 +22,13 @@ for page in README.md docs/tutorial.md; do
         complain "it and docs/tutorial.md build the program in two ways"
 done
 diff <(cd docs/examples && ls ./*.cpp) <(grep -oE '^\| \[[a-z_]+\]\([a-z_]+\.cpp\)' docs/examples/README.md | sed 's|.*(|./|; s|)||' | sort)
+
+# Each client beside which redlock is set comes with what was looked at, its last word there, as comparison.md has it.
+clients=0
+while read -r client; do
+    [[ $client == *" "* ]] || complain "does not say which $client was looked at"
+    grep -E "^\| ${client%%[ ,]*} [^|]*\|" docs/comparison.md | grep -m1 -qF -- "${client##* }" ||
+        complain "docs/comparison.md does not say that this was looked at: $client"
+    clients=$((clients + 1))
+done < <(sed -n '/^## Beside other clients/,/^Of each/s/^| \([A-Za-z][^|]*\) |.*/\1/p' README.md)
+((clients >= 6)) || complain "sets redlock beside $clients clients: that is few"
