@@ -1,9 +1,9 @@
 #!/bin/bash
 # usage: run.sh <find_package|pkg_config|add_subdirectory|FetchContent|standards>
 # Builds and runs a user's program in a folder of its own; with add_subdirectory only compiles it, as FetchContent does
-# the same and builds the library, which takes long, and as C++23. With standards the program as C++23, and what the README says of it without
-# exceptions, by each of the project's compilers that is here, whichever built the library. From ctest, in the
-# environment: SOURCE and BUILD (the library's trees), CMAKE, GENERATOR, CXX, FLAGS.
+# the same and builds the library, which takes long, as C++23 and without TLS. With standards what is different with TLS as
+# C++23, the program too, and what the README says of it without exceptions, by each of the project's compilers that is
+# here, whichever built the library. From ctest, in the environment: SOURCE and BUILD (the library's trees), CMAKE, GENERATOR, CXX, FLAGS.
 set -euo pipefail
 way=$1
 here=$(dirname "$(realpath "$0")")
@@ -54,6 +54,9 @@ case $way in
             echo "== $compiler -std=c++23"
             "$compiler" -std=c++23 "$here/main.cpp" "${flags[@]}" -o "$work/user"
             LD_LIBRARY_PATH=$libraries "$work/user"
+            # Of the library itself FetchContent builds all but TLS so.
+            "$compiler" -std=c++23 -fsyntax-only -Wall -Wextra -Werror -DREDLOCK_HAS_TLS=1 \
+                -I"$SOURCE/include" -I"$SOURCE/lib" "$SOURCE"/lib/{engine/tls_link,cli/doctor/tls}.cpp
             echo "== $compiler -fno-exceptions"
             "$compiler" -std=c++20 -fno-exceptions "$here/no_exceptions.cpp" "${flags[@]}" -o "$work/user"
             LD_LIBRARY_PATH=$libraries "$work/user"
