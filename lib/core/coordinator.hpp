@@ -446,8 +446,8 @@ private:
     keeper_turns turns_;
     keeper_news news_;
 
-    /// A thousand acquires with tokens, all in one turn, take four of each node.
-    static constexpr std::size_t blocks_a_node = 8;
+    /// A thousand acquires with tokens, all in one turn, take nine of each node.
+    static constexpr std::size_t blocks_a_node = 16;
     output_blocks output_blocks_;
     std::vector<std::unique_ptr<node>> nodes_;
     node_mask to_connect_ = 0;

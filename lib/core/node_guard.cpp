@@ -233,7 +233,7 @@ void node::ask_to_admit()
     const std::string marker_key = prefix + std::string(base::marker_resource);
     queue(command::admission, nullptr, form::eval, [&] {
         resp::append_command(out_.last(), {"EVAL", resp::admit_script, "2", pending_key, marker_key,
-                                    admission_.run_id(), admission_.undated_marker()});
+                                           admission_.run_id(), admission_.undated_marker()});
     });
 }
 

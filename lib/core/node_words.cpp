@@ -60,7 +60,9 @@ void node::append_of_row(command what, const round& r, form f)
         case command::marker: append_get_marker(); return;
         case command::holder_ttl: resp::append_pttl(out_.last(), prefix, l.resource); return;
         case command::tracking: append_tracking("ON"); return;
-        case command::caching: resp::append_command(out_.last(), {"CLIENT", "CACHING", "YES"}); return;
+        case command::caching:
+            resp::append_command(out_.last(), {"CLIENT", "CACHING", "YES"});
+            return;
         case command::set:
         case command::set_asked:
             resp::append_set_nx_px(out_.last(), prefix, l.resource, l.token.view(), in_ms(l.ttl));
@@ -123,7 +125,8 @@ void node::append_to_all(const lease& l, form f, const resp::script& script,
                          std::string_view suffix, std::initializer_list<std::string_view> args)
 {
     const bool by_digest = f == form::evalsha;
-    resp::append_script(out_.last(), by_digest ? "EVALSHA" : "EVAL", by_digest ? script.sha1 : script.text,
+    resp::append_script(out_.last(), by_digest ? "EVALSHA" : "EVAL",
+                        by_digest ? script.sha1 : script.text,
                         {c_.settings_.key_prefix, l.resources(), suffix}, args);
 }
 
@@ -140,9 +143,11 @@ void node::append_count(const lease& l, std::int64_t seed, form f)
     const std::string& resource = l.resource;
     const auto& script = resp::count_script;
     if (f == form::eval) {
-        resp::append_eval_count(out_.last(), script.text, s.key_prefix, resource, counter_suffix, args);
+        resp::append_eval_count(out_.last(), script.text, s.key_prefix, resource, counter_suffix,
+                                args);
     } else {
-        resp::append_evalsha_count(out_.last(), script.sha1, s.key_prefix, resource, counter_suffix, args);
+        resp::append_evalsha_count(out_.last(), script.sha1, s.key_prefix, resource, counter_suffix,
+                                   args);
     }
 }
 

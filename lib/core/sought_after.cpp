@@ -12,7 +12,8 @@ std::optional<sought_after::place> sought_after::place_of(std::uint64_t resource
                                                           instant now) noexcept
 {
     bucket& b = bucket_of(resource);
-    for (std::size_t i = 0; i < ways; ++i) {
+    for (std::size_t n = 0; n < ways; ++n) {
+        const std::size_t i = nth_place(resource, n);
         if (b.resources[i] == resource && now < b.until[i]) {
             return place{&b, i};
         }
@@ -86,7 +87,8 @@ std::optional<sought_after::place> sought_after::free_place(std::uint64_t resour
 {
     do {
         bucket& b = bucket_of(resource);
-        for (std::size_t i = 0; i < ways; ++i) {
+        for (std::size_t n = 0; n < ways; ++n) {
+            const std::size_t i = nth_place(resource, n);
             if (b.until[i] <= now) {
                 return place{&b, i};
             }
@@ -112,11 +114,8 @@ bool sought_after::grow(instant now) noexcept
         for (std::size_t i = 0; i < ways; ++i) {
             if (b.until[i] > now) {
                 // Each of its new places is shared by fewer than shared the old ones.
-                bucket& next = bucket_of(b.resources[i]);
-                const auto at = std::ranges::find(next.until, instant::min());
-                const place there{&next, static_cast<std::size_t>(at - next.until.begin())};
-                there.of->resources[there.index] = b.resources[i];
-                there.until() = b.until[i];
+                const place there = *free_place(b.resources[i], now);
+                put(there, b.resources[i], b.until[i], now);
                 there.of_client() = b.of_client[i];
             }
         }

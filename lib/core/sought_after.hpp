@@ -40,7 +40,7 @@ public:
 
 private:
     /// A resource has so many places. With more of them the table is fuller before it has to grow.
-    static constexpr std::size_t ways = 8;
+    static constexpr std::size_t ways = 16;
     static constexpr std::size_t fewest = 256 / ways;
     static constexpr std::size_t most = 8192 / ways;
 
@@ -60,6 +60,12 @@ private:
         [[nodiscard]] stint& of_client() const noexcept { return of->of_client[index]; }
     };
 
+    /// Where it is looked for, one after the other; resources that share a bucket begin at
+    /// different places.
+    [[nodiscard]] static std::size_t nth_place(std::uint64_t resource, std::size_t n) noexcept
+    {
+        return (static_cast<std::size_t>(resource >> 48U) + n) % ways;
+    }
     [[nodiscard]] bucket& bucket_of(std::uint64_t resource) noexcept
     {
         return table_[static_cast<std::size_t>(resource) & (table_.size() - 1)];
