@@ -1,4 +1,4 @@
-"""What a held lock and a waiter take."""
+"""What a held lock, a waiter, and a program with many cycles in flight take."""
 
 from harness.question import Case, Column, Panel, Question, Target
 
@@ -16,7 +16,18 @@ def cases(quick):
                     seconds=0.2, warm_up=0.1, overhead=0.5 + many / 25_000,
                     read=read(name, many, "bytes_per_lock"))
 
+    # A master that is late for want of a processor has the others' records wait for it: what they
+    # take then says something of the machine.
+    def in_flight(name, program, arguments):
+        of = 64 if quick else 1000
+        return Case(name, program, [*arguments, "--workers", str(of)], seconds=0.5, warm_up=0.2,
+                    read=lambda told: [(name, {"of": of}, {"peak_mib": told["peak_rss_kib"] / 1024})])
+
+    library = ["run", "--output", "json", "--no-fencing"]
     return [
+        in_flight("in flight, floor-asio", "redlock-floor-asio", ["--json"]),
+        in_flight("in flight, lean", "redlock-bench-lean", library),
+        in_flight("in flight", "redlock-bench", library),
         held("a held lock", ["--no-keep-alive"]),
         held("a lock that is kept alive", []),
         Case("a waiter", "redlock-wait", ["--json", "--local", "3", "--waiters", str(many)],
@@ -27,15 +38,21 @@ def cases(quick):
 
 QUESTION = Question(
     name="memory",
-    title="Memory of a held lock, a kept one and a waiter",
-    about="The growth of the resident memory by so many of them, the lock object and its short "
+    title="Memory of a held lock, a kept one, a waiter, and of cycles in flight",
+    about="Of those in flight the most memory that the program had at a time, its own records and "
+          "the pages of shared libraries included; `lean` is built without TLS, and with the C++ "
+          "library linked in. Of the others the growth of the resident memory by so many of them, "
+          "the lock object and its short "
           "name included; five masters for those held, three for the waiters, who stand in one line.",
     cases=cases,
     parameters={"of": "of"},
     reference={},
-    rounds=2,
-    columns=[Column("bytes_each")],
+    rounds=3,
+    columns=[Column("bytes_each"), Column("peak_mib")],
     targets=[
+        # 10 MB.
+        Target("in flight, lean", {"of": 1000}, "peak_mib", "peak MiB, lean, 1000 in flight",
+               most=9.54),
         Target("a held lock", {"of": 100_000}, "bytes_each",
                "bytes of a held lock and of its key of ten characters", most=410),
     ],

@@ -37,8 +37,6 @@ TARGETS = [
     # None, but in so short a run the pools may not have their size yet.
     *(Target("callback", {"in_flight": n}, "allocations_per_cycle",
              f"allocations a cycle, {n} in flight", most=0.01) for n in [64, 1000]),
-    # 10 MB.
-    Target("callback", {"in_flight": 1000}, "peak_mib", "peak MiB, 1000 in flight", most=9.54),
 ]
 
 QUESTION = Question(

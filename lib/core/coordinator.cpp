@@ -15,7 +15,8 @@ using base::nanos;
 coordinator::coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date)
     : settings_(s),
       random_(random),
-      date_(date)
+      date_(date),
+      output_blocks_(s.nodes.size() * blocks_a_node)
 {
     assert(!s.nodes.empty() && s.nodes.size() <= max_nodes);
     nodes_.reserve(s.nodes.size());

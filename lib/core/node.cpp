@@ -1,6 +1,5 @@
 #include "core/node.hpp"
 
-#include "base/wipe.hpp"
 #include "core/coordinator.hpp"
 #include "core/node_queue.hpp"
 #include "core/ranking.hpp"
@@ -27,6 +26,7 @@ node::node(coordinator& c, unsigned index, const base::address& at)
       index_(index),
       handshake_(c.settings(), at),
       admission_(c.settings().guard && !at.durable ? &*c.settings().guard : nullptr),
+      out_(c.output_blocks_),
       name_(name_hash(at.display))
 {}
 
@@ -48,7 +48,8 @@ void node::on_connected()
     state_ = state::handshaking;
     has_lost_watch_ = false;
     reader_.reset();
-    expect_handshake(handshake_.start(out_));
+    out_.make_room();
+    expect_handshake(handshake_.start(out_.last()));
 }
 
 void node::expect_handshake(unsigned replies)
@@ -117,8 +118,7 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
     stalled_ = false;
     admission_.on_disconnected();
     complain(reason, level);
-    base::wipe(out_);
-    being_written_ = 0;
+    out_.wipe();
     // A loss may owe releases and decide rounds, but puts nothing new into the FIFO of a node that
     // is away.
     while (!fifo_.empty()) {
@@ -243,7 +243,7 @@ void node::check_health()
 
 bool node::has_room() const noexcept
 {
-    return buffered_bytes() < c_.settings_.max_buffered_bytes;
+    return out_.size() < c_.settings_.max_buffered_bytes;
 }
 
 /// The oldest question is a fresh one, if there is any.

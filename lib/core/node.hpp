@@ -8,6 +8,7 @@
 #include "core/debts.hpp"
 #include "core/guard.hpp"
 #include "core/handshake.hpp"
+#include "core/output.hpp"
 #include "core/ring.hpp"
 #include "core/round.hpp"
 #include "resp/reader.hpp"
@@ -115,15 +116,8 @@ public:
     void mark_stalled() noexcept { stalled_ = !has_caught_up(); }
 
     [[nodiscard]] base::instant wake_up() const noexcept { return wake_up_; }
-    [[nodiscard]] std::string& out() noexcept { return out_; }
-    [[nodiscard]] const std::string& out() const noexcept { return out_; }
-    /// The engine takes all of `out` and is not done with it before on_written.
-    void begin_write() noexcept { being_written_ = out_.size(); }
-    void on_written() noexcept { being_written_ = 0; }
-    [[nodiscard]] std::size_t buffered_bytes() const noexcept
-    {
-        return out_.size() + being_written_;
-    }
+    [[nodiscard]] output& out() noexcept { return out_; }
+    [[nodiscard]] const output& out() const noexcept { return out_; }
     [[nodiscard]] const std::string& display() const noexcept { return address_.display; }
     /// Why there is no connection; empty while there is one.
     [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
@@ -287,8 +281,7 @@ private:
     /// from then on.
     base::instant ailing_until_{};
     std::size_t releases_unanswered_ = 0;
-    std::string out_;
-    std::size_t being_written_ = 0;
+    output out_;
     std::string trouble_ = "no connection yet";
     base::instant wake_up_ = base::instant::max();
     base::instant ready_since_{};

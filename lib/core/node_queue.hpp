@@ -15,12 +15,12 @@ template <class Append>
 void node::copy_or_append(encoded& same, form sent_as, Append append)
 {
     if (!same.bytes.empty() && same.sent_as == sent_as) {
-        out_.append(same.bytes);
+        out_.last().append(same.bytes);
         return;
     }
-    const std::size_t before = out_.size();
+    const std::size_t before = out_.last().size();
     append();
-    same = {std::string_view(out_).substr(before), sent_as};
+    same = {std::string_view(out_.last()).substr(before), sent_as};
 }
 
 /// Puts a row of commands into the FIFO and their bytes into the buffer: both or, when memory runs
@@ -29,11 +29,12 @@ template <class Append>
 void node::queue(std::span<const command> row, void* subject, form sent_as, Append append)
 {
     fifo_.reserve(row.size());
-    const std::size_t before = out_.size();
+    out_.make_room();
+    const std::size_t before = out_.last().size();
     try {
         append();
     } catch (...) {
-        out_.resize(before);
+        out_.last().resize(before);
         throw;
     }
     for (const command what : row) {

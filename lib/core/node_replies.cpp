@@ -324,7 +324,8 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
 bool node::on_handshake(const resp::reply& r)
 {
     unsigned more = 0;
-    const auto progress = handshake_.on_reply(r, out_, more);
+    out_.make_room();
+    const auto progress = handshake_.on_reply(r, out_.last(), more);
     expect_handshake(more);
     switch (progress) {
         case handshake::progress::going_on:

@@ -60,7 +60,7 @@ void node::note_watching() noexcept
 /// NOLOOP: what this client gives back itself it knows.
 void node::append_tracking(std::string_view how)
 {
-    resp::append_command(out_, {"CLIENT", "TRACKING", how, "OPTIN", "NOLOOP"});
+    resp::append_command(out_.last(), {"CLIENT", "TRACKING", how, "OPTIN", "NOLOOP"});
 }
 
 void node::watch(lease& l, std::string_view resource)
@@ -72,8 +72,8 @@ void node::watch(lease& l, std::string_view resource)
         if (tracking_ == tracks::off) {
             append_tracking("ON");
         }
-        resp::append_command(out_, {"CLIENT", "CACHING", "YES"});
-        resp::append_pttl(out_, c_.settings_.key_prefix, resource);
+        resp::append_command(out_.last(), {"CLIENT", "CACHING", "YES"});
+        resp::append_pttl(out_.last(), c_.settings_.key_prefix, resource);
     });
     note_watching();
 }

@@ -53,17 +53,19 @@ void node::append_of_row(command what, const round& r, form f)
     const lease& l = *r.of;
     switch (what) {
         case command::increment:
-            resp::append_incr(out_, prefix, l.resource, counter_suffix);
+            resp::append_incr(out_.last(), prefix, l.resource, counter_suffix);
             return;
         case command::count: append_count(l, seed_of(r), f); return;
         case command::take: append_take(r, f); return;
         case command::marker: append_get_marker(); return;
-        case command::holder_ttl: resp::append_pttl(out_, prefix, l.resource); return;
+        case command::holder_ttl: resp::append_pttl(out_.last(), prefix, l.resource); return;
         case command::tracking: append_tracking("ON"); return;
-        case command::caching: resp::append_command(out_, {"CLIENT", "CACHING", "YES"}); return;
+        case command::caching:
+            resp::append_command(out_.last(), {"CLIENT", "CACHING", "YES"});
+            return;
         case command::set:
         case command::set_asked:
-            resp::append_set_nx_px(out_, prefix, l.resource, l.token.view(), in_ms(l.ttl));
+            resp::append_set_nx_px(out_.last(), prefix, l.resource, l.token.view(), in_ms(l.ttl));
             return;
         case command::mend:
         case command::extend:
@@ -108,13 +110,13 @@ void node::append_release(const lease& l, form f)
     }
     switch (f) {
         case form::evalsha:
-            resp::append_evalsha(out_, resp::release_script.sha1, prefix, l.resource, token);
+            resp::append_evalsha(out_.last(), resp::release_script.sha1, prefix, l.resource, token);
             return;
         case form::eval:
-            resp::append_eval(out_, resp::release_script.text, prefix, l.resource, token);
+            resp::append_eval(out_.last(), resp::release_script.text, prefix, l.resource, token);
             return;
-        case form::delifeq: resp::append_delifeq(out_, prefix, l.resource, token); return;
-        case form::delex: resp::append_delex(out_, prefix, l.resource, token); return;
+        case form::delifeq: resp::append_delifeq(out_.last(), prefix, l.resource, token); return;
+        case form::delex: resp::append_delex(out_.last(), prefix, l.resource, token); return;
     }
 }
 
@@ -123,7 +125,8 @@ void node::append_to_all(const lease& l, form f, const resp::script& script,
                          std::string_view suffix, std::initializer_list<std::string_view> args)
 {
     const bool by_digest = f == form::evalsha;
-    resp::append_script(out_, by_digest ? "EVALSHA" : "EVAL", by_digest ? script.sha1 : script.text,
+    resp::append_script(out_.last(), by_digest ? "EVALSHA" : "EVAL",
+                        by_digest ? script.sha1 : script.text,
                         {c_.settings_.key_prefix, l.resources(), suffix}, args);
 }
 
@@ -140,9 +143,11 @@ void node::append_count(const lease& l, std::int64_t seed, form f)
     const std::string& resource = l.resource;
     const auto& script = resp::count_script;
     if (f == form::eval) {
-        resp::append_eval_count(out_, script.text, s.key_prefix, resource, counter_suffix, args);
+        resp::append_eval_count(out_.last(), script.text, s.key_prefix, resource, counter_suffix,
+                                args);
     } else {
-        resp::append_evalsha_count(out_, script.sha1, s.key_prefix, resource, counter_suffix, args);
+        resp::append_evalsha_count(out_.last(), script.sha1, s.key_prefix, resource, counter_suffix,
+                                   args);
     }
 }
 
@@ -186,9 +191,9 @@ void node::append_extend(const round& r, form f)
         return;
     }
     if (f == form::eval) {
-        resp::append_eval(out_, script.text, prefix, l.resource, l.token.view(), ttl);
+        resp::append_eval(out_.last(), script.text, prefix, l.resource, l.token.view(), ttl);
     } else {
-        resp::append_evalsha(out_, script.sha1, prefix, l.resource, l.token.view(), ttl);
+        resp::append_evalsha(out_.last(), script.sha1, prefix, l.resource, l.token.view(), ttl);
     }
 }
 
@@ -196,9 +201,9 @@ void node::append_inspect(const lease& l, form f)
 {
     const auto& prefix = c_.settings_.key_prefix;
     if (f == form::eval) {
-        resp::append_eval(out_, resp::inspect_script.text, prefix, l.resource);
+        resp::append_eval(out_.last(), resp::inspect_script.text, prefix, l.resource);
     } else {
-        resp::append_evalsha(out_, resp::inspect_script.sha1, prefix, l.resource);
+        resp::append_evalsha(out_.last(), resp::inspect_script.sha1, prefix, l.resource);
     }
 }
 

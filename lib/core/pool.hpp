@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstddef>
 #include <memory>
@@ -8,6 +10,16 @@
 #include <vector>
 
 namespace redlock::core {
+
+/// For `least` elements, or for twice as many as before: who grows step by step is not to copy all
+/// of them at each step.
+template <class T>
+void make_room(std::vector<T>& for_more, std::size_t least)
+{
+    if (for_more.capacity() < least) {
+        for_more.reserve(std::max(least, 2 * for_more.capacity()));
+    }
+}
 
 /**
  * Records that are used over and over. A record stays constructed while it waits for its next use,
@@ -43,8 +55,8 @@ private:
 
     void grow()
     {
-        free_.reserve(total_ + records_a_block);
-        blocks_.reserve(blocks_.size() + 1);
+        make_room(free_, total_ + records_a_block);
+        make_room(blocks_, blocks_.size() + 1);
         auto block = std::make_unique<T[]>(records_a_block);
         for (std::size_t i = 0; i < records_a_block; ++i) {
             free_.push_back(&block[i]);
@@ -58,7 +70,7 @@ private:
     std::size_t total_ = 0;
 };
 
-/// Blocks of one size for coroutine frames. A frame that is larger comes from the heap.
+/// Memory for coroutine frames, of which there are few sizes. A very large one comes from the heap.
 class frame_pool {
 public:
     frame_pool() = default;
@@ -67,56 +79,67 @@ public:
 
     [[nodiscard]] void* take(std::size_t size)
     {
-        if (size > block_size) {
-            void* const frame = ::operator new(size);
-            ++in_use_;
-            return frame;
-        }
-        if (free_ == nullptr) {
-            grow();
+        void* frame = nullptr;
+        if (size > largest) {
+            frame = ::operator new(size);
+        } else {
+            if (free_of(size) == nullptr) {
+                grow(size);
+            }
+            block*& first = free_of(size);
+            frame = first;
+            first = first->next;
         }
         ++in_use_;
-        return std::exchange(free_, free_->next);
+        return frame;
     }
 
     void give(void* frame, std::size_t size) noexcept
     {
         --in_use_;
-        if (size > block_size) {
+        if (size > largest) {
             ::operator delete(frame);
         } else {
-            push(*static_cast<block*>(frame));
+            push(frame, size);
         }
     }
 
     [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
 
 private:
-    static constexpr std::size_t block_size = 512;
+    static constexpr std::size_t step = 64;
+    static constexpr std::size_t largest = 512;
     static constexpr std::size_t blocks_a_slab = 32;
 
-    union block {
+    struct block {
         block* next;
-        alignas(std::max_align_t) std::byte bytes[block_size];
     };
 
-    void push(block& b) noexcept
+    [[nodiscard]] static std::size_t steps(std::size_t size) noexcept
     {
-        b.next = free_;
-        free_ = &b;
+        return (size + step - 1) / step;
+    }
+    [[nodiscard]] block*& free_of(std::size_t size) noexcept { return free_[steps(size) - 1]; }
+
+    void push(void* frame, std::size_t size) noexcept
+    {
+        block*& first = free_of(size);
+        first = ::new (frame) block{first};
     }
 
-    void grow()
+    void grow(std::size_t size)
     {
-        slabs_.reserve(slabs_.size() + 1);
-        slabs_.push_back(std::make_unique_for_overwrite<block[]>(blocks_a_slab));
+        make_room(slabs_, slabs_.size() + 1);
+        const std::size_t each = steps(size) * step;
+        slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(blocks_a_slab * each));
         for (std::size_t i = 0; i < blocks_a_slab; ++i) {
-            push(slabs_.back()[i]);
+            push(slabs_.back().get() + i * each, size);
         }
     }
 
-    std::vector<std::unique_ptr<block[]>> slabs_;
-    block* free_ = nullptr;
+    std::vector<std::unique_ptr<std::byte[]>> slabs_;
+    /// By size, in steps.
+    std::array<block*, largest / step> free_{};
     std::size_t in_use_ = 0;
 };
 

@@ -150,7 +150,7 @@ stats coordinator::snapshot() const noexcept
         s.nodes_quarantined += n->is_quarantined() ? 1u : 0u;
         s.unanswered += n->unanswered();
         s.debts += n->debts();
-        s.buffered_bytes += n->buffered_bytes();
+        s.buffered_bytes += n->out().size();
     }
     return s;
 }

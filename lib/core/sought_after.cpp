@@ -8,22 +8,17 @@ namespace redlock::core {
 
 using base::instant;
 
-/// In `table`, which may be constant.
-template <class Table>
-auto sought_after::places_in(Table& table, std::uint64_t resource) noexcept
+std::optional<sought_after::place> sought_after::place_of(std::uint64_t resource,
+                                                          instant now) noexcept
 {
-    const std::size_t set = static_cast<std::size_t>(resource) & (table.size() / ways - 1);
-    return std::span(table).subspan(set * ways, ways);
-}
-
-sought_after::seen* sought_after::place_of(std::uint64_t resource, instant now) noexcept
-{
-    for (seen& there : places_in(table_, resource)) {
-        if (there.resource == resource && now < there.until) {
-            return &there;
+    bucket& b = bucket_of(resource);
+    for (std::size_t n = 0; n < ways; ++n) {
+        const std::size_t i = nth_place(resource, n);
+        if (b.resources[i] == resource && now < b.until[i]) {
+            return place{&b, i};
         }
     }
-    return nullptr;
+    return {};
 }
 
 const stint* sought_after::find(std::uint64_t resource, instant now) const noexcept
@@ -33,34 +28,36 @@ const stint* sought_after::find(std::uint64_t resource, instant now) const noexc
 
 stint* sought_after::find(std::uint64_t resource, instant now) noexcept
 {
-    seen* const there = place_of(resource, now);
-    return there != nullptr ? &there->of_client : nullptr;
+    const auto there = place_of(resource, now);
+    return there ? &there->of_client() : nullptr;
 }
 
 void sought_after::keep(std::uint64_t resource, instant now, instant end) noexcept
 {
-    seen* const there = place_of(resource, now);
-    if (there == nullptr) {
+    const auto there = place_of(resource, now);
+    if (!there) {
         return;
     }
-    there->until = end + long_enough;
-    if (now < there->of_client.contended_until) {
-        there->of_client.contended_until = there->until;
+    there->until() = end + long_enough;
+    if (now < there->of_client().contended_until) {
+        there->of_client().contended_until = there->until();
     }
 }
 
 stint& sought_after::note(std::uint64_t resource, instant now, instant end) noexcept
 {
-    seen* there = place_of(resource, now);
-    if (there == nullptr) {
+    auto there = place_of(resource, now);
+    if (!there) {
         there = free_place(resource, now);
-        if (there == nullptr) {
-            there = &*std::ranges::min_element(places_in(table_, resource), {}, &seen::until);
+        if (!there) {
+            bucket& b = bucket_of(resource);
+            const auto first_to_end = std::ranges::min_element(b.until);
+            there = {&b, static_cast<std::size_t>(first_to_end - b.until.begin())};
         }
-        *there = {resource, now, stint::begun(now)};
+        put(*there, resource, now, now);
     }
-    there->until = std::max({there->until, now + long_enough, end + long_enough});
-    return there->of_client;
+    there->until() = std::max({there->until(), now + long_enough, end + long_enough});
+    return there->of_client();
 }
 
 stint* sought_after::note_turn(std::uint64_t resource, instant now, instant since) noexcept
@@ -68,26 +65,36 @@ stint* sought_after::note_turn(std::uint64_t resource, instant now, instant sinc
     if (stint* const known = find(resource, now)) {
         return known;
     }
-    seen* const there = free_place(resource, now);
-    if (there == nullptr) {
+    const auto there = free_place(resource, now);
+    if (!there) {
         return nullptr;
     }
-    *there = {resource, now + long_enough, stint::begun(since)};
-    there->of_client.lonely_rests = most_lonely_rests;
-    return &there->of_client;
+    stint& s = put(*there, resource, now + long_enough, since);
+    s.lonely_rests = most_lonely_rests;
+    return &s;
+}
+
+stint& sought_after::put(place there, std::uint64_t resource, instant until, instant begun) noexcept
+{
+    there.of->resources[there.index] = resource;
+    there.until() = until;
+    return there.of_client() = stint::begun(begun);
 }
 
 /// Whose time has passed; in a larger table if there is none.
-sought_after::seen* sought_after::free_place(std::uint64_t resource, instant now) noexcept
+std::optional<sought_after::place> sought_after::free_place(std::uint64_t resource,
+                                                            instant now) noexcept
 {
     do {
-        for (seen& there : places_in(table_, resource)) {
-            if (there.until <= now) {
-                return &there;
+        bucket& b = bucket_of(resource);
+        for (std::size_t n = 0; n < ways; ++n) {
+            const std::size_t i = nth_place(resource, n);
+            if (b.until[i] <= now) {
+                return place{&b, i};
             }
         }
     } while (grow(now));
-    return nullptr;
+    return {};
 }
 
 /// False: it is as large as it may be, or there is no memory.
@@ -96,18 +103,22 @@ bool sought_after::grow(instant now) noexcept
     if (table_.size() == most) {
         return false;
     }
+    std::vector<bucket> larger;
     try {
-        std::vector<seen> larger(2 * table_.size());
-        for (const seen& there : table_) {
-            if (there.until > now) {
-                // Each of its new places is shared by fewer than shared the old ones.
-                *std::ranges::find(places_in(larger, there.resource), instant::min(),
-                                   &seen::until) = there;
-            }
-        }
-        table_ = std::move(larger);
+        larger.resize(2 * table_.size());
     } catch (const std::bad_alloc&) {
         return false;
+    }
+    const std::vector<bucket> smaller = std::exchange(table_, std::move(larger));
+    for (const bucket& b : smaller) {
+        for (std::size_t i = 0; i < ways; ++i) {
+            if (b.until[i] > now) {
+                // Each of its new places is shared by fewer than shared the old ones.
+                const place there = *free_place(b.resources[i], now);
+                put(there, b.resources[i], b.until[i], now);
+                there.of_client() = b.of_client[i];
+            }
+        }
     }
     return true;
 }

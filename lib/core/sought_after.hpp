@@ -3,10 +3,11 @@
 #include "base/instant.hpp"
 #include "core/stint.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <vector>
 
 namespace redlock::core {
@@ -38,24 +39,45 @@ public:
     stint* note_turn(std::uint64_t resource, base::instant now, base::instant since) noexcept;
 
 private:
-    struct seen {
-        std::uint64_t resource = 0;
-        base::instant until = base::instant::min();
-        stint of_client;
+    /// A resource has so many places. With more of them the table is fuller before it has to grow.
+    static constexpr std::size_t ways = 16;
+    static constexpr std::size_t fewest = 256 / ways;
+    static constexpr std::size_t most = 8192 / ways;
+
+    /// The places of all resources whose hashes end alike; what is searched lies together.
+    struct bucket {
+        std::array<std::uint64_t, ways> resources{};
+        std::array<base::instant, ways> until;
+        std::array<stint, ways> of_client;
+
+        bucket() noexcept { until.fill(base::instant::min()); }
+    };
+    struct place {
+        bucket* of;
+        std::size_t index;
+
+        [[nodiscard]] base::instant& until() const noexcept { return of->until[index]; }
+        [[nodiscard]] stint& of_client() const noexcept { return of->of_client[index]; }
     };
 
-    /// A resource has so many places, next to each other.
-    static constexpr std::size_t ways = 4;
-    static constexpr std::size_t fewest = 256;
-    static constexpr std::size_t most = 8192;
-
-    template <class Table>
-    [[nodiscard]] static auto places_in(Table& table, std::uint64_t resource) noexcept;
-    [[nodiscard]] seen* place_of(std::uint64_t resource, base::instant now) noexcept;
-    [[nodiscard]] seen* free_place(std::uint64_t resource, base::instant now) noexcept;
+    /// Where it is looked for, one after the other; resources that share a bucket begin at
+    /// different places.
+    [[nodiscard]] static std::size_t nth_place(std::uint64_t resource, std::size_t n) noexcept
+    {
+        return (static_cast<std::size_t>(resource >> 48U) + n) % ways;
+    }
+    [[nodiscard]] bucket& bucket_of(std::uint64_t resource) noexcept
+    {
+        return table_[static_cast<std::size_t>(resource) & (table_.size() - 1)];
+    }
+    [[nodiscard]] std::optional<place> place_of(std::uint64_t resource, base::instant now) noexcept;
+    [[nodiscard]] std::optional<place> free_place(std::uint64_t resource,
+                                                  base::instant now) noexcept;
+    stint& put(place there, std::uint64_t resource, base::instant until,
+               base::instant begun) noexcept;
     bool grow(base::instant now) noexcept;
 
-    std::vector<seen> table_ = std::vector<seen>(fewest);
+    std::vector<bucket> table_ = std::vector<bucket>(fewest);
 };
 
 }  // namespace redlock::core

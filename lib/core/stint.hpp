@@ -27,6 +27,8 @@ struct stint {
         until_longest = least_until_longest;
     }
 
+    /// For how many wake-ups a lock was refused that others had before, smoothed.
+    std::uint32_t refusals = 0;
     /// How often it went from one of the client to the next since other clients were last let in,
     /// and when it first did.
     unsigned hand_overs = 0;
@@ -50,8 +52,6 @@ struct stint {
     base::nanos until_longest = most_until_longest;
     /// Until when it is remembered that an acquire of the client was lost to others.
     base::instant contended_until{};
-    /// For how many wake-ups a lock was refused that others had before, smoothed.
-    std::uint32_t refusals = 0;
 };
 
 }  // namespace redlock::core

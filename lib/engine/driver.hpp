@@ -119,7 +119,7 @@ private:
 
     void on_link_up(unsigned node) override;
     void on_link_bytes(unsigned node, std::string_view bytes) override;
-    void on_link_written(unsigned node) override;
+    void on_link_written(unsigned node, std::string&& used) override;
     void on_link_down(unsigned node, std::string_view reason) override;
 
     void want_turn() noexcept;

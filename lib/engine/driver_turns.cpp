@@ -4,6 +4,7 @@
 #include <bit>
 #include <chrono>
 #include <exception>
+#include <utility>
 
 // What happens on the loop: turns, the connections' news, the timer.
 namespace redlock::engine {
@@ -191,7 +192,7 @@ void driver::write(unsigned node)
         return;
     }
     try {
-        l->write(core_.take_output(node));
+        l->write(std::exchange(core_.take_output(node), {}));
     } catch (const std::exception& e) {
         on_link_down(node, e.what());
     }
@@ -226,9 +227,9 @@ void driver::on_link_bytes(unsigned node, std::string_view bytes)
     want_turn();
 }
 
-void driver::on_link_written(unsigned node)
+void driver::on_link_written(unsigned node, std::string&& used)
 {
-    core_.on_written(node);
+    core_.on_written(node, std::move(used));
     write(node);
 }
 

@@ -20,7 +20,8 @@ class link_events {
 public:
     virtual void on_link_up(unsigned node) = 0;
     virtual void on_link_bytes(unsigned node, std::string_view bytes) = 0;
-    virtual void on_link_written(unsigned node) = 0;
+    /// `used` is what was written, empty and overwritten.
+    virtual void on_link_written(unsigned node, std::string&& used) = 0;
     /// The connection, or the attempt to make one, failed. Nothing more is told.
     virtual void on_link_down(unsigned node, std::string_view reason) = 0;
 
@@ -45,9 +46,8 @@ public:
     /// Begins to connect.
     virtual void start() = 0;
     [[nodiscard]] virtual bool is_writing() const noexcept = 0;
-    /// Takes the bytes and leaves an empty buffer that has been used before. Only when nothing is
-    /// being written.
-    virtual void write(std::string& bytes) = 0;
+    /// Only when nothing is being written.
+    virtual void write(std::string&& bytes) = 0;
     /// Ends everything at once; nothing is told any more.
     virtual void close() noexcept = 0;
 };

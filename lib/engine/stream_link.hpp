@@ -27,9 +27,9 @@ class stream_link : public link, public std::enable_shared_from_this<Derived> {
 public:
     [[nodiscard]] bool is_writing() const noexcept final { return writing_; }
 
-    void write(std::string& bytes) final
+    void write(std::string&& bytes) final
     {
-        out_.swap(bytes);  // it was wiped
+        out_ = std::move(bytes);
         writing_ = true;
         boost::asio::async_write(
             self().stream(), boost::asio::buffer(out_),
@@ -70,9 +70,6 @@ protected:
     }
 
 private:
-    /// A used-up buffer larger than this is not kept.
-    static constexpr std::size_t kept_capacity = 1024 * 1024;
-
     [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }
 
     void read()
@@ -105,9 +102,6 @@ private:
     {
         writing_ = false;
         base::wipe(out_);
-        if (out_.capacity() > kept_capacity) {
-            std::string().swap(out_);
-        }
         if (is_closed()) {
             return;
         }
@@ -115,7 +109,7 @@ private:
             down(ec.message());
             return;
         }
-        events_->on_link_written(setup_.node);
+        events_->on_link_written(setup_.node, std::exchange(out_, {}));
     }
 
     link_setup setup_;

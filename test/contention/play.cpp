@@ -226,7 +226,7 @@ void play::pump(unsigned client)
     }
     (void)c.core.take_written();
     for (unsigned i = 0; i < plan_.nodes; ++i) {
-        if (c.core.has_output(i)) {
+        while (c.core.has_output(i)) {
             std::string bytes;
             bytes.swap(c.core.take_output(i));
             c.core.on_written(i);

@@ -174,20 +174,19 @@ void world::deliver(unsigned node, std::string_view bytes)
 void world::collect(unsigned node)
 {
     peer& p = *peers_[node];
-    if (p.writing || !core_.has_output(node)) {
-        return;
-    }
-    require(p.connected, "nothing is written without a connection");
-    std::string bytes;
-    bytes.swap(core_.take_output(node));
-    p.writing = p.slow;
-    p.odd = p.odd || p.slow;
-    if (!p.slow) {
-        core_.on_written(node);
-    }
-    for (words& w : parse_commands(bytes)) {
-        p.asked.push_back({std::move(w), now_});
-        ledger_.note_request(node, p.asked.back());
+    while (!p.writing && core_.has_output(node)) {
+        require(p.connected, "nothing is written without a connection");
+        std::string bytes;
+        bytes.swap(core_.take_output(node));
+        p.writing = p.slow;
+        p.odd = p.odd || p.slow;
+        if (!p.slow) {
+            core_.on_written(node);
+        }
+        for (words& w : parse_commands(bytes)) {
+            p.asked.push_back({std::move(w), now_});
+            ledger_.note_request(node, p.asked.back());
+        }
     }
 }
 

@@ -61,7 +61,7 @@ asio::awaitable<void> doctor_connection::connect()
 void doctor_connection::send()
 {
     if (!out_.empty() && is_up_ && !link_->is_writing()) {
-        link_->write(out_);
+        link_->write(std::exchange(out_, {}));
     }
 }
 
@@ -123,7 +123,7 @@ void doctor_connection::on_link_bytes(unsigned, std::string_view bytes)
     tell();
 }
 
-void doctor_connection::on_link_written(unsigned)
+void doctor_connection::on_link_written(unsigned, std::string&&)
 {
     send();
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 namespace redlock::test {
 
@@ -257,8 +258,10 @@ void bench_world::carry_out(unsigned node)
 {
     peer& p = *peers[node];
     std::string bytes;
-    bytes.swap(core->take_output(node));
-    core->on_written(node);
+    while (core->has_output(node)) {
+        bytes += std::exchange(core->take_output(node), {});
+        core->on_written(node);
+    }
     p.writes += bytes.empty() ? 0u : 1u;
     for (words& w : parse_commands(bytes)) {
         if (!p.connected) {
