@@ -39,7 +39,7 @@ def cases(quick):
 QUESTION = Question(
     name="memory",
     title="Memory of a held lock, a kept one, a waiter, and of cycles in flight",
-    about="Of those in flight the most memory that the program had at a time, its own records and "
+    about="Of those in flight, on five masters, the most memory that the program had at a time, its own records and "
           "the pages of shared libraries included; `lean` is built without TLS, and with the C++ "
           "library linked in. Of the others the growth of the resident memory by so many of them, "
           "the lock object and its short "

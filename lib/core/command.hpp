@@ -45,7 +45,7 @@ enum class form : std::uint8_t {
 }
 
 /// A command, or a row of them, as it stands in the buffer of a node that was asked before: those
-/// behind it mostly get the same bytes. Good until that buffer grows.
+/// behind it mostly get the same bytes. Good until that node is asked anything else.
 struct encoded {
     std::string_view bytes;
     form sent_as = form::evalsha;

@@ -413,7 +413,7 @@ void node::send_extend(round& r, encoded& same)
     const form f = script_form();
     queue(command::extend, &r, f, [&] { copy_or_append(same, f, [&] { append_extend(r, f); }); });
     if (has_to_prove(*r.of)) {
-        same = {};  // the buffer grows
+        same = {};  // the buffer may grow
         send_marker(r);
     }
 }

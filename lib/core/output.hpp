@@ -15,7 +15,7 @@ namespace redlock::core {
  */
 class output_blocks {
 public:
-    /// What one call of the system takes of a buffer, and how much of a turn is in one write.
+    /// So much is written at a time.
     static constexpr std::size_t block_size = std::size_t{32} * 1024;
 
     /// Keeps so many when they are not in use.
@@ -29,10 +29,11 @@ private:
     std::vector<std::string> free_;
 };
 
-/// What is to be written to one node: blocks, each of them a write, none of them growing unless one
-/// row of commands is so large.
+/// What is to be written to one node: blocks, each of them a write. One grows where a row of
+/// commands does not fit, and takes no further row then.
 class output {
 public:
+    /// The blocks go back there in the end.
     explicit output(output_blocks& blocks) noexcept : blocks_(blocks) {}
     ~output() { wipe(); }
     output(const output&) = delete;
@@ -42,7 +43,7 @@ public:
     /// @throws std::bad_alloc; then nothing has changed.
     void make_room()
     {
-        if (last_.capacity() - last_.size() < least_room) {
+        if (last_.capacity() < block_size || last_.size() > block_size - least_room) {
             begin_block();
         }
     }
@@ -67,6 +68,7 @@ public:
     void wipe() noexcept;
 
 private:
+    static constexpr std::size_t block_size = output_blocks::block_size;
     /// Most rows of commands are shorter by far.
     static constexpr std::size_t least_room = 1024;
 

@@ -1,6 +1,7 @@
 #include "core/sought_after.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <new>
 #include <utility>
 
@@ -113,10 +114,10 @@ bool sought_after::grow(instant now) noexcept
     for (const bucket& b : smaller) {
         for (std::size_t i = 0; i < ways; ++i) {
             if (b.until[i] > now) {
-                // Each of its new places is shared by fewer than shared the old ones.
-                const place there = *free_place(b.resources[i], now);
-                put(there, b.resources[i], b.until[i], now);
-                there.of_client() = b.of_client[i];
+                // All in a new bucket come from one old one: there is room.
+                const auto there = free_place(b.resources[i], now);
+                assert(there);
+                put(*there, b.resources[i], b.until[i], now) = b.of_client[i];
             }
         }
     }

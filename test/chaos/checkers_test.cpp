@@ -283,7 +283,7 @@ TEST_CASE("an operation is late behind its own deadline, but for what its proces
 
 TEST_CASE("a client without progress is complained of when it could have had some", "[chaos]")
 {
-    progress_watch watch(std::chrono::seconds(3), std::chrono::seconds(6));
+    progress_watch watch(std::chrono::seconds(3), std::chrono::seconds(6), {});
     const nanos step = second / 10;
     // Gives the time of the first complaint within ten seconds, or 0.
     const auto first = [&](auto&& majority, auto&& sight) {
@@ -300,6 +300,15 @@ TEST_CASE("a client without progress is complained of when it could have had som
     {
         REQUIRE(first(always, stuck) == 4 * second + step);
         REQUIRE(watch.seen().own.longest_without > 3 * second);
+    }
+    SECTION("none since it began, while the key lives that it left behind, nor later")
+    {
+        progress_watch late(std::chrono::seconds(3), std::chrono::seconds(6),
+                            std::chrono::seconds(2));
+        for (nanos at = second; at <= 7 * second; at += step) {
+            REQUIRE_FALSE(late.look(at, true, {{outlook::client{true, 2 * second, 0}}, {}}));
+        }
+        REQUIRE(late.look(7 * second + step, true, {{outlook::client{true, 2 * second, 0}}, {}}));
     }
     SECTION("some")
     {
@@ -338,7 +347,7 @@ TEST_CASE("a client without progress is complained of when it could have had som
 
 TEST_CASE("a lock that all contend for is complained of when nobody takes it who could", "[chaos]")
 {
-    progress_watch watch(std::chrono::seconds(3), std::chrono::seconds(6));
+    progress_watch watch(std::chrono::seconds(3), std::chrono::seconds(6), {});
     const nanos step = second / 10;
     std::string complaint;
     nanos gaps = 100 * second;  // how often no majority answers for a moment

@@ -33,6 +33,19 @@ answers node_with(std::string name, std::string answer)
         [say](scripted_connection& peer) -> asio::awaitable<void> { co_await peer.serve(say); });
 }
 
+/// Many at once, of which one write takes a part.
+std::vector<pending<taken>> begin_many(locks& mine, std::vector<std::string>& names)
+{
+    std::vector<pending<taken>> begun;
+    for (unsigned i = 0; i < 300; ++i) {
+        names.push_back(std::to_string(i) + "/" + std::string(1000, 'x'));
+        acquire_options o = once();
+        o.fencing = false;
+        begun.push_back(mine.begin_acquire(names.back(), o));
+    }
+    return begun;
+}
+
 }  // namespace
 
 TEST_CASE("a node that sends us elsewhere is a node in error, and is not followed", "[integration]")
@@ -164,4 +177,48 @@ TEST_CASE("p24: an answer that no script gives is none, and nothing behind it is
     CHECK(told.nodes.at(0).outcome != node_outcome::granted);
     CHECK(told.nodes.at(0).outcome != node_outcome::refused);
     CHECK(mine.await([&] { return mine.stats().protocol_errors >= 1; }));
+}
+
+TEST_CASE("what one write does not take follows it, in order", "[integration]")
+{
+    const auto node = node_with("", "");
+    locks mine({node->url()});
+    REQUIRE(mine.await_ready(1));
+    std::vector<std::string> names;
+    const auto begun = begin_many(mine, names);
+    for (const auto& each : begun) {
+        CHECK_FALSE(mine.finish(each).error);
+    }
+    std::vector<std::string> asked;
+    for (const arguments& set : node->commands("SET")) {
+        asked.push_back(set.at(1));
+    }
+    CHECK(asked == names);
+}
+
+TEST_CASE("what was not written when a connection ended is not written on the next one",
+          "[integration]")
+{
+    const scripted_server node([](scripted_connection& peer) -> asio::awaitable<void> {
+        while (peer.index() == 0) {
+            const auto command = co_await peer.read_command();
+            if (command.front() == "SET") {
+                peer.reset();
+                co_return;
+            }
+            co_await peer.send(obedient(command));
+        }
+        co_await peer.serve();
+    });
+    locks mine({node.url()});
+    REQUIRE(mine.await_ready(1));
+    std::vector<std::string> names;
+    const auto begun = begin_many(mine, names);
+    for (const auto& each : begun) {
+        CHECK(mine.finish(each).error == errc::unavailable);
+    }
+    CHECK(mine.await([&] { return mine.stats().buffered_bytes == 0; }));
+    lock next = mine.take("next");
+    CHECK(node.commands("SET").size() == 2);
+    mine.give_back(std::move(next));
 }

@@ -261,8 +261,8 @@ void bench_world::carry_out(unsigned node)
     while (core->has_output(node)) {
         bytes += std::exchange(core->take_output(node), {});
         core->on_written(node);
+        ++p.writes;
     }
-    p.writes += bytes.empty() ? 0u : 1u;
     for (words& w : parse_commands(bytes)) {
         if (!p.connected) {
             throw std::runtime_error("something was written without a connection");

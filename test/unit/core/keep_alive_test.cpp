@@ -559,7 +559,8 @@ TEST_CASE("many locks that were taken at one time are not renewed at one time",
     CHECK(w.core->snapshot().kept_lost == 0);
 }
 
-TEST_CASE("renewals that fall due in one turn go to each node in one write", "[core][keep_alive]")
+TEST_CASE("renewals that fall due in one turn go to each node in as few writes as take them",
+          "[core][keep_alive]")
 {
     constexpr unsigned many = 1000;
     redlock::config c;
@@ -577,7 +578,8 @@ TEST_CASE("renewals that fall due in one turn go to each node in one write", "[c
     w.core->on_time(w.now);
     w.settle();
     for (unsigned i = 0; i < 3; ++i) {
-        CHECK(w.peers[i]->writes == before[i] + 1);
+        // Each has some 170 bytes.
+        CHECK(w.peers[i]->writes - before[i] <= 1 + many * 200 / core::output_blocks::block_size);
         CHECK(w.pending(i) == std::vector<std::string>(many, "EVALSHA"));
     }
 }

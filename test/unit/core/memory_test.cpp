@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -51,11 +52,18 @@ struct bare_world {
         now = dressed.now;
     }
 
+    /// As the engine does, which gives the buffers back.
+    void write(unsigned node)
+    {
+        std::string used = std::exchange(c.take_output(node), {});
+        used.clear();
+        c.on_written(node, std::move(used));
+    }
+
     void everybody_says(std::string_view bytes)
     {
         for (unsigned i = 0; i < 3; ++i) {
-            c.take_output(i).clear();
-            c.on_written(i);
+            write(i);
             c.on_bytes(now, i, bytes);
         }
         (void)c.take_written();
@@ -162,12 +170,11 @@ struct bare_world {
     {
         wish found;
         for (unsigned i = 0; i < 3; ++i) {
-            std::string& bytes = c.take_output(i);
+            const std::string& bytes = c.take_output(i);
             if (bytes.find(what) != std::string::npos) {
                 found = {i, bytes.find("TRACKING") != std::string::npos};
             }
-            bytes.clear();
-            c.on_written(i);
+            write(i);
         }
         return found;
     }

@@ -4,7 +4,9 @@
 #include "support/allocation_count.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -70,6 +72,21 @@ TEST_CASE("a row stands in one block, however long it is", "[core]")
     CHECK(written(out) == std::string(2 * block_size, 'b'));
     CHECK(written(out) == "c");
     CHECK(out.empty());
+}
+
+TEST_CASE("long rows do not make blocks grow, but the one that each is in", "[core]")
+{
+    const std::size_t size = GENERATE(1500U, 2500U, 5000U, 9000U, 40000U);
+    output_blocks blocks{8};
+    output out{blocks};
+    for (std::size_t all = 0; all < 100 * block_size; all += size) {
+        add(out, std::string(size, 'x'));
+    }
+    while (!out.empty()) {
+        const std::size_t written_at_once = written(out).size();
+        CHECK(written_at_once >= std::min(size, block_size - 1024));
+        CHECK(written_at_once < block_size + size);
+    }
 }
 
 TEST_CASE("what is being written counts until it is, and more can be added meanwhile", "[core]")
