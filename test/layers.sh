@@ -17,7 +17,7 @@ function complain(rule, what) { print FILENAME ": " rule ": " what; bad = 1 }
 
 # The layer of a file or of an include of our own, as a number; -1 for what is not ours.
 function layer(path) {
-    if (path ~ /^(include\/)?redlock\/test\//) return 6
+    if (path ~ /^(include\/)?redlock\/testing\//) return 6
     if (path ~ /^(include\/)?redlock\/(error|config|keep_alive|owner|report|result|stats|log|version|detail\/export)\.hpp$/) return 0
     if (path ~ /^(include\/)?redlock\/clock\.hpp$/) return 4
     if (path ~ /^(include\/)?redlock\//) return 5
@@ -27,6 +27,7 @@ function layer(path) {
     if (path ~ /^core\//) return 3
     if (path ~ /^engine\//) return 4
     if (path ~ /^cli\//) return 5
+    if (path ~ /^testing\//) return 6
     return -1
 }
 
