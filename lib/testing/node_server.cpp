@@ -254,8 +254,10 @@ std::optional<std::string> node_server::scripted_reply(const words& command, con
         return std::nullopt;
     }
     std::string bytes = at->with.is_null_ ? wire::null(s.protocol) : at->with.bytes_;
-    if (at->times != always && --at->times == 0) {
+    if (at->times == 1) {
         scripted_.erase(at);
+    } else if (at->times != always) {
+        --at->times;
     }
     return bytes;
 }

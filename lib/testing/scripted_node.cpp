@@ -68,16 +68,16 @@ reply reply::bytes(std::string raw)
 }
 
 struct scripted_node::parts {
-    explicit parts(const node_options& options)
+    explicit parts(const node_options& o)
         : own(std::make_unique<own_thread>()),
           server(std::make_shared<node_server>(own->executor())),
-          options(options)
+          options(o)
     {
         server->accept();
     }
-    parts(const executor_type& ex, const node_options& options)
+    parts(const executor_type& ex, const node_options& o)
         : server(std::make_shared<node_server>(ex)),
-          options(options)
+          options(o)
     {
         server->accept();
     }
@@ -98,7 +98,7 @@ struct scripted_node::parts {
 scripted_node::scripted_node(const node_options& options) : parts_(std::make_unique<parts>(options))
 {}
 
-scripted_node::scripted_node(executor_type ex, const node_options& options)
+scripted_node::scripted_node(const executor_type& ex, const node_options& options)
     : parts_(std::make_unique<parts>(ex, options))
 {}
 

@@ -165,6 +165,39 @@ TEST_CASE("who tracks a key is told when it ends, is taken, or dropped", "[testi
     CHECK(raw.read().text == "PONG");
 }
 
+TEST_CASE("a node that has nothing else to do tells at once, unless it is frozen", "[testing]")
+{
+    asio::io_context io;
+    scripted_node node(io);
+    resp_client raw(node.port());
+    const auto begin_tracking = [&] {
+        const auto seen = node.count("GET a");
+        raw.send("*2\r\n$3\r\nGET\r\n$1\r\na\r\n");
+        REQUIRE(run_until(io, [&] { return node.count("GET a") > seen; }));
+        (void)raw.read();
+        io.poll();
+    };
+    raw.send("*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n");
+    raw.send("*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n");
+    REQUIRE(run_until(io, [&] { return node.count("CLIENT TRACKING") == 1; }));
+    (void)raw.read();
+    (void)raw.read();
+    begin_tracking();
+    node.hold("a", for_ever);
+    io.poll();
+    CHECK(raw.read().type == reply::kind::push);
+    begin_tracking();
+    node.drop("a");
+    io.poll();
+    CHECK(raw.read().type == reply::kind::push);
+    begin_tracking();
+    node.freeze();
+    node.hold("a", for_ever);
+    io.poll();
+    node.disconnect();
+    CHECK_THROWS(raw.read());
+}
+
 TEST_CASE("a node may be moved, and ends with its object", "[testing]")
 {
     scripted_node node;

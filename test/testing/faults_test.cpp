@@ -1,9 +1,15 @@
 #include "testing/fixture.hpp"
 
+#include "support/resp_client.hpp"
+
+#include <boost/asio/ip/address_v4.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
 #include <chrono>
+#include <string>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -151,6 +157,10 @@ TEST_CASE("nodes that refuse connections are down until they accept", "[testing]
     t.on_majority([](scripted_node& n) { n.disconnect(); });
     t.become_ready(1);
     CHECK(t.acquire("two", at_once()).first == errc::unavailable);
+    CHECK_THROWS(resp_client(t.nodes[0].port()));
+    // The port is nobody else's meanwhile.
+    asio::ip::tcp::acceptor somebody(t.io, asio::ip::tcp::v4());
+    CHECK_THROWS(somebody.bind({asio::ip::address_v4::loopback(), t.nodes[0].port()}));
     t.on_majority([](scripted_node& n) {
         n.refuse();
         n.accept();

@@ -95,7 +95,7 @@ public:
     /// A node that runs on `ex`, for tests of one thread. It listens as long as it lives, which is
     /// work: the context's `run` does not return before. It has to go before its context.
     /// @throws boost::system::system_error where there is no port.
-    explicit scripted_node(executor_type ex, const node_options& options = {});
+    explicit scripted_node(const executor_type& ex, const node_options& options = {});
 
     /// The same on the executor of a context.
     template <std::derived_from<boost::asio::execution_context> ExecutionContext>
