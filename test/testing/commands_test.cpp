@@ -130,8 +130,8 @@ TEST_CASE("what is no command, or none for locks, is told so", "[testing]")
         resp_client raw(node.port());
         raw.send(nonsense);
         CHECK_THROWS(raw.read());
+        CHECK(node.connections() == 0);
     }
-    CHECK(wait_for([&] { return node.connections() == 0; }));
 }
 
 TEST_CASE("who tracks a key is told when it ends, is taken, or dropped", "[testing]")
@@ -150,9 +150,13 @@ TEST_CASE("who tracks a key is told when it ends, is taken, or dropped", "[testi
     CHECK(told_of([&] { node.hold("a", for_ever); }));
     CHECK(told_of([&] { node.drop("a"); }));
     CHECK(told_of([&] { node.hold("a", 1h); }));
-    CHECK(told_of([&] { node.hold("a", 200ms); }));
-    // And nothing else comes: that it ends is what this says.
-    CHECK(told_of([] {}));
+    // On a machine that is held up it may end before it is read.
+    reply there;
+    while (there.type == reply::kind::null) {
+        CHECK(told_of([&] { node.hold("a", 100ms); }));
+        there = raw.ask({"GET", "a"});
+    }
+    CHECK(raw.read().type == reply::kind::push);
     CHECK(!node.held("a"));
     // Not while it stands still.
     (void)raw.ask({"GET", "a"});
