@@ -58,6 +58,8 @@ class RedlockConan(ConanFile):
         # "shared" becomes BUILD_SHARED_LIBS by itself.
         toolchain.cache_variables["REDLOCK_TLS"] = bool(self.options.tls)
         toolchain.cache_variables["REDLOCK_CLI"] = bool(self.options.cli)
+        # One library a package: what tests of users link is not in it.
+        toolchain.cache_variables["REDLOCK_TESTING"] = False
         toolchain.cache_variables["REDLOCK_TESTS"] = False
         toolchain.cache_variables["REDLOCK_BENCH"] = False
         toolchain.cache_variables["REDLOCK_INSTALL"] = True

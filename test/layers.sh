@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: layers.sh <root of the source tree>
 # Which file may include what: a layer includes itself and those below, and below the engine there is no Asio,
-# clock, randomness, thread or socket. Prints one line a violation: <file>: <rule>: <what was found>.
+# clock, randomness, thread or socket; the nodes for tests are beside the client. Prints one line a violation: <file>: <rule>: <what was found>.
 set -euo pipefail
 cd "$1"
 
@@ -17,7 +17,7 @@ function complain(rule, what) { print FILENAME ": " rule ": " what; bad = 1 }
 
 # The layer of a file or of an include of our own, as a number; -1 for what is not ours.
 function layer(path) {
-    if (path ~ /^(include\/)?redlock\/test\//) return 6
+    if (path ~ /^(include\/)?redlock\/testing\//) return 6
     if (path ~ /^(include\/)?redlock\/(error|config|keep_alive|owner|report|result|stats|log|version|detail\/export)\.hpp$/) return 0
     if (path ~ /^(include\/)?redlock\/clock\.hpp$/) return 4
     if (path ~ /^(include\/)?redlock\//) return 5
@@ -27,6 +27,7 @@ function layer(path) {
     if (path ~ /^core\//) return 3
     if (path ~ /^engine\//) return 4
     if (path ~ /^cli\//) return 5
+    if (path ~ /^testing\//) return 6
     return -1
 }
 
@@ -51,6 +52,7 @@ match(code, /^[ \t]*#[ \t]*include[ \t]*[<"][^>"]+/) {
     if (public && quoted) complain("public", name " in quotes")
     # What the public headers keep in detail/ is shared with the engine.
     if (its > own && !(own == 4 && name ~ /^redlock\/detail\//)) complain("layer", name)
+    if (own == 6 && its > 1 && its < 6) complain("layer", name)
     if (pure && name ~ /^boost\/asio/) complain("asio", name)
     if (pure && name ~ /^(random|thread|mutex|shared_mutex|condition_variable|future|semaphore|stop_token|latch|barrier|ctime|time\.h|sys\/time\.h|pthread\.h|sys\/random\.h|sys\/socket\.h|poll\.h|sys\/epoll\.h|netdb\.h|fstream|iostream|openssl\/.*)$/ &&
         !(FILENAME == "lib/base/system_entropy.cpp" && name == "sys/random.h"))

@@ -5,7 +5,7 @@ set -euo pipefail
 check=$(dirname "$(realpath "$0")")/layers.sh
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-mkdir -p "$copy"/include/redlock/detail "$copy"/lib/{base,resp,core,engine,cli}
+mkdir -p "$copy"/include/redlock/{detail,testing} "$copy"/lib/{base,resp,core,engine,cli,testing}
 failures=0
 
 # plant <file> <rule expected, empty for none> <line of code>
@@ -28,6 +28,12 @@ plant lib/core/x.cpp layer '#include "engine/engine.hpp"'
 plant lib/core/x.cpp layer '#include <redlock/client.hpp>'
 plant lib/engine/x.cpp layer '#include <redlock/client.hpp>'
 plant lib/engine/x.cpp layer '#include "cli/doctor/doctor.hpp"'
+plant lib/x.cpp layer '#include "testing/model_master.hpp"'
+plant lib/cli/x.cpp layer '#include <redlock/testing/scripted_node.hpp>'
+plant include/redlock/redlock.hpp layer '#include <redlock/testing/scripted_node.hpp>'
+plant lib/testing/x.cpp layer '#include "core/coordinator.hpp"'
+plant lib/testing/x.cpp layer '#include <redlock/client.hpp>'
+plant include/redlock/testing/x.hpp public '#include <testing/model_master.hpp>'
 plant include/redlock/error.hpp layer '#include <redlock/client.hpp>'
 plant lib/core/x.cpp layer '#include <redlock/clock.hpp>'
 plant lib/core/x.cpp path '#include "../base/text.hpp"'
@@ -55,6 +61,9 @@ plant lib/engine/x.cpp '' '#include <redlock/clock.hpp>'
 plant include/redlock/lock.hpp '' '#include <redlock/clock.hpp>'
 plant lib/x.cpp '' '#include "engine/engine.hpp"'
 plant lib/cli/x.cpp '' '#include "cli/doctor/doctor.hpp"'
+plant lib/testing/x.cpp '' '#include <boost/asio/ip/tcp.hpp>'
+plant lib/testing/x.cpp '' '#include <redlock/testing/scripted_node.hpp>'
+plant lib/testing/x.cpp '' '#include "base/instant.hpp"'
 plant include/redlock/x.hpp '' '#include <redlock/detail/handler.hpp>'
 
 ((failures == 0)) && echo "every planted violation was found"

@@ -12,6 +12,14 @@ install(
     RUNTIME COMPONENT redlock_library
     FILE_SET HEADERS COMPONENT redlock_dev
 )
+if(REDLOCK_TESTING)
+    install(
+        TARGETS redlock_testing
+        EXPORT redlockTargets
+        ARCHIVE COMPONENT redlock_dev
+        FILE_SET HEADERS COMPONENT redlock_dev
+    )
+endif()
 install(
     EXPORT redlockTargets
     NAMESPACE redlock::
@@ -62,6 +70,14 @@ install(
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
     COMPONENT redlock_dev
 )
+if(REDLOCK_TESTING)
+    configure_file(lib/cmake/redlock-testing.pc.in redlock-testing.pc @ONLY)
+    install(
+        FILES "${PROJECT_BINARY_DIR}/redlock-testing.pc"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+        COMPONENT redlock_dev
+    )
+endif()
 
 if(REDLOCK_CLI)
     install(TARGETS redlock_command RUNTIME COMPONENT redlock_command)

@@ -167,17 +167,21 @@ grow "${owners[@]}" "$(dpkg-deb -f "$library" Depends)" "$(dpkg-deb -f "$dev" De
 tar -C / -cf - "${tools[@]#/}" | tar -C "$root" --keep-directory-symlink -xf -
 install "$library" "$dev"
 mkdir "$root/user"
-cp "$(dirname "$0")"/{CMakeLists.txt,main.cpp} "$root/user/"
+cp "$(dirname "$0")"/{CMakeLists.txt,main.cpp,testing.cpp} "$root/user/"
 
 within "$CMAKE" -S /user -B /user/build -G "$GENERATOR" -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_CXX_FLAGS="$FLAGS" \
     -DREDLOCK_FROM=find_package
 within "$CMAKE" --build /user/build
 within /user/build/user
+within /user/build/user_test
 readelf -d "$root/user/build/user" | grep -F "[libredlock.so.$SOVERSION]"
 
 # shellcheck disable=SC2016 # for the inner shell
 within sh -c '$CXX -std=c++20 $FLAGS /user/main.cpp $(pkg-config --cflags --libs redlock) -o /user/user'
 within /user/user
+# shellcheck disable=SC2016 # for the inner shell
+within sh -c '$CXX -std=c++20 $FLAGS /user/testing.cpp $(pkg-config --cflags --libs redlock redlock-testing) -o /user/user_test'
+within /user/user_test
 
 echo "== nothing is left"
 for package in "$library" "$dev" "$command"; do

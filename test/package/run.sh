@@ -44,6 +44,10 @@ case $way in
         # shellcheck disable=SC2086 # FLAGS is a list
         "$CXX" -std=c++20 $FLAGS "$here/main.cpp" "${flags[@]}" -o "$work/user"
         LD_LIBRARY_PATH=$libraries "$work/user"
+        read -ra flags <<<"$(pkg-config --cflags --libs redlock redlock-testing)"
+        # shellcheck disable=SC2086 # FLAGS is a list
+        "$CXX" -std=c++20 $FLAGS "$here/testing.cpp" "${flags[@]}" -o "$work/user_test"
+        LD_LIBRARY_PATH=$libraries "$work/user_test"
         ;;
     standards)
         install
@@ -64,7 +68,7 @@ case $way in
         ;;
     add_subdirectory)
         configure -DBUILD_SHARED_LIBS=ON
-        "$CMAKE" --build "$work/build" --target user_object
+        "$CMAKE" --build "$work/build" --target user_object user_test_object
         ;;
     FetchContent) build -DREDLOCK_TLS=OFF -DREDLOCK_WERROR=ON -DCMAKE_CXX_STANDARD=23 ;;
     *)

@@ -1,5 +1,5 @@
-#include "sim/model_master.hpp"
-#include "sim/wire.hpp"
+#include "testing/model_master.hpp"
+#include "testing/wire.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -7,7 +7,7 @@
 #include <string>
 
 // The scripts of any number of keys.
-namespace redlock::test {
+namespace redlock::testing {
 
 using namespace wire;
 using base::instant;
@@ -205,4 +205,4 @@ std::string model_master::release_all(instant now, session& s, const words& keys
     return integer(all ? 1 : 0);
 }
 
-}  // namespace redlock::test
+}  // namespace redlock::testing

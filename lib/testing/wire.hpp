@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -8,7 +9,7 @@
 #include <system_error>
 
 /// What a model of a server reads and says.
-namespace redlock::test::wire {
+namespace redlock::testing::wire {
 
 inline std::string integer(std::int64_t n)
 {
@@ -25,6 +26,21 @@ inline std::string error(std::string_view text)
     return "-" + std::string(text) + "\r\n";
 }
 
+/// Nothing, in the protocol of a connection.
+inline std::string null(int protocol)
+{
+    return protocol == 3 ? "_\r\n" : "$-1\r\n";
+}
+
+/// Names, as servers compare and tell them: `change` is std::tolower or std::toupper.
+inline std::string in_case(std::string text, int (*change)(int))
+{
+    std::ranges::transform(text, text.begin(), [&](char c) {
+        return static_cast<char>(change(static_cast<unsigned char>(c)));
+    });
+    return text;
+}
+
 template <class Number>
 std::optional<Number> number(std::string_view text)
 {
@@ -34,9 +50,11 @@ std::optional<Number> number(std::string_view text)
                                                                                : std::nullopt;
 }
 
+inline constexpr std::string_view ok = "+OK\r\n";
+inline constexpr std::string_view no_integer = "ERR value is not an integer or out of range";
 inline constexpr std::string_view wrong_type =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
 inline constexpr std::string_view no_memory =
     "OOM command not allowed when used memory > 'maxmemory'.";
 
-}  // namespace redlock::test::wire
+}  // namespace redlock::testing::wire

@@ -1,0 +1,101 @@
+// A test of code that uses locks: what it does when somebody has the lock, when masters are away,
+// and when the lock is lost amid the work. The masters are scripted nodes, which are in this
+// process and do what the test says; the code is the one that ships, with a client of its own.
+
+#include <redlock/redlock.hpp>
+#include <redlock/testing/scripted_node.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <array>
+#include <exception>
+#include <functional>
+#include <iostream>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+using nodes = std::array<redlock::testing::scripted_node, 3>;
+
+// The code that is tested: ships an order, and says how it went. `step` stands for what is done
+// under the lock.
+asio::awaitable<redlock::scope_end> ship(redlock::client& locks, std::function<void()> step)
+{
+    auto body = [&step](redlock::lock&) -> asio::awaitable<void> {
+        step();
+        asio::steady_timer timer(co_await asio::this_coro::executor, 1s);
+        co_await timer.async_wait(asio::deferred);
+    };
+    const auto result =
+        co_await redlock::with_lock(locks, "orders/42", {.ttl = 1s, .deadline = 500ms}, body);
+    co_return result.end;
+}
+
+// Runs it with masters that are as `prepare` has left them; `amid` happens in the middle of it.
+redlock::scope_end outcome(std::function<void(nodes&)> prepare, std::function<void(nodes&)> amid)
+{
+    nodes masters;
+    prepare(masters);
+    asio::io_context context;
+    redlock::client locks(context,
+                          {.nodes = {masters[0].url(), masters[1].url(), masters[2].url()}});
+    locks.async_run(asio::detached);
+    auto result = redlock::scope_end::failed;
+    asio::co_spawn(context, ship(locks, [&] { amid(masters); }),
+                   [&](std::exception_ptr thrown, redlock::scope_end end) {
+                       if (!thrown) {
+                           result = end;
+                       }
+                       locks.async_close(asio::detached);
+                   });
+    context.run();
+    return result;
+}
+
+void all_is_well(nodes&) {}
+
+void somebody_has_it(nodes& masters)
+{
+    masters[0].hold("orders/42", 10s);
+    masters[1].hold("orders/42", 10s);
+}
+
+void one_is_frozen(nodes& masters)
+{
+    masters[2].freeze();
+}
+
+void no_majority(nodes& masters)
+{
+    masters[0].refuse();
+    masters[1].answer("SET", redlock::testing::reply::error("LOADING not yet"));
+}
+
+// On all of them, since any two may be those that granted it.
+void it_is_lost(nodes& masters)
+{
+    for (auto& each : masters) {
+        each.drop("orders/42");
+    }
+}
+
+int main()
+{
+    int failures = 0;
+    const auto check = [&](const char* what, redlock::scope_end is, redlock::scope_end wanted) {
+        std::cout << what << ": " << to_string(is) << '\n';
+        failures += is != wanted;
+    };
+    using enum redlock::scope_end;
+    check("all is well", outcome(all_is_well, all_is_well), completed);
+    check("one master is frozen", outcome(one_is_frozen, all_is_well), completed);
+    check("somebody has it", outcome(somebody_has_it, all_is_well), not_acquired);
+    check("no majority", outcome(no_majority, all_is_well), not_acquired);
+    check("lost amid the work", outcome(all_is_well, it_is_lost), lost);
+    return failures;
+}

@@ -1,0 +1,166 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace redlock::testing {
+
+/// A script as the wire contract has it.
+struct contract_script {
+    /// What it is for; of one key and of several it is the same.
+    std::string_view name;
+    std::string_view sha1;
+    std::string_view text;
+};
+
+/// To release, to extend, to inspect, to count with a fencing counter and to raise some, to admit a
+/// node, and to take, extend and release several keys. Written out here once more, and not taken
+/// from the library: it is what is agreed, whatever the library sends.
+inline constexpr std::array contract_scripts{
+    contract_script{"release", "647c65a442733a1aa440f99908d249d13b4d6c4a",
+                    "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
+                    "    return redis.call(\"del\",KEYS[1])\n"
+                    "else\n"
+                    "    return 0\n"
+                    "end"},
+    contract_script{"extend", "d5acb5c7c024cae8dac2c0506d98c6233f858abc",
+                    "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
+                    "    if redis.call(\"pttl\",KEYS[1]) < tonumber(ARGV[2]) then\n"
+                    "        redis.call(\"pexpire\",KEYS[1],ARGV[2])\n"
+                    "    end\n"
+                    "    return 1\n"
+                    "else\n"
+                    "    return 0\n"
+                    "end"},
+    contract_script{"inspect", "66bff2d4e53a99bdaabd30b9855cea2fe14bf6a8",
+                    "local v = redis.call(\"get\",KEYS[1])\n"
+                    "return {v and string.sub(v,1,64),redis.call(\"pttl\",KEYS[1])}"},
+    contract_script{"count", "95a04dc6b76979194ec11de70b2d1f0abcb999cc",
+                    "local counter = tonumber(redis.call(\"get\",KEYS[1]) or \"0\")\n"
+                    "local value = tonumber(ARGV[1])\n"
+                    "if counter and counter < 1e15 and value > 0 then\n"
+                    "    local time = redis.call(\"time\")\n"
+                    "    local now = time[1]*1000000+time[2]\n"
+                    "    local half = tonumber(ARGV[2])/2\n"
+                    "    value = math.max(now-half,math.min(value,now+half))\n"
+                    "    redis.call(\"set\",KEYS[1],string.format(\"%.0f\",value),\"px\",ARGV[3])\n"
+                    "    return value\n"
+                    "end\n"
+                    "counter = redis.call(\"incr\",KEYS[1])\n"
+                    "redis.call(\"pexpire\",KEYS[1],ARGV[3])\n"
+                    "return counter"},
+    contract_script{
+        "raise", "586c90f576aa5098072f303d054dc76666ebc4c9",
+        "local n = #KEYS/2\n"
+        "for i = 1,n do\n"
+        "    if redis.pcall(\"get\",KEYS[i]) ~= ARGV[1] then\n"
+        "        return 0\n"
+        "    end\n"
+        "end\n"
+        "local new = false\n"
+        "local highest = 1\n"
+        "for i = n+1,2*n do\n"
+        "    local counter = tonumber(redis.call(\"get\",KEYS[i]) or \"0\")\n"
+        "    if counter == nil then\n"
+        "        return -1\n"
+        "    end\n"
+        "    new = new or counter < tonumber(ARGV[6])\n"
+        "    highest = math.max(highest,counter)\n"
+        "end\n"
+        "local time = redis.call(\"time\")\n"
+        "local now = time[1]*1000000+time[2]\n"
+        "local slack = tonumber(ARGV[4])\n"
+        "local value = tonumber(ARGV[2])\n"
+        "if new then\n"
+        "    local date = math.max(now-slack/2,math.min(tonumber(ARGV[3]),now+slack/2))\n"
+        "    value = value > now+slack and date or math.max(value,date)\n"
+        "end\n"
+        "if value > now+slack or value <= highest then\n"
+        "    return -highest\n"
+        "end\n"
+        "for i = n+1,2*n do\n"
+        "    redis.call(\"set\",KEYS[i],string.format(\"%.0f\",value),\"px\",ARGV[5])\n"
+        "end\n"
+        "return value"},
+    contract_script{"admit", "601dc5e21ed3a08f5e207751c8c2271ef24ed6ff",
+                    "local m = redis.call(\"get\",KEYS[2])\n"
+                    "if m and string.sub(m,1,string.len(ARGV[1])) == ARGV[1] then\n"
+                    "    return m\n"
+                    "end\n"
+                    "if redis.call(\"get\",KEYS[1]) ~= ARGV[1] then\n"
+                    "    return false\n"
+                    "end\n"
+                    "local time = redis.call(\"time\")\n"
+                    "m = ARGV[2]..string.format(\"%.0f\",time[1]*1000000+time[2])\n"
+                    "redis.call(\"set\",KEYS[2],m)\n"
+                    "redis.call(\"del\",KEYS[1])\n"
+                    "return m"},
+    contract_script{
+        "take", "cfafeca0d2c888831ff26abbbc20983ab423a5d7",
+        "local n = tonumber(ARGV[3])\n"
+        "for i = 1,n do\n"
+        "    local ttl = redis.call(\"pttl\",KEYS[i])\n"
+        "    if ttl ~= -2 then\n"
+        "        return {i,ttl}\n"
+        "    end\n"
+        "end\n"
+        "local value = 0\n"
+        "if #KEYS > n then\n"
+        "    local new = false\n"
+        "    local lowest = math.huge\n"
+        "    for i = n+1,2*n do\n"
+        "        local counter = tonumber(redis.call(\"get\",KEYS[i]) or \"0\")\n"
+        "        if counter == nil then\n"
+        "            return redis.error_reply(\"ERR a fencing counter is no number\")\n"
+        "        end\n"
+        "        new = new or counter < tonumber(ARGV[7])\n"
+        "        lowest = math.min(lowest,counter)\n"
+        "        value = math.max(value,counter)\n"
+        "    end\n"
+        "    value = value+1\n"
+        "    local time = redis.call(\"time\")\n"
+        "    local now = time[1]*1000000+time[2]\n"
+        "    local slack = tonumber(ARGV[5])\n"
+        "    local seed = tonumber(ARGV[4])\n"
+        "    if new and seed > 0 then\n"
+        "        value = math.max(value,now-slack/2,math.min(seed,now+slack/2))\n"
+        "    end\n"
+        "    if (new and seed == 0) or (value > now+slack and lowest <= now+slack) then\n"
+        "        value = 1\n"
+        "    elseif value > 9007199254740989 then\n"
+        "        return redis.error_reply(\"ERR a fencing counter is at its end\")\n"
+        "    else\n"
+        "        for i = n+1,2*n do\n"
+        "            redis.call(\"set\",KEYS[i],string.format(\"%.0f\",value),\"px\",ARGV[6])\n"
+        "        end\n"
+        "    end\n"
+        "end\n"
+        "for i = 1,n do\n"
+        "    redis.call(\"set\",KEYS[i],ARGV[1],\"px\",ARGV[2])\n"
+        "end\n"
+        "return {0,value}"},
+    contract_script{"extend", "69f9020bf5bd0c592753e194f5eeca95caf01a22",
+                    "for i = 1,#KEYS do\n"
+                    "    if redis.pcall(\"get\",KEYS[i]) ~= ARGV[1] then\n"
+                    "        return 0\n"
+                    "    end\n"
+                    "end\n"
+                    "for i = 1,#KEYS do\n"
+                    "    if redis.call(\"pttl\",KEYS[i]) < tonumber(ARGV[2]) then\n"
+                    "        redis.call(\"pexpire\",KEYS[i],ARGV[2])\n"
+                    "    end\n"
+                    "end\n"
+                    "return 1"},
+    contract_script{"release", "f47b0024000ea2d62a7652b291439b39f5592cc3",
+                    "local all = 1\n"
+                    "for i = 1,#KEYS do\n"
+                    "    if redis.pcall(\"get\",KEYS[i]) == ARGV[1] then\n"
+                    "        redis.call(\"del\",KEYS[i])\n"
+                    "    else\n"
+                    "        all = 0\n"
+                    "    end\n"
+                    "end\n"
+                    "return all"},
+};
+
+}  // namespace redlock::testing

@@ -1,0 +1,133 @@
+#include "testing/model_master.hpp"
+#include "testing/wire.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace redlock::testing {
+
+using namespace wire;
+
+namespace {
+
+constexpr std::string_view no_login = "NOAUTH Authentication required.";
+
+/// What COMMAND INFO tells of a command, and what a server looks at before it does one.
+struct command_traits {
+    std::string_view name;
+    int arity;
+    /// Is done by a server that is loading; is refused by one that is full.
+    bool while_loading = false;
+    bool takes_memory = false;
+};
+
+constexpr std::array known_commands{
+    command_traits{"AUTH", -2, true},
+    command_traits{"CLIENT", -2, true},
+    command_traits{"COMMAND", -1, true},
+    command_traits{"DEL", -2},
+    command_traits{"DELEX", -2},
+    command_traits{"DELIFEQ", 3},
+    command_traits{"EVAL", -3},
+    command_traits{"EVALSHA", -3},
+    command_traits{"EXISTS", -2},
+    command_traits{"FLUSHALL", -1},
+    command_traits{"GET", 2},
+    command_traits{"HELLO", -1, true},
+    command_traits{"HSET", -4, false, true},
+    command_traits{"INCR", 2, false, true},
+    command_traits{"INFO", -1, true},
+    command_traits{"PEXPIRE", -3},
+    command_traits{"PING", -1},
+    command_traits{"PTTL", 2},
+    command_traits{"SCRIPT", -2},
+    command_traits{"SELECT", 2, true},
+    command_traits{"SET", -3, false, true},
+};
+
+const command_traits* traits_of(std::string_view name)
+{
+    const auto at = std::ranges::find(known_commands, name, &command_traits::name);
+    return at == known_commands.end() ? nullptr : &*at;
+}
+
+/// What COMMAND INFO says of one: ten things, of which lists of flags are sets to who knows sets.
+/// Which keys it takes, what others it is made of, and more that there is to say, is left empty.
+std::string told_of(const command_traits& c, const session& s)
+{
+    const std::string list = s.protocol == 3 ? "~" : "*";
+    const std::string none = list + "0\r\n";
+    const int flags = static_cast<int>(c.while_loading) + static_cast<int>(c.takes_memory);
+    return "*10\r\n" + bulk(in_case(std::string(c.name), std::tolower)) + integer(c.arity) + list +
+           std::to_string(flags) + "\r\n" + (c.while_loading ? "+loading\r\n" : "") +
+           (c.takes_memory ? "+denyoom\r\n" : "") + integer(0) + integer(0) + integer(0) + none +
+           none + none + none;
+}
+
+}  // namespace
+
+bool model_master::has(std::string_view name) const
+{
+    return traits_of(name) != nullptr && (name != "HELLO" || knows_hello) &&
+           (name != "DELIFEQ" || has_delifeq) && (name != "DELEX" || has_delex);
+}
+
+/// What the server says instead of doing it, in the order in which servers look at these things.
+std::optional<std::string> model_master::refusal(const words& command, const session& s) const
+{
+    const std::string& name = command.at(0);
+    if (!refusals.empty()) {
+        const std::string both = command.size() > 1 ? name + " " + command[1] : name;
+        for (const std::string& known : {name, both}) {
+            if (const auto refused = refusals.find(known); refused != refusals.end()) {
+                return error(refused->second);
+            }
+        }
+    }
+    const bool is_stranger = !password.empty() && !s.authenticated;
+    if (!has(name)) {
+        return is_stranger && hides_commands ? error(no_login) : unknown(command);
+    }
+    if (is_stranger && name != "HELLO" && name != "AUTH") {
+        return error(no_login);
+    }
+    const command_traits& traits = *traits_of(name);
+    // A server that is loading still greets, and tells of itself; it looks at its memory later.
+    if (is_loading) {
+        return traits.while_loading
+                   ? std::nullopt
+                   : std::optional(error("LOADING Redis is loading the dataset in memory"));
+    }
+    // Scripts without a shebang are let in, and only what they call is looked at.
+    if (is_full && traits.takes_memory) {
+        return error(no_memory);
+    }
+    return std::nullopt;
+}
+
+/// In the words of its time.
+std::string model_master::unknown(const words& command) const
+{
+    constexpr std::size_t room = 128;
+    std::string arguments;
+    for (std::size_t i = 1; i < command.size() && arguments.size() < room; ++i) {
+        const std::string some = command[i].substr(0, room - arguments.size());
+        arguments += knows_hello ? "'" + some + "' " : "`" + some + "`, ";
+    }
+    const std::string quoted = knows_hello ? "'" + command[0] + "'" : "`" + command[0] + "`";
+    return error("ERR unknown command " + quoted + ", with args beginning with: " + arguments);
+}
+
+/// No more than what tells a command from none; servers tell ten things of each.
+std::string model_master::command_info(const session& s, const words& command) const
+{
+    std::string all = "*" + std::to_string(command.size() - 2) + "\r\n";
+    for (std::size_t i = 2; i < command.size(); ++i) {
+        const std::string name = in_case(command[i], std::toupper);
+        all += has(name) ? told_of(*traits_of(name), s) : null(s.protocol);
+    }
+    return all;
+}
+
+}  // namespace redlock::testing

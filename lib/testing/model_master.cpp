@@ -1,0 +1,384 @@
+#include "testing/model_master.hpp"
+#include "testing/wire.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+namespace redlock::testing {
+
+using base::instant;
+using namespace wire;
+using std::chrono::milliseconds;
+
+namespace {
+
+std::string select(std::string_view database)
+{
+    const auto n = number<int>(database);
+    if (!n) {
+        return error(no_integer);
+    }
+    return *n >= 0 && *n < 16 ? std::string(ok) : error("ERR DB index is out of range");
+}
+
+}  // namespace
+
+// The keys.
+
+const model_master::entry* model_master::find(instant now, std::string_view key) const
+{
+    const auto at = keys_.find(key);
+    const bool alive = at != keys_.end() && (!at->second.end || *at->second.end > now);
+    return alive ? &at->second : nullptr;
+}
+
+std::string model_master::value(instant now, const std::string& key) const
+{
+    const entry* e = find(now, key);
+    return e == nullptr ? std::string() : e->value;
+}
+
+std::size_t model_master::keys(instant now) const
+{
+    return static_cast<std::size_t>(std::count_if(keys_.begin(), keys_.end(), [&](const auto& k) {
+        return !k.second.end || *k.second.end > now;
+    }));
+}
+
+std::int64_t model_master::pttl(instant now, const std::string& key) const
+{
+    const entry* e = find(now, key);
+    if (e == nullptr) {
+        return -2;
+    }
+    return e->end ? std::chrono::floor<milliseconds>(*e->end - now).count() : -1;
+}
+
+/// `to`: what the key becomes; nothing: it goes. `during`: whose command is being done.
+void model_master::change(const std::string& key, std::optional<entry> to, session* by,
+                          session* during)
+{
+    const auto at = keys_.find(key);
+    std::optional<entry> before;
+    const entry* after = nullptr;
+    if (at != keys_.end()) {
+        before = std::exchange(at->second, {});
+    }
+    if (to) {
+        after = &keys_.insert_or_assign(key, std::move(*to)).first->second;
+    } else if (before) {
+        keys_.erase(at);
+    }
+    if (watched_by != nullptr) {
+        watched_by->on_change(key, before ? &*before : nullptr, after, by);
+    }
+    invalidate(key, during);
+}
+
+void model_master::change(const std::string& key, std::optional<entry> to, session* by)
+{
+    change(key, std::move(to), by, by);
+}
+
+/// Whoever names a key that is over removes it, and changes nothing by that.
+void model_master::come_upon(instant now, session& s, const std::string& key)
+{
+    const auto at = keys_.find(key);
+    if (at != keys_.end() && at->second.end && *at->second.end <= now) {
+        change(key, std::nullopt, nullptr, &s);
+    }
+}
+
+void model_master::expire(instant now)
+{
+    for (auto at = keys_.begin(); at != keys_.end();) {
+        const auto next = std::next(at);
+        if (at->second.end && *at->second.end <= now) {
+            const std::string key = at->first;
+            change(key, std::nullopt, nullptr);
+        }
+        at = next;
+    }
+}
+
+void model_master::flush_keys()
+{
+    while (!keys_.empty()) {
+        const std::string key = keys_.begin()->first;
+        change(key, std::nullopt, nullptr);
+    }
+}
+
+void model_master::lose(const std::string& key)
+{
+    change(key, std::nullopt, nullptr);
+}
+
+void model_master::lose_among_all(const std::string& key)
+{
+    tracked_.clear();
+    lose(key);
+    tell_of_all(nullptr);
+}
+
+void model_master::swap_keys_away()
+{
+    auto tracked = std::exchange(tracked_, {});
+    flush_keys();
+    tracked_ = std::move(tracked);
+}
+
+// Tracking.
+
+void model_master::track(session& s, const std::string& key)
+{
+    const bool is_chosen = s.tracks == session::tracking::chosen && s.tracks_now;
+    if (!is_chosen && s.tracks != session::tracking::all) {
+        return;
+    }
+    auto& all = tracked_[key];
+    if (std::find(all.begin(), all.end(), &s) == all.end()) {
+        all.push_back(&s);
+    }
+}
+
+/// A push to everybody who has read the key and can be told, once; it is tracked no more.
+void model_master::invalidate(const std::string& key, session* by)
+{
+    const auto at = tracked_.find(key);
+    if (at == tracked_.end()) {
+        return;
+    }
+    const std::string push = ">2\r\n" + bulk("invalidate") + "*1\r\n" + bulk(key);
+    for (session* s : at->second) {
+        if (s != by || !s->is_spared) {
+            tell(*s, push, by);
+        }
+    }
+    tracked_.erase(at);
+}
+
+void model_master::give_up_tracking(std::uint64_t which)
+{
+    if (!tracked_.empty()) {
+        const auto nth = static_cast<std::ptrdiff_t>(which % tracked_.size());
+        invalidate(std::string(std::next(tracked_.begin(), nth)->first), nullptr);
+    }
+}
+
+/// Pushes are of RESP3; with RESP2 nothing is told.
+void model_master::tell(session& s, std::string_view push, const session* by)
+{
+    if (s.tracks != session::tracking::off && s.protocol == 3) {
+        (&s == by ? own_pushes_ : s.out) += push;
+        has_told = has_told || &s != by;
+    }
+}
+
+void model_master::tell_of_all(const session* by)
+{
+    const std::string push = ">2\r\n" + bulk("invalidate") + "_\r\n";
+    for (session* t : trackers_) {
+        tell(*t, push, by);
+    }
+}
+
+void model_master::forget(session& s)
+{
+    std::erase(trackers_, &s);
+    for (auto& [key, all] : tracked_) {
+        std::erase(all, &s);
+    }
+}
+
+// Commands.
+
+std::string model_master::execute(instant now, session& s, const words& command)
+{
+    ++commands;
+    // Only the command behind CLIENT CACHING YES is meant, and those about the connection between.
+    s.tracks_now = command.at(0) != "CLIENT" && std::exchange(s.tracks_next, false);
+    if (auto refused = refusal(command, s)) {
+        return std::move(*refused);
+    }
+    const std::string& name = command.at(0);
+    if (name == "HELLO") {
+        return hello(s, command);
+    }
+    if (name == "AUTH") {
+        return auth(s, command);
+    }
+    if (name == "INFO") {
+        return info(s, command);
+    }
+    if (name == "PING") {
+        return "+PONG\r\n";
+    }
+    if (name == "SELECT") {
+        return select(command.at(1));
+    }
+    if (name == "CLIENT") {
+        return client(s, command);
+    }
+    if (name == "SCRIPT") {
+        return script_command(command);
+    }
+    if (name == "COMMAND") {
+        return command_info(s, command);
+    }
+    if (name == "FLUSHALL") {
+        return flush_all(s);
+    }
+    std::string reply = keyed(now, s, command);
+    return reply + std::exchange(own_pushes_, {});
+}
+
+/// A command that speaks of keys.
+std::string model_master::keyed(instant now, session& s, const words& command)
+{
+    const std::string& name = command[0];
+    if (name == "EVALSHA" || name == "EVAL") {
+        return eval(now, s, command);
+    }
+    if (name == "DEL") {
+        return remove(now, s, command);
+    }
+    if (name == "SET") {
+        return set(now, s, command);
+    }
+    come_upon(now, s, command.at(1));
+    if (name == "GET" || name == "PTTL" || name == "EXISTS") {
+        track(s, command[1]);
+    }
+    if (name == "DELIFEQ" || name == "DELEX") {
+        return compare_and_delete(now, s, command.at(1), command.back());
+    }
+    if (name == "PTTL") {
+        return integer(pttl(now, command.at(1)));
+    }
+    if (name == "EXISTS") {
+        return integer(find(now, command.at(1)) != nullptr);
+    }
+    if (name == "GET") {
+        return get(now, s, command.at(1));
+    }
+    if (name == "PEXPIRE") {
+        return pexpire(now, s, command);
+    }
+    if (name == "INCR") {
+        return increment(now, s, command.at(1));
+    }
+    if (name == "HSET") {
+        const entry* there = find(now, command.at(1));
+        if (there != nullptr && !there->foreign_kind) {
+            return error(wrong_type);
+        }
+        const bool is_new = there == nullptr;
+        change(command[1], is_new ? entry{{}, std::nullopt, true} : entry{*there}, &s);
+        return integer(is_new);
+    }
+    throw std::logic_error("a command that the model knows and does not do");
+}
+
+/// Everybody who tracks is told once, and of no key.
+std::string model_master::flush_all(const session& s)
+{
+    tracked_.clear();
+    flush_keys();
+    tell_of_all(&s);
+    return std::string(ok) + std::exchange(own_pushes_, {});
+}
+
+std::string model_master::set(instant now, session& s, const words& command)
+{
+    ++sets;
+    entry e{command.at(2), std::nullopt, false};
+    bool only_new = false;
+    bool only_there = false;
+    for (std::size_t i = 3; i < command.size(); ++i) {
+        only_new |= command[i] == "NX";
+        only_there |= command[i] == "XX";
+        if (command[i] == "PX") {
+            const auto ms = number<std::int64_t>(command.at(++i));
+            if (!ms) {
+                return error(no_integer);
+            }
+            if (*ms <= 0) {
+                return error("ERR invalid expire time in 'set' command");
+            }
+            e.end = now + milliseconds{*ms};
+        }
+    }
+    // What it can't do it doesn't begin: only from here on is the key looked at.
+    come_upon(now, s, command.at(1));
+    const bool is_there = find(now, command[1]) != nullptr;
+    if ((only_new && is_there) || (only_there && !is_there)) {
+        return null(s.protocol);
+    }
+    change(command[1], std::move(e), &s);
+    return std::string(ok);
+}
+
+std::string model_master::get(instant now, const session& s, const std::string& key)
+{
+    const entry* e = find(now, key);
+    if (e != nullptr && e->foreign_kind) {
+        return error(wrong_type);
+    }
+    return e == nullptr ? null(s.protocol) : bulk(e->value);
+}
+
+std::string model_master::remove(instant now, session& s, const words& command)
+{
+    std::int64_t removed = 0;
+    for (std::size_t i = 1; i < command.size(); ++i) {
+        come_upon(now, s, command[i]);
+        if (find(now, command[i]) != nullptr) {
+            change(command[i], std::nullopt, &s);
+            ++removed;
+        }
+    }
+    return integer(removed);
+}
+
+std::string model_master::pexpire(instant now, session& s, const words& command)
+{
+    const entry* there = find(now, command.at(1));
+    if (there == nullptr) {
+        return integer(0);
+    }
+    const milliseconds ttl{std::stoll(command.at(2))};
+    if (ttl <= milliseconds{0}) {
+        change(command[1], std::nullopt, &s);
+        return integer(1);
+    }
+    entry e = *there;
+    e.end = now + ttl;
+    change(command[1], std::move(e), &s);
+    return integer(1);
+}
+
+std::string model_master::increment(instant now, session& s, const std::string& key)
+{
+    const entry* there = find(now, key);
+    if (there != nullptr && there->foreign_kind) {
+        return error(wrong_type);
+    }
+    std::int64_t n = 0;
+    entry e;
+    if (there != nullptr) {
+        e = *there;
+        const auto was = number<std::int64_t>(e.value);
+        if (!was) {
+            return error(no_integer);
+        }
+        n = *was;
+    }
+    e.value = std::to_string(++n);
+    change(key, std::move(e), &s);
+    return integer(n);
+}
+
+}  // namespace redlock::testing

@@ -1,0 +1,305 @@
+#include "testing/node_server.hpp"
+
+#include "testing/told.hpp"
+#include "testing/wire.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <utility>
+
+#include <unistd.h>
+
+namespace redlock::testing {
+
+namespace asio = boost::asio;
+using base::instant;
+using boost::system::error_code;
+using std::chrono::steady_clock;
+
+namespace {
+
+steady_clock::time_point on_clock(instant at)
+{
+    return steady_clock::time_point{
+        std::chrono::ceil<steady_clock::duration>(at.time_since_epoch())};
+}
+
+/// From the model's date to this machine's.
+base::nanos date_offset(instant at)
+{
+    using std::chrono::microseconds;
+    const auto today = std::chrono::duration_cast<microseconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    return today - microseconds{date_of(at)};
+}
+
+/// By which the client tells servers apart: 40 digits that no other node has, nor had this one
+/// before it restarted.
+std::string fresh_run_id()
+{
+    static std::atomic<std::uint64_t> count{0};
+    std::string id(40, '0');
+    const std::string last =
+        std::to_string(::getpid()) + "0" + std::to_string(1'000'000'000 + count.fetch_add(1));
+    id.replace(id.size() - last.size(), last.size(), last);
+    return id;
+}
+
+}  // namespace
+
+node_server::node_server(const asio::any_io_executor& executor) : door_(executor), ends_(executor)
+{
+    master_.run_id = fresh_run_id();
+    master_.watched_by = this;
+}
+
+instant node_server::now()
+{
+    return instant{steady_clock::now().time_since_epoch()};
+}
+
+// What the test does.
+
+void node_server::write(const std::string& key, std::chrono::milliseconds ttl)
+{
+    // As an owner token is written, so that who inspects the lock sees an owner.
+    static const std::string stranger(40, 'f');
+    const guard here(mutex_);
+    master_.write(key, {stranger, now() + ttl, false});
+    send_all();
+    look_at_ends();
+}
+
+bool node_server::has(const std::string& key) const
+{
+    const guard here(mutex_);
+    return master_.find(now(), key) != nullptr;
+}
+
+void node_server::lose(const std::string& key)
+{
+    const guard here(mutex_);
+    master_.lose(key);
+    send_all();
+}
+
+void node_server::answer(std::string_view command, reply with, std::size_t times)
+{
+    const guard here(mutex_);
+    if (times == always) {
+        std::erase_if(scripted_,
+                      [&](const scripted& s) { return s.times == always && s.command == command; });
+    }
+    scripted_.push_back({std::string(command), std::move(with), times});
+}
+
+void node_server::freeze()
+{
+    const guard here(mutex_);
+    is_frozen_ = true;
+}
+
+void node_server::thaw()
+{
+    const guard here(mutex_);
+    is_frozen_ = false;
+    work_on_all();
+}
+
+void node_server::delay(std::chrono::nanoseconds span)
+{
+    const guard here(mutex_);
+    delay_ = span;
+}
+
+void node_server::fill()
+{
+    const guard here(mutex_);
+    master_.is_full = true;
+}
+
+void node_server::make_room()
+{
+    const guard here(mutex_);
+    master_.is_full = false;
+}
+
+void node_server::disconnect()
+{
+    const guard here(mutex_);
+    cut_all();
+}
+
+void node_server::refuse()
+{
+    const guard here(mutex_);
+    ++openings_;
+    door_.shut();
+}
+
+void node_server::accept()
+{
+    const guard here(mutex_);
+    open();
+}
+
+void node_server::restart(memory keys)
+{
+    const guard here(mutex_);
+    cut_all();
+    master_.flush_scripts();
+    master_.run_id = fresh_run_id();
+    switch (keys) {
+        case memory::kept: break;
+        case memory::lost: master_.flush_keys(); break;
+    }
+}
+
+void node_server::recover()
+{
+    const guard here(mutex_);
+    scripted_.clear();
+    master_.is_full = false;
+    delay_ = {};
+    is_frozen_ = false;
+    work_on_all();
+    open();
+}
+
+void node_server::close() noexcept
+{
+    const guard here(mutex_);
+    ++openings_;
+    door_.shut();
+    cut_all();
+    ends_.cancel();
+}
+
+std::vector<std::string> node_server::commands() const
+{
+    const guard here(mutex_);
+    return seen_;
+}
+
+std::size_t node_server::count(std::string_view line) const
+{
+    const guard here(mutex_);
+    return static_cast<std::size_t>(std::ranges::count_if(seen_, [&](const std::string& seen) {
+        return seen.starts_with(line) && (seen.size() == line.size() || seen[line.size()] == ' ');
+    }));
+}
+
+std::size_t node_server::connections() const
+{
+    const guard here(mutex_);
+    return connections_.size();
+}
+
+// Commands.
+
+void node_server::work(const connection_ptr& c)
+{
+    while (!is_frozen_ && !c->to_do.empty()) {
+        if (c->to_do.front().due > now()) {
+            work_later(c, c->to_do.front().due);
+            break;
+        }
+        const words command = std::move(c->to_do.front().command);
+        c->to_do.pop_front();
+        c->state.out += reply_to(command, c->state);
+    }
+    send_all();
+    look_at_ends();
+    end_if_over(c);
+}
+
+void node_server::work_on_all()
+{
+    for (const connection_ptr& c : std::vector(connections_)) {
+        work(c);
+    }
+}
+
+void node_server::work_later(const connection_ptr& c, instant at)
+{
+    c->timer.expires_at(on_clock(at));
+    c->timer.async_wait([self = shared_from_this(), c](error_code ec) {
+        const guard here(self->mutex_);
+        if (!ec && !c->is_cut) {
+            self->work(c);
+        }
+    });
+}
+
+std::string node_server::reply_to(const words& command, session& s)
+{
+    if (auto bytes = scripted_reply(command, s)) {
+        return std::move(*bytes);
+    }
+    const instant at = now();
+    master_.date_offset = date_offset(at);
+    try {
+        return master_.execute(at, s, command);
+    } catch (const std::exception&) {
+        return wire::error("ERR this is nothing that a node for tests does");
+    }
+}
+
+std::optional<std::string> node_server::scripted_reply(const words& command, const session& s)
+{
+    const auto at = std::ranges::find_if(
+        scripted_, [&](const scripted& one) { return is_called(command, one.command); });
+    if (at == scripted_.end()) {
+        return std::nullopt;
+    }
+    std::string bytes = at->with.is_null_ ? wire::null(s.protocol) : at->with.bytes_;
+    if (at->times == 1) {
+        scripted_.erase(at);
+    } else if (at->times != always) {
+        --at->times;
+    }
+    return bytes;
+}
+
+// Keys that end.
+
+void node_server::on_change(const std::string& /*key*/, const model_master::entry* /*before*/,
+                            const model_master::entry* after, const session* /*by*/)
+{
+    if (after != nullptr && after->end && (!first_end_ || *after->end < *first_end_)) {
+        first_end_ = after->end;
+    }
+}
+
+/// Who waits for a key is told when it ends.
+void node_server::look_at_ends()
+{
+    if (!first_end_ || (ringing_at_ && *ringing_at_ <= *first_end_)) {
+        return;
+    }
+    ringing_at_ = first_end_;
+    ends_.expires_at(on_clock(*first_end_));
+    ends_.async_wait([self = shared_from_this()](error_code ec) {
+        const guard here(self->mutex_);
+        if (!ec) {
+            self->on_end();
+        }
+    });
+}
+
+void node_server::on_end()
+{
+    ringing_at_.reset();
+    first_end_.reset();
+    master_.expire(now());
+    for (const auto& [key, e] : master_.all()) {
+        if (e.end && (!first_end_ || *e.end < *first_end_)) {
+            first_end_ = e.end;
+        }
+    }
+    send_all();
+    look_at_ends();
+}
+
+}  // namespace redlock::testing

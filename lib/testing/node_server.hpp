@@ -1,0 +1,140 @@
+#pragma once
+
+#include "base/instant.hpp"
+#include "testing/door.hpp"
+#include "testing/model_master.hpp"
+
+#include <redlock/testing/scripted_node.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::testing {
+
+/**
+ * The model of a master, on sockets. All that happens on the executor holds the mutex, as all calls
+ * do: so each step on a socket is one operation of Asio's, and none is composed. Lives on in what
+ * it has under way.
+ */
+class node_server final : public std::enable_shared_from_this<node_server>,
+                          private model_master::watcher {
+public:
+    explicit node_server(const boost::asio::any_io_executor& executor);
+
+    [[nodiscard]] std::uint16_t port() const noexcept { return door_.port(); }
+
+    void write(const std::string& key, std::chrono::milliseconds ttl);
+    [[nodiscard]] bool has(const std::string& key) const;
+    void lose(const std::string& key);
+
+    void answer(std::string_view command, reply with, std::size_t times);
+    void freeze();
+    void thaw();
+    void delay(std::chrono::nanoseconds span);
+    void fill();
+    void make_room();
+    void disconnect();
+    void refuse();
+    void accept();
+    void restart(memory keys);
+    void recover();
+    /// Ends for good.
+    void close() noexcept;
+
+    [[nodiscard]] std::vector<std::string> commands() const;
+    [[nodiscard]] std::size_t count(std::string_view line) const;
+    [[nodiscard]] std::size_t connections() const;
+
+private:
+    struct connection {
+        /// A command, and when it is to be done.
+        struct pending {
+            words command;
+            base::instant due;
+        };
+
+        explicit connection(boost::asio::ip::tcp::socket peer)
+            : socket(std::move(peer)),
+              timer(socket.get_executor())
+        {}
+
+        boost::asio::ip::tcp::socket socket;
+        boost::asio::steady_timer timer;
+        session state;
+        std::array<char, 16 * 1024> chunk{};
+        std::string unread;
+        std::deque<pending> to_do;
+        std::string sending;
+        /// Nothing more comes: what is to be done is done, and then it is over.
+        bool is_left = false;
+        bool can_be_told = true;
+        bool is_cut = false;
+    };
+    using connection_ptr = std::shared_ptr<connection>;
+    using guard = std::lock_guard<std::mutex>;
+
+    /// What a command is answered with instead of being done, so often.
+    struct scripted {
+        std::string command;
+        reply with;
+        std::size_t times;
+    };
+
+    [[nodiscard]] static base::instant now();
+
+    void on_change(const std::string& key, const model_master::entry* before,
+                   const model_master::entry* after, const session* by) override;
+
+    void open();
+    void wait_for_next();
+    void welcome(boost::asio::ip::tcp::socket peer);
+    void cut(const connection_ptr& c);
+    void cut_all();
+    void read(const connection_ptr& c);
+    void on_read(const connection_ptr& c, boost::system::error_code ec, std::size_t size);
+    [[nodiscard]] bool take_in(connection& c);
+    void work(const connection_ptr& c);
+    void work_on_all();
+    void work_later(const connection_ptr& c, base::instant at);
+    [[nodiscard]] std::string reply_to(const words& command, session& s);
+    [[nodiscard]] std::optional<std::string> scripted_reply(const words& command, const session& s);
+    void send(const connection_ptr& c);
+    void send_all();
+    void write_some(const connection_ptr& c);
+    void on_written(const connection_ptr& c, boost::system::error_code ec, std::size_t size);
+    void end_if_over(const connection_ptr& c);
+    void look_at_ends();
+    void on_end();
+
+    mutable std::mutex mutex_;
+    door door_;
+    /// Rings when the first key ends.
+    boost::asio::steady_timer ends_;
+    model_master master_;
+    /// No key ends before.
+    std::optional<base::instant> first_end_;
+    std::optional<base::instant> ringing_at_;
+    std::vector<connection_ptr> connections_;
+    std::vector<scripted> scripted_;
+    std::vector<std::string> seen_;
+    base::nanos delay_{};
+    bool is_frozen_ = false;
+    /// Tells an accept of an earlier opening that it comes too late.
+    unsigned openings_ = 0;
+};
+
+}  // namespace redlock::testing

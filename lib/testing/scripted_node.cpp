@@ -1,0 +1,204 @@
+#include <redlock/testing/scripted_node.hpp>
+
+#include "testing/node_server.hpp"
+#include "testing/wire.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <algorithm>
+#include <thread>
+
+namespace redlock::testing {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// A context, and the thread that runs it.
+class own_thread {
+public:
+    own_thread() : work_(context_.get_executor()), thread_([this] { context_.run(); }) {}
+    ~own_thread()
+    {
+        context_.stop();
+        thread_.join();
+    }
+    own_thread(const own_thread&) = delete;
+    own_thread& operator=(const own_thread&) = delete;
+
+    [[nodiscard]] asio::any_io_executor executor() { return context_.get_executor(); }
+
+private:
+    asio::io_context context_{1};
+    asio::executor_work_guard<asio::io_context::executor_type> work_;
+    std::thread thread_;
+};
+
+}  // namespace
+
+reply reply::error(std::string_view line)
+{
+    std::string one(line);
+    std::ranges::replace_if(
+        one, [](char c) { return c == '\r' || c == '\n'; }, ' ');
+    return reply(wire::error(one));
+}
+
+reply reply::ok()
+{
+    return reply(std::string(wire::ok));
+}
+
+reply reply::null()
+{
+    reply r{std::string()};
+    r.is_null_ = true;
+    return r;
+}
+
+reply reply::integer(std::int64_t n)
+{
+    return reply(wire::integer(n));
+}
+
+reply reply::bytes(std::string raw)
+{
+    return reply(std::move(raw));
+}
+
+struct scripted_node::parts {
+    explicit parts(const node_options& o)
+        : own(std::make_unique<own_thread>()),
+          server(std::make_shared<node_server>(own->executor())),
+          options(o)
+    {
+        server->accept();
+    }
+    parts(const executor_type& ex, const node_options& o)
+        : server(std::make_shared<node_server>(ex)),
+          options(o)
+    {
+        server->accept();
+    }
+    ~parts() { server->close(); }
+    parts(const parts&) = delete;
+    parts& operator=(const parts&) = delete;
+
+    [[nodiscard]] std::string key(std::string_view resource) const
+    {
+        return options.key_prefix + std::string(resource);
+    }
+
+    std::unique_ptr<own_thread> own;
+    std::shared_ptr<node_server> server;
+    node_options options;
+};
+
+scripted_node::scripted_node(const node_options& options) : parts_(std::make_unique<parts>(options))
+{}
+
+scripted_node::scripted_node(const executor_type& ex, const node_options& options)
+    : parts_(std::make_unique<parts>(ex, options))
+{}
+
+scripted_node::scripted_node(scripted_node&&) noexcept = default;
+scripted_node& scripted_node::operator=(scripted_node&&) noexcept = default;
+scripted_node::~scripted_node() = default;
+
+std::string scripted_node::url() const
+{
+    return "redis://127.0.0.1:" + std::to_string(port());
+}
+
+std::uint16_t scripted_node::port() const noexcept
+{
+    return parts_->server->port();
+}
+
+void scripted_node::hold(std::string_view resource, std::chrono::milliseconds ttl)
+{
+    parts_->server->write(parts_->key(resource), ttl);
+}
+
+bool scripted_node::held(std::string_view resource) const
+{
+    return parts_->server->has(parts_->key(resource));
+}
+
+void scripted_node::drop(std::string_view resource)
+{
+    parts_->server->lose(parts_->key(resource));
+}
+
+void scripted_node::answer(std::string_view command, reply r, std::size_t times)
+{
+    parts_->server->answer(command, std::move(r), times);
+}
+
+void scripted_node::freeze()
+{
+    parts_->server->freeze();
+}
+
+void scripted_node::thaw()
+{
+    parts_->server->thaw();
+}
+
+void scripted_node::delay(std::chrono::milliseconds span)
+{
+    parts_->server->delay(span);
+}
+
+void scripted_node::fill()
+{
+    parts_->server->fill();
+}
+
+void scripted_node::make_room()
+{
+    parts_->server->make_room();
+}
+
+void scripted_node::disconnect()
+{
+    parts_->server->disconnect();
+}
+
+void scripted_node::refuse()
+{
+    parts_->server->refuse();
+}
+
+void scripted_node::accept()
+{
+    parts_->server->accept();
+}
+
+void scripted_node::restart(memory keys)
+{
+    parts_->server->restart(keys);
+}
+
+void scripted_node::recover()
+{
+    parts_->server->recover();
+}
+
+std::vector<std::string> scripted_node::commands() const
+{
+    return parts_->server->commands();
+}
+
+std::size_t scripted_node::count(std::string_view line) const
+{
+    return parts_->server->count(line);
+}
+
+std::size_t scripted_node::connections() const
+{
+    return parts_->server->connections();
+}
+
+}  // namespace redlock::testing

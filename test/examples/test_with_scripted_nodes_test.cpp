@@ -1,0 +1,18 @@
+#include "examples/program.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace redlock::test;
+
+TEST_CASE("the example of a test sees the code behave", "[examples]")
+{
+    program example("test_with_scripted_nodes", {});
+    const int status = example.process().wait();
+    CAPTURE(example.said());
+    CHECK(status == 0);
+    for (const auto* line : {"all is well: completed\n", "one master is frozen: completed\n",
+                             "somebody has it: not acquired\n", "no majority: not acquired\n",
+                             "lost amid the work: lost\n"}) {
+        CHECK(example.has_said(line));
+    }
+}

@@ -1,0 +1,105 @@
+#include "testing/fixture.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+TEST_CASE("a node says what the test has it say, so often", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    t.on_majority(
+        [](scripted_node& n) { n.answer("set", testing::reply::error("LOADING\r\nnot yet"), 2); });
+    report said;
+    acquire_options o = at_once();
+    o.report = &said;
+    for (int i = 0; i < 2; ++i) {
+        CHECK(t.acquire("one", o).first == errc::unavailable);
+        REQUIRE(said.nodes.size() == 3);
+        CHECK(said.nodes[0].outcome == node_outcome::failed);
+        CHECK(said.nodes[0].error == "LOADING  not yet");
+        CHECK(!t.nodes[0].held("one"));
+    }
+    CHECK(t.acquire("one", o).first == error_code{});
+}
+
+TEST_CASE("answers for one command have their turns", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    t.on_majority([](scripted_node& n) {
+        n.answer("SET", testing::reply::null(), 1);
+        n.answer("SET", testing::reply::error("READONLY a replica"));
+        n.answer("SET", testing::reply::error("MISCONF no disk"));
+    });
+    CHECK(t.acquire("one", at_once()).first == errc::contended);
+    report said;
+    acquire_options o = at_once();
+    o.report = &said;
+    for (int i = 0; i < 3; ++i) {
+        CHECK(t.acquire("one", o).first == errc::unavailable);
+        REQUIRE(said.nodes.size() == 3);
+        CHECK(said.nodes[0].error == "MISCONF no disk");
+    }
+}
+
+TEST_CASE("scripts are answered for by what they are for", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    lock held = t.take("one");
+    lock other = t.take("two");
+    t.until([&] { return t.holding("one") == 3 && t.holding("two") == 3; });
+    t.on_majority([](scripted_node& n) {
+        n.answer("extend", testing::reply::integer(0), 1);
+        n.answer("release", testing::reply::integer(0), 1);
+    });
+    CHECK(t.extend(held, 2 * for_ever) == errc::lost);
+    CHECK(t.nodes[0].held("one"));
+    CHECK(t.release(std::move(other)).second == release_result::not_held);
+    CHECK(t.nodes[0].held("two"));
+}
+
+TEST_CASE("commands are answered for by their second word too", "[testing]")
+{
+    three_nodes t;
+    t.settings.poll_max = 20ms;
+    for (scripted_node& each : t.nodes) {
+        each.answer("client tracking", testing::reply::error("NOPERM this user may not"));
+        each.answer("SCRIPT", testing::reply::error("NOPERM this user may not"));
+    }
+    t.start();
+    t.on_majority([](scripted_node& n) { n.hold("one", for_ever); });
+    std::optional<error_code> got;
+    t.locks->async_acquire("one", patient(), [&](error_code ec, lock) { got = ec; });
+    t.until([&] { return t.nodes[0].count("SET one") + t.nodes[1].count("SET one") > 5; });
+    CHECK(t.nodes[0].count("SCRIPT LOAD") > 0);
+    t.on_majority([](scripted_node& n) { n.drop("one"); });
+    t.until([&] { return got.has_value(); });
+    CHECK(*got == error_code{});
+}
+
+TEST_CASE("a node that is told to says that all went well", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    for (scripted_node& each : t.nodes) {
+        each.answer("SET", testing::reply::ok());
+        each.answer("count", testing::reply::integer(2'000'000'000'000'000));
+    }
+    const lock held = t.take("one");
+    CHECK(held.fencing_token() == 2'000'000'000'000'000);
+    CHECK(t.holding("one") == 0);
+}
+
+TEST_CASE("nonsense is the client's to bear", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    t.on_majority([](scripted_node& n) { n.answer("SET", testing::reply::bytes("!?\r\n"), 1); });
+    CHECK(t.acquire("one", at_once()).first == errc::unavailable);
+    t.until([&] { return t.nodes[0].count("HELLO") == 2 && t.nodes[1].count("HELLO") == 2; });
+    t.become_ready(3);
+    CHECK(t.acquire("one", patient()).first == error_code{});
+}

@@ -1,0 +1,227 @@
+#include "testing/fixture.hpp"
+
+#include "support/resp_client.hpp"
+
+#include <boost/asio/ip/address_v4.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <chrono>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+TEST_CASE("one frozen node of three costs nothing, two are no majority", "[testing]")
+{
+    const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
+    three_nodes t(where);
+    t.start();
+    t.nodes[2].freeze();
+    const lock held = t.take("one");
+    CHECK(t.nodes[0].held("one"));
+    CHECK(t.nodes[1].held("one"));
+    t.until([&] { return t.nodes[2].count("SET one") == 1; });
+    CHECK(!t.nodes[2].held("one"));
+    t.nodes[1].freeze();
+    report said;
+    acquire_options o = at_once();
+    o.report = &said;
+    CHECK(t.acquire("two", o).first == errc::unavailable);
+    REQUIRE(said.nodes.size() == 3);
+    CHECK(said.nodes[1].outcome == node_outcome::timed_out);
+}
+
+TEST_CASE("a node that thaws does what has come meanwhile", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    t.nodes[2].freeze();
+    lock held = t.take("one");
+    t.until([&] { return t.nodes[2].count("SET one") == 1; });
+    t.nodes[2].thaw();
+    t.until([&] { return t.nodes[2].held("one"); });
+    held = {};
+    t.until([&] { return t.holding("one") == 0; });
+}
+
+TEST_CASE("a node that thaws hears those out who have gone", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    t.nodes[2].freeze();
+    CHECK(!std::move(t.take("one")).hand_over().empty());
+    t.until([&] { return t.nodes[2].count("SET one") == 1; });
+    t.locks.reset();
+    t.until([&] { return t.nodes[0].connections() == 0; });
+    CHECK(t.nodes[2].connections() == 1);
+    CHECK(!t.nodes[2].held("one"));
+    t.nodes[2].thaw();
+    t.until([&] { return t.nodes[2].held("one") && t.nodes[2].connections() == 0; });
+}
+
+TEST_CASE("full nodes give no locks, and have those that they gave extended and released",
+          "[testing]")
+{
+    three_nodes t;
+    t.start();
+    lock held = t.take("one");
+    t.until([&] { return t.holding("one") == 3; });
+    t.on_majority([](scripted_node& n) { n.fill(); });
+    report said;
+    acquire_options o = at_once();
+    o.report = &said;
+    CHECK(t.acquire("two", o).first == errc::unavailable);
+    REQUIRE(said.nodes.size() == 3);
+    CHECK(said.nodes[0].outcome == node_outcome::failed);
+    CHECK(said.nodes[0].error.starts_with("OOM"));
+    CHECK(t.extend(held, 2 * for_ever) == error_code{});
+    CHECK(t.release(std::move(held)).second == release_result::released);
+    // The test's own hand is above that.
+    t.nodes[0].hold("three", for_ever);
+    CHECK(t.nodes[0].held("three"));
+    t.on_majority([](scripted_node& n) { n.make_room(); });
+    CHECK(t.acquire("two", at_once()).first == error_code{});
+}
+
+TEST_CASE("what a node is delayed by is what it takes", "[testing]")
+{
+    constexpr auto span = 150ms;
+    three_nodes t;
+    t.start();
+    t.on_majority([&](scripted_node& n) { n.delay(span); });
+    const auto begun = std::chrono::steady_clock::now();
+    acquire_options o = at_once();
+    o.fencing = false;
+    CHECK(t.acquire("one", o).first == error_code{});
+    CHECK(std::chrono::steady_clock::now() - begun >= span);
+    t.on_majority([](scripted_node& n) { n.delay(1h); });
+    t.on_majority([](scripted_node& n) { n.delay(0ms); });
+    CHECK(t.acquire("two", o).first == error_code{});
+}
+
+TEST_CASE("a slow node is one that has no vote", "[testing]")
+{
+    three_nodes t;
+    t.settings.node_timeout = 100ms;
+    t.start();
+    t.on_majority([](scripted_node& n) { n.delay(10s); });
+    CHECK(t.acquire("one", at_once()).first == errc::unavailable);
+}
+
+TEST_CASE("a client comes back to nodes that cut its connections", "[testing]")
+{
+    const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
+    three_nodes t(where);
+    t.start();
+    lock held = t.take("one");
+    for (scripted_node& each : t.nodes) {
+        CHECK(each.connections() == 1);
+        each.disconnect();
+        CHECK(each.connections() == 0);
+    }
+    t.until([&] {
+        return t.nodes[0].count("HELLO") == 2 && t.nodes[1].count("HELLO") == 2 &&
+               t.nodes[2].count("HELLO") == 2;
+    });
+    t.become_ready(3);
+    CHECK(t.extend(held, 2 * for_ever) == error_code{});
+}
+
+TEST_CASE("what came over a connection that is cut is not done", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    t.nodes[2].freeze();
+    acquire_options o = patient();
+    o.fencing = false;
+    const lock held = t.take("one", o);
+    t.until([&] { return t.nodes[2].count("SET one") == 1; });
+    t.nodes[2].disconnect();
+    t.nodes[2].thaw();
+    t.become_ready(3);
+    CHECK(!t.nodes[2].held("one"));
+}
+
+TEST_CASE("nodes that refuse connections are down until they accept", "[testing]")
+{
+    const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
+    three_nodes t(where);
+    t.start();
+    const std::string url = t.nodes[0].url();
+    // Those who are connected stay so.
+    t.on_majority([](scripted_node& n) { n.refuse(); });
+    CHECK(t.acquire("one", at_once()).first == error_code{});
+    t.on_majority([](scripted_node& n) { n.disconnect(); });
+    t.become_ready(1);
+    CHECK(t.acquire("two", at_once()).first == errc::unavailable);
+    CHECK_THROWS(resp_client(t.nodes[0].port()));
+    // The port is nobody else's meanwhile.
+    asio::ip::tcp::acceptor somebody(t.io, asio::ip::tcp::v4());
+    CHECK_THROWS(somebody.bind({asio::ip::address_v4::loopback(), t.nodes[0].port()}));
+    t.on_majority([](scripted_node& n) {
+        n.refuse();
+        n.accept();
+        n.accept();
+    });
+    CHECK(t.nodes[0].url() == url);
+    t.become_ready(3);
+    CHECK(t.acquire("two", at_once()).first == error_code{});
+}
+
+TEST_CASE("a node that restarts has its keys, or has lost them", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    lock held = t.take("one");
+    t.until([&] { return t.holding("one") == 3; });
+    t.on_majority([](scripted_node& n) { n.restart(testing::memory::kept); });
+    t.until([&] { return t.nodes[0].count("HELLO") == 2 && t.nodes[1].count("HELLO") == 2; });
+    t.become_ready(3);
+    CHECK(t.extend(held, 2 * for_ever) == error_code{});
+    t.on_majority([](scripted_node& n) { n.restart(testing::memory::lost); });
+    CHECK(t.holding("one") == 1);
+    t.until([&] { return t.nodes[0].count("HELLO") == 3 && t.nodes[1].count("HELLO") == 3; });
+    t.become_ready(3);
+    CHECK(t.extend(held, 2 * for_ever) == errc::lost);
+}
+
+TEST_CASE("the restart guard keeps a node out that restarted", "[testing]")
+{
+    three_nodes t;
+    t.settings.restart_guard = guard_config{.max_ttl = for_ever, .admit_new_masters = true};
+    t.start();
+    CHECK(t.acquire("one", patient()).first == error_code{});
+    t.nodes[0].disconnect();
+    t.until([&] { return t.nodes[0].count("HELLO") == 2; });
+    t.become_ready(3);
+    t.until([&] { return t.locks->stats().nodes_quarantined == 0; });
+    // Nobody can tell what it remembers.
+    t.nodes[0].restart(testing::memory::kept);
+    t.until([&] { return t.locks->stats().nodes_quarantined == 1; });
+    CHECK(t.acquire("one", patient()).first == error_code{});
+}
+
+TEST_CASE("a node that recovers is as it was, but for its keys", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    for (scripted_node& each : t.nodes) {
+        each.hold("held", for_ever);
+        each.answer("SET", testing::reply::error("LOADING not yet"));
+        each.fill();
+        each.delay(1h);
+        each.freeze();
+        each.refuse();
+        each.disconnect();
+    }
+    t.become_ready(0);
+    for (scripted_node& each : t.nodes) {
+        each.recover();
+    }
+    t.become_ready(3);
+    CHECK(t.acquire("one", at_once()).first == error_code{});
+    CHECK(t.acquire("held", at_once()).first == errc::contended);
+}

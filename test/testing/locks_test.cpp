@@ -1,0 +1,184 @@
+#include "testing/fixture.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// Locks that are renewed often, so that a loss is soon seen.
+acquire_options kept()
+{
+    acquire_options o = patient();
+    o.ttl = 1s;
+    o.keep_alive = keep_alive{};
+    return o;
+}
+
+asio::awaitable<void> work_without_end(bool& begun)
+{
+    begun = true;
+    asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
+}  // namespace
+
+TEST_CASE("nodes that are left alone give locks, and take them back", "[testing]")
+{
+    const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
+    three_nodes t(where);
+    t.start();
+    lock held = t.take("orders/42");
+    // Begun with the date, in microseconds.
+    const auto age = std::chrono::system_clock::now().time_since_epoch() -
+                     std::chrono::microseconds(held.fencing_token());
+    CHECK(std::chrono::abs(age) < 1h);
+    t.until([&] { return t.holding("orders/42") == 3; });
+    CHECK(t.extend(held, 2 * for_ever) == error_code{});
+    const auto [ec, result] = t.release(std::move(held));
+    CHECK(ec == error_code{});
+    CHECK(result == release_result::released);
+    t.until([&] { return t.holding("orders/42") == 0; });
+}
+
+TEST_CASE("fencing tokens grow, and several resources are one lock", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    const auto first = t.take("a").fencing_token();
+    std::optional<lock> got;
+    t.locks->async_acquire({"a", "b"}, patient(), [&](error_code, lock l) { got = std::move(l); });
+    t.until([&] { return got.has_value(); });
+    CHECK(got->fencing_token() > first);
+    t.until([&] { return t.holding("a") == 3 && t.holding("b") == 3; });
+    CHECK(t.nodes[0].count("take a b a:fencing b:fencing") > 0);
+}
+
+TEST_CASE("a stranger on a majority is in the way until it is dropped", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    t.on_majority([](scripted_node& n) { n.hold("orders/42", for_ever); });
+    CHECK(t.nodes[0].held("orders/42"));
+    CHECK(!t.nodes[2].held("orders/42"));
+    report said;
+    acquire_options o = at_once();
+    o.report = &said;
+    CHECK(t.acquire("orders/42", o).first == errc::contended);
+    REQUIRE(said.nodes.size() == 3);
+    CHECK(said.nodes[0].outcome == node_outcome::refused);
+    // Who holds it has as long as was said.
+    REQUIRE(said.nodes[0].holder_ttl);
+    CHECK(*said.nodes[0].holder_ttl <= for_ever);
+    CHECK(*said.nodes[0].holder_ttl > for_ever / 2);
+    t.on_majority([](scripted_node& n) { n.drop("orders/42"); });
+    CHECK(t.acquire("orders/42", at_once()).first == error_code{});
+}
+
+TEST_CASE("a stranger on one node is in nobody's way", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    t.nodes[1].hold("orders/42", for_ever);
+    CHECK(t.acquire("orders/42", at_once()).first == error_code{});
+}
+
+TEST_CASE("who waits is told of a key that is dropped", "[testing]")
+{
+    three_nodes t;
+    // It would look by itself too late for the test.
+    t.settings.poll_max = 60s;
+    t.start();
+    for (scripted_node& each : t.nodes) {
+        each.hold("orders/42", for_ever);
+    }
+    std::optional<error_code> got;
+    t.locks->async_acquire("orders/42", patient(), [&](error_code ec, lock) { got = ec; });
+    t.until([&] {
+        return std::ranges::any_of(t.nodes, [](const scripted_node& n) {
+            return n.count("CLIENT CACHING") > 0 && n.count("PTTL orders/42") > 0;
+        });
+    });
+    CHECK(!got);
+    t.drop("orders/42");
+    t.until([&] { return got.has_value(); });
+    CHECK(*got == error_code{});
+}
+
+TEST_CASE("a lock that is dropped is lost", "[testing]")
+{
+    const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
+    three_nodes t(where);
+    t.settings.node_timeout = 250ms;
+    t.start();
+    lock held = t.take("orders/42", kept());
+    std::optional<error_code> told;
+    held.async_wait_lost([&](error_code ec) { told = ec; });
+    t.drop("orders/42");
+    t.until([&] { return told.has_value(); });
+    CHECK(*told == errc::lost);
+    CHECK(!held.owns());
+}
+
+TEST_CASE("a lock that a stranger takes from its holder is lost", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    lock held = t.take("orders/42");
+    t.on_majority([](scripted_node& n) { n.hold("orders/42", for_ever); });
+    CHECK(t.extend(held, 2 * for_ever) == errc::lost);
+}
+
+TEST_CASE("a body under a lock that is dropped is cancelled", "[testing]")
+{
+    three_nodes t;
+    t.settings.node_timeout = 250ms;
+    t.start();
+    bool begun = false;
+    std::optional<scope_result<void>> result;
+    auto body = [&begun](lock&) { return work_without_end(begun); };
+    with_lock(*t.locks, "orders/42", kept(), body,
+              [&](scope_result<void> r) { result = std::move(r); });
+    t.until([&] { return begun; });
+    CHECK(!result);
+    t.drop("orders/42");
+    t.until([&] { return result.has_value(); });
+    CHECK(result->end == scope_end::lost);
+    CHECK(result->error == errc::lost);
+}
+
+TEST_CASE("keys end when their time is over", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    for (scripted_node& each : t.nodes) {
+        each.hold("orders/42", 50ms);
+    }
+    CHECK(wait_for([&] { return t.holding("orders/42") == 0; }));
+    CHECK(t.acquire("orders/42", at_once()).first == error_code{});
+}
+
+TEST_CASE("the nodes know the prefix of their clients", "[testing]")
+{
+    three_nodes t(place::threads_of_their_own, {.key_prefix = "app:"});
+    t.settings.key_prefix = "app:";
+    t.start();
+    const lock held = t.take("orders/42");
+    t.until([&] { return t.holding("orders/42") == 3; });
+    CHECK(t.nodes[0].count("SET app:orders/42") == 1);
+    t.on_majority([](scripted_node& n) { n.hold("other", for_ever); });
+    CHECK(t.acquire("other", at_once()).first == errc::contended);
+    t.on_majority([](scripted_node& n) { n.drop("other"); });
+    CHECK(t.acquire("other", at_once()).first == error_code{});
+}
