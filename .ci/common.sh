@@ -9,12 +9,13 @@ if command -v ccache >/dev/null; then
 fi
 build_jobs=${JOBS:-$(nproc)}
 
-# build <preset> [cmake argument...]: configures and builds, with the log shown only when something fails.
+# build <preset> [target...]: configures and builds, all or these, with the log shown only when something fails.
 build() {
     local preset=$1 log=build/$1.log
     shift
     mkdir -p build
-    if ! { cmake --preset "$preset" "$@" && cmake --build --preset "$preset" --parallel "$build_jobs"; } >"$log" 2>&1 </dev/null; then
+    if ! { cmake --preset "$preset" && cmake --build --preset "$preset" --parallel "$build_jobs" "${@/#/--target=}"; } \
+        >"$log" 2>&1 </dev/null; then
         # The errors first; the whole log stays where it is.
         grep -nE 'error|Error|FAILED' "$log" | head -n 50 || true
         tail -n 60 "$log"

@@ -266,7 +266,10 @@ void world::prove_all()
     random_source r(plan_.seed, 850);
     prove_keeping(*clients[r.below(clients.size())], "r0");
     prove_passing_on(*clients[r.below(clients.size())], "r8");
-    prove_thrift(*clients[r.below(clients.size())], "r0");
+    // In one play of four, as it takes as many events as all of a small one.
+    if (r.below(4) == 0) {
+        prove_thrift(*clients[r.below(clients.size())], "r0");
+    }
 }
 
 /// One client, once it has begun anew if it was to, and goes on; of a lock that nobody has left.
