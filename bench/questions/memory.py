@@ -47,7 +47,7 @@ QUESTION = Question(
     cases=cases,
     parameters={"of": "of"},
     reference={},
-    rounds=3,
+    rounds=2,
     columns=[Column("bytes_each"), Column("peak_mib")],
     targets=[
         # 10 MB.

@@ -61,11 +61,12 @@ end() {
 trap end EXIT
 
 # What stands in the tutorial as an expression that matches it. How well clocks could be compared, and so in which words
-# and units, is a matter of how busy the machine is.
+# and units, is a matter of how busy the machine is; and so is which of three masters is asked before two have failed.
 pattern() {
     sed -E 's/[][().*^$+?{}|\\/]/\\&/g; s/\\\.\\\.\\\./.*/g; s/[0-9]+(\\\.[0-9]+)?/[0-9.]+/g
         s/up for [^ ]* s/(just started|up for .*)/; s/, clock .*, its rate .*, releases/, clock .*, its rate .*, releases/
-        s/^((Dates|Clock rates):) .*, (less than)/\1 .*, (\3|not known well enough for)/' <<<"$1"
+        s/^((Dates|Clock rates):) .*, (less than)/\1 .*, (\3|not known well enough for)/
+        s/: undecided$/: (undecided|granted)/' <<<"$1"
 }
 compare() {
     local line pattern at=0
