@@ -44,9 +44,12 @@ std::string_view unquoted(std::string_view text)
 /// repeated.
 bool is_name(std::string_view text)
 {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-        return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
-    });
+    constexpr std::size_t longest = 32;
+    return text.size() > 1 && text.size() <= longest &&
+           std::all_of(text.begin(), text.end(), [](unsigned char c) {
+               return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '_' ||
+                      c == '.';
+           });
 }
 
 [[noreturn]] void refuse(std::size_t line, const std::string& why)
@@ -68,7 +71,9 @@ public:
             if (line_.empty() || line_.front() == '#' || line_.front() == ';') {
                 continue;
             }
-            plain_ += (plain_.empty() ? "" : "\n") + std::string(line_);
+            plain_ += plain_.empty() ? "" : "\n";
+            line_begins_ = plain_.size();
+            plain_ += line_;
             if (line_.front() == '[') {
                 begin_section();
             } else {
@@ -113,12 +118,12 @@ private:
 
     void add_option()
     {
-        const auto sign = std::min(line_.find('='), line_.size());
-        const auto name = unquoted(trimmed(uncommented(line_).substr(0, sign)));
-        if (!is_name(name)) {
+        const auto sign = line_.find('=');
+        const auto name = unquoted(trimmed(line_.substr(0, sign)));
+        if (sign == std::string_view::npos || !is_name(name)) {
             refuse(number_, "is neither NAME = VALUE nor [SECTION]");
         }
-        const auto value = uncommented(line_.substr(std::min(sign + 1, line_.size())));
+        const auto value = uncommented(line_.substr(sign + 1));
         entries_.push_back({section_, std::string(name), std::string(unquoted(value)), number_});
         if (value.starts_with('[')) {
             end_list(value);
@@ -137,12 +142,16 @@ private:
     void end_list(std::string_view begun)
     {
         const std::size_t first = number_;
-        plain_.erase(plain_.rfind(begun) + begun.size());
+        plain_.erase(plain_.find('[', plain_.find('=', line_begins_)) + begun.size());
         for (bool ended = begun.back() == ']'; !ended; ended = plain_.back() == ']') {
             if (!next() || line_.starts_with('[') || assigns()) {
                 refuse(first, "the [ in front of the values is not closed by a ]");
             }
-            plain_ += uncommented(line_);
+            const auto more = uncommented(line_);
+            if (std::ranges::count(more, '"') % 2 != 0 || std::ranges::count(more, '\'') % 2 != 0) {
+                refuse(number_, "a quote is not closed, or # stands in it");
+            }
+            plain_ += more;
         }
     }
 
@@ -152,6 +161,8 @@ private:
     std::size_t number_ = 0;
     std::string section_;
     std::string plain_;
+    /// There the present line does.
+    std::size_t line_begins_ = 0;
     std::vector<entry> entries_;
 };
 

@@ -447,9 +447,9 @@ private:
     keeper_turns turns_;
     keeper_news news_;
 
-    /// A thousand acquires with tokens, all in one turn, take nine of each node. What is kept is
+    /// A thousand acquires with tokens, all in one turn, take five of each node. What is kept is
     /// half a MiB a node, after a burst.
-    static constexpr std::size_t blocks_a_node = 16;
+    static constexpr std::size_t blocks_a_node = 8;
     output_blocks output_blocks_;  // outlives the nodes, which give back what they have
     std::vector<std::unique_ptr<node>> nodes_;
     node_mask to_connect_ = 0;

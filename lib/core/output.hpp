@@ -16,7 +16,7 @@ namespace redlock::core {
 class output_blocks {
 public:
     /// So much is written at a time.
-    static constexpr std::size_t block_size = std::size_t{32} * 1024;
+    static constexpr std::size_t block_size = std::size_t{64} * 1024;
 
     /// Keeps so many when they are not in use.
     explicit output_blocks(std::size_t kept) { free_.reserve(kept); }

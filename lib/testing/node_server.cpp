@@ -87,11 +87,13 @@ void node_server::lose(const std::string& key)
 void node_server::answer(std::string_view command, reply with, std::size_t times)
 {
     const guard here(mutex_);
-    if (times == always) {
-        std::erase_if(scripted_,
-                      [&](const scripted& s) { return s.times == always && s.command == command; });
+    if (times == 0) {
+        return;
     }
-    scripted_.push_back({std::string(command), std::move(with), times});
+    std::string name = in_capitals(command);
+    std::erase_if(scripted_,
+                  [&](const scripted& s) { return s.times == always && s.command == name; });
+    scripted_.push_back({std::move(name), std::move(with), times});
 }
 
 void node_server::freeze()
@@ -163,6 +165,11 @@ void node_server::recover()
     master_.is_full = false;
     delay_ = {};
     is_frozen_ = false;
+    for (const connection_ptr& c : connections_) {
+        for (connection::pending& p : c->to_do) {
+            p.due = {};
+        }
+    }
     work_on_all();
     open();
 }

@@ -12,11 +12,6 @@
 namespace redlock::testing {
 namespace {
 
-std::string in_capitals(std::string_view text)
-{
-    return wire::in_case(std::string(text), std::toupper);
-}
-
 bool is_one_of(std::span<const std::string_view> names, std::string_view name)
 {
     return std::ranges::find(names, name) != names.end();
@@ -90,10 +85,14 @@ told tell(const words& command)
     return result;
 }
 
+std::string in_capitals(std::string_view text)
+{
+    return wire::in_case(std::string(text), std::toupper);
+}
+
 bool is_called(const words& command, std::string_view name)
 {
-    const std::string wanted = in_capitals(name);
-    return wanted == in_capitals(command.front()) || wanted == in_capitals(name_of(command));
+    return name == in_capitals(command.front()) || name == in_capitals(name_of(command));
 }
 
 }  // namespace redlock::testing

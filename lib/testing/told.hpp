@@ -18,8 +18,10 @@ struct told {
 /// Owner tokens, passwords and all other arguments are left out.
 [[nodiscard]] told tell(const words& command);
 
-/// Whether somebody who says `name`, in capitals or not, means this command: by what is told of it,
-/// or by its first word.
+[[nodiscard]] std::string in_capitals(std::string_view text);
+
+/// Whether somebody who says `name`, in capitals, means this command: by what is told of it, or by
+/// its first word.
 [[nodiscard]] bool is_called(const words& command, std::string_view name);
 
 }  // namespace redlock::testing

@@ -351,7 +351,10 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
     const std::pair<std::string, std::string> wrong[] = {
         {"[run]\nlease = 1\n", "line 2: there is no option run.lease"},
         {"\n[frob]\nttl = \"1s\"\n", "line 2: there is no command frob"},
-        {"nonsense\n", "line 1: there is no option nonsense"},
+        {"nonsense = 1\n", "line 1: there is no option nonsense"},
+        {"hidden\n", "line 1: is neither NAME = VALUE nor [SECTION]"},
+        {"aGlkZGVu=\n", "line 1: is neither NAME = VALUE nor [SECTION]"},
+        {"node = [\n'redis://a#b',\n]\n", "line 2: a quote is not closed, or # stands in it"},
         {"[inspect]\ninterval = \"10x\"\n", "line 2: --interval: '10x' is no duration"},
         {"[acquire]\nttl = \"9s\"\n[run]\nttl = \"9x\"\n", "line 4: --ttl: '9x' is no duration"},
         {"# all\ndrift = 7\n", "line 2: --drift: "},
@@ -374,7 +377,8 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
         CHECK(out.text.starts_with("redlock: " + file + ": " + why));
         CHECK_THAT(out.text, !ContainsSubstring("hidden"));
     }
-    std::ofstream(file) << "key-prefix = ''\nnode = [  # two\n'redis://a',\n  'http://b'\n]\n";
+    std::ofstream(file)
+        << "key-prefix = ''\nnode = [  # two [of them]\n'redis://a',\n  'http://b'\n]\n";
     out = command({"--config", file, "inspect", "job"}).end();
     CHECK(out.text == "redlock: " + file +
                           ": line 2: node 2: scheme: must be redis://, rediss:// or unix://\n");

@@ -44,6 +44,20 @@ TEST_CASE("answers for one command have their turns", "[testing]")
     }
 }
 
+TEST_CASE("an answer for always is replaced, in whatever letters and however often the next is",
+          "[testing]")
+{
+    three_nodes t;
+    t.start();
+    t.on_majority([](scripted_node& n) {
+        n.answer("set", testing::reply::error("READONLY a replica"));
+        n.answer("SET", testing::reply::null(), 1);
+        n.answer("SET", testing::reply::error("MISCONF no disk"), 0);
+    });
+    CHECK(t.acquire("one", at_once()).first == errc::contended);
+    CHECK(t.acquire("one", at_once()).first == error_code{});
+}
+
 TEST_CASE("scripts are answered for by what they are for", "[testing]")
 {
     three_nodes t;

@@ -9,6 +9,7 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 using namespace redlock;
@@ -202,6 +203,23 @@ TEST_CASE("the restart guard keeps a node out that restarted", "[testing]")
     t.nodes[0].restart(testing::memory::kept);
     t.until([&] { return t.locks->stats().nodes_quarantined == 1; });
     CHECK(t.acquire("one", patient()).first == error_code{});
+}
+
+TEST_CASE("what a node was to do much later is done when it recovers", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    for (scripted_node& each : t.nodes) {
+        each.delay(1h);
+    }
+    std::optional<error_code> ended;
+    t.locks->async_acquire("one", patient(), [&](error_code ec, const lock&) { ended = ec; });
+    t.until([&] { return t.nodes[0].count("SET one") > 0; });
+    for (scripted_node& each : t.nodes) {
+        each.recover();
+    }
+    t.until([&] { return ended.has_value(); });
+    CHECK(*ended == error_code{});
 }
 
 TEST_CASE("a node that recovers is as it was, but for its keys", "[testing]")
