@@ -65,7 +65,7 @@ std::optional<std::string> model_master::hello_options(session& s, const words& 
             i += 2;
         } else if (command[i] == "SETNAME" && i + 1 < command.size()) {
             if (auto refused = refused_name(command[++i])) {
-                return std::move(*refused);
+                return refused;
             }
         } else {
             return error("ERR Syntax error in HELLO option '" + command[i] + "'");

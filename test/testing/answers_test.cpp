@@ -113,7 +113,7 @@ TEST_CASE("nonsense is the client's to bear", "[testing]")
     t.start();
     t.on_majority([](scripted_node& n) { n.answer("SET", testing::reply::bytes("!?\r\n"), 1); });
     CHECK(t.acquire("one", at_once()).first == errc::unavailable);
-    t.until([&] { return t.nodes[0].count("HELLO") == 2 && t.nodes[1].count("HELLO") == 2; });
+    t.until([&] { return t.nodes[0].count("HELLO") >= 2 && t.nodes[1].count("HELLO") >= 2; });
     t.become_ready(3);
     CHECK(t.acquire("one", patient()).first == error_code{});
 }

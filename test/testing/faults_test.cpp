@@ -124,8 +124,8 @@ TEST_CASE("a client comes back to nodes that cut its connections", "[testing]")
         CHECK(each.connections() == 0);
     }
     t.until([&] {
-        return t.nodes[0].count("HELLO") == 2 && t.nodes[1].count("HELLO") == 2 &&
-               t.nodes[2].count("HELLO") == 2;
+        return t.nodes[0].count("HELLO") >= 2 && t.nodes[1].count("HELLO") >= 2 &&
+               t.nodes[2].count("HELLO") >= 2;
     });
     t.become_ready(3);
     CHECK(t.extend(held, 2 * for_ever) == error_code{});
@@ -179,12 +179,12 @@ TEST_CASE("a node that restarts has its keys, or has lost them", "[testing]")
     lock held = t.take("one");
     t.until([&] { return t.holding("one") == 3; });
     t.on_majority([](scripted_node& n) { n.restart(testing::memory::kept); });
-    t.until([&] { return t.nodes[0].count("HELLO") == 2 && t.nodes[1].count("HELLO") == 2; });
+    t.until([&] { return t.nodes[0].count("HELLO") >= 2 && t.nodes[1].count("HELLO") >= 2; });
     t.become_ready(3);
     CHECK(t.extend(held, 2 * for_ever) == error_code{});
     t.on_majority([](scripted_node& n) { n.restart(testing::memory::lost); });
     CHECK(t.holding("one") == 1);
-    t.until([&] { return t.nodes[0].count("HELLO") == 3 && t.nodes[1].count("HELLO") == 3; });
+    t.until([&] { return t.nodes[0].count("HELLO") >= 3 && t.nodes[1].count("HELLO") >= 3; });
     t.become_ready(3);
     CHECK(t.extend(held, 2 * for_ever) == errc::lost);
 }
@@ -196,7 +196,7 @@ TEST_CASE("the restart guard keeps a node out that restarted", "[testing]")
     t.start();
     CHECK(t.acquire("one", patient()).first == error_code{});
     t.nodes[0].disconnect();
-    t.until([&] { return t.nodes[0].count("HELLO") == 2; });
+    t.until([&] { return t.nodes[0].count("HELLO") >= 2; });
     t.become_ready(3);
     t.until([&] { return t.locks->stats().nodes_quarantined == 0; });
     // Nobody can tell what it remembers.
