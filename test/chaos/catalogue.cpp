@@ -225,26 +225,28 @@ fault of_majority_clocks(const stage& s, const char* name, Change change)
             {}};
 }
 
-/// `by`: how many millionths faster than others, by how far the clock is ahead of them.
-template <class By>
-fault rate_changed(const stage& s, By by)
+fault rate_changed(const stage& s, nanoseconds farthest)
 {
     auto& sites = s.sites;
+    auto& chance = s.chance;
     return {"clock rate changed (up to 5 %)",
             victim::clock,
             60,
             0ms,
             0ms,
-            [&sites, by](unsigned i, milliseconds) {
-                sites[i]->clock.run_faster(by(sites[i]->clock.ahead()));
+            [&sites, &chance, farthest](unsigned i, milliseconds) {
+                auto& clock = sites[i]->clock;
+                auto by = chance.between(-50'000, 50'000);
+                if (farthest != clock_dial::no_limit && (by > 0) == (clock.ahead() > 0ns)) {
+                    by = -by;  // at its farthest it would run as it should
+                }
+                clock.run_faster(by, farthest);
                 return true;
             },
             {}};
 }
 
-/// `may`: whether it may be so far ahead then.
-template <class May>
-fault set_back(const stage& s, May may)
+fault set_back(const stage& s, nanoseconds farthest)
 {
     auto& sites = s.sites;
     auto& chance = s.chance;
@@ -253,9 +255,9 @@ fault set_back(const stage& s, May may)
             15,
             0ms,
             0ms,
-            [&sites, &chance, may](unsigned i, milliseconds) {
+            [&sites, &chance, farthest](unsigned i, milliseconds) {
                 const auto by = chance.between(1ms, 300ms);
-                if (!may(sites[i]->clock.ahead() - by)) {
+                if (sites[i]->clock.ahead() - by < -farthest) {
                     return false;
                 }
                 sites[i]->clock.step(-by);
@@ -265,26 +267,27 @@ fault set_back(const stage& s, May may)
 }
 
 /// By less than what lets a key die under a belief, see clock_faults().
-fault set_forward(const stage& s)
+fault set_forward(const stage& s, nanoseconds farthest)
 {
     auto& sites = s.sites;
     const auto forward = s.ttl * 3 / 100;
     const auto apart = 4 * s.ttl;
     auto last = std::make_shared<std::vector<clock::time_point>>(sites.size());
-    return {"clock set forward (3 % of a ttl)",
-            victim::clock,
-            30,
-            0ms,
-            0ms,
-            [&sites, forward, apart, last](unsigned i, milliseconds) {
-                if (clock::now() - (*last)[i] < apart) {
-                    return false;
-                }
-                (*last)[i] = clock::now();
-                sites[i]->clock.step(forward);
-                return true;
-            },
-            {}};
+    return {
+        "clock set forward (3 % of a ttl)",
+        victim::clock,
+        30,
+        0ms,
+        0ms,
+        [&sites, forward, apart, last, farthest](unsigned i, milliseconds) {
+            if (clock::now() - (*last)[i] < apart || sites[i]->clock.ahead() > farthest - forward) {
+                return false;
+            }
+            (*last)[i] = clock::now();
+            sites[i]->clock.step(forward);
+            return true;
+        },
+        {}};
 }
 
 fault of_clients(const stage& s, const char* name, double per_minute, milliseconds shortest,
@@ -368,35 +371,9 @@ std::vector<fault> packet_faults(const stage& s)
  * more. To set forward by more on a single master is beyond the model: a lease held by three of
  * five would be left with two.
  */
-std::vector<fault> clock_faults(const stage& s)
+std::vector<fault> clock_faults(const stage& s, nanoseconds farthest)
 {
-    auto& chance = s.chance;
-    return {
-        rate_changed(s, [&](nanoseconds) { return chance.between(-50'000, 50'000); }),
-        set_back(s, [](nanoseconds) { return true; }),
-        set_forward(s),
-    };
-}
-
-/**
- * The same, with dates that stay together.
- *
- * The guard bears dates that are set back by max_ttl less two slacks, which is a second here, and
- * no step takes these farther behind than 300 ms. Dates that are farther apart than the slack, half
- * a second, cost locks and no more, but service would not come back before they have met again.
- */
-std::vector<fault> guarded_clock_faults(const stage& s)
-{
-    auto& chance = s.chance;
-    return {
-        rate_changed(s,
-                     [&](nanoseconds ahead) {
-                         const auto by = chance.between(0, 50'000);
-                         return ahead > 0ns ? -by : by;
-                     }),
-        set_back(s, [](nanoseconds ahead) { return ahead >= -300ms; }),
-        set_forward(s),
-    };
+    return {rate_changed(s, farthest), set_back(s, farthest), set_forward(s, farthest)};
 }
 
 std::vector<fault> client_faults(const stage& s)

@@ -26,12 +26,12 @@ struct stage {
 [[nodiscard]] std::vector<fault> server_faults(const stage& s);
 [[nodiscard]] std::vector<fault> network_faults(const stage& s);
 [[nodiscard]] std::vector<fault> packet_faults(const stage& s);
-[[nodiscard]] std::vector<fault> clock_faults(const stage& s);
+/// `farthest`: how far off a date may come, or clock_dial::no_limit.
+[[nodiscard]] std::vector<fault> clock_faults(const stage& s, std::chrono::nanoseconds farthest);
 [[nodiscard]] std::vector<fault> client_faults(const stage& s);
 
 // Within what it assumes of masters under the restart guard.
 [[nodiscard]] std::vector<fault> guarded_losses(const stage& s);
-[[nodiscard]] std::vector<fault> guarded_clock_faults(const stage& s);
 
 // Beyond it.
 [[nodiscard]] std::vector<fault> forgetful_restarts(const stage& s);

@@ -1,5 +1,7 @@
 #include "chaos/catalogue.hpp"
 #include "chaos/chronicle.hpp"
+#include "chaos/clock_dial.hpp"
+#include "chaos/clock_page.hpp"
 #include "chaos/history.hpp"
 #include "chaos/report.hpp"
 #include "chaos/watch.hpp"
@@ -283,7 +285,7 @@ TEST_CASE("an operation is late behind its own deadline, but for what its proces
 
 TEST_CASE("a client without progress is complained of when it could have had some", "[chaos]")
 {
-    progress_watch watch(std::chrono::seconds(3), std::chrono::seconds(6), {});
+    progress_watch watch(std::chrono::seconds(3), std::chrono::seconds(6));
     const nanos step = second / 10;
     // Gives the time of the first complaint within ten seconds, or 0.
     const auto first = [&](auto&& majority, auto&& sight) {
@@ -300,15 +302,6 @@ TEST_CASE("a client without progress is complained of when it could have had som
     {
         REQUIRE(first(always, stuck) == 4 * second + step);
         REQUIRE(watch.seen().own.longest_without > 3 * second);
-    }
-    SECTION("none since it began, while the key lives that it left behind, nor later")
-    {
-        progress_watch late(std::chrono::seconds(3), std::chrono::seconds(6),
-                            std::chrono::seconds(2));
-        for (nanos at = second; at <= 7 * second; at += step) {
-            REQUIRE_FALSE(late.look(at, true, {{outlook::client{true, 2 * second, 0}}, {}}));
-        }
-        REQUIRE(late.look(7 * second + step, true, {{outlook::client{true, 2 * second, 0}}, {}}));
     }
     SECTION("some")
     {
@@ -347,7 +340,7 @@ TEST_CASE("a client without progress is complained of when it could have had som
 
 TEST_CASE("a lock that all contend for is complained of when nobody takes it who could", "[chaos]")
 {
-    progress_watch watch(std::chrono::seconds(3), std::chrono::seconds(6), {});
+    progress_watch watch(std::chrono::seconds(3), std::chrono::seconds(6));
     const nanos step = second / 10;
     std::string complaint;
     nanos gaps = 100 * second;  // how often no majority answers for a moment
@@ -694,4 +687,58 @@ TEST_CASE("a fault that the server refuses has not happened", "[chaos]")
             each.end(0);
         }
     }
+}
+
+TEST_CASE("a clock goes wrong as far as it may, and then on as far off", "[chaos]")
+{
+    clock_page page{};
+    page.farthest = second / 2;
+    const auto faster = GENERATE(std::int64_t{50'000}, std::int64_t{-50'000});
+    page.faster = faster;
+    const nanos sign = faster > 0 ? 1 : -1;
+    REQUIRE(page.ahead_at(second) == sign * second / 20);
+    REQUIRE(page.ahead_at(9 * second) == sign * second * 9 / 20);
+    REQUIRE(page.ahead_at(11 * second) == sign * second / 2);
+    REQUIRE(page.ahead_at(3600 * second) == sign * second / 2);
+    SECTION("it was farther off")
+    {
+        page.ahead = sign * second;
+        REQUIRE(page.ahead_at(second) == sign * second);
+        page.ahead = -sign * second;
+        REQUIRE(page.ahead_at(second) == -sign * second * 19 / 20);
+        REQUIRE(page.ahead_at(3600 * second) == sign * second / 2);
+    }
+    SECTION("it may go off without a limit")
+    {
+        page.farthest = clock_dial::no_limit.count();
+        REQUIRE(page.ahead_at(3600 * second) == sign * 180 * second);
+    }
+}
+
+TEST_CASE("clocks are set as far off as is allowed, and no farther", "[chaos]")
+{
+    using namespace std::chrono_literals;
+    const redlock::test::temp_dir folder;
+    std::vector<std::unique_ptr<site>> sites;
+    sites.push_back(std::make_unique<site>(0, site_options{.clocks = folder.path(), .shim = {}}));
+    fleet nobody({.program = {}, .client = {}, .clients = 0});
+    dice chance(1);
+    auto& clock = sites[0]->clock;
+    const auto last_of = [&](std::chrono::nanoseconds farthest) {
+        const auto faults = clock_faults({sites, nobody, chance, nullptr, 1s}, farthest);
+        if (farthest != clock_dial::no_limit) {
+            clock.step(farthest - clock.ahead());
+            REQUIRE_FALSE(faults.back().begin(0, 0ms));
+        }
+        for (int i = 0; i < 1000; ++i) {
+            for (const auto& each : faults) {
+                each.begin(0, 0ms);
+                REQUIRE(clock.ahead() >= -farthest);
+                REQUIRE(clock.ahead() <= farthest);
+            }
+        }
+        return clock.ahead();
+    };
+    REQUIRE(last_of(250ms) < -100ms);
+    REQUIRE(last_of(clock_dial::no_limit) < -10s);
 }

@@ -11,15 +11,18 @@ namespace redlock::chaos {
 /// The director's hand on one server's wall clock. See clock_page.hpp.
 class clock_dial {
 public:
+    static constexpr std::chrono::nanoseconds no_limit = std::chrono::nanoseconds::max();
+
     explicit clock_dial(const std::filesystem::path& path) : page_(path) {}
 
     /// Sets the clock forward or back.
-    void step(std::chrono::nanoseconds by) { set(by, faster()); }
+    void step(std::chrono::nanoseconds by) { set(by, page_->faster, page_->farthest); }
 
-    /// Lets it run faster or slower from now on, without a step.
-    void run_faster(std::int64_t millionths) { set(std::chrono::nanoseconds(0), millionths); }
-
-    [[nodiscard]] std::int64_t faster() const { return page_->faster.load(); }
+    /// Lets it run faster or slower from now on, without a step, until it is so far off.
+    void run_faster(std::int64_t millionths, std::chrono::nanoseconds farthest = no_limit)
+    {
+        set(std::chrono::nanoseconds(0), millionths, farthest.count());
+    }
 
     /// How much it is ahead of the right time now.
     [[nodiscard]] std::chrono::nanoseconds ahead() const
@@ -33,7 +36,7 @@ private:
         return std::chrono::steady_clock::now().time_since_epoch().count();
     }
 
-    void set(std::chrono::nanoseconds step, std::int64_t faster)
+    void set(std::chrono::nanoseconds step, std::int64_t faster, std::int64_t farthest)
     {
         const auto monotonic = monotonic_now();
         const auto ahead = page_->ahead_at(monotonic) + step.count();
@@ -41,6 +44,7 @@ private:
         page_->since = monotonic;
         page_->ahead = ahead;
         page_->faster = faster;
+        page_->farthest = farthest;
         ++page_->version;
     }
 

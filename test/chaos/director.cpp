@@ -41,12 +41,6 @@ constexpr auto most_overdue = 3s;
 /// for as long as this.
 constexpr auto last_resort = 180s;
 
-/// A lock is taken for up to two ttls, and no clock of a master is slower than by so much.
-std::chrono::nanoseconds longest_left_behind(const scenario& play)
-{
-    return 2 * play.ttl * 21 / 20;
-}
-
 std::vector<std::unique_ptr<site>> start_sites(const site_options& options)
 {
     std::vector<std::unique_ptr<site>> result;
@@ -289,7 +283,7 @@ private:
     mischief mischief_;
     chronicle past_;
     tally shown_;
-    progress_watch progress_{own_patience, shared_patience, longest_left_behind(play_)};
+    progress_watch progress_{own_patience, shared_patience};
     watch_record watched_;
     nanos begun_ = 0;
     nanos time_ = 0;

@@ -160,7 +160,21 @@ void mischief::look_after_clients()
 void mischief::heal()
 {
     healing_ = true;
+    bring_dates_together();
     turn();
+}
+
+/// To the one that is farthest behind: set forward, keys would die under who believes in them.
+void mischief::bring_dates_together()
+{
+    auto earliest = std::chrono::nanoseconds::max();
+    for (const auto& each : sites_) {
+        earliest = std::min(earliest, each->clock.ahead());
+    }
+    for (const auto& each : sites_) {
+        each->clock.run_faster(0);
+        each->clock.step(std::min(earliest - each->clock.ahead(), std::chrono::nanoseconds(0)));
+    }
 }
 
 unsigned mischief::impaired() const

@@ -32,7 +32,8 @@ public:
     /// From now on begins only what was never done, once each, so that little is left to wait for.
     void catch_up() noexcept { catching_up_ = true; }
 
-    /// Ends everything and begins nothing any more. Masters may still have to come up.
+    /// Ends everything and begins nothing any more. Masters may still have to come up. Their dates
+    /// meet again, as they have to for a new fencing counter.
     void heal();
 
     /// Masters that have a fault, or have not recovered from it.
@@ -62,6 +63,7 @@ private:
     };
 
     void relieve(suffering& who, unsigned index);
+    void bring_dates_together();
     void look_after_masters();
     void look_after_clients();
     void begin(kind& what);

@@ -39,9 +39,7 @@ std::optional<std::string> too_little(const watch_record& what, nanos time)
 }
 
 progress_watch::progress_watch(std::chrono::nanoseconds own_patience,
-                               std::chrono::nanoseconds shared_patience,
-                               std::chrono::nanoseconds left_behind)
-    : left_behind_(left_behind.count())
+                               std::chrono::nanoseconds shared_patience)
 {
     seen_.own.patience = own_patience.count();
     seen_.shared.patience = shared_patience.count();
@@ -59,7 +57,7 @@ std::optional<std::string> progress_watch::look(nanos at, bool majority_answers,
     for (std::size_t i = 0; i < all.clients.size() && !complaint; ++i) {
         const auto& c = all.clients[i];
         if (c.goes) {
-            complaint = look_at(seen_.own, at, c.going_since + left_behind_, c.last_acquired,
+            complaint = look_at(seen_.own, at, c.going_since, c.last_acquired,
                                 "client " + std::to_string(i) + " could not take a free lock");
         }
     }

@@ -46,13 +46,11 @@ struct watch_record {
  * Whether everybody gets on who could. A client has to take the lock that nobody else wants once in
  * every patience, and somebody each of those that all contend for, counted only while a majority of
  * the masters answers the probe without a gap, while the client goes, or any, and while the watch
- * itself is on time: so a machine that has no time for the test excuses everybody. Nor is a lock
- * free while the key lives that the client left behind when it was killed or stopped.
+ * itself is on time: so a machine that has no time for the test excuses everybody.
  */
 class progress_watch {
 public:
-    progress_watch(std::chrono::nanoseconds own_patience, std::chrono::nanoseconds shared_patience,
-                   std::chrono::nanoseconds left_behind);
+    progress_watch(std::chrono::nanoseconds own_patience, std::chrono::nanoseconds shared_patience);
 
     /// To be called every few milliseconds. A complaint, or nothing.
     std::optional<std::string> look(nanos at, bool majority_answers, const outlook& all);
@@ -64,7 +62,6 @@ private:
                                        nanos acquired, const std::string& without);
 
     watch_record seen_;
-    nanos left_behind_;
     nanos last_look_ = 0;
     nanos possible_since_ = 0;
 };
