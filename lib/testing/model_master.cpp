@@ -198,8 +198,20 @@ void model_master::forget(session& s)
 std::string model_master::execute(instant now, session& s, const words& command)
 {
     ++commands;
-    // Only the command behind CLIENT CACHING YES is meant, and those about the connection between.
-    s.tracks_now = command.at(0) != "CLIENT" && std::exchange(s.tracks_next, false);
+    s.begin(command.at(0));
+    try {
+        std::string reply = reply_to(now, s, command);
+        reply += own_pushes_;
+        own_pushes_.clear();
+        return reply;
+    } catch (...) {
+        s.out += std::exchange(own_pushes_, {});
+        throw;
+    }
+}
+
+std::string model_master::reply_to(instant now, session& s, const words& command)
+{
     if (auto refused = refusal(command, s)) {
         return std::move(*refused);
     }
@@ -231,8 +243,7 @@ std::string model_master::execute(instant now, session& s, const words& command)
     if (name == "FLUSHALL") {
         return flush_all(s);
     }
-    std::string reply = keyed(now, s, command);
-    return reply + std::exchange(own_pushes_, {});
+    return keyed(now, s, command);
 }
 
 /// A command that speaks of keys.
@@ -288,7 +299,7 @@ std::string model_master::flush_all(const session& s)
     tracked_.clear();
     flush_keys();
     tell_of_all(&s);
-    return std::string(ok) + std::exchange(own_pushes_, {});
+    return std::string(ok);
 }
 
 std::string model_master::set(instant now, session& s, const words& command)

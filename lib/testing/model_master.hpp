@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace redlock::testing {
@@ -43,6 +44,12 @@ struct session {
     bool is_spared = false;
     bool tracks_next = false;
     bool tracks_now = false;
+    /// A command has its turn, whether it is done or answered without. Only the one behind CLIENT
+    /// CACHING YES is meant by it, and those about the connection between.
+    void begin(std::string_view name)
+    {
+        tracks_now = name != "CLIENT" && std::exchange(tracks_next, false);
+    }
     /// Pushes and replies to be sent, in this order.
     std::string out;
     /// For whoever watches the keys: which client this is, and in which of its lives.
@@ -97,7 +104,10 @@ public:
     base::nanos date_offset{};
     watcher* watched_by = nullptr;
 
-    /// The reply to one command. Pushes that it causes go to the sessions' `out`.
+    /// The reply to one command. Pushes that it causes go to the sessions' `out`, those to the one
+    /// who asked behind the reply.
+    /// @throws std::exception for what is no command of locks. What was done by then stays done,
+    /// and whoever is to be told of it is.
     std::string execute(base::instant now, session& s, const words& command);
     /// Removes what has expired, as a server does now and then, and tells those who track it.
     void expire(base::instant now);
@@ -142,6 +152,7 @@ private:
         release_all
     };
 
+    std::string reply_to(base::instant now, session& s, const words& command);
     [[nodiscard]] bool has(std::string_view name) const;
     std::optional<std::string> refusal(const words& command, const session& s) const;
     [[nodiscard]] std::string unknown(const words& command) const;

@@ -253,13 +253,14 @@ std::string node_server::reply_to(const words& command, session& s)
     }
 }
 
-std::optional<std::string> node_server::scripted_reply(const words& command, const session& s)
+std::optional<std::string> node_server::scripted_reply(const words& command, session& s)
 {
     const auto at = std::ranges::find_if(
         scripted_, [&](const scripted& one) { return is_called(command, one.command); });
     if (at == scripted_.end()) {
         return std::nullopt;
     }
+    s.begin(command.front());
     std::string bytes = at->with.is_null_ ? wire::null(s.protocol) : at->with.bytes_;
     if (at->times == 1) {
         scripted_.erase(at);

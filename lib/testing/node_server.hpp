@@ -111,7 +111,7 @@ private:
     void work_on_all();
     void work_later(const connection_ptr& c, base::instant at);
     [[nodiscard]] std::string reply_to(const words& command, session& s);
-    [[nodiscard]] std::optional<std::string> scripted_reply(const words& command, const session& s);
+    [[nodiscard]] std::optional<std::string> scripted_reply(const words& command, session& s);
     void send(const connection_ptr& c);
     void send_all();
     void write_some(const connection_ptr& c);

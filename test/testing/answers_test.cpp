@@ -1,5 +1,7 @@
 #include "testing/fixture.hpp"
 
+#include "support/resp_client.hpp"
+
 #include <catch2/catch_test_macros.hpp>
 
 using namespace redlock;
@@ -116,4 +118,20 @@ TEST_CASE("nonsense is the client's to bear", "[testing]")
     t.until([&] { return t.nodes[0].count("HELLO") >= 2 && t.nodes[1].count("HELLO") >= 2; });
     t.become_ready(3);
     CHECK(t.acquire("one", patient()).first == error_code{});
+}
+
+TEST_CASE("what CLIENT CACHING chose to be tracked is the command that is answered for",
+          "[testing]")
+{
+    scripted_node node;
+    resp_client raw(node.port());
+    (void)raw.ask({"HELLO", "3"});
+    (void)raw.ask({"CLIENT", "TRACKING", "ON", "OPTIN"});
+    node.answer("GET", testing::reply::null(), 1);
+    (void)raw.ask({"CLIENT", "CACHING", "YES"});
+    (void)raw.ask({"GET", "a"});
+    (void)raw.ask({"GET", "b"});
+    node.hold("b", for_ever);
+    // No push stands before it.
+    CHECK(raw.ask({"PING"}).text == "PONG");
 }
