@@ -3,6 +3,8 @@
 #include <boost/asio/ip/address_v4.hpp>
 #include <boost/system/error_code.hpp>
 
+#include <utility>
+
 namespace redlock::testing {
 
 using boost::asio::ip::tcp;
@@ -28,8 +30,10 @@ door::door(const boost::asio::any_io_executor& executor) : holder_(executor), ac
 void door::open()
 {
     if (!acceptor_.is_open()) {
-        bind(acceptor_, port_);
-        acceptor_.listen();
+        tcp::acceptor listening(acceptor_.get_executor());
+        bind(listening, port_);
+        listening.listen();
+        acceptor_ = std::move(listening);
     }
 }
 

@@ -16,7 +16,8 @@ public:
     /// @throws boost::system::system_error where there is no port.
     explicit door(const boost::asio::any_io_executor& executor);
 
-    /// @throws boost::system::system_error where somebody listens there all the same.
+    /// @throws boost::system::system_error where somebody listens there all the same, or there is
+    /// no descriptor for it; it is shut then.
     void open();
     /// Refuses new connections, those in the kernel's queue too.
     void shut();

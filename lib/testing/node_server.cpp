@@ -48,7 +48,10 @@ std::string fresh_run_id()
 
 }  // namespace
 
-node_server::node_server(const asio::any_io_executor& executor) : door_(executor), ends_(executor)
+node_server::node_server(const asio::any_io_executor& executor)
+    : door_(executor),
+      next_try_(executor),
+      ends_(executor)
 {
     master_.run_id = fresh_run_id();
     master_.watched_by = this;
@@ -136,8 +139,7 @@ void node_server::disconnect()
 void node_server::refuse()
 {
     const guard here(mutex_);
-    ++openings_;
-    door_.shut();
+    shut();
 }
 
 void node_server::accept()
@@ -161,6 +163,8 @@ void node_server::restart(memory keys)
 void node_server::recover()
 {
     const guard here(mutex_);
+    // First, as it may fail.
+    open();
     scripted_.clear();
     master_.is_full = false;
     delay_ = {};
@@ -171,14 +175,12 @@ void node_server::recover()
         }
     }
     work_on_all();
-    open();
 }
 
 void node_server::close() noexcept
 {
     const guard here(mutex_);
-    ++openings_;
-    door_.shut();
+    shut();
     cut_all();
     ends_.cancel();
 }

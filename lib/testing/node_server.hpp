@@ -100,7 +100,9 @@ private:
                    const model_master::entry* after, const session* by) override;
 
     void open();
+    void shut();
     void wait_for_next();
+    void try_later();
     void welcome(boost::asio::ip::tcp::socket peer);
     void cut(const connection_ptr& c);
     void cut_all();
@@ -122,6 +124,8 @@ private:
 
     mutable std::mutex mutex_;
     door door_;
+    /// Rings when to accept again after a failure.
+    boost::asio::steady_timer next_try_;
     /// Rings when the first key ends.
     boost::asio::steady_timer ends_;
     model_master master_;

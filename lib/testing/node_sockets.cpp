@@ -5,6 +5,7 @@
 #include <boost/asio/buffer.hpp>
 
 #include <cctype>
+#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -17,10 +18,23 @@ using boost::system::error_code;
 
 void node_server::open()
 {
-    if (!door_.acceptor().is_open()) {
-        door_.open();
-        wait_for_next();
+    if (door_.acceptor().is_open()) {
+        return;
     }
+    door_.open();
+    try {
+        wait_for_next();
+    } catch (...) {
+        door_.shut();
+        throw;
+    }
+}
+
+void node_server::shut()
+{
+    ++openings_;
+    door_.shut();
+    next_try_.cancel();
 }
 
 void node_server::wait_for_next()
@@ -31,11 +45,27 @@ void node_server::wait_for_next()
             if (opening != self->openings_) {
                 return;
             }
-            if (!ec) {
-                self->welcome(std::move(peer));
+            if (ec) {
+                self->try_later();
+                return;
             }
+            self->welcome(std::move(peer));
             self->wait_for_next();
         });
+}
+
+/// For want of descriptors, mostly: who waits stays in the kernel's queue, so that it would fail
+/// again at once.
+void node_server::try_later()
+{
+    constexpr std::chrono::milliseconds pause{10};
+    next_try_.expires_after(pause);
+    next_try_.async_wait([self = shared_from_this(), opening = openings_](error_code) {
+        const guard here(self->mutex_);
+        if (opening == self->openings_) {
+            self->wait_for_next();
+        }
+    });
 }
 
 void node_server::welcome(tcp::socket peer)

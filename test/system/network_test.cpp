@@ -1,5 +1,6 @@
 #include "system/network.hpp"
 #include "support/locks.hpp"
+#include "support/no_more_files.hpp"
 #include "support/run.hpp"
 #include "support/sanitizers.hpp"
 #include "support/scripted_server.hpp"
@@ -19,7 +20,6 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 using namespace redlock;
@@ -50,23 +50,6 @@ int option(int fd, int level, int name)
     REQUIRE(::getsockopt(fd, level, name, &value, &size) == 0);
     return value;
 }
-
-/// No file or socket can be opened while this object lives.
-class no_more_files {
-public:
-    no_more_files()
-    {
-        REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
-        const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
-        REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
-    }
-    ~no_more_files() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-    no_more_files(const no_more_files&) = delete;
-    no_more_files& operator=(const no_more_files&) = delete;
-
-private:
-    rlimit before_{};
-};
 
 }  // namespace
 
@@ -218,7 +201,7 @@ TEST_CASE("a name without an address that answers is no node to wait for", "[sys
     CHECK(node->connections() == 0);
 }
 
-// The sanitizer of undefined behaviour takes an object for none when it cannot open a pipe.
+// See no_more_files.
 #if !REDLOCK_TEST_ADDRESS_SANITIZER
 TEST_CASE("where no socket can be opened the report says so, and the client recovers",
           "[system][network]")

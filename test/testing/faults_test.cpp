@@ -1,14 +1,18 @@
 #include "testing/fixture.hpp"
 
+#include "support/no_more_files.hpp"
 #include "support/resp_client.hpp"
+#include "support/sanitizers.hpp"
 
 #include <boost/asio/ip/address_v4.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -171,6 +175,76 @@ TEST_CASE("nodes that refuse connections are down until they accept", "[testing]
     t.become_ready(3);
     CHECK(t.acquire("two", at_once()).first == error_code{});
 }
+
+TEST_CASE("a node that cannot listen says so, and stays what it was", "[testing]")
+{
+    scripted_node node;
+    node.refuse();
+    node.fill();
+    asio::io_context io;
+    asio::ip::tcp::acceptor somebody(io, asio::ip::tcp::v4());
+    somebody.set_option(asio::ip::tcp::acceptor::reuse_address(true));
+    somebody.bind({asio::ip::address_v4::loopback(), node.port()});
+    somebody.listen();
+    for (int i = 0; i < 2; ++i) {
+        CHECK_THROWS_AS(node.accept(), boost::system::system_error);
+        CHECK_THROWS_AS(node.recover(), boost::system::system_error);
+    }
+    somebody.close();
+    CHECK_THROWS(resp_client(node.port()));
+    node.accept();
+    resp_client raw(node.port());
+    CHECK(raw.ask({"SET", "a", "b"}).is_error());
+    node.recover();
+    CHECK(raw.ask({"SET", "a", "b"}).text == "OK");
+}
+
+#if !REDLOCK_TEST_ADDRESS_SANITIZER
+TEST_CASE("a node without a descriptor for a connection waits for one, and does not spin",
+          "[testing]")
+{
+    asio::io_context io;
+    scripted_node node(io);
+    resp_client raw(node.port());
+    {
+        const no_more_files limit;
+        const auto end = std::chrono::steady_clock::now() + 100ms;
+        std::size_t steps = 0;
+        while (std::chrono::steady_clock::now() < end) {
+            steps += io.run_one_until(end);
+        }
+        CHECK(steps < 100);
+        CHECK(node.connections() == 0);
+    }
+    REQUIRE(run_until(io, [&] { return node.connections() == 1; }));
+    raw.send("*1\r\n$4\r\nPING\r\n");
+    REQUIRE(run_until(io, [&] { return node.count("PING") == 1; }));
+    CHECK(raw.read().text == "PONG");
+}
+
+TEST_CASE("a node that waits for a descriptor may refuse, and goes with its object", "[testing]")
+{
+    asio::io_context io;
+    {
+        scripted_node node(io);
+        const resp_client raw(node.port());
+        {
+            const no_more_files limit;
+            io.poll();
+        }
+        node.refuse();
+        io.poll();
+        node.accept();
+        const resp_client second(node.port());
+        REQUIRE(run_until(io, [&] { return node.connections() == 1; }));
+        const resp_client third(node.port());
+        const no_more_files limit;
+        io.poll();
+    }
+    io.poll();
+    CHECK(io.stopped());
+}
+#endif
 
 TEST_CASE("a node that restarts has its keys, or has lost them", "[testing]")
 {

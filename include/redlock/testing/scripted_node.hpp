@@ -160,6 +160,8 @@ public:
     /// the node is down.
     void refuse();
     /// Accepts new connections again.
+    /// @throws boost::system::system_error where it cannot listen: somebody else does on its port,
+    /// or the process has no descriptor left. It refuses as before then.
     void accept();
     /// Cuts all connections, and is another process from then on, without the scripts that were
     /// loaded, and without its keys if they are lost. Accepts if it did before.
@@ -167,6 +169,8 @@ public:
 
     /// Is willing again: none of the answers, freeze, delay, lack of memory or refusal is left. Its
     /// keys stay as they are.
+    /// @throws boost::system::system_error where it refused and cannot listen, as in `accept`.
+    /// Nothing has changed then.
     void recover();
 
     /**
