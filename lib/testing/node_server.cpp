@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <stdexcept>
 #include <utility>
 
 #include <unistd.h>
@@ -15,6 +16,7 @@ namespace redlock::testing {
 namespace asio = boost::asio;
 using base::instant;
 using boost::system::error_code;
+using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 namespace {
@@ -62,14 +64,24 @@ instant node_server::now()
     return instant{steady_clock::now().time_since_epoch()};
 }
 
+instant node_server::now_and(milliseconds span)
+{
+    const instant begin = now();
+    const bool is_countable = span < std::chrono::floor<milliseconds>(instant::max() - begin);
+    return is_countable ? begin + span : instant::max();
+}
+
 // What the test does.
 
-void node_server::write(const std::string& key, std::chrono::milliseconds ttl)
+void node_server::write(const std::string& key, milliseconds ttl)
 {
+    if (ttl <= milliseconds::zero()) {
+        throw std::invalid_argument("scripted_node::hold: the ttl is not positive");
+    }
     // As an owner token is written, so that who inspects the lock sees an owner.
     static const std::string stranger(40, 'f');
     const guard here(mutex_);
-    master_.write(key, {stranger, now() + ttl, false});
+    master_.write(key, {stranger, now_and(ttl), false});
     send_all();
     look_at_ends();
 }
@@ -112,8 +124,11 @@ void node_server::thaw()
     work_on_all();
 }
 
-void node_server::delay(std::chrono::nanoseconds span)
+void node_server::delay(milliseconds span)
 {
+    if (span < milliseconds::zero()) {
+        throw std::invalid_argument("scripted_node::delay: the span is negative");
+    }
     const guard here(mutex_);
     delay_ = span;
 }

@@ -44,7 +44,7 @@ public:
     void answer(std::string_view command, reply with, std::size_t times);
     void freeze();
     void thaw();
-    void delay(std::chrono::nanoseconds span);
+    void delay(std::chrono::milliseconds span);
     void fill();
     void make_room();
     void disconnect();
@@ -95,6 +95,8 @@ private:
     };
 
     [[nodiscard]] static base::instant now();
+    /// The last instant there is for what is further away.
+    [[nodiscard]] static base::instant now_and(std::chrono::milliseconds span);
 
     void on_change(const std::string& key, const model_master::entry* before,
                    const model_master::entry* after, const session* by) override;
@@ -135,7 +137,7 @@ private:
     std::vector<connection_ptr> connections_;
     std::vector<scripted> scripted_;
     std::vector<std::string> seen_;
-    base::nanos delay_{};
+    std::chrono::milliseconds delay_{};
     bool is_frozen_ = false;
     /// Tells an accept of an earlier opening that it comes too late.
     unsigned openings_ = 0;

@@ -129,7 +129,7 @@ bool node_server::take_in(connection& c)
             if (!command->empty()) {
                 command->front() = wire::in_case(std::move(command->front()), std::toupper);
                 seen_.push_back(tell(*command).line);
-                c.to_do.push_back({std::move(*command), now() + delay_});
+                c.to_do.push_back({std::move(*command), now_and(delay_)});
             }
         }
     } catch (const std::exception&) {

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 using namespace redlock;
@@ -50,6 +51,18 @@ TEST_CASE("a node that thaws does what has come meanwhile", "[testing]")
     t.until([&] { return t.nodes[2].held("one"); });
     held = {};
     t.until([&] { return t.holding("one") == 0; });
+}
+
+TEST_CASE("what has come to a frozen node is done behind what the test did meanwhile", "[testing]")
+{
+    scripted_node node;
+    resp_client raw(node.port());
+    node.freeze();
+    raw.send(wire::command({"SET", "a", "b", "NX", "PX", "100000"}));
+    CHECK(wait_for([&] { return node.count("SET a") == 1; }));
+    node.hold("a", for_ever);
+    node.thaw();
+    CHECK(raw.read().type == reply::kind::null);
 }
 
 TEST_CASE("a node that thaws hears those out who have gone", "[testing]")
@@ -105,6 +118,28 @@ TEST_CASE("what a node is delayed by is what it takes", "[testing]")
     t.on_majority([](scripted_node& n) { n.delay(1h); });
     t.on_majority([](scripted_node& n) { n.delay(0ms); });
     CHECK(t.acquire("two", o).first == error_code{});
+}
+
+TEST_CASE("no span is too long for a node, and those that are none are refused", "[testing]")
+{
+    constexpr auto longest = std::chrono::milliseconds::max();
+    asio::io_context io;
+    scripted_node node(io);
+    resp_client raw(node.port());
+    node.hold("a", longest);
+    io.poll();
+    CHECK(node.held("a"));
+    node.delay(longest);
+    raw.send(wire::command({"PING"}));
+    REQUIRE(run_until(io, [&] { return node.count("PING") == 1; }));
+    io.poll();
+    node.disconnect();
+    CHECK_THROWS(raw.read());
+    for (const auto span : {std::chrono::milliseconds::min(), -1ms, 0ms}) {
+        CHECK_THROWS_AS(node.hold("b", span), std::invalid_argument);
+    }
+    CHECK(!node.held("b"));
+    CHECK_THROWS_AS(node.delay(-1ms), std::invalid_argument);
 }
 
 TEST_CASE("a slow node is one that has no vote", "[testing]")
@@ -217,7 +252,7 @@ TEST_CASE("a node without a descriptor for a connection waits for one, and does 
         CHECK(node.connections() == 0);
     }
     REQUIRE(run_until(io, [&] { return node.connections() == 1; }));
-    raw.send("*1\r\n$4\r\nPING\r\n");
+    raw.send(wire::command({"PING"}));
     REQUIRE(run_until(io, [&] { return node.count("PING") == 1; }));
     CHECK(raw.read().text == "PONG");
 }

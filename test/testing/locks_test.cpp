@@ -86,6 +86,21 @@ TEST_CASE("a stranger on a majority is in the way until it is dropped", "[testin
     CHECK(t.acquire("orders/42", at_once()).first == error_code{});
 }
 
+TEST_CASE("a stranger may stay without end", "[testing]")
+{
+    three_nodes t;
+    t.start();
+    t.on_majority([](scripted_node& n) { n.hold("orders/42", std::chrono::milliseconds::max()); });
+    report said;
+    acquire_options o = at_once();
+    o.deadline = 100ms;
+    o.report = &said;
+    CHECK(t.acquire("orders/42", o).first == errc::timed_out);
+    REQUIRE(said.nodes.size() == 3);
+    REQUIRE(said.nodes[0].holder_ttl);
+    CHECK(*said.nodes[0].holder_ttl > for_ever);
+}
+
 TEST_CASE("a stranger on one node is in nobody's way", "[testing]")
 {
     three_nodes t;

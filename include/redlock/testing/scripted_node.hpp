@@ -117,8 +117,20 @@ public:
     /// The port, which stays the node's own while it refuses connections, and when it restarts.
     [[nodiscard]] std::uint16_t port() const noexcept;
 
-    /// Gives a resource to a stranger, for `ttl`, whoever had it here. On a majority it is
-    /// `errc::contended` to who wants it, and lost to who had it.
+    /**
+     * Gives a resource to a stranger, for `ttl` from now on, whoever had it here. On a majority it
+     * is `errc::contended` to who wants it, and lost to who had it.
+     *
+     * It is so at once, also on a node that is frozen, slow or full: commands that have come and
+     * were not done yet find the stranger there. That goes for a lock that is just being taken:
+     * where its SET has not been done, it is refused by this node rather than lost on it. Who
+     * wanted to know of the key is told, by a frozen node when it thaws. Fencing counters stay as
+     * they are.
+     *
+     * A ttl that the clock cannot count to has no end.
+     *
+     * @throws std::invalid_argument for a ttl that is not positive.
+     */
     void hold(std::string_view resource, std::chrono::milliseconds ttl);
     /// Whether the node has a key of the resource, the stranger's or a client's, that has not
     /// ended.
@@ -144,7 +156,9 @@ public:
     void freeze();
     /// Goes on: does and answers what has come meanwhile, also of those who have gone.
     void thaw();
-    /// Does and answers each command that comes from now on so much later. Zero: at once.
+    /// Does and answers each command that comes from now on so much later. Zero: at once; a span
+    /// that the clock cannot count to: not before `recover`.
+    /// @throws std::invalid_argument for a negative span.
     void delay(std::chrono::milliseconds span);
 
     /// Has no memory to spare from now on: what takes more is refused with OOM, and locks can be
