@@ -20,7 +20,8 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-using nodes = std::array<redlock::testing::scripted_node, 3>;
+using redlock::testing::scripted_node;
+using nodes = std::array<scripted_node, 3>;
 
 // The code that is tested: ships an order, and says how it went. `step` stands for what is done
 // under the lock.
@@ -73,7 +74,7 @@ void one_is_frozen(nodes& masters)
 void no_majority(nodes& masters)
 {
     masters[0].refuse();
-    masters[1].answer("SET", redlock::testing::reply::error("LOADING not yet"));
+    masters[1].answer("SET", scripted_node::reply::error("LOADING not yet"));
 }
 
 // On all of them, since any two may be those that granted it.

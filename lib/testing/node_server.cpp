@@ -99,15 +99,16 @@ void node_server::lose(const std::string& key)
     send_all();
 }
 
-void node_server::answer(std::string_view command, reply with, std::size_t times)
+void node_server::answer(std::string_view command, scripted_node::reply with, std::size_t times)
 {
     const guard here(mutex_);
     if (times == 0) {
         return;
     }
     std::string name = in_capitals(command);
-    std::erase_if(scripted_,
-                  [&](const scripted& s) { return s.times == always && s.command == name; });
+    std::erase_if(scripted_, [&](const scripted& s) {
+        return s.times == scripted_node::always && s.command == name;
+    });
     scripted_.push_back({std::move(name), std::move(with), times});
 }
 
@@ -163,15 +164,15 @@ void node_server::accept()
     open();
 }
 
-void node_server::restart(memory keys)
+void node_server::restart(scripted_node::keys left)
 {
     const guard here(mutex_);
     cut_all();
     master_.flush_scripts();
     master_.run_id = fresh_run_id();
-    switch (keys) {
-        case memory::kept: break;
-        case memory::lost: master_.flush_keys(); break;
+    switch (left) {
+        case scripted_node::keys::kept: break;
+        case scripted_node::keys::lost: master_.flush_keys(); break;
     }
 }
 
@@ -281,7 +282,7 @@ std::optional<std::string> node_server::scripted_reply(const words& command, ses
     std::string bytes = at->with.is_null_ ? wire::null(s.protocol) : at->with.bytes_;
     if (at->times == 1) {
         scripted_.erase(at);
-    } else if (at->times != always) {
+    } else if (at->times != scripted_node::always) {
         --at->times;
     }
     return bytes;

@@ -41,7 +41,7 @@ public:
     [[nodiscard]] bool has(const std::string& key) const;
     void lose(const std::string& key);
 
-    void answer(std::string_view command, reply with, std::size_t times);
+    void answer(std::string_view command, scripted_node::reply with, std::size_t times);
     void freeze();
     void thaw();
     void delay(std::chrono::milliseconds span);
@@ -50,7 +50,7 @@ public:
     void disconnect();
     void refuse();
     void accept();
-    void restart(memory keys);
+    void restart(scripted_node::keys left);
     void recover();
     /// Ends for good.
     void close() noexcept;
@@ -90,7 +90,7 @@ private:
     /// What a command is answered with instead of being done, so often.
     struct scripted {
         std::string command;
-        reply with;
+        scripted_node::reply with;
         std::size_t times;
     };
 

@@ -37,7 +37,7 @@ private:
 
 }  // namespace
 
-reply reply::error(std::string_view line)
+scripted_node::reply scripted_node::reply::error(std::string_view line)
 {
     std::string one(line);
     std::ranges::replace_if(
@@ -45,24 +45,24 @@ reply reply::error(std::string_view line)
     return reply(wire::error(one));
 }
 
-reply reply::ok()
+scripted_node::reply scripted_node::reply::ok()
 {
     return reply(std::string(wire::ok));
 }
 
-reply reply::null()
+scripted_node::reply scripted_node::reply::null()
 {
     reply r{std::string()};
     r.is_null_ = true;
     return r;
 }
 
-reply reply::integer(std::int64_t n)
+scripted_node::reply scripted_node::reply::integer(std::int64_t n)
 {
     return reply(wire::integer(n));
 }
 
-reply reply::bytes(std::string raw)
+scripted_node::reply scripted_node::reply::bytes(std::string raw)
 {
     return reply(std::move(raw));
 }
@@ -176,9 +176,9 @@ void scripted_node::accept()
     parts_->server->accept();
 }
 
-void scripted_node::restart(memory keys)
+void scripted_node::restart(keys left)
 {
-    parts_->server->restart(keys);
+    parts_->server->restart(left);
 }
 
 void scripted_node::recover()

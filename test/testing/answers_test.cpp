@@ -11,8 +11,9 @@ TEST_CASE("a node says what the test has it say, so often", "[testing]")
 {
     three_nodes t;
     t.start();
-    t.on_majority(
-        [](scripted_node& n) { n.answer("set", testing::reply::error("LOADING\r\nnot yet"), 2); });
+    t.on_majority([](scripted_node& n) {
+        n.answer("set", scripted_node::reply::error("LOADING\r\nnot yet"), 2);
+    });
     report said;
     acquire_options o = at_once();
     o.report = &said;
@@ -31,9 +32,9 @@ TEST_CASE("answers for one command have their turns", "[testing]")
     three_nodes t;
     t.start();
     t.on_majority([](scripted_node& n) {
-        n.answer("SET", testing::reply::null(), 1);
-        n.answer("SET", testing::reply::error("READONLY a replica"));
-        n.answer("SET", testing::reply::error("MISCONF no disk"));
+        n.answer("SET", scripted_node::reply::null(), 1);
+        n.answer("SET", scripted_node::reply::error("READONLY a replica"));
+        n.answer("SET", scripted_node::reply::error("MISCONF no disk"));
     });
     CHECK(t.acquire("one", at_once()).first == errc::contended);
     report said;
@@ -52,9 +53,9 @@ TEST_CASE("an answer for always is replaced, in whatever letters and however oft
     three_nodes t;
     t.start();
     t.on_majority([](scripted_node& n) {
-        n.answer("set", testing::reply::error("READONLY a replica"));
-        n.answer("SET", testing::reply::null(), 1);
-        n.answer("SET", testing::reply::error("MISCONF no disk"), 0);
+        n.answer("set", scripted_node::reply::error("READONLY a replica"));
+        n.answer("SET", scripted_node::reply::null(), 1);
+        n.answer("SET", scripted_node::reply::error("MISCONF no disk"), 0);
     });
     CHECK(t.acquire("one", at_once()).first == errc::contended);
     CHECK(t.acquire("one", at_once()).first == error_code{});
@@ -68,8 +69,8 @@ TEST_CASE("scripts are answered for by what they are for", "[testing]")
     lock other = t.take("two");
     t.until([&] { return t.holding("one") == 3 && t.holding("two") == 3; });
     t.on_majority([](scripted_node& n) {
-        n.answer("extend", testing::reply::integer(0), 1);
-        n.answer("release", testing::reply::integer(0), 1);
+        n.answer("extend", scripted_node::reply::integer(0), 1);
+        n.answer("release", scripted_node::reply::integer(0), 1);
     });
     CHECK(t.extend(held, 2 * for_ever) == errc::lost);
     CHECK(t.nodes[0].held("one"));
@@ -82,8 +83,8 @@ TEST_CASE("commands are answered for by their second word too", "[testing]")
     three_nodes t;
     t.settings.poll_max = 20ms;
     for (scripted_node& each : t.nodes) {
-        each.answer("client tracking", testing::reply::error("NOPERM this user may not"));
-        each.answer("SCRIPT", testing::reply::error("NOPERM this user may not"));
+        each.answer("client tracking", scripted_node::reply::error("NOPERM this user may not"));
+        each.answer("SCRIPT", scripted_node::reply::error("NOPERM this user may not"));
     }
     t.start();
     t.on_majority([](scripted_node& n) { n.hold("one", for_ever); });
@@ -101,8 +102,8 @@ TEST_CASE("a node that is told to says that all went well", "[testing]")
     three_nodes t;
     t.start();
     for (scripted_node& each : t.nodes) {
-        each.answer("SET", testing::reply::ok());
-        each.answer("count", testing::reply::integer(2'000'000'000'000'000));
+        each.answer("SET", scripted_node::reply::ok());
+        each.answer("count", scripted_node::reply::integer(2'000'000'000'000'000));
     }
     const lock held = t.take("one");
     CHECK(held.fencing_token() == 2'000'000'000'000'000);
@@ -113,7 +114,8 @@ TEST_CASE("nonsense is the client's to bear", "[testing]")
 {
     three_nodes t;
     t.start();
-    t.on_majority([](scripted_node& n) { n.answer("SET", testing::reply::bytes("!?\r\n"), 1); });
+    t.on_majority(
+        [](scripted_node& n) { n.answer("SET", scripted_node::reply::bytes("!?\r\n"), 1); });
     CHECK(t.acquire("one", at_once()).first == errc::unavailable);
     t.until([&] { return t.nodes[0].count("HELLO") >= 2 && t.nodes[1].count("HELLO") >= 2; });
     t.become_ready(3);
@@ -127,7 +129,7 @@ TEST_CASE("what CLIENT CACHING chose to be tracked is the command that is answer
     resp_client raw(node.port());
     (void)raw.ask({"HELLO", "3"});
     (void)raw.ask({"CLIENT", "TRACKING", "ON", "OPTIN"});
-    node.answer("GET", testing::reply::null(), 1);
+    node.answer("GET", scripted_node::reply::null(), 1);
     (void)raw.ask({"CLIENT", "CACHING", "YES"});
     (void)raw.ask({"GET", "a"});
     (void)raw.ask({"GET", "b"});

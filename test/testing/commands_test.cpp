@@ -13,6 +13,8 @@
 
 using namespace redlock;
 using namespace redlock::test;
+// Has no name that one of the other two has.
+using namespace redlock::testing;
 
 namespace {
 
@@ -250,8 +252,8 @@ TEST_CASE("nodes may be told from any thread", "[testing]")
                 each.disconnect();
                 each.thaw();
                 each.refuse();
-                each.answer("SET", testing::reply::null(), 1);
-                each.restart(testing::memory::lost);
+                each.answer("SET", scripted_node::reply::null(), 1);
+                each.restart(scripted_node::keys::lost);
                 each.recover();
                 std::this_thread::yield();
                 (void)each.count("SET");

@@ -287,11 +287,11 @@ TEST_CASE("a node that restarts has its keys, or has lost them", "[testing]")
     t.start();
     lock held = t.take("one");
     t.until([&] { return t.holding("one") == 3; });
-    t.on_majority([](scripted_node& n) { n.restart(testing::memory::kept); });
+    t.on_majority([](scripted_node& n) { n.restart(scripted_node::keys::kept); });
     t.until([&] { return t.nodes[0].count("HELLO") >= 2 && t.nodes[1].count("HELLO") >= 2; });
     t.become_ready(3);
     CHECK(t.extend(held, 2 * for_ever) == error_code{});
-    t.on_majority([](scripted_node& n) { n.restart(testing::memory::lost); });
+    t.on_majority([](scripted_node& n) { n.restart(scripted_node::keys::lost); });
     CHECK(t.holding("one") == 1);
     t.until([&] { return t.nodes[0].count("HELLO") >= 3 && t.nodes[1].count("HELLO") >= 3; });
     t.become_ready(3);
@@ -309,7 +309,7 @@ TEST_CASE("the restart guard keeps a node out that restarted", "[testing]")
     t.become_ready(3);
     t.until([&] { return t.locks->stats().nodes_quarantined == 0; });
     // Nobody can tell what it remembers.
-    t.nodes[0].restart(testing::memory::kept);
+    t.nodes[0].restart(scripted_node::keys::kept);
     t.until([&] { return t.locks->stats().nodes_quarantined == 1; });
     CHECK(t.acquire("one", patient()).first == error_code{});
 }
@@ -337,7 +337,7 @@ TEST_CASE("a node that recovers is as it was, but for its keys", "[testing]")
     t.start();
     for (scripted_node& each : t.nodes) {
         each.hold("held", for_ever);
-        each.answer("SET", testing::reply::error("LOADING not yet"));
+        each.answer("SET", scripted_node::reply::error("LOADING not yet"));
         each.fill();
         each.delay(1h);
         each.freeze();

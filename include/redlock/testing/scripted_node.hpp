@@ -18,41 +18,6 @@
 /// own, which needs nothing of the client.
 namespace redlock::testing {
 
-/// What a command is answered with instead of being done.
-class reply {
-public:
-    /// As servers refuse: one line, its first word in capitals, as in "LOADING not yet".
-    [[nodiscard]] static reply error(std::string_view line);
-    /// What a SET is answered that has set the key.
-    [[nodiscard]] static reply ok();
-    /// What a SET with NX is answered where there is a key already, and a GET where there is none.
-    [[nodiscard]] static reply null();
-    /// A number: what release and extend are answered, 1 where the key was the asker's, else 0.
-    [[nodiscard]] static reply integer(std::int64_t n);
-    /// Anything else, or nonsense: what goes over the wire, line ends included.
-    [[nodiscard]] static reply bytes(std::string raw);
-
-private:
-    friend class node_server;
-
-    explicit reply(std::string bytes) : bytes_(std::move(bytes)) {}
-
-    std::string bytes_;
-    /// Has other bytes in RESP2 than in RESP3.
-    bool is_null_ = false;
-};
-
-/// What a node that restarts has left of its keys.
-enum class memory : std::uint8_t {
-    /// All of them, as one that writes through.
-    kept,
-    /// None, as one that writes nothing down.
-    lost
-};
-
-/// Answers every command of its kind from now on.
-inline constexpr std::size_t always = std::numeric_limits<std::size_t>::max();
-
 /// What a node should know of the clients that will use it.
 struct node_options {
     /// Their `config::key_prefix`: put before every resource that is named below to make the key.
@@ -84,6 +49,19 @@ class scripted_node {
 public:
     /// What a node without a thread of its own runs on.
     using executor_type = boost::asio::any_io_executor;
+
+    class reply;
+
+    /// What a node that restarts has left of its keys.
+    enum class keys : std::uint8_t {
+        /// All of them, as one that writes through.
+        kept,
+        /// None, as one that writes nothing down.
+        lost
+    };
+
+    /// Answers every command of its kind from now on.
+    static constexpr std::size_t always = std::numeric_limits<std::size_t>::max();
 
     /// A node with a thread of its own.
     /// @throws boost::system::system_error where there is no port, `std::system_error` where there
@@ -178,8 +156,8 @@ public:
     /// or the process has no descriptor left. It refuses as before then.
     void accept();
     /// Cuts all connections, and is another process from then on, without the scripts that were
-    /// loaded, and without its keys if they are lost. Accepts if it did before.
-    void restart(memory keys);
+    /// loaded, and with what is left of its keys. Accepts if it did before.
+    void restart(keys left);
 
     /// Is willing again: none of the answers, freeze, delay, lack of memory or refusal is left. Its
     /// keys stay as they are.
@@ -204,6 +182,30 @@ private:
     struct parts;
 
     std::unique_ptr<parts> parts_;
+};
+
+/// What a command is answered with instead of being done.
+class scripted_node::reply {
+public:
+    /// As servers refuse: one line, its first word in capitals, as in "LOADING not yet".
+    [[nodiscard]] static reply error(std::string_view line);
+    /// What a SET is answered that has set the key.
+    [[nodiscard]] static reply ok();
+    /// What a SET with NX is answered where there is a key already, and a GET where there is none.
+    [[nodiscard]] static reply null();
+    /// A number: what release and extend are answered, 1 where the key was the asker's, else 0.
+    [[nodiscard]] static reply integer(std::int64_t n);
+    /// Anything else, or nonsense: what goes over the wire, line ends included.
+    [[nodiscard]] static reply bytes(std::string raw);
+
+private:
+    friend class node_server;
+
+    explicit reply(std::string bytes) : bytes_(std::move(bytes)) {}
+
+    std::string bytes_;
+    /// Has other bytes in RESP2 than in RESP3.
+    bool is_null_ = false;
 };
 
 }  // namespace redlock::testing
