@@ -1,11 +1,11 @@
 #include "testing/node_server.hpp"
 
-#include "testing/told.hpp"
 #include "testing/wire.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -101,11 +101,11 @@ void node_server::lose(const std::string& key)
 
 void node_server::answer(std::string_view command, scripted_node::reply with, std::size_t times)
 {
+    std::string name = known_name(command);
     const guard here(mutex_);
     if (times == 0) {
         return;
     }
-    std::string name = in_capitals(command);
     std::erase_if(scripted_, [&](const scripted& s) {
         return s.times == scripted_node::always && s.command == name;
     });
@@ -204,14 +204,33 @@ void node_server::close() noexcept
 std::vector<std::string> node_server::commands() const
 {
     const guard here(mutex_);
-    return seen_;
+    std::vector<std::string> lines;
+    lines.reserve(seen_.size());
+    std::ranges::transform(seen_, std::back_inserter(lines), &told::line);
+    return lines;
 }
 
-std::size_t node_server::count(std::string_view line) const
+void node_server::clear_commands()
 {
     const guard here(mutex_);
-    return static_cast<std::size_t>(std::ranges::count_if(seen_, [&](const std::string& seen) {
-        return seen.starts_with(line) && (seen.size() == line.size() || seen[line.size()] == ' ');
+    seen_.clear();
+    seen_.shrink_to_fit();
+}
+
+std::size_t node_server::count(std::string_view command) const
+{
+    const std::string name = known_name(command);
+    const guard here(mutex_);
+    return static_cast<std::size_t>(
+        std::ranges::count_if(seen_, [&](const told& one) { return one.is_called(name); }));
+}
+
+std::size_t node_server::count(std::string_view command, const std::string& key) const
+{
+    const std::string name = known_name(command);
+    const guard here(mutex_);
+    return static_cast<std::size_t>(std::ranges::count_if(seen_, [&](const told& one) {
+        return one.is_called(name) && std::ranges::find(one.keys, key) != one.keys.end();
     }));
 }
 
@@ -273,8 +292,12 @@ std::string node_server::reply_to(const words& command, session& s)
 
 std::optional<std::string> node_server::scripted_reply(const words& command, session& s)
 {
+    if (scripted_.empty()) {
+        return std::nullopt;
+    }
+    const told asked = tell(command);
     const auto at = std::ranges::find_if(
-        scripted_, [&](const scripted& one) { return is_called(command, one.command); });
+        scripted_, [&](const scripted& one) { return asked.is_called(one.command); });
     if (at == scripted_.end()) {
         return std::nullopt;
     }

@@ -3,6 +3,7 @@
 #include "base/instant.hpp"
 #include "testing/door.hpp"
 #include "testing/model_master.hpp"
+#include "testing/told.hpp"
 
 #include <redlock/testing/scripted_node.hpp>
 
@@ -56,7 +57,9 @@ public:
     void close() noexcept;
 
     [[nodiscard]] std::vector<std::string> commands() const;
-    [[nodiscard]] std::size_t count(std::string_view line) const;
+    void clear_commands();
+    [[nodiscard]] std::size_t count(std::string_view command) const;
+    [[nodiscard]] std::size_t count(std::string_view command, const std::string& key) const;
     [[nodiscard]] std::size_t connections() const;
 
 private:
@@ -136,7 +139,7 @@ private:
     std::optional<base::instant> ringing_at_;
     std::vector<connection_ptr> connections_;
     std::vector<scripted> scripted_;
-    std::vector<std::string> seen_;
+    std::vector<told> seen_;
     std::chrono::milliseconds delay_{};
     bool is_frozen_ = false;
     /// Tells an accept of an earlier opening that it comes too late.

@@ -1,5 +1,4 @@
 #include "testing/node_server.hpp"
-#include "testing/told.hpp"
 #include "testing/wire.hpp"
 
 #include <boost/asio/buffer.hpp>
@@ -128,7 +127,7 @@ bool node_server::take_in(connection& c)
         while (auto command = take_command(rest)) {
             if (!command->empty()) {
                 command->front() = wire::in_case(std::move(command->front()), std::toupper);
-                seen_.push_back(tell(*command).line);
+                seen_.push_back(tell(*command));
                 c.to_do.push_back({std::move(*command), now_and(delay_)});
             }
         }

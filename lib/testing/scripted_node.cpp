@@ -191,9 +191,19 @@ std::vector<std::string> scripted_node::commands() const
     return parts_->server->commands();
 }
 
-std::size_t scripted_node::count(std::string_view line) const
+void scripted_node::clear_commands()
 {
-    return parts_->server->count(line);
+    parts_->server->clear_commands();
+}
+
+std::size_t scripted_node::count(std::string_view command) const
+{
+    return parts_->server->count(command);
+}
+
+std::size_t scripted_node::count(std::string_view command, std::string_view resource) const
+{
+    return parts_->server->count(command, parts_->key(resource));
 }
 
 std::size_t scripted_node::connections() const

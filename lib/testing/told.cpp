@@ -7,19 +7,65 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace redlock::testing {
 namespace {
 
-bool is_one_of(std::span<const std::string_view> names, std::string_view name)
+/// Where the keys of a command are: none, the next word, all other words, or as many as are counted
+/// behind a script.
+enum class place : std::uint8_t { nowhere, next, all, counted };
+
+struct named {
+    std::string_view name;
+    place keys = place::nowhere;
+};
+
+constexpr std::array names{
+    named{"AUTH"},
+    named{"CLIENT"},
+    named{"CLIENT CACHING"},
+    named{"CLIENT SETNAME"},
+    named{"CLIENT TRACKING"},
+    named{"COMMAND"},
+    named{"COMMAND INFO"},
+    named{"DEL", place::all},
+    named{"DELEX", place::next},
+    named{"DELIFEQ", place::next},
+    named{"EVAL", place::counted},
+    named{"EVALSHA", place::counted},
+    named{"EXISTS", place::all},
+    named{"FLUSHALL"},
+    named{"GET", place::next},
+    named{"HELLO"},
+    named{"HSET", place::next},
+    named{"INCR", place::next},
+    named{"INFO"},
+    named{"PEXPIRE", place::next},
+    named{"PING"},
+    named{"PTTL", place::next},
+    named{"SCRIPT"},
+    named{"SCRIPT EXISTS"},
+    named{"SCRIPT FLUSH"},
+    named{"SCRIPT LOAD"},
+    named{"SELECT"},
+    named{"SET", place::next},
+};
+
+const named* find(std::string_view name)
 {
-    return std::ranges::find(names, name) != names.end();
+    const auto at = std::ranges::find(names, name, &named::name);
+    return at == names.end() ? nullptr : &*at;
 }
 
-bool is_script(std::string_view name)
+std::string in_capitals(std::string_view text)
 {
-    return name == "EVAL" || name == "EVALSHA";
+    return wire::in_case(std::string(text), std::toupper);
 }
 
 /// What a script is for, by its text or its digest; the name of the command where nobody knows.
@@ -33,66 +79,87 @@ std::string purpose(const words& command, std::string name)
     return at == contract_scripts.end() ? std::move(name) : std::string(at->name);
 }
 
-/// A word that is no name of a command may be anything, a password too.
-std::string name_of(const words& command)
+words keys_of(const words& command, place where)
 {
-    constexpr std::array<std::string_view, 16> of_one{
-        "AUTH", "DEL",  "DELEX", "DELIFEQ", "EXISTS",  "FLUSHALL", "GET",    "HELLO",
-        "HSET", "INCR", "INFO",  "PING",    "PEXPIRE", "PTTL",     "SELECT", "SET",
-    };
-    constexpr std::array<std::string_view, 3> of_two{"CLIENT", "COMMAND", "SCRIPT"};
-    constexpr std::array<std::string_view, 7> second{"CACHING", "EXISTS",  "FLUSH",   "INFO",
-                                                     "LOAD",    "SETNAME", "TRACKING"};
-    const std::string first = in_capitals(command.front());
-    if (is_script(first)) {
-        return purpose(command, first);
+    const std::span rest = std::span(command).subspan(1);
+    std::span<const std::string> keys;
+    switch (where) {
+        case place::nowhere: break;
+        case place::next: keys = rest.first(std::min<std::size_t>(rest.size(), 1)); break;
+        case place::all: keys = rest; break;
+        case place::counted:
+            if (rest.size() > 1) {
+                // Of a number that cannot be, what follows may be arguments.
+                const auto count = wire::number<std::size_t>(rest[1]).value_or(0);
+                keys = rest.subspan(2, count <= rest.size() - 2 ? count : 0);
+            }
+            break;
     }
-    if (is_one_of(of_two, first)) {
-        const std::string next = command.size() > 1 ? in_capitals(command[1]) : "";
-        return is_one_of(second, next) ? first + " " + next : first;
-    }
-    return is_one_of(of_one, first) ? first : "?";
+    return {keys.begin(), keys.end()};
 }
 
-/// Where its keys are.
-std::span<const std::string> keys_of(const words& command)
+std::string all_names()
 {
-    constexpr std::array<std::string_view, 8> with_one{"DELEX", "DELIFEQ", "GET",  "HSET",
-                                                       "INCR",  "PEXPIRE", "PTTL", "SET"};
-    const std::span all(command);
-    const std::string name = in_capitals(command.front());
-    if (is_script(name) && command.size() > 2) {
-        // Of a number that cannot be, what follows may be arguments.
-        const auto count = wire::number<std::size_t>(command[2]).value_or(0);
-        return all.subspan(3, count <= all.size() - 3 ? count : 0);
+    std::vector<std::string_view> all;
+    std::ranges::transform(names, std::back_inserter(all), &named::name);
+    for (const contract_script& each : contract_scripts) {
+        if (std::ranges::find(all, each.name) == all.end()) {
+            all.push_back(each.name);
+        }
     }
-    if (name == "DEL" || name == "EXISTS") {
-        return all.subspan(1);
+    std::string text(all.front());
+    for (const std::string_view each : std::span(all).subspan(1)) {
+        text += ", ";
+        text += each;
     }
-    return all.subspan(1, is_one_of(with_one, name) ? std::min<std::size_t>(all.size() - 1, 1) : 0);
+    return text;
 }
 
 }  // namespace
 
 told tell(const words& command)
 {
-    told result{name_of(command), {}};
-    result.line = result.name;
-    for (const std::string& key : keys_of(command)) {
-        result.line += ' ';
-        result.line += key;
+    std::string first = in_capitals(command.front());
+    const named* known = find(first);
+    // A word that is no name of a command may be anything, a password too.
+    if (known == nullptr) {
+        return {"?", "?", {}};
     }
-    return result;
+    std::string name = first;
+    if (known->keys == place::counted) {
+        name = purpose(command, std::move(name));
+    } else if (command.size() > 1) {
+        const named* longer = find(first + ' ' + in_capitals(command[1]));
+        name = longer == nullptr ? std::move(name) : std::string(longer->name);
+    }
+    return {std::move(first), std::move(name), keys_of(command, known->keys)};
 }
 
-std::string in_capitals(std::string_view text)
+std::string told::line() const
 {
-    return wire::in_case(std::string(text), std::toupper);
+    std::string text = name;
+    for (const std::string& key : keys) {
+        text += ' ';
+        text += key;
+    }
+    return text;
 }
 
-bool is_called(const words& command, std::string_view name)
+bool told::is_called(std::string_view said) const
 {
-    return name == in_capitals(command.front()) || name == in_capitals(name_of(command));
+    return said == command || said == in_capitals(name);
+}
+
+std::string known_name(std::string_view name)
+{
+    std::string said = in_capitals(name);
+    const bool is_purpose = std::ranges::any_of(
+        contract_scripts, [&](const contract_script& s) { return said == in_capitals(s.name); });
+    if (!is_purpose && find(said) == nullptr) {
+        throw std::invalid_argument("scripted_node: \"" + std::string(name) +
+                                    "\" is no command that a node knows, which are " + all_names());
+    }
+    return said;
 }
 
 }  // namespace redlock::testing

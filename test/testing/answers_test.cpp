@@ -90,7 +90,7 @@ TEST_CASE("commands are answered for by their second word too", "[testing]")
     t.on_majority([](scripted_node& n) { n.hold("one", for_ever); });
     std::optional<error_code> got;
     t.locks->async_acquire("one", patient(), [&](error_code ec, lock) { got = ec; });
-    t.until([&] { return t.nodes[0].count("SET one") + t.nodes[1].count("SET one") > 5; });
+    t.until([&] { return t.nodes[0].count("SET", "one") + t.nodes[1].count("SET", "one") > 5; });
     CHECK(t.nodes[0].count("SCRIPT LOAD") > 0);
     t.on_majority([](scripted_node& n) { n.drop("one"); });
     t.until([&] { return got.has_value(); });

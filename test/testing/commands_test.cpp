@@ -3,9 +3,12 @@
 #include "support/resp_client.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -58,7 +61,7 @@ TEST_CASE("a node tells what it was asked, and no secret", "[testing][secrets]")
     CHECK(t.extend(*both, for_ever) == error_code{});
     const std::string second = std::move(*both).hand_over();
     REQUIRE(second.size() == 40);
-    t.until([&] { return t.nodes[0].count("release one") == 1; });
+    t.until([&] { return t.nodes[0].count("release", "one") == 1; });
     resp_client raw(t.nodes[0].port());
     for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
              {"AUTH", "hush-hush"},
@@ -99,10 +102,64 @@ TEST_CASE("commands are counted by name, and by what they are about", "[testing]
     const scripted_node& node = t.nodes[0];
     t.until([&] { return node.count("release") == 3; });
     CHECK(node.count("SET") == 2);
-    CHECK(node.count("SET one") == 2);
-    CHECK(node.count("SET one more") == 1);
-    CHECK(node.count("SET o") == 0);
-    CHECK(node.count("release one") == 2);
+    CHECK(node.count("SET", "one") == 1);
+    CHECK(node.count("set", "one more") == 1);
+    CHECK(node.count("SET", "o") == 0);
+    CHECK(node.count("Release", "one") == 1);
+    CHECK(node.count("count", "one:fencing") == 1);
+    CHECK(node.count("PING", "one") == 0);
+    // By their first words too.
+    CHECK(node.count("EVALSHA", "one") > 0);
+    CHECK(node.count("SCRIPT LOAD") > 0);
+    CHECK(node.count("SCRIPT") >= node.count("SCRIPT LOAD"));
+}
+
+TEST_CASE("a command of several resources is about each of them", "[testing]")
+{
+    const scripted_node node;
+    resp_client raw(node.port());
+    (void)raw.ask({"DEL", "a", "b c"});
+    CHECK(node.count("DEL", "a") == 1);
+    CHECK(node.count("DEL", "b c") == 1);
+    CHECK(node.count("DEL", "b") == 0);
+    CHECK(node.count("DEL", "a b c") == 0);
+}
+
+TEST_CASE("commands are forgotten when the test says so", "[testing]")
+{
+    scripted_node node;
+    resp_client raw(node.port());
+    (void)raw.ask({"GET", "a"});
+    node.recover();
+    CHECK(node.count("GET") == 1);
+    node.clear_commands();
+    CHECK(node.commands().empty());
+    CHECK(node.count("GET") == 0);
+    (void)raw.ask({"PTTL", "a"});
+    CHECK(node.commands() == std::vector<std::string>{"PTTL a"});
+}
+
+TEST_CASE("commands that no node knows are refused by name", "[testing]")
+{
+    scripted_node node;
+    for (const char* name :
+         {"SETT", "", "SET one", "CLIENT LOAD", "CLIENT  TRACKING", "LPUSH", "?", "redlock"}) {
+        CAPTURE(name);
+        CHECK_THROWS_AS(node.answer(name, scripted_node::reply::ok(), 0), std::invalid_argument);
+        CHECK_THROWS_AS(node.count(name), std::invalid_argument);
+        CHECK_THROWS_AS(node.count(name, "one"), std::invalid_argument);
+    }
+    using Catch::Matchers::ContainsSubstring;
+    CHECK_THROWS_WITH(node.count("SETT"),
+                      ContainsSubstring("\"SETT\"") && ContainsSubstring(" SET, ") &&
+                          ContainsSubstring(" CLIENT TRACKING, ") &&
+                          ContainsSubstring(" release, ") && ContainsSubstring(" admit, "));
+    for (const char* name : {"set", "Client Tracking", "EVALSHA", "release", "extend", "inspect",
+                             "count", "raise", "admit", "take"}) {
+        CAPTURE(name);
+        CHECK_NOTHROW(node.answer(name, scripted_node::reply::ok(), 1));
+        CHECK(node.count(name) == 0);
+    }
 }
 
 TEST_CASE("what is no command, or none for locks, is told so", "[testing]")
@@ -177,9 +234,9 @@ TEST_CASE("a node that has nothing else to do tells at once, unless it is frozen
     scripted_node node(io);
     resp_client raw(node.port());
     const auto begin_tracking = [&] {
-        const auto seen = node.count("GET a");
+        const auto seen = node.count("GET", "a");
         raw.send("*2\r\n$3\r\nGET\r\n$1\r\na\r\n");
-        REQUIRE(run_until(io, [&] { return node.count("GET a") > seen; }));
+        REQUIRE(run_until(io, [&] { return node.count("GET", "a") > seen; }));
         (void)raw.read();
         io.poll();
     };

@@ -29,7 +29,7 @@ TEST_CASE("one frozen node of three costs nothing, two are no majority", "[testi
     const lock held = t.take("one");
     CHECK(t.nodes[0].held("one"));
     CHECK(t.nodes[1].held("one"));
-    t.until([&] { return t.nodes[2].count("SET one") == 1; });
+    t.until([&] { return t.nodes[2].count("SET", "one") == 1; });
     CHECK(!t.nodes[2].held("one"));
     t.nodes[1].freeze();
     report said;
@@ -46,7 +46,7 @@ TEST_CASE("a node that thaws does what has come meanwhile", "[testing]")
     t.start();
     t.nodes[2].freeze();
     lock held = t.take("one");
-    t.until([&] { return t.nodes[2].count("SET one") == 1; });
+    t.until([&] { return t.nodes[2].count("SET", "one") == 1; });
     t.nodes[2].thaw();
     t.until([&] { return t.nodes[2].held("one"); });
     held = {};
@@ -59,7 +59,7 @@ TEST_CASE("what has come to a frozen node is done behind what the test did meanw
     resp_client raw(node.port());
     node.freeze();
     raw.send(wire::command({"SET", "a", "b", "NX", "PX", "100000"}));
-    CHECK(wait_for([&] { return node.count("SET a") == 1; }));
+    CHECK(wait_for([&] { return node.count("SET", "a") == 1; }));
     node.hold("a", for_ever);
     node.thaw();
     CHECK(raw.read().type == reply::kind::null);
@@ -71,7 +71,7 @@ TEST_CASE("a node that thaws hears those out who have gone", "[testing]")
     t.start();
     t.nodes[2].freeze();
     CHECK(!std::move(t.take("one")).hand_over().empty());
-    t.until([&] { return t.nodes[2].count("SET one") == 1; });
+    t.until([&] { return t.nodes[2].count("SET", "one") == 1; });
     t.locks.reset();
     t.until([&] { return t.nodes[0].connections() == 0; });
     CHECK(t.nodes[2].connections() == 1);
@@ -178,7 +178,7 @@ TEST_CASE("what came over a connection that is cut is not done", "[testing]")
     acquire_options o = patient();
     o.fencing = false;
     const lock held = t.take("one", o);
-    t.until([&] { return t.nodes[2].count("SET one") == 1; });
+    t.until([&] { return t.nodes[2].count("SET", "one") == 1; });
     t.nodes[2].disconnect();
     t.nodes[2].thaw();
     t.become_ready(3);
@@ -323,7 +323,7 @@ TEST_CASE("what a node was to do much later is done when it recovers", "[testing
     }
     std::optional<error_code> ended;
     t.locks->async_acquire("one", patient(), [&](error_code ec, const lock&) { ended = ec; });
-    t.until([&] { return t.nodes[0].count("SET one") > 0; });
+    t.until([&] { return t.nodes[0].count("SET", "one") > 0; });
     for (scripted_node& each : t.nodes) {
         each.recover();
     }

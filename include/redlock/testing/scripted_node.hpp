@@ -127,6 +127,9 @@ public:
      *
      * Of several answers for one command each has its turn; one for `always` is replaced by the
      * next.
+     *
+     * @throws std::invalid_argument for a command that the node does not know, with those that it
+     * does. Clients of redlock send no others, so that an answer for one would never be given.
      */
     void answer(std::string_view command, reply r, std::size_t times = always);
 
@@ -169,12 +172,23 @@ public:
      * The commands that have come so far, of all connections in the order in which they came, those
      * of the client's handshake among them. One line each: the name, in capitals, of scripts what
      * they are for, in small letters, and the keys: "SET orders/42", "release orders/42",
-     * "CLIENT TRACKING". Never what else it said: no owner token, no password.
+     * "CLIENT TRACKING". Never what else it said: no owner token, no password; "?" for what the
+     * node does not know.
+     *
+     * They take memory, some hundred bytes each, until they are cleared.
      */
     [[nodiscard]] std::vector<std::string> commands() const;
-    /// How many of those are `line`, or begin with it and a blank: `count("SET")`,
-    /// `count("release orders/42")`.
-    [[nodiscard]] std::size_t count(std::string_view line) const;
+    /// Forgets the commands that have come so far: `commands` and `count` begin anew.
+    void clear_commands();
+    /// How many of the commands are called so, by the names that `answer` takes: `count("SET")`,
+    /// `count("CLIENT TRACKING")`, `count("release")`.
+    /// @throws std::invalid_argument for a command that the node does not know, as `answer`.
+    [[nodiscard]] std::size_t count(std::string_view command) const;
+    /// How many of them were about a resource, it alone or with others. It has to be its whole
+    /// name; a fencing counter has one of its own: `count("SET", "orders/42")`,
+    /// `count("count", "orders/42:fencing")`.
+    /// @throws std::invalid_argument for a command that the node does not know, as `answer`.
+    [[nodiscard]] std::size_t count(std::string_view command, std::string_view resource) const;
     /// The connections there are now.
     [[nodiscard]] std::size_t connections() const;
 
