@@ -251,7 +251,11 @@ void node_server::work(const connection_ptr& c)
         }
         const words command = std::move(c->to_do.front().command);
         c->to_do.pop_front();
-        c->state.out += reply_to(command, c->state);
+        if (const auto reply = reply_to(command, c->state)) {
+            c->state.out += *reply;
+        } else {
+            take_no_more(*c);
+        }
     }
     send_all();
     look_at_ends();
@@ -276,11 +280,25 @@ void node_server::work_later(const connection_ptr& c, instant at)
     });
 }
 
-std::string node_server::reply_to(const words& command, session& s)
+/// Nothing where the command or its reply is lost.
+std::optional<std::string> node_server::reply_to(const words& command, session& s)
 {
-    if (auto bytes = scripted_reply(command, s)) {
-        return std::move(*bytes);
+    using kind = scripted_node::reply::kind;
+    const auto scripted = scripted_reply(command);
+    if (!scripted) {
+        return done(command, s);
     }
+    switch (scripted->kind_) {
+        case kind::bytes: s.begin(command.front()); return scripted->bytes_;
+        case kind::null: s.begin(command.front()); return wire::null(s.protocol);
+        case kind::command_lost: return std::nullopt;
+        case kind::reply_lost: (void)done(command, s); return std::nullopt;
+    }
+    return std::nullopt;
+}
+
+std::string node_server::done(const words& command, session& s)
+{
     const instant at = now();
     master_.date_offset = date_offset(at);
     try {
@@ -290,7 +308,7 @@ std::string node_server::reply_to(const words& command, session& s)
     }
 }
 
-std::optional<std::string> node_server::scripted_reply(const words& command, session& s)
+std::optional<scripted_node::reply> node_server::scripted_reply(const words& command)
 {
     if (scripted_.empty()) {
         return std::nullopt;
@@ -301,14 +319,13 @@ std::optional<std::string> node_server::scripted_reply(const words& command, ses
     if (at == scripted_.end()) {
         return std::nullopt;
     }
-    s.begin(command.front());
-    std::string bytes = at->with.is_null_ ? wire::null(s.protocol) : at->with.bytes_;
+    scripted_node::reply with = at->with;
     if (at->times == 1) {
         scripted_.erase(at);
     } else if (at->times != scripted_node::always) {
         --at->times;
     }
-    return bytes;
+    return with;
 }
 
 // Keys that end.

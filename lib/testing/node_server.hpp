@@ -90,7 +90,7 @@ private:
     using connection_ptr = std::shared_ptr<connection>;
     using guard = std::lock_guard<std::mutex>;
 
-    /// What a command is answered with instead of being done, so often.
+    /// What becomes of a command, so often.
     struct scripted {
         std::string command;
         scripted_node::reply with;
@@ -117,12 +117,14 @@ private:
     void work(const connection_ptr& c);
     void work_on_all();
     void work_later(const connection_ptr& c, base::instant at);
-    [[nodiscard]] std::string reply_to(const words& command, session& s);
-    [[nodiscard]] std::optional<std::string> scripted_reply(const words& command, session& s);
+    [[nodiscard]] std::optional<std::string> reply_to(const words& command, session& s);
+    [[nodiscard]] std::string done(const words& command, session& s);
+    [[nodiscard]] std::optional<scripted_node::reply> scripted_reply(const words& command);
     void send(const connection_ptr& c);
     void send_all();
     void write_some(const connection_ptr& c);
     void on_written(const connection_ptr& c, boost::system::error_code ec, std::size_t size);
+    static void take_no_more(connection& c);
     void end_if_over(const connection_ptr& c);
     void look_at_ends();
     void on_end();

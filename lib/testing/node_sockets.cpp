@@ -99,7 +99,7 @@ void node_server::read(const connection_ptr& c)
     c->socket.async_read_some(asio::buffer(c->chunk),
                               [self = shared_from_this(), c](error_code ec, std::size_t size) {
                                   const guard here(self->mutex_);
-                                  if (!c->is_cut) {
+                                  if (!c->is_cut && !c->is_left) {
                                       self->on_read(c, ec, size);
                                   }
                               });
@@ -175,6 +175,13 @@ void node_server::on_written(const connection_ptr& c, error_code ec, std::size_t
     }
     send(c);
     end_if_over(c);
+}
+
+/// What was said is still sent, and then it is over.
+void node_server::take_no_more(connection& c)
+{
+    c.to_do.clear();
+    c.is_left = true;
 }
 
 void node_server::end_if_over(const connection_ptr& c)

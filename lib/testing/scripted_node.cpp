@@ -42,29 +42,37 @@ scripted_node::reply scripted_node::reply::error(std::string_view line)
     std::string one(line);
     std::ranges::replace_if(
         one, [](char c) { return c == '\r' || c == '\n'; }, ' ');
-    return reply(wire::error(one));
+    return reply(kind::bytes, wire::error(one));
 }
 
 scripted_node::reply scripted_node::reply::ok()
 {
-    return reply(std::string(wire::ok));
+    return reply(kind::bytes, std::string(wire::ok));
 }
 
 scripted_node::reply scripted_node::reply::null()
 {
-    reply r{std::string()};
-    r.is_null_ = true;
-    return r;
+    return reply(kind::null);
 }
 
 scripted_node::reply scripted_node::reply::integer(std::int64_t n)
 {
-    return reply(wire::integer(n));
+    return reply(kind::bytes, wire::integer(n));
 }
 
 scripted_node::reply scripted_node::reply::bytes(std::string raw)
 {
-    return reply(std::move(raw));
+    return reply(kind::bytes, std::move(raw));
+}
+
+scripted_node::reply scripted_node::reply::command_lost()
+{
+    return reply(kind::command_lost);
+}
+
+scripted_node::reply scripted_node::reply::reply_lost()
+{
+    return reply(kind::reply_lost);
 }
 
 struct scripted_node::parts {

@@ -3,6 +3,7 @@
 #include "support/resp_client.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -136,4 +137,47 @@ TEST_CASE("what CLIENT CACHING chose to be tracked is the command that is answer
     node.hold("b", for_ever);
     // No push stands before it.
     CHECK(raw.ask({"PING"}).text == "PONG");
+}
+
+TEST_CASE("a command is lost, or its reply, and the connection with it", "[testing]")
+{
+    const bool is_done = GENERATE(false, true);
+    scripted_node node;
+    node.answer("SET",
+                is_done ? scripted_node::reply::reply_lost() : scripted_node::reply::command_lost(),
+                1);
+    resp_client raw(node.port());
+    raw.send(wire::command({"PING"}) + wire::command({"SET", "a", "x"}) +
+             wire::command({"SET", "b", "x"}));
+    CHECK(raw.read().text == "PONG");
+    CHECK_THROWS(raw.read());
+    CHECK(node.connections() == 0);
+    CHECK(node.held("a") == is_done);
+    CHECK(!node.held("b"));
+    resp_client again(node.port());
+    CHECK(again.ask({"SET", "b", "x"}).text == "OK");
+}
+
+TEST_CASE("a client gives back what it never heard that it has", "[testing]")
+{
+    const bool is_done = GENERATE(false, true);
+    const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
+    three_nodes t(where);
+    t.start();
+    t.on_majority([&](scripted_node& n) {
+        n.refuse();
+        n.answer("SET", is_done ? scripted_node::reply::reply_lost()
+                                : scripted_node::reply::command_lost());
+    });
+    report said;
+    acquire_options o = at_once();
+    o.report = &said;
+    CHECK(t.acquire("one", o).first == errc::unavailable);
+    REQUIRE(said.nodes.size() == 3);
+    CHECK(said.nodes[0].outcome == node_outcome::disconnected);
+    CHECK(t.nodes[0].held("one") == is_done);
+    CHECK(t.nodes[1].held("one") == is_done);
+    t.on_majority([](scripted_node& n) { n.recover(); });
+    t.until([&] { return t.holding("one") == 0; });
+    CHECK(t.acquire("one", patient()).first == error_code{});
 }

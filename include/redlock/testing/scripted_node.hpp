@@ -119,11 +119,11 @@ public:
     void drop(std::string_view resource);
 
     /**
-     * Answers commands with `r` instead of doing them: the next `times` of them that begin to be
-     * done from now on. `command` is a name, in capitals or not ("SET", "HELLO"), with its second
-     * word if that matters ("CLIENT TRACKING"), or what a script of the library is for: "release",
-     * "extend", "take" (a lock of several resources), "inspect", "count" and "raise" (fencing
-     * counters), "admit" (the restart guard).
+     * Answers commands with `r` instead of doing them, or loses them or their replies: the next
+     * `times` of them that begin to be done from now on. `command` is a name, in capitals or not
+     * ("SET", "HELLO"), with its second word if that matters ("CLIENT TRACKING"), or what a script
+     * of the library is for: "release", "extend", "take" (a lock of several resources), "inspect",
+     * "count" and "raise" (fencing counters), "admit" (the restart guard).
      *
      * Of several answers for one command each has its turn; one for `always` is replaced by the
      * next.
@@ -198,7 +198,8 @@ private:
     std::unique_ptr<parts> parts_;
 };
 
-/// What a command is answered with instead of being done.
+/// What a command is answered with instead of being done; or that it is lost on its way, or its
+/// reply on the way back.
 class scripted_node::reply {
 public:
     /// As servers refuse: one line, its first word in capitals, as in "LOADING not yet".
@@ -212,14 +213,23 @@ public:
     /// Anything else, or nonsense: what goes over the wire, line ends included.
     [[nodiscard]] static reply bytes(std::string raw);
 
+    /// The command is lost: it is not done, and the connection is cut instead of a reply. Replies
+    /// to earlier commands go out before; later ones that came over that connection are lost too.
+    [[nodiscard]] static reply command_lost();
+    /// The reply is lost: the command is done, which the client never hears of, as the connection
+    /// is cut instead. Commands before it and behind it fare as with `command_lost`.
+    [[nodiscard]] static reply reply_lost();
+
 private:
     friend class node_server;
 
-    explicit reply(std::string bytes) : bytes_(std::move(bytes)) {}
+    /// A null has other bytes in RESP2 than in RESP3.
+    enum class kind : std::uint8_t { bytes, null, command_lost, reply_lost };
 
+    explicit reply(kind what, std::string bytes = {}) : kind_(what), bytes_(std::move(bytes)) {}
+
+    kind kind_;
     std::string bytes_;
-    /// Has other bytes in RESP2 than in RESP3.
-    bool is_null_ = false;
 };
 
 }  // namespace redlock::testing
