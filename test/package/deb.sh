@@ -117,6 +117,7 @@ for package in "$library" "$dev" "$command"; do
     needs=$(dpkg-deb -f "$package" Depends)
     [[ $package == "$dev" || $needs == *libc6*libstdc++6* ]] || die "not found out what it depends on"
 done
+[[ $(dpkg-deb -f "$dev" Description) == *redlock::testing* ]] || die "not said that it has redlock::testing"
 
 mkdir -p "$root"/{dev,proc,run,tmp,etc,var/lib/dpkg/{info,updates,triggers}} "$root"/usr/{bin,lib,lib32,lib64,libx32,sbin}
 touch "$root/var/lib/dpkg/status"
