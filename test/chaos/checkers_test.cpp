@@ -3,9 +3,12 @@
 #include "chaos/clock_dial.hpp"
 #include "chaos/clock_page.hpp"
 #include "chaos/history.hpp"
+#include "chaos/probe.hpp"
 #include "chaos/report.hpp"
 #include "chaos/watch.hpp"
 
+#include "support/run.hpp"
+#include "support/server.hpp"
 #include "support/temp_dir.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -741,4 +744,18 @@ TEST_CASE("clocks are set as far off as is allowed, and no farther", "[chaos]")
     };
     REQUIRE(last_of(250ms) < -100ms);
     REQUIRE(last_of(clock_dial::no_limit) < -10s);
+}
+
+TEST_CASE("a master that was killed answers when it is there again, not by what it said before",
+          "[chaos]")
+{
+    redlock::test::server server;
+    const probe asking({server.port()}, std::chrono::seconds(20));
+    REQUIRE(redlock::test::wait_for([&] { return asking.answers(0); }));
+    server.kill();
+    const auto killed = now();
+    REQUIRE_FALSE(asking.answers(0, killed));
+    server.start();
+    REQUIRE(redlock::test::wait_for([&] { return asking.answers(0, killed); }));
+    REQUIRE(asking.answering() == 1);
 }

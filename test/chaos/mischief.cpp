@@ -113,14 +113,14 @@ void mischief::begin(kind& what)
         return;
     }
     auto& who = what.what.of == victim::master ? masters_[which] : processes_[which];
-    who = {&what, now(), now() + std::chrono::nanoseconds(time).count()};
+    who = {&what, now(), now() + std::chrono::nanoseconds(time).count(), 0};
 }
 
 void mischief::relieve(suffering& who, unsigned index)
 {
     who.from->what.end(index);
     who.from->time += now() - who.since;
-    who.recovering = true;
+    who.relieved = now();
 }
 
 void mischief::look_after_masters()
@@ -130,17 +130,17 @@ void mischief::look_after_masters()
         if (who.from == nullptr) {
             continue;
         }
-        if (!who.recovering && (healing_ || who.until <= now())) {
+        if (who.relieved == 0 && (healing_ || who.until <= now())) {
             relieve(who, i);
         }
-        if (!who.recovering) {
+        if (who.relieved == 0) {
             continue;
         }
         if (!sites_[i]->server.running()) {
             throw std::runtime_error("a master does not come back:\n" + sites_[i]->server.log());
         }
         const auto all = static_cast<unsigned>(masters_.size());
-        if (reference_.answers(i) && clients_.fewest_voting(all) > all - impaired()) {
+        if (reference_.answers(i, who.relieved) && clients_.fewest_voting(all) > all - impaired()) {
             who = {};
         }
     }
@@ -192,8 +192,8 @@ std::string mischief::in_force() const
             if (who.from != nullptr) {
                 result += result.empty() ? "" : ", ";
                 result += group == &masters_ ? "master " : "client ";
-                result +=
-                    std::to_string(i) + " " + (who.recovering ? "recovering" : who.from->what.name);
+                result += std::to_string(i) + " " +
+                          (who.relieved != 0 ? "recovering" : who.from->what.name);
             }
         }
     }

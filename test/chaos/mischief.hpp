@@ -59,7 +59,7 @@ private:
         kind* from = nullptr;
         nanos since = 0;
         nanos until = 0;
-        bool recovering = false;
+        nanos relieved = 0;  ///< 0: not yet
     };
 
     void relieve(suffering& who, unsigned index);

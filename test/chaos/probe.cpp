@@ -52,8 +52,8 @@ asio::awaitable<bool> one_write(tcp::socket& socket)
     co_return !write_error && !read_error && std::string_view(reply.data(), size) == wanted;
 }
 
-asio::awaitable<void> ask_for_ever(std::uint16_t port, milliseconds patience,
-                                   std::atomic<nanos>& answer)
+template <class Answer>
+asio::awaitable<void> ask_for_ever(std::uint16_t port, milliseconds patience, Answer& answer)
 {
     const auto executor = co_await asio::this_coro::executor;
     asio::steady_timer limit(executor);
@@ -66,9 +66,11 @@ asio::awaitable<void> ask_for_ever(std::uint16_t port, milliseconds patience,
         bool good = !error;
         while (good) {
             bound(limit, socket, patience);
+            const auto asked = now();
             good = co_await one_write(*socket);
             limit.cancel();
-            answer = good ? now() : 0;
+            answer.asked = good ? asked : 0;
+            answer.came = good ? now() : 0;
             pause.expires_after(between);
             co_await pause.async_wait(quiet);
         }
@@ -83,7 +85,7 @@ asio::awaitable<void> ask_for_ever(std::uint16_t port, milliseconds patience,
 probe::probe(const std::vector<std::uint16_t>& ports, milliseconds patience) : patience_(patience)
 {
     for (const auto port : ports) {
-        answers_.push_back(std::make_unique<answer>(0));
+        answers_.push_back(std::make_unique<answer>());
         asio::co_spawn(own_.executor(), ask_for_ever(port, patience, *answers_.back()),
                        asio::detached);
     }
@@ -92,7 +94,12 @@ probe::probe(const std::vector<std::uint16_t>& ports, milliseconds patience) : p
 bool probe::answers(std::size_t master) const
 {
     const auto longest = std::chrono::nanoseconds(patience_ + 2 * between).count();
-    return now() - answers_.at(master)->load() <= longest;
+    return now() - answers_.at(master)->came <= longest;
+}
+
+bool probe::answers(std::size_t master, nanos since) const
+{
+    return answers(master) && answers_.at(master)->asked >= since;
 }
 
 std::size_t probe::answering() const

@@ -24,12 +24,18 @@ public:
     /// Whether a master answered the last write in time, and that not long ago.
     [[nodiscard]] bool answers(std::size_t master) const;
 
+    /// Whether it does, and was asked since then: not by what went before.
+    [[nodiscard]] bool answers(std::size_t master, nanos since) const;
+
     /// How many do.
     [[nodiscard]] std::size_t answering() const;
 
 private:
-    /// When it last answered in time; 0 when the last write was not.
-    using answer = std::atomic<nanos>;
+    /// Of the last write that was answered in time; 0 when the last was not.
+    struct answer {
+        std::atomic<nanos> asked{0};
+        std::atomic<nanos> came{0};
+    };
 
     std::chrono::milliseconds patience_;
     std::vector<std::unique_ptr<answer>> answers_;
