@@ -55,11 +55,11 @@ struct node_report {
     /// Of a lock of several resources the one that the node refused, the first of them in the order
     /// of their names as they were given; else empty.
     std::string held;
-    /// Of an inspect: whose key the node has, where it has one. Not who that is, but which nodes
-    /// have keys of one owner, as far as the first 64 bytes tell: those have the same number,
-    /// counted from one in the order of the nodes, in each report anew. All keys of another type
-    /// count as of one owner. Else 0.
-    unsigned owner = 0;
+    /// Of an inspect, where the node has a key: which party it is of. Not who that is, but which
+    /// nodes have keys of one owner, as far as the first 64 bytes tell: those are a party, counted
+    /// from zero in the order of the nodes, in each report anew. All keys of another type count as
+    /// of one owner. Else empty.
+    std::optional<unsigned> party;
     /// How long the node stays in quarantine yet, when it is, unless another client admits it
     /// sooner or it loses its keys again.
     std::optional<std::chrono::milliseconds> quarantine;

@@ -25,6 +25,10 @@ struct inspection {
     /// How the resource stands.
     holding state = holding::unknown;
 
+    /// Which party holds it: the `node_report::party` of those nodes of the report that are a
+    /// majority of all nodes. Empty unless held.
+    std::optional<unsigned> majority;
+
     /// Held by a lock of this library's kind; false for a key of another type, as Redisson writes
     /// them.
     bool owner_known = false;

@@ -394,9 +394,10 @@ void command_line::add_inspect()
                  "With --watch: from one look to the next, 100ms at least");
     sub.footer(
         "It only reads. Whether a lock is free may have changed by the time that this is printed:\n"
-        "who wants it takes it. Where masters have keys of several owners these are told apart as\n"
-        "owner A, B and so on, in each look anew, and never by their tokens. With --watch each\n"
-        "look comes with its date, in UTC; with --json too it is one value in a line.");
+        "who wants it takes it. Where masters have keys of several owners, those of one are\n"
+        "party A, those of the next B and so on, in each look anew; no owner token is shown. With\n"
+        "--watch each look comes with its date, in UTC; with --json too it is one value in a\n"
+        "line.");
 }
 
 void command_line::add_doctor()

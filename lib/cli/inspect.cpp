@@ -42,41 +42,33 @@ const char* word_for(holding state)
     return "?";
 }
 
-/// Owners are told apart by letters: who they are is their secret.
-std::string letter_of(unsigned owner)
+/// Parties are told apart by letters: who their owners are is a secret.
+std::string letter_of(unsigned party)
 {
     constexpr unsigned letters = 26;
-    const unsigned n = owner - 1;
-    const std::string last(1, static_cast<char>('A' + n % letters));
-    return n < letters ? last : 'A' + last;
+    const std::string last(1, static_cast<char>('A' + party % letters));
+    return party < letters ? last : 'A' + last;
 }
 
-/// How many masters have a key of each owner: the first of it is A's.
-std::vector<unsigned> keys_of_owners(const report& r)
+/// How many masters have a key of each party.
+std::vector<unsigned> keys_of_parties(const report& r)
 {
     std::vector<unsigned> keys;
     for (const auto& node : r.nodes) {
-        if (node.owner != 0) {
-            keys.resize(std::max<std::size_t>(keys.size(), node.owner));
-            ++keys[node.owner - 1];
+        if (node.party) {
+            keys.resize(std::max<std::size_t>(keys.size(), *node.party + 1));
+            ++keys[*node.party];
         }
     }
     return keys;
 }
 
-/// By whom it is held: whose keys are most.
-unsigned holder_among(const std::vector<unsigned>& keys)
-{
-    const auto most = std::max_element(keys.begin(), keys.end());
-    return static_cast<unsigned>(most - keys.begin()) + 1;
-}
-
-/// ": owner A has a key on 1, owner B on 2", where there are several.
+/// ": party A has a key on 1, party B on 2", where there are several.
 std::string votes_text(const std::vector<unsigned>& keys)
 {
     std::string out;
     for (unsigned i = 0; i < keys.size() && keys.size() > 1; ++i) {
-        out += (i == 0 ? ": owner " : ", owner ") + letter_of(i + 1);
+        out += (i == 0 ? ": party " : ", party ") + letter_of(i);
         out += (i == 0 ? " has a key on " : " on ") + std::to_string(keys[i]);
     }
     return out;
@@ -86,12 +78,12 @@ std::string votes_text(const std::vector<unsigned>& keys)
 std::string reason_text(const inspection& found, const report& r)
 {
     const auto masters = std::to_string(r.nodes.size()) + " masters";
-    const auto keys = keys_of_owners(r);
+    const auto keys = keys_of_parties(r);
     switch (found.state) {
         case holding::held: return {};
         case holding::free:
             return keys.empty() ? std::string()
-                                : "no owner has a majority of the " + masters + votes_text(keys);
+                                : "no party has a majority of the " + masters + votes_text(keys);
         case holding::unknown: return "too few of the " + masters + " answered" + votes_text(keys);
     }
     return {};
@@ -102,7 +94,8 @@ std::string word_for(const node_report& node, bool one_of_several)
 {
     switch (node.outcome) {
         case node_outcome::granted:
-            return one_of_several ? "has the key of owner " + letter_of(node.owner) : "has the key";
+            return one_of_several && node.party ? "has the key of party " + letter_of(*node.party)
+                                                : "has the key";
         case node_outcome::refused: return "has no key";
         default: return to_string(node.outcome);
     }
@@ -110,11 +103,11 @@ std::string word_for(const node_report& node, bool one_of_several)
 
 std::string text_of(const std::string& resource, const inspection& found, const report& r)
 {
-    const auto keys = keys_of_owners(r);
+    const auto keys = keys_of_parties(r);
     const bool several = keys.size() > 1;
     std::string out = base::printable(resource) + ": " + word_for(found.state);
     if (found.state == holding::held) {
-        out += several ? " by owner " + letter_of(holder_among(keys)) : "";
+        out += several && found.majority ? " by party " + letter_of(*found.majority) : "";
         out += found.owner_known ? "" : " by another kind of lock";
         out += found.remaining ? ", for " + seconds_text(*found.remaining) + " at least"
                                : ", without an end";
@@ -148,23 +141,23 @@ nlohmann::json json_of(const std::string& resource, const inspection& found, con
         if (outcome == node_outcome::granted || outcome == node_outcome::refused) {
             nodes[i]["has_key"] = outcome == node_outcome::granted;
         }
-        if (r.nodes[i].owner != 0) {
-            nodes[i]["owner"] = letter_of(r.nodes[i].owner);
+        if (r.nodes[i].party) {
+            nodes[i]["party"] = letter_of(*r.nodes[i].party);
         }
     }
-    const auto keys = keys_of_owners(r);
-    auto owners = nlohmann::json::object();
+    const auto keys = keys_of_parties(r);
+    auto parties = nlohmann::json::object();
     for (unsigned i = 0; i < keys.size(); ++i) {
-        owners[letter_of(i + 1)] = keys[i];
+        parties[letter_of(i)] = keys[i];
     }
     nlohmann::json out{{"resource", resource},
                        {"state", word_for(found.state)},
                        {"owner_known", found.owner_known},
                        {"agreeing", found.agreeing},
-                       {"owners", std::move(owners)},
+                       {"parties", std::move(parties)},
                        {"nodes", std::move(nodes)}};
-    if (found.state == holding::held) {
-        out["owner"] = letter_of(holder_among(keys));
+    if (found.majority) {
+        out["majority"] = letter_of(*found.majority);
     }
     if (const auto reason = reason_text(found, r); !reason.empty()) {
         out["reason"] = reason;

@@ -235,7 +235,6 @@ private:
     [[nodiscard]] base::nanos own_back_off(const operation& op, base::nanos wait) const;
     [[nodiscard]] base::nanos random_below(base::nanos bound) noexcept;
     void conclude_inspection(operation& op, const round& r);
-    static void tell_owners_apart(const operation& op, const round& r) noexcept;
     void finish(operation& op, error_code ec) noexcept;
     bool holds_yet(operation& op) noexcept;
     bool acquire_again(operation& op) noexcept;

@@ -22,23 +22,56 @@ bool same_owner(const round_details::of_node& a, const round_details::of_node& b
     return a.foreign_kind == b.foreign_kind && a.owner == b.owner;
 }
 
-/// The nodes that agree with most others on who holds the key.
-node_mask largest_party(const round& r) noexcept
-{
-    node_mask best = 0;
-    for (unsigned i = 0; i < r.tally.nodes(); ++i) {
-        node_mask party = 0;
-        for (unsigned j = 0; j < r.tally.nodes(); ++j) {
-            if ((r.tally.granted_by() & bit(i)) != 0 && (r.tally.granted_by() & bit(j)) != 0 &&
-                same_owner(r.details->nodes[i], r.details->nodes[j])) {
-                party |= bit(j);
+/// The nodes that have keys of one owner, party by party, in the order of the first node of each.
+class parties {
+public:
+    explicit parties(const round& r) noexcept
+    {
+        for (unsigned i = 0; i < r.tally.nodes(); ++i) {
+            if ((r.tally.granted_by() & bit(i)) != 0) {
+                add(i, *r.details);
             }
         }
-        if (std::popcount(party) > std::popcount(best)) {
-            best = party;
+    }
+
+    [[nodiscard]] unsigned count() const noexcept { return count_; }
+    [[nodiscard]] node_mask nodes_of(unsigned party) const noexcept { return nodes_[party]; }
+
+    /// That of most nodes, the first of several; where there are no keys, one without nodes.
+    [[nodiscard]] unsigned largest() const noexcept
+    {
+        const auto most = std::ranges::max_element(
+            nodes_, {}, [](node_mask m) noexcept { return std::popcount(m); });
+        return static_cast<unsigned>(most - nodes_.begin());
+    }
+
+private:
+    void add(unsigned node, const round_details& told) noexcept
+    {
+        unsigned party = 0;
+        while (party < count_ &&
+               !same_owner(told.nodes[static_cast<unsigned>(std::countr_zero(nodes_[party]))],
+                           told.nodes[node])) {
+            ++party;
+        }
+        nodes_[party] |= bit(node);
+        count_ = std::max(count_, party + 1);
+    }
+
+    std::array<node_mask, max_nodes> nodes_{};
+    unsigned count_ = 0;
+};
+
+/// No more of an owner token leaves the core than which nodes told the same one.
+void fill_in(report& told, const parties& all) noexcept
+{
+    for (unsigned party = 0; party < all.count(); ++party) {
+        for (unsigned i = 0; i < told.nodes.size(); ++i) {
+            if ((all.nodes_of(party) & bit(i)) != 0) {
+                told.nodes[i].party = party;
+            }
         }
     }
-    return best;
 }
 
 }  // namespace
@@ -54,37 +87,17 @@ flow coordinator::run_inspect(operation& op)
     }
     conclude_inspection(op, *r);
     fill_report(op, *r);
-    tell_owners_apart(op, *r);
+    if (op.report != nullptr) {
+        fill_in(*op.report, parties(*r));
+    }
     co_return finish(op, {});
-}
-
-/// No more of an owner token leaves the core than which nodes told the same one.
-void coordinator::tell_owners_apart(const operation& op, const round& r) noexcept
-{
-    if (op.report == nullptr) {
-        return;
-    }
-    std::vector<node_report>& told = op.report->nodes;
-    unsigned owners = 0;
-    for (unsigned i = 0; i < told.size(); ++i) {
-        if (told[i].outcome != node_outcome::granted) {
-            continue;
-        }
-        for (unsigned j = 0; j < i && told[i].owner == 0; ++j) {
-            const bool is_same =
-                told[j].owner != 0 && same_owner(r.details->nodes[i], r.details->nodes[j]);
-            told[i].owner = is_same ? told[j].owner : 0;
-        }
-        if (told[i].owner == 0) {
-            told[i].owner = ++owners;
-        }
-    }
 }
 
 /// Granted means here: has the key; refused: has none.
 verdict coordinator::outcome_of_inspect(const round& r) const noexcept
 {
-    const auto party = static_cast<unsigned>(std::popcount(largest_party(r)));
+    const parties all(r);
+    const auto party = static_cast<unsigned>(std::popcount(all.nodes_of(all.largest())));
     if (party >= r.tally.quorum()) {
         return verdict::won;
     }
@@ -99,7 +112,9 @@ verdict coordinator::outcome_of_inspect(const round& r) const noexcept
 void coordinator::conclude_inspection(operation& op, const round& r)
 {
     inspection& found = op.inspection;
-    const node_mask party = largest_party(r);
+    const parties all(r);
+    const unsigned largest = all.largest();
+    const node_mask party = all.nodes_of(largest);
     found.agreeing = static_cast<unsigned>(std::popcount(party));
     found.empty = r.tally.refused();
     found.silent = r.tally.open() + r.tally.failed();
@@ -109,6 +124,7 @@ void coordinator::conclude_inspection(operation& op, const round& r)
         case verdict::open:
         case verdict::unavailable: found.state = holding::unknown; return;
     }
+    found.majority = largest;
     std::array<milliseconds, max_nodes> ttls{};
     std::size_t told = 0;
     for (unsigned i = 0; i < r.tally.nodes(); ++i) {

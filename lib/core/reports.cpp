@@ -43,7 +43,7 @@ void coordinator::fill_report(const operation& op, const round& r) const
         if (known.held > 0) {
             n.held = r.of->resources()[known.held - 1];
         }
-        n.owner = 0;  // whoever asks for it fills it in
+        n.party.reset();  // whoever asks for it fills it in
         n.quarantine.reset();
         if (n.outcome == node_outcome::quarantined) {
             n.quarantine =

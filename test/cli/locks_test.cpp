@@ -93,7 +93,7 @@ TEST_CASE("an inspection names each master, also those that a majority does not 
     CHECK(unknown.text.starts_with("job: unknown"));
 }
 
-TEST_CASE("an inspection tells owners apart, and says it where none has a majority", "[locks]")
+TEST_CASE("an inspection tells parties apart, and says it where none has a majority", "[locks]")
 {
     masters nodes(3);
     // All three have to answer, whatever else the machine does.
@@ -106,34 +106,34 @@ TEST_CASE("an inspection tells owners apart, and says it where none has a majori
     CAPTURE(split.text);
     CHECK(split.status == 0);
     CHECK(
-        split.text.starts_with("job: free: no owner has a majority of the 3 masters: "
-                               "owner A has a key on 1, owner B on 1, owner C on 1\n"));
-    CHECK_THAT(split.text, ContainsSubstring(nodes[0].url() + "/0  has the key of owner A for "));
-    CHECK_THAT(split.text, ContainsSubstring(nodes[2].url() + "/0  has the key of owner C for "));
+        split.text.starts_with("job: free: no party has a majority of the 3 masters: "
+                               "party A has a key on 1, party B on 1, party C on 1\n"));
+    CHECK_THAT(split.text, ContainsSubstring(nodes[0].url() + "/0  has the key of party A for "));
+    CHECK_THAT(split.text, ContainsSubstring(nodes[2].url() + "/0  has the key of party C for "));
     CHECK_THAT(split.text, !ContainsSubstring("token-of"));
 
     const auto as_json = run(nodes, {"inspect", "--node-timeout", "2s", "job", "--json"}).text;
     CHECK_THAT(as_json, !ContainsSubstring("token-of"));
     auto told = nlohmann::json::parse(as_json);
     CHECK(told.at("state") == "free");
-    CHECK(told.at("owners") == nlohmann::json{{"A", 1}, {"B", 1}, {"C", 1}});
-    CHECK(told.at("reason").get<std::string>().starts_with("no owner has a majority of the 3"));
-    CHECK(told.at("nodes")[1].at("owner") == "B");
-    CHECK_FALSE(told.contains("owner"));
+    CHECK(told.at("parties") == nlohmann::json{{"A", 1}, {"B", 1}, {"C", 1}});
+    CHECK(told.at("reason").get<std::string>().starts_with("no party has a majority of the 3"));
+    CHECK(told.at("nodes")[1].at("party") == "B");
+    CHECK_FALSE(told.contains("majority"));
     CHECK_FALSE(told.contains("date"));
 
     nodes[2].command({"SET", "job", secrets[1], "PX", "60000"});
-    CHECK(run(nodes, patient).text.starts_with("job: held by owner B, for "));
+    CHECK(run(nodes, patient).text.starts_with("job: held by party B, for "));
     told = nlohmann::json::parse(
         run(nodes, {"inspect", "--node-timeout", "2s", "job", "--json"}).text);
-    CHECK(told.at("owner") == "B");
-    CHECK(told.at("owners") == nlohmann::json{{"A", 1}, {"B", 2}});
+    CHECK(told.at("majority") == "B");
+    CHECK(told.at("parties") == nlohmann::json{{"A", 1}, {"B", 2}});
     CHECK_FALSE(told.contains("reason"));
 
     nodes[1].command({"DEL", "job"});
     nodes[2].command({"DEL", "job"});
     CHECK(run(nodes, patient)
-              .text.starts_with("job: free: no owner has a majority of the 3 masters\n"));
+              .text.starts_with("job: free: no party has a majority of the 3 masters\n"));
 }
 
 TEST_CASE("an inspection that watches goes on until it is told to end", "[locks]")

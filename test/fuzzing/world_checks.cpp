@@ -236,6 +236,8 @@ void world::check_inspection(const redlock::inspection& found) const
     require(found.agreeing + found.empty + found.silent <= nodes(), "a node is counted once");
     require(found.state != holding::held || found.agreeing >= settings_.quorum,
             "held is what a majority says");
+    require(found.majority.has_value() == (found.state == holding::held),
+            "who holds it is told where it is held, and nowhere else");
     require(!found.remaining || (found.state == holding::held && *found.remaining >= 0ms &&
                                  *found.remaining <= base::max_ttl),
             "a remaining ttl is one");

@@ -1203,6 +1203,9 @@ void checker::check_inspection(const call& c, const ending& e) const
     if (e.error) {
         fail(who + e.error.message());
     }
+    if (e.found.majority.has_value() != (e.found.state == holding::held)) {
+        fail(who + "held by nobody, or not held by somebody");
+    }
     if (count_of(healthy_for(c)) < w_.planned().nodes) {
         return;
     }

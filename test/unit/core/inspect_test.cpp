@@ -249,16 +249,28 @@ TEST_CASE("an inspection that asks for every node waits for each, and for no dea
 TEST_CASE("a report tells which nodes have keys of one owner, and no more of who that is", "[core]")
 {
     const std::string long_one(64, 'x');
-    const std::pair<std::vector<std::string>, std::vector<unsigned>> votes[] = {
-        {{held_by("x", 10), held_by("y", 10), held_by("z", 10)}, {1, 2, 3}},
-        {{held_by("x", 10), held_by("y", 99), held_by("x", 20)}, {1, 2, 1}},
-        {{std::string(nobody), held_by("y", 10), held_by("y", 10)}, {0, 1, 1}},
-        {{std::string(broken), std::string(nobody), held_by("z", 10)}, {0, 0, 1}},
-        {{std::string(foreign_kind), held_by("", 10), std::string(foreign_kind)}, {1, 2, 1}},
-        {{held_by(long_one, 10), held_by(long_one, -1), held_by("x", 10)}, {1, 1, 2}},
-        {{std::string(nobody), std::string(nobody), std::string(nobody)}, {0, 0, 0}},
+    using party = std::optional<unsigned>;
+    constexpr party none;
+    struct vote {
+        std::vector<std::string> replies;
+        std::vector<party> parties;
+        party majority;
     };
-    for (const auto& [replies, owners] : votes) {
+    const std::string empty(nobody);
+    const std::string foreign(foreign_kind);
+    const vote votes[] = {
+        {{held_by("x", 10), held_by("y", 10), held_by("z", 10)}, {0, 1, 2}, none},
+        {{held_by("x", 10), held_by("y", 99), held_by("x", 20)}, {0, 1, 0}, 0},
+        {{held_by("x", 10), held_by("y", 99), held_by("y", 20)}, {0, 1, 1}, 1},
+        {{empty, held_by("y", 10), held_by("y", 10)}, {none, 0, 0}, 0},
+        {{empty, held_by("y", 10), empty}, {none, 0, none}, none},
+        {{std::string(broken), empty, held_by("z", 10)}, {none, none, 0}, none},
+        {{foreign, held_by("", 10), foreign}, {0, 1, 0}, 0},
+        {{held_by("", 10), foreign, foreign}, {0, 1, 1}, 1},
+        {{held_by(long_one, 10), held_by(long_one, -1), held_by("x", 10)}, {0, 0, 1}, 0},
+        {{empty, empty, empty}, {none, none, none}, none},
+    };
+    for (const auto& [replies, parties, majority] : votes) {
         CAPTURE(replies);
         bench_world w{3};
         w.with_report = true;
@@ -269,14 +281,26 @@ TEST_CASE("a report tells which nodes have keys of one owner, and no more of who
             w.answer(i, replies[i]);
         }
         REQUIRE(c.done());
+        CHECK(c.found.majority == majority);
         for (unsigned i = 0; i < 3; ++i) {
-            CHECK(c.report.nodes[i].owner == owners[i]);
+            CHECK(c.report.nodes[i].party == parties[i]);
             CHECK(c.report.nodes[i].error.find('x') == std::string::npos);
         }
     }
 }
 
-TEST_CASE("a report that served an inspection says of no owner in what comes next", "[core]")
+TEST_CASE("the largest party is no majority where most nodes have no key, or say nothing", "[core]")
+{
+    CHECK(inspected(5, {held_by("x", 9), held_by("x", 9), std::string(nobody), std::string(nobody),
+                        std::string(nobody)})
+              .majority == std::nullopt);
+    CHECK(inspected(5, {held_by("x", 9), held_by("x", 9)}).majority == std::nullopt);
+    // As it is numbered in a report, whether there is one or not.
+    CHECK(inspected(5, {held_by("y", 9), held_by("x", 9), held_by("x", 9), held_by("x", 9)})
+              .majority == 1U);
+}
+
+TEST_CASE("a report that served an inspection says of no party in what comes next", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -286,10 +310,10 @@ TEST_CASE("a report that served an inspection says of no owner in what comes nex
     w.core->inspect(w.now, "r", {.report = &same}).user = &look;
     w.settle();
     REQUIRE(look.done());
-    CHECK(same.nodes.at(0).owner == 1);
+    CHECK(same.nodes.at(0).party == 0U);
     call extension;
     w.core->extend(w.now, l, 10s, &same).user = &extension;
     w.settle();
     REQUIRE(extension.done());
-    CHECK(same.nodes.at(0).owner == 0);
+    CHECK(same.nodes.at(0).party == std::nullopt);
 }
