@@ -79,7 +79,7 @@ struct further_command {
     std::function<std::function<int()>(CLI::App& sub, const masters_options& masters)> add;
 };
 
-/// `bench` and `demo`, where they are built. Defined beside what they run.
+/// `bench` and `demo`. Defined beside what they run.
 [[nodiscard]] std::vector<further_command> further_commands();
 
 }  // namespace redlock::cli

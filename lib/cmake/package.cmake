@@ -48,8 +48,10 @@ if(REDLOCK_CLI AND NOT CMAKE_CROSSCOMPILING)
     list(APPEND CPACK_COMPONENTS_ALL redlock_command)
     set(CPACK_DEBIAN_REDLOCK_COMMAND_PACKAGE_NAME redlock)
     set(CPACK_DEBIAN_REDLOCK_COMMAND_PACKAGE_SECTION utils)
+    # What demo and bench start masters of. No more than suggested: installed, it would run as a service.
+    set(CPACK_DEBIAN_REDLOCK_COMMAND_PACKAGE_SUGGESTS "redis-server | valkey-server")
     set(CPACK_COMPONENT_REDLOCK_COMMAND_DESCRIPTION
-        "The redlock command: runs programs under a lock, and says what is wrong with the masters."
+        "The redlock command: runs programs under a lock, says what is wrong with the masters, and measures them."
     )
 endif()
 include(CPack)

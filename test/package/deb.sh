@@ -13,7 +13,8 @@ if ! "${unshare[@]}" true; then
     exit 77
 fi
 pkg_config=$(command -v pkg-config)
-for tool in "$CXX" "$CMAKE" "$MAKE" "$pkg_config"; do
+server=$(command -v redis-server)
+for tool in "$CXX" "$CMAKE" "$MAKE" "$pkg_config" "$server"; do
     dpkg-query -S "$(realpath "$tool")" &>/dev/null || {
         echo "$tool is of no package, so what it needs is not known"
         exit 77
@@ -91,7 +92,8 @@ needed_by() {
 grow() {
     local admin=$root/var/lib/dpkg package new=()
     while read -r package; do
-        dpkg-query --admindir="$admin" -W "$package" &>/dev/null || new+=("$package")
+        # One that is only suggested is known there, too.
+        [[ $(dpkg-query --admindir="$admin" -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null) == ii* ]] || new+=("$package")
     done < <(printf '%s\n' "$@" | needed_by)
     ((${#new[@]} == 0)) && return
     dpkg-query -L "${new[@]}" | grep '^/' | grep -vE '^/(\.|usr/share/(doc|info|locale|man)/.*)$' |
@@ -113,7 +115,7 @@ library=$work/packages/libredlock${SOVERSION}_${VERSION}_$architecture.deb
 dev=$work/packages/libredlock-dev_${VERSION}_$architecture.deb
 command=$work/packages/redlock_${VERSION}_$architecture.deb
 for package in "$library" "$dev" "$command"; do
-    dpkg-deb -f "$package" Package Version Section Depends
+    dpkg-deb -f "$package" Package Version Section Depends Suggests
     needs=$(dpkg-deb -f "$package" Depends)
     [[ $package == "$dev" || $needs == *libc6*libstdc++6* ]] || die "not found out what it depends on"
 done
@@ -143,15 +145,27 @@ within redlock --version | tee "$work/said"
 grep -qF "$VERSION" "$work/said"
 for server in 1 2 3; do
     for ((wait = 0; wait < 200; ++wait)); do
-        [[ -S $root/run/$server ]] && break
+        [[ ! -S $root/run/$server ]] || break
         sleep 0.05
     done
+    [[ -S $root/run/$server ]] || die "master $server did not begin to listen: $(cat "$work/server$server")"
 done
 # shellcheck disable=SC2016 # for the inner shell
 within redlock run --node unix:///run/1 --node unix:///run/2 --node unix:///run/3 packed -- \
     sh -c 'echo "$REDLOCK_RESOURCE, token $REDLOCK_FENCING_TOKEN"' | tee "$work/said"
 grep -qE '^packed, token [1-9][0-9]*$' "$work/said"
-for page in redlock redlock-run redlock-doctor; do
+within redlock demo --help >"$work/said"
+grep -F 'Usage: redlock demo' "$work/said"
+# bench and demo start masters: without the package that has some they say so.
+if within redlock bench --local 3 --seconds 0.2 &>"$work/said"; then
+    die "masters that are in no package that is here"
+fi
+grep -F 'no redis-server in PATH' "$work/said"
+grow "$(dpkg-deb -f "$command" Suggests)"
+within redlock bench --local 3 --seconds 0.2 --workers 4 | tee "$work/said"
+grep -qF 'cycles/s' "$work/said"
+within redlock demo --local 3 --seconds 1 --workers 4
+for page in redlock redlock-run redlock-doctor redlock-bench redlock-demo; do
     zcat "$root/usr/share/man/man1/$page.1.gz" >"$work/page"
     # Where man(1) and apropos(1) look for what it is about; a roff's hyphen is a minus sign.
     grep -qF "${page/-/\\-} \- " "$work/page" || die "no manual of $page"

@@ -15,6 +15,12 @@ tidy() {
 trap tidy EXIT
 mkdir -p "$work"/{home,clone,bin,user}
 export HOME=$work/home PATH=$work/bin:$PATH WORK=$work
+unset XDG_CONFIG_HOME "${!REDLOCK_@}"
+
+die() {
+    echo "$*" >&2
+    exit 1
+}
 
 # What a clone has, and room for a build in it.
 for file in "$SOURCE"/*; do
@@ -57,7 +63,7 @@ block() {
         !inside && index($0, begin) == 1 { inside = 1 }
         inside && (/^$/ || /^```/) { exit }
         inside { sub(/^    /, ""); print }' "$SOURCE/README.md")
-    [[ -n $found ]] || { echo "the README has no block that begins with '$1'" >&2 && return 1; }
+    [[ -n $found ]] || die "the README has no block that begins with '$1'"
     echo "$found"
 }
 
@@ -65,6 +71,15 @@ block() {
 run() {
     sed 's/^/$ /' <<<"$1"
     (cd "$work/clone" && bash -euo pipefail -c "$1")
+}
+
+# await <server>: until there is its socket.
+await() {
+    for ((wait = 0; wait < 200; ++wait)); do
+        [[ ! -S $work/$1 ]] || return 0
+        sleep 0.05
+    done
+    die "master $1 did not begin to listen: $(cat "$work/server$1")"
 }
 
 # uses <name> <block of CMake's> <argument to cmake...>: a user's project of the two.
@@ -79,15 +94,36 @@ uses() {
     "$CMAKE" -S "$work/user/$1" -B "$work/user/$1/build" "${@:3}"
 }
 
+# with <text> <part of it> <other>: the text, with the other instead.
+with() {
+    [[ $1 == *"$2"* ]] || die "the README does not say '$2' where it was looked for"
+    echo "${1//"$2"/"$3"}"
+}
+
 case $1 in
     install)
-        run "$(block '    cmake -B build/install')"
-        [[ -x $HOME/redlock/bin/redlock ]] || { echo "no command in ~/redlock/bin" >&2 && exit 1; }
-        prefix=$(grep -oE -m1 -- '-DCMAKE_PREFIX_PATH=[^`]+' "$SOURCE/README.md")
-        uses installed "$(block 'find_package(redlock')" "$(eval echo "$prefix")"
+        commands=$(block '    cmake -B build/install')
+        run "$commands"
+        redlock=$HOME/redlock/bin/redlock
+        [[ -x $redlock ]] || die "no command in ~/redlock/bin"
+        # All of the command, and nothing else of the benchmarks.
+        "$CMAKE" --build "$work/clone/build/install" --target help >"$work/targets"
+        grep -qF redlock_bench_commands "$work/targets" || die "bench and demo would not be built"
+        ! grep -F redlock-keep "$work/targets" || die "the benchmarks would be built"
+        "$redlock" demo --help >"$work/said"
+        grep -F 'Usage: redlock demo' "$work/said"
+        "$redlock" bench --local 3 --seconds 0.2 --workers 4 | tee "$work/said"
+        grep -qF 'cycles/s' "$work/said"
+        ! find "$HOME/redlock" -name '*bench*' ! -name 'redlock-bench.1' | grep . || die "benchmarks were installed"
+
+        prefix=$(grep -oE -m1 -- '-DCMAKE_PREFIX_PATH=[^`]+' "$SOURCE/README.md") ||
+            die "the README does not say where find_package is to look"
+        found=$(block 'find_package(redlock')
+        uses installed "$found" "$(eval echo "$prefix")"
         "$CMAKE" --build "$work/user/installed/build"
         fetched=$(block 'include(FetchContent)')
-        uses fetched "${fetched//\/path\/to\/the\/clone/$work/clone}"
+        fetched=$(with "$fetched" /path/to/the/clone "$work/clone")
+        uses fetched "$fetched"
 
         nodes=()
         for server in 1 2 3; do
@@ -96,24 +132,22 @@ case $1 in
             nodes+=("unix://$work/$server")
         done
         for server in 1 2 3; do
-            for ((wait = 0; wait < 200; ++wait)); do
-                [[ -S $work/$server ]] && break
-                sleep 0.05
-            done
+            await "$server"
         done
         commands=$(block '    export PKG_CONFIG_PATH')
         # The masters are others; nothing else is.
-        commands=$(sed -E "/^\.\//s| redis://.*| ${nodes[*]}|" <<<"$commands")
+        commands=$(with "$commands" ' redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3' " ${nodes[*]}")
         run "$commands" | tee "$work/said"
         grep -q '^orders/42 is ours for ' "$work/said"
         "$work/user/installed/build/app" "${nodes[@]}"
         ;;
     packages)
-        run "$(block '    cmake -B build/deb')"
-        for package in $(grep -oE '`(lib)?redlock[a-z0-9.-]*`, `libredlock-dev`, and' "$SOURCE/README.md" |
-            grep -oE '(lib)?redlock[a-z0-9.-]*') redlock; do
-            grep -qxF "$package" "$work/names" || { echo "no package $package" >&2 && exit 1; }
-        done
+        commands=$(block '    cmake -B build/deb')
+        run "$commands"
+        sed -n '/cpack.* makes packages of it/,/^$/p' "$SOURCE/README.md" | grep -oE '`(lib)?redlock[a-z0-9.-]*`' |
+            tr -d '`' | sort >"$work/promised"
+        (($(wc -l <"$work/promised") == 3)) || die "the README does not name three packages, but: $(cat "$work/promised")"
+        sort "$work/names" | diff "$work/promised" - || die "other packages than the README says"
         ;;
     *)
         echo "usage: readme.sh install|packages" >&2
