@@ -80,13 +80,15 @@ TEST_CASE("an example that is given a wrong URL says what is wrong with it, and 
         {"with_lock_loss", {}},
     };
     for (const auto& [name, arguments] : programs) {
+        CAPTURE(name);
         if (!std::filesystem::exists(std::string(EXAMPLES "/") + name)) {
-            continue;  // its library is missing
+            CHECK(name == "spdlog");  // of these it alone is left out where a library is missing
+            continue;
         }
         program example(name, with(arguments, {"http://secret@h"}));
         const int status = example.process().wait();
         const auto said = example.said();
-        CAPTURE(name, said);
+        CAPTURE(said);
         CHECK(status == 1);
         CHECK(said.starts_with(name + ": config::nodes[0]: scheme"));
         CHECK(said.find("secret") == std::string::npos);
