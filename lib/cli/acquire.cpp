@@ -22,7 +22,7 @@ bool tell(const redlock::lock& lock, const masters_options& masters, const acqui
 {
     using namespace std::chrono;
     const auto valid_for = duration_cast<milliseconds>(lock.remaining()).count();
-    const auto valid_until = valid_until_date(lock);
+    const auto valid_until = date_text(end_of(lock));
     if (o.quiet) {
         std::cout << lock.owner_token() << '\n';
     } else if (masters.json) {

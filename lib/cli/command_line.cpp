@@ -342,8 +342,8 @@ void command_line::add_run()
                  "How long the lock is kept at most [as long as the command runs]");
     sub.footer(
         "The command finds REDLOCK_RESOURCE, REDLOCK_FENCING_TOKEN and REDLOCK_VALID_UNTIL (the\n"
-        "date, in seconds, until when the lock is held if it could not be kept alive). Signals\n"
-        "are passed on to it and to what it began.");
+        "date until when the lock is held if it could not be kept alive, in seconds, as date +%s\n"
+        "has it). Signals are passed on to it and to what it began.");
 }
 
 void command_line::add_acquire()
@@ -366,7 +366,7 @@ void command_line::add_extend()
     add_held(sub, extend_);
     add_duration(sub, "--ttl", extend_.ttl, "How long it lives from now on at least");
     sub.footer(
-        "Prints for how long the lock is held at least, and until when (valid_for_ms,\n"
+        "Prints for how long the lock is held at least, and until when, in UTC (valid_for_ms,\n"
         "valid_until). An extend never shortens it: what it had before may be longer. 76 says\n"
         "that the lock was lost: take it again, it is not had back.");
 }

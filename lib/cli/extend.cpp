@@ -34,7 +34,7 @@ int extend(const masters_options& masters, const extend_options& o)
         }
         const auto valid_for =
             std::chrono::duration_cast<std::chrono::milliseconds>(lock.remaining()).count();
-        const auto valid_until = valid_until_date(lock);
+        const auto valid_until = date_text(end_of(lock));
         // It stays with whoever has the token.
         [[maybe_unused]] const std::string left = std::move(lock).hand_over();
         if (masters.json) {

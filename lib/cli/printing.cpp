@@ -230,15 +230,10 @@ int fail(const std::string& why, exit_status status, bool json)
     return say(base::printable(why), status, json);
 }
 
-std::string valid_until_date(const lock& l)
+std::chrono::system_clock::time_point end_of(const lock& l)
 {
     using namespace std::chrono;
-    const auto end = system_clock::now() + duration_cast<milliseconds>(l.remaining());
-    const auto ms = duration_cast<milliseconds>(end.time_since_epoch()).count();
-    char text[32];
-    std::snprintf(text, sizeof text, "%lld.%03d", static_cast<long long>(ms / 1000),
-                  static_cast<int>(ms % 1000));
-    return text;
+    return system_clock::now() + duration_cast<system_clock::duration>(l.remaining());
 }
 
 }  // namespace redlock::cli

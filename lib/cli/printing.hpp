@@ -46,10 +46,11 @@ int fail(const std::string& what, error_code error, const report& r, bool json);
 /// status.
 int fail(const std::string& why, exit_status status, bool json);
 
-/// The end of a lock's validity by the date, in seconds with three digits behind the point.
-[[nodiscard]] std::string valid_until_date(const lock& l);
+/// The end of a lock's validity by the date, as that is now.
+[[nodiscard]] std::chrono::system_clock::time_point end_of(const lock& l);
 
-/// "2026-11-05T14:03:09.123Z": of UTC, by ISO 8601.
+/// "2026-11-05T14:03:09.123Z": by RFC 3339, in UTC, cut to milliseconds. So are all dates that are
+/// printed.
 [[nodiscard]] std::string date_text(std::chrono::system_clock::time_point when);
 
 /// "8.3 s".

@@ -21,6 +21,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <exception>
 #include <memory>
 #include <string>
@@ -37,6 +38,16 @@ namespace {
 bool ends_us(int number)
 {
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
+/// "1793887389.123": to reckon with, beside what date +%s prints.
+std::string unix_time(std::chrono::system_clock::time_point when)
+{
+    const auto ms = std::chrono::floor<std::chrono::milliseconds>(when).time_since_epoch().count();
+    char text[32];
+    std::snprintf(text, sizeof text, "%lld.%03d", static_cast<long long>(ms / 1000),
+                  static_cast<int>(ms % 1000));
+    return text;
 }
 
 /// One run of a command under a lock, from the first signal to the last.
@@ -269,7 +280,7 @@ std::vector<std::string> guarded_run::variables(const redlock::lock& lock) const
         resources += name;
     }
     std::vector<std::string> out{"REDLOCK_RESOURCE=" + resources,
-                                 "REDLOCK_VALID_UNTIL=" + valid_until_date(lock)};
+                                 "REDLOCK_VALID_UNTIL=" + unix_time(end_of(lock))};
     if (lock.fencing_token() != 0) {
         out.push_back("REDLOCK_FENCING_TOKEN=" + std::to_string(lock.fencing_token()));
     }

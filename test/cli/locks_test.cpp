@@ -14,6 +14,13 @@
 using namespace redlock::test;
 using Catch::Matchers::ContainsSubstring;
 
+namespace {
+
+/// RFC 3339, in UTC, with milliseconds.
+const std::string date_form = R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)";
+
+}  // namespace
+
 TEST_CASE("a lock is taken, extended and released by three commands", "[locks]")
 {
     const masters nodes(3);
@@ -22,7 +29,7 @@ TEST_CASE("a lock is taken, extended and released by three commands", "[locks]")
     CHECK(taken.text.starts_with("owner_token="));
     CHECK_THAT(taken.text, ContainsSubstring("\nfencing_token="));
     CHECK_THAT(taken.text, ContainsSubstring("\nvalid_for_ms=29"));
-    CHECK_THAT(taken.text, ContainsSubstring("\nvalid_until="));
+    CHECK(std::regex_search(taken.text, std::regex("\nvalid_until=" + date_form + "\n")));
     CHECK(nodes.count("job") >= 2);
     CHECK(run(nodes, {"acquire", "job", "--no-wait"}).status == 75);
 
@@ -31,7 +38,8 @@ TEST_CASE("a lock is taken, extended and released by three commands", "[locks]")
     std::ofstream(file) << taken.text;
     const auto extended = run(nodes, {"extend", "job", "--ttl", "1m", "--token-file", file});
     CHECK(extended.status == 0);
-    CHECK(extended.text.starts_with("valid_for_ms=59"));
+    CHECK(std::regex_match(
+        extended.text, std::regex("valid_for_ms=59\\d\\d\\d\nvalid_until=" + date_form + "\n")));
 
     const auto token = taken.text.substr(12, 40);
     CHECK(run(nodes, {"release", "job"}, {"REDLOCK_OWNER_TOKEN=" + token}).status == 0);
@@ -60,6 +68,17 @@ TEST_CASE("what scripts read is JSON where it is asked for", "[locks]")
     const auto taken = nlohmann::json::parse(run(nodes, {"acquire", "job", "--json"}).text);
     CHECK(taken.at("owner_token").get<std::string>().size() == 40);
     CHECK(taken.at("fencing_token").get<std::uint64_t>() > 0);
+    const auto until = [](const nlohmann::json& told) {
+        return told.at("valid_until").get<std::string>();
+    };
+    const std::regex date(date_form);
+    CHECK(std::regex_match(until(taken), date));
+    const auto extended = nlohmann::json::parse(
+        run(nodes, {"extend", "job", "--ttl", "2h", "--json"},
+            {"REDLOCK_OWNER_TOKEN=" + taken.at("owner_token").get<std::string>()})
+            .text);
+    CHECK(std::regex_match(until(extended), date));
+    CHECK(until(extended) > until(taken));  // of one form they are in the order of the dates
     CHECK(taken.at("resources") == nlohmann::json{"job"});
 
     const auto refused = run(nodes, {"acquire", "job", "--json", "--no-wait"});
@@ -71,6 +90,13 @@ TEST_CASE("what scripts read is JSON where it is asked for", "[locks]")
     const auto found = nlohmann::json::parse(run(nodes, {"inspect", "job", "--json"}).text);
     CHECK(found.at("state") == "held");
     CHECK(found.at("remaining_ms").get<int>() > 5000);
+    command watching(nodes, {"inspect", "job", "--watch", "--json"});
+    CHECK(watching.says("\"date\":"));
+    REQUIRE(::kill(watching.running().pid(), SIGINT) == 0);
+    const auto looks = watching.end().text;
+    CHECK(std::regex_match(
+        nlohmann::json::parse(looks.substr(0, looks.find('\n'))).at("date").get<std::string>(),
+        date));
     CHECK(found.at("nodes").size() == 3);
 }
 
@@ -141,8 +167,8 @@ TEST_CASE("an inspection that watches goes on until it is told to end", "[locks]
     const masters nodes(3);
     command one(nodes, {"inspect", "job", "--watch", "--interval", "20ms"});
     REQUIRE(one.says("job: free"));
-    // Each look has its date in front, of UTC.
-    const std::regex dated(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z  job: free\n)");
+    // Each look has its date in front.
+    const std::regex dated(date_form + "  job: free\n");
     CHECK(std::regex_search(one.text(), dated, std::regex_constants::match_continuous));
     CHECK(run(nodes, {"acquire", "job"}).status == 0);
     CHECK(one.says("job: held"));
