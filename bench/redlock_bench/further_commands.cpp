@@ -87,11 +87,10 @@ std::function<int()> add_bench(CLI::App& sub, const masters_options& masters)
     sub.fallthrough();
     sub.footer(
         "Where no masters are named, by --node, REDLOCK_NODES or a file, it starts some. It makes\n"
-        "them work as hard as they can: do not point it at masters that others need. Of those "
-        "that\n"
-        "are named its first line on stderr says which they are. The keys it writes begin with\n"
-        "--key-prefix and bench:, or what --names says; the locks are given back, the counters of\n"
-        "the fencing tokens (--no-fencing does without) stay for a day.\n"
+        "them work as hard as they can: do not point it at masters that others need. Its first\n"
+        "line on stderr says which masters that were named it loads. The keys it writes begin\n"
+        "with --key-prefix and bench:, or what --names says; the locks are given back, the\n"
+        "counters of the fencing tokens (--no-fencing does without) stay for a day.\n"
         "    redlock bench --local 5 --workers 1000");
     return [o, &sub, &masters] {
         settle(*o, sub, masters);

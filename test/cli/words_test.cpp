@@ -228,6 +228,31 @@ TEST_CASE("the help says what options are given in words of its own", "[words]")
     }
 }
 
+TEST_CASE("what stands below the options of a command is wrapped at one width", "[words]")
+{
+    const auto is_text = [](const std::string& line) { return !line.empty() && line[0] != ' '; };
+    unsigned wrapped = 0;
+    for (const char* name : {"run", "acquire", "extend", "release", "inspect", "doctor", "admit",
+                             "completion", "manual", "bench", "demo"}) {
+        const auto help = command({name, "--help"}).end().text;
+        const auto options = help.find("\nOptions:\n");
+        REQUIRE(options != std::string::npos);
+        // Behind the last option of its own, up to those of every command.
+        std::istringstream text(help.substr(help.find("\n\n", options + 1)));
+        std::string line;
+        for (std::string next; std::getline(text, next) && !next.starts_with("Of every command");
+             line = next) {
+            if (is_text(line) && is_text(next)) {
+                CAPTURE(name, line);
+                CHECK(line.size() >= 70);
+                CHECK(line.size() <= 88);
+                ++wrapped;
+            }
+        }
+    }
+    CHECK(wrapped > 15);
+}
+
 TEST_CASE("the manual says what of the environment and which files are read", "[words]")
 {
     const auto page = command({"manual"}).end().text;
