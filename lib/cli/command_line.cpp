@@ -1,5 +1,7 @@
 #include "cli/command_line.hpp"
 
+#include "cli/arguments.hpp"
+#include "cli/complaints.hpp"
 #include "cli/completion.hpp"
 #include "cli/config_file.hpp"
 #include "cli/doctor/doctor.hpp"
@@ -9,7 +11,6 @@
 #include "cli/printing.hpp"
 #include "cli/validators.hpp"
 
-#include <redlock/error.hpp>
 #include <redlock/version.hpp>
 
 #include <boost/system/system_error.hpp>
@@ -17,16 +18,10 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
-#include <sstream>
+#include <stdexcept>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace redlock::cli {
@@ -34,128 +29,6 @@ namespace {
 
 /// The arguments of a command that is run come behind this one.
 constexpr const char* separator = "--";
-
-const char* environment(const char* name)
-{
-    const char* const set = std::getenv(name);
-    return set == nullptr ? "" : set;
-}
-
-/// Where options may stand, if there is such a file: the user's, or the machine's.
-std::string usual_file()
-{
-    namespace fs = std::filesystem;
-    std::vector<fs::path> places;
-    if (const fs::path base = environment("XDG_CONFIG_HOME"); !base.empty()) {
-        places.push_back(base / "redlock.toml");
-    } else if (const fs::path home = environment("HOME"); !home.empty()) {
-        places.push_back(home / ".config/redlock.toml");
-    }
-    places.emplace_back("/etc/redlock.toml");
-    for (const auto& place : places) {
-        std::error_code unreadable;
-        if (fs::exists(place, unreadable)) {
-            return place;
-        }
-    }
-    return {};
-}
-
-bool is_given(const std::vector<std::string>& arguments, const std::string& option)
-{
-    return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
-        return argument == option || argument.starts_with(option + '=');
-    });
-}
-
-/// What the environment says, as arguments in front of those that were given: these are stronger,
-/// and what a file says is weaker.
-std::vector<std::string> with_environment(const std::vector<std::string>& arguments)
-{
-    std::vector<std::string> out;
-    if (!is_given(arguments, "--node")) {
-        std::istringstream nodes(environment("REDLOCK_NODES"));
-        for (std::string url; nodes >> url;) {
-            out.push_back("--node=" + url);
-        }
-    }
-    if (const std::string user = environment("REDLOCK_USER");
-        !user.empty() && !is_given(arguments, "--user")) {
-        out.push_back("--user=" + user);
-    }
-    if (const std::string file = environment("REDLOCK_CONFIG");
-        !file.empty() && !is_given(arguments, "--config")) {
-        out.push_back("--config=" + file);
-    }
-    out.insert(out.end(), arguments.begin(), arguments.end());
-    return out;
-}
-
-/// What is wrong with the configuration, in the words of the command line where the library has
-/// names of its own: `config::nodes[0]: ...` is of the first node.
-std::string in_options(const boost::system::system_error& e)
-{
-    std::string text = e.what();
-    constexpr std::string_view front = "config::";
-    if (e.code() != errc::invalid_config || !text.starts_with(front)) {
-        return text;
-    }
-    text.erase(std::min(text.rfind(": " + e.code().message()), text.size()));
-    text.erase(0, front.size());
-    const auto length = std::min(text.find(':'), text.size());
-    std::string name = text.substr(0, length);
-    constexpr std::string_view node = "nodes[";
-    if (name.starts_with(node)) {
-        name = "node " + std::to_string(std::stoul(name.substr(node.size())) + 1);
-    } else {
-        name.erase(0, name.find('.') + 1);  // tls.ca_file, restart_guard.max_ttl
-        std::replace(name.begin(), name.end(), '_', '-');
-        name = name == "drift-factor" ? "--drift" : name == "nodes" ? "--node" : "--" + name;
-    }
-    return name + text.substr(length);
-}
-
-/// What a file says that no option has; CLI11 names it behind these words, and a section that no
-/// command has in front of these signs.
-std::string of_file(const config_file& file, const std::string& why)
-{
-    constexpr std::string_view stranger = "INI was not able to parse ";
-    constexpr std::string_view section = ".++";
-    if (!why.starts_with(stranger)) {
-        return why;
-    }
-    std::string name = why.substr(stranger.size());
-    const bool is_section = name.ends_with(section);
-    name.erase(name.size() - (is_section ? section.size() : 0));
-    const auto line = file.line_of(name);
-    return (line ? "line " + std::to_string(*line) + ": " : "") +
-           (is_section ? "there is no command " : "there is no option ") + name;
-}
-
-/// The option that a text is about: the first that it names, as `--ttl` or, of the masters, by its
-/// number.
-std::string option_in(const std::string& why)
-{
-    if (why.starts_with("node ")) {
-        return "node";
-    }
-    const auto begin = std::min(why.find("--"), why.size());
-    const auto end = why.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", begin);
-    const auto option = why.substr(begin, end - begin);
-    return option.substr(std::min<std::size_t>(2, option.size()));
-}
-
-/// Why the file cannot be had.
-std::string no_file(const std::string& name)
-{
-    std::error_code unknown;
-    if (std::filesystem::is_directory(name, unknown)) {
-        return "is a folder, and no file of options";
-    }
-    errno = 0;
-    const std::ifstream file(name);
-    return errno == 0 ? "cannot be read" : std::generic_category().message(errno);
-}
 
 }  // namespace
 
@@ -170,8 +43,9 @@ command_line::command_line(const std::vector<further_command>& further)
     app.set_version_flag("--version", std::string(redlock::version()));
     app.require_subcommand(1);
     app.set_config("--config", "",
-                   "A TOML or INI file with options, those of a command below [its name] "
-                   "[REDLOCK_CONFIG, ~/.config/redlock.toml, /etc/redlock.toml]")
+                   "A TOML or INI file with options, those of all commands in front or below "
+                   "[default], those of one below [its name] [REDLOCK_CONFIG, "
+                   "~/.config/redlock.toml, /etc/redlock.toml]")
         ->type_name("FILE");
     app.config_formatter(file_);
     app.allow_config_extras(CLI::config_extras_mode::error);
@@ -220,7 +94,8 @@ int command_line::operator()(const std::vector<std::string>& arguments)
     masters_.are_arguments = is_given(arguments, "--node");
     // What is wrong with the arguments may be found before this one is read.
     const bool json = is_given(own, "--json");
-    given_ = own;
+    const auto given = own;
+    const complaints wrong(*app_, *file_, given);
     try {
         std::reverse(own.begin(), own.end());  // as CLI11 takes them
         app_->parse(own);
@@ -228,51 +103,14 @@ int command_line::operator()(const std::vector<std::string>& arguments)
     } catch (const CLI::Success& e) {
         return app_->exit(e);
     } catch (const CLI::ParseError& e) {
-        return fail(complaint(e), usage, json || masters_.json);
+        return fail(wrong.about(e), usage, json || masters_.json);
     } catch (const std::invalid_argument& e) {
-        return fail(with_place(e.what()), usage, masters_.json);
+        return fail(wrong.about(e), usage, masters_.json);
     } catch (const boost::system::system_error& e) {
-        return fail(with_place(in_options(e)), exit_status_of(e.code()), masters_.json);
+        return fail(wrong.about(e), exit_status_of(e.code()), masters_.json);
     } catch (const std::exception& e) {
         return fail(e.what(), internal, masters_.json);
     }
-}
-
-/// Where the arguments, or a file's, could not be understood: why, and who says more.
-std::string command_line::complaint(const CLI::ParseError& e) const
-{
-    const auto file = app_->get_option("--config")->as<std::string>();
-    if (dynamic_cast<const CLI::ConfigError*>(&e) != nullptr) {
-        return file + ": " + of_file(*file_, e.what());
-    }
-    if (dynamic_cast<const CLI::FileError*>(&e) != nullptr) {
-        return file + ": " + no_file(file);
-    }
-    if (const std::string place = with_place(e.what()); place != e.what()) {
-        return place;
-    }
-    const auto asked = app_->get_subcommands();
-    if (!asked.empty()) {
-        const std::string& name = asked.front()->get_name();
-        return name + ": " + e.what() + "; redlock " + name + " --help tells more";
-    }
-    if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::RequiredError)) {
-        return std::string(e.what()) + "; redlock --help tells more";
-    }
-    const auto rest = app_->remaining();
-    return (rest.empty() ? "there is no command" : "there is no command '" + rest[0] + '\'') +
-           "; redlock --help names them";
-}
-
-std::string command_line::with_place(const std::string& why) const
-{
-    const std::string option = option_in(why);
-    const auto line = file_->line_of_option(option, why);
-    if (!line || option.empty() || is_given(given_, "--" + option)) {
-        return why;
-    }
-    return app_->get_option("--config")->as<std::string>() + ": line " + std::to_string(*line) +
-           ": " + why;
 }
 
 int command_line::act()

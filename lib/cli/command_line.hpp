@@ -10,7 +10,6 @@
 
 namespace CLI {
 class App;
-class ParseError;
 }  // namespace CLI
 
 namespace redlock::cli {
@@ -54,14 +53,9 @@ private:
     void add_taking(CLI::App& sub, taking_options& o);
     void add_held(CLI::App& sub, held_options& o);
     [[nodiscard]] int act();
-    [[nodiscard]] std::string complaint(const CLI::ParseError& e) const;
-    /// What is wrong with an option, and, if it stands in the file, where.
-    [[nodiscard]] std::string with_place(const std::string& why) const;
 
     std::unique_ptr<CLI::App> app_;
     std::shared_ptr<config_file> file_;
-    /// The arguments, those of the environment among them.
-    std::vector<std::string> given_;
     std::vector<std::pair<CLI::App*, std::function<int()>>> actions_;
     masters_options masters_;
     run_options run_;

@@ -113,7 +113,12 @@ private:
         if (!is_name(section_)) {
             refuse(number_, "a [SECTION] has to be the name of a command");
         }
-        entries_.push_back({section_, {}, {}, number_});
+        plain_.replace(line_begins_, std::string::npos, '[' + section_ + ']');
+        if (section_ == "default") {
+            section_.clear();
+        } else {
+            entries_.push_back({section_, number_});
+        }
     }
 
     void add_option()
@@ -124,12 +129,22 @@ private:
             refuse(number_, "is neither NAME = VALUE nor [SECTION]");
         }
         const auto value = uncommented(line_.substr(sign + 1));
-        entries_.push_back({section_, std::string(name), std::string(unquoted(value)), number_});
+        add(section_ + (section_.empty() ? "" : ".") + std::string(name));
         if (value.starts_with('[')) {
             end_list(value);
         } else if (!is_closed(value)) {
             refuse(number_, "the quote in front of the value is not closed, or # stands in it");
         }
+    }
+
+    /// Lines of one option in a row are a list; CLI11 would read over one that comes again later.
+    void add(const std::string& name)
+    {
+        const auto first = std::ranges::find(entries_, name, &entry::name);
+        if (first != entries_.end() && entries_.back().name != name) {
+            refuse(number_, name + " stands in line " + std::to_string(first->line) + " already");
+        }
+        entries_.push_back({name, number_});
     }
 
     [[nodiscard]] bool assigns() const
@@ -173,31 +188,14 @@ std::vector<CLI::ConfigItem> config_file::from_config(std::istream& input) const
     read();
     entries_ = std::move(read.entries());
     std::istringstream plain(read.plain());
-    return ConfigBase::from_config(plain);
+    items_ = ConfigBase::from_config(plain);
+    return items_;
 }
 
 std::optional<std::size_t> config_file::line_of(std::string_view name) const
 {
-    for (const auto& e : entries_) {
-        const bool split = !e.section.empty() && !e.name.empty();
-        if (e.section + (split ? "." : "") + e.name == name) {
-            return e.line;
-        }
-    }
-    return std::nullopt;
-}
-
-std::optional<std::size_t> config_file::line_of_option(std::string_view option,
-                                                       std::string_view why) const
-{
-    std::optional<std::size_t> found;
-    for (const auto& e : entries_) {
-        if (e.name == option) {
-            const bool is_told = !e.value.empty() && why.find(e.value) != std::string_view::npos;
-            found = !found || is_told ? e.line : found;
-        }
-    }
-    return found;
+    const auto found = std::ranges::find(entries_, name, &entry::name);
+    return found == entries_.end() ? std::nullopt : std::optional(found->line);
 }
 
 }  // namespace redlock::cli

@@ -13,29 +13,27 @@ namespace redlock::cli {
 
 /**
  * A file of options, as CLI11 reads it, with the lines that they stand in, so that what is wrong
- * can be found. What CLI11 would take for something else, or read over, is refused.
+ * can be found. Options of all commands stand in front of any section or below `[default]`, those
+ * of a command below its name. What CLI11 would take for something else, or read over, is refused.
  */
 class config_file : public CLI::ConfigBase {
 public:
     /// @throws CLI::ConfigError that begins with the line.
     [[nodiscard]] std::vector<CLI::ConfigItem> from_config(std::istream& input) const override;
 
-    /// The line of an option, or a section, as `ttl`, `run.ttl` and `run`.
+    /// What was read last, in the order of the file.
+    [[nodiscard]] const std::vector<CLI::ConfigItem>& items() const noexcept { return items_; }
+    /// The line of an option, or a section, as `drift`, `run.ttl` and `run`; the first of several.
     [[nodiscard]] std::optional<std::size_t> line_of(std::string_view name) const;
-    /// Of an option that is wrong, in whichever section: where its value stands in `why`, if it is
-    /// there more than once.
-    [[nodiscard]] std::optional<std::size_t> line_of_option(std::string_view option,
-                                                            std::string_view why) const;
 
 private:
     class scan;
     struct entry {
-        std::string section;
         std::string name;
-        std::string value;
         std::size_t line = 0;
     };
-    /// What was read last. CLI11 reads by a constant object.
+    // CLI11 reads by a constant object.
+    mutable std::vector<CLI::ConfigItem> items_;
     mutable std::vector<entry> entries_;
 };
 

@@ -286,7 +286,7 @@ TEST_CASE("options stand in a file too, below those of the environment and the a
         for (const auto& url : nodes.urls()) {
             out << '"' << url << "\", ";
         }
-        out << "]\nkey-prefix = \"mine:\"\n[acquire]\nttl = \"1m\"\n";
+        out << "]\n[acquire]\nttl = \"1m\"\n[ default ]\nkey-prefix = \"mine:\"\n";
     }
     auto out = command({"--config", file, "acquire", "job"}).end();
     CAPTURE(out.text);
@@ -380,12 +380,26 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
     const std::pair<std::string, std::string> wrong[] = {
         {"[run]\nlease = 1\n", "line 2: there is no option run.lease"},
         {"\n[frob]\nttl = \"1s\"\n", "line 2: there is no command frob"},
-        {"nonsense = 1\n", "line 1: there is no option nonsense"},
+        {"nonsense = 1\n", "line 1: there is no option nonsense that all commands have"},
+        {"[run]\nttl = 9\n[default]\nttl = 9\n", "line 4: there is no option ttl that all"},
+        {"[run]\nttl = 9\n[default]\ndrift = 7\n", "line 4: --drift: "},
         {"hidden\n", "line 1: is neither NAME = VALUE nor [SECTION]"},
         {"aGlkZGVu=\n", "line 1: is neither NAME = VALUE nor [SECTION]"},
         {"node = [\n'redis://a#b',\n]\n", "line 2: a quote is not closed, or # stands in it"},
         {"[inspect]\ninterval = \"10x\"\n", "line 2: --interval: '10x' is no duration"},
+        // The same option of another command is not what is wrong, wherever it stands.
         {"[acquire]\nttl = \"9s\"\n[run]\nttl = \"9x\"\n", "line 4: --ttl: '9x' is no duration"},
+        {"[acquire]\nttl = \"9x\"\n[run]\nttl = \"9\"\n", "line 2: --ttl: '9x' is no duration"},
+        {"[acquire]\nttl = 9\n[run]\nttl = 9\n[extend]\nttl = 9x\n", "line 6: --ttl: '9x' is no"},
+        {"verbose = true\n[inspect]\nwatch = 2s\n", "line 3: watch was given a disallowed"},
+        {"[run]\nmax-hold = 1h\n[bench]\nheld = x\n", "line 4: --held: Value x not in range"},
+        {"acquire.ttl = \"9\"\nrun.ttl = \"9x\"\n", "line 2: --ttl: '9x' is no duration"},
+        {"[acquire]\nno-wait = true\n", "line 2: acquire.no-wait: This option is not allowed"},
+        {"json = [true, true]\n", "line 1: json: too many inputs"},
+        {"\ndrift = x\n", "line 2: --drift: Value x not in range"},
+        {"drift = 1\njson = true\ndrift = 2\n", "line 3: drift stands in line 1 already"},
+        {"[run]\nttl = 8\n[acquire]\nttl = 8\n[run]\nttl = 9\n",
+         "line 6: run.ttl stands in line 2"},
         {"# all\ndrift = 7\n", "line 2: --drift: "},
         {"json = maybe\n", "line 1: Could not convert: --json"},
         {"user = \"ann\n", "line 1: the quote in front of the value is not closed"},
@@ -411,10 +425,17 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
     out = command({"--config", file, "inspect", "job"}).end();
     CHECK(out.text == "redlock: " + file +
                           ": line 2: node 2: scheme: must be redis://, rediss:// or unix://\n");
-    // What is an argument is not looked for in the file.
-    std::ofstream(file) << "[acquire]\nttl = \"9s\"\n";
+    // What is an argument is not looked for in the file,
+    std::ofstream(file) << "[acquire]\nttl = \"9s\"\n[run]\nttl = \"9s\"\n";
     out = command({"--config", file, "--node", "redis://h", "acquire", "--ttl", "9x", "job"}).end();
     CHECK(out.text.starts_with("redlock: acquire: --ttl: '9x' is no duration"));
+    // and what is wrong there with another command is found beside a like argument.
+    std::ofstream(file) << "[acquire]\nttl = \"9x\"\n[run]\nttl = \"9x\"\n";
+    out = command({"--config", file, "acquire", "--ttl", "9s", "job"}, {"REDLOCK_NODES=redis://h"})
+              .end();
+    CHECK(out.text == "redlock: " + file +
+                          ": line 4: --ttl: '9x' is no duration, as 500ms, 30s, "
+                          "5m or 2h\n");
     out = command({"--config", "/no/such", "--node", "redis://h", "inspect", "job"}).end();
     CHECK(out.text == "redlock: /no/such: No such file or directory\n");
     out = command({"--node", "redis://h", "inspect", "job"}, {"REDLOCK_CONFIG=/"}).end();

@@ -1,0 +1,67 @@
+#include "cli/arguments.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
+
+namespace redlock::cli {
+namespace {
+
+const char* environment(const char* name)
+{
+    const char* const set = std::getenv(name);
+    return set == nullptr ? "" : set;
+}
+
+}  // namespace
+
+bool is_given(const std::vector<std::string>& arguments, const std::string& option)
+{
+    return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+        return argument == option || argument.starts_with(option + '=');
+    });
+}
+
+std::vector<std::string> with_environment(const std::vector<std::string>& arguments)
+{
+    std::vector<std::string> out;
+    if (!is_given(arguments, "--node")) {
+        std::istringstream nodes(environment("REDLOCK_NODES"));
+        for (std::string url; nodes >> url;) {
+            out.push_back("--node=" + url);
+        }
+    }
+    if (const std::string user = environment("REDLOCK_USER");
+        !user.empty() && !is_given(arguments, "--user")) {
+        out.push_back("--user=" + user);
+    }
+    if (const std::string file = environment("REDLOCK_CONFIG");
+        !file.empty() && !is_given(arguments, "--config")) {
+        out.push_back("--config=" + file);
+    }
+    out.insert(out.end(), arguments.begin(), arguments.end());
+    return out;
+}
+
+std::string usual_file()
+{
+    namespace fs = std::filesystem;
+    std::vector<fs::path> places;
+    if (const fs::path base = environment("XDG_CONFIG_HOME"); !base.empty()) {
+        places.push_back(base / "redlock.toml");
+    } else if (const fs::path home = environment("HOME"); !home.empty()) {
+        places.push_back(home / ".config/redlock.toml");
+    }
+    places.emplace_back("/etc/redlock.toml");
+    for (const auto& place : places) {
+        std::error_code unreadable;
+        if (fs::exists(place, unreadable)) {
+            return place;
+        }
+    }
+    return {};
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,222 @@
+#include "cli/complaints.hpp"
+
+#include "cli/arguments.hpp"
+#include "cli/config_file.hpp"
+
+#include <redlock/error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace redlock::cli {
+namespace {
+
+/// What is wrong with the configuration, in the words of the command line where the library has
+/// names of its own: `config::nodes[0]: ...` is of the first node.
+std::string in_options(const boost::system::system_error& e)
+{
+    std::string text = e.what();
+    constexpr std::string_view front = "config::";
+    if (e.code() != errc::invalid_config || !text.starts_with(front)) {
+        return text;
+    }
+    text.erase(std::min(text.rfind(": " + e.code().message()), text.size()));
+    text.erase(0, front.size());
+    const auto length = std::min(text.find(':'), text.size());
+    std::string name = text.substr(0, length);
+    constexpr std::string_view node = "nodes[";
+    if (name.starts_with(node)) {
+        name = "node " + std::to_string(std::stoul(name.substr(node.size())) + 1);
+    } else {
+        name.erase(0, name.find('.') + 1);  // tls.ca_file, restart_guard.max_ttl
+        std::replace(name.begin(), name.end(), '_', '-');
+        name = name == "drift-factor" ? "--drift" : name == "nodes" ? "--node" : "--" + name;
+    }
+    return name + text.substr(length);
+}
+
+/// The option that a text is about: the first that it names, as `--ttl`, or its first word, as of a
+/// flag, and as `node 2: ...` of the masters.
+std::string option_in(const std::string& why)
+{
+    constexpr std::string_view dashes = "--";
+    const auto named = why.find(dashes);
+    const auto begin = named == std::string::npos ? 0 : named + dashes.size();
+    return why.substr(begin, why.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", begin) - begin);
+}
+
+/// Why the file cannot be had.
+std::string no_file(const std::string& name)
+{
+    std::error_code unknown;
+    if (std::filesystem::is_directory(name, unknown)) {
+        return "is a folder, and no file of options";
+    }
+    errno = 0;
+    const std::ifstream file(name);
+    return errno == 0 ? "cannot be read" : std::generic_category().message(errno);
+}
+
+/// What it is about, where that stands in front of a colon.
+std::string front_of(const std::string& why)
+{
+    return why.substr(0, std::min(why.find(':'), why.size()));
+}
+
+}  // namespace
+
+complaints::complaints(CLI::App& app, const config_file& file,
+                       const std::vector<std::string>& given)
+    : app_(app),
+      file_(file),
+      given_(given)
+{}
+
+std::string complaints::about(const CLI::ParseError& e) const
+{
+    const std::string why = e.what();
+    if (dynamic_cast<const CLI::ConfigError*>(&e) != nullptr) {
+        return file_name() + ": " + of_file(why);
+    }
+    if (dynamic_cast<const CLI::FileError*>(&e) != nullptr) {
+        return file_name() + ": " + no_file(file_name());
+    }
+    if (const auto line = line_of_refused(option_in(why))) {
+        return at(*line, why);
+    }
+    if (const std::string place = of_used(why); place != why) {
+        return place;
+    }
+    if (const std::string name = command(); !name.empty()) {
+        return name + ": " + why + "; redlock " + name + " --help tells more";
+    }
+    if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::RequiredError)) {
+        return why + "; redlock --help tells more";
+    }
+    const auto rest = app_.remaining();
+    return (rest.empty() ? "there is no command" : "there is no command '" + rest[0] + '\'') +
+           "; redlock --help names them";
+}
+
+std::string complaints::about(const std::invalid_argument& e) const
+{
+    return of_used(e.what());
+}
+
+std::string complaints::about(const boost::system::system_error& e) const
+{
+    return of_used(in_options(e));
+}
+
+/// The one that was called, if that is known.
+std::string complaints::command() const
+{
+    const auto called = app_.get_subcommands();
+    return called.empty() ? "" : called.front()->get_name();
+}
+
+/// Whether an argument is in its place.
+bool complaints::is_overridden(const CLI::ConfigItem& item) const
+{
+    return is_used(item) && is_given(given_, "--" + item.name);
+}
+
+/// Whether it is of all commands, or of the one that was called.
+bool complaints::is_used(const CLI::ConfigItem& item) const
+{
+    return item.parents.empty() || (item.parents.size() == 1 && item.parents[0] == command());
+}
+
+/// Tries it once more: CLI11 does not say of which command the option is that it refused.
+bool complaints::is_refused(const CLI::ConfigItem& item) const
+{
+    try {
+        CLI::App* of = &app_;
+        for (const auto& parent : item.parents) {
+            of = of->get_subcommand(parent);
+        }
+        CLI::Option* const option = of->get_option("--" + item.name);
+        if (option->get_expected_min() == 0) {
+            (void)option->get_flag_value(item.name, file_.to_flag(item));
+        } else {
+            option->clear();
+            option->add_result(item.inputs);
+            option->run_callback();
+        }
+        return false;
+    } catch (const CLI::ParseError&) {
+        return true;
+    } catch (const CLI::OptionNotFound&) {
+        return false;
+    }
+}
+
+std::optional<std::size_t> complaints::line_of_refused(const std::string& option) const
+{
+    for (const auto& item : file_.items()) {
+        if (item.name == option && !is_overridden(item) && is_refused(item)) {
+            return file_.line_of(item.fullname());
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::size_t> complaints::line_of_used(const std::string& option) const
+{
+    for (const auto& item : file_.items()) {
+        if (item.name == option && is_used(item) && !is_overridden(item)) {
+            return file_.line_of(item.fullname());
+        }
+    }
+    return std::nullopt;
+}
+
+std::string complaints::file_name() const
+{
+    return app_.get_option("--config")->as<std::string>();
+}
+
+std::string complaints::at(std::size_t line, const std::string& why) const
+{
+    return file_name() + ": line " + std::to_string(line) + ": " + why;
+}
+
+/// What is wrong with an option that the command goes by, and, if it stands in the file, where.
+std::string complaints::of_used(const std::string& why) const
+{
+    auto line = line_of_used(option_in(why));
+    if (!line) {
+        line = file_.line_of(front_of(why));
+    }
+    return line ? at(*line, why) : why;
+}
+
+/// What is wrong with the file itself. A name that there is not CLI11 has behind these words, and
+/// that of a section in front of these signs.
+std::string complaints::of_file(const std::string& why) const
+{
+    constexpr std::string_view stranger = "INI was not able to parse ";
+    constexpr std::string_view section = ".++";
+    const bool is_stranger = why.starts_with(stranger);
+    std::string name = is_stranger ? why.substr(stranger.size()) : front_of(why);
+    const bool is_section = name.ends_with(section);
+    name.erase(name.size() - (is_section ? section.size() : 0));
+    const auto line = file_.line_of(name);
+    const std::string place = line ? "line " + std::to_string(*line) + ": " : "";
+    if (!is_stranger) {
+        return place + why;
+    }
+    if (is_section) {
+        return place + "there is no command " + name;
+    }
+    const bool is_of_all = name.find('.') == std::string::npos;
+    return place + "there is no option " + name + (is_of_all ? " that all commands have" : "");
+}
+
+}  // namespace redlock::cli
