@@ -108,16 +108,20 @@ class Bench(Lengths):
         super().__init__(quick)
         self.folder, self.peers = folder, peers
         self.server = server
-        self.masters = Masters(7, server)
+        self.masters, self.versions = None, {}
         self.commands = {}
-        self.begin()
 
     def begin(self):
-        """With a question, whose versions are those of what takes part in it."""
+        """With a question: on masters of its own, since what others have left in their memory is
+        not gone with the keys; `versions` are those of what takes part in it."""
+        self.end()
+        self.masters = Masters(7, self.server)
         self.versions = {"server": self.masters.version()}
 
     def end(self):
-        self.masters.end()
+        if self.masters is not None:
+            self.masters.end()
+            self.masters = None
 
     def command(self, case, urls, time_of=None):
         if case.program == "node-redlock":

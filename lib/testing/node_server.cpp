@@ -284,12 +284,12 @@ void node_server::work_later(const connection_ptr& c, instant at)
 std::optional<std::string> node_server::reply_to(const words& command, session& s)
 {
     using kind = scripted_node::reply::kind;
-    const auto scripted = scripted_reply(command);
-    if (!scripted) {
+    const auto wanted = scripted_reply(command);
+    if (!wanted) {
         return done(command, s);
     }
-    switch (scripted->kind_) {
-        case kind::bytes: s.begin(command.front()); return scripted->bytes_;
+    switch (wanted->kind_) {
+        case kind::bytes: s.begin(command.front()); return wanted->bytes_;
         case kind::null: s.begin(command.front()); return wire::null(s.protocol);
         case kind::command_lost: return std::nullopt;
         case kind::reply_lost: (void)done(command, s); return std::nullopt;

@@ -104,8 +104,8 @@ case $1 in
     install)
         commands=$(block '    cmake -B build/install')
         run "$commands"
-        redlock=$HOME/redlock/bin/redlock
-        [[ -x $redlock ]] || die "no command in ~/redlock/bin"
+        redlock=$HOME/.local/bin/redlock
+        [[ -x $redlock ]] || die "no command in ~/.local/bin"
         # All of the command, and nothing else of the benchmarks.
         "$CMAKE" --build "$work/clone/build/install" --target help >"$work/targets"
         grep -qF redlock_bench_commands "$work/targets" || die "bench and demo would not be built"
