@@ -81,7 +81,7 @@ fs::path find_program(const std::string& name)
     }
     auto found = process::environment::find_executable(name);
     if (found.empty()) {
-        throw std::runtime_error("no " + name + " in PATH");
+        throw std::runtime_error("no " + name + " in PATH; --server names another program");
     }
     return found;
 }

@@ -103,7 +103,8 @@ int command_line::operator()(const std::vector<std::string>& arguments)
     } catch (const CLI::Success& e) {
         return app_->exit(e);
     } catch (const CLI::ParseError& e) {
-        return fail(wrong.about(e), usage, json || masters_.json);
+        const bool is_json = json || masters_.json;  // before options are tried once more
+        return fail(wrong.about(e), usage, is_json);
     } catch (const std::invalid_argument& e) {
         return fail(wrong.about(e), usage, masters_.json);
     } catch (const boost::system::system_error& e) {

@@ -187,12 +187,16 @@ std::string complaints::at(std::size_t line, const std::string& why) const
     return file_name() + ": line " + std::to_string(line) + ": " + why;
 }
 
-/// What is wrong with an option that the command goes by, and, if it stands in the file, where.
+/// What is wrong with an option that the command goes by, and, if it stands in the file, where. In
+/// front may also be the name of the command itself, which is none.
 std::string complaints::of_used(const std::string& why) const
 {
     auto line = line_of_used(option_in(why));
-    if (!line) {
-        line = file_.line_of(front_of(why));
+    const std::string front = front_of(why);
+    if (!line && std::ranges::any_of(file_.items(), [&](const CLI::ConfigItem& item) {
+            return item.fullname() == front;
+        })) {
+        line = file_.line_of(front);
     }
     return line ? at(*line, why) : why;
 }

@@ -52,6 +52,16 @@ bool is_name(std::string_view text)
            });
 }
 
+/// Of a flag both ways to say it are one option: `run.fencing` of `run.no-fencing`.
+std::string positive(const std::string& name)
+{
+    constexpr std::string_view negation = "no-";
+    const auto begin = name.rfind('.') + 1;  // of none: 0
+    return name.compare(begin, negation.size(), negation) == 0
+               ? name.substr(0, begin) + name.substr(begin + negation.size())
+               : name;
+}
+
 [[noreturn]] void refuse(std::size_t line, const std::string& why)
 {
     throw CLI::ConfigError("line " + std::to_string(line) + ": " + why);
@@ -140,9 +150,11 @@ private:
     /// Lines of one option in a row are a list; CLI11 would read over one that comes again later.
     void add(const std::string& name)
     {
-        const auto first = std::ranges::find(entries_, name, &entry::name);
+        const auto first = std::ranges::find_if(
+            entries_, [&](const entry& e) { return positive(e.name) == positive(name); });
         if (first != entries_.end() && entries_.back().name != name) {
-            refuse(number_, name + " stands in line " + std::to_string(first->line) + " already");
+            refuse(number_, (first->name == name ? name : name + ", or " + first->name + ',') +
+                                " stands in line " + std::to_string(first->line) + " already");
         }
         entries_.push_back({name, number_});
     }

@@ -736,8 +736,12 @@ TEST_CASE("clocks are set as far off as is allowed, and no farther", "[chaos]")
         for (int i = 0; i < 1000; ++i) {
             for (const auto& each : faults) {
                 each.begin(0, 0ms);
-                REQUIRE(clock.ahead() >= -farthest);
-                REQUIRE(clock.ahead() <= farthest);
+                // Between a look at the clock and the step it has gone on.
+                constexpr auto a_little = 1ms;
+                if (farthest != clock_dial::no_limit) {
+                    REQUIRE(clock.ahead() >= -farthest - a_little);
+                    REQUIRE(clock.ahead() <= farthest + a_little);
+                }
             }
         }
         return clock.ahead();

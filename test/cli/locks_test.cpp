@@ -400,6 +400,9 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
         {"drift = 1\njson = true\ndrift = 2\n", "line 3: drift stands in line 1 already"},
         {"[run]\nttl = 8\n[acquire]\nttl = 8\n[run]\nttl = 9\n",
          "line 6: run.ttl stands in line 2"},
+        {"[acquire]\nno-fencing = true\nfencing = true\n",
+         "line 3: acquire.fencing, or acquire.no-fencing, stands in line 2 already"},
+        {"[acquire]\nno-wait = true\n\nwait = 1s\n", "line 4: acquire.wait, or acquire.no-wait,"},
         {"# all\ndrift = 7\n", "line 2: --drift: "},
         {"json = maybe\n", "line 1: Could not convert: --json"},
         {"user = \"ann\n", "line 1: the quote in front of the value is not closed"},
@@ -425,7 +428,11 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
     out = command({"--config", file, "inspect", "job"}).end();
     CHECK(out.text == "redlock: " + file +
                           ": line 2: node 2: scheme: must be redis://, rediss:// or unix://\n");
-    // What is an argument is not looked for in the file,
+    // What a command says of its arguments is not of its section,
+    std::ofstream(file) << "[run]\nttl = \"9s\"\n[manual]\n";
+    out = command({"--config", file, "--node", "redis://h", "run", "job"}).end();
+    CHECK(out.text.starts_with("redlock: run: no command"));
+    // what is an argument is not looked for in the file,
     std::ofstream(file) << "[acquire]\nttl = \"9s\"\n[run]\nttl = \"9s\"\n";
     out = command({"--config", file, "--node", "redis://h", "acquire", "--ttl", "9x", "job"}).end();
     CHECK(out.text.starts_with("redlock: acquire: --ttl: '9x' is no duration"));

@@ -12,8 +12,8 @@ if ! "${unshare[@]}" true; then
     echo "not allowed to make a root of its own here"
     exit 77
 fi
-pkg_config=$(command -v pkg-config)
-server=$(command -v redis-server)
+pkg_config=$(command -v pkg-config) || pkg_config=pkg-config
+server=$(command -v redis-server) || server=redis-server
 for tool in "$CXX" "$CMAKE" "$MAKE" "$pkg_config" "$server"; do
     dpkg-query -S "$(realpath "$tool")" &>/dev/null || {
         echo "$tool is of no package, so what it needs is not known"

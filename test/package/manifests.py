@@ -20,7 +20,8 @@ def text(path):
 
 # The ports. Of Boost whatever is included by its name; version.hpp comes with each of them.
 manifest = json.loads(text("vcpkg.json"))
-parts = {"": ["include", "lib"], "cli": ["lib/cli", "bench/common", "bench/redlock_bench"], "tests": ["test", "docs/examples"], "bench": ["bench"]}
+parts = {"": ["include", "lib"], "cli": ["lib/cli", "bench/common", "bench/redlock_bench"],
+         "tests": ["test", "docs/examples"], "bench": ["bench"]}
 for feature, folders in parts.items():
     ports = list(manifest["dependencies"])
     ports += manifest["features"][feature]["dependencies"] if feature else []

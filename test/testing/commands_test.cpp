@@ -107,11 +107,16 @@ TEST_CASE("commands are counted by name, and by what they are about", "[testing]
     CHECK(node.count("SET", "o") == 0);
     CHECK(node.count("Release", "one") == 1);
     CHECK(node.count("count", "one:fencing") == 1);
+    CHECK(node.count("INCR", "one:fencing") == 0);
     CHECK(node.count("PING", "one") == 0);
     // By their first words too.
     CHECK(node.count("EVALSHA", "one") > 0);
     CHECK(node.count("SCRIPT LOAD") > 0);
     CHECK(node.count("SCRIPT") >= node.count("SCRIPT LOAD"));
+    // The client knows the counter then.
+    (void)t.take("one");
+    t.until([&] { return node.count("INCR", "one:fencing") == 1; });
+    CHECK(node.count("count", "one:fencing") == 1);
 }
 
 TEST_CASE("a command of several resources is about each of them", "[testing]")

@@ -123,7 +123,8 @@ public:
      * `times` of them that begin to be done from now on. `command` is a name, in capitals or not
      * ("SET", "HELLO"), with its second word if that matters ("CLIENT TRACKING"), or what a script
      * of the library is for: "release", "extend", "take" (a lock of several resources), "inspect",
-     * "count" and "raise" (fencing counters), "admit" (the restart guard).
+     * "count" (a fencing counter that the client does not know yet; from then on "INCR"), "raise"
+     * (counters that differ), "admit" (the restart guard).
      *
      * Of several answers for one command each has its turn; one for `always` is replaced by the
      * next.
@@ -172,8 +173,8 @@ public:
      * The commands that have come so far, of all connections in the order in which they came, those
      * of the client's handshake among them. One line each: the name, in capitals, of scripts what
      * they are for, in small letters, and the keys: "SET orders/42", "release orders/42",
-     * "CLIENT TRACKING". Never what else it said: no owner token, no password; "?" for what the
-     * node does not know.
+     * "CLIENT TRACKING". Keys are whole, with the prefix; `count` takes the resource without it.
+     * Never what else it said: no owner token, no password; "?" for what the node does not know.
      *
      * They take memory, some hundred bytes each, until they are cleared.
      */
@@ -186,7 +187,7 @@ public:
     [[nodiscard]] std::size_t count(std::string_view command) const;
     /// How many of them were about a resource, it alone or with others. It has to be its whole
     /// name; a fencing counter has one of its own: `count("SET", "orders/42")`,
-    /// `count("count", "orders/42:fencing")`.
+    /// `count("INCR", "orders/42:fencing")`.
     /// @throws std::invalid_argument for a command that the node does not know, as `answer`.
     [[nodiscard]] std::size_t count(std::string_view command, std::string_view resource) const;
     /// The connections there are now.
@@ -214,7 +215,7 @@ public:
     [[nodiscard]] static reply bytes(std::string raw);
 
     /// The command is lost: it is not done, and the connection is cut instead of a reply. Replies
-    /// to earlier commands go out before; later ones that came over that connection are lost too.
+    /// to earlier commands are sent before; later ones that came over that connection are lost too.
     [[nodiscard]] static reply command_lost();
     /// The reply is lost: the command is done, which the client never hears of, as the connection
     /// is cut instead. Commands before it and behind it fare as with `command_lost`.
