@@ -207,7 +207,8 @@ public:
      * Takes up a lease that another lock object, in this or another process, left by
      * `lock::hand_over`: extends it under `owner_token`, and holds it if that succeeds. Never sets
      * a key. The lock is not kept alive, though it was where it was left, and has no fencing token:
-     * it ends with `ttl` unless it is extended in time.
+     * it ends with `ttl` unless it is extended in time. What was handed over is to be taken up
+     * once: two that have one lease do not know of each other, and either gives it back.
      *
      * Completion signature: `void(redlock::error_code, redlock::lock)`.
      * Completes when: the outcome is certain, or after one `node_timeout`.

@@ -75,7 +75,9 @@ void ledger::note_request(unsigned node, const request& r)
     }
     of_key& k = keys_[std::string(m.token)];
     vote& v = k.votes.at(node);
-    v.asked_until = std::max(v.asked_until, r.at + m.ttl);
+    if (m.what != purpose::extend || !k.taken_up_besides) {
+        v.asked_until = std::max(v.asked_until, r.at + m.ttl);
+    }
     if (m.what != purpose::extend) {
         k.asked |= bit(node);
         k.first = k.first.value_or(r.at);

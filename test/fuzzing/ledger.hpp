@@ -40,6 +40,12 @@ public:
 
     void note_request(unsigned node, const request& r);
     void note_answer(unsigned node, const request& r, answer a);
+    /// Whoever has it from an acquire knows nothing of what another asks for by the same token: from
+    /// here on who sent an extend cannot be told, and none counts for how long its keys may live.
+    void note_taken_up_besides(std::string_view token)
+    {
+        keys_[std::string(token)].taken_up_besides = true;
+    }
     /// The node has answered what was not sent yet, so that it may have said anything.
     void distrust(unsigned node) { distrusted_ |= core::bit(node); }
 
@@ -51,8 +57,8 @@ public:
     /// When the first node was asked to set it.
     [[nodiscard]] std::optional<base::instant> asked_at(std::string_view token) const;
 
-    /// Nodes that answered the SET, and can have the key no more: all that they were ever asked to
-    /// let it live for ended longer than `patience`, and the drift of the clocks, before `now`.
+    /// Nodes that answered the SET, and can have the key no more by what its own client asked for:
+    /// all of that ended longer than `patience`, and the drift of the clocks, before `now`.
     [[nodiscard]] core::node_mask outlived(std::string_view token, base::instant now,
                                            base::nanos patience) const;
 
@@ -91,6 +97,7 @@ private:
         core::node_mask released = 0;
         core::node_mask missing = 0;
         std::optional<base::instant> first;
+        bool taken_up_besides = false;
         std::array<vote, most_nodes> votes;
     };
 

@@ -54,6 +54,7 @@ void world::adopt(const names& resources, std::string_view token, milliseconds t
 {
     if (!base::validate_resources(settings_, resources) && !base::validate_ttl(settings_, ttl)) {
         lied = true;
+        ledger_.note_taken_up_besides(token);
         begin_adopt(resources, token, ttl);
     }
 }
