@@ -67,12 +67,10 @@ struct peer {
     /// Cuts what it says into replies.
     std::unique_ptr<resp::reader> cutter;
 
-    /// Whether it may have granted or extended what it was not seen to be asked for.
+    /// Whether it may have decided what it was not seen to be asked for.
     [[nodiscard]] bool has_proof() const
     {
-        return std::any_of(early.begin(), early.end(), [](answer a) {
-            return a == answer::ok || a == answer::taken || a == answer::one;
-        });
+        return std::any_of(early.begin(), early.end(), [](answer a) { return a != answer::other; });
     }
 };
 
