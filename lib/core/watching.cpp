@@ -146,7 +146,8 @@ void coordinator::watch(operation& op, const round& r)
         return;
     }
     const bool is_known = op.subject->group ? r.held > 0 : op.subject->leads;
-    const node_mask others = r.tally.granted_by() | r.tally.failed_by();
+    // Whose key is the attempt's own, though its vote may not be complete, has none in the way.
+    const node_mask others = r.keyed | r.tally.granted_by() | r.tally.failed_by();
     const auto first = first_for(*op.subject, [&](unsigned i) {
         return ((op.subject->asked | r.gate) & ~others & bit(i)) != 0 && nodes_[i]->can_track() &&
                nodes_[i]->takes_requests();

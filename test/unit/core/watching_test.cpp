@@ -510,6 +510,27 @@ TEST_CASE("a key on the first node alone keeps nobody from a majority", "[core][
     CHECK(c.held != nullptr);
 }
 
+TEST_CASE("who set the first node's key has another tell, before that vote is complete too",
+          "[core][watch][fencing]")
+{
+    watch_world w;
+    w.take_all();
+    call& c = w.waiting({.deadline = 60s, .fencing = true});
+    w.give_back(w.order[0]);
+    w.settle();
+    w.advance_until([&] { return w.count(w.order[1], "SET") == 2; });
+    const std::size_t looks = w.count(w.order[0], "PTTL");
+    w.first().way_back = 10 * way;  // of what it counts is told behind the others' refusals
+    w.advance(100 * round_trip);
+    CHECK(w.sets() == counts{2, 2, 2});
+    CHECK(w.count(w.order[0], "PTTL") == looks);
+    CHECK(w.told().wake_ups_refused == 1);
+    CHECK(w.core->watching() == 1);
+    w.give_back_all();
+    w.advance_until([&] { return c.done(); });
+    CHECK(c.held != nullptr);
+}
+
 TEST_CASE("where the first node is down the next one is asked first", "[core][watch]")
 {
     watch_world w;
