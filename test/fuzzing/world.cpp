@@ -217,8 +217,7 @@ bool world::serve(unsigned node)
     if (!has_request || !acts) {
         return false;
     }
-    const std::string reply = p.master.execute(now_, p.speaks, p.asked[p.served].command);
-    ++p.served;
+    const std::string reply = p.execute_next(now_);
     deliver(node, std::exchange(p.held_back, {}) + reply);
     return true;
 }
@@ -230,8 +229,7 @@ void world::answer_right(unsigned node, std::size_t bytes)
         return;
     }
     std::string reply = std::exchange(p.held_back, {});
-    reply += p.master.execute(now_, p.speaks, p.asked[p.served].command);
-    ++p.served;
+    reply += p.execute_next(now_);
     bytes = std::min(bytes, reply.size());
     p.held_back = reply.substr(bytes);
     deliver(node, reply.substr(0, bytes));
@@ -245,9 +243,10 @@ void world::answer_with(unsigned node, bool executed, std::string_view reply)
         return;
     }
     if (executed) {
-        (void)p.master.execute(now_, p.speaks, p.asked[p.served].command);
+        (void)p.execute_next(now_);
+    } else {
+        ++p.served;
     }
-    ++p.served;
     p.odd = true;
     lied = lied || !reply.starts_with('-');
     deliver(node, std::exchange(p.held_back, {}) + std::string(reply));
@@ -291,7 +290,8 @@ void world::execute_stray(unsigned node)
     peer& p = *peers_[node];
     if (!p.strays.empty()) {
         // What comes so late may come behind the last release of its key.
-        may_leave_keys_ = may_leave_keys_ || p.connected;
+        may_leave_keys_ = may_leave_keys_ || p.overtaken > 0;
+        p.overtaken -= std::min<std::size_t>(p.overtaken, 1);
         session gone;
         gone.authenticated = true;
         (void)p.master.execute(now_, gone, p.strays.front());
@@ -311,6 +311,7 @@ void world::restart(unsigned node, bool keeps_keys)
     peer& p = *peers_[node];
     hang_up(node);
     p.strays.clear();
+    p.overtaken = 0;
     const std::string digits = std::to_string(++runs_);
     std::string& id = p.master.run_id;
     id.replace(id.size() - digits.size(), digits.size(), digits);

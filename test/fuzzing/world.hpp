@@ -62,10 +62,19 @@ struct peer {
     std::deque<answer> early;
     /// Asked on connections that are gone, and not executed yet.
     std::deque<words> strays;
+    /// Of these the first ones, behind whose connection something of a later one was executed.
+    std::size_t overtaken = 0;
     /// The rest of a reply that was given in part.
     std::string held_back;
     /// Cuts what it says into replies.
     std::unique_ptr<resp::reader> cutter;
+
+    /// The first request that was not executed yet; its answer.
+    std::string execute_next(instant now)
+    {
+        overtaken = strays.size();
+        return master.execute(now, speaks, asked[served++].command);
+    }
 
     /// Whether it may have decided what it was not seen to be asked for.
     [[nodiscard]] bool has_proof() const
