@@ -40,8 +40,8 @@ public:
 
     void note_request(unsigned node, const request& r);
     void note_answer(unsigned node, const request& r, answer a);
-    /// Whoever has it from an acquire knows nothing of what another asks for by the same token: from
-    /// here on who sent an extend cannot be told, and none counts for how long its keys may live.
+    /// Whoever has it from an acquire knows nothing of what another asks for by the same token.
+    /// From here on nobody can tell who sent an extend, and none counts for how long keys may live.
     void note_taken_up_besides(std::string_view token)
     {
         keys_[std::string(token)].taken_up_besides = true;
