@@ -48,9 +48,12 @@ public:
     }
     /// The node has answered what was not sent yet, so that it may have said anything.
     void distrust(unsigned node) { distrusted_ |= core::bit(node); }
+    /// That may have been a grant or an extend.
+    void distrust_grants(unsigned node) { distrusted_grants_ |= core::bit(node); }
 
     /// Nodes that may have said anything at any time.
     [[nodiscard]] core::node_mask distrusted() const { return distrusted_; }
+    [[nodiscard]] core::node_mask distrusted_grants() const { return distrusted_grants_; }
 
     /// Nodes that said that they have the key: they set it, or extended it.
     [[nodiscard]] core::node_mask granted(std::string_view token) const;
@@ -106,6 +109,7 @@ private:
 
     std::map<std::string, of_key, std::less<>> keys_;
     core::node_mask distrusted_ = 0;
+    core::node_mask distrusted_grants_ = 0;
     unsigned nodes_;
     int drift_percent_;
 };

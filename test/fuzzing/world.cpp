@@ -128,7 +128,10 @@ void world::hang_up(unsigned node)
 void world::forget_connection(unsigned node)
 {
     peer& p = *peers_[node];
-    if (p.has_proof()) {
+    if (p.may_have_granted()) {
+        ledger_.distrust_grants(node);
+    }
+    if (p.may_have_decided()) {
         ledger_.distrust(node);
     }
     for (std::size_t i = p.served; i < p.asked.size(); ++i) {

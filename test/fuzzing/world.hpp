@@ -76,8 +76,15 @@ struct peer {
         return master.execute(now, speaks, asked[served++].command);
     }
 
-    /// Whether it may have decided what it was not seen to be asked for.
-    [[nodiscard]] bool has_proof() const
+    /// Whether it may have granted or extended what it was not seen to be asked for.
+    [[nodiscard]] bool may_have_granted() const
+    {
+        return std::any_of(early.begin(), early.end(), [](answer a) {
+            return a == answer::ok || a == answer::taken || a == answer::one;
+        });
+    }
+    /// The same of anything that says whether it has a key.
+    [[nodiscard]] bool may_have_decided() const
     {
         return std::any_of(early.begin(), early.end(), [](answer a) { return a != answer::other; });
     }
@@ -242,9 +249,11 @@ private:
     [[nodiscard]] instant validity_end(instant t0, nanos ttl) const;
     /// Nodes whose answers cannot be told: they may have said what suits best.
     [[nodiscard]] core::node_mask doubtful() const;
+    /// Those of them that may have granted or extended.
+    [[nodiscard]] core::node_mask doubtful_grants() const;
     [[nodiscard]] core::node_mask may_have_granted(std::string_view token) const
     {
-        return ledger_.granted(token) | doubtful();
+        return ledger_.granted(token) | doubtful_grants();
     }
 
     redlock::config config_;
@@ -277,7 +286,7 @@ private:
     bool started_ = false;
     bool closed_ = false;
     bool stopped_ = false;
-    /// A command of a lost connection was executed behind the first of the next one.
+    /// A lock was handed over, or a lost connection's command executed behind a later one's.
     bool may_leave_keys_ = false;
 };
 

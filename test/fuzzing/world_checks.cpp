@@ -71,7 +71,16 @@ node_mask world::doubtful() const
 {
     node_mask may = ledger_.distrusted();
     for (unsigned i = 0; i < peers_.size(); ++i) {
-        may |= peers_[i]->has_proof() ? bit(i) : 0;
+        may |= peers_[i]->may_have_decided() ? bit(i) : 0;
+    }
+    return may;
+}
+
+node_mask world::doubtful_grants() const
+{
+    node_mask may = ledger_.distrusted_grants();
+    for (unsigned i = 0; i < peers_.size(); ++i) {
+        may |= peers_[i]->may_have_granted() ? bit(i) : 0;
     }
     return may;
 }
@@ -165,7 +174,8 @@ void world::conclude_adopt(const caller& c, const core::lease& l)
 {
     require(l.valid_until() > now_, "a lock that is had is valid");
     require(l.token.view() == c.token, "a lock is adopted by its token");
-    require(ledger_.extended(c.token, c.begun, doubtful()), "a lock is adopted by a majority");
+    require(ledger_.extended(c.token, c.begun, doubtful_grants()),
+            "a lock is adopted by a majority");
     const instant end = validity_end(c.begun, c.ttl);
     if (const auto at = believed_until_.find(c.token); at != believed_until_.end()) {
         at->second = std::max(at->second, end);
@@ -176,7 +186,7 @@ void world::conclude_adopt(const caller& c, const core::lease& l)
 
 void world::conclude_extend(const caller& c)
 {
-    require(ledger_.extended(c.token, c.begun, doubtful()),
+    require(ledger_.extended(c.token, c.begun, doubtful_grants()),
             "an extend is said to be done by a majority");
     if (const auto at = believed_until_.find(c.token); at != believed_until_.end()) {
         at->second = std::max(at->second, validity_end(c.begun, c.ttl));
@@ -293,7 +303,7 @@ void world::check_held()
             require(l.valid_until() <= at->second,
                     "no lock is believed in for longer than its key lives");
         }
-        require(l.valid_until() <= ledger_.backed_until(token, doubtful()),
+        require(l.valid_until() <= ledger_.backed_until(token, doubtful_grants()),
                 "no lock is believed in for longer than a majority backs it");
         require((l.granted.load() & ~may_have_granted(token)) == 0,
                 "only who was asked, and said so, has granted");

@@ -520,7 +520,7 @@ TEST_CASE("who set the first node's key has another tell, before that vote is co
     w.settle();
     w.advance_until([&] { return w.count(w.order[1], "SET") == 2; });
     const std::size_t looks = w.count(w.order[0], "PTTL");
-    w.first().way_back = 10 * way;  // of what it counts is told behind the others' refusals
+    w.first().way_back = 10 * way;  // its counter is told behind the others' refusals
     w.advance(100 * round_trip);
     CHECK(w.sets() == counts{2, 2, 2});
     CHECK(w.count(w.order[0], "PTTL") == looks);
