@@ -247,10 +247,17 @@ private:
     void check_text(std::string_view text) const;
     [[nodiscard]] std::size_t further_holds() const;
     [[nodiscard]] instant validity_end(instant t0, nanos ttl) const;
+    [[nodiscard]] core::node_mask nodes_that(bool (peer::*may)() const) const;
     /// Nodes whose answers cannot be told: they may have said what suits best.
-    [[nodiscard]] core::node_mask doubtful() const;
+    [[nodiscard]] core::node_mask doubtful() const
+    {
+        return ledger_.distrusted() | nodes_that(&peer::may_have_decided);
+    }
     /// Those of them that may have granted or extended.
-    [[nodiscard]] core::node_mask doubtful_grants() const;
+    [[nodiscard]] core::node_mask doubtful_grants() const
+    {
+        return ledger_.distrusted_grants() | nodes_that(&peer::may_have_granted);
+    }
     [[nodiscard]] core::node_mask may_have_granted(std::string_view token) const
     {
         return ledger_.granted(token) | doubtful_grants();

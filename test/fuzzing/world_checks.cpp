@@ -67,22 +67,13 @@ instant world::validity_end(instant t0, nanos ttl) const
     return test::validity_end(t0, ttl, static_cast<int>(config_.drift_factor * 100));
 }
 
-node_mask world::doubtful() const
+node_mask world::nodes_that(bool (peer::*may)() const) const
 {
-    node_mask may = ledger_.distrusted();
+    node_mask all = 0;
     for (unsigned i = 0; i < peers_.size(); ++i) {
-        may |= peers_[i]->may_have_decided() ? bit(i) : 0;
+        all |= (*peers_[i].*may)() ? bit(i) : 0;
     }
-    return may;
-}
-
-node_mask world::doubtful_grants() const
-{
-    node_mask may = ledger_.distrusted_grants();
-    for (unsigned i = 0; i < peers_.size(); ++i) {
-        may |= peers_[i]->may_have_granted() ? bit(i) : 0;
-    }
-    return may;
+    return all;
 }
 
 void world::conclude(caller& c, core::operation& op)
