@@ -37,7 +37,7 @@ flow coordinator::run_acquire(operation& op)
 {
     // An attempt has a node timeout itself, for nodes that are still being connected to.
     while (held_for(op) == nullptr && is_settling() && now_ < op.deadline) {
-        co_await first_contact{*this, op, op.deadline};
+        co_await first_contact{op.deadline};
         if (is_over(op, [&] { report_no_attempt(op); })) {
             co_return;
         }
@@ -49,9 +49,9 @@ flow coordinator::run_acquire(operation& op)
         const bool leads = leads_or_waits(op);
         if (const instant end = has_rested ? now_ : end_of_rest(op); !leads || end > now_) {
             if (leads) {
-                co_await sleep_until{*this, op, end};
+                co_await sleep_until{end};
             } else {
-                co_await turn_in_line{op};
+                co_await turn_in_line{};
             }
             if (is_over(op, [&] { report_place(op); })) {
                 co_return;
@@ -61,7 +61,7 @@ flow coordinator::run_acquire(operation& op)
         }
         if (const instant end = end_of_inherited(op); end > now_) {
             op.may_be_roused = true;
-            co_await sleep_until{*this, op, end};
+            co_await sleep_until{end};
             op.may_be_roused = false;
             if (is_over(op, [&] { report_holder(op, op.refused_until); })) {
                 co_return;
@@ -83,15 +83,15 @@ flow coordinator::run_acquire(operation& op)
         } else {
             fan_out(r);
         }
-        co_await verdict_of{op, r};
+        co_await verdict_of{r};
         note_round_trip(r);
         if (gate && !op.cancelled && ask_the_others(op, r)) {
-            co_await verdict_of{op, r};
+            co_await verdict_of{r};
         }
         for (unsigned tries = 0; can_be_raised(op, r); ++tries) {
             const held_round raised{*this, new_raise(r, tries)};
             fan_out(*raised);
-            co_await verdict_of{op, *raised};
+            co_await verdict_of{*raised};
         }
         note_if_free(op, r);
         if (is_last(op, r, was_woken)) {
@@ -102,7 +102,7 @@ flow coordinator::run_acquire(operation& op)
             held.reset();  // nobody will ask for it any more
         }
         op.may_be_roused = true;
-        co_await sleep_until{*this, op, end};
+        co_await sleep_until{end};
         op.may_be_roused = false;
         // Woken late, as behind a suspension, no attempt begins any more.
         if (is_over(op, [&] { fill_report(op, **held); })) {

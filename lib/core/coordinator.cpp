@@ -237,6 +237,7 @@ void coordinator::run() noexcept
     do {
         while (operation* op = ready_.pop_front()) {
             if (op->frame) {
+                sleepers_.remove(*op);  // whatever woke it
                 std::exchange(op->frame, nullptr).resume();
             } else {
                 start(*op);
@@ -261,16 +262,16 @@ void flow::promise_type::operator delete(void* frame, std::size_t size) noexcept
 
 void flow::promise_type::unhandled_exception() noexcept
 {
-    if (op_.what == operation::kind::renew) {
-        owner_.fail_renewal(op_);
+    if (op.what == operation::kind::renew) {
+        owner.fail_renewal(op);
         return;
     }
     const bool may_leave_keys =
-        op_.what == operation::kind::acquire || op_.what == operation::kind::release;
+        op.what == operation::kind::acquire || op.what == operation::kind::release;
     if (may_leave_keys) {
-        owner_.give_back(*op_.subject);
+        owner.give_back(*op.subject);
     }
-    owner_.finish(op_, make_error_code(boost::system::errc::not_enough_memory));
+    owner.finish(op, make_error_code(boost::system::errc::not_enough_memory));
 }
 
 void coordinator::log(log_level level, std::initializer_list<std::string_view> line) const noexcept

@@ -5,10 +5,11 @@
 
 namespace redlock::core {
 
-void fencing_votes::reset(unsigned nodes) noexcept
+void fencing_votes::reset(unsigned nodes, std::int64_t date_us) noexcept
 {
     nodes_ = nodes;
-    held_ = known_ = voted_ = new_ = 0;
+    date_us_ = date_us;
+    held_ = known_ = voted_ = new_ = raising_ = 0;
 }
 
 void fencing_votes::set(unsigned node, std::int64_t value) noexcept

@@ -28,7 +28,18 @@ inline constexpr std::int64_t largest_counter = (std::int64_t{1} << 53) - 3;
  */
 class fencing_votes {
 public:
-    void reset(unsigned nodes) noexcept;
+    /// `date_us`: the wall clock as the attempt begins.
+    void reset(unsigned nodes, std::int64_t date_us) noexcept;
+
+    /// For counters that are new.
+    [[nodiscard]] std::int64_t date_us() const noexcept { return date_us_; }
+
+    /// The node is asked to raise its counter, until `raise_answered` or nobody waits any longer.
+    void raise(unsigned node) noexcept { raising_ |= bit(node); }
+    void raise_answered(unsigned node) noexcept { raising_ &= ~bit(node); }
+    void await_no_raise() noexcept { raising_ = 0; }
+    /// Nodes that have not answered their last raise.
+    [[nodiscard]] node_mask raising() const noexcept { return raising_; }
 
     /// What the node's counter became, while its vote lacks something else.
     void hold(unsigned node, std::int64_t value) noexcept
@@ -87,7 +98,9 @@ private:
     node_mask known_ = 0;
     node_mask voted_ = 0;
     node_mask new_ = 0;
+    node_mask raising_ = 0;
     unsigned nodes_ = 0;
+    std::int64_t date_us_ = 0;
 };
 
 }  // namespace redlock::core

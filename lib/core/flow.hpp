@@ -17,7 +17,7 @@ struct operation;
  */
 struct flow {
     struct promise_type {
-        promise_type(coordinator& c, operation& op) noexcept : owner_(c), op_(op) {}
+        promise_type(coordinator& c, operation& o) noexcept : owner(c), op(o) {}
 
         static void* operator new(std::size_t size, coordinator& c, operation&);
         static void operator delete(void* frame, std::size_t size) noexcept;
@@ -29,9 +29,8 @@ struct flow {
         /// Memory ran out: the operation fails with that, the client goes on.
         void unhandled_exception() noexcept;
 
-    private:
-        coordinator& owner_;
-        operation& op_;
+        coordinator& owner;
+        operation& op;
     };
 };
 

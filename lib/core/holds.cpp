@@ -123,7 +123,7 @@ flow coordinator::run_hold(operation& op)
         {
             const held_round r{*this, new_round(op, command::extend)};
             fan_out(*r);
-            co_await verdict_of{op, *r};
+            co_await verdict_of{*r};
             if (op.cancelled) {
                 break;
             }
@@ -142,7 +142,7 @@ flow coordinator::run_hold(operation& op)
             ec = errc::timed_out;
             break;
         }
-        co_await sleep_until{*this, op, next};
+        co_await sleep_until{next};
         if (op.cancelled) {
             break;
         }

@@ -81,7 +81,7 @@ flow coordinator::run_inspect(operation& op)
     const held_round r{*this, new_round(op, command::inspect)};
     r->every_node = op.every_node;
     fan_out(*r);
-    co_await verdict_of{op, *r};
+    co_await verdict_of{*r};
     if (op.cancelled) {
         co_return give_up(op);
     }

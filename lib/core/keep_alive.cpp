@@ -257,7 +257,7 @@ flow coordinator::run_renewal(operation& op)
     {
         const held_round r{*this, new_round(op, command::extend)};
         fan_out(*r);
-        co_await verdict_of{op, *r};
+        co_await verdict_of{*r};
         if (op.keeper != nullptr) {
             conclude_renewal(*op.keeper, *r);
         }

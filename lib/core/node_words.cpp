@@ -130,10 +130,11 @@ void node::append_to_all(const lease& l, form f, const resp::script& script,
                         {c_.settings_.key_prefix, l.resources(), suffix}, args);
 }
 
-/// A node that is out of votes must not be given a counter that it would vote with afterwards.
+/// A node that is out of votes must not be given a counter that it would vote with afterwards; and
+/// there is none where no token is asked for.
 std::int64_t node::seed_of(const round& r) const noexcept
 {
-    return c_.settings_.guard ? 0 : r.date_us;
+    return r.fencing == nullptr || c_.settings_.guard ? 0 : r.fencing->date_us();
 }
 
 void node::append_count(const lease& l, std::int64_t seed, form f)
@@ -163,7 +164,7 @@ void node::append_raise(const round& r, form f)
     const auto& s = c_.settings_;
     append_to_all(
         *r.of, f, resp::raise_script, counter_suffix,
-        {r.of->token.view(), digits(r.target), digits(r.partner->date_us),
+        {r.of->token.view(), digits(r.target), digits(r.partner->fencing->date_us()),
          digits(in_us(s.counter_slack)), digits(in_ms(s.counter_ttl)), digits(least_counter())});
 }
 

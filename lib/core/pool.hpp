@@ -107,7 +107,7 @@ public:
     [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
 
 private:
-    static constexpr std::size_t step = 64;
+    static constexpr std::size_t step = 32;
     static constexpr std::size_t largest = 512;
     static constexpr std::size_t blocks_a_slab = 32;
 

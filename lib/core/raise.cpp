@@ -20,9 +20,7 @@ void coordinator::count_votes(round& attempt)
 {
     counters_.reserve();
     attempt.fencing = &fencings_.take();
-    attempt.date_us = date_.microseconds();
-    attempt.fencing->reset(attempt.tally.nodes());
-    attempt.raising = 0;
+    attempt.fencing->reset(attempt.tally.nodes(), date_.microseconds());
 }
 
 /// A majority holds the keys and has not voted one value, but still may.
@@ -32,7 +30,8 @@ bool coordinator::can_be_raised(const operation& op, const round& attempt) const
         attempt.tally.of_acquire() != verdict::won || attempt.fencing->agreed()) {
         return false;
     }
-    return attempt.tally.open_nodes() != 0 || attempt.raising != 0 || next_target(attempt, 0);
+    return attempt.tally.open_nodes() != 0 || attempt.fencing->raising() != 0 ||
+           next_target(attempt, 0);
 }
 
 /// `tries`: how many raises there were. Others may go on counting meanwhile: each further try aims
@@ -40,9 +39,9 @@ bool coordinator::can_be_raised(const operation& op, const round& attempt) const
 std::optional<std::int64_t> coordinator::next_target(const round& attempt,
                                                      unsigned tries) const noexcept
 {
-    const node_mask nodes = attempt.fencing->known() & ~attempt.raising;
     constexpr unsigned most_doublings = 16;
     const fencing_votes& counted = *attempt.fencing;
+    const node_mask nodes = counted.known() & ~counted.raising();
     if (tries > 0) {
         const std::int64_t headroom = std::int64_t{8} << std::min(2 * tries, most_doublings);
         if (const auto high = counted.target(nodes, headroom)) {
@@ -76,11 +75,12 @@ void coordinator::ask_raise(round& r, unsigned index)
 {
     round& attempt = *r.partner;
     fencing_votes& counted = *attempt.fencing;
-    const bool is_below = counted.is_below(index, r.target) && (attempt.raising & bit(index)) == 0;
+    const bool is_below =
+        counted.is_below(index, r.target) && (counted.raising() & bit(index)) == 0;
     node& n = *nodes_[index];
     if (is_below && n.takes_requests() && !n.is_quarantined()) {
         n.send_raise(r);
-        attempt.raising |= bit(index);
+        counted.raise(index);
         return;
     }
     if (is_below) {
@@ -102,7 +102,8 @@ verdict coordinator::outcome_of_raise(const round& r) const noexcept
     if (next_target(attempt, 0)) {
         return verdict::refused;
     }
-    return r.tally.open() == 0 && attempt.raising == 0 ? verdict::unavailable : verdict::open;
+    return r.tally.open() == 0 && attempt.fencing->raising() == 0 ? verdict::unavailable
+                                                                  : verdict::open;
 }
 
 // What nodes tell.
@@ -168,7 +169,7 @@ void coordinator::on_no_vote(round& r, unsigned index, std::string_view why) noe
 /// An answer that comes late may be what a later raise of the same attempt lacks.
 void coordinator::after_raise(round& r, unsigned index, node_outcome outcome) noexcept
 {
-    r.partner->raising &= ~bit(index);
+    r.partner->fencing->raise_answered(index);
     record(r, index, outcome);
     round* const present = r.partner->partner;
     if (present != nullptr && present != &r) {

@@ -14,7 +14,7 @@ flow coordinator::run_release(operation& op)
     const held_round r{*this, new_round(op, command::release)};
     fan_out(*r);
     end_lead(l);
-    co_await verdict_of{op, *r};
+    co_await verdict_of{*r};
     if (op.cancelled) {
         co_return give_up(op);
     }

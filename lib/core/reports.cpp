@@ -20,19 +20,11 @@ void coordinator::fill_report(const operation& op, const round& r) const
     out.holder_ttl = r.holder_ttl;
     out.nodes.resize(nodes_.size());
     for (unsigned i = 0; i < nodes_.size(); ++i) {
-        const auto has = [i](node_mask m) { return (m & bit(i)) != 0; };
+        const bool is_yet_to_be_asked = r.gate != 0 && r.gate != bit(i);
         const round_details::of_node& known = r.details->nodes[i];
         node_report& n = out.nodes[i];
         n.node = nodes_[i]->display();
-        n.outcome = has(r.not_asked)            ? node_outcome::not_asked
-                    : has(r.timed_out)          ? node_outcome::timed_out
-                    : has(r.disconnected)       ? node_outcome::disconnected
-                    : has(r.stalled)            ? node_outcome::stalled
-                    : has(r.quarantined)        ? node_outcome::quarantined
-                    : has(r.tally.granted_by()) ? node_outcome::granted
-                    : has(r.tally.refused_by()) ? node_outcome::refused
-                    : has(r.tally.failed_by())  ? node_outcome::failed
-                                                : node_outcome::undecided;
+        n.outcome = is_yet_to_be_asked ? node_outcome::not_asked : known.outcome;
         n.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(known.elapsed);
         n.error = known.error;
         n.holder_ttl.reset();

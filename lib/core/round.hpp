@@ -1,5 +1,7 @@
 #pragma once
 
+#include <redlock/report.hpp>
+
 #include "base/instant.hpp"
 #include "core/command.hpp"
 #include "core/fencing.hpp"
@@ -18,10 +20,11 @@ namespace redlock::core {
 struct operation;
 struct in_deadline_order;
 
-/// What a report or an inspection wants to know of each node beyond its vote. Kept only when
-/// somebody asked.
+/// What a report or an inspection wants to know of each node. Kept only when somebody asked.
 struct round_details {
     struct of_node {
+        /// Its vote, and why it is none.
+        node_outcome outcome = node_outcome::undecided;
         base::nanos elapsed{};
         std::string error;
         /// The key's value as read by an inspect.
@@ -43,27 +46,26 @@ struct round_details {
  * so that a late reply finds its place.
  */
 struct round : list_hook<in_deadline_order> {
-    command what = command::set;
     lease* of = nullptr;
     base::instant t0{};
     base::instant deadline{};
     votes tally;
 
+    command what = command::set;
+    /// Decided, or given up by its operation: late votes change nothing but what is known of the
+    /// nodes.
+    bool closed = false;
+    /// Of an inspect: there is no verdict before the last vote.
+    bool every_node = false;
+    /// Commands without an answer, debts, and the operation.
+    std::uint32_t references = 0;
+
     /// Nodes that are being connected to; they are asked if they become ready before the deadline.
     node_mask parked = 0;
-    /// Why a node failed, beyond having failed: for the report.
-    node_mask not_asked = 0;
-    node_mask timed_out = 0;
-    node_mask disconnected = 0;
-    node_mask stalled = 0;
-    node_mask quarantined = 0;
 
     /// The one node that is asked first, and the others only if it does not refuse; none: all are
     /// asked at once.
     node_mask gate = 0;
-
-    /// Of several resources the one that was refused last, counted from one.
-    unsigned held = 0;
 
     /// Nodes that granted, and have yet to show that they are admitted.
     node_mask awaits_proof = 0;
@@ -71,9 +73,8 @@ struct round : list_hook<in_deadline_order> {
     /// Nodes that set the key, whether their vote is in or waits for the counter behind it.
     node_mask keyed = 0;
 
-    /// Decided, or given up by its operation: late votes change nothing but what is known of the
-    /// nodes.
-    bool closed = false;
+    /// Of several resources the one that was refused last, counted from one.
+    unsigned held = 0;
 
     /// What the nodes' counters say; null where no fencing token is asked for, and of a raise.
     fencing_votes* fencing = nullptr;
@@ -82,13 +83,6 @@ struct round : list_hook<in_deadline_order> {
     round* partner = nullptr;
     /// Of a raise: where to; 0 while there is nothing to aim at.
     std::int64_t target = 0;
-    /// Of an attempt: the nodes that have not answered their last raise.
-    node_mask raising = 0;
-    /// The wall clock as the attempt began, for counters that are new.
-    std::int64_t date_us = 0;
-
-    /// Of an inspect: there is no verdict before the last vote.
-    bool every_node = false;
 
     /// Who waits for the verdict; null when nobody does (any more).
     operation* waiter = nullptr;
@@ -97,8 +91,6 @@ struct round : list_hook<in_deadline_order> {
     base::nanos ttl{};
     /// The remaining ttl of the holder with the shortest one, as far as asked.
     std::optional<std::chrono::milliseconds> holder_ttl;
-    /// Commands without an answer, debts, and the operation.
-    std::uint32_t references = 0;
 
     /// A node whose SET was answered, that has not set the key and has not voted, has refused: only
     /// the holder's ttl is yet to come.

@@ -54,9 +54,7 @@ void coordinator::reset(round& r, command what, lease& of) noexcept
     ref(of);
     r.t0 = now_;
     r.tally = votes{static_cast<unsigned>(nodes_.size())};
-    r.parked = r.not_asked = r.timed_out = r.disconnected = r.stalled = r.quarantined = 0;
-    r.awaits_proof = r.keyed = r.raising = 0;
-    r.gate = 0;
+    r.parked = r.gate = r.awaits_proof = r.keyed = 0;
     r.held = 0;
     r.every_node = false;
     r.closed = false;
@@ -157,7 +155,7 @@ void coordinator::expire(round& r) noexcept
     }
     r.parked = 0;
     if (r.what == command::raise) {
-        r.partner->raising = 0;  // nor is it waited for them any longer
+        r.partner->fencing->await_no_raise();  // nor is it waited for them any longer
     }
     consider(r);
     unref(r);
@@ -220,27 +218,15 @@ void coordinator::set_vote(round& r, unsigned index, node_outcome outcome,
         case node_outcome::not_asked:
             // Only of a release: a node that never was given the key has none.
             r.tally.refuse(index);
-            r.not_asked |= bit(index);
             break;
         case node_outcome::timed_out:
-            r.tally.fail(index);
-            r.timed_out |= bit(index);
-            break;
         case node_outcome::disconnected:
-            r.tally.fail(index);
-            r.disconnected |= bit(index);
-            break;
         case node_outcome::stalled:
-            r.tally.fail(index);
-            r.stalled |= bit(index);
-            break;
         case node_outcome::quarantined:
-            r.tally.fail(index);
-            r.quarantined |= bit(index);
-            break;
         case node_outcome::failed: r.tally.fail(index); break;
     }
     if (r.details != nullptr) {
+        r.details->nodes[index].outcome = outcome;
         r.details->nodes[index].elapsed = now_ - r.t0;
         explain(r, index, error);
     }

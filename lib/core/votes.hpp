@@ -34,9 +34,9 @@ public:
     constexpr explicit votes(unsigned nodes = 1) noexcept : nodes_(static_cast<std::uint8_t>(nodes))
     {}
 
-    constexpr void grant(unsigned node) noexcept { granted_.add(node); }
-    constexpr void refuse(unsigned node) noexcept { refused_.add(node); }
-    constexpr void fail(unsigned node) noexcept { failed_.add(node); }
+    constexpr void grant(unsigned node) noexcept { add(node, granted_by_, granted_); }
+    constexpr void refuse(unsigned node) noexcept { add(node, refused_by_, refused_); }
+    constexpr void fail(unsigned node) noexcept { add(node, failed_by_, failed_); }
 
     [[nodiscard]] constexpr bool has_voted(unsigned node) const noexcept
     {
@@ -45,16 +45,16 @@ public:
 
     [[nodiscard]] constexpr unsigned nodes() const noexcept { return nodes_; }
     [[nodiscard]] constexpr unsigned quorum() const noexcept { return nodes_ / 2u + 1; }
-    [[nodiscard]] constexpr node_mask granted_by() const noexcept { return granted_.who; }
-    [[nodiscard]] constexpr node_mask refused_by() const noexcept { return refused_.who; }
-    [[nodiscard]] constexpr node_mask failed_by() const noexcept { return failed_.who; }
+    [[nodiscard]] constexpr node_mask granted_by() const noexcept { return granted_by_; }
+    [[nodiscard]] constexpr node_mask refused_by() const noexcept { return refused_by_; }
+    [[nodiscard]] constexpr node_mask failed_by() const noexcept { return failed_by_; }
     [[nodiscard]] constexpr node_mask open_nodes() const noexcept
     {
         return all_nodes(nodes_) & ~voted_by();
     }
-    [[nodiscard]] constexpr unsigned granted() const noexcept { return granted_.count; }
-    [[nodiscard]] constexpr unsigned refused() const noexcept { return refused_.count; }
-    [[nodiscard]] constexpr unsigned failed() const noexcept { return failed_.count; }
+    [[nodiscard]] constexpr unsigned granted() const noexcept { return granted_; }
+    [[nodiscard]] constexpr unsigned refused() const noexcept { return refused_; }
+    [[nodiscard]] constexpr unsigned failed() const noexcept { return failed_; }
     [[nodiscard]] constexpr unsigned open() const noexcept
     {
         return nodes_ - granted() - refused() - failed();
@@ -110,32 +110,30 @@ public:
     }
 
 private:
-    /// Those who voted alike, counted as they come: the outcome is asked for at every vote, and
-    /// code for any processor has no instruction that counts bits.
-    struct party {
-        node_mask who = 0;
-        std::uint8_t count = 0;
-
-        constexpr void add(unsigned node) noexcept
-        {
-            if ((who & bit(node)) == 0) {
-                who |= bit(node);
-                ++count;
-            }
+    /// Counted as they come: the outcome is asked for at every vote, and code for any processor has
+    /// no instruction that counts bits.
+    static constexpr void add(unsigned node, node_mask& who, std::uint8_t& count) noexcept
+    {
+        if ((who & bit(node)) == 0) {
+            who |= bit(node);
+            ++count;
         }
-    };
+    }
 
     [[nodiscard]] constexpr node_mask voted_by() const noexcept
     {
-        return granted_.who | refused_.who | failed_.who;
+        return granted_by_ | refused_by_ | failed_by_;
     }
 
     /// How many nodes may be missing from a majority.
     [[nodiscard]] constexpr unsigned spare() const noexcept { return nodes_ - quorum(); }
 
-    party granted_;
-    party refused_;
-    party failed_;
+    node_mask granted_by_ = 0;
+    node_mask refused_by_ = 0;
+    node_mask failed_by_ = 0;
+    std::uint8_t granted_ = 0;
+    std::uint8_t refused_ = 0;
+    std::uint8_t failed_ = 0;
     std::uint8_t nodes_;
 };
 

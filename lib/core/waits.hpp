@@ -32,61 +32,70 @@ private:
 };
 
 // What a flow may wait for. Each ends early when the operation is cancelled; the flow asks
-// `op.cancelled` behind it.
+// `op.cancelled` behind it. They stand in the frame, one a place that waits: whose flow it is, the
+// promise knows.
+
+using waiting_flow = std::coroutine_handle<flow::promise_type>;
 
 /// The deciding vote of a round, or its deadline.
 struct coordinator::verdict_of {
-    operation& op;
     round& r;
 
-    [[nodiscard]] bool await_ready() const noexcept { return r.closed || op.cancelled; }
-    void await_suspend(std::coroutine_handle<> h) const noexcept
+    [[nodiscard]] bool await_ready() const noexcept { return r.closed; }
+    [[nodiscard]] bool await_suspend(waiting_flow h) const noexcept
     {
+        operation& op = h.promise().op;
+        if (op.cancelled) {
+            return false;
+        }
         op.frame = h;
         r.waiter = &op;
+        return true;
     }
     void await_resume() const noexcept { r.waiter = nullptr; }
 };
 
 /// An instant.
 struct coordinator::sleep_until {
-    coordinator& c;
-    operation& op;
     base::instant when;
 
-    [[nodiscard]] bool await_ready() const noexcept { return when <= c.now_ || op.cancelled; }
-    void await_suspend(std::coroutine_handle<> h) const
+    [[nodiscard]] static bool await_ready() noexcept { return false; }
+    [[nodiscard]] bool await_suspend(waiting_flow h) const
     {
+        const auto& [c, op] = h.promise();
+        if (when <= c.now_ || op.cancelled) {
+            return false;
+        }
         c.sleepers_.set(op, when);
         op.frame = h;
+        return true;
     }
-    void await_resume() const noexcept { c.sleepers_.remove(op); }
+    static void await_resume() noexcept {}
 };
 
 /// To be called from the line that the operation stands in.
 struct coordinator::turn_in_line {
-    operation& op;
-
-    [[nodiscard]] bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> h) const noexcept { op.frame = h; }
-    void await_resume() const noexcept {}
+    [[nodiscard]] static bool await_ready() noexcept { return false; }
+    static void await_suspend(waiting_flow h) noexcept { h.promise().op.frame = h; }
+    static void await_resume() noexcept {}
 };
 
 /// News about a node's first connection, or an instant.
 struct coordinator::first_contact {
-    coordinator& c;
-    operation& op;
     base::instant when;
 
-    [[nodiscard]] bool await_ready() const noexcept { return when <= c.now_ || op.cancelled; }
-    void await_suspend(std::coroutine_handle<> h) const
+    [[nodiscard]] static bool await_ready() noexcept { return false; }
+    [[nodiscard]] bool await_suspend(waiting_flow h) const
     {
-        c.sleepers_.set(op, when);
-        op.frame = h;
+        const auto& [c, op] = h.promise();
+        if (!sleep_until{when}.await_suspend(h)) {
+            return false;
+        }
         op.is_newcomer = true;
         c.newcomers_.push_back(op);
+        return true;
     }
-    void await_resume() const noexcept { c.sleepers_.remove(op); }
+    static void await_resume() noexcept {}
 };
 
 }  // namespace redlock::core

@@ -89,7 +89,6 @@ bool coordinator::is_told() const noexcept
 void coordinator::ask_first(round& r, unsigned gate)
 {
     r.gate = bit(gate);
-    r.not_asked = all_nodes(static_cast<unsigned>(nodes_.size())) & ~r.gate;
     r.of->keys_end = std::max(r.of->keys_end, now_ + r.of->ttl);
     nodes_[gate]->send_first(r);
 }
@@ -106,7 +105,6 @@ bool coordinator::ask_the_others(operation& op, round& r)
         return false;
     }
     const node_mask gate = std::exchange(r.gate, 0);
-    r.not_asked = 0;
     r.closed = false;
     if (op.report == nullptr && r.what == command::set_asked) {
         r.what = command::set;

@@ -22,7 +22,7 @@ constexpr std::int64_t runaway = 9'000'000'000'000'000;
 fencing_votes voted(unsigned nodes, std::initializer_list<std::int64_t> values)
 {
     fencing_votes v;
-    v.reset(nodes);
+    v.reset(nodes, 0);
     unsigned node = 0;
     for (const std::int64_t value : values) {
         v.vote(node++, base + value, false);
@@ -172,7 +172,7 @@ TEST_CASE("counters that are new are no votes, and are seeded", "[core][fencing]
     constexpr std::int64_t least = core::least_seeded_counter;
     for (const std::int64_t value : {std::int64_t{1}, least - 1, least, base}) {
         fencing_votes v;
-        v.reset(3);
+        v.reset(3, 0);
         for (unsigned node = 0; node < 3; ++node) {
             v.vote(node, value, true);
             CHECK_FALSE(v.has_voted(node, value));
@@ -183,7 +183,7 @@ TEST_CASE("counters that are new are no votes, and are seeded", "[core][fencing]
         CHECK(target(v) == least);
     }
     fencing_votes v;
-    v.reset(1);
+    v.reset(1, 0);
     v.vote(0, least, false);
     CHECK(v.agreed() == least);
     CHECK_FALSE(v.is_below(0, least));
@@ -212,7 +212,7 @@ TEST_CASE("each attempt begins with nothing known", "[core][fencing]")
     fencing_votes v = voted(3, {5, 5, 5});
     v.bound(0, base + 6);
     v.vote(1, base + 9, true);
-    v.reset(3);
+    v.reset(3, 0);
     CHECK(v.known() == 0);
     CHECK_FALSE(v.agreed());
     CHECK(v.most_followers() == 0);
@@ -229,7 +229,7 @@ TEST_CASE("raised to the target a quorum agrees, whatever was voted", "[core][fe
         const unsigned nodes = 1 + random() % 8;
         std::vector<std::int64_t> values;
         fencing_votes v;
-        v.reset(nodes);
+        v.reset(nodes, 0);
         for (unsigned node = 0; node < nodes; ++node) {
             values.push_back(base + static_cast<std::int64_t>(random() % 6));
             v.vote(node, values.back(), false);
