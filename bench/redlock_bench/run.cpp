@@ -109,7 +109,7 @@ private:
     asio::awaitable<void> measure(std::string name, double seconds);
     asio::awaitable<look> look_at_all();
     /// Gives what was done in that time; nothing where nobody looks on.
-    asio::awaitable<figures> pass(bench_clock::duration length);
+    asio::awaitable<std::optional<figures>> pass(bench_clock::duration length);
     asio::awaitable<void> wait(bench_clock::duration length);
     void disturb(std::size_t node);
     [[nodiscard]] std::string server_name();
@@ -220,15 +220,16 @@ void bench_run::disturb(std::size_t node)
 asio::awaitable<void> bench_run::measure(std::string name, double seconds)
 {
     meter m(cpu_of_servers(servers_, o_.server_pids));
-    const look before = co_await look_at_all();
+    // What was done before is not kept: it is large, beside what is measured.
+    const redlock::stats before = (co_await look_at_all()).stats;
     m.begin();
-    const figures seen = co_await pass(duration(seconds));
+    const std::optional<figures> seen = co_await pass(duration(seconds));
     look after = co_await look_at_all();
-    if (live_) {
-        after.done.merge(seen);
+    if (seen) {
+        after.done.merge(*seen);
     }
     auto& got = measured_.emplace_back(measurement{common_, std::move(after.done)});
-    got.before = before.stats;
+    got.before = before;
     got.after = after.stats;
     got.common.name = std::move(name);
     got.common.cycles = got.more.cycles;
@@ -251,16 +252,17 @@ asio::awaitable<look> bench_run::look_at_all()
     co_return all;
 }
 
-asio::awaitable<figures> bench_run::pass(bench_clock::duration length)
+asio::awaitable<std::optional<figures>> bench_run::pass(bench_clock::duration length)
 {
-    figures done;
+    std::optional<figures> done;
     const auto end = bench_clock::now() + length;
     if (live_) {
+        done.emplace();
         while (bench_clock::now() + look_interval < end) {
             co_await wait(look_interval);
             const look latest = co_await look_at_all();
             live_->show(latest.done, latest.stats.nodes_ready);
-            done.merge(latest.done);
+            done->merge(latest.done);
         }
     }
     co_await wait(end - bench_clock::now());
