@@ -1,17 +1,25 @@
 #pragma once
 
-#include <cstring>
+#include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace redlock::base {
 
+/// Overwrites them.
+inline void wipe(std::span<std::byte> bytes) noexcept
+{
+    std::ranges::fill(bytes, std::byte{});
+    // Nobody reads those bytes again, and the compiler may not know it.
+    asm volatile("" : : "r"(bytes.data()) : "memory");
+}
+
 /// Overwrites what the string holds and leaves it empty, its storage kept.
 inline void wipe(std::string& text) noexcept
 {
-    std::memset(text.data(), 0, text.size());
-    // Nobody reads those bytes again, and the compiler may not know it.
-    asm volatile("" : : "r"(text.data()) : "memory");
+    wipe(std::as_writable_bytes(std::span(text)));
     text.clear();
 }
 

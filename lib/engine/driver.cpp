@@ -59,7 +59,8 @@ driver::driver(any_io_executor ex, base::settings s)
           &asio::use_service<context_watch>(asio::query(user_executor_, asio::execution::context))),
       world_(asio::use_service<world_service>(asio::query(user_executor_, asio::execution::context))
                  .get()),
-      core_(settings_, world_->entropy(), world_->wall_clock()),
+      draws_(world_->entropy()),
+      core_(settings_, draws_, world_->wall_clock()),
       peers_(settings_.nodes.size()),
       timer_(world_->make_alarm(executor_))
 {
@@ -210,6 +211,7 @@ void driver::on_context_gone() noexcept
         }
     }
     abandon_operations();
+    draws_.end_turn();
     decided_.clear();
     closers_.clear();
     running_.reset();

@@ -13,6 +13,7 @@
 #include "engine/completion_queue.hpp"
 #include "engine/left_leases.hpp"
 #include "engine/link.hpp"
+#include "engine/turn_entropy.hpp"
 #include "engine/world.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -158,6 +159,7 @@ private:
     context_watch* watch_;
     std::shared_ptr<world> world_;
     std::shared_ptr<tls_context> tls_;
+    turn_entropy draws_;
     core::coordinator core_;
     std::vector<peer> peers_;
 

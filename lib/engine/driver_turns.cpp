@@ -49,6 +49,11 @@ void driver::want_turn() noexcept
 
 void driver::turn()
 {
+    // Also where a handler throws.
+    struct end {
+        turn_entropy& draws;
+        ~end() { draws.end_turn(); }
+    } const at_end{draws_};
     turn_wanted_ = false;
     catch_up();
     deliver();

@@ -104,6 +104,8 @@ using sim_tls_link = engine::tls_link<sim_stream, sim_connector>;
 
 bool sim_world::seeded::fill(std::span<std::byte> out) noexcept
 {
+    ++total.times;
+    total.bytes += out.size();
     if (fails != 0 && clock_.one_in(fails)) {
         return false;
     }

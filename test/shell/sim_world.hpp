@@ -38,6 +38,14 @@ public:
 
     /// There is always as much randomness as is wanted.
     void spare_entropy() noexcept { entropy_.fails = 0; }
+    /// How often it was asked for some, and for how many bytes.
+    struct asked {
+        unsigned times = 0;
+        std::size_t bytes = 0;
+
+        bool operator==(const asked&) const = default;
+    };
+    [[nodiscard]] const asked& asked_for_entropy() const noexcept { return entropy_.total; }
 
 private:
     class seeded final : public base::entropy {
@@ -47,6 +55,7 @@ private:
 
         /// One time in so many, 0 for never.
         std::uint32_t fails = 500;
+        asked total;
 
     private:
         clockwork& clock_;

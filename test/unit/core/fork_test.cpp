@@ -1,4 +1,5 @@
 #include "base/system_entropy.hpp"
+#include "engine/turn_entropy.hpp"
 #include "harness.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -22,7 +23,7 @@ class refused_client {
 public:
     refused_client() : w_(1, config_of())
     {
-        w_.core = std::make_unique<core::coordinator>(w_.settings, system_, w_.date);
+        w_.core = std::make_unique<core::coordinator>(w_.settings, draws_, w_.date);
         w_.start();
         w_.peers[0]->master.put("r", {.value = "a stranger's", .end = {}});
     }
@@ -48,6 +49,7 @@ private:
     }
 
     base::system_entropy system_;
+    engine::turn_entropy draws_{system_};
     bench_world w_;
 };
 
