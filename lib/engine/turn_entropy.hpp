@@ -8,7 +8,7 @@
 namespace redlock::engine {
 
 /**
- * What one turn draws, a token at a time, taken from another source in few calls, as each of them is
+ * What one turn draws, a token at a time, taken from another source in few calls, where each is
  * a system call. A turn ends with `end_turn`, and the next one begins.
  *
  * What is drawn ahead never outlives its turn, stands in no core dump, and is gone in a child that
