@@ -14,13 +14,11 @@ floor_run::clock::duration duration(double seconds)
         std::chrono::duration<double>(seconds));
 }
 
-constexpr std::uint64_t ttl_ms = 10'000;
 constexpr std::size_t counter_digits = 16;
 
-// Byte for byte the script of the other Redlock clients, and its digest.
+// Byte for byte the script of the other Redlock clients.
 constexpr std::string_view release_script = R"(if redis.call("get",KEYS[1]) == ARGV[1] then )"
                                             R"(return redis.call("del",KEYS[1]) else return 0 end)";
-constexpr std::string_view release_digest = "b70c2384248f88e6b75b9f89241a180f856ad852";
 
 std::string hex(std::uint64_t value, std::size_t digits)
 {
@@ -84,7 +82,7 @@ std::vector<stream_socket> floor_run::connect_all(boost::asio::io_context& io)
     result_.versions = build_versions();
     for (const auto& url : urls_) {
         auto& socket = sockets.emplace_back(connect(io, url));
-        if (ask(socket, "SCRIPT LOAD " + quoted(release_script)) != release_digest) {
+        if (ask(socket, "SCRIPT LOAD " + quoted(release_script)) != commands::release_digest) {
             throw std::runtime_error(url + " does not take the release script");
         }
         result_.versions["server"] = server_version(ask(socket, "INFO server"));
@@ -128,7 +126,7 @@ void floor_run::end()
     result_.nodes = nodes();
     result_.workers = workers();
     result_.resources = workers();
-    result_.ttl_ms = ttl_ms;
+    result_.ttl_ms = commands::ttl_ms;
     meter_->end(result_, acquires_);
 }
 
@@ -143,12 +141,14 @@ void floor_run::report() const
 
 commands::commands(std::size_t worker)
 {
-    const std::string key = "floor:" + run_mark() + ':' + std::to_string(worker);
+    resource_ = "floor:" + run_mark() + ':' + std::to_string(worker);
     const std::string token = run_mark() + hex(worker, 16) + std::string(counter_digits, '0');
-    acquire_ = format({"SET", key, token, "NX", "PX", std::to_string(ttl_ms)});
-    release_ = format({"EVALSHA", release_digest, "1", key, token});
+    acquire_ = format({"SET", resource_, token, "NX", "PX", std::to_string(ttl_ms)});
+    release_ = format({"EVALSHA", release_digest, "1", resource_, token});
+    token_size_ = token.size();
+    token_in_release_ = release_.find(token);
     acquire_digits_ = acquire_.find(token) + token.size() - counter_digits;
-    release_digits_ = release_.find(token) + token.size() - counter_digits;
+    release_digits_ = token_in_release_ + token.size() - counter_digits;
 }
 
 void commands::renew() noexcept

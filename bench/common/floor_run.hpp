@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -82,6 +83,10 @@ private:
  */
 class commands {
 public:
+    /// Of the script of the other Redlock clients.
+    static constexpr std::string_view release_digest = "b70c2384248f88e6b75b9f89241a180f856ad852";
+    static constexpr std::uint64_t ttl_ms = 10'000;
+
     explicit commands(std::size_t worker);
 
     /// The next cycle begins, with an owner token of its own.
@@ -89,11 +94,20 @@ public:
 
     [[nodiscard]] const std::string& acquire() const noexcept { return acquire_; }
     [[nodiscard]] const std::string& release() const noexcept { return release_; }
+    // What is named in them, for who formats them by other means.
+    [[nodiscard]] std::string_view resource() const noexcept { return resource_; }
+    [[nodiscard]] std::string_view token() const noexcept
+    {
+        return std::string_view(release_).substr(token_in_release_, token_size_);
+    }
 
 private:
     std::uint64_t cycle_ = 0;
+    std::string resource_;
     std::string acquire_;
     std::string release_;
+    std::size_t token_size_;
+    std::size_t token_in_release_;
     std::size_t acquire_digits_;
     std::size_t release_digits_;
 };

@@ -116,7 +116,8 @@ LIBRARY = {
     "strand": ["--no-fencing", "--thread-safe"],
     "fencing": ["--fencing"],
 }
-PEERS = {"hiredis": "redlock-peer-hiredis", "node-redlock": "node-redlock"}
+PEERS = {"boost-redis": "redlock-peer-boost-redis", "hiredis": "redlock-peer-hiredis",
+         "node-redlock": "node-redlock"}
 
 
 # The masters of one machine answer so many later than a node timeout of 50 ms allows, which is no

@@ -7,12 +7,12 @@ IN_FLIGHT = [1, 64, 1000, 10_000]
 
 def cases(quick):
     levels = IN_FLIGHT[:2] if quick else IN_FLIGHT
-    names = ["floor-epoll", "floor-asio", "callback", "hiredis", "node-redlock"]
+    names = ["floor-epoll", "floor-asio", "callback", "boost-redis", "hiredis", "node-redlock"]
     # A worker of hiredis is a thread, of which nobody has a thousand.
-    most = {"hiredis": 64, "node-redlock": 1000}
-    return [cycle(name, n, counts_calls=not (quick and name in most),
+    least, most = {"boost-redis": 64}, {"boost-redis": 1000, "hiredis": 64, "node-redlock": 1000}
+    return [cycle(name, n, counts_calls=name not in least and not (quick and name in most),
                   rounds=2 if n >= MANY else None)
-            for n in levels for name in names if n <= most.get(name, n)]
+            for n in levels for name in names if least.get(name, n) <= n <= most.get(name, n)]
 
 
 def of_floor(in_flight, figure, text, **bound):
@@ -20,10 +20,9 @@ def of_floor(in_flight, figure, text, **bound):
                   f"{text} of floor-asio's, {in_flight} in flight", {"name": "floor-asio"}, **bound)
 
 
-def of_node_redlock(in_flight):
+def of_peer(name, in_flight, least):
     return Target("callback", {"in_flight": in_flight}, "cycles_per_second",
-                  f"throughput, of node-redlock's, {in_flight} in flight",
-                  {"name": "node-redlock"}, least=8)
+                  f"throughput, of {name}'s, {in_flight} in flight", {"name": name}, least=least)
 
 
 TARGETS = [
@@ -32,8 +31,10 @@ TARGETS = [
     of_floor(64, "client_cpu_us_per_cycle", "client CPU a cycle,", most=1.5),
     of_floor(1000, "client_cpu_us_per_cycle", "client CPU a cycle,", most=2),
     of_floor(1, "acquire_p50_us", "acquire p50,", most=1.1),
-    of_node_redlock(64),
-    of_node_redlock(1000),
+    of_peer("boost-redis", 64, 1.4),
+    of_peer("boost-redis", 1000, 2),
+    of_peer("node-redlock", 64, 8),
+    of_peer("node-redlock", 1000, 8),
     # None, but in so short a run the pools may not have their size yet.
     *(Target("callback", {"in_flight": n}, "allocations_per_cycle",
              f"allocations a cycle, {n} in flight", most=0.01) for n in [64, 1000]),
