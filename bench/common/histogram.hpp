@@ -32,7 +32,8 @@ public:
     [[nodiscard]] double value(int index) const noexcept
     {
         const int shift = index / sub_bins + first_shift;
-        return std::ldexp(static_cast<double>(index % sub_bins + sub_bins) + 0.5, shift);
+        return (static_cast<double>(index % sub_bins + sub_bins) + 0.5) *
+               static_cast<double>(std::uint64_t{1} << shift);
     }
 
     [[nodiscard]] int size() const noexcept { return index(highest) + 1; }

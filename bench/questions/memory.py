@@ -3,6 +3,10 @@
 from harness.question import Case, Column, Panel, Question, Target
 
 
+# Of all but what differs most from one to the next.
+FEW = 2
+
+
 def read(name, many, key):
     return lambda told: [(name, {"of": many}, {"bytes_each": told[key]})]
 
@@ -13,23 +17,24 @@ def cases(quick):
     def held(name, arguments):
         return Case(name, "redlock-keep",
                     ["--json", "--locks", str(many), "--ttl", "60000", *arguments],
-                    seconds=0.2, warm_up=0.1, overhead=0.5 + many / 25_000,
+                    seconds=0.2, warm_up=0.1, overhead=0.5 + many / 25_000, rounds=FEW,
                     read=read(name, many, "bytes_per_lock"))
 
     # A master that is late for want of a processor has the others' records wait for it: what they
     # take then says something of the machine.
-    def in_flight(name, program, arguments):
+    def in_flight(name, program, arguments, rounds=None):
         of = 64 if quick else 1000
         return Case(name, program, [*arguments, "--workers", str(of)], seconds=0.5, warm_up=0.2,
+                    rounds=rounds,
                     read=lambda told: [(name, {"of": of}, {"peak_mib": told["peak_rss_kib"] / 1024})])
 
     return [
-        in_flight("in flight, floor-asio", "redlock-floor-asio", ["--json"]),
+        in_flight("in flight, floor-asio", "redlock-floor-asio", ["--json"], FEW),
         in_flight("in flight", "redlock-bench", ["run", "--output", "json", "--no-fencing"]),
         held("a held lock", ["--no-keep-alive"]),
         held("a lock that is kept alive", []),
         Case("a waiter", "redlock-wait", ["--json", "--local", "3", "--waiters", str(many)],
-             nodes=None, seconds=0.5, warm_up=0.1, overhead=0.5 + many / 10_000,
+             nodes=None, seconds=0.5, warm_up=0.1, overhead=0.5 + many / 10_000, rounds=FEW,
              read=read("a waiter", many, "bytes_per_waiter")),
     ]
 
@@ -42,11 +47,12 @@ QUESTION = Question(
           "in, at a fixed address; what it takes with shared libraries stands in "
           "[performance.md](design/performance.md#memory-with-1000-in-flight). Of the others the "
           "growth of the resident memory by so many of them, the lock object and its short name "
-          "included; five masters for those held, three for the waiters, who stand in one line.",
+          "included; five masters for those held, three for the waiters, who stand in one line. Two rounds, "
+          "but five of the cycles of the library.",
     cases=cases,
     parameters={"of": "of"},
     reference={},
-    rounds=2,
+    rounds=5,
     columns=[Column("bytes_each"), Column("peak_mib")],
     targets=[
         # 10 MB.

@@ -11,7 +11,7 @@ def cases(quick):
     # A worker of hiredis is a thread, of which nobody has a thousand.
     least, most = {"boost-redis": 64}, {"boost-redis": 1000, "hiredis": 64, "node-redlock": 1000}
     return [cycle(name, n, counts_calls=name not in least and not (quick and name in most),
-                  rounds=2 if n >= MANY else None)
+                  rounds=2 if n >= MANY or name in least else None)
             for n in levels for name in names if least.get(name, n) <= n <= most.get(name, n)]
 
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
@@ -78,8 +78,8 @@ void comparison::run()
                 const auto who = (turn + round) % contestants().size();
                 const auto r = once(contestants()[who], o_.workers[w]);
                 std::cerr << "round " << round + 1 << " of " << o_.rounds << ", " << r.workers
-                          << " workers, " << r.name << ": " << std::llround(r.cycles_per_second)
-                          << " cycles/s\n";
+                          << " workers, " << r.name << ": "
+                          << static_cast<std::int64_t>(r.cycles_per_second) << " cycles/s\n";
                 all_[w][who].push_back(r);
             }
         }

@@ -3,7 +3,6 @@
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace redlock::base {
@@ -18,6 +17,14 @@ constexpr std::size_t least_buffered_bytes = 1024 * 1024;
 constexpr milliseconds least_counter_ttl = std::chrono::minutes{1};
 /// Even in milliseconds, since half of it is used.
 constexpr milliseconds most_counter_slack{1000};
+
+/// Not by `std::ceil`, which would be all that the library needs the one of mathematics for, whose
+/// pages are memory of every program.
+std::int64_t rounded_up(double none_below_zero)
+{
+    const auto whole = static_cast<std::int64_t>(none_below_zero);
+    return static_cast<double>(whole) < none_below_zero ? whole + 1 : whole;
+}
 
 [[noreturn]] void refuse(const std::string& field, const std::string& why)
 {
@@ -184,7 +191,7 @@ settings make_settings(const config& c, tls_support tls)
     s.key_prefix = c.key_prefix;
     s.client_name = c.client_name;
     s.node_timeout = c.node_timeout;
-    s.drift_ppb = static_cast<std::int64_t>(std::ceil(c.drift_factor * 1e9));
+    s.drift_ppb = rounded_up(c.drift_factor * 1e9);
     s.connect_timeout = c.connect_timeout;
     s.reconnect_min = c.reconnect_min;
     s.reconnect_max = c.reconnect_max;
