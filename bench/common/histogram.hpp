@@ -28,7 +28,8 @@ public:
         return (shift - first_shift) * sub_bins + (mantissa - sub_bins);
     }
 
-    /// The middle of a bin, in nanoseconds.
+    /// The middle of a bin, in nanoseconds. By a product, as `std::ldexp` would take the library of
+    /// mathematics, and that memory.
     [[nodiscard]] double value(int index) const noexcept
     {
         const int shift = index / sub_bins + first_shift;

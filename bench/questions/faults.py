@@ -42,9 +42,9 @@ QUESTION = Question(
     title="One dead, one stopped, one slow master",
     about=f"Five masters, 64 in flight, callbacks. One is killed, one is stopped by SIGSTOP, and "
           f"the replies of one travel for {DELAY_MS} ms, by a proxy in front of it, which is there "
-          "`before` as well, without a delay. `At first` are the first 0.1 s, until that master has "
-          "missed a node timeout, of 50 ms, and is asked no more; what is kept for its answers until "
-          "then is in the peak. A ratio is to what was before. On one machine the "
+          "`before` as well, without a delay. `At first` are the first 0.1 s: a stopped master is "
+          "asked until it has missed a node timeout, of 50 ms, and what is kept for its answers is in "
+          "the peak. A ratio is to what was before. On one machine the "
           "other masters get the processor time of one that does nothing.",
     cases=cases,
     parameters={"state": "state"},

@@ -40,9 +40,9 @@ QUESTION = Question(
     title="What each master costs",
     about="The same with one, three, five and seven masters; the node timeout is 1 s with 10 000 in "
           "flight, which is measured once, else 50 ms. The slope, told with the most "
-          "masters, is that of the line nearest to the processor time a cycle of all four. The servers "
-          "lie on it; the client rises more from one to three than from there on, as one master decides "
-          "alone. Ratios are to `floor-asio`.",
+          "masters, is that of the line nearest to the processor time a cycle of all four. With 64 and "
+          "1000 in flight the servers lie near it, and the client rises more from one to three than from "
+          "there on, as one master decides alone. Ratios are to `floor-asio`.",
     cases=cases,
     parameters={"in_flight": "in flight", "masters": "masters"},
     reference={"name": "floor-asio"},

@@ -18,8 +18,8 @@ constexpr milliseconds least_counter_ttl = std::chrono::minutes{1};
 /// Even in milliseconds, since half of it is used.
 constexpr milliseconds most_counter_slack{1000};
 
-/// Not by `std::ceil`, which would be all that the library needs the one of mathematics for, whose
-/// pages are memory of every program.
+/// Not by `std::ceil`, which would be all that the library needs that of mathematics for: its pages
+/// are memory of a program that has the C++ library linked in.
 std::int64_t rounded_up(double none_below_zero)
 {
     const auto whole = static_cast<std::int64_t>(none_below_zero);

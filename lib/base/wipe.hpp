@@ -8,7 +8,7 @@
 
 namespace redlock::base {
 
-/// Overwrites them.
+/// Overwrites these bytes.
 inline void wipe(std::span<std::byte> bytes) noexcept
 {
     std::ranges::fill(bytes, std::byte{});

@@ -159,6 +159,7 @@ private:
     context_watch* watch_;
     std::shared_ptr<world> world_;
     std::shared_ptr<tls_context> tls_;
+    /// Of what the world draws; for the core, which it outlives.
     turn_entropy draws_;
     core::coordinator core_;
     std::vector<peer> peers_;

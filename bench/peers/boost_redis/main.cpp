@@ -40,6 +40,7 @@ redis::config config_of(std::string_view url)
     c.addr.host = url.substr(tcp.size(), colon - tcp.size());
     c.addr.port = url.substr(colon + 1);
     c.health_check_interval = std::chrono::seconds{0};
+    c.reconnect_wait_interval = std::chrono::seconds{0};  // then it does not
     return c;
 }
 
