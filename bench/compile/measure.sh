@@ -12,7 +12,7 @@ times=5
 TIMEFORMAT='%R %U'
 
 printf '%-14s %8s %8s\n' unit 'wall s' 'user s'
-for unit in facade client three_calls asio; do
+for unit in facade client awaitable three_calls asio; do
     for ((i = 0; i < times; i++)); do
         { time "$@" -std=c++20 -O2 -c "$units/$unit.cpp" -o "$object"; } 2>&1
     done | awk -v unit="$unit" -v times="$times" '
