@@ -2,6 +2,7 @@
 
 #include "engine/driver.hpp"
 
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/system_executor.hpp>
@@ -71,6 +72,19 @@ names_ptr shared(std::vector<std::string> names)
 ticket_ptr new_ticket()
 {
     return std::make_shared<ticket>();
+}
+
+void operation_canceller::operator()(boost::asio::cancellation_type type) const noexcept
+{
+    // An empty lock has no driver, and nothing of it waits.
+    if (!driver || (type & honoured) == boost::asio::cancellation_type::none) {
+        return;
+    }
+    try {
+        driver->cancel(told, type);
+    } catch (const std::bad_alloc&) {
+        return;  // no room to go to the strand: as if not cancelled
+    }
 }
 
 operations::executor_type operations::executor_of(const engine_ptr& d) noexcept
@@ -145,19 +159,6 @@ void operations::wait_lost(engine_ptr& d, lock& l, completion* c, const ticket_p
 void operations::close(engine_ptr& d, completion* c, const ticket_ptr& t)
 {
     d->close(completion_ptr(c), t);
-}
-
-void operations::cancel(engine_ptr& d, const ticket_ptr& t,
-                        boost::asio::cancellation_type type) noexcept
-{
-    if (!d) {
-        return;  // an empty lock, of which nothing waits
-    }
-    try {
-        d->cancel(t, type);
-    } catch (const std::bad_alloc&) {
-        return;  // no room to go to the strand: as if not cancelled
-    }
 }
 
 }  // namespace detail

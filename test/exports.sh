@@ -25,7 +25,7 @@ list=$3
     subject = name
     if (weak) sub(/^(typeinfo name|typeinfo|vtable|VTT|guard variable) for /, "", subject)
     if (name == "redlock::version()") seen = 1
-    if (subject ~ /^redlock::(base|resp|core|engine)::/) complain("an inner layer")
+    if (subject ~ /^redlock::(base|resp|core|engine|scope)::/) complain("an inner layer")
     else if (!weak && subject !~ /^redlock::/) complain("not ours")
     else if (weak && name !~ /(^|[^a-z_])(boost|std|__gnu_cxx)::/ && subject !~ /^redlock::/) complain("unknown")
 }

@@ -26,7 +26,7 @@ function layer(path) {
     if (path ~ /^resp\//) return 2
     if (path ~ /^core\//) return 3
     if (path ~ /^engine\//) return 4
-    if (path ~ /^cli\//) return 5
+    if (path ~ /^(scope|cli)\//) return 5
     if (path ~ /^testing\//) return 6
     return -1
 }
@@ -34,7 +34,7 @@ function layer(path) {
 FNR == 1 {
     public = FILENAME ~ /^include\//
     own = layer(FILENAME)
-    if (own < 0) own = 5                     # lib/*.cpp and lib/cli: the facade
+    if (own < 0) own = 5                     # lib/*.cpp, lib/scope and lib/cli: the facade
     pure = own < 4
 }
 

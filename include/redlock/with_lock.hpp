@@ -105,7 +105,7 @@ auto with_lock(client& locks, std::vector<std::string> resources, acquire_option
                Start start, Token&& token = Token{})
 {
     return with_lock(locks, std::move(resources), options,
-                     detail::started_body<Start>{std::move(start)}, std::forward<Token>(token));
+                     detail::started_body<Start>(std::move(start)), std::forward<Token>(token));
 }
 
 /// The same, of resources that are written out.

@@ -1,5 +1,6 @@
 #include "asio/operations.hpp"
 
+#include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
@@ -29,15 +30,35 @@ struct watch {
     bool called = false;
     bool called_inline = false;
 
+    [[nodiscard]] auto handler()
+    {
+        return [this](auto&&...) {
+            called = true;
+            called_inline = initiating;
+        };
+    }
+
     template <class Operation>
     void begin(scene& s)
     {
         initiating = true;
-        Operation::begin(s, [this](auto&&...) {
-            called = true;
-            called_inline = initiating;
-        });
+        Operation::begin(s, handler());
         initiating = false;
+    }
+    template <class Operation, class Executor>
+    void begin_on(const Executor& ex, scene& s)
+    {
+        initiating = true;
+        Operation::begin(s, asio::bind_executor(ex, handler()));
+        initiating = false;
+    }
+};
+
+/// Of a lock that knows no client.
+struct waiting_for_nothing : while_running {
+    static auto begin(scene&, auto&& token)
+    {
+        return lock().async_wait_lost(std::forward<decltype(token)>(token));
     }
 };
 
@@ -142,6 +163,44 @@ TEMPLATE_LIST_TEST_CASE("a handler is never called by the initiating function", 
         asio::post(s.locks->get_executor(), begin);
     }
     finish<TestType>(s);
+    REQUIRE(run_until(s.io, [&] { return w.called; }));
+    CHECK_FALSE(w.called_inline);
+}
+
+// As that of Asio's any_completion_handler: what can run at once does.
+
+TEMPLATE_LIST_TEST_CASE("a handler runs by an executor to which nothing can be posted",
+                        "[executors]", all_operations)
+{
+    config c = shared_config();
+    c.thread_safe = GENERATE(false, true);
+    scene s(c);
+    TestType::prepare(s);
+    asio::io_context other{1};
+    bool there = false;
+    TestType::begin(
+        s, asio::bind_executor(asio::any_completion_executor(other.get_executor()), [&](auto&&...) {
+            there = other.get_executor().running_in_this_thread();
+        }));
+    CHECK(other.poll() == 0);
+    CHECK_FALSE(other.stopped());
+    finish<TestType>(s);
+    REQUIRE(run_until(s.io, [&] { return other.poll_one() == 1; }));
+    CHECK(there);
+    CHECK(other.run() == 0);
+}
+
+TEMPLATE_TEST_CASE("an executor to which nothing can be posted calls nothing at once",
+                   "[executors]", acquiring, acquiring_nothing, waiting_for_nothing)
+{
+    config c = shared_config();
+    c.thread_safe = GENERATE(false, true);
+    scene s(c);
+    TestType::prepare(s);
+    watch w;
+    asio::post(s.locks->get_executor(), [&] {
+        w.begin_on<TestType>(asio::any_completion_executor(s.io.get_executor()), s);
+    });
     REQUIRE(run_until(s.io, [&] { return w.called; }));
     CHECK_FALSE(w.called_inline);
 }

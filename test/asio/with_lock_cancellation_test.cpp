@@ -6,10 +6,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-#include <exception>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
 using namespace redlock;
@@ -95,63 +93,6 @@ TEST_CASE("a scope that is called off before its first step is called off", "[wi
     CHECK(r.error == asio::error::operation_aborted);
     CHECK_FALSE(r.failure);
     CHECK(s.keys_become(0, s.name));
-}
-
-TEST_CASE("a scope that cannot hear of a loss says why its body was called off", "[with_lock]")
-{
-    const error_code no_memory = make_error_code(boost::system::errc::not_enough_memory);
-    scene s(brisk_config());
-    s.start();
-    const lock held = s.take(s.name);
-    asio::io_context io;
-    const auto watch = std::make_shared<detail::scope_watch>(
-        detail::scope_executors{io.get_executor(), io.get_executor()});
-    asio::cancellation_type stopped{};
-    watch->body_slot().assign([&](asio::cancellation_type type) { stopped = type; });
-    const detail::scope_body_run run(watch, held);
-    CHECK(run.may_begin());
-    watch->on_end(no_memory);
-    io.run();
-    CHECK(stopped == asio::cancellation_type::terminal);
-    scope_result<void> r;
-    SECTION("heeded")
-    {
-        r.failure = std::make_exception_ptr(std::runtime_error("of the body"));
-        detail::judge(r, *watch, true);
-        CHECK(r.end == scope_end::cancelled);
-        CHECK(r.error == no_memory);
-    }
-    SECTION("too late")
-    {
-        r.end = scope_end::completed;
-        detail::judge(r, *watch, true);
-        CHECK(r.end == scope_end::completed);
-        CHECK_FALSE(r.error);
-    }
-    SECTION("and the lock is lost")
-    {
-        detail::judge(r, *watch, false);
-        CHECK(r.end == scope_end::lost);
-        CHECK(r.error == errc::lost);
-    }
-}
-
-TEST_CASE("a body that was called off before its first step does not begin", "[with_lock]")
-{
-    scene s(brisk_config());
-    s.start();
-    const lock held = s.take(s.name);
-    asio::io_context own;
-    asio::io_context other;
-    const bool is_elsewhere = GENERATE(false, true);
-    const auto watch = std::make_shared<detail::scope_watch>(detail::scope_executors{
-        own.get_executor(), is_elsewhere ? other.get_executor() : own.get_executor()});
-    bool is_told = false;
-    watch->body_slot().assign([&](asio::cancellation_type) { is_told = true; });
-    watch->call_off(asio::error::operation_aborted);
-    other.run();
-    CHECK_FALSE(detail::scope_body_run(watch, held).may_begin());
-    CHECK_FALSE(is_told);  // co_spawn would throw
 }
 
 TEST_CASE("a scope whose body is about to begin elsewhere is called off", "[with_lock]")

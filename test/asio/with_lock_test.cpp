@@ -1,6 +1,5 @@
 #include "asio/scopes.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -259,32 +258,6 @@ TEST_CASE("p34: a context that goes with a scope in it destroys its body and its
     CHECK(handlers.called == 0);
     CHECK(handlers.destroyed_uncalled == 1);
     CHECK(alive.use_count() == 1);
-}
-
-TEST_CASE("a scope is awaited, deferred or a future", "[with_lock]")
-{
-    scene s(brisk_config());
-    s.start();
-    const auto body = [](lock& l) -> asio::awaitable<std::string> {
-        co_return std::string(l.resource());
-    };
-    const auto all = [&]() -> asio::awaitable<void> {
-        auto first = co_await with_lock(*s.locks, s.name, brief(), body);
-        CHECK(first.value == s.name);
-        auto second = co_await with_lock(*s.locks, s.name, brief(), body, asio::use_awaitable);
-        CHECK(second.value == s.name);
-        // What is captured may be moved only. (Made within the co_await, GCC 12 destroys it twice.)
-        auto owner = [p = std::make_unique<int>(5)](lock&) -> asio::awaitable<int> {
-            co_return *p;
-        };
-        auto third =
-            co_await with_lock(*s.locks, s.name, brief(), std::move(owner), asio::use_awaitable);
-        CHECK(third.value == 5);
-    };
-    run_task(s.io, all());
-    auto future = with_lock(*s.locks, s.name, brief(), body, asio::use_future);
-    REQUIRE(run_until(s.io, [&] { return future.wait_for(0s) == std::future_status::ready; }));
-    CHECK(future.get().value == s.name);
 }
 
 TEST_CASE("a body runs where its handler belongs, and never beside what ends it", "[with_lock]")

@@ -9,9 +9,11 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/recycling_allocator.hpp>
+#include <boost/asio/require.hpp>
 
 #include <memory>
 #include <optional>
@@ -90,10 +92,21 @@ private:
         std::is_same_v<boost::asio::associated_allocator_t<Handler>, std::allocator<void>>;
     using work_type = std::conditional_t<may_be_direct, std::optional<work_guard>, work_guard>;
 
+    // Asio's any_completion_executor, for one, runs at once what it can: to get out of the client's
+    // strand it takes the client's own executor.
+    static constexpr bool can_be_posted_to =
+        boost::asio::can_require_v<executor_type, boost::asio::execution::blocking_t::never_t>;
+    struct no_way_out {
+        explicit no_way_out(const boost::asio::any_io_executor&) noexcept {}
+    };
+    using way_out_type =
+        std::conditional_t<can_be_posted_to, no_way_out, boost::asio::any_io_executor>;
+
     boxed_handler(Handler&& h, const boost::asio::any_io_executor& client, hop hops)
         : handler_(std::move(h)),
           work_(work_for(boost::asio::get_associated_executor(handler_, client), client, hops)),
-          hops_(hops)
+          hops_(hops),
+          way_out_(client)
     {}
 
     [[nodiscard]] static work_type work_for(const executor_type& ex,
@@ -119,16 +132,22 @@ private:
     {
         const executor_type ex = on;
         const hop hops = hops_;
+        const way_out_type way_out(std::move(way_out_));
         Handler h(std::move(handler_));
-        const work_type work(std::move(work_));
+        work_type work(std::move(work_));
         free(h);
         const auto alloc = boost::asio::get_associated_allocator(h);
         auto bound = boost::asio::bind_allocator(
             alloc, [h = std::move(h), what = std::move(what)]() mutable { call(h, what); });
-        if (hops == hop::out) {
+        if (hops == hop::none) {
+            boost::asio::dispatch(ex, std::move(bound));
+        } else if constexpr (can_be_posted_to) {
             boost::asio::post(ex, std::move(bound));
         } else {
-            boost::asio::dispatch(ex, std::move(bound));
+            auto belated = [work = std::move(work), bound = std::move(bound)]() mutable {
+                boost::asio::dispatch(work.get_executor(), std::move(bound));
+            };
+            boost::asio::post(way_out, boost::asio::bind_allocator(alloc, std::move(belated)));
         }
     }
 
@@ -149,6 +168,7 @@ private:
     Handler handler_;
     work_type work_;
     hop hops_;
+    [[no_unique_address]] way_out_type way_out_;
 };
 
 struct unpack_none {

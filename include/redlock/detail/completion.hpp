@@ -32,7 +32,7 @@ public:
     completion(const completion&) = delete;
     completion& operator=(const completion&) = delete;
 
-    /// On the client's executor, never from within an initiating function.
+    /// On the client's executor, or a scope's, never from within an initiating function.
     virtual void complete(outcome&& what) = 0;
     /// On the handler's own.
     virtual void deliver(outcome&& what) = 0;

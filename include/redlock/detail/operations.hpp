@@ -58,8 +58,6 @@ struct operations {
     REDLOCK_API static void wait_lost(engine_ptr&, lock&, completion*, const ticket_ptr&);
     REDLOCK_API static void close(engine_ptr&, completion*, const ticket_ptr&);
 
-    REDLOCK_API static void cancel(engine_ptr&, const ticket_ptr&,
-                                   boost::asio::cancellation_type) noexcept;
     [[nodiscard]] REDLOCK_API static executor_type executor_of(const engine_ptr&) noexcept;
     [[nodiscard]] REDLOCK_API static hop hops_of(const engine_ptr&) noexcept;
     /// For what may outlive the client.
@@ -70,6 +68,15 @@ struct operations {
 [[nodiscard]] REDLOCK_API names_ptr shared(std::vector<std::string> names);
 /// What of an operation a cancellation is to find.
 [[nodiscard]] REDLOCK_API ticket_ptr new_ticket();
+
+/// Is in the slot of an operation that may be cancelled. One type for all of them.
+struct operation_canceller {
+    engine_ptr driver;
+    ticket_ptr told;
+    boost::asio::cancellation_type honoured;
+
+    REDLOCK_API void operator()(boost::asio::cancellation_type type) const noexcept;
+};
 
 /// Boxes the handler, makes it cancellable, and begins the operation.
 template <class Unpack, class Begin>
@@ -93,12 +100,7 @@ struct initiation {
         if (auto slot = boost::asio::get_associated_cancellation_slot(h); slot.is_connected()) {
             // Not from the handler's allocator: the slot may outlive it.
             told = new_ticket();
-            slot.assign([d = driver, told,
-                         accepts = honoured](boost::asio::cancellation_type type) mutable {
-                if ((type & accepts) != boost::asio::cancellation_type::none) {
-                    operations::cancel(d, told, type);
-                }
-            });
+            slot.assign(operation_canceller{driver, told, honoured});
         }
         handler_type handler(std::forward<Handler>(h));
         auto* boxed = boxed_handler<handler_type, Unpack>::make(
