@@ -5,7 +5,7 @@ set -euo pipefail
 check=$(dirname "$(realpath "$0")")/layers.sh
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-mkdir -p "$copy"/include/redlock/{detail,testing} "$copy"/lib/{base,resp,core,engine,cli,testing}
+mkdir -p "$copy"/include/redlock/{detail,testing} "$copy"/lib/{base,resp,core,engine,scope,cli,testing}
 failures=0
 
 # plant <file> <rule expected, empty for none> <line of code>
@@ -27,6 +27,8 @@ plant lib/resp/x.cpp layer '#include "core/core.hpp"'
 plant lib/core/x.cpp layer '#include "engine/engine.hpp"'
 plant lib/core/x.cpp layer '#include <redlock/client.hpp>'
 plant lib/engine/x.cpp layer '#include <redlock/client.hpp>'
+plant lib/engine/x.cpp layer '#include "scope/watch.hpp"'
+plant lib/scope/x.cpp layer '#include "testing/model_master.hpp"'
 plant lib/engine/x.cpp layer '#include "cli/doctor/doctor.hpp"'
 plant lib/x.cpp layer '#include "testing/model_master.hpp"'
 plant lib/cli/x.cpp layer '#include <redlock/testing/scripted_node.hpp>'
@@ -56,6 +58,8 @@ plant lib/core/x.cpp '' '// steady_clock::now() is for those above'
 plant lib/core/x.cpp '' 'next_time(x); c.time(y);'
 plant lib/base/system_entropy.cpp '' '#include <sys/random.h>'
 plant lib/engine/x.cpp '' '#include <boost/asio/ip/tcp.hpp>'
+plant lib/scope/x.cpp '' '#include <redlock/client.hpp>'
+plant lib/x.cpp '' '#include "scope/watch.hpp"'
 plant lib/engine/x.cpp '' '#include <redlock/detail/handler.hpp>'
 plant lib/engine/x.cpp '' '#include <redlock/clock.hpp>'
 plant include/redlock/lock.hpp '' '#include <redlock/clock.hpp>'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: measure.sh <C++ compiler> [flag...]
 # What a user's unit costs to compile at -O2: the least of five rounds, as anything else the machine has to do only
-# adds to it; and by how much that is more than what one header of Asio's costs, in user time.
+# adds to it; and how many times the user time of one header of Asio's that is.
 set -euo pipefail
 export LC_ALL=C
 units=$(dirname "$0")
@@ -22,10 +22,10 @@ done | awk -v rounds="$rounds" '
     $2 < wall[$1] { wall[$1] = $2 }
     $3 < user[$1] { user[$1] = $3 }
     END {
-        printf "%-12s %8s %8s %11s\n", "unit", "wall s", "user s", "awaitable"
+        printf "%-12s %8s %8s %13s\n", "unit", "wall s", "user s", "of awaitable"
         for (i = 1; i <= units; i++) {
             unit = order[i]
             if (n[unit] != rounds) exit 1
-            printf "%-12s %8.2f %8.2f %11.2f\n", unit, wall[unit], user[unit], user[unit] / user["awaitable"]
+            printf "%-12s %8.2f %8.2f %13.2f\n", unit, wall[unit], user[unit], user[unit] / user["awaitable"]
         }
     }'

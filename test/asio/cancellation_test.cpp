@@ -7,6 +7,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <functional>
+#include <utility>
+
 using namespace redlock;
 using namespace redlock::test;
 
@@ -40,6 +43,33 @@ struct attempt {
     unsigned handled = 0;
     /// It was too late to cancel.
     bool was_over = false;
+};
+
+/// What Asio asks of a slot.
+class own_slot {
+public:
+    explicit own_slot(std::function<void(cancellation_type)>& held) noexcept : held_(&held) {}
+
+    [[nodiscard]] bool is_connected() const noexcept { return true; }
+    template <class Canceller>
+    void assign(Canceller c)
+    {
+        *held_ = std::move(c);
+    }
+    void clear() noexcept { *held_ = nullptr; }
+
+private:
+    std::function<void(cancellation_type)>* held_;
+};
+
+struct with_own_slot {
+    using cancellation_slot_type = own_slot;
+
+    own_slot slot;
+    outcome<acquiring>& told;
+
+    [[nodiscard]] own_slot get_cancellation_slot() const noexcept { return slot; }
+    void operator()(error_code ec, lock l) const { told.take(ec, std::move(l)); }
 };
 
 /// Closes the client, and shows that nothing is left in the context.
@@ -176,6 +206,24 @@ TEST_CASE("an acquire that waits for the lock can be cancelled", "[cancellation]
         CHECK(s.locks->stats().cancelled == 1);
         expect_nothing_left(s);
     }
+}
+
+TEST_CASE("a handler may have a cancellation slot of a type of its own", "[cancellation]")
+{
+    scene s;
+    s.start();
+    const lock theirs = s.take(s.name);
+    std::function<void(cancellation_type)> cancel;
+    outcome<acquiring> got;
+    acquire_options o = long_lease();
+    o.deadline = 10s;
+    s.locks->async_acquire(s.name, o, with_own_slot{own_slot(cancel), got});
+    REQUIRE(cancel);
+    const auto emit = cancel;
+    emit(cancellation_type::terminal);
+    REQUIRE(run_until(s.io, [&] { return got.done; }));
+    CHECK(got.error == asio::error::operation_aborted);
+    CHECK_FALSE(cancel);
 }
 
 TEST_CASE("total cancels an acquire that has sent nothing", "[cancellation]")

@@ -2,6 +2,8 @@
 
 #include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/io_context_strand.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/system_executor.hpp>
@@ -78,10 +80,20 @@ TEMPLATE_LIST_TEST_CASE("a handler runs on its strand", "[executors]", all_opera
     c.thread_safe = GENERATE(false, true);
     scene s(c);
     TestType::prepare(s);
-    auto strand = asio::make_strand(s.io);
     std::optional<bool> inside;
-    TestType::begin(s, asio::bind_executor(
-                           strand, [&](auto&&...) { inside = strand.running_in_this_thread(); }));
+    const auto begin_on = [&](auto strand) {
+        TestType::begin(s, asio::bind_executor(strand, [&inside, strand](auto&&...) {
+                            inside = strand.running_in_this_thread();
+                        }));
+    };
+    SECTION("of today")
+    {
+        begin_on(asio::make_strand(s.io));
+    }
+    SECTION("of the Networking TS")
+    {
+        begin_on(asio::io_context::strand(s.io));
+    }
     finish<TestType>(s);
     REQUIRE(run_until(s.io, [&] { return inside.has_value(); }));
     CHECK(*inside);

@@ -11,6 +11,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/is_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/recycling_allocator.hpp>
 #include <boost/asio/require.hpp>
@@ -95,7 +96,8 @@ private:
     // Asio's any_completion_executor, for one, runs at once what it can: to get out of the client's
     // strand it takes the client's own executor.
     static constexpr bool can_be_posted_to =
-        boost::asio::can_require_v<executor_type, boost::asio::execution::blocking_t::never_t>;
+        boost::asio::can_require_v<executor_type, boost::asio::execution::blocking_t::never_t> ||
+        boost::asio::is_executor<executor_type>::value;
     struct no_way_out {
         explicit no_way_out(const boost::asio::any_io_executor&) noexcept {}
     };

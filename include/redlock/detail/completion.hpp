@@ -22,7 +22,7 @@ struct outcome {
 /// Where a handler may run.
 enum class hop : std::uint8_t {
     none,  ///< a handler of the client's own executor is called at once
-    out,   ///< every handler is posted to its executor, out of the client's strand
+    out,   ///< every handler is posted out of the client's strand, to its executor if that can be
 };
 
 /// The user's handler, type-erased. Exactly one of the functions is called, once, and frees it;
