@@ -13,7 +13,9 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include <atomic>
+#include <future>
 #include <optional>
+#include <thread>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -53,14 +55,6 @@ struct watch {
         initiating = true;
         Operation::begin(s, asio::bind_executor(ex, handler()));
         initiating = false;
-    }
-};
-
-/// Of a lock that knows no client.
-struct waiting_for_nothing : while_running {
-    static auto begin(scene&, auto&& token)
-    {
-        return lock().async_wait_lost(std::forward<decltype(token)>(token));
     }
 };
 
@@ -203,7 +197,7 @@ TEMPLATE_LIST_TEST_CASE("a handler runs by an executor to which nothing can be p
 }
 
 TEMPLATE_TEST_CASE("an executor to which nothing can be posted calls nothing at once",
-                   "[executors]", acquiring, acquiring_nothing, waiting_for_nothing)
+                   "[executors]", acquiring, acquiring_nothing)
 {
     config c = shared_config();
     c.thread_safe = GENERATE(false, true);
@@ -215,6 +209,15 @@ TEMPLATE_TEST_CASE("an executor to which nothing can be posted calls nothing at 
     });
     REQUIRE(run_until(s.io, [&] { return w.called; }));
     CHECK_FALSE(w.called_inline);
+}
+
+TEST_CASE("a wait for the end of an empty lock calls nothing at once either", "[executors]")
+{
+    std::promise<std::thread::id> called;
+    lock().async_wait_lost(
+        asio::bind_executor(asio::any_completion_executor(asio::system_executor()),
+                            [&](error_code) { called.set_value(std::this_thread::get_id()); }));
+    CHECK(called.get_future().get() != std::this_thread::get_id());
 }
 
 TEST_CASE("arguments are refused later, too", "[executors]")

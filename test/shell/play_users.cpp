@@ -233,7 +233,7 @@ acquire_options play::any_options()
     acquire_options o{.ttl = any_ttl(),
                       .deadline = std::chrono::milliseconds{clock_.below(3) * clock_.below(200)},
                       .attempts = clock_.one_in(3) ? 1 + clock_.below(3) : unlimited};
-    if (clock_.one_in(3)) {
+    if (clock_.one_in(2)) {
         o.owner = me_;
     }
     if (clock_.one_in(3)) {
@@ -336,7 +336,7 @@ void play::begin_acquire(seat& s, record& r)
     const acquire_options o = any_options();
     *r.due += o.deadline;
     const auto known = static_cast<std::uint32_t>(held_.size());
-    if (o.owner && known > 0 && !clock_.one_in(4)) {
+    if (o.owner && known > 0 && !clock_.one_in(8)) {
         // It may have it already.
         const auto all = held_[clock_.below(known)].l.resources();
         launch(s, r,

@@ -139,17 +139,20 @@ private:
         work_type work(std::move(work_));
         free(h);
         const auto alloc = boost::asio::get_associated_allocator(h);
-        auto bound = boost::asio::bind_allocator(
-            alloc, [h = std::move(h), what = std::move(what)]() mutable { call(h, what); });
+        auto called = [h = std::move(h), what = std::move(what)]() mutable { call(h, what); };
         if (hops == hop::none) {
-            boost::asio::dispatch(ex, std::move(bound));
+            boost::asio::dispatch(ex, boost::asio::bind_allocator(alloc, std::move(called)));
         } else if constexpr (can_be_posted_to) {
-            boost::asio::post(ex, std::move(bound));
+            boost::asio::post(ex, boost::asio::bind_allocator(alloc, std::move(called)));
         } else {
-            auto belated = [work = std::move(work), bound = std::move(bound)]() mutable {
-                boost::asio::dispatch(work.get_executor(), std::move(bound));
-            };
-            boost::asio::post(way_out, boost::asio::bind_allocator(alloc, std::move(belated)));
+            // Its work goes along: nothing on the way there may end it.
+            auto there = boost::asio::bind_allocator(
+                alloc,
+                [work = std::move(work), called = std::move(called)]() mutable { called(); });
+            boost::asio::post(way_out, boost::asio::bind_allocator(
+                                           alloc, [ex, there = std::move(there)]() mutable {
+                                               boost::asio::dispatch(ex, std::move(there));
+                                           }));
         }
     }
 
