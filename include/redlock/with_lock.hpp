@@ -66,7 +66,7 @@ auto with_lock(client& locks, std::vector<std::string> resources, acquire_option
     using value = detail::value_of_body<Body>;
     return boost::asio::async_initiate<Token, void(scope_result<value>)>(
         detail::scope_initiation<value>{detail::operations::engine_of(locks)}, token,
-        std::move(resources), options, std::move(body));
+        std::move(resources), std::move(options), std::move(body));
 }
 
 /// The same, of resources that are written out.
@@ -76,8 +76,8 @@ template <detail::scope_body Body,
 auto with_lock(client& locks, std::initializer_list<std::string_view> resources,
                acquire_options options, Body body, Token&& token = Token{})
 {
-    return with_lock(locks, std::vector<std::string>(resources.begin(), resources.end()), options,
-                     std::move(body), std::forward<Token>(token));
+    return with_lock(locks, std::vector<std::string>(resources.begin(), resources.end()),
+                     std::move(options), std::move(body), std::forward<Token>(token));
 }
 
 /// The same under a lock of one resource.
@@ -87,7 +87,7 @@ template <detail::scope_body Body,
 auto with_lock(client& locks, std::string_view resource, acquire_options options, Body body,
                Token&& token = Token{})
 {
-    return with_lock(locks, std::vector{std::string(resource)}, options, std::move(body),
+    return with_lock(locks, std::vector{std::string(resource)}, std::move(options), std::move(body),
                      std::forward<Token>(token));
 }
 
@@ -104,7 +104,7 @@ template <
 auto with_lock(client& locks, std::vector<std::string> resources, acquire_options options,
                Start start, Token&& token = Token{})
 {
-    return with_lock(locks, std::move(resources), options,
+    return with_lock(locks, std::move(resources), std::move(options),
                      detail::started_body<Start>(std::move(start)), std::forward<Token>(token));
 }
 
@@ -115,8 +115,8 @@ template <
 auto with_lock(client& locks, std::initializer_list<std::string_view> resources,
                acquire_options options, Start start, Token&& token = Token{})
 {
-    return with_lock(locks, std::vector<std::string>(resources.begin(), resources.end()), options,
-                     std::move(start), std::forward<Token>(token));
+    return with_lock(locks, std::vector<std::string>(resources.begin(), resources.end()),
+                     std::move(options), std::move(start), std::forward<Token>(token));
 }
 
 /// The same under a lock of one resource.
@@ -126,8 +126,8 @@ template <
 auto with_lock(client& locks, std::string_view resource, acquire_options options, Start start,
                Token&& token = Token{})
 {
-    return with_lock(locks, std::vector{std::string(resource)}, options, std::move(start),
-                     std::forward<Token>(token));
+    return with_lock(locks, std::vector{std::string(resource)}, std::move(options),
+                     std::move(start), std::forward<Token>(token));
 }
 
 }  // namespace redlock

@@ -75,7 +75,7 @@ TEMPLATE_LIST_TEST_CASE("a handler runs on its strand", "[executors]", all_opera
     scene s(c);
     TestType::prepare(s);
     std::optional<bool> inside;
-    const auto begin_on = [&](auto strand) {
+    const auto begin_on = [&](const auto& strand) {
         TestType::begin(s, asio::bind_executor(strand, [&inside, strand](auto&&...) {
                             inside = strand.running_in_this_thread();
                         }));

@@ -50,9 +50,8 @@ TEST_CASE("a scope has a handler whose type nobody knows", "[with_lock]")
     scene s(c);
     s.start();
     std::optional<int> value;
-    asio::any_completion_handler<void(scope_result<int>)> handler = [&](scope_result<int> r) {
-        value = r.value;
-    };
+    asio::any_completion_handler<void(scope_result<int>)> handler =
+        [&](const scope_result<int>& r) { value = r.value; };
     with_lock(
         *s.locks, s.name, brief(), [](lock&) -> asio::awaitable<int> { co_return 5; },
         std::move(handler));

@@ -55,10 +55,10 @@ public:
                 const boost::asio::any_io_executor ex = work_->get_executor();
                 deliver_on(ex, hops_, *this, std::move(what));
             } else {
-                hand_over(work_->get_executor(), std::move(what));
+                hand_over(std::move(what));
             }
         } else {
-            hand_over(work_.get_executor(), std::move(what));
+            hand_over(std::move(what));
         }
     }
 
@@ -124,20 +124,29 @@ private:
 
     ~boxed_handler() = default;
 
+    [[nodiscard]] static executor_type executor_of(const work_type& work)
+    {
+        if constexpr (may_be_direct) {
+            return work->get_executor();
+        } else {
+            return work.get_executor();
+        }
+    }
+
     [[nodiscard]] static auto allocator_of(const Handler& h) noexcept
     {
         return boost::asio::get_associated_allocator(h, default_allocator{});
     }
 
     /// By the handler's own allocator.
-    void hand_over(const executor_type& on, outcome&& what)
+    void hand_over(outcome&& what)
     {
-        const executor_type ex = on;
         const hop hops = hops_;
         const way_out_type way_out(std::move(way_out_));
         Handler h(std::move(handler_));
         work_type work(std::move(work_));
         free(h);
+        const executor_type ex = executor_of(work);
         const auto alloc = boost::asio::get_associated_allocator(h);
         auto called = [h = std::move(h), what = std::move(what)]() mutable { call(h, what); };
         if (hops == hop::none) {
