@@ -102,10 +102,20 @@ TEMPLATE_LIST_TEST_CASE("a handler runs on its own context, which has work until
     TestType::prepare(s);
     asio::io_context other{1};
     std::optional<bool> there;
-    TestType::begin(s, asio::bind_executor(other.get_executor(), [&](auto&&...) {
-                        there = other.get_executor().running_in_this_thread() &&
-                                !s.io.get_executor().running_in_this_thread();
-                    }));
+    const auto begin_on = [&](const auto& ex) {
+        TestType::begin(s, asio::bind_executor(ex, [&](auto&&...) {
+                            there = other.get_executor().running_in_this_thread() &&
+                                    !s.io.get_executor().running_in_this_thread();
+                        }));
+    };
+    SECTION("by its own executor")
+    {
+        begin_on(other.get_executor());
+    }
+    SECTION("by one to which nothing can be posted, as that of any_completion_handler")
+    {
+        begin_on(asio::any_completion_executor(other.get_executor()));
+    }
 
     // Nothing to do yet, but not at its end either.
     CHECK(other.poll() == 0);
@@ -171,29 +181,6 @@ TEMPLATE_LIST_TEST_CASE("a handler is never called by the initiating function", 
     finish<TestType>(s);
     REQUIRE(run_until(s.io, [&] { return w.called; }));
     CHECK_FALSE(w.called_inline);
-}
-
-// As that of Asio's any_completion_handler: what can run at once does.
-
-TEMPLATE_LIST_TEST_CASE("a handler runs by an executor to which nothing can be posted",
-                        "[executors]", all_operations)
-{
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
-    scene s(c);
-    TestType::prepare(s);
-    asio::io_context other{1};
-    bool there = false;
-    TestType::begin(
-        s, asio::bind_executor(asio::any_completion_executor(other.get_executor()), [&](auto&&...) {
-            there = other.get_executor().running_in_this_thread();
-        }));
-    CHECK(other.poll() == 0);
-    CHECK_FALSE(other.stopped());
-    finish<TestType>(s);
-    REQUIRE(run_until(s.io, [&] { return other.poll_one() == 1; }));
-    CHECK(there);
-    CHECK(other.run() == 0);
 }
 
 TEMPLATE_TEST_CASE("an executor to which nothing can be posted calls nothing at once",
