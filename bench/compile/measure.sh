@@ -1,31 +1,56 @@
 #!/bin/bash
 # usage: measure.sh <C++ compiler> [flag...]
 # What a user's unit costs to compile at -O2: the least of five rounds, as anything else the machine has to do only
-# adds to it; and how many times the user time of one header of Asio's that is.
+# adds to it; how many times the user time of one header of Asio's that is; and what it costs with redlock.hpp
+# precompiled, as CMake's target_precompile_headers has it done.
 set -euo pipefail
 export LC_ALL=C
 units=$(dirname "$0")
 
-object=$(mktemp --suffix .o)
-trap 'rm -f "$object"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 rounds=5
 TIMEFORMAT='%R %U'
 
+# timed NAME FLAG...: a line "NAME wall user", below whatever the compiler says.
+timed() {
+    local name=$1
+    shift
+    { time "${compile[@]}" "$@"; } 2>&1 | sed "s/^[0-9.]* [0-9.]*$/$name &/"
+}
+
+compile=("$@" -std=c++20 -O2)
+echo '#include <redlock/redlock.hpp>' >"$work/all.hpp"
+precompiling=(-x c++-header "$work/all.hpp" -o "$work/all.hpp.gch")
+precompiled=(-Winvalid-pch -Werror -include "$work/all.hpp")
+"${compile[@]}" "${precompiling[@]}"
+
 # One after the other in each round, so that a slow minute is everybody's.
 for ((i = 0; i < rounds; i++)); do
-    for unit in facade client awaitable three_calls under_lock asio; do
-        { time "$@" -std=c++20 -O2 -c "$units/$unit.cpp" -o "$object"; } 2>&1 | sed "s/^[0-9.]* [0-9.]*$/$unit &/"
+    for unit in facade client awaitable standard three_calls under_lock asio; do
+        timed "$unit plain" -c "$units/$unit.cpp" -o "$work/unit.o"
     done
+    for unit in facade client three_calls under_lock; do
+        timed "$unit precompiled" "${precompiled[@]}" -c "$units/$unit.cpp" -o "$work/unit.o"
+    done
+    timed "precompiling plain" "${precompiling[@]}"
 done | awk -v rounds="$rounds" '
-    NF != 3 || $2 $3 !~ /^[0-9.]+$/ { print; next }
-    !n[$1]++ { order[++units] = $1; wall[$1] = $2; user[$1] = $3 }
-    $2 < wall[$1] { wall[$1] = $2 }
-    $3 < user[$1] { user[$1] = $3 }
+    NF != 4 || $3 $4 !~ /^[0-9.]+$/ { print; next }
+    !seen[$1]++ { order[++units] = $1 }
+    !n[$1, $2]++ { wall[$1, $2] = $3; user[$1, $2] = $4 }
+    $3 < wall[$1, $2] { wall[$1, $2] = $3 }
+    $4 < user[$1, $2] { user[$1, $2] = $4 }
     END {
-        printf "%-12s %8s %8s %13s\n", "unit", "wall s", "user s", "of awaitable"
+        printf "%-12s %8s %8s %13s %20s\n", "unit", "wall s", "user s", "of awaitable", "precompiled: wall s"
         for (i = 1; i <= units; i++) {
             unit = order[i]
-            if (n[unit] != rounds) exit 1
-            printf "%-12s %8.2f %8.2f %13.2f\n", unit, wall[unit], user[unit], user[unit] / user["awaitable"]
+            if (n[unit, "plain"] != rounds) exit 1
+            printf "%-12s %8.2f %8.2f %13.2f", unit, wall[unit, "plain"], user[unit, "plain"],
+                user[unit, "plain"] / user["awaitable", "plain"]
+            if ((unit, "precompiled") in n) {
+                if (n[unit, "precompiled"] != rounds) exit 1
+                printf " %20.2f", wall[unit, "precompiled"]
+            }
+            printf "\n"
         }
     }'

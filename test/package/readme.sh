@@ -120,7 +120,9 @@ case $1 in
         prefix=$(grep -oE -m1 -- '-DCMAKE_PREFIX_PATH=[^`]+' "$SOURCE/README.md") ||
             die "the README does not say where find_package is to look"
         found=$(block 'find_package(redlock')
-        uses installed "$found" "$(eval echo "$prefix")"
+        precompiled=$(grep -oE -m1 'target_precompile_headers\([^`]+' "$SOURCE/README.md") ||
+            die "the README does not say how the header is precompiled"
+        uses installed "$found"$'\n'"$precompiled" "$(eval echo "$prefix")"
         "$CMAKE" --build "$work/user/installed/build"
         fetched=$(block 'include(FetchContent)')
         fetched=$(with "$fetched" /path/to/the/clone "$work/clone")
