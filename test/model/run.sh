@@ -84,7 +84,7 @@ build() {
     }
     # What spin writes is not free of warnings.
     # shellcheck disable=SC2086 # several words
-    cc -w -DSAFETY -DCOLLAPSE -DMEMLIM=2000 $options -o pan pan.c
+    cc -w -DSAFETY -DMEMLIM=2000 $options -o pan pan.c
 }
 
 # Of a search that went to its end, or to a fault: "holds" or "fails". A counter beyond the values that the model looks
