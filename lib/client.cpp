@@ -2,9 +2,12 @@
 
 #include "engine/driver.hpp"
 
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
 #include <boost/asio/system_executor.hpp>
 
 #include <memory>
@@ -41,37 +44,53 @@ using engine::completion_ptr;
 
 namespace {
 
-/// On its way to the handler's executor, which may destroy it instead of calling it.
+/// On its way to the handler's executor, which may destroy it instead of calling it. Its work goes
+/// along, until the handler has returned.
 class delivery {
 public:
-    delivery(completion& c, outcome&& what) noexcept : to_(&c), what_(std::move(what)) {}
+    delivery(boost::asio::any_io_executor&& work, completion& c, outcome&& what) noexcept
+        : work_(std::move(work)),
+          to_(&c),
+          what_(std::move(what))
+    {}
+
+    [[nodiscard]] const boost::asio::any_io_executor& work() const noexcept { return work_; }
 
     void operator()() { to_.release()->deliver(std::move(what_)); }
 
 private:
+    boost::asio::any_io_executor work_;
     completion_ptr to_;
     outcome what_;
 };
 
 }  // namespace
 
-void deliver_on(const boost::asio::any_io_executor& ex, hop hops, completion& c, outcome&& what)
+boost::asio::any_io_executor work_for_handler(const boost::asio::any_io_executor& ex,
+                                              const boost::asio::any_io_executor& client, hop hops)
 {
+    if (hops == hop::none && ex == client) {
+        return {};
+    }
+    return boost::asio::prefer(ex, boost::asio::execution::outstanding_work.tracked);
+}
+
+void deliver_on(boost::asio::any_io_executor&& work, hop hops, completion& c, outcome&& what)
+{
+    delivery there(std::move(work), c, std::move(what));
+    // Counts nothing: the handler's context may be gone as soon as it was called.
+    const boost::asio::any_io_executor ex =
+        boost::asio::prefer(there.work(), boost::asio::execution::outstanding_work.untracked);
     if (hops == hop::out) {
-        boost::asio::post(ex, delivery(c, std::move(what)));
+        boost::asio::post(ex, std::move(there));
     } else {
-        boost::asio::dispatch(ex, delivery(c, std::move(what)));
+        boost::asio::dispatch(ex, std::move(there));
     }
 }
 
 names_ptr shared(std::vector<std::string> names)
 {
     return std::make_shared<const std::vector<std::string>>(std::move(names));
-}
-
-ticket_ptr new_ticket()
-{
-    return std::make_shared<ticket>();
 }
 
 void operation_canceller::operator()(boost::asio::cancellation_type type) const noexcept
@@ -85,6 +104,12 @@ void operation_canceller::operator()(boost::asio::cancellation_type type) const 
     } catch (const std::bad_alloc&) {
         return;  // no room to go to the strand: as if not cancelled
     }
+}
+
+ticket_ptr cancellable_by(boost::asio::cancellation_slot& slot, const engine_ptr& driver,
+                          boost::asio::cancellation_type honoured)
+{
+    return cancellable_by<boost::asio::cancellation_slot>(slot, driver, honoured);
 }
 
 operations::executor_type operations::executor_of(const engine_ptr& d) noexcept

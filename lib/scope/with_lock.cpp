@@ -8,6 +8,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
@@ -146,6 +147,11 @@ watch_ptr new_watch(const engine_ptr& engine, const executor_type& asked)
 void scope_canceller::operator()(boost::asio::cancellation_type type) const
 {
     scope::cancel(watch, type);
+}
+
+void cancellable_by(boost::asio::cancellation_slot& slot, const watch_ptr& watch)
+{
+    cancellable_by<boost::asio::cancellation_slot>(slot, watch);
 }
 
 void begin_scope(const engine_ptr& engine, const watch_ptr& watch,

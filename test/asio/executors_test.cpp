@@ -112,6 +112,10 @@ TEMPLATE_LIST_TEST_CASE("a handler runs on its own context, which has work until
     {
         begin_on(other.get_executor());
     }
+    SECTION("by an executor of the client's type")
+    {
+        begin_on(asio::any_io_executor(other.get_executor()));
+    }
     SECTION("by one to which nothing can be posted, as that of any_completion_handler")
     {
         begin_on(asio::any_completion_executor(other.get_executor()));

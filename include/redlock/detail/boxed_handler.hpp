@@ -17,7 +17,6 @@
 #include <boost/asio/require.hpp>
 
 #include <memory>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -52,8 +51,7 @@ public:
             if (!work_) {
                 deliver(std::move(what));
             } else if constexpr (has_default_memory) {
-                const boost::asio::any_io_executor ex = work_->get_executor();
-                deliver_on(ex, hops_, *this, std::move(what));
+                deliver_on(std::move(work_), hops_, *this, std::move(what));
             } else {
                 hand_over(std::move(what));
             }
@@ -65,7 +63,6 @@ public:
     void deliver(outcome&& what) override
     {
         Handler h(std::move(handler_));
-        const work_type work(std::move(work_));
         // The memory may serve the next operation, begun from within the handler.
         free(h);
         call(h, what);
@@ -86,12 +83,13 @@ private:
     using traits = std::allocator_traits<allocator_type>;
     using work_guard = boost::asio::executor_work_guard<executor_type>;
 
-    // Only a handler of the client's own executor is called directly, and needs no work of its own.
+    // Only a handler of the client's own executor is called directly, and needs no work of its own:
+    // then `work_` is an empty executor.
     static constexpr bool may_be_direct =
         std::is_same_v<executor_type, boost::asio::any_io_executor>;
     static constexpr bool has_default_memory =
         std::is_same_v<boost::asio::associated_allocator_t<Handler>, std::allocator<void>>;
-    using work_type = std::conditional_t<may_be_direct, std::optional<work_guard>, work_guard>;
+    using work_type = std::conditional_t<may_be_direct, boost::asio::any_io_executor, work_guard>;
 
     // Asio's any_completion_executor, for one, runs at once what it can: to get out of the client's
     // strand it takes the client's own executor.
@@ -115,11 +113,10 @@ private:
                                             const boost::asio::any_io_executor& client, hop hops)
     {
         if constexpr (may_be_direct) {
-            if (hops == hop::none && ex == client) {
-                return std::nullopt;
-            }
+            return work_for_handler(ex, client, hops);
+        } else {
+            return work_guard(ex);
         }
-        return work_guard(ex);
     }
 
     ~boxed_handler() = default;
@@ -127,7 +124,7 @@ private:
     [[nodiscard]] static executor_type executor_of(const work_type& work)
     {
         if constexpr (may_be_direct) {
-            return work->get_executor();
+            return work;
         } else {
             return work.get_executor();
         }

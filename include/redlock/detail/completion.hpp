@@ -48,8 +48,12 @@ protected:
     ~completion() = default;
 };
 
-/// Takes it to where it belongs. Compiled, as most handlers need no more of Asio for it.
-REDLOCK_API void deliver_on(const boost::asio::any_io_executor& ex, hop hops, completion& c,
+/// The handler's executor, with its work counted; an empty one where the client calls the handler
+/// itself. Compiled, as most handlers need no more of Asio for it.
+[[nodiscard]] REDLOCK_API boost::asio::any_io_executor work_for_handler(
+    const boost::asio::any_io_executor& ex, const boost::asio::any_io_executor& client, hop hops);
+/// Takes it to where it belongs, and its work along. Compiled, too.
+REDLOCK_API void deliver_on(boost::asio::any_io_executor&& work, hop hops, completion& c,
                             outcome&& what);
 
 /// Which operation a cancellation is meant for. Filled when it is begun; touched on the client's

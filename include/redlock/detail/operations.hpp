@@ -9,6 +9,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
 
 #include <chrono>
@@ -66,8 +67,6 @@ struct operations {
 
 /// A deferred operation must be able to copy them.
 [[nodiscard]] REDLOCK_API names_ptr shared(std::vector<std::string> names);
-/// What of an operation a cancellation is to find.
-[[nodiscard]] REDLOCK_API ticket_ptr new_ticket();
 
 /// Is in the slot of an operation that may be cancelled. One type for all of them.
 struct operation_canceller {
@@ -77,6 +76,21 @@ struct operation_canceller {
 
     REDLOCK_API void operator()(boost::asio::cancellation_type type) const noexcept;
 };
+
+/// What of an operation a cancellation by the slot is to find. Not from the handler's allocator:
+/// the slot may outlive it.
+template <class Slot>
+[[nodiscard]] ticket_ptr cancellable_by(Slot& slot, const engine_ptr& driver,
+                                        boost::asio::cancellation_type honoured)
+{
+    auto told = std::make_shared<ticket>();
+    slot.assign(operation_canceller{driver, told, honoured});
+    return told;
+}
+/// Compiled: nearly all slots are Asio's own.
+[[nodiscard]] REDLOCK_API ticket_ptr cancellable_by(boost::asio::cancellation_slot& slot,
+                                                    const engine_ptr& driver,
+                                                    boost::asio::cancellation_type honoured);
 
 /// Boxes the handler, makes it cancellable, and begins the operation.
 template <class Unpack, class Begin>
@@ -98,9 +112,7 @@ struct initiation {
         using handler_type = std::decay_t<Handler>;
         ticket_ptr told;
         if (auto slot = boost::asio::get_associated_cancellation_slot(h); slot.is_connected()) {
-            // Not from the handler's allocator: the slot may outlive it.
-            told = new_ticket();
-            slot.assign(operation_canceller{driver, told, honoured});
+            told = detail::cancellable_by(slot, driver, honoured);
         }
         handler_type handler(std::forward<Handler>(h));
         auto* boxed = boxed_handler<handler_type, Unpack>::make(

@@ -13,6 +13,7 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/associator.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
 
 #include <concepts>
@@ -117,6 +118,14 @@ struct scope_canceller {
     REDLOCK_API void operator()(boost::asio::cancellation_type type) const;
 };
 
+template <class Slot>
+void cancellable_by(Slot& slot, const watch_ptr& watch)
+{
+    slot.assign(scope_canceller{watch});
+}
+/// Compiled: nearly all slots are Asio's own.
+REDLOCK_API void cancellable_by(boost::asio::cancellation_slot& slot, const watch_ptr& watch);
+
 template <class T>
 struct scope_initiation {
     using executor_type = operations::executor_type;
@@ -140,7 +149,7 @@ struct scope_initiation {
         }
         const watch_ptr watch = new_watch(engine, asked);
         if (auto slot = boost::asio::get_associated_cancellation_slot(h); slot.is_connected()) {
-            slot.assign(scope_canceller{watch});
+            detail::cancellable_by(slot, watch);
         }
         auto task = std::make_unique<body_task<T, Body>>(std::move(body));
         scope_task& runs = *task;
