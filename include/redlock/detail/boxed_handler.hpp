@@ -10,9 +10,11 @@
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/is_executor.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
 #include <boost/asio/recycling_allocator.hpp>
 #include <boost/asio/require.hpp>
 
@@ -121,10 +123,11 @@ private:
 
     ~boxed_handler() = default;
 
+    /// Counts nothing itself, as the handler's context may be gone as soon as it was called.
     [[nodiscard]] static executor_type executor_of(const work_type& work)
     {
         if constexpr (may_be_direct) {
-            return work;
+            return boost::asio::prefer(work, boost::asio::execution::outstanding_work.untracked);
         } else {
             return work.get_executor();
         }
