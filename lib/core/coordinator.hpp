@@ -449,7 +449,8 @@ private:
     /// A thousand acquires with tokens, all in one turn, take five of each node. What is kept is
     /// half a MiB a node, after a burst.
     static constexpr std::size_t blocks_a_node = 8;
-    output_blocks output_blocks_;  // outlives the nodes, which give back what they have
+    output_blocks output_blocks_;        // outlives the nodes, which give back what they have
+    fifo<pending>::blocks fifo_blocks_;  // and this one, of which they may keep some
     std::vector<std::unique_ptr<node>> nodes_;
     node_mask to_connect_ = 0;
     node_mask to_close_ = 0;

@@ -26,6 +26,7 @@ node::node(coordinator& c, unsigned index, const base::address& at)
       index_(index),
       handshake_(c.settings(), at),
       admission_(c.settings().guard && !at.durable ? &*c.settings().guard : nullptr),
+      fifo_(c.fifo_blocks_),
       out_(c.output_blocks_),
       name_(name_hash(at.display))
 {}

@@ -6,6 +6,7 @@
 #include "base/settings.hpp"
 #include "core/command.hpp"
 #include "core/debts.hpp"
+#include "core/fifo.hpp"
 #include "core/guard.hpp"
 #include "core/handshake.hpp"
 #include "core/output.hpp"
@@ -271,7 +272,7 @@ private:
     /// Why it is in quarantine.
     std::string suspicion_;
     resp::reader reader_;
-    ring<pending> fifo_;
+    fifo<pending> fifo_;
     core::debts owed_;
     /// Of resources whose counter a lost connection may have begun without a ttl. Counted.
     ring<lease*> unmended_;
