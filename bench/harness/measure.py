@@ -291,11 +291,10 @@ def answer(question, bench, progress, cases, rounds):
     result = Answer(question)
     bench.begin()
     for r in range(rounds):
+        asked = [case for case in cases if r < case.rounds_of(rounds)]
         # Each round begins with another one, so that none always has the same neighbour.
-        first = r * len(cases) // rounds
-        for case in cases[first:] + cases[:first]:
-            if r >= case.rounds_of(rounds):
-                continue
+        first = r * len(asked) // rounds
+        for case in asked[first:] + asked[:first]:
             progress.begin(question.name, f"{case.name} {case.parameters}, round {r + 1} of {rounds}")
             for name, parameters, figures in bench.measure(case):
                 result.add(name, parameters, figures, bench.commands[id(case)])

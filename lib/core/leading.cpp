@@ -79,15 +79,20 @@ void leading::replace(lease& l, lease& next) noexcept
 
 void leading::grow() noexcept
 {
-    if (size_ <= chains_.size()) {
-        return;
+    // One more than a lease is due, where memory was short before.
+    for (std::size_t i = 0; i <= chains_a_lease && chains_.size() < size_ * chains_a_lease; ++i) {
+        try {
+            split_one();
+        } catch (const std::bad_alloc&) {
+            return;  // then chains grow longer
+        }
     }
+}
+
+void leading::split_one()
+{
     const std::size_t added = chains_.size();
-    try {
-        chains_.push_back(nullptr);
-    } catch (const std::bad_alloc&) {
-        return;  // then chains grow longer
-    }
+    chains_.push_back(nullptr);
     lease** link = &chains_[added - std::bit_floor(added)];
     while (lease* const l = *link) {
         if (place_of(l->resource_hash) == added) {

@@ -10,8 +10,8 @@
 namespace redlock::core {
 
 /// The leases that lead, one a resource: see `line`. A hash table whose chains go through the
-/// leases, so that none costs an allocation, and that grows a chain at a time, so that none waits
-/// for all.
+/// leases, so that none costs an allocation, and that grows by a few chains at a time, so that no
+/// lease waits until all others are put elsewhere.
 class leading {
 public:
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -27,6 +27,11 @@ private:
     [[nodiscard]] std::size_t place_of(std::uint64_t hash) const noexcept;
     [[nodiscard]] lease*& link_to(lease& l) noexcept;
     void grow() noexcept;
+    void split_one();
+
+    /// Most chains are empty then: who asks for a resource that nobody leads mostly has no other
+    /// lease to look at, which would come from far away where very many are held.
+    static constexpr std::size_t chains_a_lease = 4;
 
     std::vector<lease*> chains_ = std::vector<lease*>(16);
     std::size_t size_ = 0;
