@@ -48,13 +48,18 @@ class Master:
     """Keeps nothing on disk, and speaks TCP, TLS and over a unix socket."""
 
     def __init__(self, program, folder, number):
-        self.port, self.tls_port = free_port(), free_port()
+        self.program, self.folder = program, folder
         self.socket_path = folder / f"{number}.sock"
         self.log = folder / f"{number}.log"
+        self.launch()
+
+    def launch(self):
+        folder = self.folder
+        self.port, self.tls_port = free_port(), free_port()
         tls = ["--tls-port", self.tls_port, "--tls-cert-file", folder / "ca.pem",
                "--tls-key-file", folder / "key.pem", "--tls-ca-cert-file", folder / "ca.pem",
                "--tls-auth-clients", "no"]
-        arguments = [program, "--save", "", "--appendonly", "no", "--bind", "127.0.0.1", "--port",
+        arguments = [self.program, "--save", "", "--appendonly", "no", "--bind", "127.0.0.1", "--port",
                      self.port, "--unixsocket", self.socket_path, "--dir", folder, *tls]
         with self.log.open("w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
@@ -63,7 +68,12 @@ class Master:
 
     def await_answer(self):
         end = time.monotonic() + PATIENCE
-        while time.monotonic() < end and self.process.poll() is None:
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                # Somebody else may have been quicker to take a port.
+                if "Address already in use" not in self.log.read_text(encoding="utf-8"):
+                    break
+                self.launch()
             try:
                 if f"process_id:{self.process.pid}\r\n" in self.ask("INFO server"):
                     return

@@ -27,7 +27,7 @@ QUESTION = Question(
     name="held",
     title="Beside locks that are held",
     about="Five masters, 64 in flight, callbacks, while the client has so many further locks; a "
-          "ratio is to none. Eight rounds, but two of those in between.",
+          "ratio is to none. Five rounds, but two of those in between.",
     cases=cases,
     parameters={"held": "held"},
     reference={"held": 0},
@@ -37,7 +37,7 @@ QUESTION = Question(
         Column("client_cpu_us_per_cycle", ratio=True), Column("server_cpu_us_per_cycle"),
         Column("peak_mib"),
     ],
-    rounds=8,
+    rounds=5,
     targets=[
         Target("callback", {"held": 100_000}, "client_cpu_us_per_cycle",
                "client CPU a cycle beside 100 000 locks, of that beside none", {"held": 0},

@@ -6,10 +6,12 @@ import json
 import os
 import pathlib
 import runpy
+import socket
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 BENCH = pathlib.Path(__file__).resolve().parent.parent
@@ -17,6 +19,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(BENCH))
 
 from harness import figures, page, plots  # noqa: E402
+from harness.masters import Masters, free_port  # noqa: E402
 from harness.measure import Answer, Bench, Lengths  # noqa: E402
 from harness.question import Target  # noqa: E402
 from harness.trouble import Trouble  # noqa: E402
@@ -230,6 +233,19 @@ class Instructions(unittest.TestCase):
         self.check({"callback": 10_000}, other, callback=15_000)
         with self.assertRaisesRegex(Trouble, "callback: 15 001 instructions a cycle"):
             self.check({"callback": 15_001}, other, callback=15_001)
+
+
+class Started(unittest.TestCase):
+    def test_a_master_whose_port_was_taken_gets_another(self):
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            taken = other.getsockname()[1]
+            ports = [taken, free_port(), free_port(), free_port()]
+            with unittest.mock.patch("harness.masters.free_port", side_effect=ports):
+                started = Masters(1, "redis-server")
+            self.addCleanup(started.end)
+            self.assertEqual([started.all[0].port, started.all[0].tls_port], ports[2:])
 
 
 class Running(unittest.TestCase):
