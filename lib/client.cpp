@@ -139,6 +139,18 @@ void operations::acquire(engine_ptr& d, const names_ptr& resources, const acquir
     d->acquire(resources, o, completion_ptr(c), t);
 }
 
+void operations::acquire(engine_ptr& d, std::string_view resource, completion* c,
+                         const ticket_ptr& t)
+{
+    acquire(d, resource, acquire_options{}, c, t);
+}
+
+void operations::acquire(engine_ptr& d, const names_ptr& resources, completion* c,
+                         const ticket_ptr& t)
+{
+    acquire(d, resources, acquire_options{}, c, t);
+}
+
 void operations::adopt(engine_ptr& d, const names_ptr& resources, std::string_view owner,
                        std::chrono::milliseconds ttl, const extend_options& o, completion* c,
                        const ticket_ptr& t)

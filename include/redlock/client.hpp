@@ -146,7 +146,12 @@ public:
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
     auto async_acquire(std::string_view resource, Token&& token = Token{})
     {
-        return async_acquire(resource, acquire_options{}, std::forward<Token>(token));
+        return detail::initiate<void(error_code, lock), detail::unpack_lock>(
+            driver_, token,
+            [resource](auto& d, auto* c, auto& t) {
+                detail::operations::acquire(d, resource, c, t);
+            },
+            detail::cancels_total);
     }
 
     /**
@@ -181,7 +186,12 @@ public:
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
     auto async_acquire(std::vector<std::string> resources, Token&& token = Token{})
     {
-        return async_acquire(std::move(resources), acquire_options{}, std::forward<Token>(token));
+        return detail::initiate<void(error_code, lock), detail::unpack_lock>(
+            driver_, token,
+            [names = detail::shared(std::move(resources))](auto& d, auto* c, auto& t) {
+                detail::operations::acquire(d, names, c, t);
+            },
+            detail::cancels_total);
     }
 
     /// The same of resources that are written out: `async_acquire({"from", "to"}, options)`. GCC 12
@@ -200,7 +210,8 @@ public:
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
     auto async_acquire(std::initializer_list<std::string_view> resources, Token&& token = Token{})
     {
-        return async_acquire(resources, acquire_options{}, std::forward<Token>(token));
+        return async_acquire(std::vector<std::string>(resources.begin(), resources.end()),
+                             std::forward<Token>(token));
     }
 
     /**

@@ -44,6 +44,11 @@ struct operations {
                                     completion*, const ticket_ptr&);
     REDLOCK_API static void acquire(engine_ptr&, const names_ptr& resources, const acquire_options&,
                                     completion*, const ticket_ptr&);
+    /// With default options, which a caller's unit then has not to make and to carry.
+    REDLOCK_API static void acquire(engine_ptr&, std::string_view resource, completion*,
+                                    const ticket_ptr&);
+    REDLOCK_API static void acquire(engine_ptr&, const names_ptr& resources, completion*,
+                                    const ticket_ptr&);
     REDLOCK_API static void adopt(engine_ptr&, const names_ptr& resources, std::string_view owner,
                                   std::chrono::milliseconds ttl, const extend_options&, completion*,
                                   const ticket_ptr&);
