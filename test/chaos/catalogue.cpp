@@ -235,12 +235,12 @@ fault rate_changed(const stage& s, nanoseconds farthest)
             0ms,
             0ms,
             [&sites, &chance, farthest](unsigned i, milliseconds) {
-                auto& clock = sites[i]->clock;
+                clock_dial& dial = sites[i]->clock;
                 auto by = chance.between(-50'000, 50'000);
-                if (farthest != clock_dial::no_limit && (by > 0) == (clock.ahead() > 0ns)) {
+                if (farthest != clock_dial::no_limit && (by > 0) == (dial.ahead() > 0ns)) {
                     by = -by;  // at its farthest it would run as it should
                 }
-                clock.run_faster(by, farthest);
+                dial.run_faster(by, farthest);
                 return true;
             },
             {}};

@@ -24,6 +24,17 @@
 
 namespace redlock::detail {
 
+/// Is work of the executor's context for as long as it lives.
+template <class Executor>
+[[nodiscard]] auto work_of(const Executor& ex)
+{
+    if constexpr (boost::asio::is_executor<Executor>::value) {
+        return boost::asio::executor_work_guard<Executor>(ex);
+    } else {
+        return boost::asio::prefer(ex, boost::asio::execution::outstanding_work.tracked);
+    }
+}
+
 /**
  * A handler in a block from its own allocator. It is touched twice, to box it and to complete it:
  * everything in between works on the erased `completion`. `Unpack` calls it with its part of the
@@ -83,7 +94,7 @@ private:
     using allocator_type = typename std::allocator_traits<boost::asio::associated_allocator_t<
         Handler, default_allocator>>::template rebind_alloc<boxed_handler>;
     using traits = std::allocator_traits<allocator_type>;
-    using work_guard = boost::asio::executor_work_guard<executor_type>;
+    using work_type = decltype(work_of(std::declval<const executor_type&>()));
 
     // Only a handler of the client's own executor is called directly, and needs no work of its own:
     // then `work_` is an empty executor.
@@ -91,7 +102,6 @@ private:
         std::is_same_v<executor_type, boost::asio::any_io_executor>;
     static constexpr bool has_default_memory =
         std::is_same_v<boost::asio::associated_allocator_t<Handler>, std::allocator<void>>;
-    using work_type = std::conditional_t<may_be_direct, boost::asio::any_io_executor, work_guard>;
 
     // Asio's any_completion_executor, for one, runs at once what it can: to get out of the client's
     // strand it takes the client's own executor.
@@ -117,19 +127,19 @@ private:
         if constexpr (may_be_direct) {
             return work_for_handler(ex, client, hops);
         } else {
-            return work_guard(ex);
+            return work_of(ex);
         }
     }
 
     ~boxed_handler() = default;
 
     /// Counts nothing itself, as the handler's context may be gone as soon as it was called.
-    [[nodiscard]] static executor_type executor_of(const work_type& work)
+    [[nodiscard]] static auto executor_of(const work_type& work)
     {
-        if constexpr (may_be_direct) {
-            return boost::asio::prefer(work, boost::asio::execution::outstanding_work.untracked);
-        } else {
+        if constexpr (boost::asio::is_executor<executor_type>::value) {
             return work.get_executor();
+        } else {
+            return boost::asio::prefer(work, boost::asio::execution::outstanding_work.untracked);
         }
     }
 
@@ -146,7 +156,7 @@ private:
         Handler h(std::move(handler_));
         work_type work(std::move(work_));
         free(h);
-        const executor_type ex = executor_of(work);
+        const auto ex = executor_of(work);
         const auto alloc = boost::asio::get_associated_allocator(h);
         auto called = [h = std::move(h), what = std::move(what)]() mutable { call(h, what); };
         if (hops == hop::none) {
