@@ -1,8 +1,10 @@
 #!/bin/bash
 # usage: measure.sh <C++ compiler> [flag...]
 # What a user's unit costs to compile at -O2: the least of five rounds, as anything else the machine has to do only
-# adds to it; how many times the user time of one header of Asio's that is; and what it costs with redlock.hpp
-# precompiled, as CMake's target_precompile_headers has it done.
+# adds to it; how many times the user time of one header of Asio's that is; what it costs with redlock.hpp
+# precompiled, as CMake's target_precompile_headers has it done; and with Asio compiled apart, in one unit of the
+# program's that includes <boost/asio/impl/src.hpp>. A compiler touches some 40 000 fresh pages, which is half of all
+# where a fault is dear: what one costs, and whether pages are huge, is told with it.
 set -euo pipefail
 export LC_ALL=C
 units=$(dirname "$0")
@@ -32,6 +34,7 @@ for ((i = 0; i < rounds; i++)); do
     done
     for unit in facade client three_calls under_lock; do
         timed "$unit precompiled" "${precompiled[@]}" -c "$units/$unit.cpp" -o "$work/unit.o"
+        timed "$unit apart" -DBOOST_ASIO_SEPARATE_COMPILATION -c "$units/$unit.cpp" -o "$work/unit.o"
     done
     timed "precompiling plain" "${precompiling[@]}"
 done | awk -v rounds="$rounds" '
@@ -41,16 +44,32 @@ done | awk -v rounds="$rounds" '
     $3 < wall[$1, $2] { wall[$1, $2] = $3 }
     $4 < user[$1, $2] { user[$1, $2] = $4 }
     END {
-        printf "%-12s %8s %8s %13s %20s\n", "unit", "wall s", "user s", "of awaitable", "precompiled: wall s"
+        printf "%-12s %8s %8s %13s %12s %7s\n", "unit", "wall s", "user s", "of awaitable", "precompiled", "apart"
         for (i = 1; i <= units; i++) {
             unit = order[i]
             if (n[unit, "plain"] != rounds) exit 1
             printf "%-12s %8.2f %8.2f %13.2f", unit, wall[unit, "plain"], user[unit, "plain"],
                 user[unit, "plain"] / user["awaitable", "plain"]
             if ((unit, "precompiled") in n) {
-                if (n[unit, "precompiled"] != rounds) exit 1
-                printf " %20.2f", wall[unit, "precompiled"]
+                if (n[unit, "precompiled"] != rounds || n[unit, "apart"] != rounds) exit 1
+                printf " %12.2f %7.2f", wall[unit, "precompiled"], wall[unit, "apart"]
             }
             printf "\n"
         }
     }'
+
+pages=/sys/kernel/mm/transparent_hugepage/enabled
+if [[ -r $pages ]]; then
+    printf 'transparent huge pages: %s\n' "$(sed 's/.*\[\(.*\)\].*/\1/' "$pages")"
+fi
+python3 - <<'EOF'
+import mmap
+import time
+
+PAGE, PAGES = 4096, 20_000
+memory = mmap.mmap(-1, PAGE * PAGES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+begun = time.perf_counter()
+for at in range(0, PAGE * PAGES, PAGE):
+    memory[at] = 1
+print(f"touching 4 KiB of fresh memory: {(time.perf_counter() - begun) / PAGES * 1e6:.1f} us")
+EOF

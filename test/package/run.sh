@@ -44,6 +44,12 @@ case $way in
         # shellcheck disable=SC2086 # FLAGS is a list
         "$CXX" -std=c++20 $FLAGS "$here/main.cpp" "${flags[@]}" -o "$work/user"
         LD_LIBRARY_PATH=$libraries "$work/user"
+        # Asio compiled apart by the user, though not by the library.
+        echo '#include <boost/asio/impl/src.hpp>' >"$work/asio.cpp"
+        # shellcheck disable=SC2086 # FLAGS is a list
+        "$CXX" -std=c++20 $FLAGS -DBOOST_ASIO_SEPARATE_COMPILATION "$here/main.cpp" "$work/asio.cpp" \
+            "${flags[@]}" -o "$work/user"
+        LD_LIBRARY_PATH=$libraries "$work/user"
         read -ra flags <<<"$(pkg-config --cflags --libs redlock redlock-testing)"
         # shellcheck disable=SC2086 # FLAGS is a list
         "$CXX" -std=c++20 $FLAGS "$here/testing.cpp" "${flags[@]}" -o "$work/user_test"
