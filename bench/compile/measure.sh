@@ -3,7 +3,7 @@
 # What a user's unit costs to compile at -O2: the least of five rounds, as anything else the machine has to do only
 # adds to it; how many times the user time of one header of Asio's that is; what it costs with redlock.hpp
 # precompiled, as CMake's target_precompile_headers has it done; and with Asio compiled apart, in one unit of the
-# program's that includes <boost/asio/impl/src.hpp>. A compiler touches some 40 000 fresh pages, which is half of all
+# program's that includes <boost/asio/impl/src.hpp>. A compiler touches some 40 000 fresh pages, which is a third of all
 # where a fault is dear: what one costs, and whether pages are huge, is told with it.
 set -euo pipefail
 export LC_ALL=C

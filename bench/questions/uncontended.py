@@ -11,7 +11,7 @@ def cases(quick):
     # A worker of hiredis is a thread, of which nobody has a thousand. Of Boost.Redis no more than
     # what is aimed at, in few runs, as few systems have it.
     least, most = {"boost-redis": 64}, {"boost-redis": 1000, "hiredis": 64, "node-redlock": 1000}
-    # Its pools grow to the farthest that a master ever lags behind, and are to have done so.
+    # Pools grow to the farthest that a master ever lags behind, and are to have done so.
     warm_ups = {} if quick else {("callback", 1000): 0.6}
     return [cycle(name, n, counts_calls=name not in least and not (quick and name in most),
                   rounds=2 if n >= MANY or name in least else None,
@@ -50,8 +50,9 @@ QUESTION = Question(
     about="Cycles on five masters, each worker with a resource of its own, without fencing tokens, "
           "as the others have none; ratios are to `floor-asio`. "
           "With 10 000 in flight an answer takes longer than the node timeout of 50 ms, which is "
-          "1 s there, and it is measured twice, as `boost-redis` is: a fan-out with Boost.Redis, with 64 and "
-          "1000 in flight, where the system's Boost has it. Bytes are those that the masters "
+          "1 s there, and it is measured twice; the library warms up for 0.6 s with 1000, so that "
+          "its pools have grown. Twice is `boost-redis` measured, too: a fan-out with Boost.Redis, "
+          "with 64 and 1000 in flight, where the system's Boost has it. Bytes are those that the masters "
           "count, both ways, a SET at a master being a cycle. System calls are those of a run "
           "under `strace -f -c`, from start to end: slower than others, so that more replies come "
           "together.",

@@ -84,6 +84,10 @@ TEMPLATE_LIST_TEST_CASE("a handler runs on its strand", "[executors]", all_opera
     {
         begin_on(asio::make_strand(s.io));
     }
+    SECTION("of whichever executor")
+    {
+        begin_on(asio::make_strand(asio::any_io_executor(s.io.get_executor())));
+    }
     SECTION("of the Networking TS")
     {
         begin_on(asio::io_context::strand(s.io));

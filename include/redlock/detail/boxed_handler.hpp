@@ -10,9 +10,9 @@
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/execution/executor.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/is_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/recycling_allocator.hpp>
@@ -24,16 +24,33 @@
 
 namespace redlock::detail {
 
-/// Is work of the executor's context for as long as it lives.
+/// An executor, and work of its context for as long as it lives.
 template <class Executor>
-[[nodiscard]] auto work_of(const Executor& ex)
-{
-    if constexpr (boost::asio::is_executor<Executor>::value) {
-        return boost::asio::executor_work_guard<Executor>(ex);
-    } else {
-        return boost::asio::prefer(ex, boost::asio::execution::outstanding_work.tracked);
-    }
-}
+class executor_at_work {
+public:
+    explicit executor_at_work(const Executor& ex)
+        : executor_(ex),
+          work_(boost::asio::prefer(ex, boost::asio::execution::outstanding_work.tracked))
+    {}
+
+    /// Counts nothing.
+    [[nodiscard]] const Executor& get_executor() const noexcept { return executor_; }
+
+private:
+    Executor executor_;
+    std::decay_t<decltype(boost::asio::prefer(std::declval<const Executor&>(),
+                                              boost::asio::execution::outstanding_work.tracked))>
+        work_;
+};
+
+/// Those of today also look like those of the Networking TS, strands in particular.
+template <class Executor>
+inline constexpr bool is_of_networking_ts = !boost::asio::execution::is_executor<Executor>::value;
+
+template <class Executor>
+using work_of =
+    std::conditional_t<is_of_networking_ts<Executor>, boost::asio::executor_work_guard<Executor>,
+                       executor_at_work<Executor>>;
 
 /**
  * A handler in a block from its own allocator. It is touched twice, to box it and to complete it:
@@ -94,7 +111,6 @@ private:
     using allocator_type = typename std::allocator_traits<boost::asio::associated_allocator_t<
         Handler, default_allocator>>::template rebind_alloc<boxed_handler>;
     using traits = std::allocator_traits<allocator_type>;
-    using work_type = decltype(work_of(std::declval<const executor_type&>()));
 
     // Only a handler of the client's own executor is called directly, and needs no work of its own:
     // then `work_` is an empty executor.
@@ -102,12 +118,14 @@ private:
         std::is_same_v<executor_type, boost::asio::any_io_executor>;
     static constexpr bool has_default_memory =
         std::is_same_v<boost::asio::associated_allocator_t<Handler>, std::allocator<void>>;
+    using work_type =
+        std::conditional_t<may_be_direct, boost::asio::any_io_executor, work_of<executor_type>>;
 
     // Asio's any_completion_executor, for one, runs at once what it can: to get out of the client's
     // strand it takes the client's own executor.
     static constexpr bool can_be_posted_to =
         boost::asio::can_require_v<executor_type, boost::asio::execution::blocking_t::never_t> ||
-        boost::asio::is_executor<executor_type>::value;
+        is_of_networking_ts<executor_type>;
     struct no_way_out {
         explicit no_way_out(const boost::asio::any_io_executor&) noexcept {}
     };
@@ -127,19 +145,19 @@ private:
         if constexpr (may_be_direct) {
             return work_for_handler(ex, client, hops);
         } else {
-            return work_of(ex);
+            return work_type(ex);
         }
     }
 
     ~boxed_handler() = default;
 
     /// Counts nothing itself, as the handler's context may be gone as soon as it was called.
-    [[nodiscard]] static auto executor_of(const work_type& work)
+    [[nodiscard]] static executor_type executor_of(const work_type& work)
     {
-        if constexpr (boost::asio::is_executor<executor_type>::value) {
-            return work.get_executor();
-        } else {
+        if constexpr (may_be_direct) {
             return boost::asio::prefer(work, boost::asio::execution::outstanding_work.untracked);
+        } else {
+            return work.get_executor();
         }
     }
 
@@ -156,7 +174,7 @@ private:
         Handler h(std::move(handler_));
         work_type work(std::move(work_));
         free(h);
-        const auto ex = executor_of(work);
+        const executor_type ex = executor_of(work);
         const auto alloc = boost::asio::get_associated_allocator(h);
         auto called = [h = std::move(h), what = std::move(what)]() mutable { call(h, what); };
         if (hops == hop::none) {
