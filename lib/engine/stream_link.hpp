@@ -6,6 +6,8 @@
 
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/socket_base.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/system/error_code.hpp>
 
@@ -21,6 +23,9 @@ namespace redlock::engine {
 /**
  * Reading and writing, the same for every kind of stream. `Derived` has `stream()`, an asynchronous
  * stream, and `lowest()`, its socket; it connects in `start` and then calls `up`.
+ *
+ * A node that closes may have said why, and a write that runs into that fails before it is read: so
+ * the end of a link that is up is what reading comes to.
  */
 template <class Derived>
 class stream_link : public link, public std::enable_shared_from_this<Derived> {
@@ -56,6 +61,12 @@ protected:
     [[nodiscard]] const link_setup& setup() const noexcept { return setup_; }
     [[nodiscard]] bool is_closed() const noexcept { return events_ == nullptr; }
 
+    /// It says that a connection has ended, and nothing of why.
+    static bool is_mere_end(boost::system::error_code ec) noexcept
+    {
+        return ec == boost::asio::error::eof;
+    }
+
     void up()
     {
         read();
@@ -89,7 +100,7 @@ private:
             return;
         }
         if (ec) {
-            down(ec.message());
+            down((unwritten_ && Derived::is_mere_end(ec) ? unwritten_ : ec).message());
             return;
         }
         events_->on_link_bytes(setup_.node, {in_.data(), n});
@@ -100,21 +111,26 @@ private:
 
     void on_written(boost::system::error_code ec)
     {
-        writing_ = false;
         base::wipe(out_);
         if (is_closed()) {
             return;
         }
         if (ec) {
-            down(ec.message());
+            unwritten_ = ec;
+            // What has come is read, and then the end: also where the node could go on.
+            boost::system::error_code ignored;
+            self().lowest().shutdown(boost::asio::socket_base::shutdown_receive, ignored);
             return;
         }
+        writing_ = false;
         events_->on_link_written(setup_.node, std::exchange(out_, {}));
     }
 
     link_setup setup_;
     link_events* events_;
+    /// To the end, once a write has failed.
     bool writing_ = false;
+    boost::system::error_code unwritten_;
     /// Wiped as soon as it is written: the first writes hold a password.
     std::string out_;
     handler_memory read_memory_;

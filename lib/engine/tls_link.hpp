@@ -52,6 +52,14 @@ public:
     void stop_connecting() noexcept { connector_.cancel(); }
 
 private:
+    friend stream_link<tls_link>;
+
+    static bool is_mere_end(boost::system::error_code ec) noexcept
+    {
+        return stream_link<tls_link>::is_mere_end(ec) ||
+               ec == boost::asio::ssl::error::stream_truncated;
+    }
+
     void on_connect(boost::system::error_code ec)
     {
         if (this->is_closed()) {

@@ -430,12 +430,12 @@ TEST_CASE("a server that wants a certificate of its clients is shown one", "[int
         c.tls.certificate_file = world().untrusted.certificate;
         c.tls.key_file = world().untrusted.key;
         locks mine(std::move(c));
-        check_refused(mine, node, "");
+        check_refused(mine, node, "unknown ca");
     }
     SECTION("and without one it refuses as well")
     {
         locks mine(std::move(c));
-        check_refused(mine, node, "");
+        check_refused(mine, node, "certificate required");
     }
 }
 

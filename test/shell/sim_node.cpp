@@ -270,6 +270,13 @@ void wire::write(std::uint64_t id, std::string_view bytes)
     complete_later(writing_, clock_.some_time(std::chrono::milliseconds{clock_.below(20)}), {}, n);
 }
 
+/// Reading comes to its end behind what has come.
+void wire::stop_reading()
+{
+    closed_there_ = true;
+    give();
+}
+
 /// As with a socket, what is complete already stays so, and bytes that were taken go out; unless
 /// they are lost with an unread answer.
 void wire::close()

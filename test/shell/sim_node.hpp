@@ -7,6 +7,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/socket_base.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <cstddef>
@@ -89,6 +90,7 @@ public:
     void connect(std::uint64_t id);
     void read(std::uint64_t id, char* into, std::size_t size);
     void write(std::uint64_t id, std::string_view bytes);
+    void stop_reading();
     void close();
 
     /// The node's side: the connection is reset, and bytes under way are lost.
@@ -185,6 +187,12 @@ public:
         const boost::asio::const_buffer b = *boost::asio::buffer_sequence_begin(buffers);
         const auto id = context_.begin(executor_, std::forward<Handler>(h));
         wire_->write(id, {static_cast<const char*>(b.data()), b.size()});
+    }
+
+    void shutdown(boost::asio::socket_base::shutdown_type, boost::system::error_code& ec)
+    {
+        ec = {};
+        wire_->stop_reading();
     }
 
     void close(boost::system::error_code& ec)

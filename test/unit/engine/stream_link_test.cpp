@@ -1,10 +1,13 @@
 #include "engine/stream_link.hpp"
 #include "support/allocation_count.hpp"
+#include "support/run.hpp"
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/connect_pair.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/socket_base.hpp>
+#include <boost/asio/write.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -13,26 +16,33 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 using namespace redlock;
 
 namespace {
 
+using heard = std::vector<std::string>;
+
 using unix_stream = boost::asio::local::stream_protocol::socket;
 
-class silent_events final : public engine::link_events {
+class noted_events final : public engine::link_events {
 public:
     void on_link_up(unsigned) override {}
-    void on_link_bytes(unsigned, std::string_view) override {}
+    void on_link_bytes(unsigned, std::string_view bytes) override { heard.emplace_back(bytes); }
     void on_link_written(unsigned, std::string&& buffer) override
     {
         ++written;
         used = std::move(buffer);
     }
-    void on_link_down(unsigned, std::string_view) override {}
+    void on_link_down(unsigned, std::string_view reason) override
+    {
+        heard.push_back("down: " + std::string(reason));
+    }
 
     unsigned written = 0;
     std::string used;
+    std::vector<std::string> heard;
 };
 
 /// Over a socket that is connected already.
@@ -63,7 +73,7 @@ struct connected_link {
 
     boost::asio::io_context context;
     unix_stream theirs{context};
-    silent_events events;
+    noted_events events;
     std::shared_ptr<ready_link> l;
 };
 
@@ -121,4 +131,40 @@ TEST_CASE("what was not written to its end is wiped when its context goes", "[en
         it.context.poll();
     }
     CHECK(freed.blocks() == 0);
+}
+
+TEST_CASE("what a node said before it closed is told, whatever runs into its end first", "[engine]")
+{
+    connected_link it;
+    const std::string said = "-ERR max number of clients reached\r\n";
+    boost::asio::write(it.theirs, boost::asio::buffer(said));
+    it.theirs.close();
+    SECTION("a write")
+    {
+        it.l->write("HELLO");
+        it.l->start();
+        CHECK(it.l->is_writing());
+        it.context.run();
+        CHECK(it.events.heard == heard{said, "down: Broken pipe"});
+        CHECK(it.l->is_writing());
+    }
+    SECTION("or reading")
+    {
+        it.l->start();
+        it.context.run();
+        CHECK(it.events.heard == heard{said, "down: End of file"});
+    }
+    CHECK(it.events.written == 0);
+}
+
+TEST_CASE("a link ends with a write that fails, also where a node could go on", "[engine]")
+{
+    connected_link it;
+    it.l->start();
+    it.context.poll();
+    it.l->stream().shutdown(boost::asio::socket_base::shutdown_send);
+    it.l->write("PING");
+    it.context.run_for(test::generous);
+    CHECK(it.theirs.is_open());
+    CHECK(it.events.heard == heard{"down: Broken pipe"});
 }

@@ -1,0 +1,110 @@
+#include "engine/tls_link.hpp"
+#include "support/certificates.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/connect_pair.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+using namespace redlock;
+namespace asio = boost::asio;
+
+namespace {
+
+using unix_stream = asio::local::stream_protocol::socket;
+
+struct connected_already {
+    template <class Done>
+    void connect(unix_stream& socket, const base::address&, unsigned, Done done)
+    {
+        asio::post(socket.get_executor(), [done = std::move(done)] { done({}); });
+    }
+    void cancel() noexcept {}
+};
+
+using paired_link = engine::tls_link<unix_stream, connected_already>;
+
+/// Refuses who shows no certificate, and closes.
+class strict_server {
+public:
+    strict_server(const test::certificates& world, unix_stream socket)
+        : stream_(std::move(socket), trusting(context_, world)),
+          closed_(std::async(std::launch::async, [this] {
+              boost::system::error_code ec;
+              stream_.handshake(asio::ssl::stream_base::server, ec);
+              stream_.next_layer().close();
+              return ec;
+          }))
+    {}
+
+    /// What it refused for, once it has closed.
+    boost::system::error_code refused() { return closed_.get(); }
+
+private:
+    static asio::ssl::context& trusting(asio::ssl::context& c, const test::certificates& world)
+    {
+        c.use_certificate_chain_file(world.server.certificate);
+        c.use_private_key_file(world.server.key, asio::ssl::context::pem);
+        c.load_verify_file(world.ca.certificate);
+        c.set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
+        return c;
+    }
+
+    asio::ssl::context context_{asio::ssl::context::tlsv13_server};
+    asio::ssl::stream<unix_stream> stream_;
+    std::future<boost::system::error_code> closed_;
+};
+
+/// Writes as soon as it may, to a server that has closed by then.
+class late_writer final : public engine::link_events {
+public:
+    void on_link_up(unsigned) override
+    {
+        refusal = server->refused();
+        link->write("HELLO");
+    }
+    void on_link_bytes(unsigned, std::string_view) override { FAIL("nothing was to be said"); }
+    void on_link_written(unsigned, std::string&&) override { FAIL("nobody was to read that"); }
+    void on_link_down(unsigned, std::string_view reason) override { why = reason; }
+
+    strict_server* server = nullptr;
+    std::shared_ptr<engine::link> link;
+    boost::system::error_code refusal;
+    std::string why;
+};
+
+}  // namespace
+
+// In TLS 1.3 a client that shows no certificate is connected before the server has asked for it.
+TEST_CASE("an alert is told, though what was written to who sent it fails first", "[engine][tls]")
+{
+    const test::certificates world;
+    base::settings settings;
+    settings.tls.ca_file = world.ca.certificate;
+    base::address address;
+    address.host = "localhost";
+    asio::io_context context;
+    unix_stream mine(context);
+    unix_stream theirs(context);
+    asio::local::connect_pair(mine, theirs);
+    strict_server server(world, std::move(theirs));
+    late_writer events;
+    events.server = &server;
+    events.link = std::make_shared<paired_link>(
+        engine::link_setup{context.get_executor(), &events, 0, &address, 0},
+        engine::make_tls_context(settings), std::move(mine), connected_already());
+    events.link->start();
+    context.run();
+    CHECK(events.refusal);
+    INFO(events.why);
+    CHECK(events.why.find("certificate required") != events.why.npos);
+}
