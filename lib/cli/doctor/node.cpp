@@ -380,7 +380,7 @@ asio::awaitable<void> conversation::watch(std::chrono::milliseconds span)
         samples_.push_back(s);
         pause_.expires_after(std::min(longest_pause, span));
         co_await pause_.async_wait(asio::use_awaitable);
-    } while (boot_clock::now() < end);
+    } while (boot_clock::now() < end || samples_.size() < 2);  // one tells of no rate
 }
 
 void conversation::measure()
