@@ -169,7 +169,7 @@ bool coordinator::is_last(operation& op, const round& r, bool was_woken)
         note_contention(*op.subject);
     }
     if (op.watches == 0 && op.looked_at == 0) {  // else the node says it that is to tell
-        op.refused_until = r.holder_ttl ? now_ + *r.holder_ttl : instant::max();
+        op.refused_until = r.holder_ttl ? now_ + *r.holder_ttl : unknown_end;
     }
     if (op.attempts_left == 0 || op.deadline - now_ < least_wait) {
         fill_report(op, r);

@@ -277,8 +277,7 @@ private:
     void for_groups(std::string_view resource, Do each) noexcept;
 
     // Who waits to be told.
-    template <class May>
-    [[nodiscard]] std::optional<unsigned> first_for(const lease& l, May may) const noexcept;
+    [[nodiscard]] std::optional<unsigned> first_for(const lease& l, node_mask these) const noexcept;
     [[nodiscard]] std::optional<unsigned> gate_for(const operation& op) const noexcept;
     [[nodiscard]] std::optional<unsigned> gate_of(const lease& l) const noexcept;
     void ask_first(round& r, unsigned gate);

@@ -23,6 +23,9 @@ struct in_company;
 struct keeper;
 struct line;
 
+/// The end of a key that has none, that nobody told, or that the client kept alive itself since.
+inline constexpr base::instant unknown_end = base::instant::max();
+
 /// One thing a caller waits for: what was asked, the flow that does it, and what came of it. A wait
 /// for a loss has no flow: its keeper ends it.
 struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook<in_company> {
@@ -94,7 +97,7 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
     /// Of several resources the one that is in its way, counted from one.
     unsigned held = 0;
     /// Until when the key that is in its way lives, by what was said last, if nothing happens that
-    /// is to be told; the last instant of all where that is not known.
+    /// is to be told; or `unknown_end`.
     base::instant refused_until{};
     /// It may as well be so much sooner: what the answer took.
     base::nanos refused_within{};

@@ -76,17 +76,17 @@ void coordinator::report_place(const operation& op) const noexcept
 void coordinator::report_waiting(const operation& op) const noexcept
 {
     const lease& l = *op.in_line->behind;
-    const bool is_refused = l.sought_by != nullptr && l.sought_by->refused_until != instant::max();
+    const bool is_refused = l.sought_by != nullptr && l.sought_by->refused_until != unknown_end;
     report_holder(op, is_refused ? l.sought_by->refused_until
                       : l.is_had ? l.valid_until()
                                  : instant{});
 }
 
-/// The same of who knows until when it is held; `instant::max()`: for ever, or nobody knows.
+/// The same of who knows until when it is held; `unknown_end`: for ever, or nobody knows.
 void coordinator::report_holder(const operation& op, instant end) const noexcept
 {
     report_place(op);
-    if (op.report != nullptr && end > now_ && end != instant::max()) {
+    if (op.report != nullptr && end > now_ && end != unknown_end) {
         op.report->holder_ttl = std::chrono::ceil<std::chrono::milliseconds>(end - now_);
     }
 }

@@ -160,6 +160,21 @@ TEST_CASE("while a server does not tell, who comes anew looks as often as who is
     CHECK(w.core->watching() == 1);
 }
 
+TEST_CASE("who finds a lock free without a vote was not told either", "[core][watch][silence]")
+{
+    silent_world w{1};
+    w.take_all();
+    (void)w.waiting({.deadline = 60s, .fencing = true});
+    w.advance(100ms);
+    w.forget_watches();
+    w.give_back_all();
+    w.peers[0]->master.put("r:fencing", {.value = "no number", .end = std::nullopt});
+    w.advance(1s);
+    CHECK(w.told().polls > 0);
+    CHECK(w.told().wake_ups_missed == 1);
+    CHECK(w.complaints() == 1);
+}
+
 TEST_CASE("who looks and finds nothing that was to be told relies on the server",
           "[core][watch][silence]")
 {

@@ -1,0 +1,154 @@
+#include "core/coordinator.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+// When those who were refused ask again, and whether what they find was to be told them.
+namespace redlock::core {
+
+using base::instant;
+using base::nanos;
+
+namespace {
+
+/// More who come together are spread as if they were so many.
+constexpr std::uint32_t largest_crowd = 64;
+/// Those of a client that are told look less often when they are many, so that all of them together
+/// do a thousand times a second: who is told needs it hardly ever.
+constexpr nanos between_looks = std::chrono::milliseconds{1};
+/// Looks that find nothing missed, until who was let down by a server trusts it as before.
+constexpr std::uint8_t most_doubts = 64;
+
+}  // namespace
+
+/// Until when who was refused waits, unless it is told something, or out of time.
+instant coordinator::begin_pause(operation& op, nanos back_off) noexcept
+{
+    op.looks_at = end_of_pause(op, back_off);
+    return std::min(op.looks_at, op.deadline);
+}
+
+instant coordinator::end_of_pause(const operation& op, nanos back_off) noexcept
+{
+    if (op.is_woken) {
+        return now_ + wake_up_delay(op);
+    }
+    if (op.was_roused) {
+        return now_ + std::min(back_off, least_wait);
+    }
+    if (op.watches == 0) {
+        // Who is to be told hears that first, however soon it would ask again.
+        const nanos answer = std::min(2 * round_trip_, settings_.node_timeout);
+        return now_ + (op.is_watch_asked ? std::max(back_off, answer) : back_off);
+    }
+    return is_doubtful(op) ? end_of_doubt(op, back_off) : end_of_watch(op);
+}
+
+/// Servers tell those who wait always in the same order, and the last of many long after the first:
+/// chance decides who comes first, and who was refused less often than is usual lets others go
+/// before. More so where they are many.
+nanos coordinator::wake_up_delay(const operation& op) noexcept
+{
+    const stint* const s = stint_of(*op.subject);
+    const std::uint32_t usual = s != nullptr ? s->refusals : 0;
+    const nanos spread = spread_of(std::max(usual, op.refusals));
+    const nanos behind = op.refusals < usual ? spread * (usual - op.refusals) / usual : nanos{};
+    return random_below(std::min(spread, (op.deadline - now_) / 4)) +
+           std::min(behind, (op.deadline - now_) / 4);
+}
+
+/// In which those ask who are woken together, so many of them.
+nanos coordinator::spread_of(std::uint32_t crowd) const noexcept
+{
+    return std::min(round_trip_, settings_.node_timeout) * (8 + std::min(crowd, largest_crowd)) / 8;
+}
+
+/// When to look, as nothing was told.
+instant coordinator::end_of_watch(const operation& op) noexcept
+{
+    const nanos longest = std::max(settings_.poll_max, time_between_looks(watching()));
+    nanos wait = longest - random_below(longest / 4);
+    if (op.refused_until != unknown_end) {
+        const nanos lives = op.refused_until - now_;
+        wait = std::min(wait, lives + random_below(std::max(round_trip_, least_wait)));
+    }
+    return now_ + std::max(wait, least_wait);
+}
+
+/// Of so many together.
+nanos coordinator::time_between_looks(std::size_t watchers) noexcept
+{
+    return between_looks * static_cast<std::int64_t>(watchers);
+}
+
+/// The node that is to tell has told nobody since it let one down, or has let this one down not
+/// long ago.
+bool coordinator::is_doubtful(const operation& op) const noexcept
+{
+    return op.doubts > 0 ||
+           nodes_[static_cast<unsigned>(std::countr_zero(op.watches))]->is_silent();
+}
+
+/// Who was let down looks as often as who is never told; many keep the distance that those keep who
+/// are told.
+instant coordinator::end_of_doubt(const operation& op, nanos back_off) noexcept
+{
+    return std::min(end_of_watch(op), now_ + std::max(back_off, time_between_looks(watching())));
+}
+
+/// Who looked has found the key it knows of, as far as can be told: what it knew goes on, until the
+/// key has outlived it, as where clocks run differently. Another one, or one that lives to another
+/// time, was not told.
+bool coordinator::has_seen_the_same(operation& op, unsigned index, instant until,
+                                    nanos within) noexcept
+{
+    const bool looked = (std::exchange(op.looked_at, 0) & bit(index)) != 0;
+    const bool is_known = until != unknown_end && op.refused_until != unknown_end;
+    if (!looked) {
+        return false;
+    }
+    const nanos moved =
+        std::max(until - within - op.refused_until, op.refused_until - op.refused_within - until);
+    if (is_known && moved > least_change(op)) {
+        note_silence(op, index);
+        return false;
+    }
+    if (op.doubts > 0 && !nodes_[index]->is_silent()) {
+        --op.doubts;
+    }
+    return is_known && op.refused_until > now_;
+}
+
+/// Who looked has found that the key it watched has gone before its time, which was not told. A
+/// node that set a key had it free, also where its counter has kept it from a vote.
+void coordinator::note_if_free(operation& op, const round& r) noexcept
+{
+    const node_mask free = op.looked_at & (r.keyed | r.tally.granted_by());
+    if (free != 0 && op.refused_until != unknown_end &&
+        op.refused_until - op.refused_within - now_ > least_change(op)) {
+        op.looked_at = 0;
+        note_silence(op, static_cast<unsigned>(std::countr_zero(free)));
+    }
+}
+
+/// By which the end of a key has to differ from what was said of it, if it is not to be the work of
+/// clocks that run differently.
+nanos coordinator::least_change(const operation& op) const noexcept
+{
+    return settings_.node_timeout + settings_.drift(now_ - op.refused_at);
+}
+
+/// A server that tells in time says nothing of what changes a moment later.
+void coordinator::note_silence(operation& op, unsigned index) noexcept
+{
+    if (nodes_[index]->note_silence(op.subject->t0)) {
+        ++stats_.wake_ups_missed;
+        op.doubts = most_doubts;
+    }
+}
+
+}  // namespace redlock::core
