@@ -100,7 +100,7 @@ private:
             return;
         }
         if (ec) {
-            down((unwritten_ && Derived::is_mere_end(ec) ? unwritten_ : ec).message());
+            down((write_failure_ && Derived::is_mere_end(ec) ? write_failure_ : ec).message());
             return;
         }
         events_->on_link_bytes(setup_.node, {in_.data(), n});
@@ -116,7 +116,7 @@ private:
             return;
         }
         if (ec) {
-            unwritten_ = ec;
+            write_failure_ = ec;
             // What has come is read, and then the end: also where the node could go on.
             boost::system::error_code ignored;
             self().lowest().shutdown(boost::asio::socket_base::shutdown_receive, ignored);
@@ -128,9 +128,9 @@ private:
 
     link_setup setup_;
     link_events* events_;
-    /// To the end, once a write has failed.
     bool writing_ = false;
-    boost::system::error_code unwritten_;
+    /// Behind which nothing more is written.
+    boost::system::error_code write_failure_;
     /// Wiped as soon as it is written: the first writes hold a password.
     std::string out_;
     handler_memory read_memory_;

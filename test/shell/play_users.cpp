@@ -133,8 +133,8 @@ void play::upset_a_node()
             n.greets_well = !clock_.one_in(3);
             n.dial = sim_node::dialling::at_once;
             return;
-        case 2:
-        case 3: n.hangs_up = 1 + clock_.below(20); return;
+        case 2: n.hangs_up = 1 + clock_.below(20); return;
+        case 3: n.fails_writes = 1 + clock_.below(20); return;
         case 4: n.master.refusals["SET"] = "OOM command not allowed"; return;
         case 5: n.master.refusals["EVALSHA"] = "LOADING Redis is loading"; return;
         case 6: n.master.flush_scripts(); return;

@@ -80,7 +80,7 @@ void sim_node::heal()
 {
     dial = dialling::at_once;
     latency = std::chrono::milliseconds{2};
-    talks_nonsense = hangs_up = blocks = 0;
+    talks_nonsense = hangs_up = blocks = fails_writes = 0;
     master.refusals.clear();
     frozen_ = false;
     const auto wires = std::exchange(wires_, {});
@@ -243,6 +243,8 @@ void wire::give()
         clock_.note("read", n, digest({into_, n}));
         incoming_.erase(0, n);
         complete(reading_, {}, n);
+    } else if (reads_no_more_) {
+        complete(reading_, error::eof);
     } else if (closed_there_) {
         const bool reset = clock_.one_in(2);
         complete(reading_, reset ? error_code(error::connection_reset) : error_code(error::eof));
@@ -254,6 +256,10 @@ void wire::write(std::uint64_t id, std::string_view bytes)
     writing_ = id;
     if (closed_here_ || closed_there_) {
         complete(writing_, closed_here_ ? error::bad_descriptor : error::broken_pipe);
+        return;
+    }
+    if (node_.fails_writes != 0 && clock_.one_in(node_.fails_writes)) {
+        complete(writing_, error::no_buffer_space);
         return;
     }
     std::size_t n = bytes.size();
@@ -273,7 +279,7 @@ void wire::write(std::uint64_t id, std::string_view bytes)
 /// Reading comes to its end behind what has come.
 void wire::stop_reading()
 {
-    closed_there_ = true;
+    reads_no_more_ = true;
     give();
 }
 

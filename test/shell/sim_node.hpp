@@ -44,6 +44,9 @@ public:
     bool greets_well = false;
     /// Takes bytes so slowly that a write does not end; one in so many, 0 for never.
     std::uint32_t blocks = 0;
+    /// The machine has no room for bytes to it: a write fails, and nothing else happens. One in so
+    /// many, 0 for never.
+    std::uint32_t fails_writes = 0;
     /// How often it told of keys that were over, with nobody asking for them.
     unsigned ends_told = 0;
 
@@ -131,6 +134,8 @@ private:
     bool was_greeted_ = false;
     bool closed_here_ = false;
     bool closed_there_ = false;
+    /// The client reads what has come, and then the end.
+    bool reads_no_more_ = false;
     /// What has come, and not been read.
     std::string incoming_;
     /// What the node has got, and not served; with TLS, what it has not looked at.
