@@ -16,8 +16,8 @@ constexpr unsigned believed_alone = 3;
 
 }  // namespace
 
-/// Of these nodes the one that all clients prefer for the resource, or for the same ones of several,
-/// in whatever order they name them.
+/// Of these nodes the one that all clients prefer for the resource, or for the same ones of
+/// several, in whatever order they name them.
 std::optional<unsigned> coordinator::first_for(const lease& l, node_mask these) const noexcept
 {
     const auto names = l.resources();

@@ -45,8 +45,8 @@ public:
 
     /// Begins to connect.
     virtual void start() = 0;
-    /// Also of a link whose write has failed: that is told by `on_link_down`, when all that had come
-    /// has been read.
+    /// Also of a link whose write has failed: `on_link_down` tells that, when all that had come has
+    /// been read.
     [[nodiscard]] virtual bool is_writing() const noexcept = 0;
     /// Only when nothing is being written.
     virtual void write(std::string&& bytes) = 0;
