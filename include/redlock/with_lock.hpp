@@ -49,8 +49,9 @@ namespace redlock {
  * for the lock is done on the client's executor. A body on another one, as `use_future` has it,
  * must do nothing with the client or the lock but ask the lock, unless there is
  * `config::thread_safe`.
- * Lifetimes: the client may be destroyed before the end. Its execution context may not go while the
- * body runs on another.
+ * Lifetimes: the client may be destroyed before the end. Where the handler has another executor,
+ * keep the client's context until its `run()` returns: a thread of that executor may still use the
+ * context just after the completion.
  * Thread safety: as the client's.
  *
  * GCC 12 destroys twice what a closure captures by value that is made within a co_await. A body
