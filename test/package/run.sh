@@ -76,7 +76,7 @@ case $way in
         configure -DBUILD_SHARED_LIBS=ON
         "$CMAKE" --build "$work/build" --target user_object user_test_object
         ;;
-    FetchContent) build -DREDLOCK_TLS=OFF -DREDLOCK_WERROR=ON -DCMAKE_CXX_STANDARD=23 ;;
+    FetchContent) build -DCMAKE_UNITY_BUILD=ON -DREDLOCK_TLS=OFF -DREDLOCK_WERROR=ON -DCMAKE_CXX_STANDARD=23 ;;
     *)
         echo "unknown way: $way" >&2
         exit 2
