@@ -247,7 +247,7 @@ TEST_CASE("the context does not run out while an operation of the client is pend
             s.locks->async_close(asio::detached);
         });
     }
-    s.io.run_for(generous);
+    s.io.run_for(patience);
     CHECK(called);
     CHECK(s.io.stopped());
 }

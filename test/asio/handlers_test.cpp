@@ -122,7 +122,7 @@ TEMPLATE_LIST_TEST_CASE("a handler may destroy the client", "[handlers]", all_op
             TestType::finish(s);
         }
     });
-    s.io.run_for(generous);
+    s.io.run_for(patience);
     CHECK(s.io.stopped());
     CHECK(destroyed);
     CHECK(of.called == (std::is_same_v<TestType, closing> ? 1 : 2));
@@ -220,7 +220,7 @@ TEST_CASE("a handler may stop the context, which goes on later", "[handlers]")
                                    s.io.stop();
                                }));
     }
-    s.io.run_for(generous);
+    s.io.run_for(patience);
     CHECK(of.called >= 1);
     REQUIRE(run_until(s.io, [&] { return of.called == got.size(); }));
     for (const auto& one : got) {

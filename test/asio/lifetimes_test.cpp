@@ -72,7 +72,7 @@ TEST_CASE("a client that is destroyed ends what is pending", "[lifetimes]")
     everything all;
     all.begin(s, extended, std::move(released), extended.owner_token());
     s.locks.reset();
-    s.io.run_for(generous);
+    s.io.run_for(patience);
     CHECK(s.io.stopped());
     CHECK(all.handlers.called == everything::count);
     CHECK(all.handlers.called_again == 0);

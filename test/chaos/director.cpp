@@ -222,7 +222,7 @@ private:
     void end_clients()
     {
         clients_.check();
-        for (const auto seat : clients_.finish(test::generous)) {
+        for (const auto seat : clients_.finish(test::patience)) {
             complain("client " + std::to_string(seat) + " does not come to its end");
         }
         clients_.read(past_);

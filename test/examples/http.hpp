@@ -69,7 +69,7 @@ private:
     {
         go_away();
         fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        const timeval bound{generous.count(), 0};
+        const timeval bound{patience.count(), 0};
         ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof bound);
         sockaddr_in address{};
         address.sin_family = AF_INET;

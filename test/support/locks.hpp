@@ -53,7 +53,7 @@ using pending = std::shared_ptr<std::optional<T>>;
  * A running client with an io_context of its own, as blocking calls.
  *
  * The context runs in the calling thread, and only inside these calls. What is begun here has to
- * end within `generous`, or the call throws. The destructor checks that the client leaves nothing
+ * end within `patience`, or the call throws. The destructor checks that the client leaves nothing
  * behind in its context. No log line and no report may hold a secret: the passwords of the nodes'
  * URLs, owner tokens the test saw, and what it names itself.
  */
@@ -91,7 +91,7 @@ public:
 
     /// Runs the context until `done` says yes; false when `bound` has passed first.
     [[nodiscard]] bool await(const std::function<bool()>& done,
-                             std::chrono::milliseconds bound = generous);
+                             std::chrono::milliseconds bound = patience);
 
     /// Waits for an operation that was begun.
     template <class T>

@@ -48,7 +48,7 @@ public:
     void kill();
 
     /// SIGTERM, also to a stopped process; waits for the end, throws when there is none.
-    void terminate(std::chrono::milliseconds bound = generous);
+    void terminate(std::chrono::milliseconds bound = patience);
 
     /// SIGSTOP; returns when every thread of it stands still.
     void stop();
@@ -58,7 +58,7 @@ public:
 
     /// Waits for its end and gives the exit code, or the negative number of the signal it died
     /// from.
-    int wait(std::chrono::milliseconds bound = generous);
+    int wait(std::chrono::milliseconds bound = patience);
 
 private:
     void signal(int number);

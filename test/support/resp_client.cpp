@@ -30,7 +30,7 @@ int connected(const Address& address)
     if (fd < 0) {
         fail("socket");
     }
-    const timeval bound{generous.count(), 0};
+    const timeval bound{patience.count(), 0};
     ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof bound);
     ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);
     if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {

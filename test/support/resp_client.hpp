@@ -11,7 +11,7 @@
 namespace redlock::test {
 
 /// A blocking client of one connection. Everything throws when it fails or takes longer than
-/// `generous`.
+/// `patience`.
 class resp_client {
 public:
     explicit resp_client(const std::filesystem::path& unix_socket);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "support/sanitizers.hpp"
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -15,12 +17,43 @@
 
 namespace redlock::test {
 
-/// How long anything that must happen may take. Only ever reached by a test that fails.
-inline constexpr std::chrono::seconds generous{30};
+/// The bound after which a test counts as hung. Only a test that fails waits so long, so it costs a
+/// passing one nothing. Beside a compiler and five other tests a process may stand still for
+/// seconds; a sanitizer makes each step several times as long.
+inline constexpr std::chrono::seconds patience{REDLOCK_TEST_SANITIZED ? 180 : 60};
+
+/// Far longer than a test lasts. For a ttl, a timeout or a timer that must not end while a test
+/// waits for something else.
+inline constexpr std::chrono::milliseconds never = std::chrono::hours(1);
+
+/**
+ * Counts steps that took as long as a wait that none of them may make. A fault makes most steps
+ * wait, the machine one or two.
+ */
+class slow_steps {
+public:
+    static constexpr int by_the_machine = 2;
+
+    explicit slow_steps(std::chrono::milliseconds wait) : wait_(wait) {}
+
+    template <class Step>
+    void time(Step&& step)
+    {
+        const auto begun = std::chrono::steady_clock::now();
+        step();
+        count_ += std::chrono::steady_clock::now() - begun >= wait_ ? 1 : 0;
+    }
+
+    [[nodiscard]] int count() const noexcept { return count_; }
+
+private:
+    std::chrono::milliseconds wait_;
+    int count_ = 0;
+};
 
 /// Asks `done` again and again until it says yes. False when `bound` has passed first.
 template <class Predicate>
-[[nodiscard]] bool wait_for(Predicate&& done, std::chrono::milliseconds bound = generous)
+[[nodiscard]] bool wait_for(Predicate&& done, std::chrono::milliseconds bound = patience)
 {
     const auto end = std::chrono::steady_clock::now() + bound;
     while (!done()) {
@@ -39,7 +72,7 @@ template <class Predicate>
  */
 template <class Predicate>
 [[nodiscard]] bool run_until(boost::asio::io_context& context, Predicate&& done,
-                             std::chrono::milliseconds bound = generous)
+                             std::chrono::milliseconds bound = patience)
 {
     constexpr std::chrono::milliseconds look_again{2};
     const auto end = std::chrono::steady_clock::now() + bound;
@@ -59,7 +92,7 @@ template <class Predicate>
 
 /// Runs `context` until it has no work left, which shows that nothing was left behind in it.
 [[nodiscard]] inline bool run_out(boost::asio::io_context& context,
-                                  std::chrono::milliseconds bound = generous)
+                                  std::chrono::milliseconds bound = patience)
 {
     context.restart();
     context.run_for(bound);
@@ -69,7 +102,7 @@ template <class Predicate>
 /// Runs a coroutine on `context` to its end and gives its result, or throws what it threw.
 template <class T>
 T run_task(boost::asio::io_context& context, boost::asio::awaitable<T> task,
-           std::chrono::milliseconds bound = generous)
+           std::chrono::milliseconds bound = patience)
 {
     using stored = std::conditional_t<std::is_void_v<T>, bool, T>;
     struct outcome {

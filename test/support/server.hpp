@@ -82,7 +82,7 @@ struct server_options {
  *
  * Commands of the object go over the server's unix socket, one connection each, so they leave its
  * TCP side alone and cost one client slot for their duration only. Everything blocks, and throws
- * when it fails or takes longer than `generous`. DEBUG commands are allowed. See `process` about
+ * when it fails or takes longer than `patience`. DEBUG commands are allowed. See `process` about
  * the thread that starts it.
  */
 class server {

@@ -164,6 +164,6 @@ TEST_CASE("a link ends with a write that fails, also where a node could go on", 
     it.context.poll();
     it.l->stream().shutdown(boost::asio::socket_base::shutdown_send);
     it.l->write("PING");
-    it.context.run_for(test::generous);
+    it.context.run_for(test::patience);
     CHECK(it.events.heard == heard{"down: Broken pipe"});
 }
