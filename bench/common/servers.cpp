@@ -87,14 +87,14 @@ fs::path find_program(const std::string& name)
 }
 
 /**
- * A loopback port that is free now. Below those the system takes for outgoing connections, while
- * some are free there: a client that dials a dead port of that range again and again ends up
- * connected to itself.
+ * A loopback port that is free now. It lies below the ports that tests reserve (test/support/port).
+ * It also lies below those that the system takes for outgoing connections, while some are free
+ * there: a client that dials a dead port of that range again and again ends up connected to itself.
  */
 unsigned short free_port(asio::io_context& io)
 {
     std::random_device entropy;
-    std::uniform_int_distribution<unsigned short> below(10'000, 32'767);
+    std::uniform_int_distribution<unsigned short> below(10'000, 11'999);
     for (int attempt = 0;; ++attempt) {
         const auto port = attempt < 100 ? below(entropy) : static_cast<unsigned short>(0);
         const asio::ip::tcp::endpoint wanted(asio::ip::address_v4::loopback(), port);

@@ -12,7 +12,7 @@ import time
 
 from harness.trouble import Trouble
 
-PATIENCE = 10
+PATIENCE = 60
 
 
 def end_with_parent():
@@ -22,9 +22,9 @@ def end_with_parent():
 
 
 def free_port():
-    """Below those that the system takes for outgoing connections."""
+    """Below those that tests reserve, and those that the system takes for outgoing connections."""
     while True:
-        port = random.randint(10_000, 32_767)
+        port = random.randint(10_000, 11_999)
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))

@@ -360,6 +360,30 @@ TEST_CASE("a server that is loading counts as answering, not as usable", "[suppo
     REQUIRE(one.command({"GET", "key:1"}).starts_with("-LOADING"));
 }
 
+TEST_CASE("a server whose port another program takes before it starts takes another port",
+          "[support]")
+{
+    asio::io_context context;
+    const auto take = [&](std::uint16_t port) {
+        return asio::ip::tcp::acceptor(context, {asio::ip::address_v4::loopback(), port});
+    };
+    server one({}, server::not_started{.keeps_ports = false});
+    const auto wanted = one.port();
+    const auto taken = take(wanted);
+    one.start();
+    REQUIRE(one.port() != wanted);
+    REQUIRE(resp_client(one.port()).ask({"PING"}).str() == "PONG");
+
+    // Its clients know the port by now.
+    one.kill();
+    const auto taken_later = take(one.port());
+    REQUIRE_THROWS_AS(one.start(), std::runtime_error);
+
+    server other({}, server::not_started{});
+    const auto taken_too = take(other.port());
+    REQUIRE_THROWS_AS(other.start(), std::runtime_error);
+}
+
 TEST_CASE("a server that cannot start says why", "[support]")
 {
     try {

@@ -7,7 +7,8 @@ namespace redlock::test {
 masters::masters(std::size_t count, const server_options& options)
 {
     for (std::size_t i = 0; i < count; ++i) {
-        servers_.push_back(std::make_unique<server>(options, server::not_started{}));
+        servers_.push_back(
+            std::make_unique<server>(options, server::not_started{.keeps_ports = false}));
         servers_.back()->launch();
     }
     for (const auto& one : servers_) {

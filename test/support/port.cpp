@@ -17,6 +17,7 @@
 namespace redlock::test {
 namespace {
 
+/// The benchmarks' own masters have ports below it (bench/common/servers.cpp, bench/harness).
 constexpr unsigned first_port = 12'000;
 
 unsigned first_ephemeral_port()

@@ -98,12 +98,16 @@ std::vector<flavour> kinds()
     return all;
 }
 
-server::server(server_options options) : server(std::move(options), not_started{})
+server::server(server_options options)
+    : server(std::move(options), not_started{.keeps_ports = false})
 {
     start();
 }
 
-server::server(server_options options, not_started) : options_(std::move(options)) {}
+server::server(server_options options, not_started how)
+    : options_(std::move(options)),
+      keeps_ports_(how.keeps_ports)
+{}
 
 server::~server() = default;
 
@@ -123,6 +127,7 @@ void server::launch(memory files)
     }
     std::filesystem::create_directories(data());
     stopped_ = false;
+    earlier_log_ = log().size();
     process_ =
         std::make_unique<process>(need_program(program_of(options_.kind)), command_line(),
                                   process_options{folder_ / "log", data(), options_.environment});
@@ -131,7 +136,7 @@ void server::launch(memory files)
 void server::await(readiness until)
 {
     const bool ready = wait_for([&] {
-        if (!running()) {
+        if (!running() && !take_other_ports()) {
             throw std::runtime_error("the server ended instead of starting:\n" + log());
         }
         try {
@@ -144,6 +149,20 @@ void server::await(readiness until)
     if (!ready) {
         throw std::runtime_error("the server does not answer:\n" + log());
     }
+    keeps_ports_ = true;
+}
+
+/// `reserved_port` keeps other tests away from a port, and not other programs. True: the server
+/// starts again.
+bool server::take_other_ports()
+{
+    if (keeps_ports_ || log_of_this_life().find("Address already in use") == std::string::npos) {
+        return false;
+    }
+    port_.emplace();
+    tls_port_.emplace();
+    launch();
+    return true;
 }
 
 void server::restart(memory files, readiness until)
@@ -195,18 +214,23 @@ pid_t server::pid() const
 
 std::uint16_t server::port() const noexcept
 {
-    return options_.tcp ? port_.number() : std::uint16_t{0};
+    return options_.tcp ? port_->number() : std::uint16_t{0};
 }
 
 std::uint16_t server::tls_port() const noexcept
 {
-    return options_.tls ? tls_port_.number() : std::uint16_t{0};
+    return options_.tls ? tls_port_->number() : std::uint16_t{0};
 }
 
 std::string server::log() const
 {
     std::ifstream file(folder_ / "log", std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string server::log_of_this_life() const
+{
+    return log().substr(earlier_log_);
 }
 
 std::string server::url(std::string_view user, std::string_view password, unsigned db) const

@@ -6,6 +6,7 @@
 #include "support/temp_dir.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -90,9 +91,12 @@ public:
     /// Starts it and waits until it is usable.
     explicit server(server_options options = {});
 
-    struct not_started {};
+    struct not_started {
+        /// False: the first start takes other ports where another program has taken these.
+        bool keeps_ports = true;
+    };
     /// Prepares everything and starts nothing.
-    server(server_options options, not_started);
+    server(server_options options, not_started how);
 
     ~server();
     server(const server&) = delete;
@@ -166,11 +170,15 @@ public:
 
 private:
     [[nodiscard]] std::vector<std::string> command_line() const;
+    [[nodiscard]] std::string log_of_this_life() const;
+    bool take_other_ports();
 
     server_options options_;
     temp_dir folder_;
-    reserved_port port_;
-    reserved_port tls_port_;
+    std::optional<reserved_port> port_{std::in_place};
+    std::optional<reserved_port> tls_port_{std::in_place};
+    bool keeps_ports_;
+    std::size_t earlier_log_ = 0;
     std::unique_ptr<process> process_;
     bool stopped_ = false;
 };
