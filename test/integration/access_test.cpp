@@ -16,7 +16,7 @@ namespace {
 void check_works(locks& client, const std::string& resource = "r")
 {
     lock held = client.take(resource);
-    CHECK_FALSE(client.extend(held, 20s));
+    CHECK_FALSE(client.extend(held, 90s));
     client.give_back(std::move(held));
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("a user who may not count has locks without fencing tokens", "[integra
     CHECK_FALSE(told.nodes.at(0).error.empty());
     REQUIRE(mine.await_quiet());
     CHECK_FALSE(node.exists("app:r"));
-    mine.give_back(mine.take("r", {.fencing = false}));
+    mine.give_back(mine.take("r", {.ttl = 60s, .fencing = false}));
 }
 
 TEST_CASE("a user with the fewest permissions can lock inside its prefix", "[integration]")
@@ -107,11 +107,11 @@ TEST_CASE("a user with the fewest permissions can lock inside its prefix", "[int
 
     const std::vector<std::string> both{"r", "s"};
     lock group = mine.take(both);
-    CHECK_FALSE(mine.extend(group, 20s));
+    CHECK_FALSE(mine.extend(group, 90s));
     mine.give_back(std::move(group));
 
     report told;
-    lock held = mine.take("r", {.report = &told});
+    lock held = mine.take("r", {.ttl = 60s, .report = &told});
     CHECK(mine.acquire(both, once(&told)).error == errc::contended);
     CHECK(told.nodes.at(0).held == "r");
     CHECK(mine.acquire("r", once(&told)).error == errc::contended);
@@ -126,13 +126,13 @@ TEST_CASE("a user who may not ask for a ttl can lock, and neither extend nor ins
     add_locker(node, {"-pttl"});
     locks mine(as_locker(node));
     report told;
-    lock held = mine.take("r", {.report = &told});
+    lock held = mine.take("r", {.ttl = 60s, .report = &told});
     CHECK(mine.acquire("r", once(&told)).error == errc::contended);
     CHECK(told.nodes.at(0).outcome == node_outcome::refused);
     CHECK_FALSE(told.nodes.at(0).holder_ttl);
     CHECK(mine.inspect("r", &told).found.state == holding::unknown);
     CHECK(told.nodes.at(0).outcome == node_outcome::failed);
-    CHECK(mine.extend(held, 20s, &told) == errc::unavailable);
+    CHECK(mine.extend(held, 90s, &told) == errc::unavailable);
     CHECK(told.nodes.at(0).outcome == node_outcome::failed);
     CHECK(held.owns());
     mine.give_back(std::move(held));
@@ -158,7 +158,7 @@ TEST_CASE("a user who may not call scripts by their digest sends their text", "[
     add_locker(node, {"-evalsha"});
     locks mine(as_locker(node));
     lock held = mine.take("r");
-    CHECK_FALSE(mine.extend(held, 20s));
+    CHECK_FALSE(mine.extend(held, 90s));
     CHECK(mine.inspect("r").found.state == holding::held);
     CHECK(std::stoll(node.command({"PTTL", "app:r"})) > 15'000);
     mine.give_back(std::move(held));

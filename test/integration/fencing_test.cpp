@@ -81,7 +81,7 @@ std::vector<std::uint64_t> contend(const std::vector<std::unique_ptr<locks>>& cl
                 continue;
             }
             if (begun[i] == nullptr) {
-                begun[i] = clients[i]->begin_acquire("r", {.ttl = 60s, .deadline = 30s});
+                begun[i] = clients[i]->begin_acquire("r", {.ttl = 60s, .deadline = never});
             }
             if (clients[i]->await([&] { return begun[i]->has_value(); }, 1ms)) {
                 auto [error, held] = clients[i]->finish(begun[i]);
@@ -194,7 +194,8 @@ TEST_CASE("without fencing there is no counter", "[integration][fencing]")
     c.fencing = GENERATE(true, false);
     locks mine(c);
     REQUIRE(mine.await_ready(3));
-    const lock held = mine.take("r", {.fencing = c.fencing ? std::optional(false) : std::nullopt});
+    const lock held =
+        mine.take("r", {.ttl = 60s, .fencing = c.fencing ? std::optional(false) : std::nullopt});
     CHECK(held.fencing_token() == 0);
     REQUIRE(mine.await_quiet());
     for (std::size_t i = 0; i < 3; ++i) {
@@ -441,7 +442,7 @@ TEST_CASE("p39: answers to raises that are late, or never come, turn no token ba
         net.nodes[(i + 1) % 3].command({"INCRBY", counter, std::to_string(3 * apart)});
         apart *= 10;
         const auto before = mine.stats();
-        const auto begun = mine.begin_acquire("r", {.ttl = 60s, .deadline = 25s});
+        const auto begun = mine.begin_acquire("r", {.ttl = 60s, .deadline = never});
         REQUIRE(mine.await([&] { return mine.stats().raises > before.raises; }));
         for (const auto& path : net.paths) {
             if (how == late) {
@@ -463,7 +464,7 @@ TEST_CASE("p39: answers to raises that are late, or never come, turn no token ba
         tokens.push_back(held.fencing_token());
         // On a slow machine its answers may be late themselves; the keys go all the same.
         (void)mine.release(std::move(held));
-        lock next = theirs.take("r", {.ttl = 60s, .deadline = 25s});
+        lock next = theirs.take("r", {.ttl = 60s, .deadline = never});
         tokens.push_back(next.fencing_token());
         (void)theirs.release(std::move(next));
     }
@@ -484,9 +485,9 @@ TEST_CASE("p39: who stands still beyond its lease has the smaller token",
     REQUIRE(theirs.await_ready(3));
     std::vector<std::uint64_t> tokens;
     for (int i = 0; i < 2; ++i) {
-        lock slept = mine.take("r", {.ttl = 2s, .deadline = 20s});
+        lock slept = mine.take("r", {.ttl = 2s, .deadline = never});
         // Meanwhile its client is not run.
-        lock held = theirs.take("r", {.ttl = 60s, .deadline = 20s});
+        lock held = theirs.take("r", {.ttl = 60s, .deadline = never});
         CHECK_FALSE(slept.owns());
         CHECK(mine.extend(slept, 60s) == errc::lost);
         CHECK(held.owns());
@@ -494,7 +495,7 @@ TEST_CASE("p39: who stands still beyond its lease has the smaller token",
         tokens.push_back(held.fencing_token());
         (void)theirs.release(std::move(held));
     }
-    tokens.push_back(mine.take("r", {.ttl = 60s, .deadline = 20s}).fencing_token());
+    tokens.push_back(mine.take("r", {.ttl = 60s, .deadline = never}).fencing_token());
     CHECK(grow(tokens));
 }
 

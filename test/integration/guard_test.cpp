@@ -23,26 +23,28 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto longest = 3000ms;
+/// The ttl of locks whose end, or a quarantine of that length, a test waits for. Before it ends a
+/// test asks some questions.
+constexpr std::chrono::milliseconds longest = 5s;
 
 config unguarded(std::vector<std::string> nodes)
 {
     config c = patient(std::move(nodes));
-    c.node_timeout = 500ms;
+    c.node_timeout = longest / 5;
     return c;
 }
 
-config guarded(std::vector<std::string> nodes)
+config guarded(std::vector<std::string> nodes, std::chrono::milliseconds max_ttl = longest)
 {
     config c = unguarded(std::move(nodes));
-    c.restart_guard = guard_config{.max_ttl = longest};
+    c.restart_guard = guard_config{.max_ttl = max_ttl};
     return c;
 }
 
 /// As who sets up masters that are new.
-config first_of_all(std::vector<std::string> nodes)
+config first_of_all(std::vector<std::string> nodes, std::chrono::milliseconds max_ttl = longest)
 {
-    config c = guarded(std::move(nodes));
+    config c = guarded(std::move(nodes), max_ttl);
     c.restart_guard->admit_new_masters = true;
     return c;
 }
@@ -58,9 +60,9 @@ bool is_admitted(const server& node)
     return node.exists("redlock:admitted");
 }
 
-void admit(masters& nodes)
+void admit(masters& nodes, std::chrono::milliseconds max_ttl = longest)
 {
-    locks first(first_of_all(nodes.urls()));
+    locks first(first_of_all(nodes.urls(), max_ttl));
     REQUIRE(first.await([&] {
         return first.stats().nodes_ready == nodes.size() && first.stats().nodes_quarantined == 0;
     }));
@@ -75,9 +77,10 @@ bool all_vote(const locks& client, std::size_t nodes)
 }
 
 /// Of three: the last one does not have the lock, as if it had been out of reach when it was taken.
-lock hold_on_two(locks& client, masters& nodes, const std::string& resource, std::size_t not_on)
+lock hold_on_two(locks& client, masters& nodes, const std::string& resource, std::size_t not_on,
+                 std::chrono::milliseconds ttl = longest)
 {
-    lock held = client.take(resource, {.ttl = longest});
+    lock held = client.take(resource, {.ttl = ttl, .deadline = never});
     REQUIRE(client.await_quiet());
     REQUIRE(held.granted_by() == 3);
     REQUIRE(nodes[not_on].command({"DEL", resource}) == "1");
@@ -89,7 +92,7 @@ lock hold_on_two(locks& client, masters& nodes, const std::string& resource, std
 bool is_taken_from(locks& other, std::vector<const lock*> held)
 {
     const auto come_for = [&other](const lock* one) {
-        return other.begin_acquire(one->resource(), {.ttl = longest, .deadline = 20s});
+        return other.begin_acquire(one->resource(), {.ttl = longest, .deadline = never});
     };
     std::vector<pending<taken>> begun(held.size());
     std::transform(held.begin(), held.end(), begun.begin(), come_for);
@@ -169,14 +172,15 @@ way_to_lose each_way()
 }
 
 /// Two locks, each on two of three nodes; the node that has both forgets them.
-bool is_double_lease_seen(masters& nodes, const config& c, const way_to_lose& how)
+bool is_double_lease_seen(masters& nodes, const config& c, const way_to_lose& how,
+                          std::chrono::milliseconds ttl = longest)
 {
     locks mine(c);
     locks theirs(c);
     REQUIRE(mine.await([&] { return all_vote(mine, 3); }));
     REQUIRE(theirs.await([&] { return all_vote(theirs, 3); }));
-    const lock one = hold_on_two(mine, nodes, "one", 0);
-    const lock two = hold_on_two(mine, nodes, "two", 2);
+    const lock one = hold_on_two(mine, nodes, "one", 0, ttl);
+    const lock two = hold_on_two(mine, nodes, "two", 2, ttl);
     how.lose(nodes[1]);
     return is_taken_from(theirs, {&one, &two});
 }
@@ -186,7 +190,7 @@ std::vector<std::uint64_t> tokens_of(locks& client, std::size_t count)
 {
     std::vector<std::uint64_t> tokens;
     while (tokens.size() < count) {
-        taken got = client.acquire("r", {.ttl = longest, .deadline = 20s});
+        taken got = client.acquire("r", {.ttl = longest, .deadline = never});
         REQUIRE_FALSE(got.error);
         tokens.push_back(got.lock.fencing_token());
         client.give_back(std::move(got.lock));
@@ -261,7 +265,7 @@ way_to_lose lose_while_locks_are_kept()
 /// One client keeps locks alive, and another goes on asking for each of them, one attempt after the
 /// other.
 struct rivals {
-    static constexpr auto ttl = 1500ms;
+    static constexpr std::chrono::milliseconds ttl = 3s;
     static constexpr auto quarantine = ttl + ttl / 100 + 2ms;
 
     rivals(masters& all, const config& c) : nodes(all), mine(c), theirs(c)
@@ -367,7 +371,7 @@ TEST_CASE("without the restart guard it does", "[integration][guard]")
     masters nodes(3, {.kind = each_kind()});
     INFO(how.name);
     how.prepare(nodes[1]);
-    CHECK(is_double_lease_seen(nodes, unguarded(nodes.urls()), how));
+    CHECK(is_double_lease_seen(nodes, unguarded(nodes.urls()), how, never));
 }
 
 TEST_CASE("locks that are kept alive outlast the quarantine of a master, and nobody else has them",
@@ -448,10 +452,10 @@ TEST_CASE("beyond the guard: a file with the marker of the same run, put back, g
           "[integration][guard]")
 {
     masters nodes(3, {.kind = each_kind()});
-    admit(nodes);
+    admit(nodes, never);
     save(nodes[1]);
-    CHECK(is_double_lease_seen(nodes, guarded(nodes.urls()),
-                               {"DEBUG RELOAD of a file with the marker", lose_by_reload}));
+    CHECK(is_double_lease_seen(nodes, guarded(nodes.urls(), never),
+                               {"DEBUG RELOAD of a file with the marker", lose_by_reload}, never));
 }
 
 TEST_CASE("p39: a replica that is promoted has no vote until all locks have ended",
@@ -498,7 +502,7 @@ TEST_CASE("without the restart guard a promoted replica gives the lock to anothe
     locks mine(unguarded(over.nodes.urls()));
     REQUIRE(mine.await_ready(3));
     over.replicate();
-    const lock held = hold_on_two(mine, over.nodes, "r", 2);
+    const lock held = hold_on_two(mine, over.nodes, "r", 2, never);
     over.promote();
     locks theirs(unguarded(over.urls()));
     REQUIRE(theirs.await_ready(3));
@@ -527,7 +531,7 @@ TEST_CASE("after a power loss of all masters locks are had again by themselves, 
         CHECK_FALSE(n.error.empty());
     }
     CHECK(mine.logged(log_level::warning, "may have forgotten locks"));
-    const taken again = mine.acquire("r", {.ttl = longest, .deadline = 25s});
+    const taken again = mine.acquire("r", {.ttl = longest, .deadline = never});
     CHECK_FALSE(again.error);
     CHECK(boot_clock::now() - lost >= longest);
     CHECK_FALSE(held.owns());
@@ -541,7 +545,7 @@ TEST_CASE("without the restart guard a power loss of all masters gives the lock 
     locks mine(unguarded(nodes.urls()));
     locks theirs(unguarded(nodes.urls()));
     REQUIRE(mine.await_ready(3));
-    const lock held = mine.take("r", {.ttl = longest});
+    const lock held = mine.take("r");
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         nodes[i].restart(memory::lost);
     }
@@ -567,19 +571,20 @@ TEST_CASE("a master is admitted once, for all who wait", "[integration][guard]")
 
 TEST_CASE("an extend does not bring a master back that forgot the lock", "[integration][guard]")
 {
+    constexpr std::chrono::milliseconds ttl = never;  // the quarantine does not end either
     masters nodes(3, {.kind = each_kind()});
-    admit(nodes);
-    locks mine(guarded(nodes.urls()));
+    admit(nodes, ttl);
+    locks mine(guarded(nodes.urls(), ttl));
     REQUIRE(mine.await([&] { return all_vote(mine, 3); }));
-    lock held = mine.take("r", {.ttl = longest});
+    lock held = mine.take("r");
     REQUIRE(mine.await_quiet());
     nodes[0].restart(memory::lost);
     REQUIRE(mine.await([&] { return mine.stats().nodes_quarantined == 1; }));
-    CHECK_FALSE(mine.extend(held, longest));
+    CHECK_FALSE(mine.extend(held, ttl));
     CHECK_FALSE(nodes[0].exists("r"));
-    CHECK_FALSE(mine.acquire("other", at_once()).error);
+    CHECK_FALSE(mine.acquire("other", once()).error);
     nodes[1].flush();
-    CHECK(mine.extend(held, longest) == errc::lost);
+    CHECK(mine.extend(held, ttl) == errc::lost);
 }
 
 TEST_CASE("a durable master votes at once after a restart", "[integration][guard]")
@@ -623,10 +628,10 @@ TEST_CASE("a master where the guard cannot work is not used, and it is said why"
     SECTION("other clients have another bound")
     {
         config theirs = first_of_all({node.url()});
-        theirs.restart_guard->max_ttl = 2s;
+        theirs.restart_guard->max_ttl = 2 * longest;
         locks others(theirs);
         REQUIRE(others.await([&] { return all_vote(others, 1); }));
-        why = "(theirs: nodes=1 max_ttl=2000 drift=10000000 since=";
+        why = "(theirs: nodes=1 max_ttl=10000 drift=10000000 since=";
     }
     locks mine(c);
     REQUIRE(mine.await([&] { return !mine.lines().empty(); }));

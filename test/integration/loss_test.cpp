@@ -24,8 +24,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-using clock_type = std::chrono::steady_clock;
-
 /// Takes a lock with the votes of all nodes and gives it back, and leaves no key.
 void cycle_on_all(locks& client, masters& nodes, const std::string& resource)
 {
@@ -109,7 +107,7 @@ TEST_CASE("p21: all nodes restart at once, scripts and all forgotten",
     }
     REQUIRE(mine.await([&] { return mine.stats().disconnects == 3; }));
     cycle_on_all(mine, nodes, "other");
-    CHECK(mine.extend(held, 20s) == errc::lost);
+    CHECK(mine.extend(held, 90s) == errc::lost);
 }
 
 TEST_CASE("a restart that kept the memory kept the lock as well", "[integration]")
@@ -125,7 +123,7 @@ TEST_CASE("a restart that kept the memory kept the lock as well", "[integration]
     REQUIRE(mine.await([&] { return mine.stats().disconnects == 3; }));
     REQUIRE(mine.await_ready(3));
     CHECK(mine.acquire("r", once()).error == errc::contended);
-    CHECK_FALSE(mine.extend(held, 20s));
+    CHECK_FALSE(mine.extend(held, 90s));
     mine.give_back(std::move(held));
     REQUIRE(mine.await_quiet());
     CHECK(nodes.count("r") == 0);
@@ -148,15 +146,16 @@ TEST_CASE("two of five masters die, then a third, and come back", "[integration]
     CHECK(told.nodes[1].outcome == node_outcome::disconnected);
     CHECK_FALSE(told.nodes[1].error.empty());
 
-    const auto started = clock_type::now();
-    CHECK(mine.acquire("two of five", {.deadline = 100ms}).error == errc::timed_out);
-    CHECK(clock_type::now() - started < 5s);
+    const auto longer = mine.begin_acquire("two of five", {.ttl = 60s, .deadline = 3s});
+    CHECK(mine.acquire("other", {.ttl = 60s, .deadline = 100ms}).error == errc::timed_out);
+    CHECK_FALSE(longer->has_value());
+    CHECK(mine.finish(longer).error == errc::timed_out);
     for (const std::size_t i : {0U, 1U, 3U}) {
         nodes[i].start(memory::lost);
     }
     cycle_on_all(mine, nodes, "all five");
     CHECK(mine.await_quiet());
-    CHECK(nodes.count("two of five") == 0);
+    CHECK(nodes.count("two of five") + nodes.count("other") == 0);
 }
 
 TEST_CASE("p21: connections that end by FIN or RST are made anew", "[integration][pitfall][p21]")
@@ -212,7 +211,7 @@ TEST_CASE("p18, p20: a SET that is executed long after its deadline is followed 
 {
     masters nodes(1);
     proxy path(nodes[0].port());
-    locks mine(brisk({path.url()}, 10s));
+    locks mine(brisk({path.url()}, patience));
     REQUIRE(mine.await_ready(1));
     path.hold(direction::up);
     report told;
@@ -233,7 +232,7 @@ TEST_CASE("p21: a late answer is never taken for the answer to the next request"
 {
     masters nodes(1);
     proxy path(nodes[0].port());
-    locks mine(brisk({path.url()}, 10s));
+    locks mine(brisk({path.url()}, patience));
     REQUIRE(mine.await_ready(1));
     nodes[0].command({"SET", "taken", "somebody"});
     path.hold(direction::down);
@@ -254,7 +253,7 @@ TEST_CASE("p21: a deadline that passes in the middle of an answer leaves the con
 {
     const auto go_on = std::make_shared<std::atomic<bool>>(false);
     const scripted_server node(in_two_parts(go_on));
-    locks mine(brisk({node.url()}, 10s));
+    locks mine(brisk({node.url()}, patience));
     REQUIRE(mine.await_ready(1));
     CHECK(mine.acquire("slow", once()).error == errc::unavailable);
     *go_on = true;
@@ -284,7 +283,7 @@ TEST_CASE("p21: so it does on each of three nodes in turn, and the others go on"
             }));
         urls.push_back(nodes.back()->url());
     }
-    locks mine(brisk(urls, 20s));
+    locks mine(brisk(urls, patience));
     REQUIRE(mine.await_ready(3));
     lock held = mine.take("slow", {.ttl = 60s});
     REQUIRE(mine.await([&] { return mine.stats().node_timeouts >= 1; }));
@@ -339,18 +338,17 @@ TEST_CASE("one black hole of three, from the start or later, makes no acquire sl
     if (from_the_start) {
         net.paths[2]->hold(direction::down);
     }
-    auto c = patient(net.urls());
-    c.node_timeout = 8s;
-    locks mine(std::move(c));
+    const auto c = patient(net.urls());
+    locks mine(c);
     REQUIRE(mine.await_ready(from_the_start ? 2 : 3));
     net.paths[2]->hold(direction::up);
     net.paths[2]->hold(direction::down);
+    // Each wait for the silent node takes the node timeout.
+    slow_steps cycles(c.node_timeout);
     for (int i = 0; i < 20; ++i) {
-        const auto started = clock_type::now();
-        mine.give_back(mine.take("r", {.ttl = 60s}));
-        // One wait for the silent node would take the node timeout.
-        CHECK(clock_type::now() - started < 7s);
+        cycles.time([&] { mine.give_back(mine.take("r", {.ttl = 60s})); });
     }
+    CHECK(cycles.count() <= slow_steps::by_the_machine);
     net.paths[2]->release(direction::up);
     net.paths[2]->release(direction::down);
     cycle_on_all(mine, net.nodes, "r");
@@ -414,7 +412,7 @@ TEST_CASE("connections the server closes are made anew before anybody misses the
     }
     for (std::uint64_t lost = 3; lost <= 6; lost += 3) {
         REQUIRE(mine.await([&] { return mine.stats().disconnects >= lost; }));
-        mine.give_back(mine.take("r", {.deadline = 0s}));
+        mine.give_back(mine.take("r", {.ttl = 60s, .deadline = 0s}));
     }
 }
 

@@ -114,7 +114,7 @@ TEST_CASE("a server's error is a node error with its text, and neither a vote no
 
     ill.begin(nodes[0]);
     report told;
-    lock held = mine.take("r", {.report = &told});
+    lock held = mine.take("r", {.ttl = 60s, .report = &told});
     REQUIRE(mine.await_quiet());
     CHECK(held.granted_by() == 2);
     mine.give_back(std::move(held));
@@ -145,7 +145,7 @@ TEST_CASE("p25: a server without memory to spare still extends and releases",
     masters nodes(3, {.kind = each_kind(), .arguments = {"--maxmemory-policy", "noeviction"}});
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
-    lock held = mine.take("r", {.ttl = 30s});
+    lock held = mine.take("r", {.ttl = 60s});
     REQUIRE(mine.await_quiet());
     const bool scripts_known = GENERATE(true, false);
     for (std::size_t i = 0; i < 3; ++i) {
@@ -154,11 +154,11 @@ TEST_CASE("p25: a server without memory to spare still extends and releases",
             nodes[i].command({"SCRIPT", "FLUSH"});
         }
     }
-    CHECK_FALSE(mine.extend(held, 60s));
+    CHECK_FALSE(mine.extend(held, 120s));
     REQUIRE(mine.await_quiet());
     std::size_t extended = 0;
     for (std::size_t i = 0; i < 3; ++i) {
-        extended += nodes[i].pttl("r") > 30s ? 1U : 0U;
+        extended += nodes[i].pttl("r") > 60s ? 1U : 0U;
     }
     // A node that forgot the script may hear of the decision of the others first.
     CHECK(extended >= (scripts_known ? 3 : 2));
@@ -318,7 +318,8 @@ TEST_CASE("scripts that are flushed while many commands are in flight are not mi
     for (unsigned round = 0; round < 1000 && mine.stats().script_reloads < 1000; ++round) {
         std::vector<pending<taken>> asked;
         for (unsigned i = 0; i < 64; ++i) {
-            asked.push_back(mine.begin_acquire("r" + std::to_string(i), {.deadline = 20s}));
+            asked.push_back(
+                mine.begin_acquire("r" + std::to_string(i), {.ttl = 60s, .deadline = never}));
         }
         std::vector<lock> held;
         for (const auto& each : asked) {
@@ -350,9 +351,9 @@ TEST_CASE("scripts that are flushed between and amid commands are never missed",
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
     for (std::size_t i = 0; i < 30; ++i) {
-        lock held = mine.take("r", {.deadline = 20s});
+        lock held = mine.take("r", {.ttl = 60s, .deadline = never});
         nodes[i % 3].command({"SCRIPT", "FLUSH"});
-        const auto extended = mine.begin_extend(held, 20s);
+        const auto extended = mine.begin_extend(held, 90s);
         nodes[(i + 1) % 3].command({"SCRIPT", "FLUSH", "ASYNC"});
         CHECK_FALSE(mine.finish(extended));
         nodes[(i + 2) % 3].command({"SCRIPT", "FLUSH", "SYNC"});

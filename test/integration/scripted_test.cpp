@@ -161,7 +161,7 @@ TEST_CASE("p24: an answer that no script gives is none, and nothing behind it is
     c.stall_timeout = 10s;
     locks mine(std::move(c));
     REQUIRE(mine.await_ready(1));
-    auto [error, held] = mine.acquire("r", {.min_validity = 5s});
+    auto [error, held] = mine.acquire("r", {.ttl = 60s, .min_validity = 5s});
     REQUIRE_FALSE(error);
     const auto until = held.valid_until();
     report told;

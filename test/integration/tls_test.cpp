@@ -62,7 +62,7 @@ config trusting(std::string url, const identity& authority)
 void check_works(locks& client)
 {
     lock held = client.take("r");
-    CHECK_FALSE(client.extend(held, 20s));
+    CHECK_FALSE(client.extend(held, 90s));
     client.give_back(std::move(held));
 }
 

@@ -59,7 +59,7 @@ ways_gone give_one_back(const server& node)
 {
     locks mine(as_locker(node));
     REQUIRE(mine.await_ready(1));
-    lock held = mine.take("r", {.fencing = false});
+    lock held = mine.take("r", {.ttl = 60s, .fencing = false});
     REQUIRE(node.exists("app:r"));
     REQUIRE(node.command({"CONFIG", "RESETSTAT"}) == "OK");
     mine.give_back(std::move(held));
@@ -78,7 +78,7 @@ TEST_CASE("on Valkey 9 a lock is given back by the server's own command, and by 
     count_anew(nodes);
     constexpr std::size_t cycles = 5;
     for (std::size_t i = 0; i < cycles; ++i) {
-        mine.give_back(mine.take("r", {.fencing = false}));
+        mine.give_back(mine.take("r", {.ttl = 60s, .fencing = false}));
         REQUIRE(mine.await_quiet());
     }
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -95,17 +95,17 @@ TEST_CASE("on Valkey 9 an extend is by script, and so is the release of several 
     need(flavour::valkey9);
     three_masters world;
     auto& [nodes, mine] = world;
-    lock held = mine.take("r", {.fencing = false});
+    lock held = mine.take("r", {.ttl = 60s, .fencing = false});
     REQUIRE(mine.await_quiet());
     count_anew(nodes);
     CHECK_FALSE(mine.extend(held, 90s));
     REQUIRE(mine.await_quiet());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         CHECK(scripts(nodes[i]) == 1);
-        CHECK(nodes[i].pttl("r") > 30s);
+        CHECK(nodes[i].pttl("r") > 60s);
     }
     mine.give_back(std::move(held));
-    lock group = mine.take(words{"a", "b"}, {.fencing = false});
+    lock group = mine.take(words{"a", "b"}, {.ttl = 60s, .fencing = false});
     REQUIRE(mine.await_quiet());
     count_anew(nodes);
     mine.give_back(std::move(group));
@@ -123,7 +123,7 @@ TEST_CASE("on Valkey 9 a key that is somebody else's is not deleted", "[integrat
     need(flavour::valkey9);
     three_masters world;
     auto& [nodes, mine] = world;
-    lock held = mine.take("r", {.fencing = false});
+    lock held = mine.take("r", {.ttl = 60s, .fencing = false});
     REQUIRE(mine.await_quiet());
     // A value that begins alike is another one, too.
     const std::string ours = nodes[0].get("r").value();
@@ -178,7 +178,7 @@ TEST_CASE("on Valkey 9 a node that comes back is asked anew what it has", "[inte
     node.start();
     REQUIRE(mine.await_ready(1));
     REQUIRE(node.command({"CONFIG", "RESETSTAT"}) == "OK");
-    mine.give_back(mine.take("r", {.fencing = false}));
+    mine.give_back(mine.take("r", {.ttl = 60s, .fencing = false}));
     CHECK(scripts(node) == 1);
 }
 

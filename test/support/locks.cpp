@@ -39,12 +39,12 @@ config patient(std::vector<std::string> nodes)
 {
     config c;
     c.nodes = std::move(nodes);
-    c.node_timeout = 2s;
-    c.connect_timeout = 10s;
-    c.stall_timeout = 10s;
+    c.node_timeout = 15s;
+    c.connect_timeout = patience;
+    c.stall_timeout = patience;
     c.reconnect_min = 5ms;
     c.reconnect_max = 50ms;
-    c.close_timeout = 10s;
+    c.close_timeout = never;
     return c;
 }
 
@@ -57,9 +57,14 @@ config brisk(std::vector<std::string> nodes, std::chrono::milliseconds stall_tim
     return c;
 }
 
+acquire_options lasting()
+{
+    return {.ttl = never, .deadline = never};
+}
+
 acquire_options once(report* told)
 {
-    return {.deadline = 0s, .attempts = 1, .report = told};
+    return {.ttl = never, .deadline = 0s, .attempts = 1, .report = told};
 }
 
 struct locks::state {

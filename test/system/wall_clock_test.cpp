@@ -211,7 +211,7 @@ TEST_CASE("p09: a step of the system time neither lengthens nor shortens a wait"
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
     const auto began = std::chrono::steady_clock::now();
-    const auto waiting = mine.begin_acquire("r", {.deadline = wait});
+    const auto waiting = mine.begin_acquire("r", {.ttl = 60s, .deadline = wait});
     REQUIRE(mine.await([&] { return mine.stats().attempts > 0; }));
     machine.step_system_time(by);
     CHECK(mine.finish(waiting).error == errc::timed_out);
