@@ -21,9 +21,9 @@ children() {
     { cat /proc/[0-9]*/status 2>/dev/null || true; } |
         awk -v parent="$show" '$1 == "Pid:" { pid = $2 } $1 == "PPid:" && $2 == parent { print pid }'
 }
-# until_true <command...>: for at most 30 s
+# until_true <command...>: for at most a minute, after which the test counts as hung
 until_true() {
-    local end=$((SECONDS + 30))
+    local end=$((SECONDS + 60))
     until "$@"; do
         ((SECONDS < end)) || return 1
         sleep 0.05

@@ -144,7 +144,7 @@ install "$command"
 within redlock --version | tee "$work/said"
 grep -qF "$VERSION" "$work/said"
 for server in 1 2 3; do
-    for ((wait = 0; wait < 200; ++wait)); do
+    for ((wait = 0; wait < 1200; ++wait)); do
         [[ ! -S $root/run/$server ]] || break
         sleep 0.05
     done

@@ -73,9 +73,9 @@ run() {
     (cd "$work/clone" && bash -euo pipefail -c "$1")
 }
 
-# await <server>: until there is its socket.
+# await <server>: until there is its socket; for at most a minute.
 await() {
-    for ((wait = 0; wait < 200; ++wait)); do
+    for ((wait = 0; wait < 1200; ++wait)); do
         [[ ! -S $work/$1 ]] || return 0
         sleep 0.05
     done

@@ -23,11 +23,11 @@ fail() {
 # Waits until seeds have been played, as the line on the standard error tells.
 await_plays() {
     local tries
-    for ((tries = 0; tries < 300; ++tries)); do
+    for ((tries = 0; tries < 600; ++tries)); do
         ! grep -sqE ' [1-9][0-9]* seeds ' "$folder/progress" || return 0
         sleep 0.1
     done
-    fail "no seed was played in half a minute"
+    fail "no seed was played in a minute"
 }
 
 # dies_by <signal> <status...>: so many threads that some of them are always in the middle of a play.
