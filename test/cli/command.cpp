@@ -25,6 +25,18 @@ std::string nodes_variable(const std::vector<std::string>& urls)
     return out;
 }
 
+std::string own_options(const temp_dir& folder)
+{
+    const auto home = folder / "options";
+    std::filesystem::create_directories(home);
+    // It goes with the ttl of 10 s that `run` has.
+    std::ofstream(home / "redlock.toml") << "node-timeout = \"2s\"\n"
+                                            "connect-timeout = \"20s\"\n"
+                                            "[acquire]\n"
+                                            "ttl = \"1h\"\n";
+    return "XDG_CONFIG_HOME=" + home.string();
+}
+
 std::string text_of(const std::filesystem::path& file)
 {
     std::ifstream in(file);
@@ -39,9 +51,7 @@ command::command(const masters& nodes, const std::vector<std::string>& arguments
 command::command(const std::vector<std::string>& arguments,
                  const std::vector<std::string>& environment)
     : process_(REDLOCK_COMMAND, arguments,
-               {folder_ / "out",
-                {},
-                with({"XDG_CONFIG_HOME=" + (folder_ / "none").string()}, environment)})
+               {folder_ / "out", {}, with({own_options(folder_)}, environment)})
 {}
 
 bool command::says(const std::string& what) const

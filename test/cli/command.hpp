@@ -21,7 +21,14 @@ struct said {
 
 [[nodiscard]] std::string text_of(const std::filesystem::path& file);
 
-/// The redlock command, on its way or at its end. It reads no file of the machine's or the user's.
+/**
+ * `XDG_CONFIG_HOME=...`: a file of options in `folder`, which the command reads instead of the
+ * user's and the machine's. By it no master of a busy machine is late, and no lock that `acquire`
+ * takes ends while a test looks at it.
+ */
+[[nodiscard]] std::string own_options(const temp_dir& folder);
+
+/// The redlock command, on its way or at its end, with its `own_options`.
 class command {
 public:
     command(const masters& nodes, const std::vector<std::string>& arguments,

@@ -2,6 +2,7 @@
 
 #include "cli/doctor/doctor.hpp"
 
+#include "support/run.hpp"
 #include "support/server.hpp"
 
 #include <nlohmann/json.hpp>
@@ -69,9 +70,9 @@ inline config patient(std::vector<std::string> nodes)
 {
     config c;
     c.nodes = std::move(nodes);
-    c.node_timeout = std::chrono::seconds(2);
-    c.connect_timeout = std::chrono::seconds(20);
-    c.stall_timeout = std::chrono::seconds(20);
+    c.node_timeout = std::chrono::seconds(7);  // goes with a max_ttl of 30 s
+    c.connect_timeout = patience;
+    c.stall_timeout = patience;
     // A short watch on a busy machine tells no rate to within the usual one per cent.
     c.drift_factor = 0.2;
     return c;
@@ -97,9 +98,9 @@ inline const server_options written_through{.files = persistence::append_only};
 inline config impatient(std::vector<std::string> nodes)
 {
     auto c = patient(std::move(nodes));
-    c.node_timeout = std::chrono::milliseconds(50);
-    c.connect_timeout = std::chrono::seconds(1);
-    c.stall_timeout = std::chrono::seconds(1);
+    c.node_timeout = std::chrono::seconds(1);
+    c.connect_timeout = std::chrono::seconds(3);
+    c.stall_timeout = std::chrono::seconds(3);
     return c;
 }
 

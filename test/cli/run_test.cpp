@@ -44,13 +44,13 @@ TEST_CASE("the lock is held on every master for as long as the command runs", "[
 {
     const masters nodes(3);
     const temp_dir folder;
-    command one(nodes, {"run", "--ttl", "400ms", "--node-timeout", "100ms", "job", "--", "sh", "-c",
+    command one(nodes, {"run", "--ttl", "4s", "--node-timeout", "1s", "job", "--", "sh", "-c",
                         "echo begun; while ! [ -e \"$0\" ]; do sleep 0.05; done; echo done",
                         (folder / "go").string()});
     REQUIRE(one.says("begun"));
     CHECK(nodes.count("job") >= 2);
     // Longer than the ttl: more than one renewal.
-    const auto long_after = std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
+    const auto long_after = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     bool held = true;
     CHECK(wait_for([&] {
         held = held && nodes.count("job") >= 2;
@@ -91,7 +91,7 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
     const masters nodes(3);
     SECTION("it ends when it is told")
     {
-        command one(nodes, {"run", "--ttl", "1s", "job", "--", "sh", "-c",
+        command one(nodes, {"run", "--ttl", "4s", "--node-timeout", "1s", "job", "--", "sh", "-c",
                             "trap 'echo told; exit 0' TERM; echo begun; "
                             "while :; do sleep 0.05; done"});
         REQUIRE(one.says("begun"));
@@ -103,7 +103,8 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
     }
     SECTION("it does not heed it")
     {
-        command one(nodes, {"run", "--ttl", "1s", "--grace", "100ms", "job", "--", "sh", "-c",
+        command one(nodes, {"run", "--ttl", "4s", "--node-timeout", "1s", "--grace", "100ms", "job",
+                            "--", "sh", "-c",
                             "trap '' TERM; sh -c 'trap \"\" TERM; echo pid=$$; "
                             "while :; do sleep 0.05; done' & echo begun; wait"});
         REQUIRE(one.says("pid="));
@@ -115,7 +116,8 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
     }
     SECTION("it heeds it, and what it began does not")
     {
-        command one(nodes, {"run", "--ttl", "1s", "--grace", "100ms", "job", "--", "sh", "-c",
+        command one(nodes, {"run", "--ttl", "4s", "--node-timeout", "1s", "--grace", "100ms", "job",
+                            "--", "sh", "-c",
                             "trap 'exit 0' TERM; setsid sh -c 'trap \"\" TERM; echo pid=$$; "
                             "while :; do sleep 0.05; done' & wait"});
         REQUIRE(one.says("pid="));
@@ -123,12 +125,12 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         const auto grandchild = std::stoi(text.substr(text.find("pid=") + 4));
         nodes.flush();
         CHECK(one.end().status == 76);
-        CHECK(::kill(grandchild, 0) != 0);
+        CHECK(wait_for([&] { return ::kill(grandchild, 0) != 0; }));
     }
     SECTION("it was held for as long as it may be")
     {
-        command one(nodes,
-                    {"run", "--ttl", "400ms", "--max-hold", "600ms", "job", "--", "sleep", "30"});
+        command one(nodes, {"run", "--ttl", "4s", "--node-timeout", "1s", "--max-hold", "5s", "job",
+                            "--", "sleep", "1000"});
         CHECK(one.end().status == 76);
     }
 }
@@ -146,7 +148,7 @@ TEST_CASE("signals reach the command and what it began, and its end is told", "[
     CHECK(one.end().status == 5);
     CHECK(nodes.count("job") == 0);
 
-    command by_default(nodes, {"run", "job", "--", "sh", "-c", "echo begun; exec sleep 30"});
+    command by_default(nodes, {"run", "job", "--", "sh", "-c", "echo begun; exec sleep 1000"});
     REQUIRE(by_default.says("begun"));
     REQUIRE(::kill(by_default.running().pid(), SIGTERM) == 0);
     CHECK(by_default.end().status == 128 + SIGTERM);
@@ -196,12 +198,12 @@ TEST_CASE("a lock that is to be held for less than its ttl has a shorter one, an
           "[run]")
 {
     const masters nodes(3);
-    const auto [status, text] =
-        run(nodes, {"run", "--max-hold", "1s", "job", "--", "sh", "-c", "sleep 20"});
+    const auto [status, text] = run(nodes, {"run", "--node-timeout", "500ms", "--max-hold", "2s",
+                                            "job", "--", "sleep", "1000"});
     CHECK(status == 76);
     CHECK(text ==
           "redlock: job: the lock is over, as --max-hold has it; the command is told to end\n");
-    const auto quick = run(nodes, {"run", "--max-hold", "1s", "job", "--", "true"});
+    const auto quick = run(nodes, {"run", "--ttl", "2m", "--max-hold", "1m", "job", "--", "true"});
     CHECK(quick.status == 0);
 }
 
@@ -237,7 +239,8 @@ TEST_CASE("with --json whatever run says is JSON, a value in a line", "[run]")
     }
     SECTION("the lock is lost")
     {
-        command one(nodes, {"--json", "run", "--ttl", "1s", "job", "--", "sleep", "30"});
+        command one(nodes, {"--json", "run", "--ttl", "4s", "--node-timeout", "1s", "job", "--",
+                            "sleep", "1000"});
         REQUIRE(wait_for([&] { return nodes.count("job") == nodes.size(); }));
         nodes.flush();
         const auto [status, text] = one.end();
@@ -287,7 +290,8 @@ TEST_CASE("without a majority there is no lock, and the masters are named", "[ru
     masters nodes(3);
     nodes[0].kill();
     nodes[2].kill();
-    const auto [status, text] = run(nodes, {"run", "--no-wait", "job", "--", "true"});
+    const auto [status, text] =
+        run(nodes, {"run", "--no-wait", "--connect-timeout", "1s", "job", "--", "true"});
     CHECK(status == 69);
     CHECK_THAT(text, ContainsSubstring(nodes[0].url() + "/0  disconnected"));
     const auto waited = run(nodes, {"run", "--wait", "200ms", "job", "--", "true"});
@@ -315,7 +319,7 @@ TEST_CASE("a lock that was lost unnoticed is said to be, however the command end
     {
         const temp_dir folder;
         const auto go = (folder / "go").string();
-        command one(nodes, {"run", "--ttl", "500ms", "job", "--", "sh", "-c",
+        command one(nodes, {"run", "--ttl", "4s", "--node-timeout", "1s", "job", "--", "sh", "-c",
                             "echo begun; until [ -e \"$0\" ]; do sleep 0.05; done; echo done", go});
         REQUIRE(one.says("begun"));
         REQUIRE(::kill(one.running().pid(), SIGSTOP) == 0);
@@ -362,13 +366,13 @@ TEST_CASE("what a parent left of signals does not confuse it", "[run]")
     process ignoring(
         "/usr/bin/env",
         {"--ignore-signal=CHLD", REDLOCK_COMMAND, "run", "job", "--", "sh", "-c", "exit 4"},
-        {folder / "out", {}, {nodes_variable(nodes.urls())}});
+        {folder / "out", {}, {nodes_variable(nodes.urls()), own_options(folder)}});
     CHECK(ignoring.wait() == 4);
     // As by nohup.
     CHECK(run(nodes, {"acquire", "job"}).status == 0);
     process waiting("/usr/bin/env",
                     {"--ignore-signal=HUP", REDLOCK_COMMAND, "-v", "run", "job", "--", "true"},
-                    {folder / "waiting", {}, {nodes_variable(nodes.urls())}});
+                    {folder / "waiting", {}, {nodes_variable(nodes.urls()), own_options(folder)}});
     REQUIRE(wait_for(
         [&] { return text_of(folder / "waiting").find(": usable") != std::string::npos; }));
     REQUIRE(::kill(waiting.pid(), SIGHUP) == 0);

@@ -25,6 +25,7 @@ public:
     terminal(const masters& nodes, const std::string& script)
     {
         std::string variable = nodes_variable(nodes.urls());
+        std::string options = own_options(folder_);
         std::vector<std::string> words{"bash", "--norc", "-m", "-c", script, REDLOCK_COMMAND};
         std::vector<char*> argv;
         for (auto& word : words) {
@@ -35,6 +36,7 @@ public:
         REQUIRE(pid_ >= 0);
         if (pid_ == 0) {
             ::putenv(variable.data());
+            ::putenv(options.data());
             ::execv("/bin/bash", argv.data());
             ::_exit(127);
         }
@@ -103,6 +105,7 @@ private:
         }
     }
 
+    temp_dir folder_;
     pid_t pid_ = -1;
     int keyboard_ = -1;
     bool ended_ = false;

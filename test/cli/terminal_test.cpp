@@ -3,7 +3,11 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <fstream>
+#include <memory>
 #include <string>
+
+#include <sys/stat.h>
 
 using namespace redlock::test;
 
@@ -40,7 +44,7 @@ TEST_CASE("a Ctrl-C ends a command that does not care, and a wait", "[run]")
 {
     const masters nodes(3);
     terminal screen(nodes,
-                    R"sh("$0" run job -- sh -c 'echo begun; exec sleep 30'; echo "status=$?")sh");
+                    R"sh("$0" run job -- sh -c 'echo begun; exec sleep 1000'; echo "status=$?")sh");
     REQUIRE(screen.shows("begun"));
     terminal waiting(nodes, R"sh("$0" -v run job -- true; echo "status=$?")sh");
     REQUIRE(waiting.shows(": usable"));
@@ -54,14 +58,20 @@ TEST_CASE("a Ctrl-C ends a command that does not care, and a wait", "[run]")
 TEST_CASE("a Ctrl-Z stops both, and behind the validity the lock is lost", "[run]")
 {
     const masters nodes(3);
-    // A shell that begins one program after the other might not be there to be stopped.
-    terminal screen(nodes, R"sh("$0" run --ttl 1s job -- sh -c 'echo begun; exec sleep 30'
+    const auto stopped = [&](const std::string& ttl) {
+        // A shell that begins one program after the other might not be there to be stopped.
+        auto screen = std::make_unique<terminal>(
+            nodes, "\"$0\" run " + ttl + R"sh( job -- sh -c 'echo begun; exec sleep 1000'
         echo "status=$?"; read go; fg; echo "end=$?")sh");
-    REQUIRE(screen.shows("begun"));
-    screen.type("\x1a");
-    REQUIRE(screen.shows("status=148"));
+        REQUIRE(screen->shows("begun"));
+        screen->type("\x1a");
+        REQUIRE(screen->shows("status=148"));
+        return screen;
+    };
     SECTION("in time it goes on")
     {
+        const auto owned = stopped("--ttl 1h");
+        terminal& screen = *owned;
         screen.type("\n");
         REQUIRE(screen.lets_a_job_read());
         screen.type("\x03");
@@ -69,6 +79,8 @@ TEST_CASE("a Ctrl-Z stops both, and behind the validity the lock is lost", "[run
     }
     SECTION("too late it is told to end")
     {
+        const auto owned = stopped("--ttl 4s --node-timeout 1s");
+        terminal& screen = *owned;
         REQUIRE(wait_for([&] { return nodes.count("job") == 0; }));
         screen.type("\n");
         CHECK(screen.shows("end=76"));
@@ -79,11 +91,18 @@ TEST_CASE("a Ctrl-Z stops both, and behind the validity the lock is lost", "[run
 TEST_CASE("a command that was stopped goes on in the background", "[run]")
 {
     const masters nodes(3);
-    terminal screen(nodes, R"sh("$0" run job -- sleep 1
+    const temp_dir folder;
+    const auto go = (folder / "go").string();
+    REQUIRE(::mkfifo(go.c_str(), 0600) == 0);
+    // It ends when the test has written there: not before it was stopped.
+    terminal screen(nodes, R"sh("$0" run --ttl 1h job -- cat )sh" + go + R"sh(
         echo "status=$?"; bg; wait; echo "end=$?")sh");
+    REQUIRE(wait_for([&] { return nodes.count("job") >= 2; }));
     REQUIRE(screen.lets_a_job_read());
     screen.type("\x1a");
     REQUIRE(screen.shows("status=148"));
+    std::ofstream(go) << "gone on\n";
+    CHECK(screen.shows("gone on"));
     CHECK(screen.shows("end=0"));
     CHECK(nodes.count("job") == 0);
 }
@@ -92,7 +111,7 @@ TEST_CASE("a command in a pipe with others is stopped and interrupted with them"
 {
     const masters nodes(3);
     terminal screen(nodes, R"sh(
-        "$0" run --ttl 1h job -- sh -c 'echo begun; exec sleep 30' </dev/null | cat
+        "$0" run --ttl 1h job -- sh -c 'echo begun; exec sleep 1000' </dev/null | cat
         echo "status=$?"; read go; fg)sh");
     REQUIRE(screen.shows("begun"));
     screen.type("\x1a");

@@ -94,9 +94,10 @@ std::vector<std::string> proposals_of_fish(const std::string& line)
 /// What zsh makes of a line when the tabulator is pressed. It completes at a terminal only.
 std::string completed_by_zsh(const std::string& line)
 {
-    const temp_dir folder;
+    // Kept, so that zsh looks through all of its functions once and not for each line.
+    static const temp_dir folder;
     std::ofstream(folder / ".zshrc") << R"(PROMPT=
-autoload -U compinit && compinit -u -D
+autoload -U compinit && compinit -u -d "$ZDOTDIR/functions"
 source <("$REDLOCK" completion zsh)
 show() { print -r -- "<$BUFFER>"; BUFFER=; zle accept-line }
 zle -N show && bindkey '^X' show && bindkey '^I' complete-word
@@ -109,8 +110,8 @@ zpty -w -n terminal "$2"$'\t\x18'
 zpty -r terminal seen '*<*>*'
 print -r -- "${${seen##*<}%%>*}"
 )";
-    const auto said = lines_of(
-        {"timeout", "30", "zsh", "-f", (folder / "ask").string(), folder.path().string(), line});
+    const auto said =
+        lines_of({"zsh", "-f", (folder / "ask").string(), folder.path().string(), line});
     return said.empty() ? "" : said.back();
 }
 
