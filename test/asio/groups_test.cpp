@@ -26,7 +26,7 @@ using names = std::vector<std::string>;
 
 config some_config()
 {
-    config c = shared_config();
+    config c = default_ttl_config();
     c.thread_safe = GENERATE(false, true);
     return c;
 }

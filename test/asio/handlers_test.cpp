@@ -32,8 +32,7 @@ unsigned run_through(asio::io_context& io, Predicate done)
     for (;;) {
         bool in_time = true;
         try {
-            // Before the client would look into a connection that seems to have stalled.
-            in_time = run_until(io, done, shared_config().stall_timeout / 2);
+            in_time = run_until(io, done);
         } catch (const thrown&) {
             ++count;
             continue;
@@ -234,7 +233,7 @@ TEST_CASE("a handler that owns the client does not keep it for ever", "[handlers
     std::weak_ptr<client> watched;
     {
         asio::io_context io{1};
-        auto locks = std::make_shared<client>(io, shared_config());
+        auto locks = std::make_shared<client>(io, default_ttl_config());
         watched = locks;
         locks->async_run(once(of, [locks](error_code) {}));
         locks->async_acquire(fresh_name(), once(of, [locks](error_code, lock) {}));

@@ -196,7 +196,8 @@ TEST_CASE("a handler of another context is destroyed with that context", "[lifet
     {
         asio::io_context other{1};
         s.locks->async_acquire(
-            s.name, asio::bind_executor(other.get_executor(), once(of, [](error_code, lock) {})));
+            s.name, long_lease(),
+            asio::bind_executor(other.get_executor(), once(of, [](error_code, lock) {})));
         REQUIRE(run_until(s.io, [&] { return s.locks->stats().acquired == 1; }));
         s.io.poll();
         CHECK(of.called == 0);
@@ -413,7 +414,7 @@ TEST_CASE("closing ends what waits, and lets releases out", "[lifetimes]")
     closing::begin(s, first.receiver());
     closing::begin(s, second.receiver());
     outcome<acquiring> late;
-    s.locks->async_acquire(fresh_name(), late.receiver());
+    s.locks->async_acquire(fresh_name(), long_lease(), late.receiver());
     CHECK(run_out(s.io));
     CHECK((first.done && second.done && s.ended.has_value()));
     CHECK(first.error == error_code{});

@@ -202,7 +202,7 @@ TEMPLATE_LIST_TEST_CASE("a handler's memory is free when its context goes", "[me
 
 TEST_CASE("a cycle with plain callbacks needs two blocks at most", "[memory]")
 {
-    config c = shared_config();
+    config c = default_ttl_config();
     c.thread_safe = GENERATE(false, true);
     const double blocks = blocks_a_cycle(c, plain);
     CAPTURE(blocks, c.thread_safe);
@@ -212,7 +212,7 @@ TEST_CASE("a cycle with plain callbacks needs two blocks at most", "[memory]")
 TEST_CASE("a cycle of handlers with an allocator needs no block", "[memory]")
 {
     one_block room;
-    const double blocks = blocks_a_cycle(shared_config(), [&](auto handler) {
+    const double blocks = blocks_a_cycle(default_ttl_config(), [&](auto handler) {
         return asio::bind_allocator(block_allocator<void>(room), std::move(handler));
     });
     CAPTURE(blocks);

@@ -112,7 +112,7 @@ private:
     template <class Done>
     bool go_on_until(Done done)
     {
-        const auto end = std::chrono::steady_clock::now() + 10s;
+        const auto end = std::chrono::steady_clock::now() + patience;
         while (!done()) {
             if (std::chrono::steady_clock::now() >= end) {
                 return false;

@@ -224,7 +224,7 @@ TEST_CASE("a lock that is handed over is no more its owner's, however often it w
     // Who takes it over finds all of it.
     std::optional<error_code> adopted;
     lock again;
-    s.locks->async_adopt(s.name, token, 10s, [&](error_code ec, lock l) {
+    s.locks->async_adopt(s.name, token, long_ttl, [&](error_code ec, lock l) {
         adopted = ec;
         again = std::move(l);
     });
@@ -282,7 +282,6 @@ TEST_CASE("a further hold has room where no other acquire has", "[owner]")
     outcome<acquiring> within;
     outcome<acquiring> of_one;
     acquire_options others = long_lease();
-    others.deadline = 10s;
     const std::string wanted = fresh_name();
     const held_by_another has(wanted);
     s.locks->async_acquire(wanted, others, waits.receiver());

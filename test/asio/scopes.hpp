@@ -23,7 +23,7 @@ namespace redlock::test {
 inline acquire_options brief()
 {
     acquire_options o = long_lease();
-    o.ttl = 1s;
+    o.ttl = brief_ttl;
     return o;
 }
 
@@ -31,6 +31,18 @@ inline asio::awaitable<void> sleep(std::chrono::milliseconds span)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor, span);
     co_await timer.async_wait(asio::use_awaitable);
+}
+
+/// Five renewals, which a client makes in more than one ttl.
+inline constexpr std::size_t more_than_a_ttl = 5;
+
+/// Waits until the client has renewed locks for longer than their ttl. Where its scene runs.
+inline asio::awaitable<void> outlast_ttl(const scene& s)
+{
+    const auto begun = s.locks->stats().renewed;
+    while (s.locks->stats().renewed < begun + more_than_a_ttl) {
+        co_await sleep(10ms);
+    }
 }
 
 inline void delete_keys(const std::string& name)

@@ -230,7 +230,7 @@ TEMPLATE_LIST_TEST_CASE("every kind of token gives the error", "[tokens]", all_o
 
 TEST_CASE("the overloads without options work", "[tokens]")
 {
-    scene s;
+    scene s(default_ttl_config());
     s.start();
     const auto body = [&]() -> asio::awaitable<void> {
         lock l = co_await s.locks->async_acquire(s.name);
@@ -269,7 +269,7 @@ TEST_CASE("a deferred release that is never awaited gives the lock back", "[toke
     scene s;
     releasing::prepare(s);
     {
-        auto never = s.locks->async_release(std::move(s.held));
+        auto unawaited = s.locks->async_release(std::move(s.held));
     }
     CHECK(s.keys_become(0, s.name));
     CHECK(s.locks->stats().dropped == 1);

@@ -23,7 +23,7 @@ TEST_CASE("a scope that is called off cancels its body", "[with_lock]")
     running_scope<int> scope(s, [&](lock&) -> asio::awaitable<int> {
         begun = true;
         try {
-            co_await sleep(60s);
+            co_await sleep(never);
         } catch (const boost::system::system_error&) {
             ended = true;
             if (heeds) {
@@ -103,7 +103,8 @@ TEST_CASE("a scope whose body is about to begin elsewhere is called off", "[with
     asio::cancellation_signal signal;
     std::optional<scope_result<void>> ended;
     with_lock(
-        *s.locks, s.name, long_lease(), [](lock&) -> asio::awaitable<void> { co_await sleep(60s); },
+        *s.locks, s.name, long_lease(),
+        [](lock&) -> asio::awaitable<void> { co_await sleep(never); },
         asio::bind_cancellation_slot(
             signal.slot(), asio::bind_executor(
                                other, [&](scope_result<void> r) { ended.emplace(std::move(r)); })));

@@ -24,6 +24,7 @@ TEST_CASE("one frozen node of three costs nothing, two are no majority", "[testi
 {
     const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
     three_nodes t(where);
+    t.settings.node_timeout = 2s;  // two frozen nodes are waited for
     t.start();
     t.nodes[2].freeze();
     const lock held = t.take("one");
