@@ -77,7 +77,7 @@ end() {
 }
 trap end EXIT
 
-# What stands in the tutorial as an expression that matches it. On a busy machine clocks are compared in other words and
+# A line of the tutorial as an expression that matches it. On a busy machine clocks are compared in other words and
 # units. The last attempt before a deadline may ask one master first, and others may answer it too late.
 pattern() {
     sed -E 's/[][().*^$+?{}|\\/]/\\&/g; s/\\\.\\\.\\\./.*/g; s/[0-9]+(\\\.[0-9]+)?/[0-9.]+/g
