@@ -208,7 +208,7 @@ TEST_CASE(doomed_child, "[.child]")
 TEST_CASE(keeping_child, "[.child]")
 {
     const fs::path folder = variable("REDLOCK_TEST_FOLDER");
-    auto c = hasty(words_in(variable("REDLOCK_TEST_NODES")), 1s);
+    auto c = hasty(words_in(variable("REDLOCK_TEST_NODES")), 2s);
     bool was_stopped = false;
     std::string first;
     const auto happens = [&](const char* what) {
@@ -222,7 +222,7 @@ TEST_CASE(keeping_child, "[.child]")
         was_renewed = was_renewed || r.outcome == renewal_outcome::renewed;
     };
     locks mine(std::move(c));
-    acquire_options o = for_moments(4s);
+    acquire_options o = for_moments(8s);
     o.keep_alive.emplace();
     lock held = mine.take("r", o);
     const auto lost = mine.begin_wait_lost(held);

@@ -312,11 +312,11 @@ TEST_CASE("kept locks, their owner and their losses are shared by threads", "[th
     nodes();
     std::atomic<unsigned> told{0};
     config how = safe();
-    how.node_timeout = 1s;
+    how.node_timeout = brief_ttl / 4;
     how.renewals = [&](const renewal& r) { told += r.outcome == renewal_outcome::renewed; };
     shared_client c(how);
     acquire_options o = long_lease();
-    o.ttl = 5s;
+    o.ttl = brief_ttl;
     o.keep_alive.emplace();
     o.owner.emplace();
     const std::string name = fresh_name();
@@ -331,7 +331,7 @@ TEST_CASE("kept locks, their owner and their losses are shared by threads", "[th
         bool always = true;
         const auto end = std::chrono::steady_clock::now() + patience;
         while (told < 2 && std::chrono::steady_clock::now() < end) {
-            always = always && l.owns() && l.remaining() <= 5s;
+            always = always && l.owns() && l.remaining() <= brief_ttl;
         }
         owned += always;
         const auto body = [&](lock& within) -> asio::awaitable<bool> { co_return within.owns(); };
