@@ -65,11 +65,11 @@ std::string explain(redlock::error_code error, const redlock::report& report)
     return text;
 }
 
-// Takes three seconds, longer than the ttl of its lock.
+// Takes five seconds, longer than the ttl of its lock.
 asio::awaitable<std::string> work(table& orders, const std::string& order, const std::string& text,
                                   redlock::lock& lock)
 {
-    asio::steady_timer timer(co_await asio::this_coro::executor, 3s);
+    asio::steady_timer timer(co_await asio::this_coro::executor, 5s);
     co_await timer.async_wait(asio::deferred);  // throws if the lock is lost
     if (!lock.owns()) {
         co_return "not written: the lock is over";

@@ -42,7 +42,7 @@ g++() {
     ln -s "$programs/$(basename "$source" .cpp)" "$program"
 }
 pkg-config() { echo; }
-# Whether a majority of the masters has the key. It starts no program: the holder works for three seconds only.
+# Whether a majority of the masters has the key. It starts no program: the holder works for five seconds only.
 is_held() {
     local port held=0 reply
     for port in "$one" "$two" "$three"; do
