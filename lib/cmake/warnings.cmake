@@ -14,8 +14,8 @@ target_compile_options(
         $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>
         # GCC 12 sees an overlap in "text" + std::string() once it is inlined; mended in 13.
         $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
-        # Of several sources that are compiled as one: they see each other's names, and are no headers.
-        $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-shadow>
-        $<$<AND:$<BOOL:${CMAKE_UNITY_BUILD}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
+        # Several sources that are compiled as one see each other's names, and the compiler takes them for headers.
+        $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow>
+        $<$<AND:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
         $<$<BOOL:${REDLOCK_WERROR}>:-Werror>
 )
