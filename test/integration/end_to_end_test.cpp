@@ -180,7 +180,10 @@ TEST_CASE("p15, p16: one dead node of three, whichever, hinders neither acquire 
     lock held = mine.take("r", once(&told));
     CHECK(told.nodes[dead].outcome == node_outcome::disconnected);
     CHECK(nodes.count("r") == 2);
-    CHECK_FALSE(mine.extend(held, 90s));
+    CHECK_FALSE(mine.extend(held, longer_ttl));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        CHECK((i == dead || nodes[i].pttl("r") > never));
+    }
     mine.give_back(std::move(held));
     CHECK(nodes.count("r") == 0);
 }
@@ -221,8 +224,8 @@ TEST_CASE(
             nodes[i].command({"SET", "r", "somebody"});
         }
     }
-    CHECK(mine.extend(held, 90s) == errc::lost);
-    CHECK(mine.extend(held, 90s) == errc::lost);
+    CHECK(mine.extend(held, longer_ttl) == errc::lost);
+    CHECK(mine.extend(held, longer_ttl) == errc::lost);
     CHECK(nodes.count("r") == (foreign ? 3 : 1));
     CHECK(mine.release(std::move(held)).result == release_result::not_held);
     REQUIRE(mine.await_quiet());
@@ -241,7 +244,7 @@ TEST_CASE("p23: an extend after another owner came and went creates nothing",
     nodes.flush();
     theirs.give_back(theirs.take("r"));
     REQUIRE(theirs.await_quiet());
-    CHECK(mine.extend(held, 90s) == errc::lost);
+    CHECK(mine.extend(held, longer_ttl) == errc::lost);
     REQUIRE(mine.await_quiet());
     CHECK(nodes.count("r") == 0);
 }
@@ -334,7 +337,8 @@ TEST_CASE("a resource may hold any bytes and is never taken for a command", "[in
     lock held = mine.take(resource);
     CHECK(nodes[0].get(resource) == std::string(held.owner_token()));
     CHECK(mine.acquire(resource, once()).error == errc::contended);
-    CHECK_FALSE(mine.extend(held, 90s));
+    CHECK_FALSE(mine.extend(held, longer_ttl));
+    CHECK(nodes[0].pttl(resource) > never);
     CHECK(mine.inspect(resource).found.state == holding::held);
     mine.give_back(std::move(held));
     CHECK(nodes[0].get("canary") == "sings");

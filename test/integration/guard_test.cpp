@@ -671,12 +671,12 @@ TEST_CASE("a user with the fewest permissions and INFO can be guarded", "[integr
     REQUIRE(node.command({"ACL", "SETUSER", "locker", "reset", "on", ">hush", "~app:*", "+eval",
                           "+evalsha", "+ping", "+hello", "+get", "+set", "+del", "+pexpire",
                           "+pttl", "+incr", "+time", "+info"}) == "OK");
-    config c = first_of_all({node.url("locker", "hush")});
+    config c = first_of_all({node.url("locker", "hush")}, longer_ttl);
     c.key_prefix = "app:";
     locks mine(c);
     REQUIRE(mine.await([&] { return all_vote(mine, 1); }));
-    lock held = mine.take("r", {.ttl = longest});
-    CHECK_FALSE(mine.extend(held, longest));
+    lock held = mine.take("r");
+    CHECK_FALSE(mine.extend(held, longer_ttl));
     mine.give_back(std::move(held));
     CHECK(node.exists("app:redlock:admitted"));
 }

@@ -107,7 +107,7 @@ TEST_CASE("p21: all nodes restart at once, scripts and all forgotten",
     }
     REQUIRE(mine.await([&] { return mine.stats().disconnects == 3; }));
     cycle_on_all(mine, nodes, "other");
-    CHECK(mine.extend(held, 90s) == errc::lost);
+    CHECK(mine.extend(held, longer_ttl) == errc::lost);
 }
 
 TEST_CASE("a restart that kept the memory kept the lock as well", "[integration]")

@@ -915,7 +915,7 @@ TEST_CASE("all that the library says is compared", "[integration][model]")
         config c = patient({asked.url("default", "open-sesame", 1)});
         const bool is_guarded = arguments.empty();
         if (is_guarded) {
-            c.restart_guard = guard_config{.max_ttl = never, .admit_new_masters = true};
+            c.restart_guard = guard_config{.max_ttl = longer_ttl, .admit_new_masters = true};
         }
         c.client_name = "some";
         c.ping_interval = 20ms;
@@ -924,7 +924,7 @@ TEST_CASE("all that the library says is compared", "[integration][model]")
             [&] { return mine.stats().nodes_ready == 1 && mine.stats().nodes_quarantined == 0; }));
         lock held = mine.take("r");
         CHECK(mine.acquire("r", once()).error == errc::contended);
-        CHECK_FALSE(mine.extend(held, 90s));
+        CHECK_FALSE(mine.extend(held, longer_ttl));
         CHECK_FALSE(mine.inspect("r").error);
         asked.command({"SCRIPT", "FLUSH"});
         mine.give_back(std::move(held));

@@ -62,7 +62,7 @@ config trusting(std::string url, const identity& authority)
 void check_works(locks& client)
 {
     lock held = client.take("r");
-    CHECK_FALSE(client.extend(held, 90s));
+    CHECK_FALSE(client.extend(held, longer_ttl));
     client.give_back(std::move(held));
 }
 

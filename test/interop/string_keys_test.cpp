@@ -183,7 +183,11 @@ TEST_CASE("our lock excludes another client, which cannot extend it or give it b
         CHECK_FALSE(peer.extend("r"));
         CHECK_FALSE(peer.give_back("r"));
     }
-    CHECK_FALSE(sides.ours.extend(held, 90s));
+    CHECK_FALSE(sides.ours.extend(held, longer_ttl));
+    REQUIRE(sides.ours.await_quiet());
+    for (std::size_t i = 0; i < sides.nodes.size(); ++i) {
+        CHECK(sides.nodes[i].pttl(sides.theirs[i].key("r")) > never);
+    }
     sides.ours.give_back(std::move(held));
     REQUIRE(sides.ours.await_quiet());
     for (const auto& peer : sides.theirs) {
@@ -216,7 +220,7 @@ TEST_CASE("the digests of our scripts are those the server computes", "[interop]
     locks ours({node.url()});
     REQUIRE(ours.await_ready(1));
     lock held = ours.take("r");
-    CHECK_FALSE(ours.extend(held, 90s));
+    CHECK_FALSE(ours.extend(held, longer_ttl));
     CHECK(ours.inspect("r").found.state == holding::held);
     ours.give_back(std::move(held));
     CHECK(ours.stats().script_reloads == 0);
@@ -246,7 +250,7 @@ TEST_CASE("locks by SETNX and GETSET exclude us, and what GETSET takes from us i
         // One that takes our token for a number that is over, as many do.
         CHECK(nodes[i].ask({"GETSET", "ours", ends}).text == held.owner_token());
     }
-    CHECK(ours.extend(held, 90s) == errc::lost);
+    CHECK(ours.extend(held, longer_ttl) == errc::lost);
     CHECK_FALSE(held.owns());
     ours.release(std::move(held));
     REQUIRE(ours.await_quiet());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "support/run.hpp"
 #include "support/server.hpp"
 
 #include <redlock/config.hpp>
@@ -47,8 +48,13 @@ using pending = std::shared_ptr<std::optional<T>>;
 [[nodiscard]] config brisk(std::vector<std::string> nodes,
                            std::chrono::milliseconds stall_timeout = std::chrono::seconds(2));
 
-/// A lock that does not end while the test runs, and an acquire that goes on until it has it.
+/// Options of an acquire that goes on until it has its lock. The lock does not end while the test
+/// runs.
 [[nodiscard]] acquire_options lasting();
+
+/// The ttl for an extend of a lock that was taken with `lasting`. With a shorter ttl a node leaves
+/// the key as it is.
+inline constexpr std::chrono::milliseconds longer_ttl = 2 * never;
 
 /// One attempt that does not wait for anything.
 [[nodiscard]] acquire_options once(report* told = nullptr);

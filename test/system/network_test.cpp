@@ -115,7 +115,7 @@ TEST_CASE("however many operations begin in a turn, each node is written to once
     before = writes();
     std::vector<pending<error_code>> extends;
     for (auto& l : held) {
-        extends.push_back(mine.begin_extend(l, 90s));
+        extends.push_back(mine.begin_extend(l, longer_ttl));
     }
     for (const auto& extend : extends) {
         CHECK_FALSE(mine.finish(extend));
