@@ -54,12 +54,7 @@ inline config default_ttl_config()
     return c;
 }
 
-/// The ttl of locks that a test keeps alive or loses. The client renews them four times in it, so
-/// that a process may stand still for three quarters of it before it loses one: for six seconds.
-/// With three seconds two of five hundred tests lost a lock, beside compilers and busy loops.
-inline constexpr std::chrono::milliseconds brief_ttl = 8s;
-
-/// For locks with that ttl.
+/// For locks with `brief_ttl`.
 inline config brisk_config(bool thread_safe)
 {
     config c = shared_config();

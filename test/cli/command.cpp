@@ -1,7 +1,5 @@
 #include "cli/command.hpp"
 
-#include "support/run.hpp"
-
 #include <fstream>
 #include <iterator>
 
@@ -29,8 +27,9 @@ std::string own_options(const temp_dir& folder)
 {
     const auto home = folder / "options";
     std::filesystem::create_directories(home);
-    // It goes with the ttl of 10 s that `run` has.
-    std::ofstream(home / "redlock.toml") << "node-timeout = \"2s\"\n"
+    // The timeout goes with `brief_option`, and with the ttl of 10 s that `run` has.
+    std::ofstream(home / "redlock.toml") << "node-timeout = \"" << brief_ttl.count() / 4
+                                         << "ms\"\n"
                                             "connect-timeout = \"20s\"\n"
                                             "[acquire]\n"
                                             "ttl = \"1h\"\n";

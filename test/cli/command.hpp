@@ -2,6 +2,7 @@
 
 #include "support/masters.hpp"
 #include "support/process.hpp"
+#include "support/run.hpp"
 #include "support/temp_dir.hpp"
 
 #include <filesystem>
@@ -27,6 +28,10 @@ struct said {
  * takes ends while a test looks at it.
  */
 [[nodiscard]] std::string own_options(const temp_dir& folder);
+
+/// The option of a command that gives its lock `brief_ttl`. The node timeout of `own_options` goes
+/// with it.
+inline const std::string brief_option = "--ttl=" + std::to_string(brief_ttl.count()) + "ms";
 
 /// The redlock command, on its way or at its end, with its `own_options`.
 class command {

@@ -44,13 +44,13 @@ TEST_CASE("the lock is held on every master for as long as the command runs", "[
 {
     const masters nodes(3);
     const temp_dir folder;
-    command one(nodes, {"run", "--ttl", "8s", "--node-timeout", "2s", "job", "--", "sh", "-c",
+    command one(nodes, {"run", brief_option, "job", "--", "sh", "-c",
                         "echo begun; while ! [ -e \"$0\" ]; do sleep 0.05; done; echo done",
                         (folder / "go").string()});
     REQUIRE(one.says("begun"));
     CHECK(nodes.count("job") >= 2);
     // Longer than the ttl: more than one renewal.
-    const auto long_after = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto long_after = std::chrono::steady_clock::now() + brief_ttl * 5 / 4;
     bool held = true;
     CHECK(wait_for([&] {
         held = held && nodes.count("job") >= 2;
@@ -91,7 +91,7 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
     const masters nodes(3);
     SECTION("it ends when it is told")
     {
-        command one(nodes, {"run", "--ttl", "8s", "--node-timeout", "2s", "job", "--", "sh", "-c",
+        command one(nodes, {"run", brief_option, "job", "--", "sh", "-c",
                             "trap 'echo told; exit 0' TERM; echo begun; "
                             "while :; do sleep 0.05; done"});
         REQUIRE(one.says("begun"));
@@ -103,8 +103,7 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
     }
     SECTION("it does not heed it")
     {
-        command one(nodes, {"run", "--ttl", "8s", "--node-timeout", "2s", "--grace", "100ms", "job",
-                            "--", "sh", "-c",
+        command one(nodes, {"run", brief_option, "--grace", "100ms", "job", "--", "sh", "-c",
                             "trap '' TERM; sh -c 'trap \"\" TERM; echo pid=$$; "
                             "while :; do sleep 0.05; done' & echo begun; wait"});
         REQUIRE(one.says("pid="));
@@ -116,8 +115,7 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
     }
     SECTION("it heeds it, and what it began does not")
     {
-        command one(nodes, {"run", "--ttl", "8s", "--node-timeout", "2s", "--grace", "100ms", "job",
-                            "--", "sh", "-c",
+        command one(nodes, {"run", brief_option, "--grace", "100ms", "job", "--", "sh", "-c",
                             "trap 'exit 0' TERM; setsid sh -c 'trap \"\" TERM; echo pid=$$; "
                             "while :; do sleep 0.05; done' & wait"});
         REQUIRE(one.says("pid="));
@@ -129,8 +127,7 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
     }
     SECTION("it was held for as long as it may be")
     {
-        command one(nodes, {"run", "--ttl", "8s", "--node-timeout", "2s", "--max-hold", "9s", "job",
-                            "--", "sleep", "1000"});
+        command one(nodes, {"run", brief_option, "--max-hold", "9s", "job", "--", "sleep", "1000"});
         CHECK(one.end().status == 76);
     }
 }
@@ -239,8 +236,7 @@ TEST_CASE("with --json whatever run says is JSON, a value in a line", "[run]")
     }
     SECTION("the lock is lost")
     {
-        command one(nodes, {"--json", "run", "--ttl", "8s", "--node-timeout", "2s", "job", "--",
-                            "sleep", "1000"});
+        command one(nodes, {"--json", "run", brief_option, "job", "--", "sleep", "1000"});
         REQUIRE(wait_for([&] { return nodes.count("job") == nodes.size(); }));
         nodes.flush();
         const auto [status, text] = one.end();
@@ -319,7 +315,7 @@ TEST_CASE("a lock that was lost unnoticed is said to be, however the command end
     {
         const temp_dir folder;
         const auto go = (folder / "go").string();
-        command one(nodes, {"run", "--ttl", "8s", "--node-timeout", "2s", "job", "--", "sh", "-c",
+        command one(nodes, {"run", brief_option, "job", "--", "sh", "-c",
                             "echo begun; until [ -e \"$0\" ]; do sleep 0.05; done; echo done", go});
         REQUIRE(one.says("begun"));
         REQUIRE(::kill(one.running().pid(), SIGSTOP) == 0);

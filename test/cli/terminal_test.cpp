@@ -79,7 +79,7 @@ TEST_CASE("a Ctrl-Z stops both, and behind the validity the lock is lost", "[run
     }
     SECTION("too late it is told to end")
     {
-        const auto owned = stopped("--ttl 8s --node-timeout 2s");
+        const auto owned = stopped(brief_option);
         terminal& screen = *owned;
         REQUIRE(wait_for([&] { return nodes.count("job") == 0; }));
         screen.type("\n");

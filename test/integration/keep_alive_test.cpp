@@ -30,11 +30,6 @@ struct diary {
     }
 };
 
-/// For locks that are renewed or lost soon. A client loses one only if it, or a majority of its
-/// nodes, stands still for three quarters of it.
-constexpr std::chrono::milliseconds brief_ttl = 8s;
-
-/// For such locks.
 config with_timeout(std::chrono::milliseconds node_timeout, config c)
 {
     c.node_timeout = node_timeout;
@@ -48,7 +43,7 @@ acquire_options kept(std::chrono::milliseconds span, const keep_alive& how = {})
 
 }  // namespace
 
-TEST_CASE("a kept lock outlives its ttl by far, and leaves nothing when it is released",
+TEST_CASE("a kept lock outlives its ttl, and leaves nothing when it is released",
           "[integration][keep_alive]")
 {
     masters nodes(3, {.kind = each_kind()});
@@ -58,7 +53,7 @@ TEST_CASE("a kept lock outlives its ttl by far, and leaves nothing when it is re
     lock held = mine.take("r", kept(brief_ttl));
     lock plain = mine.take("p", {.ttl = brief_ttl, .deadline = never});
     const auto lost = mine.begin_wait_lost(plain);
-    // Four in each ttl.
+    // The client makes four renewals in each ttl, so more than one ttl has passed.
     REQUIRE(mine.await([&] { return told.count(renewal_outcome::renewed) >= 6; }));
     CHECK(held.owns());
     CHECK(nodes.count("r") >= 2);  // what is renewed late on one node is gone there

@@ -26,6 +26,12 @@ inline constexpr std::chrono::seconds patience{REDLOCK_TEST_SANITIZED ? 180 : 60
 /// waits for something else.
 inline constexpr std::chrono::milliseconds never = std::chrono::hours(1);
 
+/// The ttl of locks that a test keeps alive or loses. The client renews such a lock four times in
+/// each ttl, so a process may stand still for three quarters of the ttl, six seconds, before the
+/// client loses the lock. With a ttl of three seconds two of five hundred tests lost a lock, beside
+/// compilers and busy loops.
+inline constexpr std::chrono::milliseconds brief_ttl = std::chrono::seconds(8);
+
 /**
  * Counts steps that took as long as a wait that none of them may make. A fault makes most steps
  * wait, the machine one or two.
