@@ -4,6 +4,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -60,16 +61,16 @@ TEST_CASE("each tick is run on one machine, also when another one is late", "[ex
     }
     const auto ticks = records(machines);
     CHECK(ticks.size() >= 6);
-    int runs = 0;
+    std::size_t runs = 0;
     for (const auto& [name, tick] : ticks) {
         CAPTURE(name, tick.undecided);
         CHECK(tick.run <= 1);
         CHECK((tick.run == 1 || tick.undecided > 0));
         CHECK((tick.run == 0 || nodes.count("cron/report/" + name) >= 2));
         CHECK(nodes.count("cron/report/" + name + ":fencing") == 0);
-        runs += tick.run;
+        runs += tick.run == 1 ? 1 : 0;
     }
-    CHECK(runs > 0);
+    CHECK(2 * runs > ticks.size());
     CHECK(machines.back()->has_said(": run elsewhere\n"));
 }
 
