@@ -4,6 +4,7 @@
 
 #include <redlock/client.hpp>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <catch2/catch_test_macros.hpp>
@@ -143,18 +144,22 @@ void locks::check_told(const report* told)
 }
 
 template <class Resource>
-pending<taken> locks::ask_for(Resource resource, acquire_options options)
+pending<taken> locks::ask_for(Resource resource, acquire_options options,
+                              boost::asio::cancellation_slot stop)
 {
     auto result = std::make_shared<std::optional<taken>>();
-    state_->client->async_acquire(std::move(resource), options, [result](error_code ec, lock l) {
-        result->emplace(taken{ec, std::move(l)});
-    });
+    state_->client->async_acquire(
+        std::move(resource), options,
+        boost::asio::bind_cancellation_slot(stop, [result](error_code ec, lock l) {
+            result->emplace(taken{ec, std::move(l)});
+        }));
     return result;
 }
 
-pending<taken> locks::begin_acquire(std::string_view resource, acquire_options options)
+pending<taken> locks::begin_acquire(std::string_view resource, acquire_options options,
+                                    boost::asio::cancellation_slot stop)
 {
-    return ask_for(resource, options);
+    return ask_for(resource, options, stop);
 }
 
 taken locks::acquire(std::string_view resource, acquire_options options)

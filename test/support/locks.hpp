@@ -10,6 +10,8 @@
 #include <redlock/result.hpp>
 #include <redlock/stats.hpp>
 
+#include <boost/asio/cancellation_signal.hpp>
+
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -93,7 +95,8 @@ public:
     /// A release that has to find the keys.
     void give_back(redlock::lock held);
 
-    pending<taken> begin_acquire(std::string_view resource, acquire_options options = lasting());
+    pending<taken> begin_acquire(std::string_view resource, acquire_options options = lasting(),
+                                 boost::asio::cancellation_slot stop = {});
     pending<released> begin_release(lock held, report* told = nullptr);
     pending<error_code> begin_extend(lock& held, std::chrono::milliseconds ttl);
     pending<error_code> begin_wait_lost(lock& held);
@@ -133,7 +136,8 @@ private:
     struct state;
 
     template <class Resource>
-    pending<taken> ask_for(Resource resource, acquire_options options);
+    pending<taken> ask_for(Resource resource, acquire_options options,
+                           boost::asio::cancellation_slot stop = {});
     taken check(taken result, const acquire_options& options);
 
     void run_until_done(const std::function<bool()>& done);
