@@ -168,7 +168,7 @@ TEST_CASE("a process killed while it holds a lock keeps others out until its key
 {
     masters nodes(3);
     auto by_the_key = hasty(nodes.urls());
-    by_the_key.poll_max = never;  // to look now and then is to be of no help
+    by_the_key.poll_max = never;  // so that the client knows of the end by the keys alone
     locks mine(std::move(by_the_key));
     REQUIRE(mine.await_ready(3));
     const temp_dir folder;
@@ -183,8 +183,12 @@ TEST_CASE("a process killed while it holds a lock keeps others out until its key
         left.push_back(nodes[i].pttl("r"));
     }
     std::sort(left.begin(), left.end());
+    // `later` ends about six seconds after the holder's lock: earlier than a waiter that waits for
+    // that lock's ttl twice.
+    const lock later = mine.take("other", for_moments(brief_ttl * 7 / 4));
+    const auto before = mine.stats().attempts;
     const auto waiting = mine.begin_acquire("r", {.ttl = 60s, .deadline = never});
-    REQUIRE(mine.await([&] { return mine.stats().attempts > 0; }));
+    REQUIRE(mine.await([&] { return mine.stats().attempts > before; }));
     holder.kill();
     const auto [error, held] = mine.finish(waiting);
     const auto had = boot_clock::now();
@@ -192,6 +196,7 @@ TEST_CASE("a process killed while it holds a lock keeps others out until its key
     // The second key to end makes a majority of free nodes. PTTL is rounded.
     REQUIRE(left[1] > 0ms);
     CHECK(had >= asked + left[1] - 2ms);
+    CHECK(had < later.valid_until());
     CHECK(held.fencing_token() > token);
 }
 
@@ -199,7 +204,7 @@ TEST_CASE(doomed_child, "[.child]")
 {
     const fs::path folder = variable("REDLOCK_TEST_FOLDER");
     locks mine(hasty(words_in(variable("REDLOCK_TEST_NODES"))));
-    const lock held = mine.take("r", for_moments(4s));
+    const lock held = mine.take("r", for_moments(brief_ttl));
     REQUIRE(mine.await_quiet());
     tell(folder / "held", std::to_string(held.fencing_token()));
     (void)mine.await([] { return false; });
@@ -208,7 +213,7 @@ TEST_CASE(doomed_child, "[.child]")
 TEST_CASE(keeping_child, "[.child]")
 {
     const fs::path folder = variable("REDLOCK_TEST_FOLDER");
-    auto c = hasty(words_in(variable("REDLOCK_TEST_NODES")), 2s);
+    auto c = hasty(words_in(variable("REDLOCK_TEST_NODES")), brief_ttl / 4);
     bool was_stopped = false;
     std::string first;
     const auto happens = [&](const char* what) {
@@ -222,7 +227,7 @@ TEST_CASE(keeping_child, "[.child]")
         was_renewed = was_renewed || r.outcome == renewal_outcome::renewed;
     };
     locks mine(std::move(c));
-    acquire_options o = for_moments(8s);
+    acquire_options o = for_moments(brief_ttl);
     o.keep_alive.emplace();
     lock held = mine.take("r", o);
     const auto lost = mine.begin_wait_lost(held);
