@@ -1,8 +1,10 @@
 #!/bin/bash
-# Makes the pictures of the pages from their text by Graphviz (apt-get install graphviz). --check says which of them are
-# older than their text, by a sum that each has in it, and needs nothing: what dot draws differs with its version and fonts.
+# Installs Graphviz where it is missing, and draws the pictures of the pages from their text. --check names the pictures
+# that are older than their text, by a sum that each picture has in it. It needs nothing, because what Graphviz draws
+# differs with its version and the fonts.
 set -euo pipefail
 cd "$(dirname "$0")"
+[[ ${1-} == --check ]] || ../../.ci/setup docs
 
 failed=0
 for text in *.dot; do
