@@ -29,6 +29,11 @@ install() {
         echo "installed files name the tree they were built in" >&2
         exit 1
     fi
+    # The command has bench and demo. The benchmark programs are for those who work on the library.
+    if find "$work/installed" -name '*bench*' ! -name redlock-bench.1 | grep .; then
+        echo "benchmarks were installed" >&2
+        exit 1
+    fi
     libraries=$(dirname "$(find "$work/installed" -name 'libredlock.*' | head -n 1)")
 }
 
