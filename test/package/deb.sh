@@ -121,7 +121,7 @@ for package in "$library" "$dev" "$command"; do
     name=$(dpkg-deb -f "$package" Package)
     grep -qF "\`$name\`" "$SOURCE/README.md" || die "README.md does not name the package $name"
 done
-[[ $(find "$work/packages" -name '*.deb' | wc -l) == 3 ]] || die "there are other packages: $(ls "$work/packages")"
+[[ $(find "$work/packages" -maxdepth 1 -name '*.deb' | wc -l) == 3 ]] || die "there are other packages: $(ls "$work/packages")"
 [[ $(dpkg-deb -f "$dev" Description) == *redlock::testing* ]] || die "not said that it has redlock::testing"
 
 mkdir -p "$root"/{dev,proc,run,tmp,etc,var/lib/dpkg/{info,updates,triggers}} "$root"/usr/{bin,lib,lib32,lib64,libx32,sbin}
