@@ -1,5 +1,6 @@
 #include "core/handshake.hpp"
 
+#include "base/text.hpp"
 #include "core/guard.hpp"
 #include "resp/encoder.hpp"
 #include "resp/error_text.hpp"
@@ -7,6 +8,7 @@
 
 #include <array>
 #include <cassert>
+#include <utility>
 
 namespace redlock::core {
 
@@ -23,23 +25,13 @@ constexpr std::array loaded_scripts{&resp::release_script, &resp::extend_script,
                                     &resp::inspect_script, &resp::count_script,
                                     &resp::raise_script};
 
-bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> words) noexcept
+/// The server will not talk to us, in whatever words: no other greeting does better.
+bool is_final(std::string_view error, bool gave_password) noexcept
 {
-    for (const std::string_view w : words) {
-        if (text.starts_with(w)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/// HELLO is unknown, forbidden, or does not know RESP3: an older server, or a proxy. To a stranger
-/// a newer one may not say which commands it has: it wants a password, though it was given one.
-bool wants_older_words(std::string_view error, bool gave_password) noexcept
-{
-    return (gave_password && error.starts_with("NOAUTH")) ||
-           starts_with_any(error, {"NOPROTO", "ERR unknown command", "ERR Unknown command",
-                                   "NOPERM", "ERR unsupported", "ERR syntax"});
+    // To a stranger a server may not say which commands it has: it wants a password, though it was
+    // given one.
+    return resp::has_code(error, "WRONGPASS") || resp::has_code(error, "DENIED") ||
+           (resp::has_code(error, "NOAUTH") && !gave_password) || resp::is_temporary(error);
 }
 
 /// NOPERM speaks of the command or of the key; the probe's key is ours, and only the command
@@ -50,22 +42,42 @@ bool speaks_of_a_key(std::string_view error) noexcept
            error.find(" command") == std::string_view::npos;
 }
 
+/// A server's word, for a message.
+std::string quoted(std::string_view word)
+{
+    constexpr std::size_t longest = 32;
+    return '\'' + base::printable(word.substr(0, longest)) + '\'';
+}
+
 /// What is wrong with how the server runs; empty: nothing. A node of a cluster has its keys moved
 /// to another one, and forgets what its replica did not know yet: it is not one of N that fail each
 /// by itself.
-std::string_view mode_fault(std::string_view mode) noexcept
+std::string mode_fault(std::string_view mode)
 {
+    if (mode.empty() || mode == "standalone") {
+        return {};
+    }
     if (mode == "cluster") {
         return "is a node of a cluster, not an independent master";
     }
-    return mode == "sentinel" ? "is a sentinel, not a master" : std::string_view{};
+    return mode == "sentinel" ? "is a sentinel, not a master"
+                              : "runs in the mode " + quoted(mode) + ", not standalone";
 }
 
-/// A replica, be it one that takes what is written, gets its master's keys for its own sooner or
-/// later.
 bool is_replicas(std::string_view role) noexcept
 {
     return role == "replica" || role == "slave";
+}
+
+/// A replica, be it one that takes what is written, gets its master's keys for its own sooner or
+/// later. So does a master that has another master, however it calls itself.
+std::string fault_of_role(std::string_view role)
+{
+    if (role.empty() || role == "master") {
+        return {};
+    }
+    return is_replicas(role) ? "is a replica, not a master"
+                             : "has the role " + quoted(role) + ", and only a master has a vote";
 }
 
 /// As Redis, and as Valkey from 8 on calls it.
@@ -77,6 +89,28 @@ std::string_view mode_of(std::string_view info) noexcept
 
 }  // namespace
 
+void append_role_query(std::string& out, role_source by)
+{
+    if (by == role_source::hello) {
+        resp::append_hello(out, {}, {}, {});
+    } else {
+        resp::append_info(out, "replication");
+    }
+}
+
+std::optional<std::string> role_fault(const resp::reply& r, role_source by)
+{
+    if (by == role_source::info) {
+        return r.is_string() ? std::optional(fault_of_role(info_field(r.text(), "role")))
+                             : std::nullopt;
+    }
+    if (!r.find("proto").is_integer()) {
+        return std::nullopt;
+    }
+    std::string fault = mode_fault(r.find("mode").text());
+    return fault.empty() ? fault_of_role(r.find("role").text()) : fault;
+}
+
 unsigned handshake::start(std::string& out)
 {
     reason_.clear();
@@ -85,6 +119,7 @@ unsigned handshake::start(std::string& out)
     next_ = last_ = 0;
     deletes_by_ = compare_and_delete::script;
     protocol_ = 2;
+    tells_role_by_ = role_source::none;
     is_replica_ = wants_text_ = needs_attention_ = false;
     make_room(out);
     resp::append_hello(out, node_->user, node_->password.view(), settings_->client_name);
@@ -130,24 +165,23 @@ handshake::progress handshake::fail(std::string reason, bool needs_attention)
 handshake::progress handshake::refused(std::string_view what, const resp::reply& r)
 {
     const std::string_view text = r.text();
-    if (text.starts_with("ERR max number of clients")) {
-        return fail("the server has too many clients", false);
-    }
     const std::string_view word = resp::error_code_word(text);
-    const bool passes =
-        starts_with_any(text, {"LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"});
     std::string reason{what};
     if (!word.empty()) {
         reason.append(" (").append(word).append(")");
     }
-    return fail(std::move(reason), !passes);
+    return fail(std::move(reason), !resp::is_temporary(text));
 }
 
 handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, unsigned& more)
 {
     if (r.is_error()) {
+        // Without a code of its own, and at the greeting of no meaning but this.
+        if (r.text().find("max number of clients") != std::string_view::npos) {
+            return fail("the server has too many clients", false);
+        }
         const bool gave_password = !node_->user.empty() || !node_->password.empty();
-        if (!wants_older_words(r.text(), gave_password)) {
+        if (is_final(r.text(), gave_password)) {
             return refused("the server refused the greeting", r);
         }
         if (gave_password) {
@@ -163,24 +197,18 @@ handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, 
         }
     } else if (const resp::reply proto = r.find("proto"); proto.is_integer()) {
         protocol_ = proto.integer() == 3 ? 3 : 2;
-        if (const auto fault = mode_fault(r.find("mode").text()); !fault.empty()) {
-            return fail(std::string(fault), true);
-        }
-        if (on_role(r.find("role").text()) == progress::failed) {
-            return progress::failed;
+        const std::string_view role = r.find("role").text();
+        tells_role_by_ = role.empty() ? role_source::none : role_source::hello;
+        // The next connection may find that it was promoted.
+        is_replica_ = is_replicas(role);
+        if (std::string fault = *role_fault(r, role_source::hello); !fault.empty()) {
+            return fail(std::move(fault), true);
         }
     } else {
         return fail("the answer to the greeting is none", true);
     }
     more += ask_the_rest(out, r.is_error());
     return progress::going_on;
-}
-
-/// The next connection may find that it was promoted.
-handshake::progress handshake::on_role(std::string_view role)
-{
-    is_replica_ = is_replicas(role);
-    return is_replica_ ? fail("is a replica, not a master", true) : progress::going_on;
 }
 
 unsigned handshake::ask_the_rest(std::string& out, bool wants_role)
@@ -226,9 +254,9 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
             return r.is_error() ? refused("the server refused the database", r)
                                 : progress::going_on;
         case step::load_script:
-            // Without leave to load them, scripts go out with their text at their first use.
-            return r.is_error() && !resp::says_not_permitted(r.text())
-                       ? refused("the server does not take scripts", r)
+            // Where they cannot be loaded, scripts go out with their text at their first use.
+            return r.is_error() && resp::is_temporary(r.text())
+                       ? refused("the server does not take scripts now", r)
                        : progress::going_on;
         case step::capabilities: note_capabilities(r); return progress::going_on;
         case step::probe:
@@ -256,8 +284,8 @@ handshake::progress handshake::on_server_info(const resp::reply& r)
     if (!r.is_string()) {
         return fail(std::string(no_info), true);
     }
-    if (const auto fault = mode_fault(mode_of(r.text())); !fault.empty()) {
-        return fail(std::string(fault), true);
+    if (std::string fault = mode_fault(mode_of(r.text())); !fault.empty()) {
+        return fail(std::move(fault), true);
     }
     run_id_ = run_id_of(r.text());
     return run_id_.empty() && is_guarded()
@@ -271,7 +299,14 @@ handshake::progress handshake::on_replication_info(const resp::reply& r)
     if (r.is_error()) {
         return progress::going_on;
     }
-    return r.is_string() ? on_role(info_field(r.text(), "role")) : fail(std::string(no_info), true);
+    std::optional<std::string> fault = role_fault(r, role_source::info);
+    if (!fault) {
+        return fail(std::string(no_info), true);
+    }
+    const std::string_view role = info_field(r.text(), "role");
+    tells_role_by_ = role.empty() ? role_source::none : role_source::info;
+    is_replica_ = is_replicas(role);
+    return fault->empty() ? progress::going_on : fail(*std::move(fault), true);
 }
 
 handshake::progress handshake::on_memory_info(const resp::reply& r)
@@ -337,19 +372,19 @@ handshake::progress handshake::on_probe(step s, const resp::reply& r, std::strin
         wants_text_ = s == step::probe_text_only;
         return progress::going_on;
     }
-    const bool is_permitted = !resp::says_not_permitted(r.text());
-    if (s == step::probe && (!is_permitted || r.text().starts_with("NOSCRIPT"))) {
+    if (resp::is_temporary(r.text()) || !resp::unfit_because(r.text()).empty()) {
+        return refused("a trial release was refused", r);
+    }
+    if (s == step::probe) {
+        const bool may_use_digests = resp::has_code(r.text(), "NOSCRIPT");
         resp::append_eval(out, resp::release_script.text, settings_->key_prefix, probe_resource,
                           nobody);
-        expect(is_permitted ? step::probe_with_text : step::probe_text_only);
+        expect(may_use_digests ? step::probe_with_text : step::probe_text_only);
         ++more;
         return progress::going_on;
     }
-    if (is_permitted) {
-        return refused("a trial release was refused", r);
-    }
     if (s == step::probe_native || deletes_by_ == compare_and_delete::script) {
-        return refused("no command is permitted that could release a lock", r);
+        return refused("neither a script nor another command releases a lock there", r);
     }
     append_native_probe(out);
     expect(step::probe_native);

@@ -17,6 +17,15 @@ enum class compare_and_delete : std::uint8_t {
     delex,    ///< DELEX key IFEQ, Redis from 8.4 on
 };
 
+/// Which command a server answers with its role.
+enum class role_source : std::uint8_t { none, hello, info };
+
+/// Appends that command.
+void append_role_query(std::string& out, role_source by);
+
+/// What the server answered: why it may have no vote, or nothing. No value: the answer is none.
+[[nodiscard]] std::optional<std::string> role_fault(const resp::reply& r, role_source by);
+
 /**
  * What is said on a new connection before it may vote: who we are, in RESP3 where the server can;
  * the database; the scripts; which native compare-and-delete there is; a release of a key nobody
@@ -55,6 +64,8 @@ public:
     /// 2 or 3.
     [[nodiscard]] int protocol() const noexcept { return protocol_; }
     [[nodiscard]] bool is_replica() const noexcept { return is_replica_; }
+    /// How the server tells its role and mode.
+    [[nodiscard]] role_source tells_role_by() const noexcept { return tells_role_by_; }
     /// The server's run; empty where it does not tell, which no guarded node may.
     [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
     /// Of a guarded node: the marker, if there is one.
@@ -89,7 +100,6 @@ private:
     progress on_step(step s, const resp::reply& r, std::string& out, unsigned& more);
     progress on_probe(step s, const resp::reply& r, std::string& out, unsigned& more);
     progress on_server_info(const resp::reply& r);
-    progress on_role(std::string_view role);
     progress on_replication_info(const resp::reply& r);
     progress on_memory_info(const resp::reply& r);
     progress on_marker(const resp::reply& r);
@@ -106,6 +116,7 @@ private:
     unsigned last_ = 0;
     compare_and_delete deletes_by_ = compare_and_delete::script;
     int protocol_ = 2;
+    role_source tells_role_by_ = role_source::none;
     bool is_replica_ = false;
     bool wants_text_ = false;
     bool needs_attention_ = false;

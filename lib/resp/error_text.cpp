@@ -85,14 +85,57 @@ std::string_view error_code_word(std::string_view text)
     return std::all_of(word.begin(), word.end(), is_capital) ? word : std::string_view();
 }
 
-bool says_wrong_type(std::string_view text)
+bool has_code(std::string_view error, std::string_view code)
 {
-    return text.starts_with("WRONGTYPE") || text.find(" WRONGTYPE ") != std::string_view::npos;
+    // Not among the arguments that a server repeats.
+    const std::string_view text = without_echo(error);
+    for (std::size_t at = text.find(code); at != text.npos; at = text.find(code, at + 1)) {
+        const std::size_t end = at + code.size();
+        const bool begins = at == 0 || text[at - 1] == ' ' || text[at - 1] == '-';
+        if (begins && (end == text.size() || text[end] == ' ')) {
+            return true;
+        }
+    }
+    return false;
 }
 
-bool says_not_permitted(std::string_view text)
+bool says_wrong_type(std::string_view error)
 {
-    return text.starts_with("NOPERM") || text.starts_with("ERR unknown command");
+    return has_code(error, "WRONGTYPE");
+}
+
+bool says_not_permitted(std::string_view error)
+{
+    return has_code(error, "NOPERM") || error.find("nknown command") != error.npos;
+}
+
+bool is_temporary(std::string_view error)
+{
+    constexpr std::array<std::string_view, 5> codes{"LOADING", "BUSY", "TRYAGAIN", "MASTERDOWN",
+                                                    "CLUSTERDOWN"};
+    return std::any_of(codes.begin(), codes.end(),
+                       [&](std::string_view code) { return has_code(error, code); });
+}
+
+std::string_view unfit_because(std::string_view error)
+{
+    struct reason {
+        std::string_view code;
+        std::string_view text;
+    };
+    constexpr std::array<reason, 8> reasons{{
+        {"READONLY", "has become a replica (READONLY)"},
+        {"MASTERDOWN", "has become a replica, and its master is down (MASTERDOWN)"},
+        {"MOVED", "is a node of a cluster, and has moved its keys (MOVED)"},
+        {"ASK", "is a node of a cluster, and moves its keys (ASK)"},
+        {"CLUSTERDOWN", "is a node of a cluster that is down (CLUSTERDOWN)"},
+        {"LOADING", "loads its data (LOADING)"},
+        {"NOREPLICAS", "lacks the replicas without which it takes no writes (NOREPLICAS)"},
+        {"NOAUTH", "no longer knows that we logged in (NOAUTH)"},
+    }};
+    const auto* const found = std::find_if(
+        reasons.begin(), reasons.end(), [&](const reason& r) { return has_code(error, r.code); });
+    return found == reasons.end() ? std::string_view() : found->text;
 }
 
 std::string clean_error(std::string_view text, std::string_view password)

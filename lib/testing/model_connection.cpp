@@ -76,10 +76,13 @@ std::optional<std::string> model_master::hello_options(session& s, const words& 
 
 std::string model_master::greeting(const session& s) const
 {
-    return std::string(s.protocol == 3 ? "%7\r\n" : "*14\r\n") + bulk("server") + bulk("redis") +
-           bulk("version") + bulk("7.0.15") + bulk("proto") + integer(s.protocol) + bulk("id") +
-           integer(1) + bulk("mode") + bulk(mode) + bulk("role") + bulk(role) + bulk("modules") +
-           "*0\r\n";
+    const std::size_t fields = role.empty() ? 6 : 7;
+    const std::string head =
+        s.protocol == 3 ? "%" + std::to_string(fields) : "*" + std::to_string(2 * fields);
+    return head + "\r\n" + bulk("server") + bulk("redis") + bulk("version") + bulk("7.0.15") +
+           bulk("proto") + integer(s.protocol) + bulk("id") + integer(1) + bulk("mode") +
+           bulk(mode) + (role.empty() ? std::string() : bulk("role") + bulk(role)) +
+           bulk("modules") + "*0\r\n";
 }
 
 std::string model_master::auth(session& s, const words& command)
@@ -167,7 +170,7 @@ std::string model_master::info(const session& s, const words& command) const
                 "\r\n";
     }
     if (section.empty() || section == "replication") {
-        text += "# Replication\r\nrole:" + role + "\r\n";
+        text += "# Replication\r\n" + (role.empty() ? role : "role:" + role + "\r\n");
     }
     if (s.protocol == 3) {
         return "=" + std::to_string(text.size() + 4) + "\r\ntxt:" + text + "\r\n";

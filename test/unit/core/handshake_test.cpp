@@ -433,6 +433,7 @@ TEST_CASE("where neither HELLO nor INFO is permitted the role is not asked for",
     w.start();
     CHECK(is_usable(w));
     CHECK(trouble(w) == node.refusals["SET"]);
+    CHECK(w.role_queries(0) == 0);
 }
 
 TEST_CASE("a key of another kind where a release is tried says that nothing is to be released",
@@ -586,4 +587,104 @@ TEST_CASE("of two names of one server one is used, and the other names it", "[co
     w.peers[1]->master.refusals["INFO"] = "NOPERM";
     w.advance(10s);
     CHECK(w.core->snapshot().nodes_ready == 3);
+}
+
+namespace {
+
+/// The ways in which servers, proxies and ACLs of others say that they don't do something.
+std::vector<std::string> refusals_of(const std::string& name)
+{
+    std::vector<std::string> said;
+    for (const char* front : {"", "ERR ", "err ", "NOPERM ", "UNSUPPORTED "}) {
+        for (const char* rest :
+             {"unknown command '%'",
+              "Unknown command `%`, with args beginning with: ", "unsupported command",
+              "command '%' is not allowed", "% is not supported", "syntax error",
+              "wrong number of arguments for '%'", "NOT IMPLEMENTED", "denied by proxy"}) {
+            std::string text = std::string(front) + rest;
+            if (const auto at = text.find('%'); at != text.npos) {
+                text.replace(at, 1, name);
+            }
+            said.push_back(text);
+        }
+    }
+    return said;
+}
+
+}  // namespace
+
+TEST_CASE("p49: whatever the words in which HELLO is refused, the older greeting is tried",
+          "[core][pitfall][p49]")
+{
+    for (const std::string& text : refusals_of("HELLO")) {
+        CAPTURE(text);
+        bench_world w{1, with_password()};
+        w.peers[0]->master.password = secret;
+        w.peers[0]->master.refusals["HELLO"] = text;
+        w.start();
+        CHECK(is_usable(w));
+        core::lease& l = w.lock("r");
+        CHECK(w.release(l).released == release_result::released);
+    }
+}
+
+TEST_CASE("p49: whatever the words in which helpful commands are refused, they are done without",
+          "[core][pitfall][p49]")
+{
+    const std::string name =
+        GENERATE("SCRIPT LOAD", "SCRIPT", "COMMAND", "EVALSHA", "DELIFEQ", "INFO", "CLIENT");
+    for (const std::string& text : refusals_of(name)) {
+        CAPTURE(name, text);
+        bench_world w{1};
+        model_master& m = w.peers[0]->master;
+        m.has_delifeq = true;
+        m.refusals[name] = text;
+        w.start();
+        REQUIRE(is_usable(w));
+        core::lease& l = w.lock("r");
+        CHECK_FALSE(w.extend(l, 20s).error);
+        CHECK(w.release(l).released == release_result::released);
+        CHECK(w.keys() == 0);
+        CHECK(w.peers[0]->closes == 0);
+    }
+}
+
+TEST_CASE("a server that refuses us, or is not ready, is asked nothing in other words", "[core]")
+{
+    const std::string text = GENERATE(
+        "WRONGPASS invalid username-password pair", "DENIED protected", "LOADING Redis is loading",
+        "BUSY running a script", "TRYAGAIN later", "MASTERDOWN Link with MASTER is down");
+    bench_world w{1, with_password()};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    w.send(0, "-" + text + "\r\n");
+    CHECK(w.peers[0]->closes == 1);
+    CHECK(trouble(w).find(text.substr(0, text.find(' '))) != std::string::npos);
+}
+
+TEST_CASE("p50: a role or a mode that nobody knows has no vote, and is named",
+          "[core][pitfall][p50]")
+{
+    struct row {
+        const char* role;
+        const char* mode;
+        const char* trouble;
+    };
+    const row r = GENERATE(
+        row{"active-replica", "standalone",
+            "has the role 'active-replica', and only a master has a vote"},
+        row{"MASTER", "standalone", "has the role 'MASTER', and only a master has a vote"},
+        row{"sentinel", "standalone", "has the role 'sentinel', and only a master has a vote"},
+        row{"master", "proxy", "runs in the mode 'proxy', not standalone"},
+        row{"master", "cluster", "is a node of a cluster, not an independent master"});
+    const bool knows_hello = GENERATE(true, false);
+    bench_world w{1};
+    model_master& node = w.peers[0]->master;
+    node.role = r.role;
+    node.mode = r.mode;
+    node.knows_hello = knows_hello;
+    w.start();
+    CHECK_FALSE(is_usable(w));
+    CHECK(trouble(w) == r.trouble);
+    CHECK(node.sets == 0);
 }

@@ -220,6 +220,17 @@ bool bench_world::is_handshake(const peer&, const words& w) const
                        [](const std::string& word) { return word.ends_with("redlock:probe"); });
 }
 
+bool bench_world::is_role_query(const peer& p, const words& w)
+{
+    return p.greeted && !p.manual_handshake &&
+           (w == words{"HELLO", "3"} || w == words{"INFO", "replication"});
+}
+
+std::size_t bench_world::role_queries(unsigned node) const
+{
+    return peers[node]->role_queries;
+}
+
 void bench_world::dial(unsigned node)
 {
     peer& p = *peers[node];
@@ -234,6 +245,7 @@ void bench_world::dial(unsigned node)
     p.connected = true;
     ++p.connects;
     ++p.connection;
+    p.greeted = false;
     p.master.forget(p.speaks);
     p.speaks = {};
     inside([&] { core->on_connected(now, node); });
@@ -267,11 +279,18 @@ void bench_world::carry_out(unsigned node)
         if (!p.connected) {
             throw std::runtime_error("something was written without a connection");
         }
-        const bool greets = is_handshake(p, w);
-        if (!greets) {
+        const bool asks_role = is_role_query(p, w);
+        const bool greets = !asks_role && is_handshake(p, w);
+        if (asks_role) {
+            ++p.role_queries;
+        } else if (!greets) {
             p.log.push_back(w);
         }
-        if (greets ? p.manual_handshake : !p.automatic) {
+        // The last that every handshake says, with HELLO and without.
+        p.greeted =
+            p.greeted || w == words{"INFO", p.speaks.protocol == 3 ? "server" : "replication"};
+        const bool is_mine = greets ? p.manual_handshake : !p.automatic;
+        if (is_mine && !(asks_role && p.asked.empty())) {
             p.asked.push_back(std::move(w));
         } else {
             p.arriving.push_back({now + p.way_there, p.connection, std::move(w)});
@@ -419,6 +438,10 @@ void bench_world::answer(unsigned node, std::string_view bytes)
         throw std::runtime_error("there is nothing to answer");
     }
     p.asked.pop_front();
+    while (!p.asked.empty() && is_role_query(p, p.asked.front())) {
+        p.arriving.push_back({now + p.way_there, p.connection, std::move(p.asked.front())});
+        p.asked.pop_front();
+    }
     send(node, bytes);
 }
 
@@ -452,7 +475,9 @@ std::vector<std::string> bench_world::pending(unsigned node) const
 {
     std::vector<std::string> names;
     for (const words& w : peers[node]->asked) {
-        names.push_back(w[0]);
+        if (!is_role_query(*peers[node], w)) {
+            names.push_back(w[0]);
+        }
     }
     return names;
 }

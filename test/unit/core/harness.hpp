@@ -67,8 +67,12 @@ struct peer {
     unsigned connects = 0;
     unsigned closes = 0;
     unsigned writes = 0;
-    /// Commands the test is to answer, oldest first.
+    std::size_t role_queries = 0;
+    /// Commands the test is to answer, oldest first. Questions about the role among them answer
+    /// themselves, in their turn.
     std::deque<words> asked;
+    /// The present connection has said all of its handshake.
+    bool greeted = false;
     /// All that was written on any connection, the handshakes left out.
     std::vector<words> log;
 
@@ -134,6 +138,8 @@ public:
     void thaw(unsigned node);
     /// The first word of each unanswered command.
     [[nodiscard]] std::vector<std::string> pending(unsigned node) const;
+    /// How often a node was asked for its role, after its handshakes.
+    [[nodiscard]] std::size_t role_queries(unsigned node) const;
 
     /// How often a node was sent a command, by its first word.
     [[nodiscard]] std::size_t count(unsigned node, std::string_view name) const;
@@ -174,6 +180,7 @@ private:
     bool serve(unsigned node);
     bool deliver(unsigned node);
     [[nodiscard]] bool is_handshake(const peer& p, const words& w) const;
+    [[nodiscard]] static bool is_role_query(const peer& p, const words& w);
     [[nodiscard]] instant next_event() const;
 };
 
@@ -182,6 +189,7 @@ inline constexpr std::string_view ok = "+OK\r\n";
 inline constexpr std::string_view nil = "_\r\n";
 inline constexpr std::string_view yes = ":1\r\n";
 inline constexpr std::string_view no = ":0\r\n";
+inline constexpr std::string_view is_master = "%2\r\n+proto\r\n:3\r\n+role\r\n+master\r\n";
 inline constexpr std::string_view broken = "-ERR broken\r\n";
 
 /// The names of nodes for a configuration.
