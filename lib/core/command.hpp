@@ -27,6 +27,7 @@ enum class command : std::uint8_t {
     tracking,    ///< CLIENT TRACKING, on or off: the server tells when a key that was read changes
     caching,     ///< CLIENT CACHING YES: the command behind it reads such a key
     watch,       ///< PTTL behind that, of a key that is waited for
+    role,        ///< HELLO or INFO replication: is it still a master?
     ping,        ///< is anybody there?
     handshake,   ///< a step of the handshake
 };
@@ -63,7 +64,7 @@ struct told_ttl {
 /// A command whose reply has not come.
 struct pending {
     /// A `lease` for give_back, mend and watch; a `debt` for owed; nothing that counts for
-    /// tracking, caching, ping and handshake; else a `round`. Counted.
+    /// tracking, caching, role, ping and handshake; else a `round`. Counted.
     void* subject = nullptr;
     base::instant sent{};
     command what = command::ping;

@@ -72,10 +72,10 @@ void node::become_ready()
     told_at_ = instant::min();
     watchers_looked_for_ = instant::max();
     ailing_until_ = {};
-    ready_since_ = last_reply_ = c_.now_;
+    ready_since_ = last_reply_ = role_asked_ = c_.now_;
     c_.counters_.on_connected(index_);
     trouble_.clear();
-    if (std::exchange(complained_, false)) {
+    if (unfit_.empty() && std::exchange(complained_, false)) {
         c_.log(log_level::info, {address_.display, " is usable again"});
     } else {
         c_.log(log_level::debug, {address_.display, ": usable"});
@@ -110,7 +110,7 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
     const bool is_idle = whom == ended_by::peer && fifo_.empty();
     const nanos well = is_idle ? std::min<nanos>(c_.settings_.reconnect_max, well_while_idle)
                                : c_.settings_.reconnect_max;
-    const bool lived_well = was_ready && well_until - ready_since_ >= well;
+    const bool lived_well = was_ready && unfit_.empty() && well_until - ready_since_ >= well;
     const bool at_once = lived_well && is_idle;
     c_.to_connect_ &= ~bit(index_);
     c_.stats_.disconnects += was_ready;
@@ -134,10 +134,26 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
     }
 }
 
+/// An answer said that this is the wrong server, or one in the wrong state. A new connection finds
+/// out where the name leads now, and which role that server has.
+void node::give_up_as(std::string_view unfit) noexcept
+{
+    break_off(unfit);
+    unfit_ = unfit;
+}
+
+/// It has granted something.
+void node::note_fitness() noexcept
+{
+    if (!std::exchange(unfit_, {}).empty() && std::exchange(complained_, false)) {
+        c_.log(log_level::info, {address_.display, " is usable again"});
+    }
+}
+
 /// Says a trouble once, and a new one when it is another.
 void node::complain(std::string_view reason, log_level level) noexcept
 {
-    const bool is_news = trouble_ != reason;
+    const bool is_news = trouble_ != reason && unfit_ != reason;
     try {
         trouble_ = reason;
     } catch (const std::bad_alloc&) {
@@ -280,6 +296,7 @@ void node::hold(const pending& p) noexcept
         case command::admission:
         case command::tracking:
         case command::caching:
+        case command::role:
         case command::ping:
         case command::handshake: return;
     }
@@ -312,9 +329,25 @@ void node::let_go(const pending& p) noexcept
         case command::admission:
         case command::tracking:
         case command::caching:
+        case command::role:
         case command::ping:
         case command::handshake: return;
     }
+}
+
+void node::check_role()
+{
+    if (role_asked_ + role_known_for <= c_.now_ &&
+        handshake_.tells_role_by() != role_source::none) {
+        ask_role();
+    }
+}
+
+void node::ask_role()
+{
+    queue(command::role, nullptr, form::evalsha,
+          [this] { append_role_query(out_.last(), handshake_.tells_role_by()); });
+    role_asked_ = c_.now_;
 }
 
 void node::send_set(round& r, encoded& same)
@@ -353,6 +386,7 @@ void node::send_set(round& r, encoded& same)
 /// To the one node that is asked first. What else its vote consists of follows if it grants.
 void node::send_first(round& r)
 {
+    check_role();
     // The script for several resources reads what is in its way, the command for one does not.
     const bool reads = r.what == command::take;
     std::array<command, 4> row{};

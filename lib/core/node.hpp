@@ -90,6 +90,9 @@ public:
     [[nodiscard]] bool is_unproven() const noexcept { return unproven_; }
 
     // Each with what an earlier node was sent of the same round, if anything.
+    /// Asks for the node's role, unless that was done within the last `role_known_for`. What is
+    /// sent behind it counts only if it is still a master.
+    void check_role();
     void send_set(round& r, encoded& same);
     void send_first(round& r);
     void send_rest_of_vote(round& r);
@@ -145,6 +148,8 @@ private:
     /// It is asked to tell of keys for so long, and as long as it then takes to find that nobody
     /// waits for one. Longer than from one look to the next.
     static constexpr base::nanos watched_at_least = std::chrono::seconds{2};
+    /// No vote rests on a role that was asked for longer ago.
+    static constexpr base::nanos role_known_for = std::chrono::seconds{1};
 
     // Sending.
     [[nodiscard]] bool has_room() const noexcept;
@@ -190,6 +195,7 @@ private:
     bool on_extend(const pending& p, const resp::reply& r);
     bool on_release(const pending& p, const resp::reply& r);
     bool on_inspect(const pending& p, const resp::reply& r);
+    bool on_role(const pending& p, const resp::reply& r);
     bool on_handshake(const resp::reply& r);
     bool on_nonsense(const pending& p);
 
@@ -243,6 +249,9 @@ private:
     void forget_command(const pending& p) noexcept;
     void schedule_reconnect(bool lived_well, bool at_once) noexcept;
     void check_health();
+    void ask_role();
+    void give_up_as(std::string_view unfit) noexcept;
+    void note_fitness() noexcept;
 
     // What is owed.
     [[nodiscard]] bool owe(debt what) noexcept;
@@ -288,6 +297,10 @@ private:
     base::instant ready_since_{};
     base::instant last_reply_{};
     base::nanos back_off_{};
+    base::instant role_asked_{};
+    /// Why the last connection was given up, if an answer on it said that the node is unfit; until
+    /// the node has granted something.
+    std::string_view unfit_;
     /// The node has its own compare-and-delete, but does not let us use it.
     bool native_refused_ = false;
     /// That this connection has lost a counter is in the log.

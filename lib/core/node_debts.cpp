@@ -255,6 +255,7 @@ void node::forget_command(const pending& p) noexcept
         case command::admission:
         case command::tracking:
         case command::watch:
+        case command::role:
         case command::ping:
         case command::handshake: return;
     }

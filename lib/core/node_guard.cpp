@@ -46,6 +46,7 @@ void node::send_marker(round& r)
 
 bool node::on_granted(round& asked)
 {
+    note_fitness();
     if (has_to_prove(*asked.of)) {
         asked.awaits_proof |= bit(index_);  // comes with the marker
     }
@@ -96,9 +97,17 @@ bool node::on_marker(const pending& p, const resp::reply& r)
     return true;
 }
 
-/// Whether a node lives is seen as well by asking whether it has lost its keys.
+/// Whether a node lives is seen as well by asking whether it is a master, and whether it has lost
+/// its keys.
 void node::send_ping()
 {
+    const bool tells_role = handshake_.tells_role_by() != role_source::none;
+    if (tells_role) {
+        ask_role();
+    }
+    if (tells_role && !admission_.is_guarded()) {
+        return;
+    }
     queue(command::ping, nullptr, form::evalsha, [this] {
         if (admission_.is_guarded()) {
             append_get_marker();

@@ -49,6 +49,9 @@ bool node::on_reply(const resp::reply& r)
         return false;
     }
     const pending p = fifo_.pop();
+    const bool may_be_unfit = r.is_error() && state_ == state::ready;
+    const std::string_view unfit =
+        may_be_unfit ? resp::unfit_because(r.text()) : std::string_view();
     bool goes_on = false;
     try {
         goes_on = dispatch(p, r);
@@ -61,6 +64,10 @@ bool node::on_reply(const resp::reply& r)
     let_go(p);
     if (stalled_ && has_caught_up()) {
         stalled_ = false;
+    }
+    if (goes_on && !unfit.empty()) {
+        give_up_as(unfit);
+        return false;
     }
     if (goes_on && state_ == state::ready && !owed_.empty()) {
         pay_debts(false);
@@ -98,6 +105,7 @@ bool node::dispatch(const pending& p, const resp::reply& r)
         case command::tracking:
         case command::caching: return on_tracking(p, r);
         case command::watch: return on_watch(p, r);
+        case command::role: return on_role(p, r);
         case command::ping: return on_ping(p, r);
         case command::handshake: return on_handshake(r);
     }
@@ -131,8 +139,9 @@ node::scripted node::judge(const pending& p, const resp::reply& r) noexcept
     if (resp::says_wrong_type(r.text())) {
         return scripted::no;
     }
-    const bool is_unknown = p.sent_as == form::evalsha && r.text().starts_with("NOSCRIPT");
-    const bool is_forbidden = !is_script(p.sent_as) && resp::says_not_permitted(r.text());
+    const bool is_unknown = p.sent_as == form::evalsha && resp::has_code(r.text(), "NOSCRIPT");
+    const bool is_forbidden = !is_script(p.sent_as) && !resp::is_temporary(r.text()) &&
+                              resp::unfit_because(r.text()).empty();
     c_.stats_.script_reloads += is_unknown ? 1 : 0;
     native_refused_ = native_refused_ || is_forbidden;
     if (!is_unknown && !is_forbidden) {
@@ -179,6 +188,7 @@ bool node::send_again(const pending& p)
             case command::tracking:
             case command::caching:
             case command::watch:
+            case command::role:
             case command::ping:
             case command::handshake: assert(false && "not scripted"); return;
         }
@@ -262,6 +272,7 @@ void node::settle(const pending& p, node_outcome outcome, std::string_view error
         case command::tracking:
         case command::caching:
         case command::watch:
+        case command::role:
         case command::ping:
         case command::handshake: assert(false && "no release"); return;
     }
@@ -319,6 +330,21 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
     told.ttl = milliseconds{std::min<std::int64_t>(r.at(1).integer(), base::max_ttl.count())};
     c_.record(asked, index_, node_outcome::granted);
     return true;
+}
+
+bool node::on_role(const pending& p, const resp::reply& r)
+{
+    if (r.is_error()) {
+        return true;
+    }
+    const std::optional<std::string> fault = role_fault(r, handshake_.tells_role_by());
+    if (!fault) {
+        return on_nonsense(p);
+    }
+    if (!fault->empty()) {
+        break_off(*fault, log_level::error);
+    }
+    return fault->empty();
 }
 
 bool node::on_handshake(const resp::reply& r)

@@ -18,8 +18,7 @@ namespace {
 
 constexpr std::string_view counter_out_of_range = "the fencing counter is out of range";
 
-/// The counter is what no script of ours makes it, or is not ours to change; before Redis 7 a
-/// script wraps the error's text.
+/// The counter is what no script of ours makes it, or is not ours to change.
 bool cannot_be_mended(std::string_view error) noexcept
 {
     return resp::says_wrong_type(error) || resp::says_not_permitted(error) ||

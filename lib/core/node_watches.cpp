@@ -22,9 +22,10 @@ namespace {
 /// TRACKING that failed is no word on it.
 bool is_for_good(command asked, std::string_view error) noexcept
 {
-    return resp::says_not_permitted(error) || error.starts_with("ERR unknown") ||
-           error.starts_with("ERR Unknown") ||
-           (asked == command::tracking && resp::error_code_word(error) == "ERR");
+    if (asked == command::caching) {
+        return resp::says_not_permitted(error);
+    }
+    return !resp::is_temporary(error) && resp::unfit_because(error).empty();
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ void node::append_of_row(command what, const round& r, form f)
         case command::inspect:
         case command::admission:
         case command::watch:
+        case command::role:
         case command::ping:
         case command::handshake: break;
     }

@@ -104,6 +104,7 @@ void coordinator::send(round& r, unsigned index, encoded& same)
     } else if (r.what != command::inspect) {
         r.of->keys_end = std::max(r.of->keys_end, now_ + r.of->ttl);
     }
+    nodes_[index]->check_role();
     switch (r.what) {
         case command::set:
         case command::set_asked: nodes_[index]->send_set(r, same); return;
@@ -123,6 +124,7 @@ void coordinator::send(round& r, unsigned index, encoded& same)
         case command::tracking:
         case command::caching:
         case command::watch:
+        case command::role:
         case command::ping:
         case command::handshake: break;
     }
@@ -183,6 +185,7 @@ verdict coordinator::outcome_of(const round& r) const noexcept
         case command::tracking:
         case command::caching:
         case command::watch:
+        case command::role:
         case command::ping:
         case command::handshake: break;
     }

@@ -351,8 +351,10 @@ std::string wire::reply_to(const words& command)
     return std::move(instead).value_or(std::move(reply));
 }
 
+/// As servers do it: all that has come, and then one write of the replies.
 void wire::serve()
 {
+    std::string replies;
     while (!node_.frozen_ && !closed_there_) {
         if (!encrypted_.empty() && !decrypt()) {
             clock_.fail("a client does not speak TLS");
@@ -360,20 +362,25 @@ void wire::serve()
         }
         const auto command = take_command(asked_);
         if (!command) {
-            return;
+            break;
         }
         std::string reply = reply_to(*command);
         if (node_.hangs_up != 0 && clock_.one_in(node_.hangs_up)) {
+            answer(replies);
             hang_up();
             return;
         }
-        answer(std::exchange(session_.out, {}) + reply);
+        replies += std::exchange(session_.out, {}) + reply;
         node_.tell();
     }
+    answer(replies);
 }
 
 void wire::answer(const std::string& reply)
 {
+    if (reply.empty()) {
+        return;
+    }
     if (!tls_) {
         send(reply);
     } else if (tls_->say(reply)) {

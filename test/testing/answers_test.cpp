@@ -13,7 +13,7 @@ TEST_CASE("a node says what the test has it say, so often", "[testing]")
     three_nodes t;
     t.start();
     t.on_majority([](scripted_node& n) {
-        n.answer("set", scripted_node::reply::error("LOADING\r\nnot yet"), 2);
+        n.answer("set", scripted_node::reply::error("OOM\r\nno room"), 2);
     });
     report said;
     acquire_options o = at_once();
@@ -22,7 +22,7 @@ TEST_CASE("a node says what the test has it say, so often", "[testing]")
         CHECK(t.acquire("one", o).first == errc::unavailable);
         REQUIRE(said.nodes.size() == 3);
         CHECK(said.nodes[0].outcome == node_outcome::failed);
-        CHECK(said.nodes[0].error == "LOADING  not yet");
+        CHECK(said.nodes[0].error == "OOM  no room");
         CHECK(!t.nodes[0].held("one"));
     }
     CHECK(t.acquire("one", o).first == error_code{});

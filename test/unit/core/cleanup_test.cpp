@@ -225,7 +225,7 @@ TEST_CASE("a node that refuses releases is tried with one a second, and given al
         held.push_back(&w.lock("r" + std::to_string(i), {.ttl = 10min}));
     }
     auto& refusals = w.peers[0]->master.refusals;
-    refusals["EVALSHA"] = "LOADING Redis is loading the dataset in memory";
+    refusals["EVALSHA"] = "BUSY Redis is busy running a script";
     for (core::lease* l : held) {
         w.drop(*l);
     }
@@ -320,8 +320,8 @@ TEST_CASE("a node that answered the SET with an error is owed nothing", "[core]"
 {
     bench_world w{1};
     w.start();
-    w.peers[0]->master.refusals["SET"] = "READONLY You can't write against a read only replica.";
-    w.peers[0]->master.refusals["EVALSHA"] = "READONLY You can't write against a replica.";
+    w.peers[0]->master.refusals["SET"] = "MISCONF Errors writing to the AOF file";
+    w.peers[0]->master.refusals["EVALSHA"] = "MISCONF Errors writing to the AOF file";
     CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::unavailable);
     CHECK(w.core->snapshot().debts == 0);
     CHECK(w.is_idle());

@@ -56,7 +56,7 @@ TEST_CASE("a connection that leaves a command unanswered too long is made anew",
     CHECK(w.lock("s").granted == 0b111);
 }
 
-TEST_CASE("an idle connection is asked whether it lives", "[core]")
+TEST_CASE("an idle connection is asked for the node's role", "[core]")
 {
     config c;
     c.ping_interval = 5s;
@@ -64,11 +64,12 @@ TEST_CASE("an idle connection is asked whether it lives", "[core]")
     bench_world w{1, c};
     w.start();
     w.advance(5s - 1ns);
-    CHECK(w.count(0, "PING") == 0);
+    CHECK(w.role_queries(0) == 0);
     w.advance(1ns);
-    CHECK(w.count(0, "PING") == 1);
+    CHECK(w.role_queries(0) == 1);
     w.advance(50s);
-    CHECK(w.count(0, "PING") == 11);
+    CHECK(w.role_queries(0) == 11);
+    CHECK(w.count(0, "PING") == 0);
     CHECK(w.peers[0]->connects == 1);
 
     w.peers[0]->frozen = true;
@@ -76,8 +77,7 @@ TEST_CASE("an idle connection is asked whether it lives", "[core]")
     CHECK(w.peers[0]->closes == 1);
 }
 
-TEST_CASE("a ping that is answered with anything but PONG or an error ends the connection",
-          "[core]")
+TEST_CASE("where no role is told, a ping without PONG or an error ends the connection", "[core]")
 {
     const auto [reply, is_answer] = GENERATE(table<std::string_view, bool>(
         {{"+PONG\r\n", true},
@@ -89,6 +89,7 @@ TEST_CASE("a ping that is answered with anything but PONG or an error ends the c
          {"_\r\n", false}}));
     CAPTURE(reply);
     bench_world w{1};
+    w.peers[0]->master.role.clear();
     w.start();
     w.manual();
     w.advance(5s);
@@ -608,4 +609,124 @@ TEST_CASE("a coordinator can go at any moment", "[core]")
     (void)w.acquire("s");
     w.core.reset();
     CHECK(w.calls.back().completions == 0);
+}
+
+namespace {
+
+std::size_t lines_about(const bench_world& w, std::string_view text)
+{
+    return static_cast<std::size_t>(
+        std::count_if(w.log_lines.begin(), w.log_lines.end(),
+                      [&](const std::string& line) { return line.find(text) != line.npos; }));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "p48: an answer that this is the wrong server, or one in the wrong state, ends the "
+    "connection",
+    "[core][pitfall][p48]")
+{
+    const std::string code = GENERATE("READONLY", "MASTERDOWN", "MOVED", "ASK", "CLUSTERDOWN",
+                                      "LOADING", "NOREPLICAS", "NOAUTH");
+    const std::string front =
+        GENERATE("", "ERR Error running script (call to f_0123): @user_script:1: -");
+    const std::string command = GENERATE("SET", "EVALSHA");
+    CAPTURE(code, front, command);
+    bench_world w{1};
+    w.start();
+    core::lease& l = w.lock("r");
+    w.peers[0]->master.refusals[command] = front + code + " some words";
+    if (command == "SET") {
+        w.with_report = true;
+        const call& c = w.acquire("s", {.deadline = 0ms});
+        CHECK(c.error == errc::unavailable);
+        CHECK(c.report.nodes.at(0).outcome == node_outcome::failed);
+    } else {
+        CHECK(w.extend(l, 20s).error);
+    }
+    CHECK(w.peers[0]->closes == 1);
+    CHECK(w.core->snapshot().nodes_ready == 0);
+    CHECK(lines_about(w, '(' + code + ')') == 1);
+    CHECK(w.log_levels.at(0) == log_level::warning);
+
+    // The new connection is no better: said once, tried with patience.
+    for (int i = 0; i < 100; ++i) {
+        w.advance(500ms);
+        if (command == "SET") {
+            (void)w.acquire("s", {.deadline = 0ms});
+        }
+    }
+    CHECK(lines_about(w, "out of use") <= (command == "SET" ? 1 : 2));
+    CHECK(w.peers[0]->dials.size() < 100);
+
+    w.peers[0]->master.refusals.clear();
+    w.advance(5s);
+    w.drop(w.lock("s"));
+    CHECK(w.core->snapshot().nodes_ready == 1);
+    CHECK(w.log_levels.back() == log_level::info);
+}
+
+TEST_CASE("a word of an error that is no code of its own is no reason to leave a node", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    w.peers[0]->master.refusals["SET"] =
+        GENERATE("ERR unknown command 'SET', with args beginning with: 'a READONLY lock'",
+                 "MISCONF Errors writing to the AOF file", "OOM command not allowed",
+                 "ERR READONLYISH state", "BUSY Redis is busy running a script");
+    CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::unavailable);
+    CHECK(w.peers[0]->closes == 0);
+}
+
+TEST_CASE("p48: a master that has become a replica has no vote, though it takes what is written",
+          "[core][pitfall][p48]")
+{
+    const bool knows_hello = GENERATE(true, false);
+    const std::string role = GENERATE("replica", "slave", "active-replica");
+    bench_world w{3};
+    for (auto& p : w.peers) {
+        p->master.knows_hello = knows_hello;
+    }
+    w.start();
+    w.drop(w.lock("r"));
+    for (unsigned i : {0U, 1U}) {
+        w.peers[i]->master.role = role;
+    }
+    SECTION("when its next vote is asked for, a second after its role was asked for last")
+    {
+        w.advance(1s);
+        CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::unavailable);
+    }
+    SECTION("while a lock is extended")
+    {
+        core::lease& l = w.lock("r", {.ttl = 1h});
+        w.advance(1s);
+        CHECK(w.extend(l, 2h).error);
+    }
+    SECTION("while nothing is asked, after ping_interval")
+    {
+        w.advance(w.settings.ping_interval);
+    }
+    w.advance(1ms);
+    CHECK(w.core->snapshot().nodes_ready == 1);
+    CHECK(lines_about(w, "master") == 2);
+    CHECK(w.log_levels.at(0) == log_level::error);
+    for (auto& p : w.peers) {
+        p->master.role = "master";
+    }
+    w.advance(5s);
+    CHECK(w.core->snapshot().nodes_ready == 3);
+}
+
+TEST_CASE("a busy connection is asked for the node's role once a second", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    for (int i = 0; i < 1000; ++i) {
+        w.drop(w.lock("r"));
+        w.advance(10ms);
+    }
+    CHECK(w.role_queries(0) >= 9);
+    CHECK(w.role_queries(0) <= 10);
 }

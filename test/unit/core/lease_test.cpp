@@ -230,6 +230,7 @@ TEST_CASE("an acquire whose lock is over before it can be told goes on until its
     for (unsigned i = 0; i < 3; ++i) {
         CHECK(w.pending(i) == std::vector<std::string>{"SET", "EVALSHA", "SET", "PTTL"});
         w.core->on_bytes(w.now, i, yes);
+        w.core->on_bytes(w.now, i, is_master);
         w.core->on_bytes(w.now, i, ok);
     }
     w.settle();
