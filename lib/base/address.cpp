@@ -297,10 +297,10 @@ complaint parse_into(std::string_view url, address& out)
     if (end != std::string_view::npos) {
         const std::string_view scheme = url.substr(0, end);
         const std::string_view rest = url.substr(end + mark.size());
-        if (same_ignoring_case(scheme, "redis")) {
+        if (same_ignoring_case(scheme, "redis") || same_ignoring_case(scheme, "valkey")) {
             return parse_network(rest, out);
         }
-        if (same_ignoring_case(scheme, "rediss")) {
+        if (same_ignoring_case(scheme, "rediss") || same_ignoring_case(scheme, "valkeys")) {
             out.via = address::transport::tls;
             return parse_network(rest, out);
         }
@@ -309,7 +309,7 @@ complaint parse_into(std::string_view url, address& out)
             return parse_unix(rest, out);
         }
     }
-    return "scheme: must be redis://, rediss:// or unix://";
+    return "scheme: must be redis:// or valkey://, with TLS rediss:// or valkeys://, or unix://";
 }
 
 std::string encode_path(std::string_view path)

@@ -38,6 +38,8 @@ const std::vector<good_url> good_urls = {
      "rediss://h:1/2147483647"},
     {"REDIS://h_1.x-y:65535", transport::tcp, "h_1.x-y", 65535, "", "", 0,
      "redis://h_1.x-y:65535/0"},
+    {"valkey://h:7", transport::tcp, "h", 7, "", "", 0, "redis://h:7/0"},
+    {"valkeys://u:p@h", transport::tls, "h", 6379, "u", "p", 0, "rediss://h:6379/0"},
     {"redis://u:p@h:7/1", transport::tcp, "h", 7, "u", "p", 1, "redis://h:7/1"},
     {"redis://:p@h", transport::tcp, "h", 6379, "", "p", 0, "redis://h:6379/0"},
     {"redis://u@h", transport::tcp, "h", 6379, "u", "", 0, "redis://h:6379/0"},
