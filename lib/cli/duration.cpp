@@ -1,7 +1,9 @@
 #include "cli/duration.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -13,27 +15,50 @@ constexpr std::pair<std::string_view, double> units[] = {
 };
 constexpr double longest = 10 * 365.0 * 86'400'000.0;
 
-}  // namespace
-
-std::optional<std::chrono::milliseconds> parse_duration(std::string_view text)
+/// Why it is none; empty: `out` has it.
+std::string read(std::string_view text, std::chrono::milliseconds& out)
 {
     double number = 0;
     const char* const end = text.data() + text.size();
     const auto [rest, failed] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-    if (failed != std::errc() || !(number >= 0)) {
-        return std::nullopt;
-    }
     const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
-    double factor = unit.empty() ? 1000.0 : 0.0;
-    for (const auto& [name, length] : units) {
-        factor = unit == name ? length : factor;
+    const auto* const found = std::find_if(std::begin(units), std::end(units),
+                                           [&](const auto& u) { return u.first == unit; });
+    if (failed != std::errc() || !std::isfinite(number) ||
+        (!unit.empty() && found == std::end(units))) {
+        return "is no duration, as 500ms, 30s, 5m or 2h";
     }
-    const double milliseconds = number * factor;
+    if (unit.empty() && number != 0) {
+        return "has no unit: write it as 500ms, 30s, 5m or 2h";
+    }
+    if (std::signbit(number)) {
+        return "is negative";
+    }
+    const double milliseconds = unit.empty() ? 0 : number * found->second;
     const double whole = std::round(milliseconds);
-    if (factor == 0.0 || milliseconds > longest || std::abs(milliseconds - whole) > 1e-6) {
-        return std::nullopt;
+    if (milliseconds > longest) {
+        return "is too long: ten years at most";
     }
-    return std::chrono::milliseconds(static_cast<std::chrono::milliseconds::rep>(whole));
+    if (std::abs(milliseconds - whole) > 1e-6) {
+        return "is too fine: whole milliseconds";
+    }
+    out = std::chrono::milliseconds(static_cast<std::chrono::milliseconds::rep>(whole));
+    return {};
+}
+
+}  // namespace
+
+std::optional<std::chrono::milliseconds> parse_duration(std::string_view text)
+{
+    std::chrono::milliseconds length{};
+    return read(text, length).empty() ? std::optional(length) : std::nullopt;
+}
+
+std::string why_no_duration(std::string_view text)
+{
+    std::chrono::milliseconds length{};
+    const std::string why = read(text, length);
+    return why.empty() ? why : '\'' + std::string(text) + "' " + why;
 }
 
 std::string to_text(std::chrono::milliseconds length)

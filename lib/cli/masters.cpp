@@ -47,7 +47,36 @@ std::string password_of(const masters_options& o)
         throw std::invalid_argument("--password-file: " + o.password_file +
                                     " cannot be read, or is empty");
     }
+    // What editors of other systems add.
+    if (constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+        password.starts_with(byte_order_mark)) {
+        password.erase(0, byte_order_mark.size());
+    }
+    if (password.ends_with('\r')) {
+        password.pop_back();
+    }
     return password;
+}
+
+/// What is behind host and port, with the database in it, unless it has one.
+std::string with_database(const std::string& tail, bool is_path,
+                          const std::optional<std::uint32_t>& database)
+{
+    const auto query = std::min(tail.find_first_of("?#"), tail.size());
+    const std::string path = tail.substr(0, query);
+    const bool has_one = is_path ? tail.find("?db=") != tail.npos : path.size() > 1;
+    if (!database || has_one) {
+        return tail;
+    }
+    const std::string number = std::to_string(*database);
+    if (!is_path) {
+        return '/' + number + tail.substr(query);
+    }
+    std::string others = tail.substr(query);
+    if (!others.empty()) {
+        others.front() = '&';
+    }
+    return path + "?db=" + number + others;
 }
 
 const char* name_of(log_level level)
@@ -69,19 +98,22 @@ void add_masters(CLI::App& app, masters_options& o)
     app.add_option(
            "--node", o.nodes,
            "A master, once for each of them: redis://[user@]host[:port][/db], rediss:// for "
-           "TLS, unix:///path [REDLOCK_NODES, separated by spaces]")
+           "TLS (or valkey://, valkeys://), unix:///path [REDLOCK_NODES, separated by spaces]")
         ->type_name("URL")
         ->expected(1)
         ->allow_extra_args(false)
         ->take_all()
         ->group(in);
-    app.add_option("--user", o.user, "Who to log in as where a URL does not say [REDLOCK_USER]")
+    app.add_option("--user", o.user, "Who to log in as where a URL names nobody [REDLOCK_USER]")
         ->type_name("NAME")
         ->group(in);
     app.add_option("--password-file", o.password_file,
                    "A file whose first line is the password where a URL has none [REDLOCK_PASSWORD "
                    "holds it otherwise]")
         ->type_name("FILE")
+        ->group(in);
+    app.add_option("--db", o.database, "The database where a URL has none [0]")
+        ->type_name("NUMBER")
         ->group(in);
     app.add_option("--key-prefix", o.key_prefix, "Put before each resource to make its key")
         ->type_name("TEXT")
@@ -120,23 +152,30 @@ void add_masters(CLI::App& app, masters_options& o)
     app.add_flag("-v,--verbose", o.verbose, "Says on stderr what happens to connections");
 }
 
-std::string with_credentials(const std::string& url, const std::string& user,
-                             const std::string& password)
+std::string completed(const std::string& url, const url_parts& rest)
 {
     const auto scheme_end = url.find("://");
-    if (scheme_end == std::string::npos || (user.empty() && password.empty())) {
+    if (scheme_end == std::string::npos) {
         return url;
     }
-    const auto authority = scheme_end + 3;
-    const auto authority_end = url.find_first_of("/?#", authority);
-    if (url.substr(authority, authority_end - authority).find('@') != std::string::npos) {
-        return url;
-    }
-    std::string userinfo = percent_encoded(user);
-    if (!password.empty()) {
-        userinfo += ':' + percent_encoded(password);
-    }
-    return url.substr(0, authority) + userinfo + '@' + url.substr(authority);
+    const auto begin = scheme_end + 3;
+    const auto end = std::min(url.find_first_of("/?#", begin), url.size());
+    const std::string authority = url.substr(begin, end - begin);
+    const auto at = authority.rfind('@');
+    const std::string login = at == std::string::npos ? "" : authority.substr(0, at);
+    const std::string host = at == std::string::npos ? authority : authority.substr(at + 1);
+    const auto colon = std::min(login.find(':'), login.size());
+    std::string user = login.substr(0, colon);
+    std::string password = login.substr(std::min(colon + 1, login.size()));
+    user = user.empty() ? percent_encoded(rest.user) : user;
+    password = password.empty() ? percent_encoded(rest.password) : password;
+    std::string out = url.substr(0, begin) + user;
+    out += password.empty() ? "" : ':' + password;
+    // An '@' that was there stays, also with nothing in front: the library says what is wrong.
+    out += user.empty() && password.empty() && at == std::string::npos ? "" : "@";
+    return out + host +
+           with_database(url.substr(end),
+                         CLI::detail::to_lower(url.substr(0, 5)) == "unix:", rest.database);
 }
 
 config config_of(const masters_options& o)
@@ -148,7 +187,12 @@ config config_of(const masters_options& o)
     config c = config_without_nodes(o);
     const std::string password = password_of(o);
     for (const auto& url : o.nodes) {
-        c.nodes.push_back(with_credentials(url, o.user, password));
+        if (url.find(',', url.rfind('@') == url.npos ? 0 : url.rfind('@')) != url.npos) {
+            throw std::invalid_argument(
+                "--node: a comma between masters; give each with a --node of its own, or in "
+                "REDLOCK_NODES with spaces between them");
+        }
+        c.nodes.push_back(completed(url, {o.user, password, o.database}));
     }
     return c;
 }

@@ -4,6 +4,7 @@
 
 #include <redlock/config.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct masters_options {
     bool are_arguments = false;
     std::string user;
     std::string password_file;
+    std::optional<std::uint32_t> database;
     std::string key_prefix;
     duration node_timeout{std::chrono::milliseconds(50)};
     duration connect_timeout{std::chrono::milliseconds(2000)};
@@ -40,8 +42,8 @@ struct masters_options {
 void add_masters(CLI::App& app, masters_options& o);
 
 /**
- * The client's configuration: with the password of the file, or else of REDLOCK_PASSWORD, for the
- * nodes whose URL has no user and no password of its own, and with the log on stderr.
+ * The client's configuration, with the log on stderr. What a URL leaves out of user, password and
+ * database the options complete; the password is that of the file, or else of REDLOCK_PASSWORD.
  *
  * @throws std::invalid_argument with a text for the user.
  */
@@ -50,8 +52,14 @@ void add_masters(CLI::App& app, masters_options& o);
 /// All of that but the nodes.
 [[nodiscard]] config config_without_nodes(const masters_options& o);
 
-/// `url` with user and password in it, unless it has some. Public for the tests.
-[[nodiscard]] std::string with_credentials(const std::string& url, const std::string& user,
-                                           const std::string& password);
+/// What a URL may leave out.
+struct url_parts {
+    std::string user;
+    std::string password;
+    std::optional<std::uint32_t> database;
+};
+
+/// `url` with each of these that it has not itself. Public for the tests.
+[[nodiscard]] std::string completed(const std::string& url, const url_parts& rest);
 
 }  // namespace redlock::cli

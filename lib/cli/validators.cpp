@@ -7,8 +7,7 @@ namespace {
 
 std::string complaint_about(std::string& text)
 {
-    return parse_duration(text) ? std::string()
-                                : "'" + text + "' is no duration, as 500ms, 30s, 5m or 2h";
+    return why_no_duration(text);
 }
 
 CLI::Option* as_duration(CLI::Option* option)

@@ -225,7 +225,9 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
     const std::pair<std::vector<std::string>, std::string> wrong[] = {
         {{"acquire", "job", "--ttl", "10x"}, "'10x' is no duration"},
         {{"acquire", "job", "--ttl", "10ms"}, "ttl"},
-        {{"acquire", "job", "--ttl", "-1s"}, "is no duration"},
+        {{"acquire", "job", "--ttl", "-1s"}, "'-1s' is negative"},
+        {{"acquire", "job", "--ttl", "30"}, "'30' has no unit"},
+        {{"acquire", "job", "--ttl", "4000d"}, "'4000d' is too long"},
         {{"acquire"}, "RESOURCE"},
         {{"acquire", ""}, "resource"},
         {{"frobnicate", "job"}, "no command 'frobnicate'"},
@@ -381,24 +383,24 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
         {"[run]\nlease = 1\n", "line 2: there is no option run.lease"},
         {"\n[frob]\nttl = \"1s\"\n", "line 2: there is no command frob"},
         {"nonsense = 1\n", "line 1: there is no option nonsense that all commands have"},
-        {"[run]\nttl = 9\n[default]\nttl = 9\n", "line 4: there is no option ttl that all"},
-        {"[run]\nttl = 9\n[default]\ndrift = 7\n", "line 4: --drift: "},
+        {"[run]\nttl = 9s\n[default]\nttl = 9s\n", "line 4: there is no option ttl that all"},
+        {"[run]\nttl = 9s\n[default]\ndrift = 7\n", "line 4: --drift: "},
         {"hidden\n", "line 1: is neither NAME = VALUE nor [SECTION]"},
         {"aGlkZGVu=\n", "line 1: is neither NAME = VALUE nor [SECTION]"},
         {"node = [\n'redis://a#b',\n]\n", "line 2: a quote is not closed, or # stands in it"},
         {"[inspect]\ninterval = \"10x\"\n", "line 2: --interval: '10x' is no duration"},
         // The same option of another command is not what is wrong, wherever it stands.
         {"[acquire]\nttl = \"9s\"\n[run]\nttl = \"9x\"\n", "line 4: --ttl: '9x' is no duration"},
-        {"[acquire]\nttl = \"9x\"\n[run]\nttl = \"9\"\n", "line 2: --ttl: '9x' is no duration"},
-        {"[acquire]\nttl = 9\n[run]\nttl = 9\n[extend]\nttl = 9x\n", "line 6: --ttl: '9x' is no"},
+        {"[acquire]\nttl = \"9x\"\n[run]\nttl = \"9s\"\n", "line 2: --ttl: '9x' is no duration"},
+        {"[acquire]\nttl = 9s\n[run]\nttl = 9s\n[extend]\nttl = 9x\n", "line 6: --ttl: '9x' is no"},
         {"verbose = true\n[inspect]\nwatch = 2s\n", "line 3: watch was given a disallowed"},
         {"[run]\nmax-hold = 1h\n[bench]\nheld = x\n", "line 4: --held: Value x not in range"},
-        {"acquire.ttl = \"9\"\nrun.ttl = \"9x\"\n", "line 2: --ttl: '9x' is no duration"},
+        {"acquire.ttl = \"9s\"\nrun.ttl = \"9x\"\n", "line 2: --ttl: '9x' is no duration"},
         {"[acquire]\nno-wait = true\n", "line 2: acquire.no-wait: This option is not allowed"},
         {"json = [true, true]\n", "line 1: json: too many inputs"},
         {"\ndrift = x\n", "line 2: --drift: Value x not in range"},
         {"drift = 1\njson = true\ndrift = 2\n", "line 3: drift stands in line 1 already"},
-        {"[run]\nttl = 8\n[acquire]\nttl = 8\n[run]\nttl = 9\n",
+        {"[run]\nttl = 8s\n[acquire]\nttl = 8s\n[run]\nttl = 9s\n",
          "line 6: run.ttl stands in line 2"},
         {"[acquire]\nno-fencing = true\nfencing = true\n",
          "line 3: acquire.fencing, or acquire.no-fencing, stands in line 2 already"},
@@ -427,7 +429,9 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
         << "key-prefix = ''\nnode = [  # two [of them]\n'redis://a',\n  'http://b'\n]\n";
     out = command({"--config", file, "inspect", "job"}).end();
     CHECK(out.text == "redlock: " + file +
-                          ": line 2: node 2: scheme: must be redis://, rediss:// or unix://\n");
+                          ": line 2: node 2: scheme: must be redis:// or valkey://, with TLS "
+                          "rediss:// or valkeys://, "
+                          "or unix://\n");
     // What a command says of its arguments is not of its section,
     std::ofstream(file) << "[run]\nttl = \"9s\"\n[manual]\n";
     out = command({"--config", file, "--node", "redis://h", "run", "job"}).end();

@@ -5,6 +5,7 @@
 #include "cli/masters.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <algorithm>
@@ -20,34 +21,73 @@ using std::chrono::milliseconds;
 TEST_CASE("a duration is a number and a unit", "[words]")
 {
     using redlock::cli::parse_duration;
-    CHECK(parse_duration("10") == milliseconds(10'000));
     CHECK(parse_duration("10s") == milliseconds(10'000));
     CHECK(parse_duration("500ms") == milliseconds(500));
     CHECK(parse_duration("1.5m") == milliseconds(90'000));
-    CHECK(parse_duration("0.001") == milliseconds(1));
+    CHECK(parse_duration("0.001s") == milliseconds(1));
     CHECK(parse_duration("0") == milliseconds(0));
     CHECK(parse_duration("2h") == milliseconds(7'200'000));
     CHECK(parse_duration("1d") == milliseconds(86'400'000));
-    for (const char* none : {"", "s", "-1s", "1 s", "1sec", "1e3", "nan", "inf", "0.5ms", "4000d",
-                             "99999999999999999999999999", "0x10"}) {
+    using redlock::cli::why_no_duration;
+    const auto [text, why] = GENERATE(table<std::string, std::string>(
+        {{"10", "'10' has no unit: write it as 500ms, 30s, 5m or 2h"},
+         {"99999999999999999999999999",
+          "'99999999999999999999999999' has no unit: write it as 500ms, "
+          "30s, 5m or 2h"},
+         {"-1s", "'-1s' is negative"},
+         {"0.5ms", "'0.5ms' is too fine: whole milliseconds"},
+         {"4000d", "'4000d' is too long: ten years at most"},
+         {"99999999999999999999999999h",
+          "'99999999999999999999999999h' is too long: ten years at "
+          "most"}}));
+    CHECK_FALSE(parse_duration(text));
+    CHECK(why_no_duration(text) == why);
+    CHECK(why_no_duration("30s").empty());
+    for (const std::string none : {"", "s", "1 s", "1sec", "1e3", "nan", "inf", "0x10", "nans"}) {
         CAPTURE(none);
         CHECK_FALSE(parse_duration(none));
+        CHECK(why_no_duration(none) == '\'' + none + "' is no duration, as 500ms, 30s, 5m or 2h");
     }
     for (const auto length : {0, 1, 999, 1000, 60'000, 61'000, 3'600'000, 90'000}) {
         CHECK(parse_duration(redlock::cli::to_text(milliseconds(length))) == milliseconds(length));
     }
 }
 
-TEST_CASE("a URL without a password is given one, percent-encoded", "[words]")
+TEST_CASE("what a URL leaves out of user, password and database is completed", "[words]")
 {
-    using redlock::cli::with_credentials;
-    CHECK(with_credentials("redis://h:1", "", "") == "redis://h:1");
-    CHECK(with_credentials("redis://h:1/2", "", "p@/:") == "redis://:p%40%2F%3A@h:1/2");
-    CHECK(with_credentials("rediss://h", "me", "x") == "rediss://me:x@h");
-    CHECK(with_credentials("redis://[::1]:1", "me", "x") == "redis://me:x@[::1]:1");
-    CHECK(with_credentials("redis://a:b@h", "me", "x") == "redis://a:b@h");
-    CHECK(with_credentials("unix:///run/@odd?db=1", "", "x") == "unix://:x@/run/@odd?db=1");
-    CHECK(with_credentials("nonsense", "", "x") == "nonsense");
+    struct row {
+        const char* url;
+        redlock::cli::url_parts rest;
+        const char* whole;
+    };
+    const row r = GENERATE(values<row>({
+        {"redis://h", {"", "", {}}, "redis://h"},
+        {"redis://h", {"me", "", {}}, "redis://me@h"},
+        {"redis://h", {"", "x", {}}, "redis://:x@h"},
+        {"redis://h", {"me", "x", {}}, "redis://me:x@h"},
+        {"redis://a@h", {"", "", {}}, "redis://a@h"},
+        {"redis://a@h", {"me", "", {}}, "redis://a@h"},
+        {"redis://a@h", {"", "x", {}}, "redis://a:x@h"},
+        {"redis://a@h", {"me", "x", {}}, "redis://a:x@h"},
+        {"redis://a:@h", {"me", "x", {}}, "redis://a:x@h"},
+        {"redis://:b@h", {"", "", {}}, "redis://:b@h"},
+        {"redis://:b@h", {"me", "", {}}, "redis://me:b@h"},
+        {"redis://:b@h", {"", "x", {}}, "redis://:b@h"},
+        {"redis://:b@h", {"me", "x", {}}, "redis://me:b@h"},
+        {"redis://a:b@h", {"me", "x", 1}, "redis://a:b@h/1"},
+        {"redis://@h", {"", "", {}}, "redis://@h"},
+        {"redis://h", {"", "", 3}, "redis://h/3"},
+        {"redis://h/", {"", "", 3}, "redis://h/3"},
+        {"redis://h/0", {"", "", 3}, "redis://h/0"},
+        {"redis://h?durable=1", {"", "", 3}, "redis://h/3?durable=1"},
+        {"redis://h:1/2", {"", "p@/:", 3}, "redis://:p%40%2F%3A@h:1/2"},
+        {"valkeys://[::1]:1", {"me", "x", {}}, "valkeys://me:x@[::1]:1"},
+        {"unix:///run/@odd", {"a", "x", 3}, "unix://a:x@/run/@odd?db=3"},
+        {"unix:///run/@odd?db=1", {"", "x", 3}, "unix://:x@/run/@odd?db=1"},
+        {"unix:///s?durable=1", {"", "", 3}, "unix:///s?db=3&durable=1"},
+        {"nonsense", {"me", "x", 3}, "nonsense"},
+    }));
+    CHECK(redlock::cli::completed(r.url, r.rest) == r.whole);
 }
 
 namespace {
