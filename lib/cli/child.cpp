@@ -86,8 +86,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts)
 
 /// What says something of another lock, or is a secret, is not for the command.
 constexpr std::string_view kept_back[] = {
-    "REDLOCK_RESOURCE=", "REDLOCK_FENCING_TOKEN=", "REDLOCK_VALID_UNTIL=", "REDLOCK_PASSWORD=",
-    "REDLOCK_OWNER_TOKEN="};
+    "REDLOCK_RESOURCE=", "REDLOCK_FENCING_TOKEN=", "REDLOCK_VALID_UNTIL=",
+    "REDLOCK_PASSWORD=", "REDLOCK_OWNER_TOKEN=",   "REDLOCK_HELD="};
 
 std::vector<std::string> environment_with(const std::vector<std::string>& further)
 {
@@ -164,12 +164,12 @@ bool child::signal(int number) const
     return all;
 }
 
-bool child::has_left_any() const
+std::vector<pid_t> child::left() const
 {
-    const auto all = descendants();
-    return std::any_of(all.begin(), all.end(), [&](pid_t pid) {
-        return pid != pid_ && (!watchdog_ || pid != watchdog_->pid());
-    });
+    auto all = descendants();
+    std::erase_if(all,
+                  [&](pid_t pid) { return pid == pid_ || (watchdog_ && pid == watchdog_->pid()); });
+    return all;
 }
 
 std::optional<int> child::look()

@@ -40,8 +40,8 @@ public:
     /// another user.
     bool signal(int number) const;
 
-    /// Whether any of them is there, the command aside.
-    [[nodiscard]] bool has_left_any() const;
+    /// Those that are there, the command aside.
+    [[nodiscard]] std::vector<pid_t> left() const;
 
     /// What the command ended with, as a shell tells it, if it has.
     [[nodiscard]] std::optional<int> look();

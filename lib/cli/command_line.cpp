@@ -179,10 +179,16 @@ void command_line::add_run()
                  "From the SIGTERM that tells the command of a loss to the SIGKILL");
     add_duration(sub, "--max-hold", run_.max_hold,
                  "How long the lock is kept at most [as long as the command runs]");
+    add_duration(sub, "--min-hold", run_.min_hold,
+                 "How long the lock is held at least, counted from when it was had: longer than "
+                 "clocks of machines differ that begin the same at one time");
+    sub.add_flag("--nested", run_.nested,
+                 "Inside of a run under the same lock: runs the command under that one");
     sub.footer(
         "The command finds REDLOCK_RESOURCE, REDLOCK_FENCING_TOKEN and REDLOCK_VALID_UNTIL (the\n"
         "date until when the lock is held if it could not be kept alive, in seconds, as date +%s\n"
-        "has it). Signals are passed on to it and to what it began.");
+        "has it). Signals are passed on to it and to what it began. What it leaves running is not\n"
+        "waited for and not ended, and runs on without the lock.");
 }
 
 void command_line::add_acquire()

@@ -33,6 +33,10 @@ struct run_options : taking_options {
     /// From the SIGTERM behind a loss to the SIGKILL.
     duration grace{std::chrono::milliseconds(5'000)};
     std::optional<duration> max_hold;
+    /// The lock is held for so long, also where the command ends sooner.
+    std::optional<duration> min_hold;
+    /// Under the same lock in itself the command is run without taking it once more.
+    bool nested = false;
 };
 
 /// Runs a command under a lock that is kept alive.

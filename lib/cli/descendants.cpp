@@ -64,4 +64,24 @@ std::vector<pid_t> descendants()
     return out;
 }
 
+std::vector<pid_t> ancestors()
+{
+    std::vector<pid_t> out;
+    const std::filesystem::path all("/proc");
+    for (pid_t parent = getppid(); parent > 0;) {
+        out.push_back(parent);
+        const auto one = read(all / std::to_string(parent));
+        parent = one ? one->parent : 0;
+    }
+    return out;
+}
+
+std::string name_of(pid_t process)
+{
+    std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+    std::string name;
+    std::getline(file, name);
+    return name;
+}
+
 }  // namespace redlock::cli

@@ -9,25 +9,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <utility>
 
 namespace redlock::cli {
 namespace {
-
-bool is_out_of_use(node_outcome o)
-{
-    switch (o) {
-        case node_outcome::undecided:
-        case node_outcome::not_asked:
-        case node_outcome::granted:
-        case node_outcome::refused: return false;
-        case node_outcome::timed_out:
-        case node_outcome::disconnected:
-        case node_outcome::stalled:
-        case node_outcome::failed:
-        case node_outcome::quarantined: return true;
-    }
-    return true;
-}
 
 /// The name a script would compare with.
 std::string word_for(error_code error)
@@ -76,7 +61,58 @@ std::string line_of(const nlohmann::json& value)
     return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
+/// Where no majority was had though no node was late: why, each reason with how many nodes have it.
+std::string refusals_in(const report& r)
+{
+    std::vector<std::pair<std::string, std::size_t>> reasons;
+    for (const auto& node : r.nodes) {
+        if (node.outcome == node_outcome::timed_out || node.outcome == node_outcome::stalled) {
+            return {};
+        }
+        if (!is_out_of_use(node.outcome)) {
+            continue;
+        }
+        const std::string why = node.error.empty() ? to_string(node.outcome) : node.error;
+        const auto known = std::find_if(reasons.begin(), reasons.end(),
+                                        [&](const auto& one) { return one.first == why; });
+        if (known == reasons.end()) {
+            reasons.emplace_back(why, 1);
+        } else {
+            ++known->second;
+        }
+    }
+    std::string out;
+    for (const auto& [why, nodes] : reasons) {
+        out += (out.empty() ? "" : "; ") + why + " (" + std::to_string(nodes) + " of " +
+               std::to_string(r.nodes.size()) + ')';
+    }
+    return out;
+}
+
+std::string message_of(error_code cause, const report& r)
+{
+    const std::string refusals = cause == errc::unavailable ? refusals_in(r) : "";
+    return refusals.empty() ? cause.message() + hint_of(cause)
+                            : "No majority of the masters can be used: " + refusals;
+}
+
 }  // namespace
+
+bool is_out_of_use(node_outcome o) noexcept
+{
+    switch (o) {
+        case node_outcome::undecided:
+        case node_outcome::not_asked:
+        case node_outcome::granted:
+        case node_outcome::refused: return false;
+        case node_outcome::timed_out:
+        case node_outcome::disconnected:
+        case node_outcome::stalled:
+        case node_outcome::failed:
+        case node_outcome::quarantined: return true;
+    }
+    return true;
+}
 
 std::string names(const std::vector<std::string>& resources)
 {
@@ -208,7 +244,7 @@ int fail(const std::string& what, error_code error, const report& r, bool json)
     }
     const error_code cause = cause_of(error, r);
     const exit_status status = exit_status_of(cause);
-    const std::string why = what + ": " + cause.message() + hint_of(cause);
+    const std::string why = what + ": " + message_of(cause, r);
     if (json) {
         nlohmann::json out{{"error", word_for(cause)},
                            {"message", why},

@@ -18,6 +18,9 @@ namespace redlock::cli {
 /// As text: names one after the other, without anything that a terminal would act upon.
 [[nodiscard]] std::string names(const std::vector<std::string>& resources);
 
+/// Whether the node could not be asked, or did not do what it was asked.
+[[nodiscard]] bool is_out_of_use(node_outcome o) noexcept;
+
 /// What the nodes said, one to a line.
 [[nodiscard]] std::string node_lines(const report& r);
 [[nodiscard]] nlohmann::json to_json(const report& r);

@@ -1,6 +1,9 @@
+#include "base/text.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
+#include "cli/descendants.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/nesting.hpp"
 #include "cli/printing.hpp"
 #include "cli/session.hpp"
 #include "cli/signals.hpp"
@@ -24,9 +27,12 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <utility>
+
+#include <unistd.h>
 
 namespace redlock::cli {
 
@@ -54,9 +60,10 @@ std::string unix_time(std::chrono::system_clock::time_point when)
 class guarded_run : public std::enable_shared_from_this<guarded_run> {
 public:
     guarded_run(client& locks, const config& c, bool json, const run_options& o,
-                const blocked_signals& blocked)
+                const enclosing_locks& around, const blocked_signals& blocked)
         : locks_(locks),
           config_(c),
+          around_(around),
           json_(json),
           o_(o),
           blocked_(blocked),
@@ -77,6 +84,8 @@ private:
     asio::awaitable<int> watch(redlock::lock& lock);
     asio::awaitable<void> end_what_is_left();
     asio::awaitable<bool> give_back(redlock::lock lock, bool was_used);
+    asio::awaitable<void> hold_until(boot_clock::time_point end);
+    asio::awaitable<void> name_what_is_left();
     void tell(int number);
     [[nodiscard]] std::vector<std::string> variables(const redlock::lock& lock) const;
     void on_signal(const signalfd_siginfo& what);
@@ -85,6 +94,7 @@ private:
 
     client& locks_;
     const config& config_;
+    const enclosing_locks& around_;
     const bool json_;
     const run_options& o_;
     const blocked_signals& blocked_;
@@ -112,6 +122,7 @@ asio::awaitable<int> guarded_run::operator()()
         signals_.stop();
         co_return fail(names(o_.resources), got.error, got.nodes, json_);
     }
+    const auto had = boot_clock::now();
     int status = 0;
     bool has_begun = false;
     try {
@@ -122,13 +133,56 @@ asio::awaitable<int> guarded_run::operator()()
         status = fail(o_.command[0] + ": " + e.code().message(),
                       e.code().value() == ENOENT ? not_found : not_executable, json_);
     }
+    if (has_begun && !lost_ && told_to_end_ == 0 && o_.min_hold) {
+        co_await hold_until(had + o_.min_hold->length);
+        has_begun = false;  // nothing relies on the lock any more
+    }
     signals_.stop();
-    command_.reset();
     if (lost_) {
         co_return exit_status::lost;
     }
     const bool was_held = co_await give_back(std::move(got.lock), has_begun);
+    co_await name_what_is_left();
     co_return was_held ? status : exit_status::lost;
+}
+
+/// Or until it is told to end.
+asio::awaitable<void> guarded_run::hold_until(boot_clock::time_point end)
+{
+    asio::steady_timer timer(locks_.get_executor(), end - boot_clock::now());
+    signals_.handle([&timer](const signalfd_siginfo& what) {
+        if (ends_us(static_cast<int>(what.ssi_signo))) {
+            timer.cancel();
+        }
+    });
+    co_await timer.async_wait(asio::as_tuple(asio::deferred));
+}
+
+/// What the command began and did not wait for. Much of it is about to end.
+asio::awaitable<void> guarded_run::name_what_is_left()
+{
+    if (!command_) {
+        co_return;
+    }
+    asio::steady_timer timer(locks_.get_executor());
+    auto left = command_->left();
+    for (int looks = 0; looks < 20 && !left.empty(); ++looks) {
+        timer.expires_after(10ms);
+        co_await timer.async_wait(asio::deferred);
+        left = command_->left();
+    }
+    if (left.empty()) {
+        co_return;
+    }
+    constexpr std::size_t most = 5;
+    std::string all;
+    for (std::size_t i = 0; i < std::min(left.size(), most); ++i) {
+        all += all.empty() ? "" : ", ";
+        all += std::to_string(left[i]) + " (" + base::printable(name_of(left[i])) + ')';
+    }
+    all += left.size() > most ? " and others" : "";
+    say(names(o_.resources) + ": the command has ended, and left running without the lock: " + all,
+        json_);
 }
 
 /// False: it was lost before, unnoticed, and something relied on it.
@@ -206,7 +260,7 @@ asio::awaitable<void> guarded_run::end_what_is_left()
 {
     asio::steady_timer timer(locks_.get_executor());
     // For a moment beyond the grace: what was killed is there until it is not.
-    while (command_->has_left_any() &&
+    while (!command_->left().empty() &&
            asio::steady_timer::clock_type::now() < grace_.expiry() + 1s) {
         if (asio::steady_timer::clock_type::now() >= grace_.expiry()) {
             tell(SIGKILL);
@@ -237,6 +291,7 @@ void guarded_run::on_signal(const signalfd_siginfo& what)
             ended_.cancel();
         }
     } else if (command_) {
+        told_to_end_ = ends_us(number) ? number : told_to_end_;
         // What the terminal sends it sends to the command as well; who had not begun yet missed a
         // stop.
         if (!command_->is_at_terminal() || what.ssi_code != SI_KERNEL || number == SIGTSTP) {
@@ -280,11 +335,38 @@ std::vector<std::string> guarded_run::variables(const redlock::lock& lock) const
         resources += name;
     }
     std::vector<std::string> out{"REDLOCK_RESOURCE=" + resources,
-                                 "REDLOCK_VALID_UNTIL=" + unix_time(end_of(lock))};
+                                 "REDLOCK_VALID_UNTIL=" + unix_time(end_of(lock)),
+                                 "REDLOCK_HELD=" + around_.and_of(lock.resources())};
     if (lock.fencing_token() != 0) {
         out.push_back("REDLOCK_FENCING_TOKEN=" + std::to_string(lock.fencing_token()));
     }
     return out;
+}
+
+void check_holds(const config& c, const run_options& o)
+{
+    const auto least = 4 * c.node_timeout;
+    if (o.max_hold && o.max_hold->length < least) {
+        throw std::invalid_argument("--max-hold: has to be four times --node-timeout at least, " +
+                                    to_text(least));
+    }
+    if (o.min_hold && o.max_hold && o.min_hold->length > o.max_hold->length) {
+        throw std::invalid_argument("--min-hold: is longer than --max-hold");
+    }
+}
+
+/// Runs it in this process' place.
+int run_instead(const std::vector<std::string>& command, bool json)
+{
+    std::vector<char*> arguments;
+    for (const auto& word : command) {
+        arguments.push_back(const_cast<char*>(word.c_str()));  // exec's own type
+    }
+    arguments.push_back(nullptr);
+    execvp(arguments[0], arguments.data());
+    const int error = errno;
+    return fail(command[0] + ": " + std::generic_category().message(error),
+                error == ENOENT ? not_found : not_executable, json);
 }
 
 }  // namespace
@@ -292,6 +374,22 @@ std::vector<std::string> guarded_run::variables(const redlock::lock& lock) const
 int run(const masters_options& masters, const run_options& o)
 {
     config c = config_of(masters);
+    check_holds(c, o);
+    const enclosing_locks around(c);
+    const auto held = std::count_if(o.resources.begin(), o.resources.end(),
+                                    [&](const auto& name) { return around.hold(name); });
+    if (held != 0) {
+        const bool all = static_cast<std::size_t>(held) == o.resources.size();
+        if (all && o.nested) {
+            return run_instead(o.command, masters.json);
+        }
+        return fail(names(o.resources) +
+                        (all ? ": this runs under that lock already, and would wait for itself; "
+                               "--nested runs the command under it"
+                             : ": this runs under one of these locks already, and would wait for "
+                               "itself; take them together"),
+                    usage, masters.json);
+    }
     std::weak_ptr<guarded_run> told;
     c.renewals = [&told](const renewal& news) {
         if (const auto course = told.lock()) {
@@ -303,7 +401,8 @@ int run(const masters_options& masters, const run_options& o)
     const blocked_signals blocked{SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,  SIGUSR1,
                                   SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH, SIGCHLD};
     return with_client(c, interrupts::left_to_work, [&](client& locks) -> asio::awaitable<int> {
-        const auto course = std::make_shared<guarded_run>(locks, c, masters.json, o, blocked);
+        const auto course =
+            std::make_shared<guarded_run>(locks, c, masters.json, o, around, blocked);
         told = course;
         co_return co_await (*course)();
     });

@@ -10,10 +10,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <tuple>
 #include <utility>
-
-#include <unistd.h>
 
 namespace redlock::cli {
 
@@ -22,8 +21,25 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// So often a command that waits looks whether it can be served at all.
+/// A command that waits says so after the first, and looks whether it can be served at all each
+/// time that the other has passed.
+constexpr std::chrono::milliseconds first_look = 1s;
 constexpr std::chrono::milliseconds look_interval = 10s;
+
+std::string waits_for_holder(const taking_options& o, const report& r)
+{
+    std::string text = names(o.resources) + ": waiting: somebody else has it";
+    if (r.holder_ttl) {
+        text += ", for " + seconds_text(*r.holder_ttl) + " more unless it is extended";
+    }
+    return text;
+}
+
+bool all_can_be_used(const report& r)
+{
+    return std::none_of(r.nodes.begin(), r.nodes.end(),
+                        [](const node_report& node) { return is_out_of_use(node.outcome); });
+}
 
 }  // namespace
 
@@ -43,13 +59,15 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
         options.deadline = 0ms;
     }
     bool is_said = false;
+    auto interval = first_look;
     for (bool told = false;;) {
         const auto waited =
             std::chrono::duration_cast<std::chrono::milliseconds>(boot_clock::now() - begun);
-        const bool last = once || (o.wait && o.wait->length - waited <= look_interval);
+        const bool last = once || (o.wait && o.wait->length - waited <= interval);
         if (!once) {
-            options.deadline = last ? std::max(o.wait->length - waited, 1ms) : look_interval;
+            options.deadline = last ? std::max(o.wait->length - waited, 1ms) : interval;
         }
+        interval = look_interval;
         std::tie(out.error, out.lock) =
             co_await locks.async_acquire(o.resources, options, asio::as_tuple(asio::deferred));
         if (last || out.error != errc::timed_out) {
@@ -58,8 +76,9 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
         const bool away = cause_of(out.error, out.nodes) == errc::unavailable;
         if (away && !told) {
             say(names(o.resources) + ": no majority yet, trying on", out.nodes, json);
-        } else if (!away && !is_said && !json && isatty(STDERR_FILENO) != 0) {
-            say(names(o.resources) + ": somebody else has it, waiting", json);
+        } else if (!away && !is_said) {
+            const std::string text = waits_for_holder(o, out.nodes);
+            all_can_be_used(out.nodes) ? say(text, json) : say(text, out.nodes, json);
             is_said = true;
         }
         told = away;

@@ -459,3 +459,22 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
     out = command({"--node", "redis://h", "acquire", "--ttl", "10ms", "--no-wait", "job"}).end();
     CHECK_THAT(out.text, ContainsSubstring("--ttl has to be four times --node-timeout"));
 }
+
+TEST_CASE("where no master can be used, why is said first", "[locks]")
+{
+    const auto [status, text] = command({"--node", "redis://127.0.0.1:1", "--node",
+                                         "redis://127.0.0.1:2", "acquire", "job", "--no-wait"})
+                                    .end();
+    CHECK(status == 69);
+    CHECK(
+        text.starts_with("redlock: job: No majority of the masters can be used: Connection "
+                         "refused (2 of 2)\n"));
+}
+
+TEST_CASE("masters with commas between them are told apart", "[locks]")
+{
+    const auto [status, text] =
+        command({"inspect", "job"}, {"REDLOCK_NODES=redis://a,redis://b"}).end();
+    CHECK(status == 64);
+    CHECK_THAT(text, ContainsSubstring("a comma between masters"));
+}

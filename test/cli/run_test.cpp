@@ -4,6 +4,7 @@
 #include "support/scripted_server.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -82,7 +83,143 @@ TEST_CASE("who waits runs as soon as the lock is free", "[run]")
     CHECK(first.end().status == 0);
     const auto [status, text] = second.end();
     CHECK(status == 0);
-    CHECK(text == "mine\n");
+    CHECK(text.ends_with("mine\n"));
+}
+
+TEST_CASE("who waits says so once, and who is in the way", "[run]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    const auto go = (folder / "go").string();
+    command first(nodes, {"run", "--ttl", "1h", "job", "--", "sh", "-c",
+                          "echo begun; while ! [ -e \"$0\" ]; do sleep 0.05; done", go});
+    REQUIRE(first.says("begun"));
+    const bool json = GENERATE(false, true);
+    std::vector<std::string> arguments{"run", "job", "--", "true"};
+    if (json) {
+        arguments.insert(arguments.begin(), "--json");
+    }
+    command second(nodes, arguments);
+    REQUIRE(second.says("job: waiting: somebody else has it, for 35"));
+    process touch("/usr/bin/touch", {go});
+    CHECK(touch.wait() == 0);
+    const auto [status, text] = second.end();
+    CHECK(status == 0);
+    CHECK(text.find("waiting") == text.rfind("waiting"));
+    CHECK((text.front() == '{') == json);
+}
+
+TEST_CASE("a run under the same lock in itself says so at once", "[run]")
+{
+    const masters nodes(3);
+    // The command in its own shell, by the name of that one's parent.
+    const auto inside = [&](const std::string& outer, const std::string& script) {
+        return run(nodes, {"run", outer, "--", "sh", "-c", "me=/proc/$PPID/exe; " + script});
+    };
+    SECTION("it would wait for itself")
+    {
+        const auto [status, text] = inside("job", "$me run job -- echo begun");
+        CHECK(status == 64);
+        CHECK(text ==
+              "redlock: job: this runs under that lock already, and would wait for itself; "
+              "--nested runs the command under it\n");
+    }
+    SECTION("however deep")
+    {
+        const auto [status, text] = inside(
+            "job", "$me run other -- sh -c '/proc/$PPID/exe run job --no-wait -- echo begun'");
+        CHECK(status == 64);
+        CHECK_THAT(text, ContainsSubstring("under that lock already"));
+    }
+    SECTION("with --nested the command runs under it")
+    {
+        const auto [status, text] =
+            inside("job", "$me run job --nested -- sh -c 'echo in; exit 3'");
+        CHECK(status == 3);
+        CHECK(text == "in\n");
+        CHECK(inside("job", "$me run job --nested -- /no/such").status == 127);
+        CHECK(run(nodes, {"run", "job", "--nested", "--", "true"}).status == 0);
+        CHECK(nodes.count("job") == 0);
+    }
+    SECTION("one of several resources is enough")
+    {
+        const auto [status, text] = inside("job", "$me run job other --nested -- echo begun");
+        CHECK(status == 64);
+        CHECK_THAT(text, ContainsSubstring("one of these locks already"));
+    }
+    SECTION("other keys are other locks")
+    {
+        CHECK(inside("job", "$me run job2 -- true").status == 0);
+        CHECK(inside("job", "$me --key-prefix p: run job -- true").status == 0);
+    }
+    SECTION("what lives on when the run has ended is not inside")
+    {
+        const temp_dir folder;
+        const auto out = (folder / "out").string();
+        const auto copy = (folder / "redlock").string();
+        CHECK(inside("job", "cp $me " + copy +
+                                "; (while [ -e /proc/$PPID ]; do sleep 0.05; done; " + copy +
+                                " run job -- touch " + out + ") >/dev/null 2>&1 &")
+                  .status == 0);
+        CHECK(wait_for([&] { return std::filesystem::exists(out); }));
+    }
+}
+
+TEST_CASE("what the command leaves running is named", "[run]")
+{
+    const masters nodes(3);
+    const auto [status, text] =
+        run(nodes, {"run", "job", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo pid=$!"});
+    CHECK(status == 0);
+    const auto pid = std::stoi(text.substr(text.find("pid=") + 4));
+    CHECK_THAT(text, ContainsSubstring("job: the command has ended, and left running without the "
+                                       "lock: " +
+                                       std::to_string(pid) + " (sleep)"));
+    CHECK(nodes.count("job") == 0);
+    CHECK(::kill(pid, SIGKILL) == 0);
+    CHECK(run(nodes, {"run", "job", "--", "sh", "-c", "sleep 0.01 & wait"}).text.empty());
+}
+
+TEST_CASE("the lock is held for --min-hold, also if the command ends sooner", "[run]")
+{
+    const masters nodes(3);
+    command one(nodes, {"run", "--min-hold", "1h", "job", "--", "sh", "-c", "echo done; exit 4"});
+    REQUIRE(one.says("done"));
+    SECTION("until it is told to end")
+    {
+        CHECK(run(nodes, {"run", "--no-wait", "job", "--", "true"}).status == 75);
+        ::kill(one.running().pid(), SIGTERM);
+        CHECK(one.end().status == 4);
+        CHECK(nodes.count("job") == 0);
+    }
+    SECTION("and no longer")
+    {
+        ::kill(one.running().pid(), SIGTERM);
+        CHECK(one.end().status == 4);
+        CHECK(run(nodes, {"run", "--min-hold", "200ms", "job", "--", "true"}).status == 0);
+        CHECK(nodes.count("job") == 0);
+    }
+    SECTION("and its loss does no harm then")
+    {
+        nodes.flush();
+        ::kill(one.running().pid(), SIGTERM);
+        CHECK(one.end().status == 4);
+    }
+}
+
+TEST_CASE("wrong bounds of a hold are named", "[run]")
+{
+    const masters nodes(1);
+    const auto complaint = [&](std::vector<std::string> options) {
+        options.insert(options.begin(), "run");
+        options.insert(options.end(), {"job", "--", "true"});
+        const auto [status, text] = run(nodes, options);
+        CHECK(status == 64);
+        return text;
+    };
+    CHECK_THAT(complaint({"--max-hold", "1ms"}), ContainsSubstring("--max-hold: has to be four"));
+    CHECK_THAT(complaint({"--max-hold", "1h", "--min-hold", "2h"}),
+               ContainsSubstring("--min-hold: is longer than --max-hold"));
 }
 
 TEST_CASE("a command whose lock is lost is told to end, and then killed with what it began",
