@@ -111,7 +111,7 @@ std::optional<std::string> role_fault(const resp::reply& r, role_source by)
     return fault.empty() ? fault_of_role(r.find("role").text()) : fault;
 }
 
-unsigned handshake::start(std::string& out)
+unsigned handshake::start(std::string& out, bool says_hello)
 {
     reason_.clear();
     run_id_.clear();
@@ -122,9 +122,27 @@ unsigned handshake::start(std::string& out)
     tells_role_by_ = role_source::none;
     is_replica_ = wants_text_ = needs_attention_ = false;
     make_room(out);
+    if (!says_hello) {
+        return greet_without_hello(out) + ask_the_rest(out, true);
+    }
     resp::append_hello(out, node_->user, node_->password.view(), settings_->client_name);
     expect(step::hello);
     return 1;
+}
+
+unsigned handshake::greet_without_hello(std::string& out)
+{
+    const unsigned before = last_;
+    if (!node_->user.empty() || !node_->password.empty()) {
+        make_room(out);
+        resp::append_auth(out, node_->user, node_->password.view());
+        expect(step::auth);
+    }
+    if (!settings_->client_name.empty()) {
+        resp::append_client_setname(out, settings_->client_name);
+        expect(step::client_name);
+    }
+    return last_ - before;
 }
 
 /// A buffer that grows leaves its old bytes in memory, and some of these are a password: it is to
@@ -184,17 +202,7 @@ handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, 
         if (is_final(r.text(), gave_password)) {
             return refused("the server refused the greeting", r);
         }
-        if (gave_password) {
-            make_room(out);
-            resp::append_auth(out, node_->user, node_->password.view());
-            expect(step::auth);
-            ++more;
-        }
-        if (!settings_->client_name.empty()) {
-            resp::append_client_setname(out, settings_->client_name);
-            expect(step::client_name);
-            ++more;
-        }
+        more += greet_without_hello(out);
     } else if (const resp::reply proto = r.find("proto"); proto.is_integer()) {
         protocol_ = proto.integer() == 3 ? 3 : 2;
         const std::string_view role = r.find("role").text();

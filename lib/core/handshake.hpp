@@ -45,13 +45,15 @@ public:
           node_(&node)
     {}
 
-    /// Begins anew on a new connection; appends the first command. Returns how many replies to
-    /// expect.
-    unsigned start(std::string& out);
+    /// Begins anew on a new connection; appends the first commands. Returns how many replies to
+    /// expect. `says_hello`: not to what was seen to close the connection at that word.
+    unsigned start(std::string& out, bool says_hello = true);
 
     /// Takes the next reply. `more` is how many further replies to expect for what was appended to
     /// `out`.
     progress on_reply(const resp::reply& r, std::string& out, unsigned& more);
+
+    [[nodiscard]] bool has_heard_anything() const noexcept { return next_ > 0; }
 
     /// Why it failed, in our own words.
     [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
@@ -90,6 +92,7 @@ private:
     };
 
     void make_room(std::string& out) const;
+    unsigned greet_without_hello(std::string& out);
     [[nodiscard]] bool is_guarded() const noexcept { return settings_->guard && !node_->durable; }
     void expect(step s) noexcept;
     unsigned ask_the_rest(std::string& out, bool wants_role);

@@ -50,7 +50,7 @@ void node::on_connected()
     has_lost_watch_ = false;
     reader_.reset();
     out_.make_room();
-    expect_handshake(handshake_.start(out_.last()));
+    expect_handshake(handshake_.start(out_.last(), !is_cut_at_hello()));
 }
 
 void node::expect_handshake(unsigned replies)
@@ -73,8 +73,10 @@ void node::become_ready()
     watchers_looked_for_ = instant::max();
     ailing_until_ = {};
     ready_since_ = last_reply_ = role_asked_ = c_.now_;
+    cut_greetings_ = 0;
     c_.counters_.on_connected(index_);
     trouble_.clear();
+    note_run();
     if (unfit_.empty() && std::exchange(complained_, false)) {
         c_.log(log_level::info, {address_.display, " is usable again"});
     } else {
@@ -88,11 +90,34 @@ void node::become_ready()
     c_.on_ready(index_);
 }
 
+void node::note_run()
+{
+    const std::string& run = handshake_.run_id();
+    if (!run.empty() && run != known_run_) {
+        if (!known_run_.empty()) {
+            c_.log(log_level::info,
+                   {address_.display, " is another server than before, or was started anew"});
+        }
+        known_run_ = run;
+    }
+}
+
 void node::on_closed(std::string_view reason) noexcept
 {
-    if (state_ != state::idle && state_ != state::waiting) {
-        forget_connection(reason, log_level::warning, ended_by::peer);
+    if (state_ == state::idle || state_ == state::waiting) {
+        return;
     }
+    if (state_ == state::handshaking && !handshake_.has_heard_anything()) {
+        ++cut_greetings_;
+    }
+    forget_connection(reason, log_level::warning, ended_by::peer);
+}
+
+/// A server that is stopped may close at any word. What closes at the first one again and again is
+/// a proxy that does not know HELLO, or does not want us; every third greeting is without it.
+bool node::is_cut_at_hello() const noexcept
+{
+    return cut_greetings_ % 3 == 2;
 }
 
 void node::break_off(std::string_view reason, log_level level) noexcept

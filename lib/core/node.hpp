@@ -250,6 +250,8 @@ private:
     void schedule_reconnect(bool lived_well, bool at_once) noexcept;
     void check_health();
     void ask_role();
+    void note_run();
+    [[nodiscard]] bool is_cut_at_hello() const noexcept;
     void give_up_as(std::string_view unfit) noexcept;
     void note_fitness() noexcept;
 
@@ -298,6 +300,10 @@ private:
     base::instant last_reply_{};
     base::nanos back_off_{};
     base::instant role_asked_{};
+    /// How many connections in a row were closed before anything was answered.
+    unsigned cut_greetings_ = 0;
+    /// The run that the last usable connection led to.
+    std::string known_run_;
     /// Why the last connection was given up, if an answer on it said that the node is unfit; until
     /// the node has granted something.
     std::string_view unfit_;

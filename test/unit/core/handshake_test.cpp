@@ -688,3 +688,52 @@ TEST_CASE("p50: a role or a mode that nobody knows has no vote, and is named",
     CHECK(trouble(w) == r.trouble);
     CHECK(node.sets == 0);
 }
+
+TEST_CASE("what closes the connection at HELLO is greeted without it", "[core]")
+{
+    bench_world w{1, with_password()};
+    model_master& node = w.peers[0]->master;
+    node.password = secret;
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    // Twice may be a server that is stopped.
+    for (int i = 0; i < 2; ++i) {
+        REQUIRE(w.pending(0) == std::vector<std::string>{"HELLO"});
+        w.close(0);
+        CHECK_FALSE(is_usable(w));
+        w.advance(1s);
+    }
+    REQUIRE(w.pending(0).front() == "AUTH");
+    w.close(0);
+    // And so on, as it may have been put right.
+    w.advance(2s);
+    REQUIRE(w.pending(0) == std::vector<std::string>{"HELLO"});
+    w.close(0);
+    w.advance(2s);
+    REQUIRE(w.pending(0) == std::vector<std::string>{"HELLO"});
+    w.close(0);
+    node.knows_hello = false;
+    w.peers[0]->manual_handshake = false;
+    w.advance(2s);
+    REQUIRE(is_usable(w));
+    CHECK(w.peers[0]->speaks.protocol == 2);
+    // It is greeted as ever after that.
+    w.peers[0]->manual_handshake = true;
+    w.close(0);
+    w.advance(100ms);
+    CHECK(w.pending(0) == std::vector<std::string>{"HELLO"});
+}
+
+TEST_CASE("another server at the same address is announced", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    w.close(0);
+    w.advance(3s);
+    CHECK_FALSE(says_somewhere(w, "another server"));
+    w.peers[0]->master.run_id = std::string(40, 'e');
+    w.close(0);
+    w.advance(3s);
+    CHECK(is_usable(w));
+    CHECK(says_somewhere(w, "is another server than before, or was started anew"));
+}
