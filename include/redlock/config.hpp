@@ -76,7 +76,8 @@ struct config {
     /**
      * The masters, 1 to 32 of them, independent of each other; a majority of all listed is needed.
      * `redis://[user[:password]@]host[:port][/db]`, `rediss://...` for TLS, `unix:///path[?db=n]`;
-     * `valkey://` and `valkeys://` mean the same as `redis://` and `rediss://`; IPv6 in brackets, percent-encoding where a character has a meaning. Two addresses of one
+     * `valkey://` and `valkeys://` mean the same as `redis://` and `rediss://`. IPv6 in brackets,
+     * percent-encoding where a character has a meaning. Two addresses of one
      * server are refused, as far as their text tells, whatever their databases. Names are looked
      * up in turn, in the one thread that an execution context has for it: where a name server may
      * hang, IP addresses are safer.
