@@ -72,7 +72,9 @@ void node::become_ready()
     told_at_ = instant::min();
     watchers_looked_for_ = instant::max();
     ailing_until_ = {};
-    ready_since_ = last_reply_ = role_asked_ = c_.now_;
+    ready_since_ = last_reply_ = c_.now_;
+    const bool tells_role = handshake_.tells_role_by() != role_source::none;
+    role_due_ = tells_role ? c_.now_ + role_known_for : instant::max();
     cut_greetings_ = 0;
     c_.counters_.on_connected(index_);
     trouble_.clear();
@@ -170,7 +172,8 @@ void node::give_up_as(std::string_view unfit) noexcept
 /// It has granted something.
 void node::note_fitness() noexcept
 {
-    if (!std::exchange(unfit_, {}).empty() && std::exchange(complained_, false)) {
+    unfit_ = {};
+    if (std::exchange(complained_, false)) {
         c_.log(log_level::info, {address_.display, " is usable again"});
     }
 }
@@ -360,19 +363,11 @@ void node::let_go(const pending& p) noexcept
     }
 }
 
-void node::check_role()
-{
-    if (role_asked_ + role_known_for <= c_.now_ &&
-        handshake_.tells_role_by() != role_source::none) {
-        ask_role();
-    }
-}
-
 void node::ask_role()
 {
     queue(command::role, nullptr, form::evalsha,
           [this] { append_role_query(out_.last(), handshake_.tells_role_by()); });
-    role_asked_ = c_.now_;
+    role_due_ = c_.now_ + role_known_for;
 }
 
 void node::send_set(round& r, encoded& same)
@@ -411,7 +406,9 @@ void node::send_set(round& r, encoded& same)
 /// To the one node that is asked first. What else its vote consists of follows if it grants.
 void node::send_first(round& r)
 {
-    check_role();
+    if (role_due_ <= c_.now_) {
+        ask_role();
+    }
     // The script for several resources reads what is in its way, the command for one does not.
     const bool reads = r.what == command::take;
     std::array<command, 4> row{};

@@ -90,9 +90,10 @@ public:
     [[nodiscard]] bool is_unproven() const noexcept { return unproven_; }
 
     // Each with what an earlier node was sent of the same round, if anything.
-    /// Asks for the node's role, unless that was done within the last `role_known_for`. What is
-    /// sent behind it counts only if it is still a master.
-    void check_role();
+    /// From when on the role has to be asked for again before a vote is. What is sent behind the
+    /// question counts only if the node is still a master.
+    [[nodiscard]] base::instant role_due() const noexcept { return role_due_; }
+    void ask_role();
     void send_set(round& r, encoded& same);
     void send_first(round& r);
     void send_rest_of_vote(round& r);
@@ -249,7 +250,6 @@ private:
     void forget_command(const pending& p) noexcept;
     void schedule_reconnect(bool lived_well, bool at_once) noexcept;
     void check_health();
-    void ask_role();
     void note_run();
     [[nodiscard]] bool is_cut_at_hello() const noexcept;
     void give_up_as(std::string_view unfit) noexcept;
@@ -299,7 +299,7 @@ private:
     base::instant ready_since_{};
     base::instant last_reply_{};
     base::nanos back_off_{};
-    base::instant role_asked_{};
+    base::instant role_due_ = base::instant::max();
     /// How many connections in a row were closed before anything was answered.
     unsigned cut_greetings_ = 0;
     /// The run that the last usable connection led to.

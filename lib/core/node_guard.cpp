@@ -46,7 +46,9 @@ void node::send_marker(round& r)
 
 bool node::on_granted(round& asked)
 {
-    note_fitness();
+    if (!unfit_.empty()) {
+        note_fitness();
+    }
     if (has_to_prove(*asked.of)) {
         asked.awaits_proof |= bit(index_);  // comes with the marker
     }

@@ -104,7 +104,9 @@ void coordinator::send(round& r, unsigned index, encoded& same)
     } else if (r.what != command::inspect) {
         r.of->keys_end = std::max(r.of->keys_end, now_ + r.of->ttl);
     }
-    nodes_[index]->check_role();
+    if (nodes_[index]->role_due() <= now_) {
+        nodes_[index]->ask_role();
+    }
     switch (r.what) {
         case command::set:
         case command::set_asked: nodes_[index]->send_set(r, same); return;
