@@ -359,6 +359,7 @@ void check_holds(const config& c, const run_options& o)
 int run_instead(const std::vector<std::string>& command, bool json)
 {
     std::vector<char*> arguments;
+    arguments.reserve(command.size() + 1);
     for (const auto& word : command) {
         arguments.push_back(const_cast<char*>(word.c_str()));  // exec's own type
     }
