@@ -199,12 +199,6 @@ TEST_CASE("the lock is held for --min-hold, also if the command ends sooner", "[
         CHECK(run(nodes, {"run", "--min-hold", "200ms", "job", "--", "true"}).status == 0);
         CHECK(nodes.count("job") == 0);
     }
-    SECTION("and its loss does no harm then")
-    {
-        nodes.flush();
-        ::kill(one.running().pid(), SIGTERM);
-        CHECK(one.end().status == 4);
-    }
 }
 
 TEST_CASE("wrong bounds of a hold are named", "[run]")
