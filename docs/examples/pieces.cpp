@@ -48,9 +48,9 @@ asio::awaitable<void> several(redlock::client& locks)
 asio::awaitable<void> taken_again(redlock::client& locks)
 {
     redlock::owner me;
-    auto outer = co_await locks.async_acquire("orders/43", {.ttl = 10s, .owner = me});
+    auto outer = co_await locks.async_acquire("orders/43", {.ttl = 10s, .owner = &me});
     // ... and somewhere below, where `me` has come along:
-    auto inner = co_await locks.async_acquire("orders/43", {.ttl = 10s, .owner = me});
+    auto inner = co_await locks.async_acquire("orders/43", {.ttl = 10s, .owner = &me});
     if (co_await locks.async_release(std::move(inner)) == redlock::release_result::nested) {
         std::cout << "given back, and still held\n";
     }

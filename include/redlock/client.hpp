@@ -135,7 +135,7 @@ public:
     {
         return detail::initiate<void(error_code, lock), detail::unpack_lock>(
             driver_, token,
-            [resource, options = std::move(options)](auto& d, auto* c, auto& t) {
+            [resource, options](auto& d, auto* c, auto& t) {
                 detail::operations::acquire(d, resource, options, c, t);
             },
             detail::cancels_total);
@@ -174,8 +174,7 @@ public:
     {
         return detail::initiate<void(error_code, lock), detail::unpack_lock>(
             driver_, token,
-            [names = detail::shared(std::move(resources)), options = std::move(options)](
-                auto& d, auto* c, auto& t) {
+            [names = detail::shared(std::move(resources)), options](auto& d, auto* c, auto& t) {
                 detail::operations::acquire(d, names, options, c, t);
             },
             detail::cancels_total);
@@ -201,8 +200,8 @@ public:
     auto async_acquire(std::initializer_list<std::string_view> resources, acquire_options options,
                        Token&& token = Token{})
     {
-        return async_acquire(std::vector<std::string>(resources.begin(), resources.end()),
-                             std::move(options), std::forward<Token>(token));
+        return async_acquire(std::vector<std::string>(resources.begin(), resources.end()), options,
+                             std::forward<Token>(token));
     }
 
     /// The same with default options.

@@ -226,7 +226,8 @@ struct config {
     renewal_sink renewals{};
 };
 
-/// What one acquire wants.
+/// What one acquire wants. Trivially copyable, as all options are: GCC 12 destroys twice what is
+/// made within a `co_await` expression.
 struct acquire_options {
     /// How long the lock lives unless extended. At least four times `config::node_timeout`, at most
     /// 10 years, and `guard_config::max_ttl` under the restart guard. 10 s: what others wait for if
@@ -255,10 +256,11 @@ struct acquire_options {
      * lock is given a further hold: without asking a node if its validity is `min_validity` or,
      * with that at zero, half of what `ttl` gives; else it is extended by `ttl` first. The nodes
      * are given the lock back by the last of its holds. All of them share validity and tokens, and
-     * the lock is kept alive while one of them is there that wants it. Empty: nobody's in
-     * particular, who waits for everybody.
+     * the lock is kept alive while one of them is there that wants it. Null: nobody's in
+     * particular, who waits for everybody. Must live until the acquire is begun, as the name of the
+     * resource must.
      */
-    std::optional<redlock::owner> owner{};
+    const redlock::owner* owner = nullptr;
 
     /// Filled before the handler runs, if not null. Must live until then.
     redlock::report* report = nullptr;

@@ -67,7 +67,7 @@ auto with_lock(client& locks, std::vector<std::string> resources, acquire_option
     using value = detail::value_of_body<Body>;
     return boost::asio::async_initiate<Token, void(scope_result<value>)>(
         detail::scope_initiation<value>{detail::operations::engine_of(locks)}, token,
-        std::move(resources), std::move(options), std::move(body));
+        std::move(resources), options, std::move(body));
 }
 
 /// The same, of resources that are written out.
@@ -77,8 +77,8 @@ template <detail::scope_body Body,
 auto with_lock(client& locks, std::initializer_list<std::string_view> resources,
                acquire_options options, Body body, Token&& token = Token{})
 {
-    return with_lock(locks, std::vector<std::string>(resources.begin(), resources.end()),
-                     std::move(options), std::move(body), std::forward<Token>(token));
+    return with_lock(locks, std::vector<std::string>(resources.begin(), resources.end()), options,
+                     std::move(body), std::forward<Token>(token));
 }
 
 /// The same under a lock of one resource.
@@ -88,7 +88,7 @@ template <detail::scope_body Body,
 auto with_lock(client& locks, std::string_view resource, acquire_options options, Body body,
                Token&& token = Token{})
 {
-    return with_lock(locks, std::vector{std::string(resource)}, std::move(options), std::move(body),
+    return with_lock(locks, std::vector{std::string(resource)}, options, std::move(body),
                      std::forward<Token>(token));
 }
 
@@ -105,7 +105,7 @@ template <
 auto with_lock(client& locks, std::vector<std::string> resources, acquire_options options,
                Start start, Token&& token = Token{})
 {
-    return with_lock(locks, std::move(resources), std::move(options),
+    return with_lock(locks, std::move(resources), options,
                      detail::started_body<Start>(std::move(start)), std::forward<Token>(token));
 }
 
@@ -116,8 +116,8 @@ template <
 auto with_lock(client& locks, std::initializer_list<std::string_view> resources,
                acquire_options options, Start start, Token&& token = Token{})
 {
-    return with_lock(locks, std::vector<std::string>(resources.begin(), resources.end()),
-                     std::move(options), std::move(start), std::forward<Token>(token));
+    return with_lock(locks, std::vector<std::string>(resources.begin(), resources.end()), options,
+                     std::move(start), std::forward<Token>(token));
 }
 
 /// The same under a lock of one resource.
@@ -127,8 +127,8 @@ template <
 auto with_lock(client& locks, std::string_view resource, acquire_options options, Start start,
                Token&& token = Token{})
 {
-    return with_lock(locks, std::vector{std::string(resource)}, std::move(options),
-                     std::move(start), std::forward<Token>(token));
+    return with_lock(locks, std::vector{std::string(resource)}, options, std::move(start),
+                     std::forward<Token>(token));
 }
 
 }  // namespace redlock

@@ -21,7 +21,7 @@ lease* coordinator::held_for(const operation& op) const
 
 bool coordinator::is_had(std::string_view resource, const acquire_options& o) const
 {
-    if (!o.owner) {
+    if (o.owner == nullptr) {
         return false;
     }
     const std::string name(resource);
@@ -30,7 +30,7 @@ bool coordinator::is_had(std::string_view resource, const acquire_options& o) co
 
 bool coordinator::is_had(const group& resources, const acquire_options& o) const
 {
-    return o.owner && holdings_.find(o.owner->identity(), *resources, now_) != nullptr;
+    return o.owner != nullptr && holdings_.find(o.owner->identity(), *resources, now_) != nullptr;
 }
 
 /// Another lease of what the operation is about, instead of the one it has.

@@ -135,7 +135,7 @@ operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
     op.ttl = o.ttl;
     op.min_validity = o.min_validity;
     op.fencing = o.fencing.value_or(settings_.fencing);
-    if (o.owner) {
+    if (o.owner != nullptr) {
         op.owner = o.owner->identity();
     }
     op.since = now_;

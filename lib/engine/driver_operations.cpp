@@ -1,5 +1,6 @@
 #include "engine/driver.hpp"
 
+#include "base/kept_options.hpp"
 #include "base/owner_token.hpp"
 #include "engine/driver_enter.hpp"
 
@@ -106,10 +107,12 @@ void driver::acquire(std::string_view resource, const acquire_options& o, comple
               beginning_of_acquire<std::string_view>{resource, o});
         return;
     }
-    enter([=, name = std::string(resource), done = std::move(done)](driver& d) mutable {
+    enter([=, name = std::string(resource), kept = base::kept_options(o),
+           done = std::move(done)](driver& d) mutable {
         const std::string_view resource_then = name;
-        d.begin(kind::acquire, std::move(done), t, o.report, invalid,
-                beginning_of_acquire<std::string_view>{resource_then, o});
+        const acquire_options then = kept.options();
+        d.begin(kind::acquire, std::move(done), t, then.report, invalid,
+                beginning_of_acquire<std::string_view>{resource_then, then});
     });
 }
 
@@ -124,9 +127,10 @@ void driver::acquire(const core::group& resources, const acquire_options& o, com
     if (!invalid) {
         invalid = base::validate_options(settings_, o);
     }
-    enter([=, done = std::move(done)](driver& d) mutable {
-        d.begin(kind::acquire, std::move(done), t, o.report, invalid,
-                beginning_of_acquire<core::group>{resources, o});
+    enter([=, kept = base::kept_options(o), done = std::move(done)](driver& d) mutable {
+        const acquire_options then = kept.options();
+        d.begin(kind::acquire, std::move(done), t, then.report, invalid,
+                beginning_of_acquire<core::group>{resources, then});
     });
 }
 

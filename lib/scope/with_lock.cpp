@@ -1,5 +1,6 @@
 #include <redlock/with_lock.hpp>
 
+#include "base/kept_options.hpp"
 #include "engine/completion_queue.hpp"
 #include "scope/watch.hpp"
 
@@ -61,8 +62,8 @@ auto acquire_within(const engine_ptr& d, std::vector<std::string> resources, acq
 {
     return initiate<void(error_code, lock), unpack_lock>(
         d, token,
-        [names = shared(std::move(resources)), o = std::move(o)](engine_ptr& e, completion* c,
-                                                                 const ticket_ptr& t) {
+        [names = shared(std::move(resources)), o](engine_ptr& e, completion* c,
+                                                  const ticket_ptr& t) {
             operations::acquire(e, names, o, c, t);
         },
         cancels_total);
@@ -89,7 +90,7 @@ auto end_wait_of(scope::watch& watch)
 }
 
 awaitable<void> run_scope(engine_ptr engine, watch_ptr watch, std::vector<std::string> resources,
-                          acquire_options options, scope_task& task)
+                          base::kept_options options, scope_task& task)
 {
     const scope::executors& on = watch->on();
     scope_ending& ending = task.ending();
@@ -97,7 +98,7 @@ awaitable<void> run_scope(engine_ptr engine, watch_ptr watch, std::vector<std::s
     error_code ec = watch->called_off();
     if (!ec) {
         std::tie(ec, held) =
-            co_await acquire_within(engine, std::move(resources), options,
+            co_await acquire_within(engine, std::move(resources), options.options(),
                                     bind_cancellation_slot(watch->acquire_slot(), as_tuple));
     }
     if (!ec) {
@@ -162,16 +163,17 @@ void begin_scope(const engine_ptr& engine, const watch_ptr& watch,
     if (!options.keep_alive) {
         options.keep_alive.emplace();
     }
-    boost::asio::co_spawn(watch->on().own,
-                          run_scope(engine, watch, std::move(resources), std::move(options), task),
-                          [told = std::move(told), &task](std::exception_ptr thrown) mutable {
-                              if (thrown) {  // no memory, for what is not the body's
-                                  task.ending().end = scope_end::failed;
-                                  task.ending().error = {};
-                                  task.ending().failure = std::move(thrown);
-                              }
-                              told.release()->complete({});
-                          });
+    boost::asio::co_spawn(
+        watch->on().own,
+        run_scope(engine, watch, std::move(resources), base::kept_options(options), task),
+        [told = std::move(told), &task](std::exception_ptr thrown) mutable {
+            if (thrown) {  // no memory, for what is not the body's
+                task.ending().end = scope_end::failed;
+                task.ending().error = {};
+                task.ending().failure = std::move(thrown);
+            }
+            told.release()->complete({});
+        });
 }
 
 awaitable<void> run_started(scope_start& start, lock& held)

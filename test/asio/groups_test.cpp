@@ -260,7 +260,8 @@ TEST_CASE("each of several resources has a fencing token", "[groups]")
     joint_scene s;
     CHECK(s.held.fencing_token(s.name) == 0);
     acquire_options o = long_lease();
-    o.owner.emplace();
+    const redlock::owner someone;
+    o.owner = &someone;
     o.fencing = true;
     outcome<acquiring> all;
     s.locks->async_acquire(s.both(), o, all.receiver());
@@ -283,7 +284,7 @@ TEST_CASE("each of several resources has a fencing token", "[groups]")
 
     const std::string third = fresh_name();
     outcome<acquiring> alone;
-    o.owner.reset();
+    o.owner = nullptr;
     s.locks->async_acquire(third, o, alone.receiver());
     REQUIRE(run_until(s.io, [&] { return alone.done; }));
     REQUIRE_FALSE(alone.error);
@@ -317,7 +318,8 @@ TEST_CASE("an owner holds a part of what it has, in the names it asks by", "[gro
 {
     joint_scene s;
     acquire_options o = long_lease();
-    o.owner.emplace();
+    const redlock::owner someone;
+    o.owner = &someone;
     outcome<acquiring> all;
     s.locks->async_acquire(s.both(), o, all.receiver());
     REQUIRE(run_until(s.io, [&] { return all.done; }));

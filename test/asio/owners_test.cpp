@@ -12,6 +12,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct owning_scene : scene {
     [[nodiscard]] acquire_options for_me() const
     {
         acquire_options o = long_lease();
-        o.owner = me;
+        o.owner = &me;
         return o;
     }
 
@@ -197,12 +198,13 @@ TEST_CASE("who is not the owner does not hold its lock", "[owner]")
     acquire_options o = long_lease();
     o.attempts = 1;
     CHECK(s.ask(o).error == errc::contended);
-    o.owner.emplace();
+    const redlock::owner someone;
+    o.owner = &someone;
     CHECK(s.ask(o).error == errc::contended);
     // Nor is another client's of the same owner.
     client_alone others(shared_config());
     others.start();
-    o.owner = s.me;
+    o.owner = &s.me;
     outcome<acquiring> got;
     others.locks->async_acquire(s.name, o, got.receiver());
     REQUIRE(run_until(others.io, [&] { return got.done; }));
@@ -271,7 +273,8 @@ TEST_CASE("a further hold has room where no other acquire has", "[owner]")
     scene s(c);
     s.start();
     acquire_options o = long_lease();
-    o.owner.emplace();
+    const redlock::owner someone;
+    o.owner = &someone;
     outcome<acquiring> held;
     s.locks->async_acquire(s.name, o, held.receiver());
     REQUIRE(run_until(s.io, [&] { return held.done; }));
@@ -293,4 +296,44 @@ TEST_CASE("a further hold has room where no other acquire has", "[owner]")
     CHECK_FALSE(within.error);
     CHECK_FALSE(of_one.error);
     CHECK_FALSE(waits.done);
+}
+
+// What an option owns would be destroyed twice where GCC 12 compiles a co_await of it.
+static_assert(std::is_trivially_copyable_v<acquire_options>);
+static_assert(std::is_trivially_copyable_v<extend_options>);
+static_assert(std::is_trivially_copyable_v<release_options>);
+static_assert(std::is_trivially_copyable_v<inspect_options>);
+
+TEST_CASE("options are written within a co_await", "[owner]")
+{
+    scene s(some_config());
+    s.start();
+    const redlock::owner me;
+    const auto twice = [&]() -> asio::awaitable<void> {
+        lock outer = co_await s.locks->async_acquire(s.name, {.ttl = long_ttl, .owner = &me});
+        lock inner = co_await s.locks->async_acquire(s.name, {.ttl = long_ttl, .owner = &me});
+        const auto first = co_await s.locks->async_release(std::move(inner));
+        CHECK(first == release_result::nested);
+        const auto last = co_await s.locks->async_release(std::move(outer));
+        CHECK(last == release_result::released);
+    };
+    run_task(s.io, twice());
+}
+
+TEST_CASE("an owner may be destroyed once an acquire was begun on its behalf", "[owner]")
+{
+    scene s(some_config());
+    s.start();
+    outcome<acquiring> first;
+    outcome<acquiring> second;
+    std::optional<redlock::owner> brief(std::in_place);
+    acquire_options o = long_lease();
+    o.owner = &*brief;
+    s.locks->async_acquire(s.name, o, first.receiver());
+    s.locks->async_acquire(s.name, o, second.receiver());
+    brief.reset();
+    REQUIRE(run_until(s.io, [&] { return first.done && second.done; }));
+    REQUIRE_FALSE(first.error);
+    REQUIRE_FALSE(second.error);
+    CHECK(first.value->owner_token() == second.value->owner_token());
 }

@@ -167,7 +167,8 @@ TEST_CASE("a body whose lock goes with another hold of its owner is cancelled",
     scene s(c);
     s.start();
     acquire_options o = long_lease();
-    o.owner.emplace();
+    const redlock::owner someone;
+    o.owner = &someone;
     lock outer = s.take(s.name, o);
     std::optional<error_code> seen;
     running_scope<void> scope(
@@ -417,7 +418,8 @@ TEST_CASE("a body runs under a lock of several resources, and one within it unde
     scene s(brisk_config());
     s.start();
     acquire_options o = long_lease();
-    o.owner.emplace();
+    const redlock::owner someone;
+    o.owner = &someone;
     const std::vector<std::string> both{s.name, s.name + "/2"};
     bool was_within = false;
     std::optional<scope_result<int>> ended;

@@ -31,7 +31,7 @@ void world::acquire(const names& resources, acquire_options o, whose owner)
         return;
     }
     if (owner != whose::nobodys) {
-        o.owner = owners_.at(owner == whose::ones ? 0 : 1);
+        o.owner = &owners_.at(owner == whose::ones ? 0 : 1);
     }
     caller as;
     as.what = kind::acquire;

@@ -234,7 +234,7 @@ acquire_options play::any_options()
                       .deadline = std::chrono::milliseconds{clock_.below(3) * clock_.below(200)},
                       .attempts = clock_.one_in(3) ? 1 + clock_.below(3) : unlimited};
     if (clock_.one_in(2)) {
-        o.owner = me_;
+        o.owner = &me_;
     }
     if (clock_.one_in(3)) {
         o.keep_alive.emplace();

@@ -748,7 +748,7 @@ call& client::acquire(unsigned task, const std::string& resource, const acquire_
     c.most_attempts = o.attempts;
     c.ttl = o.ttl;
     c.min_validity = o.min_validity;
-    c.owned = o.owner.has_value();
+    c.owned = o.owner != nullptr;
     c.may_wait = names->size() == 1 && o.attempts > 1 && o.deadline > 0s;
     for (const std::string& name : *names) {
         w_.checks.allow_ttl(index_, name, o.ttl);

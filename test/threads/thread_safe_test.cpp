@@ -318,7 +318,8 @@ TEST_CASE("kept locks, their owner and their losses are shared by threads", "[th
     acquire_options o = long_lease();
     o.ttl = brief_ttl;
     o.keep_alive.emplace();
-    o.owner.emplace();
+    const redlock::owner someone;
+    o.owner = &someone;
     const std::string name = fresh_name();
     std::atomic<unsigned> owned{0};
     std::atomic<unsigned> ended{0};
@@ -354,7 +355,8 @@ TEST_CASE("a lock is handed over by one thread while others hold it", "[threads]
     shared_client c;
     for (int i = 0; i < 20; ++i) {
         acquire_options o = long_lease();
-        o.owner.emplace();
+        const redlock::owner someone;
+        o.owner = &someone;
         const std::string name = fresh_name();
         std::array<lock, thread_count> held;
         for (lock& l : held) {

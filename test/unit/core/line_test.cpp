@@ -723,7 +723,7 @@ TEST_CASE("of very many of one owner that wait for one lock each is served as fa
         line_world w;
         owner me;
         acquire_options mine = w.patient();
-        mine.owner = me;
+        mine.owner = &me;
         core::lease& others = w.had("r");
         std::vector<call*> all;
         for (unsigned i = 0; i < many; ++i) {
@@ -800,7 +800,7 @@ TEST_CASE("who waits on behalf of an owner is given the lock as soon as the owne
     line_world w;
     owner me;
     acquire_options mine = w.patient();
-    mine.owner = me;
+    mine.owner = &me;
     SECTION("behind another one of the owner")
     {
         call& first = w.waiting("r", mine);

@@ -23,7 +23,7 @@ struct owned_world : bench_world {
 
     acquire_options for_me(acquire_options o = {.ttl = 10s})
     {
-        o.owner = me;
+        o.owner = &me;
         return o;
     }
     core::lease& mine(std::string_view resource) { return lock(resource, for_me()); }
@@ -76,10 +76,11 @@ TEST_CASE("another owner, and nobody in particular, has to wait", "[core][owner]
     core::lease& held = w.mine("r");
     acquire_options other{.deadline = 0ms};
     CHECK(w.acquire("r", other).error == errc::contended);
-    other.owner.emplace();
+    const redlock::owner someone;
+    other.owner = &someone;
     CHECK(w.acquire("r", other).error == errc::contended);
     const owner same = w.me;
-    other.owner = same;
+    other.owner = &same;
     call& again = w.acquire("r", other);
     REQUIRE(again.held != nullptr);
     w.drop(*again.held);
@@ -266,7 +267,8 @@ TEST_CASE("a further hold waits for no node that was never heard of", "[core][ow
     w.peers[2]->dial = peer::dialling::silent;
     w.start();
     acquire_options mine{.ttl = 10s};
-    mine.owner.emplace();
+    const redlock::owner someone;
+    mine.owner = &someone;
     core::lease& first = w.lock("r", mine);
     w.close(0);
     call& c = w.acquire("r", mine);
@@ -314,7 +316,8 @@ TEST_CASE("one of several resources, or some of them, are held with all", "[core
     CHECK(w.acquire(names{"a", "d"}, w.for_me()).error == errc::held_in_part);
     CHECK(w.acquire(names{"d", "b"}, w.for_me()).error == errc::held_in_part);
     acquire_options other{.ttl = 10s, .deadline = 0ms};
-    other.owner.emplace();
+    const redlock::owner someone;
+    other.owner = &someone;
     CHECK(w.acquire(names{"a", "d"}, other).error == errc::contended);
     w.drop(*all.held);
     w.drop(one);

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <redlock/config.hpp>
+#include <redlock/owner.hpp>
+
+#include <optional>
+
+namespace redlock::base {
+
+/// The options of an acquire together with what they point to, for one that begins later.
+class kept_options {
+public:
+    /// @throws std::bad_alloc
+    explicit kept_options(const acquire_options& o) : options_(o)
+    {
+        if (o.owner != nullptr) {
+            owner_ = *o.owner;
+        }
+    }
+
+    /// Points into this object, which must outlive it.
+    [[nodiscard]] acquire_options options() const noexcept
+    {
+        acquire_options o = options_;
+        o.owner = owner_ ? &*owner_ : nullptr;
+        return o;
+    }
+
+private:
+    acquire_options options_;
+    std::optional<redlock::owner> owner_;
+};
+
+}  // namespace redlock::base
