@@ -242,6 +242,17 @@ struct acquire_options {
     /// either.
     std::uint32_t attempts = unlimited;
 
+    /**
+     * The longest outage that the acquire waits through, where an outage is a time without a
+     * majority of the nodes: it ends `unavailable` once an outage has lasted this long, and still
+     * waits until `deadline` while another holder has the lock. An outage counts from its begin,
+     * also if that was before the acquire. The first connections of a client have
+     * `config::connect_timeout`. Zero: the first attempt without a majority ends the acquire. Never
+     * negative. Empty, the default: every outage, unless it has no end by itself: if a majority
+     * cannot be had because nodes refuse user or password, the acquire ends at once.
+     */
+    std::optional<std::chrono::milliseconds> max_outage{};
+
     /// A lock with less validity left than this, when it is had, is given back. Zero: any validity
     /// above zero will do.
     std::chrono::milliseconds min_validity{0};

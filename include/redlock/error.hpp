@@ -61,6 +61,8 @@ enum class errc {
     invalid_deadline,
     /// `attempts` is zero.
     invalid_attempts,
+    /// `max_outage` is negative.
+    invalid_max_outage,
     /// `min_validity` is negative or can never be met by `ttl`.
     invalid_min_validity,
     /// `keep_alive::max_hold` is shorter than the ttl.

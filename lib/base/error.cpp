@@ -28,6 +28,7 @@ const char* text_of(errc e) noexcept
         case errc::invalid_ttl: return "ttl: too short for the node timeout or too long";
         case errc::invalid_deadline: return "deadline: negative";
         case errc::invalid_attempts: return "attempts: zero";
+        case errc::invalid_max_outage: return "max_outage: negative";
         case errc::invalid_min_validity:
             return "min_validity: negative or more than the ttl can give";
         case errc::invalid_max_hold: return "keep_alive.max_hold: shorter than the ttl";
@@ -59,6 +60,7 @@ bool holds(condition c, errc e) noexcept
         case errc::invalid_ttl:
         case errc::invalid_deadline:
         case errc::invalid_attempts:
+        case errc::invalid_max_outage:
         case errc::invalid_min_validity:
         case errc::invalid_max_hold:
         case errc::duplicate_resource:

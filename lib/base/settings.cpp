@@ -281,6 +281,9 @@ error_code validate_options(const settings& s, const acquire_options& options) n
     if (options.attempts == 0) {
         return errc::invalid_attempts;
     }
+    if (options.max_outage.value_or(milliseconds::zero()) < milliseconds::zero()) {
+        return errc::invalid_max_outage;
+    }
     if (options.keep_alive && options.keep_alive->max_hold.value_or(options.ttl) < options.ttl) {
         return errc::invalid_max_hold;
     }

@@ -24,6 +24,8 @@ struct taking_options {
     duration ttl{std::chrono::milliseconds(10'000)};
     /// Empty: for as long as it takes.
     std::optional<duration> wait;
+    /// Empty: it waits for masters too, but for none that refuses the password.
+    std::optional<duration> max_outage;
     bool no_wait = false;
     bool fencing = true;
 };

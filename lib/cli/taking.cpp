@@ -53,6 +53,9 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
     taken out;
     redlock::acquire_options options{
         .ttl = o.ttl.length, .fencing = o.fencing, .keep_alive = keep, .report = &out.nodes};
+    if (o.max_outage) {
+        options.max_outage = o.max_outage->length;
+    }
     const bool once = o.no_wait || (o.wait && o.wait->length == 0ms);
     if (once) {
         options.attempts = 1;

@@ -94,6 +94,7 @@ flow coordinator::run_acquire(operation& op)
             co_await verdict_of{*raised};
         }
         note_if_free(op, r);
+        outage_.on_attempt(r.t0, r.tally.of_acquire());
         if (is_last(op, r, was_woken)) {
             co_return;
         }
@@ -127,7 +128,47 @@ bool coordinator::is_over(operation& op, Tell tell)
         finish(op, errc::timed_out);
         return true;
     }
+    if (gives_up(op, outage_.disconnected_since())) {
+        report_no_attempt(op);
+        finish(op, errc::unavailable);
+        return true;
+    }
     return false;
+}
+
+/// An acquire that has no coroutine gets one, if there is still something to do.
+void coordinator::start(operation& op) noexcept
+{
+    if (is_over(op, [&] { report_place(op); })) {
+        return;
+    }
+    try {
+        run_acquire(op);
+    } catch (const std::bad_alloc&) {
+        finish(op, make_error_code(boost::system::errc::not_enough_memory));
+    }
+}
+
+/// Whether an outage that began at `outage` has lasted for longer than the acquire waits through
+/// one.
+bool coordinator::gives_up(const operation& op, instant outage) const noexcept
+{
+    return op.max_outage && outage != instant::max() && now_ - outage >= *op.max_outage;
+}
+
+/// Whether the acquire ends `unavailable` though it has time left.
+bool coordinator::waits_in_vain(const operation& op, const round& r) const noexcept
+{
+    return op.max_outage ? gives_up(op, outage_.since())
+                         : r.tally.of_acquire() == verdict::unavailable && is_refused_login();
+}
+
+/// Whether refused logins alone rule out a majority.
+bool coordinator::is_refused_login() const noexcept
+{
+    const auto refused =
+        std::ranges::count_if(nodes_, [](const auto& n) noexcept { return n->is_refused_login(); });
+    return static_cast<std::size_t>(refused) > nodes_.size() - settings_.quorum;
 }
 
 /// Of an owner that has the resource, and may go on with that, or a part of what is wanted. False:
@@ -174,6 +215,11 @@ bool coordinator::is_last(operation& op, const round& r, bool was_woken)
     if (op.attempts_left == 0 || op.deadline - now_ < least_wait) {
         fill_report(op, r);
         finish(op, op.attempts_left == 0 ? reason_of(r) : errc::timed_out);
+        return true;
+    }
+    if (waits_in_vain(op, r)) {
+        fill_report(op, r);
+        finish(op, errc::unavailable);
         return true;
     }
     if (is_won) {

@@ -17,6 +17,7 @@
 #include "core/line.hpp"
 #include "core/node.hpp"
 #include "core/operation.hpp"
+#include "core/outage.hpp"
 #include "core/pool.hpp"
 #include "core/round.hpp"
 #include "core/sought_after.hpp"
@@ -206,6 +207,10 @@ private:
     [[nodiscard]] bool is_over(operation& op, Tell tell);
     [[nodiscard]] bool is_owners(operation& op);
     [[nodiscard]] bool is_last(operation& op, const round& r, bool was_woken);
+    void note_connections() noexcept;
+    [[nodiscard]] bool gives_up(const operation& op, base::instant outage) const noexcept;
+    [[nodiscard]] bool is_refused_login() const noexcept;
+    [[nodiscard]] bool waits_in_vain(const operation& op, const round& r) const noexcept;
     bool begin_attempt(operation& op);
     void note_round_trip(const round& r) noexcept;
     [[nodiscard]] round& new_round(operation& op, command what);
@@ -248,6 +253,7 @@ private:
                        operation& op) noexcept;
     void leave_line(operation& op) noexcept;
     void watch_over(line& q) noexcept;
+    [[nodiscard]] base::instant end_of_patience(const operation& op) const noexcept;
     void look_in_line(operation& op) noexcept;
     void start(operation& op) noexcept;
     void end_lead(lease& l) noexcept;
@@ -457,6 +463,7 @@ private:
     /// How long those take to answer who are asked, a majority or the one node that is asked first,
     /// smoothed; the least a retry waits.
     base::nanos round_trip_{};
+    outage outage_;
 
     redlock::stats stats_;
 };

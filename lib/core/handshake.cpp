@@ -120,7 +120,7 @@ unsigned handshake::start(std::string& out, bool says_hello)
     deletes_by_ = compare_and_delete::script;
     protocol_ = 2;
     tells_role_by_ = role_source::none;
-    is_replica_ = wants_text_ = needs_attention_ = false;
+    is_replica_ = wants_text_ = needs_attention_ = is_refused_login_ = false;
     make_room(out);
     if (!says_hello) {
         return greet_without_hello(out) + ask_the_rest(out, true);
@@ -191,6 +191,12 @@ handshake::progress handshake::refused(std::string_view what, const resp::reply&
     return fail(std::move(reason), !resp::is_temporary(text));
 }
 
+handshake::progress handshake::refused_login(std::string_view what, const resp::reply& r)
+{
+    is_refused_login_ = !resp::is_temporary(r.text());
+    return refused(what, r);
+}
+
 handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, unsigned& more)
 {
     if (r.is_error()) {
@@ -200,7 +206,7 @@ handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, 
         }
         const bool gave_password = !node_->user.empty() || !node_->password.empty();
         if (is_final(r.text(), gave_password)) {
-            return refused("the server refused the greeting", r);
+            return refused_login("the server refused the greeting", r);
         }
         more += greet_without_hello(out);
     } else if (const resp::reply proto = r.find("proto"); proto.is_integer()) {
@@ -255,7 +261,7 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
 {
     switch (s) {
         case step::auth:
-            return r.is_error() ? refused("the server refused user and password", r)
+            return r.is_error() ? refused_login("the server refused user and password", r)
                                 : progress::going_on;
         case step::client_name: return progress::going_on;  // a nicety, done without
         case step::select:

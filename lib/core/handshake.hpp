@@ -59,6 +59,8 @@ public:
     [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
     /// Somebody has to change a configuration before another try can do better.
     [[nodiscard]] bool needs_attention() const noexcept { return needs_attention_; }
+    /// It failed as the server refused user or password.
+    [[nodiscard]] bool is_refused_login() const noexcept { return is_refused_login_; }
 
     [[nodiscard]] compare_and_delete deletes_by() const noexcept { return deletes_by_; }
     /// No script may be called by its digest here, by its text it may.
@@ -98,6 +100,7 @@ private:
     unsigned ask_the_rest(std::string& out, bool wants_role);
     progress fail(std::string reason, bool needs_attention);
     progress refused(std::string_view what, const resp::reply& r);
+    progress refused_login(std::string_view what, const resp::reply& r);
 
     progress on_hello(const resp::reply& r, std::string& out, unsigned& more);
     progress on_step(step s, const resp::reply& r, std::string& out, unsigned& more);
@@ -123,6 +126,7 @@ private:
     bool is_replica_ = false;
     bool wants_text_ = false;
     bool needs_attention_ = false;
+    bool is_refused_login_ = false;
 };
 
 }  // namespace redlock::core

@@ -89,6 +89,7 @@ void node::become_ready()
     pay_debts(true);
     pay_mends();
     check_health();
+    c_.note_connections();
     c_.on_ready(index_);
 }
 
@@ -141,7 +142,9 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
     const bool at_once = lived_well && is_idle;
     c_.to_connect_ &= ~bit(index_);
     c_.stats_.disconnects += was_ready;
+    refused_login_ = state_ == state::handshaking && handshake_.is_refused_login();
     state_ = state::waiting;
+    c_.note_connections();
     unproven_ = false;
     stalled_ = false;
     admission_.on_disconnected();

@@ -86,6 +86,8 @@ public:
     /// Which run of which server the connection leads to, or last led to; empty if that is unknown.
     [[nodiscard]] const std::string& run_id() const noexcept { return handshake_.run_id(); }
     [[nodiscard]] const std::string& quarantine_reason() const noexcept { return suspicion_; }
+    /// The last attempt to connect ended as the server refused user or password.
+    [[nodiscard]] bool is_refused_login() const noexcept { return refused_login_; }
     /// The first attempt to connect has not ended.
     [[nodiscard]] bool is_unproven() const noexcept { return unproven_; }
 
@@ -278,6 +280,7 @@ private:
     state state_ = state::idle;
     bool stalled_ = false;
     bool unproven_ = true;
+    bool refused_login_ = false;
     handshake handshake_;
     admission admission_;
     /// Why it is in quarantine.

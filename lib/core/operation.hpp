@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace redlock::core {
 
@@ -51,6 +52,8 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
     /// No attempt begins, and no wait lasts, beyond this.
     base::instant deadline{};
     std::uint32_t attempts_left = 1;
+    /// Of an acquire: empty, if it waits through every outage that may end.
+    std::optional<base::nanos> max_outage;
     bool fencing = false;
     /// Of an inspect: ends no sooner than each node has said something or has failed.
     bool every_node = false;

@@ -23,6 +23,7 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     op.fencing = false;
     op.every_node = false;
     op.owner.reset();
+    op.max_outage.reset();
     op.report = r;
     op.serial = ++serials_;
     op.user = nullptr;
@@ -141,6 +142,9 @@ operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
     op.since = now_;
     op.deadline = now_ + base::deadline_span(o.deadline);
     op.attempts_left = o.deadline == o.deadline.zero() ? 1 : o.attempts;
+    if (o.max_outage) {
+        op.max_outage = base::deadline_span(*o.max_outage);
+    }
     if (o.keep_alive) {
         try {
             op.keeper = &new_keeper(*o.keep_alive, o.ttl);

@@ -308,6 +308,13 @@ void coordinator::on_contact() noexcept
     }
 }
 
+void coordinator::note_connections() noexcept
+{
+    const auto ready =
+        std::ranges::count_if(nodes_, [](const auto& n) noexcept { return n->is_ready(); });
+    outage_.on_connections(now_, static_cast<std::size_t>(ready) >= settings_.quorum);
+}
+
 /// Another node that is usable, and is the same server under another name.
 const node* coordinator::twin_of(const node& n) const noexcept
 {

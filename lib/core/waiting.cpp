@@ -41,6 +41,9 @@ constexpr int share_left_free = 8;
 /// The longest pause: for as long as those sleep by default who ask by chance.
 constexpr nanos most_rest = std::chrono::milliseconds{250};
 
+/// How often at most a waiter looks whether there is an outage.
+constexpr nanos between_outage_looks = std::chrono::milliseconds{100};
+
 /// Others may have the same.
 std::uint64_t hash_of_owner(const operation& op, std::string_view resource) noexcept
 {
@@ -92,7 +95,7 @@ void coordinator::stand_in_line(operation& op, lease& first)
         made.of_client = known != nullptr ? *known : stint::begun(now_);
         first.line = &made;
     }
-    sleepers_.set(op, op.deadline);
+    sleepers_.set(op, end_of_patience(op));
     if (op.owner) {
         try {
             waiting_for_[hash_of_owner(op, first.resource)].push_back(op);
@@ -150,7 +153,20 @@ void coordinator::watch_over(line& q) noexcept
     operation& first = q.waiting.front();
     const lease& l = *q.behind;
     // It is in the heap, where it can be moved without memory.
-    sleepers_.set(first, l.is_had ? std::min(first.deadline, l.valid_until()) : first.deadline);
+    const instant end = end_of_patience(first);
+    sleepers_.set(first, l.is_had ? std::min(end, l.valid_until()) : end);
+}
+
+/// When an acquire that waits for its turn must look next whether its time is over. Looking once in
+/// `max_outage` is enough: an outage that begins later ends later.
+instant coordinator::end_of_patience(const operation& op) const noexcept
+{
+    if (!op.max_outage) {
+        return op.deadline;
+    }
+    const instant outage = outage_.disconnected_since();
+    const nanos most = std::max<nanos>(*op.max_outage, between_outage_looks);
+    return std::min(op.deadline, outage == instant::max() ? now_ + most : outage + most);
 }
 
 /// It is time for one who stands in line.
@@ -160,29 +176,14 @@ void coordinator::look_in_line(operation& op) noexcept
     if (now_ >= op.deadline) {
         report_waiting(op);
         resume_later(op);
+    } else if (gives_up(op, outage_.disconnected_since())) {
+        resume_later(op);
     } else if (&op != &op.in_line->waiting.front()) {
-        sleepers_.set(op, op.deadline);  // it was the first, until one stood in front of it
+        sleepers_.set(op, end_of_patience(op));
     } else if (l.is_had && l.valid_until() <= now_) {
         end_lead(l);
     } else {
         watch_over(*op.in_line);
-    }
-}
-
-/// An acquire that has no flow is to have one, if there is still something to do.
-void coordinator::start(operation& op) noexcept
-{
-    if (op.cancelled) {
-        return give_up(op);
-    }
-    if (now_ >= op.deadline) {
-        report_place(op);
-        return finish(op, errc::timed_out);
-    }
-    try {
-        run_acquire(op);
-    } catch (const std::bad_alloc&) {
-        finish(op, make_error_code(boost::system::errc::not_enough_memory));
     }
 }
 

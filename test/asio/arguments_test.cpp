@@ -82,6 +82,9 @@ TEST_CASE_METHOD(fixture, "an acquire refuses what makes no sense", "[arguments]
         CHECK(with([&](auto& o) { o.deadline = deadline; }) == errc::invalid_deadline);
     }
     CHECK(with([](auto& o) { o.attempts = 0; }) == errc::invalid_attempts);
+    for (const ms outage : {ms(-1), ms::min()}) {
+        CHECK(with([&](auto& o) { o.max_outage = outage; }) == errc::invalid_max_outage);
+    }
     for (const ms validity : {ms(-1), ms::min(), long_ttl, ms::max()}) {
         CAPTURE(validity.count());
         CHECK(with([&](auto& o) { o.min_validity = validity; }) == errc::invalid_min_validity);
@@ -101,6 +104,11 @@ TEST_CASE_METHOD(fixture, "an acquire takes what is just right", "[arguments]")
     CHECK(with_in_earnest([](auto& o) { o.min_validity = long_ttl / 2; }) == error_code{});
     name = fresh_name();
     CHECK(with_in_earnest([](auto& o) { o.deadline = std::chrono::milliseconds::max(); }) ==
+          error_code{});
+    name = fresh_name();
+    CHECK(with_in_earnest([](auto& o) { o.max_outage = 0ms; }) == error_code{});
+    name = fresh_name();
+    CHECK(with_in_earnest([](auto& o) { o.max_outage = std::chrono::milliseconds::max(); }) ==
           error_code{});
 }
 

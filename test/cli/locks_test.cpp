@@ -274,6 +274,19 @@ TEST_CASE("a password comes from a file or the environment, and is never said", 
     CHECK(none.status == 69);
 }
 
+TEST_CASE("a command that would wait ends at once if the masters refuse its password", "[locks]")
+{
+    server_options locked;
+    locked.password = "right";
+    const masters nodes(3, locked);
+    for (const std::string password : {"REDLOCK_PASSWORD=wrong", "REDLOCK_PASSWORD="}) {
+        const auto [status, text] = run(nodes, {"acquire", "job"}, {password});
+        CHECK(status == 69);
+        CHECK_THAT(text, ContainsSubstring(password.ends_with("=") ? "NOAUTH" : "WRONGPASS"));
+        CHECK_THAT(text, ContainsSubstring("(3 of 3)"));
+    }
+}
+
 TEST_CASE("options stand in a file too, below those of the environment and the arguments",
           "[locks]")
 {

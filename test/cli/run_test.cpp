@@ -419,6 +419,29 @@ TEST_CASE("without a majority there is no lock, and the masters are named", "[ru
     CHECK(waited.status == 69);
 }
 
+TEST_CASE("a run that waits ends with an outage of --max-outage, and still waits for a holder",
+          "[run]")
+{
+    masters nodes(3);
+    const temp_dir folder;
+    const auto go = (folder / "go").string();
+    command first(nodes, {"run", "job", "--", "sh", "-c",
+                          "echo begun; while ! [ -e \"$0\" ]; do sleep 0.05; done", go});
+    REQUIRE(first.says("begun"));
+    command second(nodes, {"run", "--max-outage", "100ms", "job", "--", "true"});
+    REQUIRE(second.says("job: waiting: somebody else has it"));
+    process touch("/usr/bin/touch", {go});
+    CHECK(touch.wait() == 0);
+    CHECK(second.end().status == 0);
+
+    nodes[0].kill();
+    nodes[2].kill();
+    const auto [status, text] = run(nodes, {"run", "--max-outage", "100ms", "job", "--", "true"});
+    CHECK(status == 69);
+    CHECK_THAT(text, ContainsSubstring("No majority of the masters can be used"));
+    CHECK_THAT(text, ContainsSubstring("Connection refused (2 of 3)"));
+}
+
 TEST_CASE("a lock that was lost unnoticed is said to be, however the command ended", "[run]")
 {
     const masters nodes(3);

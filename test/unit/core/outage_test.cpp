@@ -1,0 +1,250 @@
+#include "harness.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// Takes nodes away and gives them back.
+class outage_world : public bench_world {
+public:
+    using bench_world::bench_world;
+
+    void cut(unsigned node)
+    {
+        peers[node]->dial = peer::dialling::refused;
+        close(node);
+    }
+    void restore(unsigned node) { peers[node]->dial = peer::dialling::at_once; }
+};
+
+config quick()
+{
+    config c;
+    c.reconnect_max = 100ms;
+    return c;
+}
+
+acquire_options patient(std::optional<std::chrono::milliseconds> max_outage)
+{
+    acquire_options o;
+    o.ttl = 10min;
+    o.deadline = 1h;
+    o.max_outage = max_outage;
+    return o;
+}
+
+}  // namespace
+
+TEST_CASE("an acquire ends once an outage has lasted for max_outage", "[core][outage]")
+{
+    outage_world w{3, quick()};
+    w.start();
+    w.with_report = true;
+    w.cut(0);
+    w.cut(1);
+    const instant begun = w.now;
+    call& c = w.acquire("r", patient(3s));
+    w.advance(3s - 1ns);
+    CHECK_FALSE(c.done());
+    w.advance(1s);
+    REQUIRE(c.done());
+    CHECK(c.error == errc::unavailable);
+    CHECK(c.ended - begun <= 3s + 2 * w.config.retry_max);
+    REQUIRE(c.report.nodes.size() == 3);
+    CHECK(c.report.nodes[0].outcome == node_outcome::disconnected);
+    CHECK_FALSE(c.report.nodes[0].error.empty());
+    CHECK(c.report.nodes[2].outcome != node_outcome::disconnected);
+    w.advance(1min);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a contended lock is waited for however short max_outage is", "[core][outage]")
+{
+    outage_world w{3, quick()};
+    w.start();
+    for (auto& p : w.peers) {
+        p->master.write("r", {.value = "another", .end = w.now + 10min});
+    }
+    call& c = w.acquire("r", patient(0ms));
+    w.advance(5min);
+    CHECK_FALSE(c.done());
+    w.advance(6min);
+    REQUIRE(c.done());
+    CHECK_FALSE(c.error);
+}
+
+TEST_CASE("an outage that ends in time is waited through", "[core][outage]")
+{
+    outage_world w{3, quick()};
+    w.start();
+    call& c = [&]() -> call& {
+        w.cut(0);
+        w.cut(1);
+        return w.acquire("r", patient(3s));
+    }();
+    w.advance(2900ms);
+    w.restore(0);
+    w.advance(2s);
+    REQUIRE(c.done());
+    CHECK_FALSE(c.error);
+    // The next outage counts from its own begin.
+    for (auto& p : w.peers) {
+        p->master.write("s", {.value = "another", .end = w.now + 10min});
+    }
+    call& next = w.acquire("s", patient(3s));
+    w.advance(1s);
+    w.cut(0);
+    w.advance(2s);
+    CHECK_FALSE(next.done());
+    w.advance(2500ms);
+    REQUIRE(next.done());
+    CHECK(next.error == errc::unavailable);
+}
+
+TEST_CASE("an acquire with a max_outage of zero ends with its first attempt in an outage",
+          "[core][outage]")
+{
+    outage_world w{3, quick()};
+    w.start();
+    w.cut(0);
+    w.cut(1);
+    const instant begun = w.now;
+    call& c = w.acquire("r", patient(0ms));
+    w.advance(w.config.node_timeout);
+    REQUIRE(c.done());
+    CHECK(c.error == errc::unavailable);
+    CHECK(c.ended - begun <= w.config.node_timeout);
+}
+
+TEST_CASE("an acquire during the first connections is given connect_timeout", "[core][outage]")
+{
+    outage_world w{3, quick()};
+    for (auto& p : w.peers) {
+        p->dial = peer::dialling::silent;
+    }
+    w.start();
+    call& c = w.acquire("r", patient(0ms));
+    w.advance(w.config.connect_timeout - 1ms);
+    CHECK_FALSE(c.done());
+    w.advance(w.config.node_timeout + 1ms);
+    REQUIRE(c.done());
+    CHECK(c.error == errc::unavailable);
+}
+
+TEST_CASE("nodes that answer with errors are an outage too", "[core][outage]")
+{
+    outage_world w{3, quick()};
+    w.start();
+    w.manual();
+    const instant begun = w.now;
+    call& c = w.acquire("r", patient(1s));
+    while (!c.done() && w.now - begun < 10s) {
+        for (unsigned node = 0; node < 3; ++node) {
+            while (!w.peers[node]->asked.empty()) {
+                w.answer(node, broken);
+            }
+        }
+        w.advance(1ms);
+    }
+    REQUIRE(c.done());
+    CHECK(c.error == errc::unavailable);
+    CHECK(c.ended - begun >= 1s);
+    CHECK(c.ended - begun <= 1s + 2 * w.config.retry_max);
+}
+
+TEST_CASE("a waiter behind a lock of its own client ends with the outage that it waits through",
+          "[core][outage]")
+{
+    outage_world w{3, quick()};
+    w.start();
+    core::lease& held = w.lock("r", patient({}));
+    w.with_report = true;
+    const auto max_outage = GENERATE(std::chrono::milliseconds(0), std::chrono::milliseconds(700),
+                                     std::chrono::milliseconds(3000));
+    CAPTURE(max_outage.count());
+    call& first = w.acquire("r", patient(max_outage));
+    call& second = w.acquire("r", patient(max_outage));
+    call& endless = w.acquire("r", patient({}));
+    w.advance(10s + 350ms);
+    CHECK_FALSE(first.done());
+    w.cut(0);
+    w.cut(1);
+    const instant begun = w.now;
+    w.advance(std::max<nanos>(max_outage, 1ns) - 1ns);
+    CHECK_FALSE(first.done());
+    CHECK_FALSE(second.done());
+    w.advance(101ms);
+    for (call* c : {&first, &second}) {
+        REQUIRE(c->done());
+        CHECK(c->error == errc::unavailable);
+        CHECK(c->ended - begun <= std::max<nanos>(max_outage, 100ms));
+        REQUIRE(c->report.nodes.size() == 3);
+        CHECK(c->report.nodes[1].outcome == node_outcome::disconnected);
+    }
+    CHECK_FALSE(endless.done());
+    w.restore(0);
+    w.restore(1);
+    w.advance(1s);
+    (void)w.release(held);
+    w.advance(1s);
+    CHECK_FALSE(endless.error);
+    CHECK(endless.done());
+}
+
+TEST_CASE("an acquire ends at once if a majority refuses user and password", "[core][outage]")
+{
+    for (const bool knows_hello : {true, false}) {
+        CAPTURE(knows_hello);
+        config c = quick();
+        c.nodes = {"redis://:wrong@node-0", "redis://:wrong@node-1", "redis://:wrong@node-2"};
+        outage_world w{3, c};
+        for (unsigned node : {0u, 1u}) {
+            w.peers[node]->master.knows_hello = knows_hello;
+            w.peers[node]->master.password = "right";
+        }
+        w.peers[2]->master.password = "wrong";
+        w.with_report = true;
+        w.start();
+        const instant begun = w.now;
+        call& at_once = w.acquire("r", patient({}));
+        call& next = w.acquire("r", patient({}));
+        call& waits = w.acquire("s", patient(5s));
+        w.advance(1s);
+        for (call* ended : {&at_once, &next}) {
+            REQUIRE(ended->done());
+            CHECK(ended->error == errc::unavailable);
+            CHECK(ended->ended - begun < 1s);
+            CHECK(ended->report.nodes[0].error.find("WRONGPASS") != std::string::npos);
+        }
+        CHECK_FALSE(waits.done());
+        // A password that is mended in time is enough for an acquire that waits through it.
+        w.peers[0]->master.password = "wrong";
+        w.advance(2s);
+        REQUIRE(waits.done());
+        CHECK_FALSE(waits.error);
+    }
+}
+
+TEST_CASE("a minority that refuses the password ends no acquire", "[core][outage]")
+{
+    config c = quick();
+    c.nodes = {"redis://:wrong@node-0", "redis://:wrong@node-1", "redis://:wrong@node-2"};
+    outage_world w{3, c};
+    for (auto& p : w.peers) {
+        p->master.password = "wrong";
+    }
+    w.peers[0]->master.password = "right";
+    w.start();
+    w.cut(1);
+    call& waits = w.acquire("r", patient({}));
+    w.advance(10s);
+    CHECK_FALSE(waits.done());
+    w.restore(1);
+    w.advance(2s);
+    REQUIRE(waits.done());
+    CHECK_FALSE(waits.error);
+}
