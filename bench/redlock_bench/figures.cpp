@@ -47,6 +47,7 @@ std::string name_of(error_code code)
         case errc::invalid_max_hold: return "invalid_max_hold";
         case errc::invalid_deadline: return "invalid_deadline";
         case errc::invalid_attempts: return "invalid_attempts";
+        case errc::invalid_label: return "invalid_label";
         case errc::invalid_max_outage: return "invalid_max_outage";
         case errc::invalid_min_validity: return "invalid_min_validity";
         case errc::duplicate_resource: return "duplicate_resource";

@@ -122,7 +122,7 @@ public:
      * allowed; `unavailable` also by `acquire_options::max_outage`; `timed_out`; `closed`;
      * `overloaded`; `too_many_waiters`; `no_entropy`;
      * `invalid_resource`, `invalid_ttl`, `invalid_deadline`, `invalid_attempts`,
-     * `invalid_max_outage`, `invalid_min_validity`, `invalid_max_hold`;
+     * `invalid_max_outage`, `invalid_min_validity`, `invalid_max_hold`, `invalid_label`;
      * `operation_aborted`; `not_enough_memory`.
      * With an owner that has the lock
      * already: `lost`; `unavailable`, `expired` or `timed_out` if it had to be extended and was

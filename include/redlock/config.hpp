@@ -12,16 +12,21 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock {
 
 /// The longest resource name, in bytes. A name may hold any bytes, NUL and line ends too, but not
-/// end with ":fencing": that is how the fencing counters beside the locks are called.
+/// end with ":fencing" or ":holder": those are the names of the keys beside a lock, its fencing
+/// counter and the label of its holder.
 inline constexpr std::size_t max_resource_size = 64 * 1024;
 
 /// How many resources one lock may be of; their names are at most `max_resource_size` in sum.
 inline constexpr std::size_t max_resources = 128;
+
+/// The longest `acquire_options::label`, in bytes.
+inline constexpr std::size_t max_label_size = 256;
 
 /// The most nodes a client takes.
 inline constexpr std::size_t max_nodes = 32;
@@ -272,6 +277,18 @@ struct acquire_options {
      * resource must.
      */
     const redlock::owner* owner = nullptr;
+
+    /**
+     * Names the holder for others, who find it in `inspection::holder_label` and
+     * `report::holder_label`: for example a host, a process and what it does. At most
+     * `max_label_size` bytes of text without control characters, and no secrets: whoever may read
+     * the nodes may read it. The client writes it to a key of its own, named like the resource with
+     * ":holder" at the end, once it has the lock and with each extend: one more command a node each
+     * time. The label has no part in the vote, and a node that refuses it keeps its vote. A further
+     * hold of a reentrant owner keeps the label of the first. Empty: none, and no more commands.
+     * Must live until the acquire begins.
+     */
+    std::string_view label{};
 
     /// Filled before the handler runs, if not null. Must live until then.
     redlock::report* report = nullptr;

@@ -51,8 +51,8 @@ enum class errc {
     /// A fencing token was asked for, and the owner holds the resource by a lock without one.
     no_fencing_token,
 
-    /// `resource` is empty, longer than `max_resource_size`, ends with ":fencing", or is one of the
-    /// restart guard's own names under `config::restart_guard`.
+    /// `resource` is empty, longer than `max_resource_size`, ends with ":fencing" or ":holder", or
+    /// is one of the restart guard's own names under `config::restart_guard`.
     invalid_resource,
     /// `ttl` is not positive, is shorter than four node timeouts, does not fit, or is longer than
     /// `guard_config::max_ttl`.
@@ -67,6 +67,8 @@ enum class errc {
     invalid_min_validity,
     /// `keep_alive::max_hold` is shorter than the ttl.
     invalid_max_hold,
+    /// `label` is longer than `max_label_size`, or holds control characters.
+    invalid_label,
     /// A resource is named twice in one lock.
     duplicate_resource,
     /// The owner token is not 40 lower-case hexadecimal digits, or the lock belongs to another

@@ -69,7 +69,8 @@ struct node_report {
  * What an operation met, node by node. Pass its address in the options of an operation; it is
  * filled before the completion handler runs and must live until then. It is empty when the
  * operation was cancelled, or ended with the client or before it looked at a node. An acquire with
- * a report asks every node for the holder's remaining ttl as well, one more command a node.
+ * a report asks every node for the holder's remaining ttl and label as well, two more commands a
+ * node.
  */
 struct report {
     /// The nodes in the order of `config::nodes`, as of the last attempt.
@@ -85,6 +86,10 @@ struct report {
     /// one that stood in line, the validity of this client's own lock, or what who stood in front
     /// was told.
     std::optional<std::chrono::milliseconds> holder_ttl;
+    /// Of an acquire that was not had: the `acquire_options::label` of whoever has the resource, as
+    /// a node that refused told it. A hint: unlike `inspection::holder_label` it is not compared
+    /// with the owner. Printable. Empty: the holder has none, or no node told.
+    std::string holder_label;
 };
 
 }  // namespace redlock

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace redlock {
 
@@ -32,6 +33,9 @@ struct inspection {
     /// Held by a lock of this library's kind; false for a key of another type, as Redisson writes
     /// them.
     bool owner_known = false;
+
+    /// The holder's `acquire_options::label`, printable. Empty: it has none, or none was read.
+    std::string holder_label;
 
     /**
      * How long the holder keeps a majority at least: the quorum-th largest remaining ttl of the

@@ -4,6 +4,7 @@
 #include <redlock/owner.hpp>
 
 #include <optional>
+#include <string>
 
 namespace redlock::base {
 
@@ -11,7 +12,7 @@ namespace redlock::base {
 class kept_options {
 public:
     /// @throws std::bad_alloc
-    explicit kept_options(const acquire_options& o) : options_(o)
+    explicit kept_options(const acquire_options& o) : options_(o), label_(o.label)
     {
         if (o.owner != nullptr) {
             owner_ = *o.owner;
@@ -23,12 +24,14 @@ public:
     {
         acquire_options o = options_;
         o.owner = owner_ ? &*owner_ : nullptr;
+        o.label = label_;
         return o;
     }
 
 private:
     acquire_options options_;
     std::optional<redlock::owner> owner_;
+    std::string label_;
 };
 
 }  // namespace redlock::base

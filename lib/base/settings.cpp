@@ -159,6 +159,12 @@ guard_settings make_guard(const settings& s, const guard_config& c)
     return g;
 }
 
+bool is_control_character(char c) noexcept
+{
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7f;
+}
+
 error_code validate_min_validity(const settings& s, const acquire_options& options) noexcept
 {
     const bool possible = options.min_validity >= milliseconds::zero() &&
@@ -228,8 +234,9 @@ error_code validate_resource(const settings& s, std::string_view resource) noexc
     const bool fits = !resource.empty() && resource.size() <= max_resource_size;
     const bool is_of_the_guard =
         s.guard && (resource == marker_resource || resource.starts_with(pending_resource));
-    const bool is_counter = resource.ends_with(counter_suffix);
-    return fits && !is_of_the_guard && !is_counter ? error_code{} : errc::invalid_resource;
+    const bool is_beside_a_lock =
+        resource.ends_with(counter_suffix) || resource.ends_with(holder_suffix);
+    return fits && !is_of_the_guard && !is_beside_a_lock ? error_code{} : errc::invalid_resource;
 }
 
 error_code validate_resources(const settings& s, std::span<const std::string> resources)
@@ -286,6 +293,10 @@ error_code validate_options(const settings& s, const acquire_options& options) n
     }
     if (options.keep_alive && options.keep_alive->max_hold.value_or(options.ttl) < options.ttl) {
         return errc::invalid_max_hold;
+    }
+    if (options.label.size() > max_label_size ||
+        std::ranges::any_of(options.label, is_control_character)) {
+        return errc::invalid_label;
     }
     return validate_min_validity(s, options);
 }

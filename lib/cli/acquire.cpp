@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include <unistd.h>
+
 namespace redlock::cli {
 
 namespace asio = boost::asio;
@@ -50,7 +52,12 @@ int acquire(const masters_options& masters, const acquire_options& o)
 {
     const config c = config_of(masters);
     return with_client(c, interrupts::cancel_work, [&](client& locks) -> asio::awaitable<int> {
-        auto got = co_await take(locks, c, o, std::nullopt, masters.json);
+        taking_options wanted = o;
+        if (!wanted.label) {
+            // The process that has the lock is the one that began this command.
+            wanted.label = label_of("acquire", getppid());
+        }
+        auto got = co_await take(locks, c, wanted, std::nullopt, masters.json);
         if (got.error) {
             co_return fail(names(o.resources), got.error, got.nodes, masters.json);
         }

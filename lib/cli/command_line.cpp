@@ -153,6 +153,10 @@ void command_line::add_taking(CLI::App& sub, taking_options& o)
     // In a file it is a wait of 0s: so whoever says how long is not in its way.
     sub.add_flag("--no-wait", o.no_wait, "Does not wait where somebody else has it")
         ->configurable(false);
+    sub.add_option("--label", o.label,
+                   "Names the holder for those who inspect the lock or wait for it; '' for none "
+                   "[the command, its process and host]")
+        ->type_name("TEXT");
     sub.add_flag("--fencing,!--no-fencing", o.fencing, "Whether it gets a fencing token [yes]");
 }
 

@@ -26,6 +26,8 @@ struct taking_options {
     std::optional<duration> wait;
     /// Empty: it waits for masters too, but for none that refuses the password.
     std::optional<duration> max_outage;
+    /// What others are told about the holder. Without it: which command, process and host it is.
+    std::optional<std::string> label;
     bool no_wait = false;
     bool fencing = true;
 };

@@ -109,6 +109,7 @@ std::string text_of(const std::string& resource, const inspection& found, const 
     if (found.state == holding::held) {
         out += several && found.majority ? " by party " + letter_of(*found.majority) : "";
         out += found.owner_known ? "" : " by another kind of lock";
+        out += found.holder_label.empty() ? "" : " by " + found.holder_label;
         out += found.remaining ? ", for " + seconds_text(*found.remaining) + " at least"
                                : ", without an end";
     } else if (const auto reason = reason_text(found, r); !reason.empty()) {
@@ -161,6 +162,9 @@ nlohmann::json json_of(const std::string& resource, const inspection& found, con
     }
     if (const auto reason = reason_text(found, r); !reason.empty()) {
         out["reason"] = reason;
+    }
+    if (!found.holder_label.empty()) {
+        out["holder_label"] = found.holder_label;
     }
     if (found.remaining) {
         out["remaining_ms"] = found.remaining->count();

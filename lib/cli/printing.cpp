@@ -92,8 +92,12 @@ std::string refusals_in(const report& r)
 std::string message_of(error_code cause, const report& r)
 {
     const std::string refusals = cause == errc::unavailable ? refusals_in(r) : "";
-    return refusals.empty() ? cause.message() + hint_of(cause)
-                            : "No majority of the masters can be used: " + refusals;
+    if (!refusals.empty()) {
+        return "No majority of the masters can be used: " + refusals;
+    }
+    const bool is_named = cause == errc::contended && !r.holder_label.empty();
+    return is_named ? "The resource is locked by " + r.holder_label
+                    : cause.message() + hint_of(cause);
 }
 
 }  // namespace
@@ -253,6 +257,9 @@ int fail(const std::string& what, error_code error, const report& r, bool json)
                            {"nodes", to_json(r)}};
         if (r.holder_ttl) {
             out["holder_ttl_ms"] = r.holder_ttl->count();
+        }
+        if (!r.holder_label.empty()) {
+            out["holder_label"] = r.holder_label;
         }
         write(line_of(out));
     } else {

@@ -219,6 +219,9 @@ asio::awaitable<taken> guarded_run::take_until_told_to_end()
     });
     std::optional<keep_alive> keep = keep_alive{};
     taking_options asked = o_;
+    if (!asked.label) {
+        asked.label = label_of(o_.command.front(), getpid());
+    }
     if (o_.max_hold) {
         keep->max_hold = o_.max_hold->length;
         asked.ttl.length = std::min(asked.ttl.length, o_.max_hold->length);

@@ -1,5 +1,6 @@
 #include "cli/taking.hpp"
 
+#include "base/text.hpp"
 #include "cli/printing.hpp"
 #include "cli/session.hpp"
 
@@ -7,9 +8,11 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/ip/host_name.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -28,7 +31,8 @@ constexpr std::chrono::milliseconds look_interval = 10s;
 
 std::string waits_for_holder(const taking_options& o, const report& r)
 {
-    std::string text = names(o.resources) + ": waiting: somebody else has it";
+    const std::string holder = r.holder_label.empty() ? "somebody else" : r.holder_label;
+    std::string text = names(o.resources) + ": waiting: " + holder + " has it";
     if (r.holder_ttl) {
         text += ", for " + seconds_text(*r.holder_ttl) + " more unless it is extended";
     }
@@ -43,6 +47,17 @@ bool all_can_be_used(const report& r)
 
 }  // namespace
 
+std::string label_of(const std::string& program, int process)
+{
+    boost::system::error_code unknown;
+    const std::string host = asio::ip::host_name(unknown);
+    const std::string name = program.substr(program.rfind('/') + 1);
+    std::string out = base::printable(name) + " (pid " + std::to_string(process) +
+                      (unknown ? "" : " on " + base::printable(host)) + ')';
+    out.resize(std::min(out.size(), max_label_size));
+    return out;
+}
+
 asio::awaitable<taken> take(client& locks, const config& c, const taking_options& o,
                             std::optional<keep_alive> keep, bool json)
 {
@@ -53,6 +68,9 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
     taken out;
     redlock::acquire_options options{
         .ttl = o.ttl.length, .fencing = o.fencing, .keep_alive = keep, .report = &out.nodes};
+    if (o.label) {
+        options.label = *o.label;
+    }
     if (o.max_outage) {
         options.max_outage = o.max_outage->length;
     }

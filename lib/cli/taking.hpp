@@ -10,6 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <optional>
+#include <string>
 
 namespace redlock::cli {
 
@@ -18,6 +19,10 @@ struct taken {
     redlock::lock lock;
     report nodes;
 };
+
+/// Names a holder: `program`, without its folder, as a process of this host. Cut to what a label
+/// may be.
+[[nodiscard]] std::string label_of(const std::string& program, int process);
 
 /// Takes the lock, for as long as the options say; on the way it says on stderr that no majority
 /// can be reached, since that may be for ever.

@@ -308,6 +308,9 @@ bool coordinator::succeed(operation& op, const round& r)
     }
     l.set_valid_until(end);
     l.is_had = true;
+    if (op.label != nullptr) {
+        set_label(l, *op.label);
+    }
     l.sought_by = nullptr;
     if (l.line != nullptr && !l.line->waiting.empty()) {
         watch_over(*l.line);
@@ -318,6 +321,7 @@ bool coordinator::succeed(operation& op, const round& r)
     fill_report(op, r);
     if (op.report != nullptr) {
         op.report->holder_ttl.reset();  // of keys that were not in the way
+        op.report->holder_label.clear();
     }
     return true;
 }

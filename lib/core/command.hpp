@@ -14,22 +14,25 @@ enum class command : std::uint8_t {
     take,        ///< the keys of several resources, all or none, by a script; the vote
     marker,      ///< GET of the restart guard's marker, behind a SET or an extend, which it proves
     holder_ttl,  ///< that PTTL
-    increment,   ///< INCR of the fencing counter behind a SET; of a node that granted, the vote
-    count,       ///< the same by a script, of a counter that may be new
-    mend,        ///< the script once more, of a counter that may have been begun without a ttl
-    raise,       ///< the fencing counter to where a majority can agree
-    extend,      ///< compare-and-PEXPIRE
-    release,     ///< compare-and-delete somebody waits for
-    give_back,   ///< compare-and-delete nobody waits for
-    owed,        ///< compare-and-delete that was owed: late, or once more
-    inspect,     ///< GET and PTTL in one
-    admission,   ///< a step of the restart guard's
-    tracking,    ///< CLIENT TRACKING, on or off: the server tells when a key that was read changes
-    caching,     ///< CLIENT CACHING YES: the command behind it reads such a key
-    watch,       ///< PTTL behind that, of a key that is waited for
-    role,        ///< HELLO or INFO replication: is it still a master?
-    ping,        ///< is anybody there?
-    handshake,   ///< a step of the handshake
+    holder_label,  ///< GET of the label of whoever has the resource, for a report
+    set_label,     ///< SET of the label of a lock that the client has
+    drop_label,    ///< compare-and-delete of that
+    increment,     ///< INCR of the fencing counter behind a SET; of a node that granted, the vote
+    count,         ///< the same by a script, of a counter that may be new
+    mend,          ///< the script once more, of a counter that may have been begun without a ttl
+    raise,         ///< the fencing counter to where a majority can agree
+    extend,        ///< compare-and-PEXPIRE
+    release,       ///< compare-and-delete somebody waits for
+    give_back,     ///< compare-and-delete nobody waits for
+    owed,          ///< compare-and-delete that was owed: late, or once more
+    inspect,       ///< GET and PTTL in one
+    admission,     ///< a step of the restart guard's
+    tracking,   ///< CLIENT TRACKING, on or off: the server tells when a key that was read changes
+    caching,    ///< CLIENT CACHING YES: the command behind it reads such a key
+    watch,      ///< PTTL behind that, of a key that is waited for
+    role,       ///< HELLO or INFO replication: is it still a master?
+    ping,       ///< is anybody there?
+    handshake,  ///< a step of the handshake
 };
 
 /// How a compare-and-delete, or another scripted command, was put on the wire.
@@ -43,6 +46,13 @@ enum class form : std::uint8_t {
 [[nodiscard]] constexpr bool is_script(form f) noexcept
 {
     return f == form::evalsha || f == form::eval;
+}
+
+/// No lock depends on it: its error is not counted as one of the node.
+[[nodiscard]] constexpr bool can_do_without(command c) noexcept
+{
+    return c == command::holder_label || c == command::set_label || c == command::drop_label ||
+           c == command::handshake || c == command::tracking || c == command::caching;
 }
 
 /// A command, or a row of them, as it stands in the buffer of a node that was asked before: those
@@ -64,7 +74,7 @@ struct told_ttl {
 /// A command whose reply has not come.
 struct pending {
     /// A `lease` for give_back, mend and watch; a `debt` for owed; nothing that counts for
-    /// tracking, caching, role, ping and handshake; else a `round`. Counted.
+    /// set_label, drop_label, tracking, caching, role, ping and handshake; else a `round`. Counted.
     void* subject = nullptr;
     base::instant sent{};
     command what = command::ping;

@@ -192,6 +192,7 @@ void coordinator::unref(lease& l) noexcept
     leave_root(l);
     l.token = {};
     l.group.reset();
+    l.label.reset();
     leases_.give(l);
 }
 

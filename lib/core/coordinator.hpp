@@ -31,6 +31,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -222,6 +223,9 @@ private:
                                                           unsigned tries) const noexcept;
     [[nodiscard]] round& new_raise(round& attempt, unsigned tries);
     void give_back(lease& held) noexcept;
+    void set_label(lease& l, const std::string& label) noexcept;
+    void send_label(const lease& l) noexcept;
+    void drop_label(const lease& l) noexcept;
     [[nodiscard]] lease* held_for(const operation& op) const;
     lease& change_subject(operation& op);
     [[nodiscard]] lease& fresh_subject(operation& op);

@@ -48,6 +48,7 @@ error_code coordinator::conclude_extend(lease& l, const round& r)
     l.t0 = std::max(l.t0, r.t0);
     l.asked_until = std::max(l.asked_until, r.t0 + r.ttl);
     l.set_valid_until(std::max(end, l.valid_until()));
+    send_label(l);
     return {};
 }
 

@@ -1,4 +1,6 @@
+#include "base/text.hpp"
 #include "core/coordinator.hpp"
+#include "core/label.hpp"
 #include "core/waits.hpp"
 
 #include <algorithm>
@@ -131,6 +133,9 @@ void coordinator::conclude_inspection(operation& op, const round& r)
         const auto& n = r.details->nodes[i];
         if ((party & bit(i)) != 0) {
             found.owner_known = !n.foreign_kind;
+            if (found.holder_label.empty()) {
+                found.holder_label = base::printable(untied(n.label));
+            }
             if (n.ttl && *n.ttl >= milliseconds{0}) {
                 ttls[told++] = *n.ttl;
             }

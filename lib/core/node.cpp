@@ -308,6 +308,7 @@ void node::hold(const pending& p) noexcept
         case command::take:
         case command::marker:
         case command::holder_ttl:
+        case command::holder_label:
         case command::increment:
         case command::count:
         case command::raise:
@@ -324,6 +325,8 @@ void node::hold(const pending& p) noexcept
         case command::mend:
         case command::watch: c_.ref(*static_cast<lease*>(p.subject)); return;
         case command::owed: ++releases_unanswered_; return;
+        case command::set_label:
+        case command::drop_label:
         case command::admission:
         case command::tracking:
         case command::caching:
@@ -341,6 +344,7 @@ void node::let_go(const pending& p) noexcept
         case command::take:
         case command::marker:
         case command::holder_ttl:
+        case command::holder_label:
         case command::increment:
         case command::count:
         case command::raise:
@@ -357,6 +361,8 @@ void node::let_go(const pending& p) noexcept
         case command::mend:
         case command::watch: c_.unref(*static_cast<lease*>(p.subject)); return;
         case command::owed: --releases_unanswered_; return;
+        case command::set_label:
+        case command::drop_label:
         case command::admission:
         case command::tracking:
         case command::caching:
@@ -376,7 +382,7 @@ void node::ask_role()
 void node::send_set(round& r, encoded& same)
 {
     lease& l = *r.of;
-    std::array<command, 4> row{r.what};
+    std::array<command, 5> row{r.what};
     std::size_t size = 1;
     bool counts_by_script = false;
     if (r.fencing != nullptr) {
@@ -386,6 +392,9 @@ void node::send_set(round& r, encoded& same)
     const bool proves = has_to_prove(l);
     if (proves) {
         row[size++] = command::marker;
+    }
+    if (r.asks_label) {
+        row[size++] = command::holder_label;
     }
     if (r.what == command::set_asked) {
         row[size++] = command::holder_ttl;
@@ -414,10 +423,13 @@ void node::send_first(round& r)
     }
     // The script for several resources reads what is in its way, the command for one does not.
     const bool reads = r.what == command::take;
-    std::array<command, 4> row{};
+    std::array<command, 5> row{};
     std::size_t size = 0;
     if (!reads) {
         row[size++] = r.what;
+        if (r.asks_label) {
+            row[size++] = command::holder_label;
+        }
     }
     if (can_track()) {
         size += watch_by(std::span(row).subspan(size));
@@ -481,8 +493,43 @@ void node::send_extend(round& r, encoded& same)
 void node::send_inspect(round& r, encoded& same)
 {
     const form f = script_form();
-    queue(command::inspect, &r, f,
-          [&] { copy_or_append(same, f, [&] { append_inspect(*r.of, f); }); });
+    constexpr std::array row{command::holder_label, command::inspect};
+    queue(row, &r, f, [&] {
+        copy_or_append(same, f, [&] {
+            append_holder_label(r.of->resource);
+            append_inspect(*r.of, f);
+        });
+    });
+}
+
+/// After a refusal of several resources: of the one that was in the way.
+void node::ask_holder_label(round& r, unsigned held)
+{
+    queue(command::holder_label, &r, form::evalsha,
+          [&] { append_holder_label(r.of->resources()[held - 1]); });
+}
+
+/// A label that gets lost names nobody; so it is not worth being sent again.
+void node::set_label(const lease& l)
+{
+    if (!is_ready() || !has_room() || (l.granted & bit(index_)) == 0) {
+        return;
+    }
+    for (const std::string& resource : l.resources()) {
+        queue(command::set_label, nullptr, form::evalsha, [&] { append_set_label(l, resource); });
+    }
+}
+
+/// Behind the release. A label that stays ends with its ttl.
+void node::drop_label(const lease& l)
+{
+    if (!is_ready() || !has_room()) {
+        return;
+    }
+    const form f = release_form(l);
+    for (const std::string& resource : l.resources()) {
+        queue(command::drop_label, nullptr, f, [&] { append_drop_label(l, resource, f); });
+    }
 }
 
 /// Of several resources: all in one script, with their counters.

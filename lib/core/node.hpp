@@ -103,6 +103,10 @@ public:
     void send_take(round& r);
     void send_raise(round& r);
     void send_inspect(round& r, encoded& same);
+    /// The label of a lock that the client has, and its end. A node that cannot be asked, or
+    /// refuses, does without.
+    void set_label(const lease& l);
+    void drop_label(const lease& l);
     /// Asks to be told when the key of `l`, which is waited for, goes.
     void watch(lease& l, std::string_view resource);
     /// Whether the server may tell that.
@@ -169,6 +173,7 @@ private:
     [[nodiscard]] command command_to_count(const round& r) const noexcept;
     void queue_row(std::span<const command> row, round& r);
     void append_release(const lease& l, form f);
+    void append_compare_and_delete(std::string_view resource, std::string_view value, form f);
     void append_extend(const round& r, form f);
     void append_of_row(command what, const round& r, form f);
     void append_count(const lease& l, std::int64_t seed, form f);
@@ -178,6 +183,9 @@ private:
                        std::initializer_list<std::string_view> args);
     [[nodiscard]] std::int64_t seed_of(const round& r) const noexcept;
     void append_inspect(const lease& l, form f);
+    void append_holder_label(std::string_view resource);
+    void append_set_label(const lease& l, std::string_view resource);
+    void append_drop_label(const lease& l, std::string_view resource, form f);
     [[nodiscard]] form script_form() const noexcept;
     [[nodiscard]] form release_form(const lease& l) const noexcept;
 
@@ -189,7 +197,9 @@ private:
     void on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms);
     void note_holder_ttl(round& asked, std::int64_t ttl_ms);
     bool on_holder_ttl(const pending& p, const resp::reply& r);
-    void note_grant(round& asked) noexcept;
+    void ask_holder_label(round& r, unsigned held);
+    bool on_holder_label(const pending& p, const resp::reply& r);
+    void note_grant(round& asked);
     bool on_counter(round& asked, std::int64_t value);
     void on_counter_gone(round& asked);
     bool on_count(const pending& p, const resp::reply& r);

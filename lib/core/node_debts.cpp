@@ -229,6 +229,7 @@ void node::forget_command(const pending& p) noexcept
         case command::take:
         case command::marker:
         case command::holder_ttl:
+        case command::holder_label:
         case command::increment:
         case command::count:
         case command::extend:
@@ -252,6 +253,8 @@ void node::forget_command(const pending& p) noexcept
         case command::give_back:
         case command::owed: owe_instead_of(p, true); return;
         case command::caching: note_lost_watch(); return;  // there is one in each such row
+        case command::set_label:
+        case command::drop_label:
         case command::admission:
         case command::tracking:
         case command::watch:

@@ -1,4 +1,5 @@
 #include "core/coordinator.hpp"
+#include "core/label.hpp"
 #include "core/node.hpp"
 #include "core/node_queue.hpp"
 #include "resp/error_text.hpp"
@@ -80,10 +81,7 @@ bool node::on_reply(const resp::reply& r)
 
 bool node::dispatch(const pending& p, const resp::reply& r)
 {
-    // What a connection does without is no failure.
-    const bool is_asked_for =
-        p.what != command::handshake && p.what != command::tracking && p.what != command::caching;
-    if (r.is_error() && is_asked_for) {
+    if (r.is_error() && !can_do_without(p.what)) {
         ++c_.stats_.node_errors;
     }
     switch (p.what) {
@@ -92,6 +90,9 @@ bool node::dispatch(const pending& p, const resp::reply& r)
         case command::take: return on_take(p, r);
         case command::marker: return on_marker(p, r);
         case command::holder_ttl: return on_holder_ttl(p, r);
+        case command::holder_label: return on_holder_label(p, r);
+        case command::set_label:
+        case command::drop_label: return true;  // of no consequence, whatever the node says
         case command::increment:
         case command::count: return on_count(p, r);
         case command::mend: return on_mend(p, r);
@@ -183,6 +184,9 @@ bool node::send_again(const pending& p)
             case command::set_asked:
             case command::marker:
             case command::holder_ttl:
+            case command::holder_label:
+            case command::set_label:
+            case command::drop_label:
             case command::increment:
             case command::admission:
             case command::tracking:
@@ -261,6 +265,9 @@ void node::settle(const pending& p, node_outcome outcome, std::string_view error
         case command::set_asked:
         case command::take:
         case command::holder_ttl:
+        case command::holder_label:
+        case command::set_label:
+        case command::drop_label:
         case command::increment:
         case command::count:
         case command::mend:
@@ -327,6 +334,9 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
         return true;
     }
     told.owner = r.at(0).text();
+    if (!told.label.starts_with(label_tie(told.owner))) {
+        told.label.clear();  // an earlier holder's
+    }
     told.ttl = milliseconds{std::min<std::int64_t>(r.at(1).integer(), base::max_ttl.count())};
     c_.record(asked, index_, node_outcome::granted);
     return true;

@@ -28,11 +28,15 @@ bool cannot_be_mended(std::string_view error) noexcept
 
 }  // namespace
 
-void node::note_grant(round& asked) noexcept
+void node::note_grant(round& asked)
 {
+    const lease& l = *asked.of;
     asked.of->granted.fetch_or(bit(index_), std::memory_order_relaxed);
-    c_.stats_.late_grants += asked.of->given_back;
+    c_.stats_.late_grants += l.given_back;
     asked.keyed |= bit(index_);
+    if (l.label != nullptr && !l.given_back) {
+        set_label(l);  // the majority that won the lock was named before
+    }
 }
 
 bool node::on_set(const pending& p, const resp::reply& r)
@@ -75,6 +79,22 @@ bool node::on_holder_ttl(const pending& p, const resp::reply& r)
                 c_.on_watched(*asked.of, index_, {r.integer(), p.sent});
             }
         }
+        c_.record(asked, index_, node_outcome::refused);
+    }
+    return true;
+}
+
+/// In front of what brings the vote, or, of several resources, what brings it.
+bool node::on_holder_label(const pending& p, const resp::reply& r)
+{
+    round& asked = *static_cast<round*>(p.subject);
+    if (!r.is_string() && !r.is_null() && !r.is_error()) {
+        return on_nonsense(p);
+    }
+    if (r.is_string() && asked.details != nullptr && !asked.tally.has_voted(index_)) {
+        asked.details->nodes[index_].label = r.text();
+    }
+    if (asked.what == command::take) {
         c_.record(asked, index_, node_outcome::refused);
     }
     return true;
@@ -144,7 +164,11 @@ void node::on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms)
     if (asked.details != nullptr) {
         asked.details->nodes[index_].held = held;
     }
-    c_.record(asked, index_, node_outcome::refused);
+    if (asked.asks_label && !asked.tally.has_voted(index_) && has_room()) {
+        ask_holder_label(asked, held);
+    } else {
+        c_.record(asked, index_, node_outcome::refused);
+    }
 }
 
 /// The value that the vote of a node that granted is for.

@@ -1,4 +1,5 @@
 #include "core/coordinator.hpp"
+#include "core/label.hpp"
 #include "core/node.hpp"
 #include "resp/encoder.hpp"
 #include "resp/scripts.hpp"
@@ -18,6 +19,7 @@
 namespace redlock::core {
 
 using base::counter_suffix;
+using base::holder_suffix;
 using base::nanos;
 
 namespace {
@@ -59,6 +61,7 @@ void node::append_of_row(command what, const round& r, form f)
         case command::take: append_take(r, f); return;
         case command::marker: append_get_marker(); return;
         case command::holder_ttl: resp::append_pttl(out_.last(), prefix, l.resource); return;
+        case command::holder_label: append_holder_label(l.resource); return;
         case command::tracking: append_tracking("ON"); return;
         case command::caching:
             resp::append_command(out_.last(), {"CLIENT", "CACHING", "YES"});
@@ -67,6 +70,8 @@ void node::append_of_row(command what, const round& r, form f)
         case command::set_asked:
             resp::append_set_nx_px(out_.last(), prefix, l.resource, l.token.view(), in_ms(l.ttl));
             return;
+        case command::set_label:
+        case command::drop_label:
         case command::mend:
         case command::extend:
         case command::raise:
@@ -103,21 +108,27 @@ form node::release_form(const lease& l) const noexcept
 
 void node::append_release(const lease& l, form f)
 {
-    const auto& prefix = c_.settings_.key_prefix;
     const auto token = l.token.view();
     if (l.group) {
         append_to_all(l, f, resp::release_all_script, {}, {token});
         return;
     }
+    append_compare_and_delete(l.resource, token, f);
+}
+
+void node::append_compare_and_delete(std::string_view resource, std::string_view value, form f)
+{
+    const auto& prefix = c_.settings_.key_prefix;
+    const auto& script = resp::release_script;
     switch (f) {
         case form::evalsha:
-            resp::append_evalsha(out_.last(), resp::release_script.sha1, prefix, l.resource, token);
+            resp::append_evalsha(out_.last(), script.sha1, prefix, resource, value);
             return;
         case form::eval:
-            resp::append_eval(out_.last(), resp::release_script.text, prefix, l.resource, token);
+            resp::append_eval(out_.last(), script.text, prefix, resource, value);
             return;
-        case form::delifeq: resp::append_delifeq(out_.last(), prefix, l.resource, token); return;
-        case form::delex: resp::append_delex(out_.last(), prefix, l.resource, token); return;
+        case form::delifeq: resp::append_delifeq(out_.last(), prefix, resource, value); return;
+        case form::delex: resp::append_delex(out_.last(), prefix, resource, value); return;
     }
 }
 
@@ -197,6 +208,25 @@ void node::append_extend(const round& r, form f)
     } else {
         resp::append_evalsha(out_.last(), script.sha1, prefix, l.resource, l.token.view(), ttl);
     }
+}
+
+void node::append_holder_label(std::string_view resource)
+{
+    resp::append_get(out_.last(), c_.settings_.key_prefix, resource, holder_suffix);
+}
+
+/// It ends with the key.
+void node::append_set_label(const lease& l, std::string_view resource)
+{
+    const std::int64_t left = in_ms(l.asked_until - c_.now_);
+    resp::append_set_px(out_.last(), c_.settings_.key_prefix, resource, holder_suffix, *l.label,
+                        std::max<std::int64_t>(left, 1));
+}
+
+void node::append_drop_label(const lease& l, std::string_view resource, form f)
+{
+    const std::string key = std::string(resource).append(holder_suffix);
+    append_compare_and_delete(key, *l.label, f);
 }
 
 void node::append_inspect(const lease& l, form f)

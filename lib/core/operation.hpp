@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace redlock::core {
 
@@ -59,6 +60,8 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
     bool every_node = false;
     /// Of an acquire: on whose behalf.
     std::shared_ptr<const char> owner;
+    /// Of an acquire: what others are to know about the holder; null: nothing.
+    std::unique_ptr<const std::string> label;
     redlock::report* report = nullptr;
     /// Another one each time the record is used.
     std::uint64_t serial = 0;

@@ -24,6 +24,7 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     op.every_node = false;
     op.owner.reset();
     op.max_outage.reset();
+    op.label.reset();
     op.report = r;
     op.serial = ++serials_;
     op.user = nullptr;
@@ -32,7 +33,9 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     op.cancelled = {};
     op.error = {};
     op.released = release_result::not_held;
-    op.inspection = {};
+    if (what == operation::kind::inspect) {
+        op.inspection = {};
+    }
     op.keeper = nullptr;
     op.may_wait = op.may_be_roused = op.was_roused = op.is_woken = op.is_rushed = false;
     op.is_next = op.is_heir = op.is_watch_asked = false;
@@ -145,14 +148,17 @@ operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
     if (o.max_outage) {
         op.max_outage = base::deadline_span(*o.max_outage);
     }
-    if (o.keep_alive) {
-        try {
-            op.keeper = &new_keeper(*o.keep_alive, o.ttl);
-        } catch (...) {
-            unref(*op.subject);
-            recycle(op);
-            throw;
+    try {
+        if (!o.label.empty()) {
+            op.label = std::make_unique<const std::string>(o.label);
         }
+        if (o.keep_alive) {
+            op.keeper = &new_keeper(*o.keep_alive, o.ttl);
+        }
+    } catch (...) {
+        unref(*op.subject);
+        recycle(op);
+        throw;
     }
     op.may_wait = op.attempts_left != 1;
     if (op.may_wait && !op.subject->group && held_for(op) == nullptr) {

@@ -13,6 +13,7 @@ flow coordinator::run_release(operation& op)
     l.given_back = true;
     const held_round r{*this, new_round(op, command::release)};
     fan_out(*r);
+    drop_label(l);
     end_lead(l);
     co_await verdict_of{*r};
     if (op.cancelled) {
@@ -42,6 +43,7 @@ void coordinator::give_back(lease& held) noexcept
     for (auto& n : nodes_) {
         n->give_back(l, same);
     }
+    drop_label(l);
     if (l.is_had) {
         end_lead(l);
         l.is_had = false;

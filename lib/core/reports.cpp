@@ -1,4 +1,6 @@
+#include "base/text.hpp"
 #include "core/coordinator.hpp"
+#include "core/label.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +20,7 @@ void coordinator::fill_report(const operation& op, const round& r) const
     out.attempts = std::max(op.attempts_made, 1u);
     out.ahead = op.ahead;
     out.holder_ttl = r.holder_ttl;
+    out.holder_label.clear();
     out.nodes.resize(nodes_.size());
     for (unsigned i = 0; i < nodes_.size(); ++i) {
         const bool is_yet_to_be_asked = r.gate != 0 && r.gate != bit(i);
@@ -32,8 +35,13 @@ void coordinator::fill_report(const operation& op, const round& r) const
             n.holder_ttl = known.ttl;
         }
         n.held.clear();
-        if (known.held > 0) {
-            n.held = r.of->resources()[known.held - 1];
+        if (n.outcome == node_outcome::refused) {
+            if (known.held > 0) {
+                n.held = r.of->resources()[known.held - 1];
+            }
+            if (out.holder_label.empty()) {
+                out.holder_label = base::printable(untied(known.label));
+            }
         }
         n.party.reset();  // whoever asks for it fills it in
         n.quarantine.reset();
@@ -54,6 +62,7 @@ void coordinator::report_no_attempt(const operation& op) const
     out.attempts = op.attempts_made;
     out.ahead = op.ahead;
     out.holder_ttl.reset();
+    out.holder_label.clear();
     out.nodes.assign(nodes_.size(), {});
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         const node& n = *nodes_[i];
@@ -99,6 +108,7 @@ void coordinator::clear_report(const operation& op) noexcept
         op.report->attempts = 0;
         op.report->ahead = 0;
         op.report->holder_ttl.reset();
+        op.report->holder_label.clear();
     }
 }
 

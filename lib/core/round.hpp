@@ -29,6 +29,8 @@ struct round_details {
         std::string error;
         /// The key's value as read by an inspect.
         std::string owner;
+        /// The value of the key beside it that holds the holder's label.
+        std::string label;
         /// The remaining ttl as read behind a refused SET or by an inspect; negative: no key, or no
         /// ttl.
         std::optional<std::chrono::milliseconds> ttl;
@@ -57,6 +59,8 @@ struct round : list_hook<in_deadline_order> {
     bool closed = false;
     /// Of an inspect: there is no verdict before the last vote.
     bool every_node = false;
+    /// Of an attempt: whoever refuses is asked for the holder's label.
+    bool asks_label = false;
     /// Commands without an answer, debts, and the operation.
     std::uint32_t references = 0;
 
@@ -92,12 +96,13 @@ struct round : list_hook<in_deadline_order> {
     /// The remaining ttl of the holder with the shortest one, as far as asked.
     std::optional<std::chrono::milliseconds> holder_ttl;
 
-    /// A node whose SET was answered, that has not set the key and has not voted, has refused: only
-    /// the holder's ttl is yet to come.
+    /// A node that has answered the attempt, has not set the key and has not voted, has refused:
+    /// only the holder's ttl or label is yet to come.
     [[nodiscard]] bool refused_itself(unsigned node) const noexcept
     {
-        return what == command::set_asked && (of->answered & bit(node)) != 0 &&
-               (keyed & bit(node)) == 0 && !tally.has_voted(node);
+        return (what == command::set_asked || what == command::take) &&
+               (of->answered & bit(node)) != 0 && (keyed & bit(node)) == 0 &&
+               !tally.has_voted(node);
     }
 };
 

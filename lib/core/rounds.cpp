@@ -40,6 +40,7 @@ round& coordinator::new_round(operation& op, command what)
         *r.details = {};
     }
     reset(r, what, op.subject->root());
+    r.asks_label = op.report != nullptr && is_attempt(what);
     r.deadline = now_ + settings_.node_timeout;
     r.ttl = op.ttl;
     by_deadline_.push_back(r);
@@ -56,7 +57,7 @@ void coordinator::reset(round& r, command what, lease& of) noexcept
     r.tally = votes{static_cast<unsigned>(nodes_.size())};
     r.parked = r.gate = r.awaits_proof = r.keyed = 0;
     r.held = 0;
-    r.every_node = false;
+    r.every_node = r.asks_label = false;
     r.closed = false;
     r.fencing = nullptr;
     r.partner = nullptr;
@@ -115,6 +116,9 @@ void coordinator::send(round& r, unsigned index, encoded& same)
         case command::inspect: nodes_[index]->send_inspect(r, same); return;
         case command::marker:
         case command::holder_ttl:
+        case command::holder_label:
+        case command::set_label:
+        case command::drop_label:
         case command::increment:
         case command::count:
         case command::mend:
@@ -178,6 +182,9 @@ verdict coordinator::outcome_of(const round& r) const noexcept
         case command::take:
         case command::marker:
         case command::holder_ttl:
+        case command::holder_label:
+        case command::set_label:
+        case command::drop_label:
         case command::increment:
         case command::count:
         case command::mend:

@@ -137,7 +137,9 @@ void driver::complete(core::operation& op)
     detail::outcome what;
     what.error = op.error;
     what.released = op.released;
-    what.inspection = op.inspection;
+    if (op.what == core::operation::kind::inspect) {
+        what.inspection = std::move(op.inspection);
+    }
     if (op.subject != nullptr) {
         what.held = detail::held_lease(shared_from_this(), *op.subject);
     }

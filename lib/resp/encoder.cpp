@@ -177,6 +177,13 @@ void append_set_nx_px(std::string& out, std::string_view prefix, std::string_vie
            raw{"$2\r\nNX\r\n$2\r\nPX\r\n"}, ttl_ms);
 }
 
+void append_set_px(std::string& out, std::string_view prefix, std::string_view resource,
+                   std::string_view suffix, std::string_view value, std::int64_t ttl_ms)
+{
+    append(out, raw{"*5\r\n$3\r\nSET\r\n"}, key{prefix, resource, suffix}, value,
+           raw{"$2\r\nPX\r\n"}, ttl_ms);
+}
+
 void append_evalsha(std::string& out, std::string_view sha1, std::string_view prefix,
                     std::string_view resource)
 {
@@ -237,9 +244,10 @@ void append_delex(std::string& out, std::string_view prefix, std::string_view re
     append(out, raw{"*4\r\n$5\r\nDELEX\r\n"}, key{prefix, resource}, raw{"$4\r\nIFEQ\r\n"}, token);
 }
 
-void append_get(std::string& out, std::string_view prefix, std::string_view resource)
+void append_get(std::string& out, std::string_view prefix, std::string_view resource,
+                std::string_view suffix)
 {
-    append(out, raw{"*2\r\n$3\r\nGET\r\n"}, key{prefix, resource});
+    append(out, raw{"*2\r\n$3\r\nGET\r\n"}, key{prefix, resource, suffix});
 }
 
 void append_incr(std::string& out, std::string_view prefix, std::string_view resource,

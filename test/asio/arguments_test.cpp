@@ -89,6 +89,11 @@ TEST_CASE_METHOD(fixture, "an acquire refuses what makes no sense", "[arguments]
         CAPTURE(validity.count());
         CHECK(with([&](auto& o) { o.min_validity = validity; }) == errc::invalid_min_validity);
     }
+    for (const std::string& label :
+         {std::string(max_label_size + 1, 'x'), std::string("a\nb"), std::string(1, '\0')}) {
+        CHECK(with([&](auto& o) { o.label = label; }) == errc::invalid_label);
+    }
+    CHECK(acquire("r:holder", long_lease()) == errc::invalid_resource);
     CHECK(locks->stats().attempts == 0);
 }
 
@@ -107,6 +112,9 @@ TEST_CASE_METHOD(fixture, "an acquire takes what is just right", "[arguments]")
           error_code{});
     name = fresh_name();
     CHECK(with_in_earnest([](auto& o) { o.max_outage = 0ms; }) == error_code{});
+    name = fresh_name();
+    const std::string longest(max_label_size, 'x');
+    CHECK(with_in_earnest([&](auto& o) { o.label = longest; }) == error_code{});
     name = fresh_name();
     CHECK(with_in_earnest([](auto& o) { o.max_outage = std::chrono::milliseconds::max(); }) ==
           error_code{});

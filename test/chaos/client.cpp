@@ -67,6 +67,7 @@ reason reason_of(const error_code& e)
         case errc::invalid_deadline:
         case errc::invalid_attempts:
         case errc::invalid_max_outage:
+        case errc::invalid_label:
         case errc::invalid_min_validity:
         case errc::invalid_max_hold:
         case errc::duplicate_resource:

@@ -86,9 +86,12 @@ TEST_CASE("what scripts read is JSON where it is asked for", "[locks]")
     const auto why = nlohmann::json::parse(refused.text);
     CHECK(why.at("error") == "contended");
     CHECK(why.at("nodes").size() == 3);
+    const auto label = why.at("holder_label").get<std::string>();
+    CHECK(label.starts_with("acquire (pid " + std::to_string(getpid()) + " on "));
 
     const auto found = nlohmann::json::parse(run(nodes, {"inspect", "job", "--json"}).text);
     CHECK(found.at("state") == "held");
+    CHECK(found.at("holder_label") == label);
     CHECK(found.at("remaining_ms").get<int>() > 5000);
     command watching(nodes, {"inspect", "job", "--watch", "--json"});
     CHECK(watching.says("\"date\":"));
@@ -104,12 +107,15 @@ TEST_CASE("an inspection names each master, also those that a majority does not 
 {
     masters nodes(3);
     CHECK(run(nodes, {"inspect", "job"}).text.starts_with("job: free\n"));
-    CHECK(run(nodes, {"acquire", "job"}).status == 0);
+    CHECK(run(nodes, {"acquire", "job", "--label", "the night shift"}).status == 0);
     nodes[2].command({"DEL", "job"});
     const auto [status, text] = run(nodes, {"inspect", "job"});
     CAPTURE(text);
     CHECK(status == 0);
-    CHECK(text.starts_with("job: held, for "));
+    CHECK(text.starts_with("job: held by the night shift, for "));
+    CHECK_THAT(run(nodes, {"acquire", "job", "--no-wait"}).text,
+               ContainsSubstring("The resource is locked by the night shift"));
+    CHECK(run(nodes, {"acquire", "job", "--label", "a\nb"}).status == 64);
     CHECK_THAT(text, ContainsSubstring(nodes[0].url() + "/0  has the key for "));
     CHECK_THAT(text, ContainsSubstring(nodes[2].url() + "/0  has no key"));
     nodes[0].kill();

@@ -78,11 +78,13 @@ end() {
 trap end EXIT
 
 # A line of the tutorial as an expression that matches it. On a busy machine clocks are compared in other words and
-# units. The last attempt before a deadline may ask one master first, and others may answer it too late.
+# units. The last attempt before a deadline may ask one master first, and others may answer it too late. Each machine
+# has its own name.
 pattern() {
     sed -E 's/[][().*^$+?{}|\\/]/\\&/g; s/\\\.\\\.\\\./.*/g; s/[0-9]+(\\\.[0-9]+)?/[0-9.]+/g
         s/up for [^ ]* s/(just started|up for .*)/; s/, clock .*, its rate .*, releases/, clock .*, its rate .*, releases/
         s/^((Dates|Clock rates):) .*, (less than)/\1 .*, (\3|not known well enough for)/
+        s/ on web[^ ]*,/ on [^ ]*,/
         s/: undecided$/: (undecided|granted|timed out)/
         s/: refused$/: (refused|not asked|undecided|timed out)/' <<<"$1"
 }

@@ -42,6 +42,7 @@ TEST_CASE("an argument that is refused is named", "[base][error]")
         {errc::invalid_deadline, "deadline: "},
         {errc::invalid_attempts, "attempts: "},
         {errc::invalid_max_outage, "max_outage: "},
+        {errc::invalid_label, "label: "},
         {errc::invalid_min_validity, "min_validity: "},
         {errc::invalid_max_hold, "keep_alive.max_hold: "},
     };

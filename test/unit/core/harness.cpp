@@ -226,6 +226,11 @@ bool bench_world::is_role_query(const peer& p, const words& w)
            (w == words{"HELLO", "3"} || w == words{"INFO", "replication"});
 }
 
+bool bench_world::answers_itself(const peer& p, const words& w)
+{
+    return is_role_query(p, w) || (w[0] == "GET" && w.at(1).ends_with(":holder"));
+}
+
 std::size_t bench_world::role_queries(unsigned node) const
 {
     return peers[node]->role_queries;
@@ -290,7 +295,7 @@ void bench_world::carry_out(unsigned node)
         p.greeted =
             p.greeted || w == words{"INFO", p.speaks.protocol == 3 ? "server" : "replication"};
         const bool is_mine = greets ? p.manual_handshake : !p.automatic;
-        if (is_mine && !(asks_role && p.asked.empty())) {
+        if (is_mine && !(answers_itself(p, w) && p.asked.empty())) {
             p.asked.push_back(std::move(w));
         } else {
             p.arriving.push_back({now + p.way_there, p.connection, std::move(w)});
@@ -438,7 +443,7 @@ void bench_world::answer(unsigned node, std::string_view bytes)
         throw std::runtime_error("there is nothing to answer");
     }
     p.asked.pop_front();
-    while (!p.asked.empty() && is_role_query(p, p.asked.front())) {
+    while (!p.asked.empty() && answers_itself(p, p.asked.front())) {
         p.arriving.push_back({now + p.way_there, p.connection, std::move(p.asked.front())});
         p.asked.pop_front();
     }
@@ -475,7 +480,7 @@ std::vector<std::string> bench_world::pending(unsigned node) const
 {
     std::vector<std::string> names;
     for (const words& w : peers[node]->asked) {
-        if (!is_role_query(*peers[node], w)) {
+        if (!answers_itself(*peers[node], w)) {
             names.push_back(w[0]);
         }
     }

@@ -68,8 +68,8 @@ struct peer {
     unsigned closes = 0;
     unsigned writes = 0;
     std::size_t role_queries = 0;
-    /// Commands the test is to answer, oldest first. Questions about the role among them answer
-    /// themselves, in their turn.
+    /// Commands the test is to answer, oldest first. Questions about the role, and about the label
+    /// of a holder, answer themselves, in their turn.
     std::deque<words> asked;
     /// The present connection has said all of its handshake.
     bool greeted = false;
@@ -181,6 +181,7 @@ private:
     bool deliver(unsigned node);
     [[nodiscard]] bool is_handshake(const peer& p, const words& w) const;
     [[nodiscard]] static bool is_role_query(const peer& p, const words& w);
+    [[nodiscard]] static bool answers_itself(const peer& p, const words& w);
     [[nodiscard]] instant next_event() const;
 };
 

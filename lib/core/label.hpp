@@ -1,0 +1,29 @@
+#pragma once
+
+#include <redlock/config.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace redlock::core {
+
+/// A label is stored behind the first characters of the owner token and a space. They tie it to its
+/// lock: a release deletes no later holder's label, and an inspection shows no earlier one's.
+inline constexpr std::size_t label_tie_size = 9;
+
+/// What the stored label of a lock with that owner token begins with.
+[[nodiscard]] inline std::string label_tie(std::string_view owner)
+{
+    return std::string(owner.substr(0, label_tie_size - 1)).append(" ");
+}
+
+/// The stored label, free of what ties it to its lock, and cut to what a label may be: another
+/// program may have stored any amount.
+[[nodiscard]] inline std::string_view untied(std::string_view stored) noexcept
+{
+    const bool fits = stored.size() > label_tie_size && stored[label_tie_size - 1] == ' ';
+    return fits ? stored.substr(label_tie_size, max_label_size) : std::string_view();
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,200 @@
+#include "harness.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+constexpr std::string_view label_key = "r:holder";
+
+acquire_options labelled()
+{
+    acquire_options o;
+    o.label = "backup on web1";
+    return o;
+}
+
+acquire_options once()
+{
+    acquire_options o;
+    o.deadline = 0ms;
+    return o;
+}
+
+std::size_t labels(const bench_world& w, std::string_view key = label_key)
+{
+    return static_cast<std::size_t>(std::ranges::count_if(
+        w.peers, [&](const auto& p) { return p->master.find(w.now, key) != nullptr; }));
+}
+
+std::size_t sent(const bench_world& w, std::string_view name)
+{
+    std::size_t sum = 0;
+    for (unsigned node = 0; node < w.peers.size(); ++node) {
+        sum += w.count(node, name);
+    }
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("a lock without a label costs no command for it", "[core][label]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r");
+    (void)w.extend(l, 20s);
+    (void)w.release(l);
+    CHECK(sent(w, "SET") == 3);
+    CHECK(sent(w, "GET") == 0);
+}
+
+TEST_CASE("an inspection names the holder by its label", "[core][label]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r", labelled());
+    CHECK(labels(w) == 3);
+    for (const auto& p : w.peers) {
+        CHECK(p->master.find(w.now, label_key)->end <= p->master.find(w.now, "r")->end);
+        CHECK(p->master.find(w.now, label_key)->value.find(l.token.view()) == std::string::npos);
+    }
+    CHECK(w.inspect("r").found.holder_label == "backup on web1");
+    (void)w.release(l);
+    CHECK(labels(w) == 0);
+    const call& free = w.inspect("r");
+    CHECK(free.found.state == holding::free);
+    CHECK(free.found.holder_label.empty());
+}
+
+TEST_CASE("a contended acquire with a report names the holder", "[core][label]")
+{
+    bench_world w;
+    w.start();
+    const bool of_several = GENERATE(false, true);
+    CAPTURE(of_several);
+    const std::vector<std::string> both{"q", "r"};
+    (void)w.lock("r", labelled());
+    w.with_report = true;
+    call& c = of_several ? w.acquire(both, once()) : w.acquire("r", once());
+    REQUIRE(c.done());
+    CHECK(c.error == errc::contended);
+    CHECK(c.report.holder_label == "backup on web1");
+    CHECK(c.report.holder_ttl);
+    // A node that is still asked for the label has not voted.
+    CHECK(std::ranges::all_of(c.report.nodes, [&](const node_report& n) {
+        return n.held == (of_several && n.outcome == node_outcome::refused ? "r" : "");
+    }));
+    w.with_report = false;
+    const auto before = sent(w, "GET");
+    CHECK((of_several ? w.acquire(both, once()) : w.acquire("r", once())).error == errc::contended);
+    CHECK(sent(w, "GET") == before);
+}
+
+TEST_CASE("a lock of several resources is named on each of them", "[core][label]")
+{
+    bench_world w;
+    w.start();
+    call& c = w.acquire(std::vector<std::string>{"q", "r"}, labelled());
+    REQUIRE(c.held != nullptr);
+    CHECK(labels(w) == 3);
+    CHECK(labels(w, "q:holder") == 3);
+    CHECK(w.inspect("q").found.holder_label == "backup on web1");
+    (void)w.extend(*c.held, 1min);
+    CHECK(w.peers[0]->master.find(w.now, "q:holder")->end > w.now + 50s);
+    (void)w.release(*c.held);
+    CHECK(labels(w) + labels(w, "q:holder") == 0);
+}
+
+TEST_CASE("a label lives as long as the lock, also if that is extended", "[core][label]")
+{
+    bench_world w;
+    w.start();
+    acquire_options o = labelled();
+    o.ttl = 4s;
+    o.keep_alive = keep_alive{};
+    core::lease& l = w.lock("r", o);
+    w.advance(1min);
+    CHECK(w.inspect("r").found.holder_label == "backup on web1");
+    w.drop(l);
+    w.advance(1s);
+    CHECK(labels(w) == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("an attempt that is lost leaves the holder's label as it is", "[core][label]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r", labelled());
+    acquire_options o = once();
+    o.label = "another";
+    CHECK(w.acquire("r", o).error == errc::contended);
+    CHECK(w.inspect("r").found.holder_label == "backup on web1");
+    // The label of a holder that is gone names no later holder without a label.
+    for (const auto& p : w.peers) {
+        p->master.lose("r");
+    }
+    (void)w.lock("r", once());
+    CHECK(labels(w) == 3);
+    CHECK(w.inspect("r").found.holder_label.empty());
+    // A release that comes late leaves a later holder's label.
+    for (const auto& p : w.peers) {
+        p->master.lose("r");
+    }
+    o.label = "later";
+    core::lease& later = w.lock("r", o);
+    (void)w.release(l);
+    CHECK(w.inspect("r").found.holder_label == "later");
+    (void)w.release(later);
+}
+
+TEST_CASE("a node that refuses the label keeps its vote", "[core][label]")
+{
+    bench_world w;
+    w.start();
+    for (const auto& p : w.peers) {
+        p->master.put(std::string(label_key), {.value = {}, .end = {}, .foreign_kind = true});
+        p->master.refusals["GET"] = "NOPERM this user has no permissions to run it";
+    }
+    core::lease& l = w.lock("r", labelled());
+    w.with_report = true;
+    call& c = w.acquire("r", once());
+    CHECK(c.error == errc::contended);
+    CHECK(c.report.holder_label.empty());
+    CHECK(c.report.nodes[0].outcome == node_outcome::refused);
+    CHECK(w.inspect("r").found.state == holding::held);
+    CHECK(w.extend(l, 20s).error == error_code{});
+    CHECK(w.release(l).released == release_result::released);
+    CHECK(w.core->snapshot().node_errors == 0);
+    CHECK(w.core->snapshot().disconnects == 0);
+}
+
+TEST_CASE("a label of another program is shown so that it harms no terminal", "[core][label]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r");
+    const std::string tie(l.token.view().substr(0, 8));
+    const std::string longest(max_label_size, 'x');
+    const std::pair<std::string, std::string> cases[] = {
+        {tie + " \x1b[2J", "\\x1b[2J"},
+        {tie + " " + longest + longest, longest},
+        {"not tied to this lock", ""},
+        {tie + " ", ""},
+        {tie, ""},
+        {"", ""},
+    };
+    for (const auto& [value, shown] : cases) {
+        for (const auto& p : w.peers) {
+            p->master.put(std::string(label_key), {.value = value, .end = {}});
+        }
+        CHECK(w.inspect("r").found.holder_label == shown);
+    }
+}
