@@ -1,5 +1,7 @@
 #pragma once
 
+#include <redlock/detail/built_with.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -7,6 +9,13 @@
 #include <vector>
 
 namespace redlock {
+
+/// @cond
+namespace detail {
+[[REDLOCK_KEPT]] static constexpr auto& required_by_reports =
+    setting::in_containers::with<library_built_with>;
+}
+/// @endcond
 
 /// What one node said to one request.
 enum class node_outcome {

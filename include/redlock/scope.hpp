@@ -1,5 +1,6 @@
 #pragma once
 
+#include <redlock/detail/asio_built_with.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lock.hpp>
@@ -15,6 +16,13 @@
 #include <utility>
 
 namespace redlock {
+
+/// @cond
+namespace detail {
+[[REDLOCK_KEPT]] static constexpr auto& required_by_scopes =
+    setting::in_asio<>::with<library_built_with>;
+}
+/// @endcond
 
 /// How a `with_lock` ended.
 enum class scope_end : std::uint8_t {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <redlock/detail/asio_built_with.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/held_lease.hpp>
 #include <redlock/error.hpp>
@@ -10,6 +11,9 @@
 #include <cstdint>
 
 namespace redlock::detail {
+
+[[REDLOCK_KEPT]] static constexpr auto& required_by_operations =
+    setting::in_asio<setting::my_asio_exceptions>::with<library_built_with>;
 
 /// What an operation came to; each kind of operation uses its own part.
 struct outcome {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <redlock/detail/asio_built_with.hpp>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/execution_context.hpp>
 
@@ -13,6 +15,20 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+/// @cond
+namespace redlock::testing {
+
+template <class Setting>
+struct library_built_with {
+    static void here() noexcept;
+};
+
+[[REDLOCK_KEPT]] static constexpr auto& required_by_nodes =
+    setting::in_asio<>::with<library_built_with>;
+
+}  // namespace redlock::testing
+/// @endcond
 
 /// Doubles for tests of code that uses locks. They come with `redlock::testing`, a library of its
 /// own, which needs nothing of the client.
