@@ -13,6 +13,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/connect_pair.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 
 #include <array>
@@ -114,6 +115,30 @@ redlock::config observed(std::vector<std::string> nodes)
     return config;
 }
 
+/// A stand-in for where secrets are kept: it answers later.
+class vault {
+public:
+    explicit vault(asio::io_context& context) : context_(context) {}
+
+    void async_read(const std::string& path, redlock::credentials_reply reply)
+    {
+        asio::post(context_, [path, reply = std::move(reply)] {
+            std::cout << "read: " << path << '\n';
+            reply({}, {"", "password of today"});
+        });
+    }
+
+private:
+    asio::io_context& context_;
+};
+
+void rotate(redlock::config& config, vault& secrets)
+{
+    config.credentials = [&secrets](std::string_view node, redlock::credentials_reply reply) {
+        secrets.async_read("locks/" + std::string(node), std::move(reply));
+    };
+}
+
 asio::awaitable<void> all(redlock::client& locks, asio::local::stream_protocol::socket& socket)
 {
     co_await kept_alive(locks);
@@ -142,7 +167,10 @@ try {
     asio::local::connect_pair(ours, theirs);
     asio::write(theirs, asio::buffer("hello", 5));
     guarded(context.get_executor(), nodes);
-    redlock::client locks(context, observed(nodes));
+    vault secrets(context);
+    auto config = observed(nodes);
+    rotate(config, secrets);
+    redlock::client locks(context, config);
     locks.async_run(asio::detached);
     asio::co_spawn(context, all(locks, ours), [](std::exception_ptr thrown) {
         if (thrown) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <redlock/credentials.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/keep_alive.hpp>
 #include <redlock/log.hpp>
@@ -32,9 +33,11 @@ inline constexpr std::size_t max_label_size = 256;
 inline constexpr std::size_t max_nodes = 32;
 
 /// How to prove who the other side is, for nodes given as `rediss://`. File names; empty means
-/// none.
+/// none. Before each connection the client looks whether a file has changed, and if so loads all of
+/// them again. If the new files can't be loaded, the client keeps the ones it has, logs a warning,
+/// and tries again before the next connection. Connections that exist are left as they are.
 struct tls_config {
-    /// Certificates to trust, PEM. Empty: the system's.
+    /// Certificates to trust, PEM. Empty: the system's, loaded once.
     std::string ca_file{};
     /// The client's own certificate chain, PEM; needs the key. Empty: the client proves nothing.
     std::string certificate_file{};
@@ -111,7 +114,8 @@ struct config {
     double drift_factor = 0.01;
 
     /// From the look-up of a name to a connection that is usable. Positive. 2 s: time for a first
-    /// packet that is lost to be sent again, and for TLS.
+    /// packet that is lost to be sent again, and for TLS. The reply of `credentials` has as long
+    /// again, before the look-up.
     std::chrono::milliseconds connect_timeout{2000};
 
     /// The least wait between two attempts to connect. Positive. 10 ms: a server that restarts is
@@ -217,6 +221,10 @@ struct config {
     /// Keeps nodes that may have forgotten locks out of votes. Empty: their keys are trusted to
     /// last.
     std::optional<guard_config> restart_guard{};
+
+    /// Gives user and password before each connection, in place of those in the URLs: for passwords
+    /// that change while the client runs. Empty: the URLs' own.
+    credentials_provider credentials{};
 
     /// For the `rediss://` nodes.
     tls_config tls{};

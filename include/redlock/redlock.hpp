@@ -8,6 +8,7 @@
 #include <redlock/client.hpp>
 #include <redlock/clock.hpp>
 #include <redlock/config.hpp>
+#include <redlock/credentials.hpp>
 #include <redlock/error.hpp>
 #include <redlock/keep_alive.hpp>
 #include <redlock/lock.hpp>

@@ -221,6 +221,7 @@ settings make_settings(const config& c, tls_support tls)
         s.guard = make_guard(s, *c.restart_guard);
         s.counter_slack = std::min<nanos>(s.counter_slack, s.guard->max_ttl / 4);
     }
+    s.credentials = c.credentials;
     s.tls = c.tls;
     s.thread_safe = c.thread_safe;
     s.log = c.log;

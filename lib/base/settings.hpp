@@ -94,6 +94,7 @@ struct settings {
     std::size_t max_buffered_bytes = 0;
     std::size_t max_debts = 0;
     std::optional<guard_settings> guard;
+    credentials_provider credentials;
     tls_config tls;
     bool thread_safe = false;
     log_sink log;

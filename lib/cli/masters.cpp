@@ -1,14 +1,21 @@
 #include "cli/masters.hpp"
 
+#include "base/address.hpp"
+#include "base/wipe.hpp"
 #include "cli/printing.hpp"
 #include "cli/validators.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
 
 namespace redlock::cli {
 namespace {
@@ -35,17 +42,16 @@ std::string percent_encoded(std::string_view text)
     return out;
 }
 
-std::string password_of(const masters_options& o)
+std::string password_in(const std::string& path)
 {
-    if (o.password_file.empty()) {
-        const char* const set = std::getenv("REDLOCK_PASSWORD");
-        return set == nullptr ? "" : set;
-    }
-    std::ifstream file(o.password_file);
+    std::ifstream file;
+    // Without a buffer in the stream, and with room in the string, no copy stays in memory.
+    file.rdbuf()->pubsetbuf(nullptr, 0);
+    file.open(path);
     std::string password;
+    password.reserve(base::max_url_size);
     if (!file || !std::getline(file, password)) {
-        throw std::invalid_argument("--password-file: " + o.password_file +
-                                    " cannot be read, or is empty");
+        throw std::invalid_argument("--password-file: " + path + " cannot be read, or is empty");
     }
     // What editors of other systems add.
     if (constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
@@ -56,6 +62,66 @@ std::string password_of(const masters_options& o)
         password.pop_back();
     }
     return password;
+}
+
+std::string password_of(const masters_options& o)
+{
+    if (o.password_file.empty()) {
+        const char* const set = std::getenv("REDLOCK_PASSWORD");
+        return set == nullptr ? "" : set;
+    }
+    return password_in(o.password_file);
+}
+
+/// How the command logs in at one node.
+struct node_login {
+    /// The node's URL as the library names it.
+    std::string node;
+    std::string user;
+    /// Of the URL; empty: the file's.
+    std::optional<base::secret> password;
+};
+
+/// Nothing for a URL that `config` refuses.
+std::optional<node_login> login_at(const std::string& url, const url_parts& rest)
+{
+    auto parsed = base::parse_address(completed(url, rest));
+    auto* const node = std::get_if<base::address>(&parsed);
+    if (node == nullptr) {
+        return std::nullopt;
+    }
+    node_login out{node->display, node->user, std::nullopt};
+    // The URL has a password of its own if another one makes no difference.
+    if (completed(url, {rest.user, "a", rest.database}) ==
+        completed(url, {rest.user, "b", rest.database})) {
+        out.password = node->password;
+    }
+    return out;
+}
+
+/// Reads the file again before each connection. A pipe can't be read twice: the password that was
+/// read at the start is used for all connections.
+credentials_provider read_again(const masters_options& o, const std::string& first_password)
+{
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(o.password_file, ignored)) {
+        return {};
+    }
+    std::vector<node_login> nodes;
+    for (const std::string& url : o.nodes) {
+        if (auto login = login_at(url, {o.user, first_password, o.database})) {
+            nodes.push_back(std::move(*login));
+        }
+    }
+    return [nodes = std::move(nodes), file = o.password_file](std::string_view node,
+                                                              const credentials_reply& reply) {
+        const auto own = std::find_if(nodes.begin(), nodes.end(),
+                                      [&](const node_login& l) { return l.node == node; });
+        if (own != nodes.end()) {
+            reply({}, {own->user,
+                       own->password ? std::string(own->password->view()) : password_in(file)});
+        }
+    };
 }
 
 /// What is behind host and port, with the database in it, unless it has one.
@@ -107,9 +173,10 @@ void add_masters(CLI::App& app, masters_options& o)
     app.add_option("--user", o.user, "Who to log in as where a URL names nobody [REDLOCK_USER]")
         ->type_name("NAME")
         ->group(in);
-    app.add_option("--password-file", o.password_file,
-                   "A file whose first line is the password where a URL has none [REDLOCK_PASSWORD "
-                   "holds it otherwise]")
+    app.add_option(
+           "--password-file", o.password_file,
+           "A file whose first line is the password where a URL has none, read again before "
+           "each connection [REDLOCK_PASSWORD holds the password otherwise]")
         ->type_name("FILE")
         ->group(in);
     app.add_option("--db", o.database, "The database where a URL has none [0]")
@@ -193,6 +260,9 @@ config config_of(const masters_options& o)
                 "REDLOCK_NODES with spaces between them");
         }
         c.nodes.push_back(completed(url, {o.user, password, o.database}));
+    }
+    if (!o.password_file.empty()) {
+        c.credentials = read_again(o, password);
     }
     return c;
 }

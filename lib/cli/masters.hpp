@@ -43,7 +43,8 @@ void add_masters(CLI::App& app, masters_options& o);
 
 /**
  * The client's configuration, with the log on stderr. What a URL leaves out of user, password and
- * database the options complete; the password is that of the file, or else of REDLOCK_PASSWORD.
+ * database the options complete; the password is that of the file, or else of REDLOCK_PASSWORD. A
+ * client reads the file again before each connection.
  *
  * @throws std::invalid_argument with a text for the user.
  */

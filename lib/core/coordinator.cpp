@@ -65,6 +65,15 @@ void coordinator::step_or_break_off(unsigned index, Step step) noexcept
     }
 }
 
+bool coordinator::on_credentials(instant now, unsigned index, const base::login& given) noexcept
+{
+    now_ = now;
+    bool goes_on = false;
+    step_or_break_off(index, [&](node& n) { goes_on = n.on_credentials(given); });
+    run();
+    return goes_on;
+}
+
 void coordinator::on_connected(instant now, unsigned index) noexcept
 {
     now_ = now;

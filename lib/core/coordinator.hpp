@@ -116,8 +116,12 @@ public:
     void recycle(operation& op) noexcept;
 
     // The network. After `to_connect` named a node, the engine answers with on_connected or
-    // on_closed; after `to_close`, with nothing.
+    // on_closed; after `to_close`, with nothing. With `config::credentials` it gives on_credentials
+    // before on_connected.
     void start(base::instant now) noexcept;
+    /// False: the attempt to connect was given up.
+    [[nodiscard]] bool on_credentials(base::instant now, unsigned node,
+                                      const base::login& given) noexcept;
     void on_connected(base::instant now, unsigned node) noexcept;
     void on_bytes(base::instant now, unsigned node, std::string_view bytes) noexcept;
     void on_closed(base::instant now, unsigned node, std::string_view reason) noexcept;
@@ -172,6 +176,9 @@ public:
     [[nodiscard]] bool is_quiet() const noexcept;
     [[nodiscard]] redlock::stats snapshot() const noexcept;
     [[nodiscard]] const base::settings& settings() const noexcept { return settings_; }
+
+    /// Writes a line to the user's log, from these parts.
+    void log(log_level level, std::initializer_list<std::string_view> line) const noexcept;
 
 private:
     friend class node;
@@ -406,8 +413,6 @@ private:
     }
     void resume_later(operation& op) noexcept;
     void run() noexcept;
-
-    void log(log_level level, std::initializer_list<std::string_view> line) const noexcept;
 
     const base::settings& settings_;
     base::entropy& random_;

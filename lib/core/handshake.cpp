@@ -125,7 +125,7 @@ unsigned handshake::start(std::string& out, bool says_hello)
     if (!says_hello) {
         return greet_without_hello(out) + ask_the_rest(out, true);
     }
-    resp::append_hello(out, node_->user, node_->password.view(), settings_->client_name);
+    resp::append_hello(out, user(), password(), settings_->client_name);
     expect(step::hello);
     return 1;
 }
@@ -133,9 +133,9 @@ unsigned handshake::start(std::string& out, bool says_hello)
 unsigned handshake::greet_without_hello(std::string& out)
 {
     const unsigned before = last_;
-    if (!node_->user.empty() || !node_->password.empty()) {
+    if (logs_in()) {
         make_room(out);
-        resp::append_auth(out, node_->user, node_->password.view());
+        resp::append_auth(out, user(), password());
         expect(step::auth);
     }
     if (!settings_->client_name.empty()) {
@@ -150,8 +150,8 @@ unsigned handshake::greet_without_hello(std::string& out)
 void handshake::make_room(std::string& out) const
 {
     constexpr std::size_t fixed_words = 4096;
-    const std::size_t ours = node_->user.size() + node_->password.view().size() +
-                             settings_->client_name.size() + settings_->key_prefix.size();
+    const std::size_t ours = user().size() + password().size() + settings_->client_name.size() +
+                             settings_->key_prefix.size();
     out.reserve(fixed_words + 3 * ours);
 }
 
@@ -204,8 +204,7 @@ handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, 
         if (r.text().find("max number of clients") != std::string_view::npos) {
             return fail("the server has too many clients", false);
         }
-        const bool gave_password = !node_->user.empty() || !node_->password.empty();
-        if (is_final(r.text(), gave_password)) {
+        if (is_final(r.text(), logs_in())) {
             return refused_login("the server refused the greeting", r);
         }
         more += greet_without_hello(out);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/login.hpp"
 #include "base/settings.hpp"
 #include "resp/reader.hpp"
 
@@ -44,6 +45,16 @@ public:
         : settings_(&s),
           node_(&node)
     {}
+
+    /// Logs in with `given` and no longer with what the node's URL has.
+    void log_in_with(const base::login& given) { given_ = given; }
+    /// Overwrites what was given.
+    void forget_login() noexcept { given_.reset(); }
+    /// The password in use.
+    [[nodiscard]] std::string_view password() const noexcept
+    {
+        return (given_ ? given_->password : node_->password).view();
+    }
 
     /// Begins anew on a new connection; appends the first commands. Returns how many replies to
     /// expect. `says_hello`: not to what was seen to close the connection at that word.
@@ -93,6 +104,11 @@ private:
         marker,
     };
 
+    [[nodiscard]] const std::string& user() const noexcept
+    {
+        return given_ ? given_->user : node_->user;
+    }
+    [[nodiscard]] bool logs_in() const noexcept { return !user().empty() || !password().empty(); }
     void make_room(std::string& out) const;
     unsigned greet_without_hello(std::string& out);
     [[nodiscard]] bool is_guarded() const noexcept { return settings_->guard && !node_->durable; }
@@ -114,6 +130,7 @@ private:
 
     const base::settings* settings_;
     const base::address* node_;
+    std::optional<base::login> given_;
     std::string reason_;
     std::string run_id_;
     std::optional<std::string> marker_;

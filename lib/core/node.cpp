@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -36,9 +37,22 @@ node::node(coordinator& c, unsigned index, const base::address& at)
 void node::connect() noexcept
 {
     state_ = state::connecting;
+    awaits_credentials_ = static_cast<bool>(c_.settings_.credentials);
     c_.to_connect_ |= bit(index_);
     wake_up_ = c_.now_ + c_.settings_.connect_timeout;
     c_.log(log_level::debug, {address_.display, ": connecting"});
+}
+
+/// A vault may take its time, and must not leave the server less of its own.
+bool node::on_credentials(const base::login& given)
+{
+    if (state_ != state::connecting || !awaits_credentials_) {
+        return false;
+    }
+    handshake_.log_in_with(given);
+    awaits_credentials_ = false;
+    wake_up_ = c_.now_ + c_.settings_.connect_timeout;
+    return true;
 }
 
 void node::on_connected()
@@ -46,6 +60,7 @@ void node::on_connected()
     if (state_ != state::connecting) {
         return;
     }
+    assert(!awaits_credentials_);
     state_ = state::handshaking;
     has_lost_watch_ = false;
     reader_.reset();
@@ -150,6 +165,7 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
     admission_.on_disconnected();
     complain(reason, level);
     out_.wipe();
+    handshake_.forget_login();
     // A loss may owe releases and decide rounds, but puts nothing new into the FIFO of a node that
     // is away.
     while (!fifo_.empty()) {
@@ -252,7 +268,10 @@ void node::on_time()
             forget_pointless_debts();
             connect();
             return;
-        case state::connecting: break_off("no connection within connect_timeout"); return;
+        case state::connecting:
+            break_off(awaits_credentials_ ? "no credentials within connect_timeout"
+                                          : "no connection within connect_timeout");
+            return;
         case state::handshaking: break_off("no complete handshake within connect_timeout"); return;
         case state::ready: check_health(); return;
     }

@@ -52,6 +52,9 @@ public:
 
     // What the engine tells, by way of the coordinator.
     void connect() noexcept;
+    /// Takes the login that `config::credentials` gave for this attempt to connect. False: the
+    /// attempt was given up.
+    [[nodiscard]] bool on_credentials(const base::login& given);
     void on_connected();
     void on_bytes(std::string_view bytes);
     /// The connection, or the attempt to make one, is no more.
@@ -291,6 +294,8 @@ private:
     bool stalled_ = false;
     bool unproven_ = true;
     bool refused_login_ = false;
+    /// The attempt to connect waits for `on_credentials`.
+    bool awaits_credentials_ = false;
     handshake handshake_;
     admission admission_;
     /// Why it is in quarantine.

@@ -125,7 +125,7 @@ bool node::on_nonsense(const pending& p)
 
 std::string node::error_of(const resp::reply& r) const
 {
-    return resp::clean_error(r.text(), address_.password.view());
+    return resp::clean_error(r.text(), handshake_.password());
 }
 
 node::scripted node::judge(const pending& p, const resp::reply& r) noexcept

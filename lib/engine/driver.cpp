@@ -68,7 +68,7 @@ driver::driver(any_io_executor ex, base::settings s)
         return a.via == base::address::transport::tls;
     };
     if (std::any_of(settings_.nodes.begin(), settings_.nodes.end(), is_tls)) {
-        tls_ = make_tls_context(settings_);
+        tls_.emplace(settings_);
     }
 }
 
@@ -78,6 +78,9 @@ driver::~driver()
         watch_->remove(*this);
     }
     for (peer& p : peers_) {
+        if (p.asking) {
+            p.asking->close();
+        }
         if (p.connection) {
             p.connection->close();
         }
@@ -205,10 +208,8 @@ void driver::on_context_gone() noexcept
     context_gone_ = true;
     stopped_ = true;
     timer_.reset();
-    for (peer& p : peers_) {
-        if (const auto gone = std::exchange(p.connection, nullptr)) {
-            gone->close();
-        }
+    for (unsigned i = 0; i < peers_.size(); ++i) {
+        close_link(i);
     }
     abandon_operations();
     draws_.end_turn();

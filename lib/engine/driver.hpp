@@ -11,8 +11,10 @@
 #include "base/settings.hpp"
 #include "core/coordinator.hpp"
 #include "engine/completion_queue.hpp"
+#include "engine/credentials_request.hpp"
 #include "engine/left_leases.hpp"
 #include "engine/link.hpp"
+#include "engine/tls_files.hpp"
 #include "engine/turn_entropy.hpp"
 #include "engine/world.hpp"
 
@@ -46,6 +48,7 @@ using ticket_ptr = std::shared_ptr<detail::ticket>;
  */
 class driver final : public link_events,
                      public alarm_events,
+                     public credentials_events,
                      public std::enable_shared_from_this<driver> {
 public:
     /// @throws boost::system::system_error with `errc::invalid_config`.
@@ -122,6 +125,7 @@ private:
     void on_link_bytes(unsigned node, std::string_view bytes) override;
     void on_link_written(unsigned node, std::string&& used) override;
     void on_link_down(unsigned node, std::string_view reason) override;
+    void on_credentials(credentials_request& answered) override;
 
     void want_turn() noexcept;
     void turn();
@@ -132,6 +136,8 @@ private:
     void complete(core::operation& op);
     void flush();
     void connect(unsigned node);
+    void ask_for_credentials(unsigned node);
+    void make_link(unsigned node);
     void write_all();
     void write(unsigned node);
     void close_link(unsigned node) noexcept;
@@ -145,6 +151,8 @@ private:
 
     /// One node's connection.
     struct peer {
+        /// What has to be answered before there can be a connection.
+        std::shared_ptr<credentials_request> asking;
         std::shared_ptr<link> connection;
         unsigned attempts = 0;
     };
@@ -158,7 +166,8 @@ private:
     boost::asio::any_io_executor later_;
     context_watch* watch_;
     std::shared_ptr<world> world_;
-    std::shared_ptr<tls_context> tls_;
+    /// Empty unless a node is spoken to that way.
+    std::optional<tls_files> tls_;
     /// Of what the world draws; for the core, which it outlives.
     turn_entropy draws_;
     core::coordinator core_;

@@ -177,14 +177,65 @@ void driver::flush()
 
 void driver::connect(unsigned node)
 {
-    peer& p = peers_[node];
-    const link_setup setup{executor_, this, node, &settings_.nodes[node], p.attempts++};
     try {
-        p.connection = world_->make_link(setup, tls_);
-        p.connection->start();
+        if (settings_.credentials) {
+            ask_for_credentials(node);
+        } else {
+            make_link(node);
+        }
     } catch (const std::exception& e) {
         on_link_down(node, e.what());
     }
+}
+
+/// The user's provider may do anything with the client, so it is called when this turn is over.
+void driver::ask_for_credentials(unsigned node)
+{
+    const auto request = std::make_shared<credentials_request>(executor_, weak_from_this(), node);
+    peers_[node].asking = request;
+    later_.execute([self = shared_from_this(), request] {
+        const unsigned i = request->node();
+        if (self->peers_[i].asking == request && !self->stopped_) {
+            request->ask(self->settings_.credentials, self->settings_.nodes[i].display);
+        }
+    });
+}
+
+void driver::on_credentials(credentials_request& answered)
+{
+    const unsigned node = answered.node();
+    peer& p = peers_[node];
+    if (p.asking.get() != &answered) {
+        return;  // the attempt has ended
+    }
+    p.asking = nullptr;
+    if (!answered.failure().empty()) {
+        on_link_down(node, answered.failure());
+        return;
+    }
+    if (core_.on_credentials(now(), node, answered.given())) {
+        try {
+            make_link(node);
+        } catch (const std::exception& e) {
+            on_link_down(node, e.what());
+            return;
+        }
+    }
+    close_given_up();
+    want_turn();
+}
+
+void driver::make_link(unsigned node)
+{
+    peer& p = peers_[node];
+    const base::address& to = settings_.nodes[node];
+    const link_setup setup{executor_, this, node, &to, p.attempts++};
+    const auto log = [this](log_level level, std::string_view what, std::string_view why) {
+        core_.log(level, {what, why});
+    };
+    const bool is_tls = to.via == base::address::transport::tls;
+    p.connection = world_->make_link(setup, is_tls ? tls_->latest(log) : nullptr);
+    p.connection->start();
 }
 
 void driver::write_all()
@@ -207,6 +258,9 @@ void driver::write(unsigned node)
 
 void driver::close_link(unsigned node) noexcept
 {
+    if (const auto unanswered = std::exchange(peers_[node].asking, nullptr)) {
+        unanswered->close();
+    }
     if (const auto gone = std::exchange(peers_[node].connection, nullptr)) {
         gone->close();
     }

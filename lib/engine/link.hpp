@@ -69,8 +69,12 @@ struct link_setup {
 /// translation unit.
 class tls_context;
 
-/// @throws boost::system::system_error with `errc::invalid_config`, naming the field, when a file
-/// is of no use.
+/// Null when a file is of no use; `fault` then names the field and says why.
+[[nodiscard]] std::shared_ptr<tls_context> load_tls_context(const base::settings& s,
+                                                            std::string& fault);
+
+/// The same.
+/// @throws boost::system::system_error with `errc::invalid_config` and the fault.
 [[nodiscard]] std::shared_ptr<tls_context> make_tls_context(const base::settings& s);
 
 [[nodiscard]] std::shared_ptr<link> make_tcp_link(const link_setup& setup);

@@ -4,6 +4,8 @@
 
 #include <boost/system/system_error.hpp>
 
+#include <string>
+
 #if REDLOCK_HAS_TLS
 
 #include "engine/tcp_connector.hpp"
@@ -17,37 +19,52 @@ namespace ssl = boost::asio::ssl;
 
 namespace {
 
-void check(const boost::system::error_code& ec, const char* field)
+/// Nothing when all went well.
+std::string fault_of(const char* field, const boost::system::error_code& ec)
 {
-    if (ec) {
-        throw boost::system::system_error(
-            errc::invalid_config, std::string("config::tls.") + field + ": " + ec.message());
-    }
+    return ec ? std::string("config::tls.") + field + ": " + ec.message() : std::string();
 }
 
-using tcp_tls_link = tls_link<boost::asio::ip::tcp::socket, tcp_connector>;
-
-}  // namespace
-
-std::shared_ptr<tls_context> make_tls_context(const base::settings& s)
+/// What to trust, and who the client is.
+std::string load_files(ssl::context& c, const tls_config& config)
 {
-    auto tls = std::make_shared<tls_context>(s);
-    const tls_config& config = s.tls;
-    ssl::context& c = tls->context;
-    c.set_options(ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1 | ssl::context::no_compression);
-    c.set_verify_mode(config.insecure_skip_verification ? ssl::verify_none : ssl::verify_peer);
     boost::system::error_code ec;
     if (config.ca_file.empty()) {
         c.set_default_verify_paths(ec);
     } else {
         c.load_verify_file(config.ca_file, ec);
     }
-    check(ec, "ca_file");
-    if (!config.certificate_file.empty()) {
-        c.use_certificate_chain_file(config.certificate_file, ec);
-        check(ec, "certificate_file");
-        c.use_private_key_file(config.key_file, ssl::context::pem, ec);
-        check(ec, "key_file");
+    if (ec || config.certificate_file.empty()) {
+        return fault_of("ca_file", ec);
+    }
+    c.use_certificate_chain_file(config.certificate_file, ec);
+    if (ec) {
+        return fault_of("certificate_file", ec);
+    }
+    c.use_private_key_file(config.key_file, ssl::context::pem, ec);
+    return fault_of("key_file", ec);
+}
+
+using tcp_tls_link = tls_link<boost::asio::ip::tcp::socket, tcp_connector>;
+
+}  // namespace
+
+std::shared_ptr<tls_context> load_tls_context(const base::settings& s, std::string& fault)
+{
+    auto tls = std::make_shared<tls_context>(s);
+    ssl::context& c = tls->context;
+    c.set_options(ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1 | ssl::context::no_compression);
+    c.set_verify_mode(s.tls.insecure_skip_verification ? ssl::verify_none : ssl::verify_peer);
+    fault = load_files(c, s.tls);
+    return fault.empty() ? tls : nullptr;
+}
+
+std::shared_ptr<tls_context> make_tls_context(const base::settings& s)
+{
+    std::string fault;
+    auto tls = load_tls_context(s, fault);
+    if (!tls) {
+        throw boost::system::system_error(errc::invalid_config, fault);
     }
     return tls;
 }
@@ -66,6 +83,12 @@ std::shared_ptr<link> make_tls_link(const link_setup& setup,
 namespace redlock::engine {
 
 // A configuration with rediss:// nodes has been refused before these could be called.
+std::shared_ptr<tls_context> load_tls_context(const base::settings&, std::string& fault)
+{
+    fault = "config::nodes: built without TLS";
+    return nullptr;
+}
+
 std::shared_ptr<tls_context> make_tls_context(const base::settings&)
 {
     throw boost::system::system_error(errc::invalid_config, "config::nodes: built without TLS");

@@ -6,6 +6,7 @@
 #include <boost/asio/write.hpp>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <array>
 #include <string>
@@ -85,14 +86,22 @@ TEST_CASE("no memory that is freed holds the password", "[asio][secrets]")
 {
     // What the user keeps it in outlives the watch.
     config c;
+    const bool is_given = GENERATE(false, true);
     const freed_with freed(password);
     {
         asio::io_context context;
         old_server node(context);
         c.reconnect_min = c.reconnect_max = 1ms;
-        std::string url = "redis://:";
+        std::string url = "redis://";
         url.reserve(100);
-        url.append(password).append("@127.0.0.1:").append(node.port());
+        if (is_given) {
+            c.credentials = [](std::string_view, const credentials_reply& reply) {
+                reply({}, {"", std::string(password)});
+            };
+        } else {
+            url.append(":").append(password).append("@");
+        }
+        url.append("127.0.0.1:").append(node.port());
         c.nodes.push_back(std::move(url));
         client locks(context, c);
         locks.async_run(asio::detached);

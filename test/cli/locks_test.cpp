@@ -272,6 +272,14 @@ TEST_CASE("a password comes from a file or the environment, and is never said", 
     std::ofstream(file) << "open sesame@/#\n";
     CHECK(run(nodes, {"acquire", "a", "--password-file", file}).status == 0);
     CHECK(run(nodes, {"acquire", "b"}, {"REDLOCK_PASSWORD=open sesame@/#"}).status == 0);
+    // A pipe can't be read twice.
+    process piped("/usr/bin/env",
+                  {"bash", "-c", "\"$REDLOCK\" acquire d --password-file <(echo 'open sesame@/#')"},
+                  {folder / "piped",
+                   {},
+                   {own_options(folder), nodes_variable(nodes.urls()),
+                    std::string("REDLOCK=") + REDLOCK_COMMAND}});
+    CHECK(piped.wait() == 0);
     const auto wrong = run(nodes, {"acquire", "--no-wait", "-v", "c", "--connect-timeout", "1s"},
                            {"REDLOCK_PASSWORD=wrong sesame"});
     CHECK(wrong.status == 69);

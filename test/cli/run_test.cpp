@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -65,6 +66,45 @@ TEST_CASE("the lock is held on every master for as long as the command runs", "[
     CHECK(touch.wait() == 0);
     CHECK(one.end().status == 0);
     CHECK(nodes.count("job") == 0);
+}
+
+TEST_CASE("a command keeps its lock when the password in its file is changed", "[run]")
+{
+    server_options locked;
+    locked.password = "open sesame";
+    masters nodes(3, locked);
+    const temp_dir folder;
+    const auto file = (folder / "password").string();
+    std::ofstream(file) << "open sesame\n";
+    command one(nodes, {"run", "--ttl", "1h", "--password-file", file, "-v", "job", "--", "sh",
+                        "-c", "echo begun; while ! [ -e \"$0\" ]; do sleep 0.05; done",
+                        (folder / "go").string()});
+    REQUIRE(one.says("begun"));
+    REQUIRE(nodes.count("job") >= 2);
+    // The servers change first, and the file later.
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        nodes[i].command({"CONFIG", "SET", "requirepass", "close sesame"});
+        nodes[i].options().password = "close sesame";
+        nodes[i].command({"CLIENT", "KILL", "TYPE", "normal"});
+    }
+    CHECK(one.says("WRONGPASS"));
+    std::filesystem::remove(file);
+    CHECK(one.says("credentials: --password-file: " + file + " cannot be read, or is empty"));
+    std::ofstream(folder / "fresh") << "close sesame\n";
+    std::filesystem::rename(folder / "fresh", file);
+    CHECK(wait_for([&] {
+        bool all = true;
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            const auto clients = nodes[i].command({"CLIENT", "LIST"});
+            all = all && clients.find("name=redlock-command") != clients.npos;
+        }
+        return all;
+    }));
+    std::ofstream(folder / "go").flush();
+    const auto [status, text] = one.end();
+    CHECK(status == 0);
+    CHECK(nodes.count("job") == 0);
+    CHECK(text.find("sesame") == text.npos);
 }
 
 TEST_CASE("who waits runs as soon as the lock is free", "[run]")

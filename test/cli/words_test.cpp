@@ -1,11 +1,13 @@
 #include "cli/command.hpp"
 
+#include "base/address.hpp"
 #include "cli/command_line.hpp"
 #include "cli/duration.hpp"
 #include "cli/masters.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <algorithm>
@@ -13,6 +15,9 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <variant>
 
 using namespace redlock::test;
 using Catch::Matchers::ContainsSubstring;
@@ -88,6 +93,80 @@ TEST_CASE("what a URL leaves out of user, password and database is completed", "
         {"nonsense", {"me", "x", 3}, "nonsense"},
     }));
     CHECK(redlock::cli::completed(r.url, r.rest) == r.whole);
+}
+
+namespace {
+
+/// What the command logs in with at its next connection to a node, as "user:password".
+std::string login_at(const redlock::config& c, std::string_view node)
+{
+    std::string out = "no reply";
+    c.credentials(node, [&](redlock::error_code ec, const redlock::credentials& given) {
+        out = ec ? ec.message() : given.user + ':' + given.password;
+    });
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("a password file is read at each connection, for the URLs that have no password",
+          "[words]")
+{
+    struct row {
+        const char* url;
+        const char* user;
+        const char* node;
+        const char* first;
+        const char* then;
+    };
+    const row r = GENERATE(values<row>({
+        {"redis://h", "", "redis://h:6379/3", ":1st", ":2nd"},
+        {"redis://h", "me", "redis://h:6379/3", "me:1st", "me:2nd"},
+        {"redis://a@h", "", "redis://h:6379/3", "a:1st", "a:2nd"},
+        {"redis://a@h", "me", "redis://h:6379/3", "a:1st", "a:2nd"},
+        {"redis://a:@h", "me", "redis://h:6379/3", "a:1st", "a:2nd"},
+        {"redis://:b@h", "", "redis://h:6379/3", ":b", ":b"},
+        {"redis://:b@h", "me", "redis://h:6379/3", "me:b", "me:b"},
+        {"redis://a:b%40@h", "me", "redis://h:6379/3", "a:b@", "a:b@"},
+        {"redis://:1st@h", "", "redis://h:6379/3", ":1st", ":1st"},
+        {"redis://@h", "", "redis://h:6379/3", ":1st", ":2nd"},
+        {"valkeys://[::1]:1/0", "me", "rediss://[::1]:1/0", "me:1st", "me:2nd"},
+        {"unix:///run/@odd?durable=1", "a", "unix:///run/@odd?db=3", "a:1st", "a:2nd"},
+    }));
+    CAPTURE(r.url, r.user);
+    const temp_dir folder;
+    redlock::cli::masters_options o;
+    o.nodes = {"redis://c:d@first", r.url};
+    o.user = r.user;
+    o.database = 3;
+    o.password_file = folder / "password";
+    std::ofstream(o.password_file) << "\xef\xbb\xbf"
+                                      "1st\r\nnot this\n";
+    const auto c = redlock::cli::config_of(o);
+    CHECK(login_at(c, r.node) == r.first);
+    std::ofstream(o.password_file) << "2nd";
+    CHECK(login_at(c, r.node) == r.then);
+    CHECK(login_at(c, "redis://first:6379/3") == "c:d");
+    // What the library itself makes of the completed URL is the same.
+    const auto parsed = redlock::base::parse_address(c.nodes.at(1));
+    const auto& node = std::get<redlock::base::address>(parsed);
+    CHECK(node.display == r.node);
+    CHECK(node.user + ':' + std::string(node.password.view()) == r.first);
+
+    std::filesystem::remove(o.password_file);
+    if (std::string_view(r.first) == r.then) {
+        CHECK(login_at(c, r.node) == r.then);  // which needs no file
+    } else {
+        CHECK_THROWS_WITH(login_at(c, r.node),
+                          "--password-file: " + o.password_file + " cannot be read, or is empty");
+    }
+}
+
+TEST_CASE("without a password file the command's logins are those of its URLs", "[words]")
+{
+    redlock::cli::masters_options o;
+    o.nodes = {"redis://c:d@first"};
+    CHECK_FALSE(redlock::cli::config_of(o).credentials);
 }
 
 namespace {

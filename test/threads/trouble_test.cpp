@@ -12,8 +12,10 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -187,4 +189,44 @@ TEST_CASE("threads share the TLS connections of a client, and make them anew", "
     disturb(*shared.locks, troubles);
     CHECK(wait_for([&] { return shared.locks->stats().connects >= 6; }));
     shared.close();
+}
+
+TEST_CASE("replies of a provider from many threads meet the end of their client",
+          "[threads][credentials]")
+{
+    for (int round = 0; round < 20; ++round) {
+        std::mutex guard;
+        std::vector<credentials_reply> replies;
+        std::atomic<bool> is_over{false};
+        config c = safe();
+        c.connect_timeout = 100ms;  // attempts end meanwhile too
+        c.credentials = [&](std::string_view, credentials_reply reply) {
+            const std::lock_guard in(guard);
+            replies.push_back(std::move(reply));
+        };
+        shared_client s(c);
+        std::vector<std::thread> others;
+        for (unsigned i = 0; i < thread_count; ++i) {
+            others.emplace_back([&, i] {
+                while (!is_over) {
+                    std::vector<credentials_reply> some;
+                    {
+                        const std::lock_guard in(guard);
+                        some = replies;  // all threads give each of them
+                    }
+                    for (const credentials_reply& reply : some) {
+                        reply({}, {"", "whatever-" + std::to_string(i)});
+                    }
+                    std::this_thread::yield();
+                }
+            });
+        }
+        CHECK(wait_for([&] { return s.locks->stats().nodes_ready == nodes().size(); }));
+        s.locks.reset();
+        s.pool.join();
+        is_over = true;
+        for (std::thread& t : others) {
+            t.join();
+        }
+    }
 }

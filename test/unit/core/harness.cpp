@@ -247,6 +247,9 @@ void bench_world::dial(unsigned node)
             return;
         case peer::dialling::at_once: break;
     }
+    if (settings.credentials && !inside([&] { return core->on_credentials(now, node, p.given); })) {
+        return;
+    }
     p.connected = true;
     ++p.connects;
     ++p.connection;

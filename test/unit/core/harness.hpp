@@ -51,6 +51,8 @@ struct peer {
 
     // The test's switches.
     dialling dial = dialling::at_once;
+    /// What `config::credentials` gives for the node, if it is set. Nothing while `dial` is silent.
+    base::login given{};
     /// Answers itself, from the model; else the test does, but for the handshake.
     bool automatic = true;
     /// The handshake too is left to the test.

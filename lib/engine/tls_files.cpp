@@ -1,0 +1,58 @@
+#include "engine/tls_files.hpp"
+
+#include <sys/stat.h>
+
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace redlock::engine {
+
+tls_files::tls_files(const base::settings& s)
+    : settings_(s),
+      loaded_(look()),
+      told_(loaded_),
+      context_(make_tls_context(s))
+{}
+
+const std::shared_ptr<tls_context>& tls_files::latest(const teller& tell)
+{
+    const stamps now = look();
+    if (now == loaded_) {
+        told_ = loaded_;
+        return context_;
+    }
+    std::string fault;
+    try {
+        if (auto fresh = load_tls_context(settings_, fault)) {
+            context_ = std::move(fresh);
+            loaded_ = told_ = now;
+            tell(log_level::info, "TLS files have changed and were loaded again", {});
+            return context_;
+        }
+    } catch (const std::exception& e) {
+        fault = e.what();
+    }
+    if (std::exchange(told_, now) != now) {
+        tell(log_level::warning,
+             "TLS files have changed and can't be loaded, those from before stay in use: ", fault);
+    }
+    return context_;
+}
+
+tls_files::stamp tls_files::look_at(const std::string& path) noexcept
+{
+    struct stat found {};
+    if (path.empty() || ::stat(path.c_str(), &found) != 0) {
+        return {};
+    }
+    return {found.st_dev, found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
+}
+
+tls_files::stamps tls_files::look() const noexcept
+{
+    const tls_config& tls = settings_.tls;
+    return {look_at(tls.ca_file), look_at(tls.certificate_file), look_at(tls.key_file)};
+}
+
+}  // namespace redlock::engine

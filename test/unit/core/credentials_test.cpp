@@ -1,0 +1,160 @@
+#include "harness.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+constexpr std::string_view url_password = "of-the-URL";
+constexpr std::string_view given_password = "given-by-a-vault";
+
+/// The core looks only whether there is a provider; the engine calls it.
+config with_provider()
+{
+    config c;
+    c.nodes = {"redis://somebody:" + std::string(url_password) + "@10.0.0.1"};
+    c.credentials = [](std::string_view, const credentials_reply&) {};
+    return c;
+}
+
+base::login given(std::string user, std::string_view password = given_password)
+{
+    base::login out;
+    out.user = std::move(user);
+    out.password.buffer() = password;
+    return out;
+}
+
+/// A core and the words it says to its one node.
+struct one_node {
+    one_node() { core.start(now); }
+
+    base::settings s = [] {
+        config c = with_provider();
+        return base::make_settings(c);
+    }();
+    seeded_entropy random{1};
+    instant now = instant{} + 1000s;
+    virtual_date date{now};
+    core::coordinator core{s, random, date};
+};
+
+}  // namespace
+
+TEST_CASE("a connection logs in with what the provider gave, and not with what its URL has",
+          "[core][credentials]")
+{
+    bench_world w{1, with_provider()};
+    w.peers[0]->manual_handshake = true;
+    w.peers[0]->given = given("app");
+    w.start();
+    CHECK(w.peers[0]->asked.at(0) ==
+          words{"HELLO", "3", "AUTH", "app", std::string(given_password), "SETNAME", "redlock"});
+    // The next connection logs in with what is given for it.
+    w.peers[0]->given = given("", "the next password");
+    w.answer(0, "-ERR unknown command 'HELLO'\r\n");
+    CHECK(w.peers[0]->asked.at(0) == words{"AUTH", "app", std::string(given_password)});
+    w.close(0);
+    w.advance(3s);
+    CHECK(w.peers[0]->asked.at(0) ==
+          words{"HELLO", "3", "AUTH", "default", "the next password", "SETNAME", "redlock"});
+    // Without user and password the client does not log in.
+    w.peers[0]->given = {};
+    w.close(0);
+    w.advance(3s);
+    CHECK(w.peers[0]->asked.at(0) == words{"HELLO", "3", "SETNAME", "redlock"});
+}
+
+TEST_CASE("without credentials within connect_timeout an attempt fails and says so",
+          "[core][credentials]")
+{
+    bench_world w{1, with_provider()};
+    w.peers[0]->dial = peer::dialling::silent;
+    w.peers[0]->given = given("app");
+    w.start();
+    w.advance(w.config.connect_timeout - 1ms);
+    CHECK(w.log_lines.empty());
+    w.advance(1ms);
+    REQUIRE(w.log_lines.size() == 1);
+    CHECK(w.log_lines[0].ends_with(" is out of use: no credentials within connect_timeout"));
+    CHECK(w.log_levels[0] == log_level::warning);
+    CHECK(w.peers[0]->closes == 1);
+    // Said once, tried again with the usual back-off.
+    w.advance(10s);
+    CHECK(w.log_lines.size() == 1);
+    CHECK(w.peers[0]->dials.size() > 2);
+    w.peers[0]->dial = peer::dialling::at_once;
+    w.advance(10s);
+    CHECK(w.core->snapshot().nodes_ready == 1);
+}
+
+TEST_CASE("a connection has all of connect_timeout after its credentials", "[core][credentials]")
+{
+    one_node w;
+    const nanos timeout = w.s.connect_timeout;
+    w.now += timeout - 1ns;
+    REQUIRE(w.core.on_credentials(w.now, 0, given("app")));
+    CHECK(w.core.next_deadline() == w.now + timeout);
+    w.core.on_time(w.now + timeout - 1ns);
+    CHECK(w.core.take_to_close() == 0);
+    w.core.on_time(w.now + timeout);
+    CHECK(w.core.take_to_close() == 1);
+}
+
+TEST_CASE("credentials count for the attempt that asked for them, once", "[core][credentials]")
+{
+    one_node w;
+    SECTION("not when they are given twice")
+    {
+        REQUIRE(w.core.on_credentials(w.now, 0, given("app")));
+        CHECK_FALSE(w.core.on_credentials(w.now, 0, given("another")));
+        w.core.on_connected(w.now, 0);
+        CHECK(w.core.take_output(0).find("another") == std::string::npos);
+    }
+    SECTION("not after the attempt was given up")
+    {
+        w.now += w.s.connect_timeout;
+        w.core.on_time(w.now);
+        CHECK_FALSE(w.core.on_credentials(w.now, 0, given("app")));
+    }
+    SECTION("not after the end of the client")
+    {
+        w.core.stop(w.now);
+        CHECK_FALSE(w.core.on_credentials(w.now, 0, given("app")));
+    }
+}
+
+TEST_CASE("an error of a server that repeats a given password is told without it",
+          "[core][credentials]")
+{
+    config c = with_provider();
+    c.fencing = false;
+    bench_world w{1, c};
+    w.peers[0]->master.password = given_password;
+    w.peers[0]->given = given("default");
+    w.start();
+    REQUIRE(w.core->snapshot().nodes_ready == 1);
+    w.manual();
+    w.with_report = true;
+    call& asked = w.acquire("r", {.deadline = 0ms, .attempts = 1});
+    w.answer(0, "-ERR no, " + std::string(given_password) + "\r\n");
+    REQUIRE(asked.done());
+    const std::string& error = asked.report.nodes.at(0).error;
+    CHECK(error.starts_with("ERR no, "));
+    CHECK(error.find(given_password) == error.npos);
+}
+
+TEST_CASE("a given password that was not written is wiped when its connection is lost",
+          "[core][credentials]")
+{
+    one_node w;
+    REQUIRE(w.core.on_credentials(w.now, 0, given("app")));
+    w.core.on_connected(w.now, 0);
+    const std::string& out = w.core.take_output(0);
+    const std::string_view bytes = out;
+    REQUIRE(bytes.find(given_password) != bytes.npos);
+    w.core.on_closed(w.now, 0, "closed by the node");
+    CHECK(bytes.find_first_not_of('\0') == bytes.npos);
+}
