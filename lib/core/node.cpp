@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <new>
 #include <span>
+#include <string_view>
 #include <utility>
 
 // A node's connection and when something is sent on it. The words are in node_words.cpp, the
@@ -20,6 +21,14 @@ namespace redlock::core {
 
 using base::instant;
 using base::nanos;
+
+namespace {
+
+constexpr std::string_view cut_greeting =
+    "closed the connection at the greeting: it may want TLS, or be a proxy that does not know "
+    "HELLO";
+
+}  // namespace
 
 node::node(coordinator& c, unsigned index, const base::address& at)
     : c_(c),
@@ -125,10 +134,12 @@ void node::on_closed(std::string_view reason) noexcept
     if (state_ == state::idle || state_ == state::waiting) {
         return;
     }
-    if (state_ == state::handshaking && !handshake_.has_heard_anything()) {
-        ++cut_greetings_;
-    }
-    forget_connection(reason, log_level::warning, ended_by::peer);
+    const bool is_cut = state_ == state::handshaking && !handshake_.has_heard_anything();
+    cut_greetings_ += is_cut ? 1 : 0;
+    // Of a TLS connection the reason says what the server found wrong with our certificate.
+    const bool is_plain = address_.via != base::address::transport::tls;
+    forget_connection(is_cut && is_plain ? cut_greeting : reason, log_level::warning,
+                      ended_by::peer);
 }
 
 /// A server that is stopped may close at any word. What closes at the first one again and again is

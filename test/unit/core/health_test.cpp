@@ -665,6 +665,7 @@ TEST_CASE(
     w.drop(w.lock("s"));
     CHECK(w.core->snapshot().nodes_ready == 1);
     CHECK(w.log_levels.back() == log_level::info);
+    CHECK(lines_about(w, "is usable again") == 1);
 }
 
 TEST_CASE("a word of an error that is no code of its own is no reason to leave a node", "[core]")
