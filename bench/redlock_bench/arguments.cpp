@@ -86,6 +86,7 @@ void add_work(CLI::App& sub, run_options& o)
     add_milliseconds(sub, "--deadline", o.deadline_ms, 0, a_day_ms,
                      "How long to go on trying to get a lock; 0: one attempt");
     sub.add_flag("--fencing,!--no-fencing", o.fencing, "Whether locks get fencing tokens [yes]");
+    sub.add_option("--label", o.label, "Names the holder of each lock [no label]");
     sub.add_option("--api", o.api, "How the library is called")
         ->capture_default_str()
         ->check(CLI::IsMember({"callback", "await"}));

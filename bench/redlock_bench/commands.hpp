@@ -37,6 +37,7 @@ struct run_options : library_options {
     std::string stop_with = "stop";
     double stop_after = 0;  ///< 0: half of the seconds
     bool fencing = true;
+    std::string label;
     std::string api = "callback";
     std::string output = "table";
     bool live = false;  ///< with a line on stderr that tells how things stand, for a terminal

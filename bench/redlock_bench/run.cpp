@@ -297,6 +297,7 @@ void settle(run_options& o)
     o.work.acquire.ttl = std::chrono::milliseconds(o.ttl_ms);
     o.work.acquire.deadline = std::chrono::milliseconds(o.deadline_ms);
     o.work.acquire.fencing = o.fencing;
+    o.work.acquire.label = o.label;
     if (o.ttl_ms < 4 * o.node_timeout_ms) {
         throw std::invalid_argument("--ttl must be at least four times --node-timeout");
     }
