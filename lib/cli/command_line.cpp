@@ -187,8 +187,9 @@ void command_line::add_run()
     add_duration(sub, "--max-hold", run_.max_hold,
                  "How long the lock is kept at most [as long as the command runs]");
     add_duration(sub, "--min-hold", run_.min_hold,
-                 "How long the lock is held at least, counted from when it was had: longer than "
-                 "clocks of machines differ that begin the same at one time");
+                 "How long the lock is held at least, also where the command ends sooner. For a "
+                 "job that several machines start at the same time: longer than their clocks "
+                 "differ");
     sub.add_flag("--nested", run_.nested,
                  "Inside of a run under the same lock: runs the command under that one");
     sub.footer(

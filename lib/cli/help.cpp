@@ -82,6 +82,13 @@ std::string_view exit_status_text()
            "hold.";
 }
 
+std::string_view duration_text(std::string_view text)
+{
+    return text.find("DURATION") == text.npos
+               ? ""
+               : "A DURATION is a number with a unit: ms, s, m, h or d, as in 500ms or 1.5h.\n";
+}
+
 std::string help_formatter::make_usage(const CLI::App* app, std::string /*name*/) const
 {
     return "Usage: " + synopsis(*app) + "\n";
@@ -100,7 +107,9 @@ std::string help_formatter::make_help(const CLI::App* app, std::string name,
             });
         out += make_group("Of every command that speaks to masters", false, options);
     }
-    return out;
+    const std::string_view durations =
+        mode == CLI::AppFormatMode::Normal ? duration_text(out) : std::string_view();
+    return durations.empty() ? out : out.append("\n").append(durations);
 }
 
 std::string help_formatter::make_option_name(const CLI::Option* option, bool is_positional) const

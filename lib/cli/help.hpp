@@ -23,6 +23,9 @@ namespace redlock::cli {
 /// What the exit status means, the same for the help and for the manual.
 [[nodiscard]] std::string_view exit_status_text();
 
+/// What a DURATION is. Empty: the text names none.
+[[nodiscard]] std::string_view duration_text(std::string_view text);
+
 /// Help with the synopsis above, and with the options of the masters below a command's own.
 class help_formatter : public CLI::Formatter {
 public:

@@ -65,7 +65,11 @@ std::string options_section(const std::string& title, const CLI::App& app)
         const bool of_any_program = option == app.get_help_ptr() || option == app.get_version_ptr();
         out += of_any_program || option->get_group().empty() ? "" : option_lines(*option);
     }
-    return out.empty() ? out : ".SH " + title + '\n' + out;
+    if (out.empty()) {
+        return out;
+    }
+    const std::string_view durations = duration_text(out);
+    return ".SH " + title + '\n' + out + (durations.empty() ? "" : ".PP\n") + plain(durations);
 }
 
 std::string head(const std::string& name, const std::string& description)

@@ -324,6 +324,10 @@ TEST_CASE("the help and the manual name every option", "[words]")
     for (const char* name : {"run", "doctor"}) {
         CHECK_THAT(command({name, "--help"}).end().text, ContainsSubstring("--node URL"));
         CHECK_THAT(command({"manual", name}).end().text, ContainsSubstring("\\-\\-node URL"));
+        CHECK_THAT(command({name, "--help"}).end().text,
+                   ContainsSubstring("\nA DURATION is a number with a unit: ms"));
+        CHECK_THAT(command({"manual", name}).end().text,
+                   ContainsSubstring("\nA DURATION is a number with a unit: ms"));
     }
     CHECK_THAT(command({"manual"}).end().text, ContainsSubstring("redlock\\-run"));
     CHECK(command({"manual", "nothing"}).end().status == 64);
