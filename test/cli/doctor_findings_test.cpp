@@ -34,6 +34,7 @@ node_facts healthy(std::size_t index)
     f.node = "redis://10.0.0." + std::to_string(index + 1) + ":6379";
     f.reached = contact::whole;
     f.protocol = 3;
+    f.role = "master";
     f.run_id = std::string(40, static_cast<char>('a' + index));
     f.kept = keeps::everything;
     f.info.emplace();
@@ -172,6 +173,48 @@ TEST_CASE("why there is no conversation has a word of its own", "[cli][doctor]")
           }) == lines{"1 error login"});
     CHECK(told_of([](node_facts& f) { f.unusable = "a trial release was refused (BUSY)"; }) ==
           lines{"1 error unusable"});
+    CHECK(told_of([](node_facts& f) { f.unusable = "a trial release was refused (LOADING)"; }) ==
+          lines{"1 error loading"});
+    CHECK(told_of([](node_facts& f) {
+              f.closes_at_hello = true;
+              f.protocol = 2;
+              for (const needed n :
+                   {needed::hello, needed::client_tracking, needed::client_caching}) {
+                  f[n].is = outcome::untried;
+              }
+          }) == lines{"1 warning no-hello"});
+}
+
+TEST_CASE("a role that is no master's is told in the server's word", "[cli][doctor]")
+{
+    auto nodes = all_healthy(3);
+    nodes[1].role = "active-replica";
+    nodes[1].unusable = "has the role 'active-replica', and only a master has a vote";
+    const auto found = judge(nodes, base::make_settings(plain(3)));
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].code == "role");
+    CHECK(found[0].text.starts_with(nodes[1].unusable));
+    CHECK(found[1].code == "no-spare");
+    CHECK(concluded(nodes, plain(3)).usable == 2);
+}
+
+TEST_CASE("what keeps a node from being used is told with what helps against it", "[cli][doctor]")
+{
+    struct row {
+        const char* unusable;
+        const char* advice;
+    };
+    const auto r = GENERATE(row{"the server refused the database (ERR)", "databases"},
+                            row{"the server refused the greeting (DENIED)", "protected-mode"},
+                            row{"a trial release was refused (BUSY)", "SCRIPT KILL"},
+                            row{"the server has too many clients", "maxclients"});
+    auto f = healthy(0);
+    f.unusable = r.unusable;
+    std::vector<finding> found;
+    judge_node(f, base::make_settings(plain(1)), found);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].code == "unusable");
+    CHECK(found[0].advice.find(r.advice) != std::string::npos);
 }
 
 TEST_CASE("what fails of TLS is told without OpenSSL's own, with what helps against it",
@@ -238,7 +281,7 @@ TEST_CASE("what is no independent master is no node", "[cli][doctor]")
     nodes[0].unusable = "is a node of a cluster, not an independent master";
     nodes[1].mode = "sentinel";
     nodes[1].unusable = "is a sentinel, not a master";
-    nodes[2].is_replica = true;
+    nodes[2].role = "slave";
     nodes[2].info->master = "10.0.0.9:6379";
     // A replica refuses to write, and that is no news.
     nodes[2][needed::set] = {outcome::failed, "READONLY"};
@@ -381,6 +424,24 @@ TEST_CASE("a command that a server does not know weighs as one that it does not 
                                              {needed::eval, "1 warning unknown-command"},
                                              {needed::script_load, "1 note unknown-command"}}));
     CHECK(told_of([&](node_facts& f) { f[what].is = outcome::unknown; }) == lines{told});
+}
+
+TEST_CASE("a command that is refused in other words is told with them", "[cli][doctor]")
+{
+    const auto [what, told] =
+        GENERATE(table<needed, const char*>({{needed::pexpire, "1 error refused-command"},
+                                             {needed::client_tracking, "1 warning refused-command"},
+                                             {needed::script_load, "1 note refused-command"}}));
+    auto f = healthy(0);
+    f[what] = {outcome::refused, "ERR unsupported command"};
+    CHECK(told_of([&](node_facts& n) { n[what] = f[what]; }) == lines{told});
+    std::vector<finding> found;
+    judge_node(f, base::make_settings(plain(1)), found);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].text.find("ERR unsupported command") != std::string::npos);
+    CHECK(told_of([](node_facts& n) {
+              n[needed::eval].is = n[needed::evalsha].is = outcome::refused;
+          }) == lines{"1 error no-scripts"});
 }
 
 TEST_CASE("without fencing nobody needs to count", "[cli][doctor]")
@@ -551,26 +612,36 @@ TEST_CASE("keys that are forbidden are told of once", "[cli][doctor]")
 
 TEST_CASE("a server that refuses to write tells why", "[cli][doctor]")
 {
+    struct row {
+        const char* error;
+        const char* advice;
+    };
+    const auto r = GENERATE(row{"OOM command not allowed", "maxmemory"},
+                            row{"NOREPLICAS Not enough good replicas to write.", "min-replicas"},
+                            row{"MISCONF Errors writing to the AOF file", "disk"},
+                            row{"ERR something else", "until then"});
     auto f = healthy(0);
-    f[needed::set] = {outcome::failed, "OOM command not allowed"};
+    f[needed::set] = {outcome::failed, r.error};
     std::vector<finding> found;
     judge_node(f, base::make_settings(plain(1)), found);
     REQUIRE(found.size() == 1);
     CHECK(found[0].code == "refuses-writes");
-    CHECK(found[0].text.find("OOM command not allowed") != std::string::npos);
+    CHECK(found[0].text.find(r.error) != std::string::npos);
+    CHECK(found[0].advice.find(r.advice) != std::string::npos);
 }
 
 TEST_CASE("RESP2 alone is a note, and HELLO that is forbidden a warning", "[cli][doctor]")
 {
-    const auto is = GENERATE(outcome::unknown, outcome::went, outcome::forbidden);
+    const auto is = GENERATE(outcome::unknown, outcome::went, outcome::forbidden, outcome::refused);
     const auto with = [&](node_facts& f) {
         f.protocol = 2;
         f[needed::hello].is = is;
         f[needed::client_tracking].is = outcome::untried;
         f[needed::client_caching].is = outcome::untried;
     };
-    CHECK(told_of(with) ==
-          lines{is == outcome::forbidden ? "1 warning forbidden" : "1 note resp2"});
+    CHECK(told_of(with) == lines{is == outcome::forbidden ? "1 warning forbidden"
+                                 : is == outcome::refused ? "1 warning refused-command"
+                                                          : "1 note resp2"});
     auto c = plain(1);
     c.wake_ups = false;
     CHECK(told_of(with, c).empty());

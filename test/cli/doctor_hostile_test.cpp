@@ -73,8 +73,65 @@ TEST_CASE("a server that is loading is told of as it says", "[cli][doctor]")
     }));
     const consultation told(patient({loading.url()}));
     INFO(told.text);
-    CHECK(has(told.says("unusable"), "LOADING"));
+    CHECK(has(told.says("loading"), "LOADING"));
+    CHECK_FALSE(told.codes().contains("refused-command"));
     CHECK(told.locks() == "not had");
+}
+
+TEST_CASE("a server with another role than a master's is told of in its word", "[cli][doctor]")
+{
+    const bool in_info = GENERATE(true, false);
+    scripted_server keydb(answering([&](const arguments& command) {
+        auto answer = obedient(command);
+        if (command[0] == "INFO" && in_info) {
+            answer = wire::bulk("redis_version:6.3.4\r\nrole:active-replica\r\n");
+        } else if (command[0] == "HELLO") {
+            answer = in_info
+                         ? wire::error("ERR unknown command")
+                         : wire::aggregate('%', {wire::bulk("proto"), wire::integer(3),
+                                                 wire::bulk("role"), wire::bulk("active-replica")});
+        }
+        return answer;
+    }));
+    const consultation told(patient({keydb.url()}));
+    INFO(told.text);
+    CHECK(has(told.says("role"), "error: has the role 'active-replica'"));
+    CHECK(told.all["nodes"][0]["role"] == "active-replica");
+    CHECK(told.locks() == "not had");
+}
+
+TEST_CASE("a server that closes at HELLO is greeted without it, and that is told", "[cli][doctor]")
+{
+    scripted_server proxied([](scripted_connection& c) -> asio::awaitable<void> {
+        for (;;) {
+            const auto command = co_await c.read_command();
+            if (command[0] == "HELLO") {
+                co_return;
+            }
+            co_await c.send(obedient(command));
+        }
+    });
+    const consultation told(patient({proxied.url()}));
+    INFO(told.text);
+    CHECK(told.codes().contains("no-hello"));
+    CHECK_FALSE(told.codes().contains("silent"));
+    CHECK(proxied.commands("HELLO").size() == 1);
+    CHECK(proxied.commands("PING").size() > 1);
+}
+
+TEST_CASE("commands that a proxy refuses in words of its own are told of", "[cli][doctor]")
+{
+    scripted_server proxied(answering([](const arguments& command) {
+        return command[0] == "HELLO" || command[0] == "SCRIPT" || command[0] == "COMMAND"
+                   ? wire::error("ERR unsupported command")
+                   : std::string();
+    }));
+    const consultation told(patient({proxied.url()}));
+    INFO(told.text);
+    CHECK(told.says("refused-command") ==
+          "warning: refuses HELLO (ERR unsupported command): there is no RESP3, and who waits for "
+          "a lock asks for it again and again.");
+    CHECK(has(told.text, "refuses SCRIPT LOAD (ERR unsupported command)"));
 }
 
 TEST_CASE("a server with a delete of its own is told to use it", "[cli][doctor]")

@@ -21,6 +21,7 @@ node_facts some_node(const std::string& name)
     f.node = name;
     f.reached = contact::whole;
     f.protocol = 3;
+    f.role = "master";
     f.kept = keeps::nothing;
     f.info.emplace();
     f.info->product = "Redis";

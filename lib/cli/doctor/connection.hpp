@@ -24,6 +24,12 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+/// It goes on from the node's name by itself; others only say how the connection ended.
+[[nodiscard]] inline bool says_what_it_does(std::string_view trouble) noexcept
+{
+    return trouble.starts_with("leaves ") || trouble.starts_with("does not ");
+}
+
 /// One connection to one node, over the links that clients use. Every wait ends when the time that
 /// was last allowed is up.
 class doctor_connection final : engine::link_events {

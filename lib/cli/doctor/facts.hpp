@@ -44,16 +44,17 @@ struct trial {
         forbidden,      ///< an ACL forbids the command
         forbidden_key,  ///< an ACL forbids the key
         unknown,        ///< the server has no such command
+        refused,        ///< in other words, whatever state the server is in
         failed,         ///< it answered with another error
     };
 
     outcome is = outcome::untried;
-    /// Of `failed`: the server's text, cut and freed of secrets.
+    /// Of `refused` and `failed`: the server's text, cut and freed of secrets.
     std::string error{};
 
     [[nodiscard]] bool is_missing() const noexcept
     {
-        return is == outcome::forbidden || is == outcome::unknown;
+        return is == outcome::forbidden || is == outcome::unknown || is == outcome::refused;
     }
 };
 
@@ -62,7 +63,7 @@ struct server_facts {
     std::string product;  ///< "Redis", "Valkey"
     std::string version;
     std::string mode;    ///< "standalone", "cluster", "sentinel"
-    std::string role;    ///< "master", or "slave"
+    std::string role;    ///< "master", "slave", or what else it says
     std::string master;  ///< of a replica: host and port
     std::string run_id;
     unsigned replicas = 0;
@@ -139,9 +140,12 @@ struct node_facts {
     /// Why a client would not use it; empty: it would.
     std::string unusable{};
     bool login_refused = false;
+    /// It closed the connection at HELLO, and was greeted without.
+    bool closes_at_hello = false;
     /// "cluster" and "sentinel" where it says so, also without INFO.
     std::string mode{};
-    bool is_replica = false;
+    /// "master", "slave", "replica", or what else it says; also without INFO.
+    std::string role{};
     std::string run_id{};
 
     int protocol = 2;
@@ -155,6 +159,8 @@ struct node_facts {
     std::array<trial, needed_count> trials{};
     latency_facts latency{};
     std::optional<clock_facts> clock{};
+
+    [[nodiscard]] bool is_replica() const noexcept { return role == "slave" || role == "replica"; }
 
     [[nodiscard]] trial& operator[](needed n) noexcept
     {

@@ -34,7 +34,8 @@ namespace {
 constexpr std::string_view scratch_ttl = "10000";
 constexpr std::size_t scratch_digits = 16;
 
-constexpr std::size_t longest_mode = 16;
+/// Of a mode or a role.
+constexpr std::size_t longest_word = 32;
 
 /// Between two samples of a node's latency and clock.
 constexpr std::chrono::milliseconds longest_pause = 10ms;
@@ -48,6 +49,19 @@ bool is_login_error(std::string_view reason) noexcept
 {
     return reason.starts_with("the server refused user and password") ||
            reason.ends_with("(WRONGPASS)") || reason.ends_with("(NOAUTH)");
+}
+
+/// It is the state of the server that does not let it do this, or of the data in it.
+bool speaks_of_its_state(std::string_view error)
+{
+    return resp::is_temporary(error) || !resp::unfit_because(error).empty() ||
+           resp::has_code(error, "OOM") || resp::has_code(error, "MISCONF");
+}
+
+/// A command within the script was refused, not the script.
+bool comes_from_within(std::string_view error)
+{
+    return error.find("script") != error.npos;
 }
 
 std::string random_digits()
@@ -96,13 +110,18 @@ public:
           counter_(key_ + std::string(base::counter_suffix))
     {}
 
-    asio::awaitable<void> greet();
+    asio::awaitable<void> greet(bool says_hello);
     asio::awaitable<void> question();
     asio::awaitable<void> count();
     asio::awaitable<void> watch(std::chrono::milliseconds span);
     /// What was watched, also where it ended early.
     void measure();
 
+    /// The node closed the connection at the first word.
+    [[nodiscard]] bool was_cut_off(std::string_view trouble) const
+    {
+        return facts_.reached == contact::broken && !has_heard_ && !says_what_it_does(trouble);
+    }
     /// What OpenSSL found wrong with the node's certificate.
     [[nodiscard]] const std::string& certificate_fault() const noexcept { return tls_.fault(); }
 
@@ -123,7 +142,7 @@ private:
     void try_scripts();
     void try_tracking();
     void judge_marker(const core::handshake& h);
-    [[nodiscard]] trial tried(const resp::reply& r) const;
+    [[nodiscard]] trial tried(needed n, const resp::reply& r) const;
     [[nodiscard]] keeps kept() const;
 
     const base::settings& settings_;
@@ -138,6 +157,7 @@ private:
     const std::string key_;
     const std::string counter_;
 
+    bool has_heard_ = false;
     bool has_database_ = false;
     /// What the replies to come answer.
     std::vector<needed> asked_;
@@ -149,19 +169,21 @@ private:
 
 // The greeting, as every client says it.
 
-asio::awaitable<void> conversation::greet()
+asio::awaitable<void> conversation::greet(bool says_hello)
 {
     talk_.allow(settings_.connect_timeout);
     co_await talk_.connect();
     facts_.reached = contact::broken;
     core::handshake shake(settings_, address_);
-    unsigned expected = shake.start(talk_.out());
+    unsigned expected = shake.start(talk_.out(), says_hello);
     auto progress = core::handshake::progress::going_on;
     for (unsigned heard = 0; heard != expected; ++heard) {
         talk_.send();
         const resp::reply r = co_await talk_.next();
+        has_heard_ = true;
         if (heard == 0) {
-            facts_.mode = base::printable(r.find("mode").text().substr(0, longest_mode));
+            facts_.mode = base::printable(r.find("mode").text().substr(0, longest_word));
+            facts_.role = base::printable(r.find("role").text().substr(0, longest_word));
         }
         if (progress != core::handshake::progress::going_on) {
             continue;  // an answer to what was asked before it was known to fail
@@ -176,7 +198,6 @@ asio::awaitable<void> conversation::greet()
     }
     facts_.protocol = shake.protocol();
     facts_.deletes_by = shake.deletes_by();
-    facts_.is_replica = shake.is_replica();
     facts_.run_id = shake.run_id();
     // Where the greeting failed, or the database, keys would come into another one.
     has_database_ = expected > 1 && !facts_.unusable.starts_with("the server refused the database");
@@ -234,7 +255,9 @@ void conversation::ask_of_the_server()
         facts_[needed::hello].is = trial::outcome::went;
         return;
     }
-    attempt(needed::hello, {"HELLO"});
+    if (!facts_.closes_at_hello) {
+        attempt(needed::hello, {"HELLO"});
+    }
     if (!settings_.client_name.empty()) {
         attempt(needed::client_setname, {"CLIENT", "SETNAME", settings_.client_name});
     }
@@ -300,21 +323,27 @@ void conversation::take(needed n, const resp::reply& r)
     trial& t = facts_[n];
     // Of a command that is tried several times the first failure counts.
     if (t.is == trial::outcome::untried || t.is == trial::outcome::went) {
-        t = tried(r);
+        t = tried(n, r);
     }
     if (n == needed::info && r.is_string()) {
         facts_.info = read_info(r.text());
         if (!facts_.info->mode.empty()) {
             facts_.mode = facts_.info->mode;
         }
-        facts_.is_replica = facts_.is_replica || facts_.info->role == "slave";
+        const auto fault = core::role_fault(r, core::role_source::info);
+        if (facts_.unusable.empty() && fault) {
+            facts_.unusable = *fault;
+        }
+        if (!facts_.info->role.empty()) {
+            facts_.role = facts_.info->role;
+        }
     }
     if (n == needed::config_get) {
         take_option(r);
     }
 }
 
-trial conversation::tried(const resp::reply& r) const
+trial conversation::tried(needed n, const resp::reply& r) const
 {
     using outcome = trial::outcome;
     const std::string_view text = r.text();
@@ -328,7 +357,11 @@ trial conversation::tried(const resp::reply& r) const
     if (text.starts_with("ERR unknown") || text.starts_with("ERR Unknown")) {
         return {outcome::unknown, {}};
     }
-    return {outcome::failed, resp::clean_error(text, address_.password.view())};
+    // Clients see to writes by what a SET is answered, whatever that is.
+    const bool is_failure =
+        n == needed::set || speaks_of_its_state(text) || comes_from_within(text);
+    return {is_failure ? outcome::failed : outcome::refused,
+            resp::clean_error(text, address_.password.view())};
 }
 
 void conversation::take_option(const resp::reply& r)
@@ -400,23 +433,33 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
     facts.node = address.display;
     facts.has_tls = address.via == base::address::transport::tls;
     facts.is_durable = address.durable;
-    conversation talk(executor, s, address, date, facts);
-    try {
-        co_await talk.greet();
-        if (!facts.login_refused) {
-            co_await talk.question();
-            co_await talk.count();
-            co_await talk.watch(watch);
+    std::optional<conversation> talk;
+    // As a client does, which comes back without HELLO to a node that closes at that word.
+    for (const bool says_hello : {true, false}) {
+        facts.trouble.clear();
+        facts.closes_at_hello = !says_hello;
+        talk.emplace(executor, s, address, date, facts);
+        try {
+            co_await talk->greet(says_hello);
+            if (!facts.login_refused) {
+                co_await talk->question();
+                co_await talk->count();
+                co_await talk->watch(watch);
+            }
+            facts.reached = contact::whole;
+        } catch (const no_answer& why) {
+            facts.trouble = why.what();
+            // Where nobody verifies, one that is wrong is no reason.
+            if (facts.trouble.starts_with("TLS") && !talk->certificate_fault().empty()) {
+                facts.trouble.append(": ").append(talk->certificate_fault());
+            }
         }
-        facts.reached = contact::whole;
-    } catch (const no_answer& why) {
-        facts.trouble = why.what();
-        // Where nobody verifies, one that is wrong is no reason.
-        if (facts.trouble.starts_with("TLS") && !talk.certificate_fault().empty()) {
-            facts.trouble.append(": ").append(talk.certificate_fault());
+        if (!talk->was_cut_off(facts.trouble)) {
+            break;
         }
+        facts.closes_at_hello = false;
     }
-    talk.measure();
+    talk->measure();
     co_return facts;
 }
 

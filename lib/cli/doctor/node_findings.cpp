@@ -1,3 +1,4 @@
+#include "cli/doctor/connection.hpp"
 #include "cli/doctor/findings.hpp"
 #include "cli/doctor/words.hpp"
 
@@ -60,11 +61,6 @@ const char* what_helps_tls(std::string_view why)
            "whether it trusts our certificate (--cert-file, --key-file).";
 }
 
-bool says_what_it_does(std::string_view trouble)
-{
-    return trouble.starts_with("leaves ") || trouble.starts_with("does not ");
-}
-
 /// It has answered something.
 bool has_spoken(const node_facts& f)
 {
@@ -89,12 +85,42 @@ void judge_contact(const node_facts& f, pen& add)
                         "memory that is swapped out") +
                 (wants_tls ? "; or whether that port wants TLS (rediss://)." : "."));
     }
+    if (f.closes_at_hello) {
+        add(severity::warning, "no-hello",
+            "closes the connection at HELLO, and is greeted without it: there is no RESP3, and who "
+            "waits for a lock asks for it again and again.",
+            "Look what stands in front of the server: a proxy may know no HELLO.");
+    }
 }
 
 /// The client's trial of a release fails for want of a command that is told of by its name.
 bool is_said_of_commands(const node_facts& f)
 {
     return is_unusable_without_commands(f) && f.unusable.find("release") != f.unusable.npos;
+}
+
+bool is_loading(const node_facts& f)
+{
+    return f.unusable.ends_with("(LOADING)") || (f.info && f.info->loading);
+}
+
+const char* what_helps_use(std::string_view unusable)
+{
+    if (unusable.starts_with("the server refused the database")) {
+        return "Name a database at the end of the URL that the server has (databases in its "
+               "configuration), and that the user may SELECT.";
+    }
+    if (unusable.ends_with("(DENIED)")) {
+        return "Give the server a password or a user for clients; without one it lets in nobody "
+               "from elsewhere (protected-mode).";
+    }
+    if (unusable.ends_with("(BUSY)")) {
+        return "A script has run there for too long: wait for its end, or use SCRIPT KILL.";
+    }
+    if (unusable.find("too many clients") != unusable.npos) {
+        return "Let it have more (maxclients), or look in CLIENT LIST who has so many.";
+    }
+    return "Put that right; what else is said of this node may tell more.";
 }
 
 void judge_use(const node_facts& f, pen& add)
@@ -110,19 +136,27 @@ void judge_use(const node_facts& f, pen& add)
     } else if (f.mode == "sentinel") {
         add(severity::error, "sentinel", "is a sentinel, not a master: it is not used.",
             "Name the masters themselves, and let no sentinel fail them over.");
-    } else if (!f.unusable.empty() && !f.is_replica && !is_said_of_commands(f)) {
+    } else if (is_loading(f)) {
+        add(severity::error, "loading",
+            "loads its data into memory (LOADING), and takes no locks meanwhile.",
+            "Wait until it is done; INFO persistence tells how far it is.");
+    } else if (f.unusable.starts_with("has the role ")) {
+        add(severity::error, "role",
+            f.unusable +
+                ": what is written to another server may come to this one, and one lock "
+                "be granted twice.",
+            "Use independent masters, without replication in any direction between them "
+            "(active-replica no).");
+    } else if (!f.unusable.empty() && !f.is_replica() && !is_said_of_commands(f)) {
         // Those are said by themselves.
-        const bool is_of_database = f.unusable.starts_with("the server refused the database");
         add(severity::error, "unusable", "is not used by clients: " + f.unusable + ".",
-            is_of_database ? "Name a database at the end of the URL that the server has (databases "
-                             "in its configuration), and that the user may SELECT."
-                           : "Put that right; what else is said of this node may tell more.");
+            what_helps_use(f.unusable));
     }
 }
 
 void judge_role(const node_facts& f, pen& add)
 {
-    if (f.is_replica) {
+    if (f.is_replica()) {
         const bool knows = f.info && !f.info->master.empty();
         add(severity::error, "replica",
             "is a replica" + (knows ? " of " + f.info->master : std::string()) +
@@ -274,7 +308,7 @@ void judge_node(const node_facts& f, const base::settings& s, std::vector<findin
     judge_answers(f, add);
     judge_measures(f, s, out);
     // The others have to become masters before the rest is of interest.
-    if (f.mode != "cluster" && !f.is_replica) {
+    if (f.mode != "cluster" && !f.is_replica()) {
         judge_info(f, s, add);
         judge_persistence(f, s, add);
         judge_guard(f, s, add);

@@ -1,4 +1,5 @@
 #include "cli/doctor/findings.hpp"
+#include "resp/error_text.hpp"
 
 #include <algorithm>
 #include <string>
@@ -94,6 +95,11 @@ public:
             add(d.weight, "unknown-command",
                 std::string("does not know ") + d.name + ": " + d.consequence + ".",
                 "Use a newer server, or one that does not rename or hide the command.");
+        } else if (t.is == trial::outcome::refused) {
+            add(d.weight, "refused-command",
+                std::string("refuses ") + d.name + " (" + t.error + "): " + d.consequence + ".",
+                "Look what stands in front of the server: a proxy may let through only some "
+                "commands.");
         }
     }
 
@@ -123,12 +129,13 @@ void look_at_protocol(const node_facts& f, const base::settings& s, clerk& c)
     if (f.protocol == 3 || !s.wake_ups) {
         return;
     }
-    if (f[needed::hello].is == trial::outcome::forbidden) {
+    const auto hello = f[needed::hello].is;
+    if (hello == trial::outcome::forbidden || hello == trial::outcome::refused) {
         c.look_at(greeting);
         return;
     }
-    if (f[needed::hello].is == trial::outcome::untried) {
-        return;  // it has answered nothing
+    if (hello == trial::outcome::untried) {
+        return;  // it has answered nothing, or closes the connection at that word
     }
     c.add(severity::note, "resp2",
           "speaks RESP2 only: who waits for a lock asks for it again and again.",
@@ -179,6 +186,20 @@ void look_at_keys(const node_facts& f, const base::settings& s, clerk& c)
     }
 }
 
+const char* what_helps_writes(std::string_view error)
+{
+    if (resp::has_code(error, "NOREPLICAS")) {
+        return "Attach the replicas that it wants, or let it want none: min-replicas-to-write 0.";
+    }
+    if (resp::has_code(error, "OOM")) {
+        return "Give it more memory (maxmemory), or take other data elsewhere.";
+    }
+    if (resp::has_code(error, "MISCONF")) {
+        return "Look at its log, and at the room on its disk: it could not save its data.";
+    }
+    return "Put that right: until then it takes no locks.";
+}
+
 /// What a lock begins with was refused for another reason: memory, disk, replicas that are missing.
 void look_at_writes(const node_facts& f, clerk& c)
 {
@@ -187,7 +208,7 @@ void look_at_writes(const node_facts& f, clerk& c)
         const std::string_view stop = set.error.ends_with('.') ? "" : ".";
         c.add(severity::error, "refuses-writes",
               std::string("refuses to write: ").append(set.error).append(stop),
-              "Put that right: until then it takes no locks.");
+              what_helps_writes(set.error));
     }
 }
 
@@ -242,7 +263,7 @@ bool is_usable_without_tokens(const node_facts& f, const base::settings& s)
     const bool has_release =
         may(f, needed::native_delete) || (has_script(f) && may(f, needed::get));
     const bool is_in_time = f.latency.samples == 0 || f.latency.median < s.node_timeout;
-    return f.reached == contact::whole && f.unusable.empty() && !f.is_replica &&
+    return f.reached == contact::whole && f.unusable.empty() && !f.is_replica() &&
            f.admitted != admittance::other_configuration && may(f, needed::set) && has_release &&
            is_in_time;
 }

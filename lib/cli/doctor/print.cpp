@@ -35,15 +35,18 @@ const char* release_path(const node_facts& f)
 }
 
 /// HELLO tells a role in RESP3 only.
-const char* role_of(const node_facts& f)
+std::string role_of(const node_facts& f)
 {
-    if (!f.mode.empty() && f.mode != "standalone") {
-        return f.mode == "cluster" ? "node of a cluster" : "sentinel";
+    if (f.mode == "cluster") {
+        return "node of a cluster";
     }
-    if (f.is_replica) {
+    if (!f.mode.empty() && f.mode != "standalone") {
+        return f.mode;
+    }
+    if (f.is_replica()) {
         return "replica";
     }
-    return f.info || f.protocol == 3 ? "master" : "role not known";
+    return f.role.empty() ? "role not known" : f.role;
 }
 
 // Text.
