@@ -1,6 +1,5 @@
 #include "cli/taking.hpp"
 
-#include "base/text.hpp"
 #include "cli/printing.hpp"
 #include "cli/session.hpp"
 
@@ -11,6 +10,7 @@
 #include <boost/asio/ip/host_name.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -51,10 +51,13 @@ std::string label_of(const std::string& program, int process)
 {
     boost::system::error_code unknown;
     const std::string host = asio::ip::host_name(unknown);
+    const std::string where =
+        " (pid " + std::to_string(process) + (unknown ? "" : " on " + host) + ')';
     const std::string name = program.substr(program.rfind('/') + 1);
-    std::string out = base::printable(name) + " (pid " + std::to_string(process) +
-                      (unknown ? "" : " on " + base::printable(host)) + ')';
-    out.resize(std::min(out.size(), max_label_size));
+    std::string out = name.substr(0, max_label_size - std::min(where.size(), max_label_size));
+    out += where;
+    std::ranges::replace_if(
+        out, [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
     return out;
 }
 

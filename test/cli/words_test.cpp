@@ -4,6 +4,7 @@
 #include "cli/command_line.hpp"
 #include "cli/duration.hpp"
 #include "cli/masters.hpp"
+#include "cli/taking.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -93,6 +94,17 @@ TEST_CASE("what a URL leaves out of user, password and database is completed", "
         {"nonsense", {"me", "x", 3}, "nonsense"},
     }));
     CHECK(redlock::cli::completed(r.url, r.rest) == r.whole);
+}
+
+TEST_CASE("a holder's label has its process and host, however long the program's name", "[words]")
+{
+    using redlock::cli::label_of;
+    const std::string end = label_of("/usr/bin/backup", 7).substr(6);
+    CHECK(end.starts_with(" (pid 7 on "));
+    CHECK(label_of("/usr/bin/back\nup", 7) == "back?up" + end);
+    const std::string longest = label_of(std::string(300, 'x'), 7);
+    CHECK(longest.size() == redlock::max_label_size);
+    CHECK(longest.ends_with("x" + end));
 }
 
 namespace {

@@ -122,6 +122,7 @@ public:
     {
         return facts_.reached == contact::broken && !has_heard_ && !says_what_it_does(trouble);
     }
+    [[nodiscard]] bool has_heard() const noexcept { return has_heard_; }
     /// What OpenSSL found wrong with the node's certificate.
     [[nodiscard]] const std::string& certificate_fault() const noexcept { return tls_.fault(); }
 
@@ -437,6 +438,7 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
     // As a client does, which comes back without HELLO to a node that closes at that word.
     for (const bool says_hello : {true, false}) {
         facts.trouble.clear();
+        facts.reached = contact::none;
         facts.closes_at_hello = !says_hello;
         talk.emplace(executor, s, address, date, facts);
         try {
@@ -454,10 +456,10 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
                 facts.trouble.append(": ").append(talk->certificate_fault());
             }
         }
+        facts.closes_at_hello = facts.closes_at_hello && talk->has_heard();
         if (!talk->was_cut_off(facts.trouble)) {
             break;
         }
-        facts.closes_at_hello = false;
     }
     talk->measure();
     co_return facts;

@@ -89,7 +89,7 @@ void judge_contact(const node_facts& f, pen& add)
         add(severity::warning, "no-hello",
             "closes the connection at HELLO, and is greeted without it: there is no RESP3, and who "
             "waits for a lock asks for it again and again.",
-            "Look what stands in front of the server: a proxy may know no HELLO.");
+            "Look at what stands in front of the server: a proxy may know no HELLO.");
     }
 }
 
@@ -329,7 +329,7 @@ void judge_measures(const node_facts& f, const base::settings& s, std::vector<fi
             "--node-timeout at least; or bring node and clients closer together.");
     } else if (l.samples != 0 && l.p99 >= s.node_timeout) {
         add(severity::warning, "slow", took + ": some of its answers come too late to count.",
-            "Look what holds it up (SLOWLOG, forks, swapping), or set a longer --node-timeout.");
+            "Look at what holds it up (SLOWLOG, forks, swapping), or set a longer --node-timeout.");
     } else if (l.samples != 0 && 2 * l.p99 >= s.node_timeout) {
         add(severity::note, "slow", took + ": there is little to spare.",
             "Think of a longer --node-timeout.");

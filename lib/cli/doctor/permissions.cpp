@@ -98,7 +98,7 @@ public:
         } else if (t.is == trial::outcome::refused) {
             add(d.weight, "refused-command",
                 std::string("refuses ") + d.name + " (" + t.error + "): " + d.consequence + ".",
-                "Look what stands in front of the server: a proxy may let through only some "
+                "Look at what stands in front of the server: a proxy may let through only some "
                 "commands.");
         }
     }
