@@ -32,7 +32,7 @@ const char* text_of(errc e) noexcept
         case errc::invalid_min_validity:
             return "min_validity: negative or more than the ttl can give";
         case errc::invalid_max_hold: return "keep_alive.max_hold: shorter than the ttl";
-        case errc::invalid_label: return "label: too long or with control characters";
+        case errc::invalid_label: return "label: longer than 256 bytes, or with control characters";
         case errc::duplicate_resource: return "resource: named twice in one lock";
         case errc::invalid_owner:
             return "The owner token is malformed or the lock belongs to another client";

@@ -34,7 +34,7 @@ struct lease {
     /// All of them, where there are several.
     core::group group;
     base::owner_token token;
-    /// What the keys beside those of the lock hold to name the holder, as `labelled` makes it. Set
+    /// What the keys beside those of the lock hold to name the holder, behind a `label_tie`. Set
     /// once the lock is had; null: nothing.
     std::unique_ptr<const std::string> label;
     base::nanos ttl{};

@@ -318,6 +318,7 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
         }
         if (resp::says_wrong_type(r.text())) {
             told.foreign_kind = true;
+            told.label.clear();  // an earlier holder's
             c_.record(asked, index_, node_outcome::granted);
         } else {
             c_.record(asked, index_, node_outcome::failed, error_of(r));
@@ -330,12 +331,13 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
         return on_nonsense(p);
     }
     if (r.at(0).is_null()) {
+        told.label.clear();
         c_.record(asked, index_, node_outcome::refused);
         return true;
     }
     told.owner = r.at(0).text();
     if (!told.label.starts_with(label_tie(told.owner))) {
-        told.label.clear();  // an earlier holder's
+        told.label.clear();
     }
     told.ttl = milliseconds{std::min<std::int64_t>(r.at(1).integer(), base::max_ttl.count())};
     c_.record(asked, index_, node_outcome::granted);

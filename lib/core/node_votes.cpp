@@ -164,7 +164,7 @@ void node::on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms)
     if (asked.details != nullptr) {
         asked.details->nodes[index_].held = held;
     }
-    if (asked.asks_label && !asked.tally.has_voted(index_) && has_room()) {
+    if (asked.asks_label && !asked.closed && !asked.tally.has_voted(index_) && has_room()) {
         ask_holder_label(asked, held);
     } else {
         c_.record(asked, index_, node_outcome::refused);

@@ -1,6 +1,7 @@
 #include "asio/operations.hpp"
 
 #include <redlock/owner.hpp>
+#include <redlock/with_lock.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -9,6 +10,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <string>
@@ -320,7 +322,7 @@ TEST_CASE("options are written within a co_await", "[owner]")
     run_task(s.io, twice());
 }
 
-TEST_CASE("an owner may be destroyed once an acquire was begun on its behalf", "[owner]")
+TEST_CASE("what options point to may be destroyed once an acquire was begun", "[owner]")
 {
     scene s(some_config());
     s.start();
@@ -329,10 +331,27 @@ TEST_CASE("an owner may be destroyed once an acquire was begun on its behalf", "
     std::optional<redlock::owner> brief(std::in_place);
     acquire_options o = long_lease();
     o.owner = &*brief;
+    std::string label = "a name that is longer than a short string";
+    const std::string lasting = label;
+    o.label = label;
     s.locks->async_acquire(s.name, o, first.receiver());
     s.locks->async_acquire(s.name, o, second.receiver());
+    const std::string other = s.name + "/2";
+    std::string found;
+    std::optional<scope_result<void>> ended;
+    const auto body = [&](lock&) -> asio::awaitable<void> {
+        const inspection i = co_await s.locks->async_inspect(other);
+        found = i.holder_label;
+    };
+    with_lock(*s.locks, other, o, body, [&](scope_result<void> r) { ended = std::move(r); });
     brief.reset();
-    REQUIRE(run_until(s.io, [&] { return first.done && second.done; }));
+    std::ranges::fill(label, '?');
+    REQUIRE(run_until(s.io, [&] { return first.done && second.done && ended; }));
+    CHECK(found == lasting);
+    outcome<inspecting> looked;
+    s.locks->async_inspect(s.name, looked.receiver());
+    REQUIRE(run_until(s.io, [&] { return looked.done; }));
+    CHECK(looked.value->holder_label == lasting);
     REQUIRE_FALSE(first.error);
     REQUIRE_FALSE(second.error);
     CHECK(first.value->owner_token() == second.value->owner_token());

@@ -198,3 +198,24 @@ TEST_CASE("a label of another program is shown so that it harms no terminal", "[
         CHECK(w.inspect("r").found.holder_label == shown);
     }
 }
+
+TEST_CASE("a label that its lock has left behind names nobody", "[core][label]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r", labelled());
+    const std::string stored = w.peers[0]->master.find(w.now, label_key)->value;
+    (void)w.release(l);
+    const bool is_foreign = GENERATE(false, true);
+    for (const auto& p : w.peers) {
+        p->master.put(std::string(label_key), {.value = stored, .end = {}});
+        if (is_foreign) {
+            p->master.put("r", {.value = {}, .end = {}, .foreign_kind = true});
+        }
+    }
+    w.with_report = true;
+    const call& c = w.inspect("r");
+    CHECK(c.found.state == (is_foreign ? holding::held : holding::free));
+    CHECK(c.found.holder_label.empty());
+    CHECK(c.report.holder_label.empty());
+}
