@@ -94,7 +94,7 @@ flow coordinator::run_acquire(operation& op)
             co_await verdict_of{*raised};
         }
         note_if_free(op, r);
-        outage_.on_attempt(r.t0, r.tally.of_acquire());
+        outage_.on_attempt(r.t0, now_, r.tally.of_acquire());
         if (is_last(op, r, was_woken)) {
             co_return;
         }
@@ -139,11 +139,10 @@ bool coordinator::is_over(operation& op, Tell tell)
 /// An acquire that has no coroutine gets one, if there is still something to do.
 void coordinator::start(operation& op) noexcept
 {
-    if (is_over(op, [&] { report_place(op); })) {
-        return;
-    }
     try {
-        run_acquire(op);
+        if (!is_over(op, [&] { report_place(op); })) {
+            run_acquire(op);
+        }
     } catch (const std::bad_alloc&) {
         finish(op, make_error_code(boost::system::errc::not_enough_memory));
     }

@@ -472,7 +472,8 @@ private:
     /// How long those take to answer who are asked, a majority or the one node that is asked first,
     /// smoothed; the least a retry waits.
     base::nanos round_trip_{};
-    outage outage_;
+    /// Who waits asks at least so often while there is no majority.
+    outage outage_{2 * (settings_.retry_max + settings_.node_timeout)};
 
     redlock::stats stats_;
 };

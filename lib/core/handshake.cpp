@@ -34,6 +34,12 @@ bool is_final(std::string_view error, bool gave_password) noexcept
            (resp::has_code(error, "NOAUTH") && !gave_password) || resp::is_temporary(error);
 }
 
+/// Without a code of its own, and where we greet of no other meaning.
+bool has_no_room(std::string_view error) noexcept
+{
+    return error.find("max number of clients") != std::string_view::npos;
+}
+
 /// NOPERM speaks of the command or of the key; the probe's key is ours, and only the command
 /// matters.
 bool speaks_of_a_key(std::string_view error) noexcept
@@ -193,18 +199,18 @@ handshake::progress handshake::refused(std::string_view what, const resp::reply&
 
 handshake::progress handshake::refused_login(std::string_view what, const resp::reply& r)
 {
-    is_refused_login_ = !resp::is_temporary(r.text());
+    if (has_no_room(r.text())) {
+        return fail("the server has too many clients", false);
+    }
+    // DENIED is said of where we come from, not of who we are.
+    is_refused_login_ = !resp::is_temporary(r.text()) && !resp::has_code(r.text(), "DENIED");
     return refused(what, r);
 }
 
 handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, unsigned& more)
 {
     if (r.is_error()) {
-        // Without a code of its own, and at the greeting of no meaning but this.
-        if (r.text().find("max number of clients") != std::string_view::npos) {
-            return fail("the server has too many clients", false);
-        }
-        if (is_final(r.text(), logs_in())) {
+        if (has_no_room(r.text()) || is_final(r.text(), logs_in())) {
             return refused_login("the server refused the greeting", r);
         }
         more += greet_without_hello(out);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <new>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -25,8 +26,7 @@ using base::nanos;
 namespace {
 
 constexpr std::string_view cut_greeting =
-    "closed the connection at the greeting: it may want TLS, or be a proxy that does not know "
-    "HELLO";
+    ", at the greeting: it may want TLS, or be a proxy that does not know HELLO";
 
 }  // namespace
 
@@ -136,10 +136,15 @@ void node::on_closed(std::string_view reason) noexcept
     }
     const bool is_cut = state_ == state::handshaking && !handshake_.has_heard_anything();
     cut_greetings_ += is_cut ? 1 : 0;
-    // Of a TLS connection the reason says what the server found wrong with our certificate.
-    const bool is_plain = address_.via != base::address::transport::tls;
-    forget_connection(is_cut && is_plain ? cut_greeting : reason, log_level::warning,
-                      ended_by::peer);
+    std::string text;
+    if (is_cut && address_.via == base::address::transport::tcp) {
+        try {
+            reason = text.append(reason).append(cut_greeting);
+        } catch (const std::bad_alloc&) {
+            text.clear();  // without the hint
+        }
+    }
+    forget_connection(reason, log_level::warning, ended_by::peer);
 }
 
 /// A server that is stopped may close at any word. What closes at the first one again and again is
@@ -170,8 +175,8 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
     c_.stats_.disconnects += was_ready;
     refused_login_ = state_ == state::handshaking && handshake_.is_refused_login();
     state_ = state::waiting;
-    c_.note_connections();
     unproven_ = false;
+    c_.note_connections();
     stalled_ = false;
     admission_.on_disconnected();
     complain(reason, level);

@@ -15,18 +15,25 @@ namespace redlock::core {
  */
 class outage {
 public:
+    /// `longest_gap`: without an attempt for longer than this, an outage that attempts have shown
+    /// is taken to be over, since other things may have been answered meanwhile.
+    explicit outage(base::nanos longest_gap) noexcept : longest_gap_(longest_gap) {}
+
     void on_connections(base::instant now, bool are_enough) noexcept
     {
         disconnected_since_ = are_enough ? never : std::min(disconnected_since_, now);
     }
 
-    /// An attempt that began at `begun` was decided.
-    void on_attempt(base::instant begun, verdict v) noexcept
+    /// An attempt that began at `begun` was decided at `now`.
+    void on_attempt(base::instant begun, base::instant now, verdict v) noexcept
     {
         switch (v) {
             case verdict::open: return;  // one node was asked first, and its answer was enough
             case verdict::unavailable:
-                unanswered_since_ = std::min(unanswered_since_, begun);
+                if (unanswered_since_ == never || begun - unanswered_at_ > longest_gap_) {
+                    unanswered_since_ = begun;
+                }
+                unanswered_at_ = now;
                 return;
             case verdict::won:
             case verdict::refused: unanswered_since_ = never; return;
@@ -49,6 +56,9 @@ private:
 
     base::instant disconnected_since_ = never;
     base::instant unanswered_since_ = never;
+    /// When the last of these attempts was decided.
+    base::instant unanswered_at_{};
+    base::nanos longest_gap_;
 };
 
 }  // namespace redlock::core

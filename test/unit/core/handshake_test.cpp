@@ -126,6 +126,22 @@ TEST_CASE("a wrong password is told, without the password", "[core]")
     }
 }
 
+TEST_CASE("a server without room for another client has not refused the password", "[core]")
+{
+    bench_world w{1, with_password()};
+    w.peers[0]->master.knows_hello = false;
+    w.peers[0]->master.refusals["AUTH"] = "ERR max number of clients reached";
+    w.start();
+    CHECK(trouble(w).find("too many clients") != std::string::npos);
+    CHECK(w.log_levels.at(0) == log_level::warning);
+    call& c = w.acquire("r", {.deadline = 1min});
+    w.advance(10s);
+    CHECK_FALSE(c.done());
+    w.peers[0]->master.refusals.clear();
+    w.advance(10s);
+    CHECK(c.held != nullptr);
+}
+
 TEST_CASE("a missing password is told", "[core]")
 {
     bench_world w{1};

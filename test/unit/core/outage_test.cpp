@@ -248,3 +248,39 @@ TEST_CASE("a minority that refuses the password ends no acquire", "[core][outage
     REQUIRE(waits.done());
     CHECK_FALSE(waits.error);
 }
+
+TEST_CASE("an attempt of long ago that met no majority begins no outage", "[core][outage]")
+{
+    outage_world w{3, quick()};
+    w.start();
+    for (auto& p : w.peers) {
+        p->master.refusals["SET"] = "ERR broken";
+    }
+    acquire_options once;
+    once.deadline = 0ms;
+    CHECK(w.acquire("r", once).error == errc::unavailable);
+    w.advance(10min);
+    call& c = w.acquire("r", patient(1s));
+    w.advance(900ms);
+    CHECK_FALSE(c.done());
+    w.advance(100ms + 2 * w.config.retry_max);
+    CHECK(c.error == errc::unavailable);
+}
+
+TEST_CASE("who stands in line during the first connections is given them too", "[core][outage]")
+{
+    outage_world w{3, quick()};
+    for (unsigned node : {1u, 2u}) {
+        w.peers[node]->dial = peer::dialling::silent;
+    }
+    w.start();
+    call& first = w.acquire("r", patient(500ms));
+    call& second = w.acquire("r", patient(500ms));
+    w.advance(w.config.connect_timeout - 1ms);
+    CHECK_FALSE(second.done());
+    w.restore(1);
+    w.restore(2);
+    w.advance(300ms);
+    CHECK(first.held != nullptr);
+    CHECK_FALSE(second.done());
+}
