@@ -119,14 +119,13 @@ public:
      * Completes when: a majority granted the key with validity left, or no further attempt is to be
      * made.
      * Errors: `contended`, `unavailable`, `expired` for the last attempt when no further one was
-     * allowed; `unavailable` also by `acquire_options::max_outage`; `timed_out`; `closed`;
-     * `overloaded`; `too_many_waiters`; `no_entropy`;
-     * `invalid_resource`, `invalid_ttl`, `invalid_deadline`, `invalid_attempts`,
+     * allowed; `unavailable` also by `acquire_options::max_outage`, or if a majority of the nodes
+     * refuses user or password; `timed_out`; `closed`; `overloaded`; `too_many_waiters`;
+     * `no_entropy`; `invalid_resource`, `invalid_ttl`, `invalid_deadline`, `invalid_attempts`,
      * `invalid_max_outage`, `invalid_min_validity`, `invalid_max_hold`, `invalid_label`;
-     * `operation_aborted`; `not_enough_memory`.
-     * With an owner that has the lock
-     * already: `lost`; `unavailable`, `expired` or `timed_out` if it had to be extended and was
-     * not; `no_fencing_token`; `held_in_part`. The lock is empty then.
+     * `operation_aborted`; `not_enough_memory`. With an owner that has the lock already: `lost`;
+     * `unavailable`, `expired` or `timed_out` if it had to be extended and was not;
+     * `no_fencing_token`; `held_in_part`. The lock is empty then.
      * Cancellation: terminal and partial complete at once; what may have been granted is given back
      * in the background.
      * Total only before anything was sent.
