@@ -17,18 +17,19 @@ constexpr std::string_view no_login = "NOAUTH Authentication required.";
 struct command_traits {
     std::string_view name;
     int arity;
-    /// Is done by a server that is loading; is refused by one that is full.
+    /// Is done by a server that is loading; is refused by one that is full; changes a key.
     bool while_loading = false;
     bool takes_memory = false;
+    bool writes = takes_memory;
 };
 
 constexpr std::array known_commands{
     command_traits{"AUTH", -2, true},
     command_traits{"CLIENT", -2, true},
     command_traits{"COMMAND", -1, true},
-    command_traits{"DEL", -2},
-    command_traits{"DELEX", -2},
-    command_traits{"DELIFEQ", 3},
+    command_traits{"DEL", -2, false, false, true},
+    command_traits{"DELEX", -2, false, false, true},
+    command_traits{"DELIFEQ", 3, false, false, true},
     command_traits{"EVAL", -3},
     command_traits{"EVALSHA", -3},
     command_traits{"EXISTS", -2},
@@ -38,7 +39,7 @@ constexpr std::array known_commands{
     command_traits{"HSET", -4, false, true},
     command_traits{"INCR", 2, false, true},
     command_traits{"INFO", -1, true},
-    command_traits{"PEXPIRE", -3},
+    command_traits{"PEXPIRE", -3, false, false, true},
     command_traits{"PING", -1},
     command_traits{"PTTL", 2},
     command_traits{"SCRIPT", -2},
@@ -102,6 +103,9 @@ std::optional<std::string> model_master::refusal(const words& command, const ses
     // Scripts without a shebang are let in, and only what they call is looked at.
     if (is_full && traits.takes_memory) {
         return error(no_memory);
+    }
+    if (is_read_only && traits.writes) {
+        return error(read_only);
     }
     return std::nullopt;
 }

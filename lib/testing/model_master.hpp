@@ -100,6 +100,8 @@ public:
     bool is_full = false;
     /// Has not read its data yet.
     bool is_loading = false;
+    /// A replica that takes no writes.
+    bool is_read_only = false;
     /// What its clock for the date is ahead of the others', which no ttl depends on.
     base::nanos date_offset{};
     watcher* watched_by = nullptr;

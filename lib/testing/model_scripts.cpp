@@ -75,6 +75,11 @@ std::string model_master::run(instant now, session& s, script which, const words
     const words& keys = keys_of_script_;
     const words args(end_of_keys, command.end());
     const std::string& key = keys.front();
+    // A release of what is not there changes nothing.
+    if (is_read_only && which != script::inspect &&
+        (which != script::release || has(now, key, command.at(4)))) {
+        return error(read_only);
+    }
     switch (which) {
         case script::raise: return raise(now, s, keys, args);
         case script::admit: return admit(now, s, command);

@@ -54,6 +54,8 @@ inline constexpr std::string_view ok = "+OK\r\n";
 inline constexpr std::string_view no_integer = "ERR value is not an integer or out of range";
 inline constexpr std::string_view wrong_type =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
+inline constexpr std::string_view read_only =
+    "READONLY You can't write against a read only replica.";
 inline constexpr std::string_view no_memory =
     "OOM command not allowed when used memory > 'maxmemory'.";
 

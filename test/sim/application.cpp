@@ -405,6 +405,14 @@ void application::on_proof(const call& c, const ending& e)
             (void)c_.inspect(0, c.resource);
             return;
         case stage::looking:
+            // A tight buffer may still have what the acquire sent.
+            if (!e.error && e.found.state == holding::unknown && w_.planned().is_tight()) {
+                proof_ = stage::looking_anew;
+                (void)c_.inspect(0, c.resource);
+                return;
+            }
+            [[fallthrough]];
+        case stage::looking_anew:
             demand(!e.error && e.found.state == holding::held && e.found.owner_known,
                    "who looks at a lock does not see that it is held");
             demand(e.found.remaining && *e.found.remaining <= w_.planned().longest_ttl(),

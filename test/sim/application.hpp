@@ -71,6 +71,7 @@ private:
         none,
         taking,
         looking,
+        looking_anew,
         keeping,
         releasing,
         looking_again,

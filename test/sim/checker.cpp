@@ -364,6 +364,12 @@ void checker::on_reply(link& l, const test::words& command, std::string_view rep
 {
     using kind = vote::kind;
     const bool is_error = reply.starts_with('-');
+    const bool tells_role = (command.front() == "HELLO" || command.front() == "INFO") &&
+                            reply.find("role") != reply.npos;
+    const bool is_no_master = tells_role && w_.servers[l.node]->master.role != "master";
+    if (is_no_master || reply.starts_with("-READONLY") || reply.starts_with("-LOADING")) {
+        l.is_left = true;
+    }
     if (command.front() == "SET" && !is_of_the_guard(command.at(1))) {
         const bool was_refused = reply.starts_with('_') || reply.starts_with("$-1");
         on_set(l.client, l.node, command.at(2), is_error, was_refused,
@@ -440,7 +446,11 @@ void checker::on_votes(link& l, std::size_t bytes)
         token_users& users = tokens_[v.token];
         const bool is_asked = (v.what == vote::kind::released) == users.is_released;
         // To whom there was no connection nothing was sent.
-        if (is_asked && l.dialled < users.asked && now < users.votes_until) {
+        if (!is_asked || v.is_unheard || l.dialled >= users.asked) {
+            continue;
+        }
+        users.heard_for |= v.what == vote::kind::counted ? 1U << l.node : 0U;
+        if (now < users.votes_until) {
             const bool is_for = v.what != vote::kind::refused;
             (is_for ? users.voted_for : users.voted_against) |= 1U << l.node;
             if (v.what == vote::kind::counted) {
@@ -934,7 +944,8 @@ void checker::check_unavailable(const call& c, const std::string& who) const
         voted_for = 0;
     } else if (is_acquire && w_.planned().fencing) {
         voted_for &= users.counted_on;
-        if (count_of(voted_for) >= quorum() && !has_agreed(users)) {
+        // What comes late, but before the client looks at its clock, may still count.
+        if (count_of(users.heard_for) >= quorum() && !has_agreed(users)) {
             return;
         }
     }

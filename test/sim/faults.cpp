@@ -21,6 +21,7 @@ fault_injector::fault_injector(world& w)
     : w_(w),
       full_until_(w.planned().nodes),
       loading_until_(w.planned().nodes),
+      demoted_until_(w.planned().nodes),
       set_back_(w.planned().nodes)
 {
     for (std::size_t i = 0; i < fault_kinds; ++i) {
@@ -75,6 +76,7 @@ void fault_injector::befall(fault f)
         case fault::restart_empty:
         case fault::full:
         case fault::loading:
+        case fault::demoted:
         case fault::script_flush: befall_node(f, node); return;
         case fault::forget: make_forget(node); return;
         case fault::client_pause:
@@ -148,6 +150,12 @@ void fault_injector::befall_node(fault f, unsigned node)
         case fault::loading:
             s.master.is_loading = true;
             loading_until_[node] = w_.now() + span;
+            w_.schedule(span, event_kind::relief, node);
+            return;
+        case fault::demoted:
+            s.master.role = "slave";
+            s.master.is_read_only = r.one_in(2);
+            demoted_until_[node] = w_.now() + span;
             w_.schedule(span, event_kind::relief, node);
             return;
         case fault::script_flush: s.flush_scripts(); return;
@@ -390,12 +398,16 @@ void fault_injector::relieve(unsigned node)
     auto& master = w_.servers[node]->master;
     master.is_full = master.is_full && full_until_[node] > w_.now();
     master.is_loading = master.is_loading && loading_until_[node] > w_.now();
+    if (demoted_until_[node] <= w_.now()) {
+        master.role = "master";
+        master.is_read_only = false;
+    }
 }
 
 void fault_injector::stop()
 {
     for (unsigned n = 0; n < w_.servers.size(); ++n) {
-        full_until_[n] = loading_until_[n] = {};
+        full_until_[n] = loading_until_[n] = demoted_until_[n] = {};
         relieve(n);
     }
     w_.net.unblock();

@@ -56,6 +56,7 @@ private:
     std::vector<random_source> random_;
     std::vector<instant> full_until_;
     std::vector<instant> loading_until_;
+    std::vector<instant> demoted_until_;
     std::vector<unsigned> ill_;
     /// Nodes whose date is not what it was.
     std::vector<bool> set_back_;

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, fault_kinds> fault_names{
     "slow_dial",   "node_pause",     "node_block",   "restart",    "restart_empty", "full",
     "loading",     "script_flush",   "old_server",   "clock_rate", "clock_offset",  "client_pause",
     "client_kill", "client_destroy", "client_close", "cancel",     "drop",          "hand_over",
-    "forget",      "push",           "raise",
+    "forget",      "push",           "raise",        "demoted",
 };
 
 std::vector<milliseconds> some_ttls(random_source& r)

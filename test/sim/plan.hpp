@@ -42,8 +42,9 @@ enum class fault : std::uint8_t {
     forget,          ///< nodes lose keys that live, one or all of them; under the restart guard
     push,            ///< what a node tells by itself is lost, doubled, much later, or for nothing
     raise,           ///< a raise of fencing counters, or its answer, comes late or never
+    demoted,         ///< a node is a replica for a while, which takes writes or does not
 };
-inline constexpr std::size_t fault_kinds = 27;
+inline constexpr std::size_t fault_kinds = 28;
 
 /// What is outside of the algorithm's assumptions.
 enum class beyond : std::uint8_t {

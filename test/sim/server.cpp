@@ -127,6 +127,7 @@ void server::serve(link& l)
         answers_raise = answers_raise || is_raise(*command);
         for (auto told = l.votes.rbegin(); told != l.votes.rend() && told->end == 0; ++told) {
             told->end = l.said + replies.size();
+            told->is_unheard = l.is_left;
         }
         proof = is_of_a_lock(*command) && !is_probe(*command) ? w_.now() : proof;
     }
