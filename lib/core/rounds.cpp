@@ -151,6 +151,10 @@ void coordinator::expire(round& r) noexcept
             set_vote(r, i, node_outcome::disconnected, nodes_[i]->trouble());
             continue;
         }
+        if (r.refused_itself(i)) {
+            set_vote(r, i, node_outcome::refused, {});
+            continue;
+        }
         const bool was_asked =
             r.what != command::raise || (r.partner->fencing->known() & bit(i)) != 0;
         if (was_asked) {
@@ -159,7 +163,7 @@ void coordinator::expire(round& r) noexcept
         if (was_asked && nodes_[i]->is_ready()) {
             nodes_[i]->mark_stalled();
         }
-        set_vote(r, i, r.refused_itself(i) ? node_outcome::refused : node_outcome::timed_out, {});
+        set_vote(r, i, node_outcome::timed_out, {});
     }
     r.parked = 0;
     if (r.what == command::raise) {
