@@ -14,7 +14,7 @@ enum class command : std::uint8_t {
     take,        ///< the keys of several resources, all or none, by a script; the vote
     marker,      ///< GET of the restart guard's marker, behind a SET or an extend, which it proves
     holder_ttl,  ///< that PTTL
-    holder_label,  ///< GET of the label of whoever has the resource, for a report
+    holder_label,  ///< GETRANGE of the label of whoever has the resource, for a report
     set_label,     ///< SET of the label of a lock that the client has
     drop_label,    ///< compare-and-delete of that
     increment,     ///< INCR of the fencing counter behind a SET; of a node that granted, the vote

@@ -11,6 +11,7 @@ namespace redlock::core {
 /// A label is stored behind the first characters of the owner token and a space. They tie it to its
 /// lock: a release deletes no later holder's label, and an inspection shows no earlier one's.
 inline constexpr std::size_t label_tie_size = 9;
+inline constexpr std::size_t max_stored_label_size = label_tie_size + max_label_size;
 
 /// What the stored label of a lock with that owner token begins with.
 [[nodiscard]] inline std::string label_tie(std::string_view owner)
@@ -18,12 +19,11 @@ inline constexpr std::size_t label_tie_size = 9;
     return std::string(owner.substr(0, label_tie_size - 1)).append(" ");
 }
 
-/// The stored label, free of what ties it to its lock, and cut to what a label may be: another
-/// program may have stored any amount.
+/// The stored label, free of what ties it to its lock.
 [[nodiscard]] inline std::string_view untied(std::string_view stored) noexcept
 {
     const bool fits = stored.size() > label_tie_size && stored[label_tie_size - 1] == ' ';
-    return fits ? stored.substr(label_tie_size, max_label_size) : std::string_view();
+    return fits ? stored.substr(label_tie_size) : std::string_view();
 }
 
 }  // namespace redlock::core

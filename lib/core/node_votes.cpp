@@ -1,4 +1,5 @@
 #include "core/coordinator.hpp"
+#include "core/label.hpp"
 #include "core/node.hpp"
 #include "core/node_queue.hpp"
 #include "resp/error_text.hpp"
@@ -92,7 +93,7 @@ bool node::on_holder_label(const pending& p, const resp::reply& r)
         return on_nonsense(p);
     }
     if (r.is_string() && asked.details != nullptr && !asked.tally.has_voted(index_)) {
-        asked.details->nodes[index_].label = r.text();
+        asked.details->nodes[index_].label = r.text().substr(0, max_stored_label_size);
     }
     if (asked.what == command::take) {
         c_.record(asked, index_, node_outcome::refused);

@@ -210,9 +210,11 @@ void node::append_extend(const round& r, form f)
     }
 }
 
+/// No more of it than a label may be: another program may have stored any amount.
 void node::append_holder_label(std::string_view resource)
 {
-    resp::append_get(out_.last(), c_.settings_.key_prefix, resource, holder_suffix);
+    resp::append_getrange(out_.last(), c_.settings_.key_prefix, resource, holder_suffix,
+                          max_stored_label_size - 1);
 }
 
 /// It ends with the key.

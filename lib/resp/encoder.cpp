@@ -244,10 +244,16 @@ void append_delex(std::string& out, std::string_view prefix, std::string_view re
     append(out, raw{"*4\r\n$5\r\nDELEX\r\n"}, key{prefix, resource}, raw{"$4\r\nIFEQ\r\n"}, token);
 }
 
-void append_get(std::string& out, std::string_view prefix, std::string_view resource,
-                std::string_view suffix)
+void append_get(std::string& out, std::string_view prefix, std::string_view resource)
 {
-    append(out, raw{"*2\r\n$3\r\nGET\r\n"}, key{prefix, resource, suffix});
+    append(out, raw{"*2\r\n$3\r\nGET\r\n"}, key{prefix, resource});
+}
+
+void append_getrange(std::string& out, std::string_view prefix, std::string_view resource,
+                     std::string_view suffix, std::int64_t last)
+{
+    append(out, raw{"*4\r\n$8\r\nGETRANGE\r\n"}, key{prefix, resource, suffix}, raw{"$1\r\n0\r\n"},
+           last);
 }
 
 void append_incr(std::string& out, std::string_view prefix, std::string_view resource,

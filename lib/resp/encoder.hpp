@@ -91,8 +91,11 @@ void append_set_px(std::string& out, std::string_view prefix, std::string_view r
                    std::string_view suffix, std::string_view value, std::int64_t ttl_ms);
 
 /// GET key
-void append_get(std::string& out, std::string_view prefix, std::string_view resource,
-                std::string_view suffix = {});
+void append_get(std::string& out, std::string_view prefix, std::string_view resource);
+
+/// GETRANGE key 0 last, where the key has a suffix.
+void append_getrange(std::string& out, std::string_view prefix, std::string_view resource,
+                     std::string_view suffix, std::int64_t last);
 
 /// PTTL key
 void append_pttl(std::string& out, std::string_view prefix, std::string_view resource);

@@ -35,6 +35,7 @@ constexpr std::array known_commands{
     command_traits{"EXISTS", -2},
     command_traits{"FLUSHALL", -1},
     command_traits{"GET", 2},
+    command_traits{"GETRANGE", 4},
     command_traits{"HELLO", -1, true},
     command_traits{"HSET", -4, false, true},
     command_traits{"INCR", 2, false, true},

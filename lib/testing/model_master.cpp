@@ -259,6 +259,9 @@ std::string model_master::keyed(instant now, session& s, const words& command)
     if (name == "SET") {
         return set(now, s, command);
     }
+    if (name == "GETRANGE") {
+        return get_range(now, s, command);
+    }
     come_upon(now, s, command.at(1));
     if (name == "GET" || name == "PTTL" || name == "EXISTS") {
         track(s, command[1]);
@@ -339,6 +342,37 @@ std::string model_master::get(instant now, const session& s, const std::string& 
         return error(wrong_type);
     }
     return e == nullptr ? null(s.protocol) : bulk(e->value);
+}
+
+std::string model_master::get_range(instant now, session& s, const words& command)
+{
+    const std::string& key = command.at(1);
+    const auto first = number<std::int64_t>(command.at(2));
+    const auto last = number<std::int64_t>(command.at(3));
+    const bool fits = first && last;
+    if (fits) {
+        come_upon(now, s, key);
+    }
+    track(s, key);
+    if (!fits) {
+        return error(no_integer);
+    }
+    const entry* e = find(now, key);
+    if (e != nullptr && e->foreign_kind) {
+        return error(wrong_type);
+    }
+    const std::string_view value = e == nullptr ? std::string_view() : e->value;
+    const auto size = static_cast<std::int64_t>(value.size());
+    // What is negative counts from the end, and what lies before the begin is the begin.
+    const auto place = [&](std::int64_t n) {
+        return std::max(n < 0 ? n + size : n, std::int64_t{0});
+    };
+    const std::int64_t from = place(*first);
+    const std::int64_t to = std::min(place(*last), size - 1);
+    const bool is_backwards = from > to || (*first < 0 && *last < *first);
+    return bulk(is_backwards ? std::string_view()
+                             : value.substr(static_cast<std::size_t>(from),
+                                            static_cast<std::size_t>(to - from + 1)));
 }
 
 std::string model_master::remove(instant now, session& s, const words& command)

@@ -172,6 +172,7 @@ private:
     std::string keyed(base::instant now, session& s, const words& command);
     std::string set(base::instant now, session& s, const words& command);
     std::string get(base::instant now, const session& s, const std::string& key);
+    std::string get_range(base::instant now, session& s, const words& command);
     std::string remove(base::instant now, session& s, const words& command);
     std::string pexpire(base::instant now, session& s, const words& command);
     std::string increment(base::instant now, session& s, const std::string& key);

@@ -42,6 +42,7 @@ constexpr std::array names{
     named{"EXISTS", place::all},
     named{"FLUSHALL"},
     named{"GET", place::next},
+    named{"GETRANGE", place::next},
     named{"HELLO"},
     named{"HSET", place::next},
     named{"INCR", place::next},

@@ -390,6 +390,7 @@ TEST_CASE("each command that is not permitted is told of by its weight", "[cli][
     const auto r =
         GENERATE(row{needed::set, "1 error forbidden", "SET", false},
                  row{needed::get, "1 error forbidden", "GET", false},
+                 row{needed::getrange, "1 note forbidden", "GETRANGE", true},
                  row{needed::del, "1 error forbidden", "DEL", true},
                  row{needed::pttl, "1 error forbidden", "PTTL", true},
                  row{needed::pexpire, "1 error forbidden", "PEXPIRE", false},

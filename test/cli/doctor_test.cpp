@@ -55,6 +55,7 @@ void add_locker(const server& node, std::vector<std::string> more = {})
                                   "+ping",
                                   "+set",
                                   "+get",
+                                  "+getrange",
                                   "+del",
                                   "+pexpire",
                                   "+pttl",

@@ -223,6 +223,8 @@ private:
         return below(3) == 0 && !model_.password.empty() ? model_.password : "any";
     }
     std::string any_value() { return below(2) == 0 ? "mine" : "theirs"; }
+    /// Of GETRANGE, before, within and behind any value, or none.
+    std::string any_place() { return std::array{"-9", "-2", "0", "1", "9", "x"}[below(6)]; }
     /// Which to release, to extend and to inspect are called alike.
     std::string any_alike() { return std::string(contract_scripts[below(3)].text); }
     std::string any_sha1() { return sha1(below(contract_scripts.size())); }
@@ -238,7 +240,7 @@ private:
     void use_a_key(std::size_t who, const std::string& key)
     {
         const std::string value = any_value();
-        switch (below(18)) {
+        switch (below(19)) {
             case 0: same(who, {"SET", key, value, "NX", "PX", "1000000"}); return;
             case 1: same(who, {"SET", key, value, "NX", "PX", "2000000"}); return;
             case 2: same(who, {"SET", key, value, "XX", "PX", "1000000"}); return;
@@ -257,6 +259,7 @@ private:
             case 15: same(who, {"INCR", below(2) == 0 ? key : "counter"}); return;
             case 16: same(who, {"DELIFEQ", key, value}); return;
             case 17: same(who, {"DELEX", key, "IFEQ", std::string(200, 'v')}); return;
+            case 18: same(who, {"GETRANGE", key, any_place(), any_place()}); return;
         }
     }
 
@@ -751,6 +754,7 @@ void ask_all(pair_of_masters& both)
                                       {"SET", "k", "v", "NX", "PX", "1000"},
                                       {"PTTL", "k"},
                                       {"GET", "k"},
+                                      {"GETRANGE", "k", "0", "1"},
                                       {"PING"},
                                       {"DELIFEQ", "k", "v"},
                                       {"DELEX", "k", "IFEQ", "v"}}) {
@@ -865,7 +869,7 @@ TEST_CASE("so it does while it is loading", "[integration][model]")
     pair_of_masters both(real, seed);
     both.model().is_loading = true;
     ask_all(both);
-    CHECK(both.errors() == 10 * pair_of_masters::connections);
+    CHECK(both.errors() == 11 * pair_of_masters::connections);
     take_steps(both, seed, 500);
     CHECK(told(real.ask({"INFO", "persistence"}).text, "loading") == "1");
 }
@@ -877,7 +881,7 @@ TEST_CASE("so it does where it wants a password", "[integration][model]")
     pair_of_masters both(real, seed);
     both.model().password = "open-sesame";
     ask_all(both);
-    CHECK(both.errors() == 18 * pair_of_masters::connections);
+    CHECK(both.errors() == 19 * pair_of_masters::connections);
     for (const words& command :
          std::initializer_list<words>{{"HELLO"},
                                       {"HELLO", "4"},

@@ -23,6 +23,7 @@ enum class needed : std::uint8_t {
     time,
     set,
     get,
+    getrange,
     pttl,
     pexpire,
     incr,

@@ -268,6 +268,7 @@ void conversation::try_keys()
 {
     attempt(needed::set, {"SET", key_, value_, "NX", "PX", scratch_ttl});
     attempt(needed::get, {"GET", key_});
+    attempt(needed::getrange, {"GETRANGE", key_, "0", "-1"});
     attempt(needed::pttl, {"PTTL", key_});
     attempt(needed::pexpire, {"PEXPIRE", key_, scratch_ttl});
 }

@@ -25,6 +25,8 @@ constexpr duty duties[] = {
      "no script runs that gives a lock back or extends it, and clients do not use such a node"},
     {needed::pttl, severity::error, "PTTL", "+pttl",
      "locks can be neither extended nor inspected there, nor be of several resources"},
+    {needed::getrange, severity::note, "GETRANGE", "+getrange",
+     "nobody sees there by what label a holder wants to be known"},
     {needed::ping, severity::note, "PING", "+ping",
      "idle connections are looked at with it; a refusal will do"},
     {needed::client_setname, severity::note, "CLIENT SETNAME", "+client|setname",

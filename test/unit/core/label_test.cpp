@@ -52,7 +52,7 @@ TEST_CASE("a lock without a label costs no command for it", "[core][label]")
     (void)w.extend(l, 20s);
     (void)w.release(l);
     CHECK(sent(w, "SET") == 3);
-    CHECK(sent(w, "GET") == 0);
+    CHECK(sent(w, "GETRANGE") == 0);
 }
 
 TEST_CASE("an inspection names the holder by its label", "[core][label]")
@@ -92,9 +92,33 @@ TEST_CASE("a contended acquire with a report names the holder", "[core][label]")
         return n.held == (of_several && n.outcome == node_outcome::refused ? "r" : "");
     }));
     w.with_report = false;
-    const auto before = sent(w, "GET");
+    const auto before = sent(w, "GETRANGE");
     CHECK((of_several ? w.acquire(both, once()) : w.acquire("r", once())).error == errc::contended);
-    CHECK(sent(w, "GET") == before);
+    CHECK(sent(w, "GETRANGE") == before);
+}
+
+TEST_CASE("a node that has refused in time is not late, if it tells the label later",
+          "[core][label]")
+{
+    config c;
+    c.node_timeout = 50ms;
+    bench_world w(3, c);
+    w.start();
+    (void)w.lock("r", labelled());
+    const std::vector<std::string> both{"q", "r"};
+    (void)w.acquire(both, once());  // from now on the nodes know the script
+    for (const auto& p : w.peers) {
+        p->way_there = p->way_back = 15ms;
+    }
+    w.with_report = true;
+    call& late = w.acquire(both, once());
+    w.advance(1s);
+    REQUIRE(late.done());
+    CHECK(late.error == errc::contended);
+    CHECK(std::ranges::all_of(late.report.nodes, [](const node_report& n) {
+        return n.outcome == node_outcome::refused && n.held == "r";
+    }));
+    CHECK(w.core->snapshot().node_timeouts == 0);
 }
 
 TEST_CASE("a lock of several resources is named on each of them", "[core][label]")
@@ -161,7 +185,7 @@ TEST_CASE("a node that refuses the label keeps its vote", "[core][label]")
     w.start();
     for (const auto& p : w.peers) {
         p->master.put(std::string(label_key), {.value = {}, .end = {}, .foreign_kind = true});
-        p->master.refusals["GET"] = "NOPERM this user has no permissions to run it";
+        p->master.refusals["GETRANGE"] = "NOPERM this user has no permissions to run it";
     }
     core::lease& l = w.lock("r", labelled());
     w.with_report = true;
@@ -186,7 +210,8 @@ TEST_CASE("a label of another program is shown so that it harms no terminal", "[
     const std::pair<std::string, std::string> cases[] = {
         {tie + " \x1b[2J", "\\x1b[2J"},
         {tie + " " + longest + longest, longest},
-        {"not tied to this lock", ""},
+        {tie + " " + std::string(std::size_t{2} << 20, 'x'), longest},
+        {"untied", ""},
         {tie + " ", ""},
         {tie, ""},
         {"", ""},
@@ -196,7 +221,11 @@ TEST_CASE("a label of another program is shown so that it harms no terminal", "[
             p->master.put(std::string(label_key), {.value = value, .end = {}});
         }
         CHECK(w.inspect("r").found.holder_label == shown);
+        w.with_report = true;
+        CHECK(w.acquire("r", once()).report.holder_label == shown);
+        w.with_report = false;
     }
+    CHECK(w.core->snapshot().disconnects == 0);
 }
 
 TEST_CASE("a label that its lock has left behind names nobody", "[core][label]")
