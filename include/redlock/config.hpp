@@ -293,9 +293,9 @@ struct acquire_options {
      * the nodes may read it. The client writes it to a key of its own, named like the resource with
      * ":holder" at the end, once it has the lock and with each extend: one more command a node each
      * time. The label has no part in the vote, and a node that refuses it keeps its vote. A further
-     * hold of a reentrant owner keeps the label of the first. A client that adopts the lock neither
-     * extends nor deletes the label, which then ends with the ttl it was last given. Empty: none,
-     * and no more commands. Must live until the acquire begins.
+     * hold of a reentrant owner keeps the label of the first. A client that adopts the lock reads
+     * its label, and keeps it. Empty: none, and no more commands. Must live until the acquire
+     * begins.
      */
     std::string_view label{};
 

@@ -231,6 +231,7 @@ private:
     [[nodiscard]] round& new_raise(round& attempt, unsigned tries);
     void give_back(lease& held) noexcept;
     void set_label(lease& l, const std::string& label) noexcept;
+    void adopt_label(lease& l, std::string_view stored) noexcept;
     void send_label(const lease& l) noexcept;
     void drop_label(const lease& l) noexcept;
     [[nodiscard]] lease* held_for(const operation& op) const;

@@ -21,6 +21,21 @@ void coordinator::set_label(lease& l, const std::string& label) noexcept
     send_label(l);
 }
 
+/// Of a lock that was taken elsewhere.
+void coordinator::adopt_label(lease& l, std::string_view stored) noexcept
+{
+    if (l.label != nullptr || l.given_back || l.left || untied(stored).empty()) {
+        return;
+    }
+    try {
+        if (stored.starts_with(label_tie(l.token.view()))) {
+            l.label = std::make_unique<const std::string>(stored);
+        }
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+}
+
 void coordinator::send_label(const lease& l) noexcept
 {
     if (l.label == nullptr) {

@@ -518,7 +518,15 @@ void node::send_raise(round& r)
 void node::send_extend(round& r, encoded& same)
 {
     const form f = script_form();
-    queue(command::extend, &r, f, [&] { copy_or_append(same, f, [&] { append_extend(r, f); }); });
+    constexpr std::array row{command::holder_label, command::extend};
+    queue(std::span(row).subspan(r.asks_label ? 0 : 1), &r, f, [&] {
+        copy_or_append(same, f, [&] {
+            if (r.asks_label) {
+                append_holder_label(r.of->resources().front());
+            }
+            append_extend(r, f);
+        });
+    });
     if (has_to_prove(*r.of)) {
         same = {};  // the buffer may grow
         send_marker(r);

@@ -92,7 +92,9 @@ bool node::on_holder_label(const pending& p, const resp::reply& r)
     if (!r.is_string() && !r.is_null() && !r.is_error()) {
         return on_nonsense(p);
     }
-    if (r.is_string() && asked.details != nullptr && !asked.tally.has_voted(index_)) {
+    if (r.is_string() && asked.what == command::extend) {
+        c_.adopt_label(*asked.of, r.text());
+    } else if (r.is_string() && asked.details != nullptr && !asked.tally.has_voted(index_)) {
         asked.details->nodes[index_].label = r.text().substr(0, max_stored_label_size);
     }
     if (asked.what == command::take) {

@@ -40,7 +40,7 @@ round& coordinator::new_round(operation& op, command what)
         *r.details = {};
     }
     reset(r, what, op.subject->root());
-    r.asks_label = op.report != nullptr && is_attempt(what);
+    r.asks_label = op.what == operation::kind::adopt || (op.report != nullptr && is_attempt(what));
     r.deadline = now_ + settings_.node_timeout;
     r.ttl = op.ttl;
     by_deadline_.push_back(r);

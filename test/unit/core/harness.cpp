@@ -120,6 +120,15 @@ call& bench_world::acquire(const std::vector<std::string>& resources, const acqu
     });
 }
 
+call& bench_world::adopt(const std::vector<std::string>& resources, const base::owner_token& owner,
+                         nanos ttl)
+{
+    return begin([&](report* r) -> core::operation& {
+        return core->adopt(now, std::make_shared<const std::vector<std::string>>(resources), owner,
+                           ttl, r);
+    });
+}
+
 call& bench_world::adopt(std::string_view resource, const base::owner_token& owner, nanos ttl)
 {
     return begin([&](redlock::report* r) -> core::operation& {

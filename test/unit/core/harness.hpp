@@ -115,6 +115,8 @@ public:
     call& acquire(std::string_view resource, const acquire_options& o = {});
     call& acquire(const std::vector<std::string>& resources, const acquire_options& o = {});
     call& adopt(std::string_view resource, const base::owner_token& owner, nanos ttl);
+    call& adopt(const std::vector<std::string>& resources, const base::owner_token& owner,
+                nanos ttl);
     call& extend(core::lease& l, nanos ttl);
     call& release(core::lease& l);
     call& inspect(std::string_view resource, bool every_node = false);

@@ -152,6 +152,39 @@ TEST_CASE("a label lives as long as the lock, also if that is extended", "[core]
     CHECK(w.is_idle());
 }
 
+TEST_CASE("a lock that is adopted keeps its label", "[core][label]")
+{
+    const bool of_several = GENERATE(false, true);
+    CAPTURE(of_several);
+    const std::vector<std::string> resources =
+        of_several ? std::vector<std::string>{"q", "r"} : std::vector<std::string>{"r"};
+    bench_world w;
+    w.start();
+    const call& c = w.acquire(resources, labelled());
+    REQUIRE(c.held != nullptr);
+    call& a = w.adopt(resources, c.held->token, 1min);
+    REQUIRE(a.held != nullptr);
+    CHECK(labels(w) == 3);
+    CHECK(w.peers[0]->master.find(w.now, label_key)->end > w.now + 50s);
+    CHECK(w.inspect("r").found.holder_label == "backup on web1");
+    (void)w.release(*a.held);
+    CHECK(labels(w) + labels(w, "q:holder") == 0);
+}
+
+TEST_CASE("a lock that is adopted leaves the label of another holder", "[core][label]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r");
+    for (const auto& p : w.peers) {
+        p->master.put(std::string(label_key), {.value = "01234567 another", .end = {}});
+    }
+    call& a = w.adopt("r", l.token, 20s);
+    REQUIRE(a.held != nullptr);
+    (void)w.release(*a.held);
+    CHECK(labels(w) == 3);
+}
+
 TEST_CASE("an attempt that is lost leaves the holder's label as it is", "[core][label]")
 {
     bench_world w;
