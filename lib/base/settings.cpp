@@ -67,7 +67,7 @@ std::vector<address> parse_nodes(const std::vector<std::string>& urls, tls_suppo
         const auto twin = std::find(nodes.begin(), nodes.end(), node);
         if (twin != nodes.end()) {
             const auto first = static_cast<std::size_t>(twin - nodes.begin());
-            refuse(indexed(nodes.size()), "is the same node as " + indexed(first));
+            refuse(indexed(nodes.size()), "is the same server as " + indexed(first));
         }
         nodes.push_back(std::move(node));
     }
@@ -126,9 +126,9 @@ void check_tls(const tls_config& tls)
     require(!has_nul(tls.key_file), "tls.key_file", "holds a NUL");
     require(!has_nul(tls.server_name), "tls.server_name", "holds a NUL");
     require(tls.key_file.empty() || !tls.certificate_file.empty(), "tls.certificate_file",
-            "is needed with tls.key_file");
+            "is missing, and the private key needs it");
     require(tls.certificate_file.empty() || !tls.key_file.empty(), "tls.key_file",
-            "is needed with tls.certificate_file");
+            "is missing, and the certificate needs it");
 }
 
 void check_numbers(const config& c)

@@ -12,13 +12,38 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <system_error>
+#include <utility>
 
 namespace redlock::cli {
 namespace {
 
-/// What is wrong with the configuration, in the words of the command line where the library has
-/// names of its own: `config::nodes[0]: ...` is of the first node.
+/// Calls the first node "node 1" and not `nodes[0]`.
+std::string with_counted_nodes(std::string text)
+{
+    static const std::regex node(R"(nodes\[(\d{1,3})\])");
+    for (std::smatch found; std::regex_search(text, found, node);) {
+        const std::string counted = "node " + std::to_string(std::stoul(found[1]) + 1);
+        text.replace(static_cast<std::size_t>(found.position()),
+                     static_cast<std::size_t>(found.length()), counted);
+    }
+    return text;
+}
+
+/// The option that sets a field of the configuration: `tls.certificate_file`.
+std::string option_of(std::string field)
+{
+    field.erase(0, field.find('.') + 1);
+    std::replace(field.begin(), field.end(), '_', '-');
+    constexpr std::pair<std::string_view, std::string_view> shorter[] = {
+        {"drift-factor", "drift"}, {"nodes", "node"}, {"certificate-file", "cert-file"}};
+    const auto* const found = std::ranges::find(
+        shorter, std::string_view(field), &std::pair<std::string_view, std::string_view>::first);
+    return "--" + (found == std::end(shorter) ? field : std::string(found->second));
+}
+
+/// What is wrong with the configuration, in the words of the command line.
 std::string in_options(const boost::system::system_error& e)
 {
     std::string text = e.what();
@@ -27,18 +52,12 @@ std::string in_options(const boost::system::system_error& e)
         return text;
     }
     text.erase(std::min(text.rfind(": " + e.code().message()), text.size()));
-    text.erase(0, front.size());
-    const auto length = std::min(text.find(':'), text.size());
-    std::string name = text.substr(0, length);
-    constexpr std::string_view node = "nodes[";
-    if (name.starts_with(node)) {
-        name = "node " + std::to_string(std::stoul(name.substr(node.size())) + 1);
-    } else {
-        name.erase(0, name.find('.') + 1);  // tls.ca_file, restart_guard.max_ttl
-        std::replace(name.begin(), name.end(), '_', '-');
-        name = name == "drift-factor" ? "--drift" : name == "nodes" ? "--node" : "--" + name;
+    text = with_counted_nodes(text.substr(front.size()));
+    if (text.starts_with("node ")) {
+        return text;
     }
-    return name + text.substr(length);
+    const auto length = std::min(text.find(':'), text.size());
+    return option_of(text.substr(0, length)) + text.substr(length);
 }
 
 /// The option that a text is about: the first that it names, as `--ttl`, or its first word, as of a

@@ -481,6 +481,16 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
     out = command({"--node", "redis://h", "--node", "redis://h:99999", "inspect", "job"}).end();
     CHECK(out.status == 64);
     CHECK(out.text == "redlock: node 2: port: must be a number from 1 to 65535\n");
+    out = command({"--node", "redis://h", "--node", "redis://h:6379", "inspect", "job"}).end();
+    CHECK(out.text == "redlock: node 2: is the same server as node 1\n");
+    out = command({"--node", "rediss://h", "--key-file", "/no/such", "inspect", "job"}).end();
+    CHECK(out.text == "redlock: --cert-file: is missing, and the private key needs it\n");
+    out = command({"--node", "rediss://h", "--cert-file", "/no/such", "inspect", "job"}).end();
+    CHECK(out.text == "redlock: --key-file: is missing, and the certificate needs it\n");
+    out = command({"--node", "rediss://h", "--cert-file", "/no/such", "--key-file", "/no/such",
+                   "inspect", "job"})
+              .end();
+    CHECK(out.text == "redlock: --cert-file: No such file or directory\n");
     out = command({"--node", "rediss://h", "--ca-file", "/no/such", "inspect", "job"}).end();
     CHECK(out.text == "redlock: --ca-file: No such file or directory\n");
     out = command({"--node", "redis://h", "acquire", "--ttl", "10ms", "--no-wait", "job"}).end();
