@@ -97,6 +97,15 @@ lines told_of(Change change, config c = plain(1))
     return all;
 }
 
+/// The doctor finds one thing at this node, which is returned.
+finding only_finding(const node_facts& node, const config& c = plain(1))
+{
+    std::vector<finding> found;
+    judge_node(node, base::make_settings(c), found);
+    REQUIRE(found.size() == 1);
+    return found.front();
+}
+
 verdict concluded(const std::vector<node_facts>& nodes, const config& c)
 {
     const auto s = base::make_settings(c);
@@ -210,11 +219,9 @@ TEST_CASE("what keeps a node from being used is told with what helps against it"
                             row{"the server has too many clients", "maxclients"});
     auto f = healthy(0);
     f.unusable = r.unusable;
-    std::vector<finding> found;
-    judge_node(f, base::make_settings(plain(1)), found);
-    REQUIRE(found.size() == 1);
-    CHECK(found[0].code == "unusable");
-    CHECK(found[0].advice.find(r.advice) != std::string::npos);
+    const finding found = only_finding(f);
+    CHECK(found.code == "unusable");
+    CHECK(found.advice.find(r.advice) != std::string::npos);
 }
 
 TEST_CASE("what fails of TLS is told without OpenSSL's own, with what helps against it",
@@ -237,11 +244,9 @@ TEST_CASE("what fails of TLS is told without OpenSSL's own, with what helps agai
     auto f = dead(0);
     f.has_tls = true;
     f.trouble = r.trouble;
-    std::vector<finding> found;
-    judge_node(f, base::make_settings(plain(1)), found);
-    REQUIRE(found.size() == 1);
-    CHECK(found[0].text == "does not agree on TLS: " + std::string(r.told) + ".");
-    CHECK(found[0].advice.find(r.advice) != std::string::npos);
+    const finding found = only_finding(f);
+    CHECK(found.text == "does not agree on TLS: " + std::string(r.told) + ".");
+    CHECK(found.advice.find(r.advice) != std::string::npos);
 }
 
 TEST_CASE("who breaks off before he has answered may want TLS", "[cli][doctor]")
@@ -249,29 +254,21 @@ TEST_CASE("who breaks off before he has answered may want TLS", "[cli][doctor]")
     auto f = dead(0);
     f.reached = contact::broken;
     f.trouble = "Connection reset by peer";
-    const auto told_by = [](const node_facts& node) {
-        std::vector<finding> found;
-        judge_node(node, base::make_settings(plain(1)), found);
-        REQUIRE(found.size() == 1);
-        return found[0];
-    };
-    CHECK(told_by(f).text == "can be connected to, but breaks off: Connection reset by peer.");
-    CHECK(told_by(f).advice.ends_with("wants TLS (rediss://)."));
+    CHECK(only_finding(f).text == "can be connected to, but breaks off: Connection reset by peer.");
+    CHECK(only_finding(f).advice.ends_with("wants TLS (rediss://)."));
     f.latency.samples = 1;
-    CHECK(told_by(f).advice.find("TLS") == std::string::npos);
+    CHECK(only_finding(f).advice.find("TLS") == std::string::npos);
     f.trouble = "leaves commands unanswered";
-    CHECK(told_by(f).text == "can be connected to, but leaves commands unanswered.");
+    CHECK(only_finding(f).text == "can be connected to, but leaves commands unanswered.");
 }
 
 TEST_CASE("who may neither track nor cache is told of once", "[cli][doctor]")
 {
     auto f = healthy(0);
     f[needed::client_tracking].is = f[needed::client_caching].is = outcome::forbidden;
-    std::vector<finding> found;
-    judge_node(f, base::make_settings(plain(1)), found);
-    REQUIRE(found.size() == 1);
-    CHECK(found[0].text.starts_with("does not permit CLIENT TRACKING and CLIENT CACHING: "));
-    CHECK(found[0].advice.ends_with(": +client|tracking +client|caching."));
+    const finding found = only_finding(f);
+    CHECK(found.text.starts_with("does not permit CLIENT TRACKING and CLIENT CACHING: "));
+    CHECK(found.advice.ends_with(": +client|tracking +client|caching."));
 }
 
 TEST_CASE("what is no independent master is no node", "[cli][doctor]")
@@ -411,10 +408,8 @@ TEST_CASE("each command that is not permitted is told of by its weight", "[cli][
     forbid(f);
     const auto s = base::make_settings(plain(1));
     CHECK(is_usable(f, s) == r.usable);
-    std::vector<finding> found;
-    judge_node(f, s, found);
-    REQUIRE(found.size() == 1);
-    CHECK(found[0].text.find(std::string(" ") + r.name) != std::string::npos);
+    const finding found = only_finding(f);
+    CHECK(found.text.find(std::string(" ") + r.name) != std::string::npos);
 }
 
 TEST_CASE("a command that a server does not know weighs as one that it does not permit",
@@ -436,10 +431,8 @@ TEST_CASE("a command that is refused in other words is told with them", "[cli][d
     auto f = healthy(0);
     f[what] = {outcome::refused, "ERR unsupported command"};
     CHECK(told_of([&](node_facts& n) { n[what] = f[what]; }) == lines{told});
-    std::vector<finding> found;
-    judge_node(f, base::make_settings(plain(1)), found);
-    REQUIRE(found.size() == 1);
-    CHECK(found[0].text.find("ERR unsupported command") != std::string::npos);
+    const finding found = only_finding(f);
+    CHECK(found.text.find("ERR unsupported command") != std::string::npos);
     CHECK(told_of([](node_facts& n) {
               n[needed::eval].is = n[needed::evalsha].is = outcome::refused;
           }) == lines{"1 error no-scripts"});
@@ -492,11 +485,8 @@ TEST_CASE("without PEXPIRE no lock is extended, and a resource gets one token", 
     const auto text = [&](bool fencing) {
         auto c = plain(1);
         c.fencing = fencing;
-        std::vector<finding> found;
-        judge_node(f, base::make_settings(c), found);
-        REQUIRE(found.size() == 1);
         CHECK(is_usable(f, base::make_settings(c)) != fencing);
-        return found[0].text;
+        return only_finding(f, c).text;
     };
     CHECK(text(false) == "does not permit PEXPIRE: locks cannot be extended there.");
     CHECK(text(true).find("fencing token there only once") != std::string::npos);
@@ -623,12 +613,10 @@ TEST_CASE("a server that refuses to write tells why", "[cli][doctor]")
                             row{"ERR something else", "until then"});
     auto f = healthy(0);
     f[needed::set] = {outcome::failed, r.error};
-    std::vector<finding> found;
-    judge_node(f, base::make_settings(plain(1)), found);
-    REQUIRE(found.size() == 1);
-    CHECK(found[0].code == "refuses-writes");
-    CHECK(found[0].text.find(r.error) != std::string::npos);
-    CHECK(found[0].advice.find(r.advice) != std::string::npos);
+    const finding found = only_finding(f);
+    CHECK(found.code == "refuses-writes");
+    CHECK(found.text.find(r.error) != std::string::npos);
+    CHECK(found.advice.find(r.advice) != std::string::npos);
 }
 
 TEST_CASE("RESP2 alone is a note, and HELLO that is forbidden a warning", "[cli][doctor]")
