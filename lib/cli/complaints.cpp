@@ -31,7 +31,7 @@ std::string with_counted_nodes(std::string text)
     return text;
 }
 
-/// The option that sets a field of the configuration: `tls.certificate_file`.
+/// The option that sets a field of the configuration: "--cert-file" for `tls.certificate_file`.
 std::string option_of(std::string field)
 {
     field.erase(0, field.find('.') + 1);

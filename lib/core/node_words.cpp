@@ -210,7 +210,7 @@ void node::append_extend(const round& r, form f)
     }
 }
 
-/// No more of it than a label may be: another program may have stored any amount.
+/// Reads no more than a label may have, because another program may have stored a long value.
 void node::append_holder_label(std::string_view resource)
 {
     resp::append_getrange(out_.last(), c_.settings_.key_prefix, resource, holder_suffix,

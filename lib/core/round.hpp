@@ -59,8 +59,8 @@ struct round : list_hook<in_deadline_order> {
     bool closed = false;
     /// Of an inspect: there is no verdict before the last vote.
     bool every_node = false;
-    /// Of an attempt: whoever refuses is asked for the holder's label. Of an extend: the lock's own
-    /// label is not known.
+    /// Of an attempt: whoever refuses is asked for the holder's label. An extend asks
+    /// for the label of an adopted lock.
     bool asks_label = false;
     /// Commands without an answer, debts, and the operation.
     std::uint32_t references = 0;

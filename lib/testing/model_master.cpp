@@ -363,7 +363,7 @@ std::string model_master::get_range(instant now, session& s, const words& comman
     }
     const std::string_view value = e == nullptr ? std::string_view() : e->value;
     const auto size = static_cast<std::int64_t>(value.size());
-    // What is negative counts from the end, and what lies before the begin is the begin.
+    // A negative place counts from the end. A place before the beginning is the beginning.
     const auto place = [&](std::int64_t n) {
         return std::max(n < 0 ? n + size : n, std::int64_t{0});
     };

@@ -405,7 +405,7 @@ void application::on_proof(const call& c, const ending& e)
             (void)c_.inspect(0, c.resource);
             return;
         case stage::looking:
-            // A tight buffer may still have what the acquire sent.
+            // The acquire's commands may still fill a tight buffer.
             if (!e.error && e.found.state == holding::unknown && w_.planned().is_tight()) {
                 proof_ = stage::looking_anew;
                 (void)c_.inspect(0, c.resource);

@@ -944,7 +944,7 @@ void checker::check_unavailable(const call& c, const std::string& who) const
         voted_for = 0;
     } else if (is_acquire && w_.planned().fencing) {
         voted_for &= users.counted_on;
-        // What comes late, but before the client looks at its clock, may still count.
+        // The client may still count a vote that comes late, before it reads its clock.
         if (count_of(users.heard_for) >= quorum() && !has_agreed(users)) {
             return;
         }

@@ -174,7 +174,7 @@ private:
         bool is_released = false;
         std::uint32_t voted_for = 0;
         std::uint32_t voted_against = 0;
-        /// Who said what its counter became, in time or late.
+        /// Nodes that told their counter, in time or late.
         std::uint32_t heard_for = 0;
         /// Who said in time what its counter became, of those that granted it; and what that is,
         /// by node.

@@ -46,7 +46,7 @@ struct vote {
     kind what{};
     std::string token{};      ///< or the key of the counter
     std::int64_t value = 0;   ///< of the counter; zero: nobody is known to have voted it
-    bool is_unheard = false;  ///< comes behind what makes the client leave the connection
+    bool is_unheard = false;  ///< comes after a reply at which the client closes the connection
 };
 
 /// A connection, or the attempt to make one, from its first packet until both ends have forgotten
@@ -72,7 +72,7 @@ struct link {
     std::uint64_t said = 0;
     std::uint64_t heard = 0;
     std::deque<vote> votes;
-    /// The client leaves it once it hears what was said last.
+    /// The client closes it once it has read the last reply.
     bool is_left = false;
     /// The tokens of what was granted to it last, by the keys of their counters.
     std::map<std::string, std::string> granted;
