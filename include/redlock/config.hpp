@@ -19,8 +19,8 @@
 namespace redlock {
 
 /// The longest resource name, in bytes. A name may hold any bytes, NUL and line ends too, but not
-/// end with ":fencing" or ":holder": those are the names of the keys beside a lock, its fencing
-/// counter and the label of its holder.
+/// end with ":fencing" or ":redlock:holder": those are the names of the keys beside a lock, its
+/// fencing counter and the label of its holder.
 inline constexpr std::size_t max_resource_size = 64 * 1024;
 
 /// How many resources one lock may be of; their names are at most `max_resource_size` in sum.
@@ -291,11 +291,11 @@ struct acquire_options {
      * `report::holder_label`: for example a host, a process and what it does. At most
      * `max_label_size` bytes of text without control characters, and no secrets: whoever may read
      * the nodes may read it. The client writes it to a key of its own, named like the resource with
-     * ":holder" at the end, once it has the lock and with each extend: one more command a node each
-     * time. The label has no part in the vote, and a node that refuses it keeps its vote. A further
-     * hold of a reentrant owner keeps the label of the first. A client that adopts the lock reads
-     * its label, and keeps it. Empty: none, and no more commands. Must live until the acquire
-     * begins.
+     * ":redlock:holder" at the end, once it has the lock and with each extend: one more command a
+     * node each time. A value of that key that is no label stays as it is. The label has no part in
+     * the vote, and a node that refuses it keeps its vote. A further hold of a reentrant owner
+     * keeps the label of the first. A client that adopts the lock reads its label, and keeps it.
+     * Empty: none, and no more commands. Must live until the acquire begins.
      */
     std::string_view label{};
 

@@ -51,8 +51,8 @@ enum class errc {
     /// A fencing token was asked for, and the owner holds the resource by a lock without one.
     no_fencing_token,
 
-    /// `resource` is empty, longer than `max_resource_size`, ends with ":fencing" or ":holder", or
-    /// is one of the restart guard's own names under `config::restart_guard`.
+    /// `resource` is empty, longer than `max_resource_size`, ends with ":fencing" or
+    /// ":redlock:holder", or is one of the restart guard's own names under `config::restart_guard`.
     invalid_resource,
     /// `ttl` is not positive, is shorter than four node timeouts, does not fit, or is longer than
     /// `guard_config::max_ttl`.

@@ -36,7 +36,7 @@ inline constexpr nanos fixed_drift = std::chrono::milliseconds{2};
 /// Behind a resource, the name of its fencing counter. No resource ends with it.
 inline constexpr std::string_view counter_suffix = ":fencing";
 /// How the key beside a lock is called that holds the label of its holder.
-inline constexpr std::string_view holder_suffix = ":holder";
+inline constexpr std::string_view holder_suffix = ":redlock:holder";
 
 /// The smallest number of nodes of which any two sets share a node.
 [[nodiscard]] constexpr std::size_t majority_of(std::size_t nodes) noexcept

@@ -19,10 +19,13 @@ inline constexpr std::size_t max_stored_label_size = label_tie_size + max_label_
     return std::string(owner.substr(0, label_tie_size - 1)).append(" ");
 }
 
-/// The stored label, free of what ties it to its lock.
+/// The stored label without its tie; empty: the value is not one of ours.
 [[nodiscard]] inline std::string_view untied(std::string_view stored) noexcept
 {
-    const bool fits = stored.size() > label_tie_size && stored[label_tie_size - 1] == ' ';
+    constexpr std::string_view digits = "0123456789abcdef";
+    const bool fits = stored.size() > label_tie_size &&
+                      stored.find_first_not_of(digits) == label_tie_size - 1 &&
+                      stored[label_tie_size - 1] == ' ';
     return fits ? stored.substr(label_tie_size) : std::string_view();
 }
 

@@ -559,7 +559,7 @@ void node::set_label(const lease& l)
         return;
     }
     for (const std::string& resource : l.resources()) {
-        queue(command::set_label, nullptr, form::evalsha, [&] { append_set_label(l, resource); });
+        queue(command::set_label, nullptr, form::eval, [&] { append_set_label(l, resource); });
     }
 }
 

@@ -217,12 +217,13 @@ void node::append_holder_label(std::string_view resource)
                           max_stored_label_size - 1);
 }
 
-/// It ends with the key.
+/// It ends with the key of the lock. A value that another program has stored there stays.
 void node::append_set_label(const lease& l, std::string_view resource)
 {
     const std::int64_t left = in_ms(l.asked_until - c_.now_);
-    resp::append_set_px(out_.last(), c_.settings_.key_prefix, resource, holder_suffix, *l.label,
-                        std::max<std::int64_t>(left, 1));
+    resp::append_eval(out_.last(), resp::label_script.text, c_.settings_.key_prefix,
+                      std::string(resource).append(holder_suffix), *l.label,
+                      std::max<std::int64_t>(left, 1));
 }
 
 void node::append_drop_label(const lease& l, std::string_view resource, form f)

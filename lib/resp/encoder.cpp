@@ -177,13 +177,6 @@ void append_set_nx_px(std::string& out, std::string_view prefix, std::string_vie
            raw{"$2\r\nNX\r\n$2\r\nPX\r\n"}, ttl_ms);
 }
 
-void append_set_px(std::string& out, std::string_view prefix, std::string_view resource,
-                   std::string_view suffix, std::string_view value, std::int64_t ttl_ms)
-{
-    append(out, raw{"*5\r\n$3\r\nSET\r\n"}, key{prefix, resource, suffix}, value,
-           raw{"$2\r\nPX\r\n"}, ttl_ms);
-}
-
 void append_evalsha(std::string& out, std::string_view sha1, std::string_view prefix,
                     std::string_view resource)
 {

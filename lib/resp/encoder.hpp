@@ -86,10 +86,6 @@ struct key_list {
 void append_script(std::string& out, std::string_view command, std::string_view script,
                    const key_list& keys, std::initializer_list<std::string_view> args);
 
-/// SET key value PX ttl_ms, where the key has a suffix.
-void append_set_px(std::string& out, std::string_view prefix, std::string_view resource,
-                   std::string_view suffix, std::string_view value, std::int64_t ttl_ms);
-
 /// GET key
 void append_get(std::string& out, std::string_view prefix, std::string_view resource);
 

@@ -14,8 +14,8 @@ struct contract_script {
 };
 
 /// To release, to extend, to inspect, to count with a fencing counter and to raise some, to admit a
-/// node, and to take, extend and release several keys. Written out here once more, and not taken
-/// from the library: it is what is agreed, whatever the library sends.
+/// node, to take, extend and release several keys, and to store a label. Written out here once
+/// more, and not taken from the library: it is what is agreed, whatever the library sends.
 inline constexpr std::array contract_scripts{
     contract_script{"release", "647c65a442733a1aa440f99908d249d13b4d6c4a",
                     "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
@@ -161,6 +161,17 @@ inline constexpr std::array contract_scripts{
                     "    end\n"
                     "end\n"
                     "return all"},
+    contract_script{
+        "label", "a269d4d0803dcad3c231c6da37197f022d32b9eb",
+        "local v = redis.pcall(\"getrange\",KEYS[1],0,8)\n"
+        "if v == \"\" then\n"
+        "    return redis.call(\"set\",KEYS[1],ARGV[1],\"px\",ARGV[2],\"nx\") and 1 or 0\n"
+        "end\n"
+        "if type(v) ~= \"string\" or not string.find(v,\"^%x%x%x%x%x%x%x%x $\") then\n"
+        "    return 0\n"
+        "end\n"
+        "redis.call(\"set\",KEYS[1],ARGV[1],\"px\",ARGV[2])\n"
+        "return 1"},
 };
 
 }  // namespace redlock::testing

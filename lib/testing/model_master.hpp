@@ -151,7 +151,8 @@ private:
         admit,
         take,
         extend_all,
-        release_all
+        release_all,
+        label
     };
 
     std::string reply_to(base::instant now, session& s, const words& command);
@@ -181,6 +182,7 @@ private:
     std::string compare_and_delete(base::instant now, session& s, const std::string& key,
                                    const std::string& token);
     std::string count(base::instant now, session& s, const words& command);
+    std::string store_label(base::instant now, session& s, const words& command);
     std::string raise(base::instant now, session& s, const words& keys, const words& args);
     std::string take(base::instant now, session& s, const words& keys, const words& args);
     std::string extend_all(base::instant now, session& s, const words& keys, const words& args);

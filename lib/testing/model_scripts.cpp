@@ -60,7 +60,7 @@ std::string model_master::eval(instant now, session& s, const words& command)
     }
     const auto known = script_of(command.at(1));
     const auto keys = number<std::size_t>(command.at(2));
-    const bool is_of_one = known && *known <= script::count;
+    const bool is_of_one = known && (*known <= script::count || *known == script::label);
     if (!known || !keys || *keys == 0 || command.size() < 3 + *keys || (is_of_one && *keys != 1)) {
         throw std::runtime_error("a script that is none of the contract's");
     }
@@ -86,6 +86,7 @@ std::string model_master::run(instant now, session& s, script which, const words
         case script::take: return take(now, s, keys, args);
         case script::extend_all: return extend_all(now, s, keys, args);
         case script::release_all: return release_all(now, s, keys, args);
+        case script::label: return store_label(now, s, command);
         case script::inspect:
         case script::release:
         case script::count:
@@ -100,7 +101,8 @@ std::string model_master::run(instant now, session& s, script which, const words
         case script::admit:
         case script::take:
         case script::extend_all:
-        case script::release_all: break;
+        case script::release_all:
+        case script::label: break;
     }
     const entry* e = find(now, key);
     if (e != nullptr && e->foreign_kind) {
@@ -128,6 +130,24 @@ std::string model_master::compare_and_delete(instant now, session& s, const std:
         change(key, std::nullopt, &s);
     }
     return integer(ours ? 1 : 0);
+}
+
+/// EVAL text 1 key label ttl_ms
+std::string model_master::store_label(instant now, session& s, const words& command)
+{
+    const std::string& key = command.at(3);
+    constexpr std::size_t tie_size = 9;
+    if (const entry* e = find(now, key); e != nullptr) {
+        const std::size_t digits = e->value.find_first_not_of("0123456789abcdefABCDEF");
+        if (e->foreign_kind || digits != tie_size - 1 || e->value[digits] != ' ') {
+            return integer(0);
+        }
+    }
+    if (is_full) {
+        return error(no_memory);
+    }
+    change(key, entry{command.at(4), now + milliseconds{std::stoll(command.at(5))}, false}, &s);
+    return integer(1);
 }
 
 /// EVALSHA sha1 1 counter seed slack_us ttl_ms

@@ -110,6 +110,28 @@ TEST_CASE("on a server a release deletes what is its owner's, and nothing else",
     CHECK(node.command({"DBSIZE"}) == "0");
 }
 
+TEST_CASE("on a server a label replaces a label, and nothing else", "[integration][scripts]")
+{
+    const server node({.kind = each_kind()});
+    const words label{"0123abcd backup", "100000"};
+    CHECK(run(node, resp::label_script, {"r"}, label) == "1");
+    CHECK(node.get("r") == label[0]);
+    CHECK(node.pttl("r") > 50s);
+    CHECK(run(node, resp::label_script, {"r"}, {"fedcba98 another", "500000"}) == "1");
+    CHECK(node.get("r") == "fedcba98 another");
+    CHECK(node.pttl("r") > 100s);
+    for (const char* foreign : {"", "theirs", "0123abcd", "0123abcd0 backup", "0123abcx backup"}) {
+        CAPTURE(foreign);
+        put(node, "r", foreign);
+        CHECK(run(node, resp::label_script, {"r"}, label) == "0");
+        CHECK(node.get("r") == foreign);
+    }
+    node.command({"DEL", "r"});
+    node.command({"LPUSH", "r", "theirs"});
+    CHECK(run(node, resp::label_script, {"r"}, label) == "0");
+    CHECK(node.command({"TYPE", "r"}) == "list");
+}
+
 TEST_CASE("on a server an extend prolongs what is its owner's, never shortens, and creates nothing",
           "[integration][scripts]")
 {

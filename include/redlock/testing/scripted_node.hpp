@@ -140,7 +140,7 @@ public:
      * ("SET", "HELLO"), with its second word if that matters ("CLIENT TRACKING"), or what a script
      * of the library is for: "release", "extend", "take" (a lock of several resources), "inspect",
      * "count" (a fencing counter that the client does not know yet; from then on "INCR"), "raise"
-     * (counters that differ), "admit" (the restart guard).
+     * (counters that differ), "admit" (the restart guard), "label" (of a holder).
      *
      * Of several answers for one command each has its turn; one for `always` is replaced by the
      * next.

@@ -11,7 +11,7 @@ using namespace redlock::test;
 
 namespace {
 
-constexpr std::string_view label_key = "r:holder";
+constexpr std::string_view label_key = "r:redlock:holder";
 
 acquire_options labelled()
 {
@@ -128,12 +128,12 @@ TEST_CASE("a lock of several resources is named on each of them", "[core][label]
     call& c = w.acquire(std::vector<std::string>{"q", "r"}, labelled());
     REQUIRE(c.held != nullptr);
     CHECK(labels(w) == 3);
-    CHECK(labels(w, "q:holder") == 3);
+    CHECK(labels(w, "q:redlock:holder") == 3);
     CHECK(w.inspect("q").found.holder_label == "backup on web1");
     (void)w.extend(*c.held, 1min);
-    CHECK(w.peers[0]->master.find(w.now, "q:holder")->end > w.now + 50s);
+    CHECK(w.peers[0]->master.find(w.now, "q:redlock:holder")->end > w.now + 50s);
     (void)w.release(*c.held);
-    CHECK(labels(w) + labels(w, "q:holder") == 0);
+    CHECK(labels(w) + labels(w, "q:redlock:holder") == 0);
 }
 
 TEST_CASE("a label lives as long as the lock, also if that is extended", "[core][label]")
@@ -168,7 +168,7 @@ TEST_CASE("a lock that is adopted keeps its label", "[core][label]")
     CHECK(w.peers[0]->master.find(w.now, label_key)->end > w.now + 50s);
     CHECK(w.inspect("r").found.holder_label == "backup on web1");
     (void)w.release(*a.held);
-    CHECK(labels(w) + labels(w, "q:holder") == 0);
+    CHECK(labels(w) + labels(w, "q:redlock:holder") == 0);
 }
 
 TEST_CASE("a lock that is adopted leaves the label of another holder", "[core][label]")
@@ -210,6 +210,28 @@ TEST_CASE("an attempt that is lost leaves the holder's label as it is", "[core][
     (void)w.release(l);
     CHECK(w.inspect("r").found.holder_label == "later");
     (void)w.release(later);
+}
+
+TEST_CASE("a label replaces no key of another program", "[core][label]")
+{
+    bench_world w;
+    w.start();
+    const auto value =
+        GENERATE(as<std::string>{}, "theirs", "", "0123abcX label", "0123abcd0 label");
+    for (const auto& p : w.peers) {
+        p->master.put(std::string(label_key), {.value = value, .end = {}});
+    }
+    core::lease& l = w.lock("r", labelled());
+    CHECK(w.inspect("r").found.holder_label.empty());
+    w.with_report = true;
+    CHECK(w.acquire("r", once()).report.holder_label.empty());
+    CHECK_FALSE(w.extend(l, 20s).error);
+    (void)w.release(l);
+    for (const auto& p : w.peers) {
+        const auto* there = p->master.find(w.now, label_key);
+        REQUIRE(there != nullptr);
+        CHECK(there->value == value);
+    }
 }
 
 TEST_CASE("a node that refuses the label keeps its vote", "[core][label]")
