@@ -6,6 +6,7 @@
 #include "resp/error_text.hpp"
 #include "resp/scripts.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <utility>
@@ -34,7 +35,17 @@ bool is_final(std::string_view error, bool gave_password) noexcept
            (resp::has_code(error, "NOAUTH") && !gave_password) || resp::is_temporary(error);
 }
 
-/// Without a code of its own, and where we greet of no other meaning.
+/// How servers before Redis 6.2 say that a login is wrong or not wanted: by a sentence alone.
+bool says_wrong_login(std::string_view error) noexcept
+{
+    constexpr std::array<std::string_view, 3> sentences{"invalid password", "no password is set",
+                                                        "called without any password configured"};
+    return resp::has_code(error, "WRONGPASS") || resp::has_code(error, "NOAUTH") ||
+           std::any_of(sentences.begin(), sentences.end(),
+                       [&](std::string_view s) { return error.find(s) != error.npos; });
+}
+
+/// The error has no code of its own, and at the greeting the sentence has only this meaning.
 bool has_no_room(std::string_view error) noexcept
 {
     return error.find("max number of clients") != std::string_view::npos;
@@ -104,6 +115,14 @@ void append_role_query(std::string& out, role_source by)
     }
 }
 
+std::string_view role_in(const resp::reply& r, role_source by)
+{
+    if (by == role_source::hello) {
+        return r.find("role").text();
+    }
+    return r.is_string() ? info_field(r.text(), "role") : std::string_view();
+}
+
 std::optional<std::string> role_fault(const resp::reply& r, role_source by)
 {
     if (by == role_source::info) {
@@ -126,10 +145,11 @@ unsigned handshake::start(std::string& out, bool says_hello)
     deletes_by_ = compare_and_delete::script;
     protocol_ = 2;
     tells_role_by_ = role_source::none;
-    is_replica_ = wants_text_ = needs_attention_ = is_refused_login_ = false;
+    is_replica_ = wants_text_ = needs_attention_ = is_refused_login_ = hello_refused_ =
+        is_auth_refused_ = false;
     make_room(out);
     if (!says_hello) {
-        return greet_without_hello(out) + ask_the_rest(out, true);
+        return greet_without_hello(out) + ask_the_rest(out);
     }
     resp::append_hello(out, user(), password(), settings_->client_name);
     expect(step::hello);
@@ -175,6 +195,7 @@ handshake::progress handshake::on_reply(const resp::reply& r, std::string& out, 
     if (p != progress::going_on || next_ < last_) {
         return p;
     }
+    is_auth_refused_ = false;
     return progress::ready;
 }
 
@@ -194,7 +215,12 @@ handshake::progress handshake::refused(std::string_view what, const resp::reply&
     if (!word.empty()) {
         reason.append(" (").append(word).append(")");
     }
-    return fail(std::move(reason), !resp::is_temporary(text));
+    const bool passes = resp::is_temporary(text);
+    is_auth_refused_ = is_auth_refused_ && !passes;
+    if (is_auth_refused_) {
+        reason.append(", after it refused user and password");
+    }
+    return fail(std::move(reason), !passes);
 }
 
 handshake::progress handshake::refused_login(std::string_view what, const resp::reply& r)
@@ -202,8 +228,7 @@ handshake::progress handshake::refused_login(std::string_view what, const resp::
     if (has_no_room(r.text())) {
         return fail("the server has too many clients", false);
     }
-    // DENIED is said of where we come from, not of who we are.
-    is_refused_login_ = !resp::is_temporary(r.text()) && !resp::has_code(r.text(), "DENIED");
+    is_refused_login_ = says_wrong_login(r.text());
     return refused(what, r);
 }
 
@@ -213,6 +238,7 @@ handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, 
         if (has_no_room(r.text()) || is_final(r.text(), logs_in())) {
             return refused_login("the server refused the greeting", r);
         }
+        hello_refused_ = true;
         more += greet_without_hello(out);
     } else if (const resp::reply proto = r.find("proto"); proto.is_integer()) {
         protocol_ = proto.integer() == 3 ? 3 : 2;
@@ -224,13 +250,15 @@ handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, 
             return fail(std::move(fault), true);
         }
     } else {
-        return fail("the answer to the greeting is none", true);
+        // No greeting: perhaps a proxy that made up the answer.
+        hello_refused_ = true;
+        more += greet_without_hello(out);
     }
-    more += ask_the_rest(out, r.is_error());
+    more += ask_the_rest(out);
     return progress::going_on;
 }
 
-unsigned handshake::ask_the_rest(std::string& out, bool wants_role)
+unsigned handshake::ask_the_rest(std::string& out)
 {
     const unsigned before = last_;
     if (node_->db != 0) {
@@ -248,10 +276,9 @@ unsigned handshake::ask_the_rest(std::string& out, bool wants_role)
     expect(step::probe);
     resp::append_info(out, "server");
     expect(step::server_info);
-    if (wants_role) {
-        resp::append_info(out, "replication");
-        expect(step::replication_info);
-    }
+    // Also after HELLO has told a role: a proxy may answer that without asking the server.
+    resp::append_info(out, "replication");
+    expect(step::replication_info);
     if (is_guarded()) {
         resp::append_info(out, "memory");
         expect(step::memory_info);
@@ -264,10 +291,13 @@ unsigned handshake::ask_the_rest(std::string& out, bool wants_role)
 handshake::progress handshake::on_step(step s, const resp::reply& r, std::string& out,
                                        unsigned& more)
 {
+    if (s == step::auth) {
+        return on_auth(r);
+    }
+    if (r.is_error() && resp::has_code(r.text(), "NOAUTH")) {
+        return refused_login("the server wants a login", r);
+    }
     switch (s) {
-        case step::auth:
-            return r.is_error() ? refused_login("the server refused user and password", r)
-                                : progress::going_on;
         case step::client_name: return progress::going_on;  // a nicety, done without
         case step::select:
             return r.is_error() ? refused("the server refused the database", r)
@@ -286,14 +316,28 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
         case step::replication_info: return on_replication_info(r);
         case step::memory_info: return on_memory_info(r);
         case step::marker: return on_marker(r);
-        case step::hello: break;
+        case step::hello:
+        case step::auth: break;
     }
     return fail("a reply came out of turn", true);
 }
 
-/// The restart guard is never off in silence: without what it needs the node is not used. Who does
-/// not have it wants to know the run id only to find two names of one server; and how the server
-/// runs, which one without HELLO says nowhere else.
+/// A server that refuses AUTH in other words than the known ones may not need a login. If it needs
+/// one, it refuses a later command, and the reason then names the login.
+handshake::progress handshake::on_auth(const resp::reply& r)
+{
+    const bool is_refused = r.is_error() && (has_no_room(r.text()) || says_wrong_login(r.text()) ||
+                                             is_final(r.text(), logs_in()));
+    if (is_refused) {
+        return refused_login("the server refused user and password", r);
+    }
+    is_auth_refused_ = r.is_error();
+    return progress::going_on;
+}
+
+/// The restart guard is never off in silence: without what it needs the node is not used. Without
+/// the guard the run id serves only to find two addresses of one server, and the mode is told
+/// nowhere else by a server without HELLO.
 handshake::progress handshake::on_server_info(const resp::reply& r)
 {
     if (r.is_error()) {
@@ -301,7 +345,7 @@ handshake::progress handshake::on_server_info(const resp::reply& r)
                             : progress::going_on;
     }
     if (!r.is_string()) {
-        return fail(std::string(no_info), true);
+        return is_guarded() || !r.is_null() ? fail(std::string(no_info), true) : progress::going_on;
     }
     if (std::string fault = mode_fault(mode_of(r.text())); !fault.empty()) {
         return fail(std::move(fault), true);
@@ -315,17 +359,20 @@ handshake::progress handshake::on_server_info(const resp::reply& r)
 /// As little permitted as the other INFO; a replica that takes nothing says so to each SET.
 handshake::progress handshake::on_replication_info(const resp::reply& r)
 {
-    if (r.is_error()) {
-        return progress::going_on;
+    if (r.is_error() && resp::is_temporary(r.text())) {
+        return refused("INFO is refused now", r);
     }
-    std::optional<std::string> fault = role_fault(r, role_source::info);
-    if (!fault) {
+    if (!r.is_error() && !r.is_null() && !r.is_string()) {
         return fail(std::string(no_info), true);
     }
-    const std::string_view role = info_field(r.text(), "role");
-    tells_role_by_ = role.empty() ? role_source::none : role_source::info;
+    const std::string_view role = role_in(r, role_source::info);
+    if (role.empty()) {
+        return progress::going_on;
+    }
+    tells_role_by_ = role_source::info;
     is_replica_ = is_replicas(role);
-    return fault->empty() ? progress::going_on : fail(*std::move(fault), true);
+    std::string fault = fault_of_role(role);
+    return fault.empty() ? progress::going_on : fail(std::move(fault), true);
 }
 
 handshake::progress handshake::on_memory_info(const resp::reply& r)

@@ -24,6 +24,9 @@ enum class role_source : std::uint8_t { none, hello, info };
 /// Appends that command.
 void append_role_query(std::string& out, role_source by);
 
+/// The role that the server answered; empty: it told none.
+[[nodiscard]] std::string_view role_in(const resp::reply& r, role_source by);
+
 /// What the server answered: why it may have no vote, or nothing. No value: the answer is none.
 [[nodiscard]] std::optional<std::string> role_fault(const resp::reply& r, role_source by);
 
@@ -64,14 +67,21 @@ public:
     /// `out`.
     progress on_reply(const resp::reply& r, std::string& out, unsigned& more);
 
-    [[nodiscard]] bool has_heard_anything() const noexcept { return next_ > 0; }
+    /// The server has answered something other than a refusal of HELLO.
+    [[nodiscard]] bool has_got_an_answer() const noexcept
+    {
+        return next_ > (hello_refused_ ? 1U : 0U);
+    }
 
     /// Why it failed, in our own words.
     [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
     /// Somebody has to change a configuration before another try can do better.
     [[nodiscard]] bool needs_attention() const noexcept { return needs_attention_; }
-    /// It failed as the server refused user or password.
-    [[nodiscard]] bool is_refused_login() const noexcept { return is_refused_login_; }
+    /// The server refused user or password, and the handshake has not succeeded.
+    [[nodiscard]] bool is_refused_login() const noexcept
+    {
+        return is_refused_login_ || is_auth_refused_;
+    }
 
     [[nodiscard]] compare_and_delete deletes_by() const noexcept { return deletes_by_; }
     /// No script may be called by its digest here, by its text it may.
@@ -113,10 +123,11 @@ private:
     unsigned greet_without_hello(std::string& out);
     [[nodiscard]] bool is_guarded() const noexcept { return settings_->guard && !node_->durable; }
     void expect(step s) noexcept;
-    unsigned ask_the_rest(std::string& out, bool wants_role);
+    unsigned ask_the_rest(std::string& out);
     progress fail(std::string reason, bool needs_attention);
     progress refused(std::string_view what, const resp::reply& r);
     progress refused_login(std::string_view what, const resp::reply& r);
+    progress on_auth(const resp::reply& r);
 
     progress on_hello(const resp::reply& r, std::string& out, unsigned& more);
     progress on_step(step s, const resp::reply& r, std::string& out, unsigned& more);
@@ -144,6 +155,8 @@ private:
     bool wants_text_ = false;
     bool needs_attention_ = false;
     bool is_refused_login_ = false;
+    bool hello_refused_ = false;
+    bool is_auth_refused_ = false;
 };
 
 }  // namespace redlock::core

@@ -134,10 +134,16 @@ void node::on_closed(std::string_view reason) noexcept
     if (state_ == state::idle || state_ == state::waiting) {
         return;
     }
-    const bool is_cut = state_ == state::handshaking && !handshake_.has_heard_anything();
+    const bool is_cut = state_ == state::handshaking && !handshake_.has_got_an_answer();
     cut_greetings_ += is_cut ? 1 : 0;
     std::string text;
-    if (is_cut && address_.via == base::address::transport::tcp) {
+    if (state_ == state::handshaking && handshake_.is_refused_login()) {
+        try {
+            reason = text.append(reason).append(", after it refused user and password");
+        } catch (const std::bad_alloc&) {
+            text.clear();  // without the hint
+        }
+    } else if (is_cut && address_.via == base::address::transport::tcp) {
         try {
             reason = text.append(reason).append(cut_greeting);
         } catch (const std::bad_alloc&) {

@@ -347,7 +347,11 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
 bool node::on_role(const pending& p, const resp::reply& r)
 {
     if (r.is_error()) {
-        return true;
+        if (!resp::unfit_because(r.text()).empty()) {
+            return true;  // `on_reply` gives the connection up
+        }
+        break_off("does not tell its role any more: " + error_of(r));
+        return false;
     }
     const std::optional<std::string> fault = role_fault(r, handshake_.tells_role_by());
     if (!fault) {
@@ -355,8 +359,13 @@ bool node::on_role(const pending& p, const resp::reply& r)
     }
     if (!fault->empty()) {
         break_off(*fault, log_level::error);
+        return false;
     }
-    return fault->empty();
+    if (role_in(r, handshake_.tells_role_by()).empty()) {
+        break_off("does not tell its role any more");
+        return false;
+    }
+    return true;
 }
 
 bool node::on_handshake(const resp::reply& r)

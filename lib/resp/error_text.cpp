@@ -80,19 +80,29 @@ void cut(std::string& text)
 
 std::string_view error_code_word(std::string_view text)
 {
+    constexpr std::size_t shortest_code = 3;
     const std::string_view word = text.substr(0, text.find(' '));
     const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
-    return std::all_of(word.begin(), word.end(), is_capital) ? word : std::string_view();
+    const bool is_code =
+        word.size() >= shortest_code && std::all_of(word.begin(), word.end(), is_capital);
+    return is_code ? word : std::string_view();
 }
 
 bool has_code(std::string_view error, std::string_view code)
 {
+    constexpr std::string_view general = "ERR ";
     // Not among the arguments that a server repeats.
-    const std::string_view text = without_echo(error);
-    for (std::size_t at = text.find(code); at != text.npos; at = text.find(code, at + 1)) {
+    std::string_view text = without_echo(error);
+    const auto is_at = [&](std::size_t at) {
         const std::size_t end = at + code.size();
-        const bool begins = at == 0 || text[at - 1] == ' ' || text[at - 1] == '-';
-        if (begins && (end == text.size() || text[end] == ' ')) {
+        return text.substr(at).starts_with(code) && (end == text.size() || text[end] == ' ');
+    };
+    if (is_at(0) || (text.starts_with(general) && is_at(general.size()))) {
+        return true;
+    }
+    constexpr std::string_view inner = " -";
+    for (std::size_t at = text.find(inner); at != text.npos; at = text.find(inner, at + 1)) {
+        if (is_at(at + inner.size())) {
             return true;
         }
     }

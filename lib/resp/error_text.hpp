@@ -9,12 +9,13 @@ namespace redlock::resp {
 /// The longest text that `clean_error` gives, in bytes.
 inline constexpr std::size_t max_error_text = 256;
 
-/// The word that a server's error starts with, if it is one of capital letters ("NOSCRIPT", "ERR");
-/// else nothing.
+/// The first word of a server's error, if it has three capital letters or more and no other
+/// character ("NOSCRIPT", "ERR"); else nothing.
 [[nodiscard]] std::string_view error_code_word(std::string_view text);
 
-/// Whether the error has this code: as its first word, or inside a script's error, as servers
-/// before Redis 7 write it ("ERR Error running script ...: -READONLY You can't write ...").
+/// Whether the error has this code: as its first word, as its second one after "ERR", or inside a
+/// script's error, as servers before Redis 7 write it ("ERR Error running script ...: -READONLY You
+/// can't write ..."). The same word within a sentence is not a code.
 [[nodiscard]] bool has_code(std::string_view error, std::string_view code);
 
 /// The key is of another type.

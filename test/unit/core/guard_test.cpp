@@ -100,6 +100,7 @@ TEST_CASE("what INFO says is found by its name", "[core][guard]")
 
     const std::string digits(40, 'a');
     CHECK(core::run_id_of("run_id:" + digits) == digits);
+    CHECK(core::run_id_of("run_id:" + std::string(40, '0')).empty());
     CHECK(core::run_id_of("x:1\nrun_id:" + digits + "\n") == digits);
     CHECK(core::run_id_of("run_id:" + digits + "a").empty());
     CHECK(core::run_id_of("run_id:" + std::string(40, 'A')).empty());

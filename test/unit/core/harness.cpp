@@ -304,8 +304,7 @@ void bench_world::carry_out(unsigned node)
             p.log.push_back(w);
         }
         // The last that every handshake says, with HELLO and without.
-        p.greeted =
-            p.greeted || w == words{"INFO", p.speaks.protocol == 3 ? "server" : "replication"};
+        p.greeted = p.greeted || w == words{"INFO", "replication"};
         const bool is_mine = greets ? p.manual_handshake : !p.automatic;
         if (is_mine && !(answers_itself(p, w) && p.asked.empty())) {
             p.asked.push_back(std::move(w));

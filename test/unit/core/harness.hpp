@@ -194,7 +194,7 @@ inline constexpr std::string_view ok = "+OK\r\n";
 inline constexpr std::string_view nil = "_\r\n";
 inline constexpr std::string_view yes = ":1\r\n";
 inline constexpr std::string_view no = ":0\r\n";
-inline constexpr std::string_view is_master = "%2\r\n+proto\r\n:3\r\n+role\r\n+master\r\n";
+inline constexpr std::string_view is_master = "$13\r\nrole:master\r\n\r\n";
 inline constexpr std::string_view broken = "-ERR broken\r\n";
 
 /// The names of nodes for a configuration.

@@ -720,6 +720,33 @@ TEST_CASE("p48: a master that has become a replica has no vote, though it takes 
     CHECK(w.core->snapshot().nodes_ready == 3);
 }
 
+TEST_CASE("a node that no longer tells its role loses its connection", "[core]")
+{
+    const bool knows_hello = GENERATE(true, false);
+    const auto error = GENERATE(as<std::string>{}, "NOPERM no permissions to run it",
+                                "BUSY a script runs", "ERR proxy: no upstream", "LOADING data");
+    CAPTURE(knows_hello, error);
+    bench_world w{1};
+    w.peers[0]->master.knows_hello = knows_hello;
+    w.start();
+    w.peers[0]->master.refusals["INFO"] = error;
+    w.advance(5s);
+    CHECK(w.peers[0]->closes == 1);
+    CHECK(w.core->snapshot().nodes_ready == 0);
+    REQUIRE(w.log_lines.size() == 1);
+    CHECK(w.log_lines[0].find(error.substr(0, error.find(' '))) != std::string::npos);
+}
+
+TEST_CASE("a node that answers without its role loses its connection", "[core]")
+{
+    bench_world w{1};
+    w.start();
+    w.peers[0]->master.role.clear();
+    w.advance(5s);
+    CHECK(w.peers[0]->closes == 1);
+    CHECK(lines_about(w, "does not tell its role any more") == 1);
+}
+
 TEST_CASE("a busy connection is asked for the node's role once a second", "[core]")
 {
     bench_world w{1};

@@ -26,6 +26,7 @@ TEST_CASE("an error's code is its first word in capitals", "[resp]")
     CHECK(error_code_word("Err x").empty());
     CHECK(error_code_word("ERR: x").empty());
     CHECK(error_code_word("unknown").empty());
+    CHECK(error_code_word("NO such thing").empty());
 }
 
 TEST_CASE("arguments that a server repeats are not shown", "[resp]")
@@ -98,4 +99,22 @@ TEST_CASE("an error text is short, printable and valid UTF-8", "[resp]")
     }
     CHECK(cleaned("M" + umlauts) == "M" + umlauts.substr(0, 254));
     CHECK(cleaned(std::string(10'000, '\x01')).size() <= 256);
+}
+
+TEST_CASE("p49: a code is found where servers write codes, and not in a sentence",
+          "[resp][pitfall][p49]")
+{
+    CHECK(has_code("ASK 3999 127.0.0.1:6381", "ASK"));
+    CHECK(has_code("READONLY", "READONLY"));
+    CHECK(has_code("ERR READONLY replica", "READONLY"));
+    CHECK(
+        has_code("ERR Error running script (call to f_1): @user_script:1: @user_script: 1: "
+                 "-READONLY You can't write against a read only replica.",
+                 "READONLY"));
+    CHECK_FALSE(has_code("ERR please ASK your administrator", "ASK"));
+    CHECK_FALSE(has_code("ERR the node is LOADING", "LOADING"));
+    CHECK_FALSE(has_code("ERR READONLYX", "READONLY"));
+    CHECK_FALSE(has_code("ERR non-BUSY thing", "BUSY"));
+    CHECK_FALSE(has_code("ASKING", "ASK"));
+    CHECK_FALSE(has_code("readonly", "READONLY"));
 }
