@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <array>
+#include <cstddef>
 #include <exception>
 #include <string>
 #include <utility>
@@ -22,9 +24,9 @@ const std::shared_ptr<tls_context>& tls_files::latest(const teller& tell)
         told_ = loaded_;
         return context_;
     }
-    std::string fault;
+    std::string fault = unreadable(now);
     try {
-        if (auto fresh = load_tls_context(settings_, fault)) {
+        if (auto fresh = fault.empty() ? load_tls_context(settings_, fault) : nullptr) {
             context_ = std::move(fresh);
             loaded_ = told_ = now;
             tell(log_level::info, "TLS files have changed and were loaded again", {});
@@ -43,10 +45,25 @@ const std::shared_ptr<tls_context>& tls_files::latest(const teller& tell)
 tls_files::stamp tls_files::look_at(const std::string& path) noexcept
 {
     struct stat found {};
-    if (path.empty() || ::stat(path.c_str(), &found) != 0) {
+    if (path.empty() || ::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) {
         return {};
     }
     return {found.st_dev, found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
+}
+
+std::string tls_files::unreadable(const stamps& now) const
+{
+    const tls_config& tls = settings_.tls;
+    const std::array fields{std::pair("ca_file", &tls.ca_file),
+                            std::pair("certificate_file", &tls.certificate_file),
+                            std::pair("key_file", &tls.key_file)};
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        const auto& [name, path] = fields[i];
+        if (!path->empty() && now[i] == stamp{}) {
+            return std::string("config::tls.") + name + ": it is not a regular file, or is gone";
+        }
+    }
+    return {};
 }
 
 tls_files::stamps tls_files::look() const noexcept

@@ -34,7 +34,7 @@ public:
 
 private:
     /// What tells a file from one that replaces it, or from itself once it is rewritten. Zeros:
-    /// there is no file.
+    /// there is no regular file.
     struct stamp {
         std::uint64_t device = 0;
         std::uint64_t file = 0;
@@ -48,6 +48,8 @@ private:
 
     [[nodiscard]] static stamp look_at(const std::string& path) noexcept;
     [[nodiscard]] stamps look() const noexcept;
+    /// Which file can't be loaded again; empty: none. A read of a pipe would stop the event loop.
+    [[nodiscard]] std::string unreadable(const stamps& now) const;
 
     const base::settings& settings_;
     /// Taken before the files are read, so that a change in between is seen the next time.

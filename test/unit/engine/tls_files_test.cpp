@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/stat.h>
+
 using namespace redlock;
 namespace fs = std::filesystem;
 
@@ -119,6 +121,12 @@ TEST_CASE("TLS files that can't be loaded leave those from before, with one warn
     SECTION("no key")
     {
         fs::remove(f.key);
+        field = "tls.key_file";
+    }
+    SECTION("a pipe without a writer")
+    {
+        fs::remove(f.key);
+        REQUIRE(mkfifo(f.key.c_str(), 0600) == 0);
         field = "tls.key_file";
     }
     for (int connection = 0; connection < 3; ++connection) {
