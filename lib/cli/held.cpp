@@ -1,11 +1,16 @@
 #include "cli/held.hpp"
 
+#include "base/text.hpp"
+#include "cli/secret_file.hpp"
+
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <istream>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 namespace redlock::cli {
 namespace {
@@ -16,6 +21,7 @@ constexpr std::string_view label = "owner_token=";
 std::string first_token(std::istream& in)
 {
     for (std::string line; std::getline(in, line);) {
+        trim_secret(line);
         if (line.starts_with(label)) {
             return line.substr(label.size());
         }
@@ -41,10 +47,11 @@ std::string owner_token_of(const held_options& o)
     } else {
         from = o.token_file;
         std::ifstream file(o.token_file);
-        if (!file) {
-            throw std::invalid_argument("--token-file: " + o.token_file + " cannot be read");
+        token = file ? first_token(file) : std::string();
+        if (!file && !file.eof()) {
+            throw std::invalid_argument("--token-file: " + base::printable(o.token_file) + ": " +
+                                        std::generic_category().message(errno));
         }
-        token = first_token(file);
     }
     if (token.empty()) {
         throw std::invalid_argument("no owner token in " + from +

@@ -1,8 +1,8 @@
 #include "cli/masters.hpp"
 
 #include "base/address.hpp"
-#include "base/wipe.hpp"
 #include "cli/printing.hpp"
+#include "cli/secret_file.hpp"
 #include "cli/validators.hpp"
 
 #include <CLI/CLI.hpp>
@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -42,27 +41,7 @@ std::string percent_encoded(std::string_view text)
     return out;
 }
 
-std::string password_in(const std::string& path)
-{
-    std::ifstream file;
-    // Without a buffer in the stream, and with room in the string, no copy stays in memory.
-    file.rdbuf()->pubsetbuf(nullptr, 0);
-    file.open(path);
-    std::string password;
-    password.reserve(base::max_url_size);
-    if (!file || !std::getline(file, password)) {
-        throw std::invalid_argument("--password-file: " + path + " cannot be read, or is empty");
-    }
-    // What editors of other systems add.
-    if (constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-        password.starts_with(byte_order_mark)) {
-        password.erase(0, byte_order_mark.size());
-    }
-    if (password.ends_with('\r')) {
-        password.pop_back();
-    }
-    return password;
-}
+constexpr std::string_view password_option = "--password-file";
 
 std::string password_of(const masters_options& o)
 {
@@ -70,7 +49,7 @@ std::string password_of(const masters_options& o)
         const char* const set = std::getenv("REDLOCK_PASSWORD");
         return set == nullptr ? "" : set;
     }
-    return password_in(o.password_file);
+    return secret_in(o.password_file, password_option, readable::any);
 }
 
 /// How the command logs in at one node.
@@ -118,8 +97,9 @@ credentials_provider read_again(const masters_options& o, const std::string& fir
         const auto own = std::find_if(nodes.begin(), nodes.end(),
                                       [&](const node_login& l) { return l.node == node; });
         if (own != nodes.end()) {
-            reply({}, {own->user,
-                       own->password ? std::string(own->password->view()) : password_in(file)});
+            reply({},
+                  {own->user, own->password ? std::string(own->password->view())
+                                            : secret_in(file, password_option, readable::regular)});
         }
     };
 }
@@ -143,6 +123,16 @@ std::string with_database(const std::string& tail, bool is_path,
         others.front() = '&';
     }
     return path + "?db=" + number + others;
+}
+
+/// Whether a separator stands behind the login, or a second URL follows the first one.
+bool has_several(const std::string& url)
+{
+    const auto login_end = url.rfind('@');
+    const auto scheme_end = url.find("://");
+    const auto second = scheme_end == url.npos ? url.npos : url.find("://", scheme_end + 3);
+    return url.find_first_of(",;|", login_end == url.npos ? 0 : login_end) != url.npos ||
+           second != url.npos;
 }
 
 const char* name_of(log_level level)
@@ -254,9 +244,9 @@ config config_of(const masters_options& o)
     config c = config_without_nodes(o);
     const std::string password = password_of(o);
     for (const auto& url : o.nodes) {
-        if (url.find(',', url.rfind('@') == url.npos ? 0 : url.rfind('@')) != url.npos) {
+        if (has_several(url)) {
             throw std::invalid_argument(
-                "--node: a comma between masters; give each with a --node of its own, or in "
+                "--node: several masters in one URL; give each with a --node of its own, or in "
                 "REDLOCK_NODES with spaces between them");
         }
         c.nodes.push_back(completed(url, {o.user, password, o.database}));

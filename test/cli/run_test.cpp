@@ -89,7 +89,7 @@ TEST_CASE("a command keeps its lock when the password in its file is changed", "
     }
     CHECK(one.says("WRONGPASS"));
     std::filesystem::remove(file);
-    CHECK(one.says("credentials: --password-file: " + file + " cannot be read, or is empty"));
+    CHECK(one.says("credentials: --password-file: " + file + ": No such file or directory"));
     std::ofstream(folder / "fresh") << "close sesame\n";
     std::filesystem::rename(folder / "fresh", file);
     CHECK(wait_for([&] {

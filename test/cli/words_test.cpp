@@ -20,6 +20,8 @@
 #include <string_view>
 #include <variant>
 
+#include <sys/stat.h>
+
 using namespace redlock::test;
 using Catch::Matchers::ContainsSubstring;
 using std::chrono::milliseconds;
@@ -170,8 +172,54 @@ TEST_CASE("a password file is read at each connection, for the URLs that have no
         CHECK(login_at(c, r.node) == r.then);  // which needs no file
     } else {
         CHECK_THROWS_WITH(login_at(c, r.node),
-                          "--password-file: " + o.password_file + " cannot be read, or is empty");
+                          "--password-file: " + o.password_file + ": No such file or directory");
+        REQUIRE(mkfifo(o.password_file.c_str(), 0600) == 0);
+        CHECK_THROWS_WITH(login_at(c, r.node),
+                          "--password-file: " + o.password_file +
+                              ": it is no longer a regular file, and a read of it might never end");
     }
+}
+
+TEST_CASE("a password file without a password is named, and what is wrong with it", "[words]")
+{
+    const temp_dir folder;
+    redlock::cli::masters_options o;
+    o.nodes = {"redis://h"};
+    o.password_file = folder / "password";
+    const auto why = [&](std::string_view content) {
+        std::ofstream(o.password_file) << content;
+        try {
+            static_cast<void>(redlock::cli::config_of(o));
+            return std::string();
+        } catch (const std::invalid_argument& e) {
+            return std::string(e.what());
+        }
+    };
+    const std::string front = "--password-file: " + o.password_file + ": ";
+    CHECK(why("") == front + "its first line is empty, and the secret has to stand there");
+    CHECK(why("\xef\xbb\xbf\r\nhidden\n") ==
+          front + "its first line is empty, and the secret has to stand there");
+    CHECK_THAT(why(std::string(1'000'000, 'x')),
+               Catch::Matchers::StartsWith(front + "its first line is longer than "));
+    CHECK(why("last without a line end").empty());
+    o.password_file = folder / ".";
+    CHECK_THROWS_WITH(redlock::cli::config_of(o),
+                      "--password-file: " + o.password_file + ": Is a directory");
+}
+
+TEST_CASE("several masters in one URL are refused", "[words]")
+{
+    const auto* const url =
+        GENERATE("redis://a,redis://b", "redis://a;redis://b", "redis://a|redis://b", "redis://a,b",
+                 "redis://:p@a,redis://:q@b", "redis://a:1;b:2", "redis://:p,;|@a,b");
+    CAPTURE(url);
+    redlock::cli::masters_options o;
+    o.nodes = {url};
+    CHECK_THROWS_WITH(redlock::cli::config_of(o),
+                      "--node: several masters in one URL; give each with a --node of its own, or "
+                      "in REDLOCK_NODES with spaces between them");
+    o.nodes = {"redis://:p,;|@a"};
+    CHECK(redlock::cli::config_of(o).nodes.size() == 1);
 }
 
 TEST_CASE("without a password file the command's logins are those of its URLs", "[words]")

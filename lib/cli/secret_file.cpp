@@ -1,0 +1,109 @@
+#include "cli/secret_file.hpp"
+
+#include "base/address.hpp"
+#include "base/text.hpp"
+
+#include <cerrno>
+#include <cstddef>
+#include <stdexcept>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace redlock::cli {
+namespace {
+
+class open_file {
+public:
+    explicit open_file(const std::string& path, int flags)
+        : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | flags))
+    {}
+    ~open_file()
+    {
+        if (descriptor_ >= 0) {
+            close(descriptor_);
+        }
+    }
+    open_file(const open_file&) = delete;
+    open_file& operator=(const open_file&) = delete;
+
+    [[nodiscard]] int get() const noexcept { return descriptor_; }
+
+private:
+    int descriptor_;
+};
+
+std::string system_text()
+{
+    return std::generic_category().message(errno);
+}
+
+bool is_regular(int descriptor) noexcept
+{
+    struct stat found {};
+    return fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode);
+}
+
+/// Reads bytes up to the first line end. Empty: all went well; else why not.
+std::string read_line(int descriptor, std::string& line)
+{
+    // The string does not grow, so that no copy of a secret stays in memory.
+    line.reserve(base::max_url_size);
+    for (char c = 0;;) {
+        const ssize_t got = read(descriptor, &c, 1);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return system_text();
+        }
+        if (got == 0 || c == '\n') {
+            return {};
+        }
+        if (line.size() == base::max_url_size) {
+            return "its first line is longer than " + std::to_string(base::max_url_size) + " bytes";
+        }
+        line += c;
+    }
+}
+
+}  // namespace
+
+std::string secret_in(const std::string& path, std::string_view option, readable kind)
+{
+    const auto refuse = [&](const std::string& why) {
+        throw std::invalid_argument(std::string(option) + ": " + base::printable(path) + ": " +
+                                    why);
+    };
+    const open_file file(path, kind == readable::regular ? O_NONBLOCK : 0);
+    if (file.get() < 0) {
+        refuse(system_text());
+    }
+    if (kind == readable::regular && !is_regular(file.get())) {
+        refuse("it is no longer a regular file, and a read of it might never end");
+    }
+    std::string line;
+    if (const std::string fault = read_line(file.get(), line); !fault.empty()) {
+        refuse(fault);
+    }
+    trim_secret(line);
+    if (line.empty()) {
+        refuse("its first line is empty, and the secret has to stand there");
+    }
+    return line;
+}
+
+void trim_secret(std::string& line)
+{
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    if (line.starts_with(byte_order_mark)) {
+        line.erase(0, byte_order_mark.size());
+    }
+    if (line.ends_with('\r')) {
+        line.pop_back();
+    }
+}
+
+}  // namespace redlock::cli
