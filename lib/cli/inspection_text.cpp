@@ -1,0 +1,159 @@
+#include "cli/inspection_text.hpp"
+
+#include "base/text.hpp"
+#include "cli/printing.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace redlock::cli {
+namespace {
+
+const char* word_for(holding state)
+{
+    switch (state) {
+        case holding::free: return "free";
+        case holding::held: return "held";
+        case holding::unknown: return "unknown";
+    }
+    return "?";
+}
+
+/// Parties are told apart by letters: who their owners are is a secret.
+std::string letter_of(unsigned party)
+{
+    constexpr unsigned letters = 26;
+    const std::string last(1, static_cast<char>('A' + party % letters));
+    return party < letters ? last : 'A' + last;
+}
+
+/// How many masters have a key of each party.
+std::vector<unsigned> keys_of_parties(const report& r)
+{
+    std::vector<unsigned> keys;
+    for (const auto& node : r.nodes) {
+        if (node.party) {
+            keys.resize(std::max<std::size_t>(keys.size(), *node.party + 1));
+            ++keys[*node.party];
+        }
+    }
+    return keys;
+}
+
+/// ": party A has a key on 1, party B on 2", where there are several.
+std::string votes_text(const std::vector<unsigned>& keys)
+{
+    std::string out;
+    for (unsigned i = 0; i < keys.size() && keys.size() > 1; ++i) {
+        out += (i == 0 ? ": party " : ", party ") + letter_of(i);
+        out += (i == 0 ? " has a key on " : " on ") + std::to_string(keys[i]);
+    }
+    return out;
+}
+
+/// Why nobody has it though there are keys of somebody, or why it cannot be told; else nothing.
+std::string reason_text(const inspection& found, const report& r)
+{
+    const auto masters = std::to_string(r.nodes.size()) + " masters";
+    const auto keys = keys_of_parties(r);
+    switch (found.state) {
+        case holding::held: return {};
+        case holding::free:
+            return keys.empty() ? std::string()
+                                : "no party has a majority of the " + masters + votes_text(keys);
+        case holding::unknown: return "too few of the " + masters + " answered" + votes_text(keys);
+    }
+    return {};
+}
+
+/// What a node's answer says of the key.
+std::string word_for(const node_report& node, bool one_of_several)
+{
+    switch (node.outcome) {
+        case node_outcome::granted:
+            return one_of_several && node.party ? "has the key of party " + letter_of(*node.party)
+                                                : "has the key";
+        case node_outcome::refused: return "has no key";
+        default: return to_string(node.outcome);
+    }
+}
+
+}  // namespace
+
+std::string inspection_text(const std::string& resource, const inspection& found, const report& r)
+{
+    const auto keys = keys_of_parties(r);
+    const bool several = keys.size() > 1;
+    std::string out = base::printable(resource) + ": " + word_for(found.state);
+    if (found.state == holding::held) {
+        out += several && found.majority ? " by party " + letter_of(*found.majority) : "";
+        out += found.owner_known ? "" : " by another kind of lock";
+        out += found.holder_label.empty() ? "" : " by " + found.holder_label;
+        out += found.remaining ? ", for " + seconds_text(*found.remaining) + " at least"
+                               : ", without an end";
+    } else if (const auto reason = reason_text(found, r); !reason.empty()) {
+        out += ": " + reason;
+    }
+    out += '\n';
+    std::size_t widest = 0;
+    for (const auto& node : r.nodes) {
+        widest = std::max(widest, node.node.size());
+    }
+    for (const auto& node : r.nodes) {
+        out += "  " + node.node + std::string(widest - node.node.size() + 2, ' ') +
+               word_for(node, several);
+        if (node.holder_ttl) {
+            out += " for " + seconds_text(*node.holder_ttl);
+        }
+        if (node.quarantine) {
+            out += " for " + seconds_text(*node.quarantine);
+        }
+        out += node.error.empty() ? "\n" : ": " + node.error + '\n';
+    }
+    return out;
+}
+
+nlohmann::json inspection_json(const std::string& resource, const inspection& found,
+                               const report& r)
+{
+    auto nodes = to_json(r);
+    for (std::size_t i = 0; i < r.nodes.size(); ++i) {
+        const node_outcome outcome = r.nodes[i].outcome;
+        if (outcome == node_outcome::granted || outcome == node_outcome::refused) {
+            nodes[i]["has_key"] = outcome == node_outcome::granted;
+        }
+        if (r.nodes[i].party) {
+            nodes[i]["party"] = letter_of(*r.nodes[i].party);
+        }
+    }
+    const auto keys = keys_of_parties(r);
+    auto parties = nlohmann::json::object();
+    for (unsigned i = 0; i < keys.size(); ++i) {
+        parties[letter_of(i)] = keys[i];
+    }
+    nlohmann::json out{{"resource", resource},
+                       {"state", word_for(found.state)},
+                       {"owner_known", found.owner_known},
+                       {"agreeing", found.agreeing},
+                       {"parties", std::move(parties)},
+                       {"nodes", std::move(nodes)}};
+    if (found.majority) {
+        out["majority"] = letter_of(*found.majority);
+    }
+    if (const auto reason = reason_text(found, r); !reason.empty()) {
+        out["reason"] = reason;
+    }
+    if (!found.holder_label.empty()) {
+        out["holder_label"] = found.holder_label;
+    }
+    if (found.remaining) {
+        out["remaining_ms"] = found.remaining->count();
+    }
+    return out;
+}
+
+}  // namespace redlock::cli
