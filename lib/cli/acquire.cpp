@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/nesting.hpp"
 #include "cli/printing.hpp"
 #include "cli/session.hpp"
 #include "cli/taking.hpp"
@@ -51,6 +52,10 @@ bool tell(const redlock::lock& lock, const masters_options& masters, const acqui
 int acquire(const masters_options& masters, const acquire_options& o)
 {
     const config c = config_of(masters);
+    const enclosing_locks around(c);
+    if (const auto inside = around.position_of(o.resources); inside != enclosing::none) {
+        return refuse_to_wait_for_itself(o.resources, inside, "", masters.json);
+    }
     return with_client(c, interrupts::cancel_work, [&](client& locks) -> asio::awaitable<int> {
         taking_options wanted = o;
         if (!wanted.label) {

@@ -73,6 +73,22 @@ private:
     std::array<int, 2> ends_{-1, -1};
 };
 
+/// What says something of another lock, or is a secret, is not for the command.
+constexpr std::string_view kept_back[] = {
+    "REDLOCK_RESOURCE=", "REDLOCK_FENCING_TOKEN=", "REDLOCK_VALID_UNTIL=",
+    "REDLOCK_PASSWORD=", "REDLOCK_OWNER_TOKEN=",   "REDLOCK_HELD="};
+
+bool has_terminal() noexcept
+{
+    const int descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    return descriptor >= 0;
+}
+
+}  // namespace
+
 std::vector<char*> pointers(const std::vector<std::string>& texts)
 {
     std::vector<char*> out;
@@ -83,11 +99,6 @@ std::vector<char*> pointers(const std::vector<std::string>& texts)
     out.push_back(nullptr);
     return out;
 }
-
-/// What says something of another lock, or is a secret, is not for the command.
-constexpr std::string_view kept_back[] = {
-    "REDLOCK_RESOURCE=", "REDLOCK_FENCING_TOKEN=", "REDLOCK_VALID_UNTIL=",
-    "REDLOCK_PASSWORD=", "REDLOCK_OWNER_TOKEN=",   "REDLOCK_HELD="};
 
 std::vector<std::string> environment_with(const std::vector<std::string>& further)
 {
@@ -102,20 +113,10 @@ std::vector<std::string> environment_with(const std::vector<std::string>& furthe
     return out;
 }
 
-bool has_terminal() noexcept
-{
-    const int descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC);
-    if (descriptor >= 0) {
-        close(descriptor);
-    }
-    return descriptor >= 0;
-}
-
-}  // namespace
-
 child::child(const std::vector<std::string>& command, const std::vector<std::string>& environment,
              const sigset_t& mask)
-    : at_terminal_(has_terminal())
+    : at_terminal_(has_terminal()),
+      earlier_(descendants())
 {
     // All that allocates comes before the fork.
     const auto variables = environment_with(environment);
@@ -157,7 +158,7 @@ child::child(const std::vector<std::string>& command, const std::vector<std::str
 bool child::signal(int number) const
 {
     bool all = true;
-    for (const pid_t pid : descendants()) {
+    for (const pid_t pid : descendants(earlier_)) {
         const bool ours = !watchdog_ || pid != watchdog_->pid();
         all = !(ours && kill(pid, number) != 0 && errno == EPERM) && all;
     }
@@ -166,7 +167,7 @@ bool child::signal(int number) const
 
 std::vector<pid_t> child::left() const
 {
-    auto all = descendants();
+    auto all = descendants(earlier_);
     std::erase_if(all,
                   [&](pid_t pid) { return pid == pid_ || (watchdog_ && pid == watchdog_->pid()); });
     return all;

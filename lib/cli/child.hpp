@@ -11,6 +11,13 @@
 
 namespace redlock::cli {
 
+/// The environment of a command: the variables `further` (`NAME=value`), and this process' own ones
+/// without those that say something of a lock or are a secret.
+[[nodiscard]] std::vector<std::string> environment_with(const std::vector<std::string>& further);
+
+/// As exec takes them; the pointers are valid as long as `texts`, and end with a null.
+[[nodiscard]] std::vector<char*> pointers(const std::vector<std::string>& texts);
+
 /**
  * A command, and all that it begins: whoever loses its parent becomes a child of this process, so
  * that nobody gets out of reach.
@@ -50,6 +57,9 @@ private:
     bool at_terminal_;
     pid_t pid_ = -1;
     std::optional<watchdog> watchdog_;
+    /// Children of this process that are none of the command's: a shell that has begun them became
+    /// this process by exec.
+    std::vector<pid_t> earlier_;
 };
 
 }  // namespace redlock::cli

@@ -42,20 +42,24 @@ std::optional<process> read(const std::filesystem::path& folder)
 
 }  // namespace
 
-std::vector<pid_t> descendants()
+std::vector<pid_t> descendants(const std::vector<pid_t>& left_out)
 {
+    const auto has = [](const std::vector<pid_t>& pids, pid_t pid) {
+        return std::find(pids.begin(), pids.end(), pid) != pids.end();
+    };
     std::vector<process> all;
     std::error_code gone;
     for (std::filesystem::directory_iterator at("/proc", gone), end; !gone && at != end;
          at.increment(gone)) {
-        if (const auto one = read(at->path())) {
+        const auto one = read(at->path());
+        if (one && !has(left_out, one->pid)) {
             all.push_back(*one);
         }
     }
     std::vector<pid_t> out{getpid()};
     for (std::size_t i = 0; i < out.size(); ++i) {
         for (const auto& one : all) {
-            if (one.parent == out[i] && std::find(out.begin(), out.end(), one.pid) == out.end()) {
+            if (one.parent == out[i] && !has(out, one.pid)) {
                 out.push_back(one.pid);
             }
         }

@@ -3,15 +3,20 @@
 #include "base/settings.hpp"
 #include "base/text.hpp"
 #include "cli/descendants.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/printing.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <utility>
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace redlock::cli {
@@ -43,12 +48,25 @@ std::string place_of(const config& c)
     return digest_of(all);
 }
 
-/// A line begins with the process that holds the lock.
-bool is_of(const std::string& line, const std::vector<pid_t>& processes)
+constexpr const char* ended_name = "redlock (ended)";
+
+/// "HOLDER FENCING_TOKEN VALID_UNTIL PLACE RESOURCE"; nothing: it is not such a line.
+std::optional<enclosing_lock> read_line(const std::string& line)
 {
-    pid_t holder = 0;
-    std::from_chars(line.data(), line.data() + line.size(), holder);
-    return std::find(processes.begin(), processes.end(), holder) != processes.end();
+    enclosing_lock out;
+    std::istringstream words(line);
+    if (!(words >> out.holder >> out.fencing_token >> out.valid_until) || words.get() != ' ') {
+        return std::nullopt;
+    }
+    std::getline(words, out.key);
+    const bool is_date = out.valid_until.find_first_not_of("0123456789.") == std::string::npos;
+    return is_date ? std::optional(std::move(out)) : std::nullopt;
+}
+
+std::string line_of(const enclosing_lock& l)
+{
+    return std::to_string(l.holder) + ' ' + std::to_string(l.fencing_token) + ' ' + l.valid_until +
+           ' ' + l.key + '\n';
 }
 
 }  // namespace
@@ -62,35 +80,82 @@ enclosing_locks::enclosing_locks(const config& c) : place_(place_of(c))
     const auto living = ancestors();
     std::istringstream lines(held);
     for (std::string one; std::getline(lines, one);) {
-        if (is_of(one, living)) {
-            lines_.push_back(std::move(one));
+        auto lock = read_line(one);
+        if (lock && std::find(living.begin(), living.end(), lock->holder) != living.end()) {
+            lock->is_over = name_of(lock->holder) == ended_name;
+            locks_.push_back(*std::move(lock));
         }
     }
 }
 
-bool enclosing_locks::hold(std::string_view resource) const
+const enclosing_lock* enclosing_locks::find(std::string_view resource) const
 {
-    const std::string wanted = line(resource);
-    return std::any_of(lines_.begin(), lines_.end(), [&](const std::string& one) {
-        return one.substr(std::min(one.find(' '), one.size())) == wanted;
+    const std::string key = key_of(resource);
+    const auto found = std::find_if(locks_.rbegin(), locks_.rend(),
+                                    [&](const enclosing_lock& l) { return l.key == key; });
+    return found == locks_.rend() ? nullptr : &*found;
+}
+
+enclosing enclosing_locks::position_of(std::span<const std::string> resources) const
+{
+    const auto held = std::count_if(resources.begin(), resources.end(), [&](const auto& name) {
+        const enclosing_lock* const lock = find(name);
+        return lock != nullptr && !lock->is_over;
+    });
+    if (held == 0) {
+        return enclosing::none;
+    }
+    return static_cast<std::size_t>(held) == resources.size() ? enclosing::all : enclosing::some;
+}
+
+bool enclosing_locks::has_ended(std::span<const std::string> resources) const
+{
+    return std::any_of(resources.begin(), resources.end(), [&](const auto& name) {
+        const enclosing_lock* const lock = find(name);
+        return lock != nullptr && lock->is_over;
     });
 }
 
-std::string enclosing_locks::and_of(std::span<const std::string> resources) const
+std::string enclosing_locks::text() const
 {
     std::string out;
-    for (const auto& one : lines_) {
-        out += one + '\n';
-    }
-    for (const auto& resource : resources) {
-        out += std::to_string(getpid()) + line(resource) + '\n';
+    for (const auto& one : locks_) {
+        out += line_of(one);
     }
     return out;
 }
 
-std::string enclosing_locks::line(std::string_view resource) const
+std::string enclosing_locks::and_of(std::span<const std::string> resources,
+                                    std::uint64_t fencing_token, std::string_view valid_until) const
 {
-    return ' ' + place_ + ' ' + base::printable(resource);
+    std::string out = text();
+    for (const auto& resource : resources) {
+        out +=
+            line_of({getpid(), false, fencing_token, std::string(valid_until), key_of(resource)});
+    }
+    return out;
+}
+
+std::string enclosing_locks::key_of(std::string_view resource) const
+{
+    return place_ + ' ' + base::printable(resource);
+}
+
+int refuse_to_wait_for_itself(const std::vector<std::string>& resources, enclosing inside,
+                              std::string_view way_out, bool json)
+{
+    const std::string why =
+        inside == enclosing::all
+            ? ": this runs under that lock already, and would wait for itself" +
+                  std::string(way_out)
+            : ": this runs under one of these locks already, and would wait for itself; take them "
+              "together";
+    return fail(names(resources) + why, usage, json);
+}
+
+void show_end() noexcept
+{
+    prctl(PR_SET_NAME, ended_name);
 }
 
 }  // namespace redlock::cli

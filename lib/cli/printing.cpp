@@ -1,6 +1,7 @@
 #include "cli/printing.hpp"
 
 #include "base/text.hpp"
+#include "cli/inspection_text.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -221,6 +222,12 @@ void say(const std::string& message, const report& r, bool json)
 {
     write(json ? line_of({{"message", message}, {"nodes", to_json(r)}})
                : "redlock: " + message + '\n' + node_lines(r));
+}
+
+void say(const std::string& resource, const inspection& found, const report& r, bool json)
+{
+    write(json ? line_of({{"inspection", inspection_json(resource, found, r)}})
+               : "redlock: now " + inspection_text(resource, found, r));
 }
 
 void say(const std::string& line, const char* level, bool json)

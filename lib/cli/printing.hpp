@@ -37,6 +37,8 @@ namespace redlock::cli {
 void say(const std::string& message, bool json);
 /// And what the nodes said.
 void say(const std::string& message, const report& r, bool json);
+/// What an inspection found.
+void say(const std::string& resource, const inspection& found, const report& r, bool json);
 /// A line of the client's log.
 void say(const std::string& line, const char* level, bool json);
 /// What it ends with; gives the exit status.

@@ -24,9 +24,11 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -54,6 +56,23 @@ std::string unix_time(std::chrono::system_clock::time_point when)
     std::snprintf(text, sizeof text, "%lld.%03d", static_cast<long long>(ms / 1000),
                   static_cast<int>(ms % 1000));
     return text;
+}
+
+/// What a command that runs under a lock finds in its environment.
+std::vector<std::string> variables_of(std::span<const std::string> names, std::uint64_t token,
+                                      const std::string& valid_until, const std::string& held)
+{
+    std::string resources;
+    for (const auto& name : names) {
+        resources += resources.empty() ? "" : "\n";
+        resources += name;
+    }
+    std::vector<std::string> out{"REDLOCK_RESOURCE=" + resources,
+                                 "REDLOCK_VALID_UNTIL=" + valid_until, "REDLOCK_HELD=" + held};
+    if (token != 0) {
+        out.push_back("REDLOCK_FENCING_TOKEN=" + std::to_string(token));
+    }
+    return out;
 }
 
 /// One run of a command under a lock, from the first signal to the last.
@@ -84,13 +103,14 @@ private:
     asio::awaitable<int> watch(redlock::lock& lock);
     asio::awaitable<void> end_what_is_left();
     asio::awaitable<bool> give_back(redlock::lock lock, bool was_used);
-    asio::awaitable<void> hold_until(boot_clock::time_point end);
+    asio::awaitable<void> hold_until(redlock::lock& lock, boot_clock::time_point end);
     asio::awaitable<void> name_what_is_left();
     void tell(int number);
     [[nodiscard]] std::vector<std::string> variables(const redlock::lock& lock) const;
     void on_signal(const signalfd_siginfo& what);
     void on_lost(error_code why);
     void say_lost(const std::string& how) const;
+    asio::awaitable<void> say_what_masters_have();
 
     client& locks_;
     const config& config_;
@@ -134,11 +154,13 @@ asio::awaitable<int> guarded_run::operator()()
                       e.code().value() == ENOENT ? not_found : not_executable, json_);
     }
     if (has_begun && !lost_ && told_to_end_ == 0 && o_.min_hold) {
-        co_await hold_until(had + o_.min_hold->length);
+        co_await hold_until(got.lock, had + o_.min_hold->length);
         has_begun = false;  // nothing relies on the lock any more
     }
+    show_end();
     signals_.stop();
     if (lost_) {
+        co_await say_what_masters_have();
         co_return exit_status::lost;
     }
     const bool was_held = co_await give_back(std::move(got.lock), has_begun);
@@ -146,16 +168,45 @@ asio::awaitable<int> guarded_run::operator()()
     co_return was_held ? status : exit_status::lost;
 }
 
-/// Or until it is told to end.
-asio::awaitable<void> guarded_run::hold_until(boot_clock::time_point end)
+/// Or until it is told to end, or the lock is lost.
+asio::awaitable<void> guarded_run::hold_until(redlock::lock& lock, boot_clock::time_point end)
 {
-    asio::steady_timer timer(locks_.get_executor(), end - boot_clock::now());
-    signals_.handle([&timer](const signalfd_siginfo& what) {
+    grace_.expires_after(end - boot_clock::now());
+    signals_.handle([this](const signalfd_siginfo& what) {
         if (ends_us(static_cast<int>(what.ssi_signo))) {
-            timer.cancel();
+            grace_.cancel();
         }
     });
-    co_await timer.async_wait(asio::as_tuple(asio::deferred));
+    lock.async_wait_lost([me = shared_from_this()](error_code why) {
+        if (why == errc::lost) {
+            me->grace_.cancel();
+        }
+    });
+    co_await grace_.async_wait(asio::as_tuple(asio::deferred));
+    if (boot_clock::now() < end && !is_at_limit_) {
+        say(names(o_.resources) + ": the command has ended, and the lock " +
+                (lock.owns() ? "is given back" : "was lost") + " before --min-hold has passed",
+            json_);
+    }
+}
+
+/// After a loss: prints who has the lock now, or which masters do not answer.
+asio::awaitable<void> guarded_run::say_what_masters_have()
+{
+    if (is_at_limit_) {
+        co_return;
+    }
+    // Nobody can end it meanwhile, and each may take a node timeout.
+    constexpr std::size_t most = 3;
+    for (std::size_t i = 0; i < std::min(o_.resources.size(), most); ++i) {
+        const std::string& resource = o_.resources[i];
+        report nodes;
+        const auto [error, found] = co_await locks_.async_inspect(
+            resource, {.report = &nodes, .every_node = true}, asio::as_tuple(asio::deferred));
+        if (!error) {
+            say(resource, found, nodes, json_);
+        }
+    }
 }
 
 /// What the command began and did not wait for. Much of it is about to end.
@@ -247,6 +298,7 @@ asio::awaitable<int> guarded_run::watch(redlock::lock& lock)
     if (!lost_ && !lock.owns()) {
         // Who was stopped, or asleep, hears of that last.
         lost_ = true;
+        show_end();
         say_lost("the lock was lost before the command ended");
         tell(SIGTERM);
         grace_.expires_after(o_.grace.length);
@@ -312,6 +364,7 @@ void guarded_run::on_lost(error_code why)
         return;
     }
     lost_ = true;
+    show_end();
     // First of all; whoever reads what is said may be slow.
     tell(SIGTERM);
     tell(SIGCONT);
@@ -332,18 +385,9 @@ void guarded_run::say_lost(const std::string& how) const
 
 std::vector<std::string> guarded_run::variables(const redlock::lock& lock) const
 {
-    std::string resources;
-    for (const auto& name : lock.resources()) {
-        resources += resources.empty() ? "" : "\n";
-        resources += name;
-    }
-    std::vector<std::string> out{"REDLOCK_RESOURCE=" + resources,
-                                 "REDLOCK_VALID_UNTIL=" + unix_time(end_of(lock)),
-                                 "REDLOCK_HELD=" + around_.and_of(lock.resources())};
-    if (lock.fencing_token() != 0) {
-        out.push_back("REDLOCK_FENCING_TOKEN=" + std::to_string(lock.fencing_token()));
-    }
-    return out;
+    const std::string end = unix_time(end_of(lock));
+    return variables_of(lock.resources(), lock.fencing_token(), end,
+                        around_.and_of(lock.resources(), lock.fencing_token(), end));
 }
 
 void check_holds(const config& c, const run_options& o)
@@ -358,18 +402,24 @@ void check_holds(const config& c, const run_options& o)
     }
 }
 
-/// Runs it in this process' place.
-int run_instead(const std::vector<std::string>& command, bool json)
+/// Runs it in this process' place, under locks that are held by others.
+int run_instead(const run_options& o, const enclosing_locks& around, bool json)
 {
-    std::vector<char*> arguments;
-    arguments.reserve(command.size() + 1);
-    for (const auto& word : command) {
-        arguments.push_back(const_cast<char*>(word.c_str()));  // exec's own type
+    std::uint64_t token = around.find(o.resources.front())->fencing_token;
+    std::string valid_until = around.find(o.resources.front())->valid_until;
+    for (const auto& name : o.resources) {
+        const enclosing_lock& lock = *around.find(name);
+        token = lock.fencing_token == token ? token : 0;  // one variable can't hold several
+        if (std::stod(lock.valid_until) < std::stod(valid_until)) {
+            valid_until = lock.valid_until;
+        }
     }
-    arguments.push_back(nullptr);
-    execvp(arguments[0], arguments.data());
+    std::signal(SIGPIPE, SIG_DFL);
+    const auto environment =
+        environment_with(variables_of(o.resources, token, valid_until, around.text()));
+    execvpe(o.command[0].c_str(), pointers(o.command).data(), pointers(environment).data());
     const int error = errno;
-    return fail(command[0] + ": " + std::generic_category().message(error),
+    return fail(o.command[0] + ": " + std::generic_category().message(error),
                 error == ENOENT ? not_found : not_executable, json);
 }
 
@@ -380,19 +430,19 @@ int run(const masters_options& masters, const run_options& o)
     config c = config_of(masters);
     check_holds(c, o);
     const enclosing_locks around(c);
-    const auto held = std::count_if(o.resources.begin(), o.resources.end(),
-                                    [&](const auto& name) { return around.hold(name); });
-    if (held != 0) {
-        const bool all = static_cast<std::size_t>(held) == o.resources.size();
-        if (all && o.nested) {
-            return run_instead(o.command, masters.json);
-        }
+    if (o.nested && around.has_ended(o.resources)) {
         return fail(names(o.resources) +
-                        (all ? ": this runs under that lock already, and would wait for itself; "
-                               "--nested runs the command under it"
-                             : ": this runs under one of these locks already, and would wait for "
-                               "itself; take them together"),
-                    usage, masters.json);
+                        ": the redlock run around this one has lost this lock or given it back; "
+                        "the command is "
+                        "not begun",
+                    exit_status::lost, masters.json);
+    }
+    if (const auto inside = around.position_of(o.resources); inside != enclosing::none) {
+        if (inside == enclosing::all && o.nested) {
+            return run_instead(o, around, masters.json);
+        }
+        return refuse_to_wait_for_itself(o.resources, inside,
+                                         "; --nested runs the command under it", masters.json);
     }
     std::weak_ptr<guarded_run> told;
     c.renewals = [&told](const renewal& news) {

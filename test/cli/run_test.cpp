@@ -183,6 +183,52 @@ TEST_CASE("a run under the same lock in itself says so at once", "[run]")
         CHECK(run(nodes, {"run", "job", "--nested", "--", "true"}).status == 0);
         CHECK(nodes.count("job") == 0);
     }
+    SECTION("with --nested the command finds what belongs to its lock, and no secret")
+    {
+        const std::string show =
+            "sh -c 'echo $REDLOCK_RESOURCE $REDLOCK_FENCING_TOKEN "
+            "$REDLOCK_VALID_UNTIL $REDLOCK_OWNER_TOKEN'";
+        const auto own = run(nodes, {"run", "job", "--", "sh", "-c",
+                                     "me=/proc/$PPID/exe; echo $REDLOCK_RESOURCE "
+                                     "$REDLOCK_FENCING_TOKEN $REDLOCK_VALID_UNTIL; "
+                                     "export REDLOCK_OWNER_TOKEN=hidden; "
+
+                                     "$me run other -- $me run job --nested -- " +
+                                         show});
+        CAPTURE(own.text);
+        std::istringstream lines(own.text);
+        std::string outer;
+        std::string nested;
+        REQUIRE(std::getline(lines, outer));
+        while (std::getline(lines, nested) && !nested.starts_with("job ")) {
+        }
+        CHECK(nested == outer);
+    }
+    SECTION("with --nested nothing is begun under a lock that is lost")
+    {
+        command outer(nodes, {"run", brief_option, "--grace", "1h", "job", "--", "sh", "-c",
+                              "me=/proc/$PPID/exe; trap 'told=1' TERM; echo begun; "
+                              "until [ -n \"$told\" ]; do sleep 0.05; done; "
+                              "$me run job --nested -- echo inside; echo status=$?"});
+        REQUIRE(outer.says("begun"));
+        nodes.flush();
+        const auto [status, text] = outer.end();
+        CHECK(status == 76);
+        CHECK_THAT(text,
+                   ContainsSubstring(
+                       "job: the redlock run around this one has lost this lock or given it back"));
+        CHECK_THAT(text, ContainsSubstring("status=76"));
+        CHECK(text.find("inside") == text.npos);
+    }
+    SECTION("acquire would wait for itself too")
+    {
+        const auto [status, text] = inside("job", "$me acquire job");
+        CHECK(status == 64);
+        CHECK(text ==
+              "redlock: job: this runs under that lock already, and would wait for "
+              "itself\n");
+        CHECK(inside("job", "$me acquire --quiet other >/dev/null").status == 0);
+    }
     SECTION("one of several resources is enough")
     {
         const auto [status, text] = inside("job", "$me run job other --nested -- echo begun");
@@ -205,6 +251,36 @@ TEST_CASE("a run under the same lock in itself says so at once", "[run]")
                   .status == 0);
         CHECK(wait_for([&] { return std::filesystem::exists(out); }));
     }
+}
+
+TEST_CASE("what ran before the command is neither told to end nor named", "[run]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    const auto go = (folder / "go").string();
+    // The shell begins a process, and becomes redlock.
+    process one("/usr/bin/env",
+                {"bash", "-c",
+                 "sleep 1000 >/dev/null 2>&1 & echo pid=$!; exec \"$REDLOCK\" run job -- sh -c "
+                 "'echo begun; until [ -e \"$0\" ]; do sleep 0.05; done' \"$0\"",
+                 go},
+                {folder / "out",
+                 {},
+                 {own_options(folder), nodes_variable(nodes.urls()),
+                  std::string("REDLOCK=") + REDLOCK_COMMAND}});
+    const auto text = [&] { return text_of(folder / "out"); };
+    REQUIRE(wait_for([&] { return text().find("begun") != std::string::npos; }));
+    const auto pid = std::stoi(text().substr(text().find("pid=") + 4));
+    const bool is_told = GENERATE(false, true);
+    if (is_told) {
+        ::kill(one.pid(), SIGTERM);
+        CHECK(one.wait() == 128 + SIGTERM);
+    } else {
+        std::ofstream(go) << "go";
+        CHECK(one.wait() == 0);
+    }
+    CHECK(text().find("left running") == std::string::npos);
+    CHECK(::kill(pid, SIGKILL) == 0);
 }
 
 TEST_CASE("what the command leaves running is named", "[run]")
@@ -230,9 +306,28 @@ TEST_CASE("the lock is held for --min-hold, also if the command ends sooner", "[
     const auto pid = std::stoi(one.text());
     REQUIRE(wait_for([&] { return ::kill(pid, 0) != 0; }));
     CHECK(run(nodes, {"run", "--no-wait", "job", "--", "true"}).status == 75);
-    ::kill(one.running().pid(), SIGTERM);
-    CHECK(one.end().status == 4);
-    CHECK(nodes.count("job") == 0);
+    SECTION("unless it is told to end")
+    {
+        ::kill(one.running().pid(), SIGTERM);
+        const auto [status, text] = one.end();
+        CHECK(status == 4);
+        CHECK_THAT(text, ContainsSubstring("job: the command has ended, and the lock is given back "
+                                           "before --min-hold has passed"));
+        CHECK(nodes.count("job") == 0);
+    }
+    SECTION("unless it is lost")
+    {
+        nodes.flush();
+        const auto [status, text] = one.end();
+        CHECK(status == 4);
+        CHECK_THAT(text, ContainsSubstring("job: the command has ended, and the lock was lost "
+                                           "before --min-hold has passed"));
+    }
+}
+
+TEST_CASE("a lock with --min-hold is given back when that has passed", "[run]")
+{
+    const masters nodes(3);
     CHECK(run(nodes, {"run", "--min-hold", "200ms", "job", "--", "true"}).status == 0);
     CHECK(nodes.count("job") == 0);
 }
@@ -267,6 +362,8 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         CHECK(status == 76);
         CHECK_THAT(text, ContainsSubstring("the lock is lost"));
         CHECK_THAT(text, ContainsSubstring("told"));
+        CHECK_THAT(text, ContainsSubstring("redlock: now job: free\n"));
+        CHECK_THAT(text, ContainsSubstring("has no key\n"));
     }
     SECTION("it does not heed it")
     {
@@ -408,9 +505,15 @@ TEST_CASE("with --json whatever run says is JSON, a value in a line", "[run]")
         nodes.flush();
         const auto [status, text] = one.end();
         CHECK(status == 76);
-        const auto why = nlohmann::json::parse(text);
+        std::istringstream lines(text);
+        std::string line;
+        REQUIRE(std::getline(lines, line));
+        const auto why = nlohmann::json::parse(line);
         CHECK(why.at("error") == "lost");
         CHECK(why.at("status") == 76);
+        REQUIRE(std::getline(lines, line));
+        CHECK(nlohmann::json::parse(line).at("inspection").at("state") == "free");
+        CHECK_FALSE(std::getline(lines, line));
     }
     SECTION("connections are told of, and nobody answers the release")
     {

@@ -26,7 +26,7 @@ constexpr duty duties[] = {
     {needed::pttl, severity::error, "PTTL", "+pttl",
      "locks can be neither extended nor inspected there, nor be of several resources"},
     {needed::getrange, severity::note, "GETRANGE", "+getrange",
-     "the labels of holders are not shown there"},
+     "the labels of holders are neither stored nor shown there"},
     {needed::ping, severity::note, "PING", "+ping",
      "idle connections are looked at with it; a refusal will do"},
     {needed::client_setname, severity::note, "CLIENT SETNAME", "+client|setname",
