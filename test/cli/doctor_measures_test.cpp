@@ -146,6 +146,20 @@ TEST_CASE("what a server calls itself is nothing that a terminal would act upon"
     CHECK(read_info("connected_slaves:many").replicas == 0);
 }
 
+TEST_CASE("p50: a word of INFO that the doctor does not know is no good one",
+          "[cli][doctor][pitfall][p50]")
+{
+    CHECK_FALSE(read_info("loading:0").loading);
+    CHECK(read_info("loading:replaying").loading);
+    CHECK_FALSE(read_info("aof_last_write_status:ok\r\nrdb_last_bgsave_status:ok").writes_fail);
+    CHECK(read_info("aof_last_write_status:failed").writes_fail);
+    CHECK(read_info("rdb_last_bgsave_status:unknown").writes_fail);
+    CHECK(read_info("redis_mode:standalone\r\ncluster_enabled:0").mode == "standalone");
+    CHECK(read_info("redis_mode:standalone\r\ncluster_enabled:yes").mode == "cluster");
+    CHECK_FALSE(read_info("").loading);
+    CHECK_FALSE(read_info("").writes_fail);
+}
+
 TEST_CASE("spans and shares are told with two digits", "[cli][doctor]")
 {
     CHECK(span_text(83us) == "0.08 ms");

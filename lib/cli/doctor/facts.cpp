@@ -41,6 +41,13 @@ void read_product(std::string_view info, server_facts& f)
     }
 }
 
+/// A word that is not known is no good one. A field that is not there says nothing.
+bool is_not(std::string_view info, std::string_view field, std::string_view good)
+{
+    const std::string_view word = core::info_field(info, field);
+    return !word.empty() && word != good;
+}
+
 std::string master_of(std::string_view info)
 {
     const std::string host = text(info, "master_host");
@@ -54,7 +61,7 @@ server_facts read_info(std::string_view info)
     server_facts f;
     read_product(info, f);
     f.mode = first_of(info, "redis_mode", "server_mode");
-    if (core::info_field(info, "cluster_enabled") == "1") {
+    if (is_not(info, "cluster_enabled", "0")) {
         f.mode = "cluster";
     }
     f.role = text(info, "role");
@@ -62,13 +69,13 @@ server_facts read_info(std::string_view info)
     f.run_id = core::run_id_of(info);
     f.replicas = static_cast<unsigned>(number(info, "connected_slaves"));
     f.uptime = std::chrono::seconds(number(info, "uptime_in_seconds"));
-    f.loading = core::info_field(info, "loading") == "1";
+    f.loading = is_not(info, "loading", "0");
     f.used_memory = number(info, "used_memory");
     f.max_memory = number(info, "maxmemory");
     f.eviction = text(info, "maxmemory_policy");
     f.appends = core::info_field(info, "aof_enabled") == "1";
-    f.writes_fail = core::info_field(info, "aof_last_write_status") == "err" ||
-                    core::info_field(info, "rdb_last_bgsave_status") == "err";
+    f.writes_fail =
+        is_not(info, "aof_last_write_status", "ok") || is_not(info, "rdb_last_bgsave_status", "ok");
     return f;
 }
 

@@ -143,6 +143,8 @@ struct node_facts {
     bool login_refused = false;
     /// It closed the connection at HELLO, and was greeted without.
     bool closes_at_hello = false;
+    /// It answers HELLO with something that is no greeting.
+    bool answers_hello_oddly = false;
     /// "cluster" and "sentinel" where it says so, also without INFO.
     std::string mode{};
     /// "master", "slave", "replica", or what else it says; also without INFO.

@@ -185,6 +185,8 @@ asio::awaitable<void> conversation::greet(bool says_hello)
         if (heard == 0) {
             facts_.mode = base::printable(r.find("mode").text().substr(0, longest_word));
             facts_.role = base::printable(r.find("role").text().substr(0, longest_word));
+            facts_.answers_hello_oddly =
+                says_hello && !r.is_error() && !r.find("proto").is_integer();
         }
         if (progress != core::handshake::progress::going_on) {
             continue;  // an answer to what was asked before it was known to fail
@@ -256,7 +258,7 @@ void conversation::ask_of_the_server()
         facts_[needed::hello].is = trial::outcome::went;
         return;
     }
-    if (!facts_.closes_at_hello) {
+    if (!facts_.closes_at_hello && !facts_.answers_hello_oddly) {
         attempt(needed::hello, {"HELLO"});
     }
     if (!settings_.client_name.empty()) {
@@ -332,10 +334,6 @@ void conversation::take(needed n, const resp::reply& r)
         if (!facts_.info->mode.empty()) {
             facts_.mode = facts_.info->mode;
         }
-        const auto fault = core::role_fault(r, core::role_source::info);
-        if (facts_.unusable.empty() && fault) {
-            facts_.unusable = *fault;
-        }
         if (!facts_.info->role.empty()) {
             facts_.role = facts_.info->role;
         }
@@ -372,7 +370,7 @@ void conversation::take_option(const resp::reply& r)
     if (const resp::reply fsync = value("appendfsync"); fsync.is_string()) {
         appendfsync_ = fsync.text();
     } else if (const resp::reply pause = value("no-appendfsync-on-rewrite"); pause.is_string()) {
-        pauses_in_rewrites_ = pause.text() == "yes";
+        pauses_in_rewrites_ = pause.text() != "no";
     } else if (const resp::reply save = value("save"); save.is_string()) {
         saves_ = !save.text().empty();
     }

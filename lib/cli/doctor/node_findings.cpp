@@ -85,10 +85,12 @@ void judge_contact(const node_facts& f, pen& add)
                         "memory that is swapped out") +
                 (wants_tls ? "; or whether that port wants TLS (rediss://)." : "."));
     }
-    if (f.closes_at_hello) {
+    if (f.closes_at_hello || f.answers_hello_oddly) {
         add(severity::warning, "no-hello",
-            "closes the connection at HELLO, and is greeted without it: there is no RESP3, and who "
-            "waits for a lock asks for it again and again.",
+            std::string(f.closes_at_hello ? "closes the connection at HELLO"
+                                          : "answers HELLO with something else than a greeting") +
+                ", and is greeted without it: there is no RESP3, and who waits for a lock asks for "
+                "it again and again.",
             "Look at what stands in front of the server: a proxy may know no HELLO.");
     }
 }
