@@ -5,6 +5,7 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -116,10 +117,16 @@ public:
     void mend()
     {
         REQUIRE(client_->await([this] { return client_->stats().disconnects >= extent_.victims; }));
-        for (const auto& path : net_.paths) {
-            path->cut_never();
-        }
+        mend_paths();
         REQUIRE(client_->await_ready(extent_.nodes));
+    }
+
+    /// The play took so long that the client may have asked for the nodes' roles first. The cut was
+    /// in another answer then, and is played again.
+    [[nodiscard]] bool may_have_asked_role()
+    {
+        asked_role_ = std::chrono::steady_clock::now() - begun_ >= 1s;
+        return asked_role_;
     }
 
     /// Whether enough answers come for a majority, where one of `size` bytes is cut.
@@ -138,17 +145,31 @@ private:
     template <class Play>
     void play_once(const cut& c, const Play& play)
     {
-        auto quick = patient(net_.urls());
-        quick.reconnect_min = quick.reconnect_max = 1ms;
-        client_.emplace(std::move(quick));
-        REQUIRE(client_->await_ready(extent_.nodes));
-        play(c);
-        REQUIRE(client_->await([this] { return net_.nodes.count("r") == 0; }));
+        do {
+            auto quick = patient(net_.urls());
+            quick.reconnect_min = quick.reconnect_max = 1ms;
+            begun_ = std::chrono::steady_clock::now();
+            client_.emplace(std::move(quick));
+            REQUIRE(client_->await_ready(extent_.nodes));
+            asked_role_ = false;
+            play(c);
+            mend_paths();
+            REQUIRE(client_->await([this] { return net_.nodes.count("r") == 0; }));
+        } while (asked_role_);
+    }
+
+    void mend_paths()
+    {
+        for (const auto& path : net_.paths) {
+            path->cut_never();
+        }
     }
 
     const extent extent_;
     bad_network net_;
     std::optional<locks> client_;
+    std::chrono::steady_clock::time_point begun_;
+    bool asked_role_ = false;
 };
 
 }  // namespace
@@ -169,6 +190,9 @@ TEST_CASE("p21: the answer to a SET that is cut anywhere is no vote", "[integrat
                                             .attempts = 1,
                                             .fencing = fencing,
                                             .report = reports ? &told : nullptr});
+        if (s.may_have_asked_role()) {
+            return;
+        }
         CHECK(got.error ==
               (s.is_decided(c, vote) ? error_code() : make_error_code(errc::unavailable)));
         REQUIRE(s.client().await_quiet());
@@ -200,7 +224,11 @@ TEST_CASE("p21: the refusal of a SET that is cut anywhere is none", "[integratio
     s.each_cut(size, [&](const cut& c) {
         s.arm(c);
         report told;
-        CHECK(s.client().acquire("taken", once(&told)).error == condition::not_acquired);
+        const auto error = s.client().acquire("taken", once(&told)).error;
+        if (s.may_have_asked_role()) {
+            return;
+        }
+        CHECK(error == condition::not_acquired);
         CHECK((c.bytes >= size || none_is(told, c.victims, node_outcome::refused)));
         s.mend();
     });
@@ -216,6 +244,9 @@ TEST_CASE("p21: the answer to an extend that is cut anywhere is none",
         const auto before = held.valid_until();
         s.arm(c);
         const auto error = s.client().extend(held, 2 * ttl);
+        if (s.may_have_asked_role()) {
+            return;
+        }
         if (s.is_decided(c, one.size())) {
             CHECK_FALSE(error);
             CHECK(held.valid_until() > before);
