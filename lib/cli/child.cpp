@@ -73,7 +73,7 @@ private:
     std::array<int, 2> ends_{-1, -1};
 };
 
-/// What says something of another lock, or is a secret, is not for the command.
+/// Variables that the command must not inherit: they describe another lock, or are secrets.
 constexpr std::string_view kept_back[] = {
     "REDLOCK_RESOURCE=", "REDLOCK_FENCING_TOKEN=", "REDLOCK_VALID_UNTIL=",
     "REDLOCK_PASSWORD=", "REDLOCK_OWNER_TOKEN=",   "REDLOCK_HELD="};

@@ -57,8 +57,8 @@ private:
     bool at_terminal_;
     pid_t pid_ = -1;
     std::optional<watchdog> watchdog_;
-    /// Children of this process that are none of the command's: a shell that has begun them became
-    /// this process by exec.
+    /// Processes that were below this one before the command began, as the background jobs of a
+    /// shell that then ran `exec redlock`. They get no signal.
     std::vector<pid_t> earlier_;
 };
 

@@ -168,7 +168,7 @@ asio::awaitable<int> guarded_run::operator()()
     co_return was_held ? status : exit_status::lost;
 }
 
-/// Or until it is told to end, or the lock is lost.
+/// Keeps the lock until `end`, until redlock is told to end, or until the lock is lost.
 asio::awaitable<void> guarded_run::hold_until(redlock::lock& lock, boot_clock::time_point end)
 {
     grace_.expires_after(end - boot_clock::now());
@@ -196,7 +196,7 @@ asio::awaitable<void> guarded_run::say_what_masters_have()
     if (is_at_limit_) {
         co_return;
     }
-    // Nobody can end it meanwhile, and each may take a node timeout.
+    // No signal ends redlock meanwhile, and each inspection may take a node timeout.
     constexpr std::size_t most = 3;
     for (std::size_t i = 0; i < std::min(o_.resources.size(), most); ++i) {
         const std::string& resource = o_.resources[i];

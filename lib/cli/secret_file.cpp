@@ -49,7 +49,7 @@ bool is_regular(int descriptor) noexcept
 /// Reads bytes up to the first line end. Empty: all went well; else why not.
 std::string read_line(int descriptor, std::string& line)
 {
-    // The string does not grow, so that no copy of a secret stays in memory.
+    // A string that grows leaves copies of its bytes in memory.
     line.reserve(base::max_url_size);
     for (char c = 0;;) {
         const ssize_t got = read(descriptor, &c, 1);

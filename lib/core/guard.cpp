@@ -54,7 +54,7 @@ std::string_view info_field(std::string_view info, std::string_view name) noexce
 std::string_view run_id_of(std::string_view info) noexcept
 {
     const std::string_view id = info_field(info, "run_id");
-    // Zeros are what a server or proxy says that has no identity.
+    // Servers and proxies without a run id answer zeros.
     const bool fits = id.size() == run_id_size &&
                       id.find_first_not_of("0123456789abcdef") == id.npos &&
                       id.find_first_not_of('0') != id.npos;

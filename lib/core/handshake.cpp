@@ -35,7 +35,8 @@ bool is_final(std::string_view error, bool gave_password) noexcept
            (resp::has_code(error, "NOAUTH") && !gave_password) || resp::is_temporary(error);
 }
 
-/// How servers before Redis 6.2 say that a login is wrong or not wanted: by a sentence alone.
+/// Servers before Redis 6.2 say by a sentence alone that a password is wrong, or that they have
+/// none.
 bool says_wrong_login(std::string_view error) noexcept
 {
     constexpr std::array<std::string_view, 3> sentences{"invalid password", "no password is set",

@@ -67,7 +67,8 @@ public:
     /// `out`.
     progress on_reply(const resp::reply& r, std::string& out, unsigned& more);
 
-    /// The server has answered something other than a refusal of HELLO.
+    /// The server has answered a command of the handshake; an answer to HELLO that is no greeting
+    /// does not count.
     [[nodiscard]] bool has_got_an_answer() const noexcept
     {
         return next_ > (hello_refused_ ? 1U : 0U);

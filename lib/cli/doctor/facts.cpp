@@ -41,7 +41,7 @@ void read_product(std::string_view info, server_facts& f)
     }
 }
 
-/// A word that is not known is no good one. A field that is not there says nothing.
+/// Whether the field is there and has any value other than `good`. An unknown value counts as bad.
 bool is_not(std::string_view info, std::string_view field, std::string_view good)
 {
     const std::string_view word = core::info_field(info, field);
