@@ -1,5 +1,7 @@
 #pragma once
 
+#include <redlock/report.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -60,6 +62,10 @@ struct renewal {
     renewal_outcome outcome = renewal_outcome::renewed;
     /// How long it is valid from now on; zero when it is lost.
     std::chrono::nanoseconds remaining{};
+    /// What each node answered to the renewal that failed: set when the outcome is `unknown`, or
+    /// `lost` by that renewal. Null after a success, when the validity passed without an answer, and
+    /// where memory ran out. Valid during the call.
+    const redlock::report* report = nullptr;
 };
 
 /**

@@ -44,6 +44,7 @@ struct renewal_news {
     /// Counted; given back by `coordinator::forget`.
     lease* of = nullptr;
     renewal_outcome outcome = renewal_outcome::renewed;
+    std::unique_ptr<redlock::report> report{};
 };
 
 /**
@@ -361,6 +362,7 @@ private:
     void look_after_leases() noexcept;
     bool renew_in_turn() noexcept;
     void renew(keeper& k) noexcept;
+    std::unique_ptr<report> report_of_failure(operation& op, const round& r) const noexcept;
     void conclude_renewal(keeper& k, const round& r) noexcept;
     void put_off(keeper& k, base::nanos ttl) noexcept;
     void fail_renewal(operation& op) noexcept;

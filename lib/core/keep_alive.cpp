@@ -62,6 +62,7 @@ keeper& coordinator::new_keeper()
     k.next_renewal = instant::max();
     k.further = nullptr;
     k.wanted_by = nullptr;
+    k.failure.reset();
     return k;
 }
 
@@ -259,10 +260,29 @@ flow coordinator::run_renewal(operation& op)
         fan_out(*r);
         co_await verdict_of{*r};
         if (op.keeper != nullptr) {
+            op.keeper->failure = report_of_failure(op, *r);
             conclude_renewal(*op.keeper, *r);
         }
     }
     end_renewal(op);
+}
+
+/// For `config::renewals`; null: the renewal has succeeded, or there is no memory for a report.
+std::unique_ptr<report> coordinator::report_of_failure(operation& op, const round& r) const noexcept
+{
+    if (r.details == nullptr || outcome_of(r) == verdict::won) {
+        return nullptr;
+    }
+    try {
+        auto made = std::make_unique<redlock::report>();
+        op.report = made.get();
+        fill_report(op, r);
+        op.report = nullptr;
+        return made;
+    } catch (const std::bad_alloc&) {
+        op.report = nullptr;
+        return nullptr;
+    }
 }
 
 void coordinator::conclude_renewal(keeper& k, const round& r) noexcept
@@ -375,7 +395,7 @@ bool coordinator::take_news(renewal_news& told) noexcept
     if (k == nullptr) {
         return false;
     }
-    told = {k->of, k->news};
+    told = {k->of, k->news, std::move(k->failure)};
     ref(*told.of);
     if (k->of->kept_by != k) {
         forget_unless_news(*k);

@@ -2,6 +2,7 @@
 
 #include <redlock/config.hpp>
 #include <redlock/keep_alive.hpp>
+#include <redlock/report.hpp>
 
 #include "base/instant.hpp"
 #include "core/list.hpp"
@@ -9,6 +10,7 @@
 #include "core/wake_ups.hpp"
 
 #include <cstdint>
+#include <memory>
 
 namespace redlock::core {
 
@@ -35,6 +37,8 @@ struct keeper : sleeper, list_hook<in_turn>, list_hook<in_news> {
     bool renews = false;
     /// What was last heard; told when it comes to it.
     renewal_outcome news = renewal_outcome::renewed;
+    /// What each node answered to the renewal of which `news` tells, if that failed.
+    std::unique_ptr<redlock::report> failure;
 
     // How one hold wants it renewed. Those of further holds have a keeper of their own each, of
     // which nothing else is used.

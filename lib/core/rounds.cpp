@@ -26,8 +26,9 @@ constexpr bool is_attempt(command what) noexcept
 
 round& coordinator::new_round(operation& op, command what)
 {
+    const bool is_told = op.what == operation::kind::renew && settings_.renewals;
     const bool wants_details =
-        op.report != nullptr || what == command::set_asked || what == command::inspect;
+        op.report != nullptr || is_told || what == command::set_asked || what == command::inspect;
     round& r = rounds_.take();
     r.details = nullptr;
     if (wants_details) {

@@ -194,6 +194,7 @@ bool bench_world::take_finished()
     inside([&] { core->look_after(now); });
     for (core::renewal_news told; core->take_news(told);) {
         news.push_back(told.outcome);
+        failures.push_back(std::move(told.report));
         core->forget(told);
     }
     while (core::operation* op = core->take_finished(now)) {

@@ -165,6 +165,8 @@ public:
     std::vector<log_level> log_levels;
     /// Of locks that are kept alive.
     std::vector<renewal_outcome> news;
+    /// With each of the news: what the nodes answered, if the renewal failed.
+    std::vector<std::unique_ptr<report>> failures;
     std::deque<call> calls;
     /// Whether a finished report was asked for by the next operations.
     bool with_report = false;

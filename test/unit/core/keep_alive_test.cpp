@@ -177,6 +177,30 @@ TEST_CASE("p26: a renewal that few nodes answered is tried again, and the lock k
     CHECK(w.core->snapshot().renewed == w.told(renewal_outcome::renewed));
 }
 
+TEST_CASE("news of a failed renewal say what each node answered", "[core][keep_alive]")
+{
+    kept_world w;
+    w.keep("r", 3s);
+    w.peers[0]->frozen = w.peers[1]->frozen = true;
+    w.advance(1900ms);
+    REQUIRE(w.news.front() == renewal_outcome::unknown);
+    REQUIRE(w.failures.front() != nullptr);
+    CHECK(w.failures.front()->nodes[0].outcome == node_outcome::timed_out);
+    CHECK(w.failures.front()->nodes[2].outcome == node_outcome::granted);
+    w.thaw(0);
+    w.thaw(1);
+    w.advance(300ms);
+    REQUIRE(w.news.back() == renewal_outcome::renewed);
+    CHECK(w.failures.back() == nullptr);
+    w.lose_keys();
+    w.advance(1s);
+    REQUIRE(w.news.back() == renewal_outcome::lost);
+    REQUIRE(w.failures.back() != nullptr);
+    CHECK(std::ranges::count_if(w.failures.back()->nodes, [](const node_report& n) {
+              return n.outcome == node_outcome::refused;
+          }) >= 2);
+}
+
 TEST_CASE("p30: renewals keep a least spacing, however fast they fail",
           "[core][keep_alive][pitfall][p30]")
 {
