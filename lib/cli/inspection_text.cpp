@@ -55,17 +55,26 @@ std::string votes_text(const std::vector<unsigned>& keys)
     return out;
 }
 
+std::ptrdiff_t usable_in(const report& r)
+{
+    return std::ranges::count_if(
+        r.nodes, [](const node_report& node) { return !is_out_of_use(node.outcome); });
+}
+
 /// Why nobody has it though there are keys of somebody, or why it cannot be told; else nothing.
 std::string reason_text(const inspection& found, const report& r)
 {
-    const auto masters = std::to_string(r.nodes.size()) + " masters";
+    const auto masters =
+        std::to_string(r.nodes.size()) + (r.nodes.size() == 1 ? " master" : " masters");
     const auto keys = keys_of_parties(r);
     switch (found.state) {
         case holding::held: return {};
         case holding::free:
             return keys.empty() ? std::string()
                                 : "no party has a majority of the " + masters + votes_text(keys);
-        case holding::unknown: return "too few of the " + masters + " answered" + votes_text(keys);
+        case holding::unknown:
+            return std::to_string(usable_in(r)) + " of " + masters +
+                   " can be used, which is no majority" + votes_text(keys);
     }
     return {};
 }

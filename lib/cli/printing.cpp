@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace redlock::cli {
@@ -90,11 +92,31 @@ std::string refusals_in(const report& r)
     return out;
 }
 
+/// What to do about the first of these reasons that has a remedy.
+std::string remedy_for(std::string_view reasons)
+{
+    struct remedy {
+        std::string_view reason;
+        const char* text;
+    };
+    static constexpr remedy remedies[] = {
+        {"refused user and password",
+         "; the login is of the URL, of --user (REDLOCK_USER) and of --password-file "
+         "(REDLOCK_PASSWORD)"},
+        {"wants a login",
+         "; give a password with --password-file or REDLOCK_PASSWORD, and a user with --user"},
+        {"NOPERM", "; `redlock doctor` names the missing permissions"},
+        {"can't run this command", "; `redlock doctor` names the missing permissions"},
+    };
+    const auto* const found = std::ranges::find_if(
+        remedies, [&](const remedy& one) { return reasons.find(one.reason) != reasons.npos; });
+    return found == std::end(remedies) ? "" : found->text;
+}
+
 std::string message_of(error_code cause, const report& r)
 {
-    const std::string refusals = cause == errc::unavailable ? refusals_in(r) : "";
-    if (!refusals.empty()) {
-        return "No majority of the masters can be used: " + refusals;
+    if (cause == errc::unavailable) {
+        return why_no_majority(r);
     }
     const bool is_named = cause == errc::contended && !r.holder_label.empty();
     return is_named ? "The resource is locked by " + r.holder_label
@@ -117,6 +139,20 @@ bool is_out_of_use(node_outcome o) noexcept
         case node_outcome::quarantined: return true;
     }
     return true;
+}
+
+std::string why_no_majority(const report& r)
+{
+    const auto gone = std::count_if(r.nodes.begin(), r.nodes.end(), [](const node_report& node) {
+        return node.outcome == node_outcome::refused;
+    });
+    if (2 * static_cast<std::size_t>(gone) > r.nodes.size()) {
+        return "a majority of the masters no longer has its key";
+    }
+    const std::string refusals = refusals_in(r);
+    return refusals.empty()
+               ? make_error_code(errc::unavailable).message()
+               : "No majority of the masters can be used: " + refusals + remedy_for(refusals);
 }
 
 std::string names(const std::vector<std::string>& resources)
@@ -244,6 +280,19 @@ int say(const std::string& message, exit_status status, bool json)
                        {"status", static_cast<int>(status)}}));
     } else {
         say(message, false);
+    }
+    return status;
+}
+
+int say(const std::string& message, const report& r, exit_status status, bool json)
+{
+    if (json) {
+        write(line_of({{"error", word_for(status)},
+                       {"message", message},
+                       {"status", static_cast<int>(status)},
+                       {"nodes", to_json(r)}}));
+    } else {
+        say(message, r, false);
     }
     return status;
 }

@@ -31,6 +31,9 @@ namespace redlock::cli {
  */
 [[nodiscard]] error_code cause_of(error_code error, const report& r);
 
+/// Why a majority did not do what it was asked, from what each node answered.
+[[nodiscard]] std::string why_no_majority(const report& r);
+
 // Said on stderr, as one JSON value in a line where `json` is wanted. The message is as of `names`.
 
 /// What happens on the way.
@@ -43,6 +46,7 @@ void say(const std::string& resource, const inspection& found, const report& r, 
 void say(const std::string& line, const char* level, bool json);
 /// What it ends with; gives the exit status.
 int say(const std::string& message, exit_status status, bool json);
+int say(const std::string& message, const report& r, exit_status status, bool json);
 
 /// Says on stderr that `what` failed, and why; gives the exit status.
 int fail(const std::string& what, error_code error, const report& r, bool json);

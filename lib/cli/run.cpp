@@ -93,10 +93,7 @@ public:
 
     asio::awaitable<int> operator()();
 
-    void note(const renewal& news)
-    {
-        is_at_limit_ = is_at_limit_ || news.outcome == renewal_outcome::limit_reached;
-    }
+    void note(const renewal& news);
 
 private:
     asio::awaitable<taken> take_until_told_to_end();
@@ -108,7 +105,7 @@ private:
     void tell(int number);
     [[nodiscard]] std::vector<std::string> variables(const redlock::lock& lock) const;
     void on_signal(const signalfd_siginfo& what);
-    void on_lost(error_code why);
+    void on_lost();
     void say_lost(const std::string& how) const;
     asio::awaitable<void> say_what_masters_have();
 
@@ -128,6 +125,8 @@ private:
     bool lost_ = false;
     /// Told that it is not renewed any more.
     bool is_at_limit_ = false;
+    /// What each node answered to the last renewal, if that failed.
+    std::optional<report> failed_renewal_;
     bool forbidden_ = false;
 };
 
@@ -166,6 +165,28 @@ asio::awaitable<int> guarded_run::operator()()
     const bool was_held = co_await give_back(std::move(got.lock), has_begun);
     co_await name_what_is_left();
     co_return was_held ? status : exit_status::lost;
+}
+
+/// Tells of the first renewal that failed, and of the next one that succeeds.
+void guarded_run::note(const renewal& news)
+{
+    is_at_limit_ = is_at_limit_ || news.outcome == renewal_outcome::limit_reached;
+    if (news.outcome == renewal_outcome::renewed && failed_renewal_) {
+        failed_renewal_.reset();
+        say(names(o_.resources) + ": the lock is renewed again", json_);
+    }
+    const bool is_first = news.report != nullptr && !failed_renewal_;
+    if (news.report != nullptr) {
+        failed_renewal_ = *news.report;
+    }
+    if (news.outcome == renewal_outcome::lost) {
+        on_lost();
+    } else if (is_first) {
+        say(names(o_.resources) + ": the lock could not be renewed and ends in " +
+                seconds_text(news.remaining) +
+                "; redlock tries again: " + why_no_majority(*failed_renewal_),
+            *failed_renewal_, json_);
+    }
 }
 
 /// Keeps the lock until `end`, until redlock is told to end, or until the lock is lost.
@@ -289,7 +310,9 @@ asio::awaitable<taken> guarded_run::take_until_told_to_end()
 
 asio::awaitable<int> guarded_run::watch(redlock::lock& lock)
 {
-    lock.async_wait_lost([me = shared_from_this()](error_code why) { me->on_lost(why); });
+    if (!lock.owns()) {
+        on_lost();  // before the command had begun
+    }
     // It may have ended before anybody listened.
     status_ = command_->look();
     while (!status_) {
@@ -358,9 +381,9 @@ void guarded_run::on_signal(const signalfd_siginfo& what)
     }
 }
 
-void guarded_run::on_lost(error_code why)
+void guarded_run::on_lost()
 {
-    if (why != errc::lost || status_ || !command_) {
+    if (lost_ || status_ || !command_) {
         return;
     }
     lost_ = true;
@@ -380,7 +403,13 @@ void guarded_run::on_lost(error_code why)
 
 void guarded_run::say_lost(const std::string& how) const
 {
-    say(names(o_.resources) + ": " + how, exit_status::lost, json_);
+    const std::string message = names(o_.resources) + ": " + how;
+    if (failed_renewal_) {
+        say(message + "; the last renewal failed: " + why_no_majority(*failed_renewal_),
+            *failed_renewal_, exit_status::lost, json_);
+    } else {
+        say(message, exit_status::lost, json_);
+    }
 }
 
 std::vector<std::string> guarded_run::variables(const redlock::lock& lock) const

@@ -389,6 +389,34 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         CHECK(one.end().status == 76);
         CHECK(wait_for([&] { return ::kill(grandchild, 0) != 0; }));
     }
+    SECTION("a majority of the masters refused to renew it")
+    {
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            nodes[i].command({"ACL", "SETUSER", "worker", "on", ">sesame", "~*", "+@all"});
+        }
+        std::vector<std::string> words;
+        for (const std::string& url : nodes.urls("worker", "sesame")) {
+            words.insert(words.end(), {"--node", url});
+        }
+        words.insert(words.end(), {"run", brief_option, "job", "--", "sleep", "1000"});
+        command one(words);
+        const auto permit = [&](const char* what) {
+            for (std::size_t i = 0; i < nodes.size(); ++i) {
+                nodes[i].command({"ACL", "SETUSER", "worker", what});
+            }
+        };
+        REQUIRE(wait_for([&] { return nodes.count("job") == nodes.size(); }));
+        permit("-pexpire");
+        REQUIRE(one.says("job: the lock could not be renewed and ends in "));
+        REQUIRE(one.says("; `redlock doctor` names the missing permissions\n"));
+        permit("+pexpire");
+        REQUIRE(one.says("job: the lock is renewed again\n"));
+        permit("-pexpire");
+        const auto [status, text] = one.end();
+        CHECK(status == 76);
+        CHECK_THAT(text, ContainsSubstring("the command is told to end; the last renewal failed: "
+                                           "No majority of the masters can be used: "));
+    }
     SECTION("it was held for as long as it may be")
     {
         command one(nodes, {"run", brief_option, "--max-hold", "9s", "job", "--", "sleep", "1000"});
@@ -511,6 +539,7 @@ TEST_CASE("with --json whatever run says is JSON, a value in a line", "[run]")
         const auto why = nlohmann::json::parse(line);
         CHECK(why.at("error") == "lost");
         CHECK(why.at("status") == 76);
+        CHECK(why.at("nodes").size() == 3);
         REQUIRE(std::getline(lines, line));
         CHECK(nlohmann::json::parse(line).at("inspection").at("state") == "free");
         CHECK_FALSE(std::getline(lines, line));
