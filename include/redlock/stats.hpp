@@ -55,6 +55,7 @@ struct stats {
 
     // How things stand now.
     std::size_t nodes_ready = 0;        ///< nodes that can be asked now
+    std::size_t nodes_connecting = 0;   ///< nodes whose first attempt to connect has not ended
     std::size_t nodes_quarantined = 0;  ///< of those, nodes whose votes do not count yet
     std::size_t in_flight = 0;          ///< operations begun and not completed
     std::size_t waiting = 0;            ///< of those, acquires in line behind others of the client

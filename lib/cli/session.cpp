@@ -76,12 +76,12 @@ asio::awaitable<void> connected(client& locks, const config& c, std::chrono::mil
     bool majority = false;
     asio::steady_timer timer(locks.get_executor());
     for (;;) {
-        const auto ready = locks.stats().nodes_ready;
-        if (!majority && ready >= quorum) {
+        const stats now = locks.stats();
+        if (!majority && now.nodes_ready >= quorum) {
             majority = true;
             end = std::min(end, boot_clock::now() + c.node_timeout);
         }
-        if (ready == c.nodes.size() || boot_clock::now() >= end) {
+        if (now.nodes_connecting == 0 || boot_clock::now() >= end) {
             co_return;
         }
         timer.expires_after(1ms);

@@ -20,6 +20,7 @@ namespace {
 constexpr std::string_view probe_resource = "redlock:probe";
 constexpr std::string_view nobody = "0000000000000000000000000000000000000000";
 
+constexpr std::string_view refused_user = "the server refused user and password";
 constexpr std::string_view no_info = "the answer to INFO is none";
 
 constexpr std::array loaded_scripts{&resp::release_script, &resp::extend_script,
@@ -146,8 +147,7 @@ unsigned handshake::start(std::string& out, bool says_hello)
     deletes_by_ = compare_and_delete::script;
     protocol_ = 2;
     tells_role_by_ = role_source::none;
-    is_replica_ = wants_text_ = needs_attention_ = is_refused_login_ = hello_refused_ =
-        is_auth_refused_ = false;
+    is_replica_ = wants_text_ = needs_attention_ = hello_refused_ = is_refused_login_ = false;
     make_room(out);
     if (!says_hello) {
         return greet_without_hello(out) + ask_the_rest(out);
@@ -196,7 +196,7 @@ handshake::progress handshake::on_reply(const resp::reply& r, std::string& out, 
     if (p != progress::going_on || next_ < last_) {
         return p;
     }
-    is_auth_refused_ = false;
+    is_refused_login_ = false;
     return progress::ready;
 }
 
@@ -217,8 +217,8 @@ handshake::progress handshake::refused(std::string_view what, const resp::reply&
         reason.append(" (").append(word).append(")");
     }
     const bool passes = resp::is_temporary(text);
-    is_auth_refused_ = is_auth_refused_ && !passes;
-    if (is_auth_refused_) {
+    is_refused_login_ = is_refused_login_ && !passes;
+    if (is_refused_login_) {
         reason.append(", after it refused user and password");
     }
     return fail(std::move(reason), !passes);
@@ -229,15 +229,17 @@ handshake::progress handshake::refused_login(std::string_view what, const resp::
     if (has_no_room(r.text())) {
         return fail("the server has too many clients", false);
     }
+    const progress p = refused(what, r);
     is_refused_login_ = says_wrong_login(r.text());
-    return refused(what, r);
+    return p;
 }
 
 handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, unsigned& more)
 {
     if (r.is_error()) {
         if (has_no_room(r.text()) || is_final(r.text(), logs_in())) {
-            return refused_login("the server refused the greeting", r);
+            return refused_login(
+                says_wrong_login(r.text()) ? refused_user : "the server refused the greeting", r);
         }
         hello_refused_ = true;
         more += greet_without_hello(out);
@@ -301,8 +303,9 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
     switch (s) {
         case step::client_name: return progress::going_on;  // a nicety, done without
         case step::select:
-            return r.is_error() ? refused("the server refused the database", r)
-                                : progress::going_on;
+            return r.is_error()
+                       ? refused("the server refused the database " + std::to_string(node_->db), r)
+                       : progress::going_on;
         case step::load_script:
             // Where they cannot be loaded, scripts go out with their text at their first use.
             return r.is_error() && resp::is_temporary(r.text())
@@ -330,9 +333,9 @@ handshake::progress handshake::on_auth(const resp::reply& r)
     const bool is_refused = r.is_error() && (has_no_room(r.text()) || says_wrong_login(r.text()) ||
                                              is_final(r.text(), logs_in()));
     if (is_refused) {
-        return refused_login("the server refused user and password", r);
+        return refused_login(refused_user, r);
     }
-    is_auth_refused_ = r.is_error();
+    is_refused_login_ = r.is_error();
     return progress::going_on;
 }
 
@@ -451,7 +454,8 @@ handshake::progress handshake::on_probe(step s, const resp::reply& r, std::strin
         return progress::going_on;
     }
     if (s == step::probe_native || deletes_by_ == compare_and_delete::script) {
-        return refused("neither a script nor another command releases a lock there", r);
+        return refused("no permitted command releases a lock: EVAL or EVALSHA, with GET and DEL",
+                       r);
     }
     append_native_probe(out);
     expect(step::probe_native);

@@ -79,10 +79,7 @@ public:
     /// Somebody has to change a configuration before another try can do better.
     [[nodiscard]] bool needs_attention() const noexcept { return needs_attention_; }
     /// The server refused user or password, and the handshake has not succeeded.
-    [[nodiscard]] bool is_refused_login() const noexcept
-    {
-        return is_refused_login_ || is_auth_refused_;
-    }
+    [[nodiscard]] bool is_refused_login() const noexcept { return is_refused_login_; }
 
     [[nodiscard]] compare_and_delete deletes_by() const noexcept { return deletes_by_; }
     /// No script may be called by its digest here, by its text it may.
@@ -157,7 +154,6 @@ private:
     bool needs_attention_ = false;
     bool is_refused_login_ = false;
     bool hello_refused_ = false;
-    bool is_auth_refused_ = false;
 };
 
 }  // namespace redlock::core

@@ -157,7 +157,7 @@ void node::on_closed(std::string_view reason) noexcept
 /// a proxy that does not know HELLO, or does not want us; every third greeting is without it.
 bool node::is_cut_at_hello() const noexcept
 {
-    return cut_greetings_ % 3 == 2;
+    return cut_greetings_ % greeting_without_hello == greeting_without_hello - 1;
 }
 
 void node::break_off(std::string_view reason, log_level level) noexcept

@@ -93,6 +93,11 @@ public:
     [[nodiscard]] bool is_refused_login() const noexcept { return refused_login_; }
     /// The first attempt to connect has not ended.
     [[nodiscard]] bool is_unproven() const noexcept { return unproven_; }
+    /// Also while the greeting without HELLO, which may do better, is yet to be tried.
+    [[nodiscard]] bool is_first_connecting() const noexcept
+    {
+        return unproven_ || (cut_greetings_ != 0 && cut_greetings_ < greeting_without_hello);
+    }
 
     // Each with what an earlier node was sent of the same round, if anything.
     /// From when on the role has to be asked for again before a vote is. What is sent behind the
@@ -320,6 +325,8 @@ private:
     base::instant role_due_ = base::instant::max();
     /// How many connections in a row were closed before anything was answered.
     unsigned cut_greetings_ = 0;
+    /// Every one of so many greetings that were cut is without HELLO.
+    static constexpr unsigned greeting_without_hello = 3;
     /// The run that the last usable connection led to.
     std::string known_run_;
     /// Why the last connection was given up, if an answer on it said that the node is unfit; until

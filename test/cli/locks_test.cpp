@@ -1,14 +1,19 @@
 #include "cli/command.hpp"
+#include "support/resp_text.hpp"
 #include "support/run.hpp"
+#include "support/scripted_server.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <boost/asio/awaitable.hpp>
 #include <nlohmann/json.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <optional>
 #include <regex>
 
 using namespace redlock::test;
@@ -515,4 +520,34 @@ TEST_CASE("masters with commas between them are told apart", "[locks]")
         command({"inspect", "job"}, {"REDLOCK_NODES=redis://a,redis://b"}).end();
     CHECK(status == 64);
     CHECK_THAT(text, ContainsSubstring("--node: several masters in one URL"));
+}
+
+TEST_CASE("a command asks each server once for a login that is refused", "[locks]")
+{
+    std::atomic<int> greetings = 0;
+    const auto refuse = [&](scripted_connection& c) -> boost::asio::awaitable<void> {
+        co_await c.serve([&](const arguments&) {
+            ++greetings;
+            return std::optional(wire::error("WRONGPASS invalid username-password pair"));
+        });
+    };
+    scripted_server first(refuse);
+    scripted_server second(refuse);
+    scripted_server third(refuse);
+    const auto [status, text] = command({"--node", first.url(), "--node", second.url(), "--node",
+                                         third.url(), "acquire", "job", "--wait", "1h"})
+                                    .end();
+    CHECK(status == 69);
+    CHECK(greetings <= 3);
+    CHECK_THAT(text, ContainsSubstring("the server refused user and password (WRONGPASS)"));
+    CHECK_THAT(text, ContainsSubstring("; the login is of the URL, of --user"));
+}
+
+TEST_CASE("a command that does not wait ends once no majority can be connected to", "[locks]")
+{
+    const auto [status, text] = command({"--node", "redis://127.0.0.1:1", "acquire", "job",
+                                         "--no-wait", "--connect-timeout", "1h"})
+                                    .end();
+    CHECK(status == 69);
+    CHECK_THAT(text, ContainsSubstring("Connection refused (1 of 1)"));
 }
