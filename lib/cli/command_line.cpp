@@ -165,10 +165,9 @@ void command_line::add_held(CLI::App& sub, held_options& o)
     sub.add_option("RESOURCE", o.resources, "What is locked; of several all")
         ->required()
         ->type_name("");
-    sub.add_option("--token-file", o.token_file,
-                   "A file with what acquire printed, - for stdin [REDLOCK_OWNER_TOKEN holds the "
-                   "owner token]")
-        ->type_name("FILE");
+    add_file(sub, "--token-file", o.token_file,
+             "A file with what acquire printed, - for stdin [REDLOCK_OWNER_TOKEN holds the owner "
+             "token]");
 }
 
 void command_line::add_run()

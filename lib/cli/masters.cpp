@@ -163,11 +163,9 @@ void add_masters(CLI::App& app, masters_options& o)
     app.add_option("--user", o.user, "Who to log in as where a URL names nobody [REDLOCK_USER]")
         ->type_name("NAME")
         ->group(in);
-    app.add_option(
-           "--password-file", o.password_file,
-           "A file whose first line is the password where a URL has none, read again before "
-           "each connection [REDLOCK_PASSWORD holds the password otherwise]")
-        ->type_name("FILE")
+    add_file(app, "--password-file", o.password_file,
+             "A file whose first line is the password where a URL has none, read again before each "
+             "connection [REDLOCK_PASSWORD holds the password otherwise]")
         ->group(in);
     app.add_option("--db", o.database, "The database where a URL has none [0]")
         ->type_name("NUMBER")
@@ -193,13 +191,10 @@ void add_masters(CLI::App& app, masters_options& o)
                  "With the restart guard: the masters are new, and may vote at once")
         ->needs(app.get_option("--max-ttl"))
         ->group(in);
-    app.add_option("--ca-file", o.ca_file, "Certificates to trust, PEM [the system's]")
-        ->type_name("FILE")
+    add_file(app, "--ca-file", o.ca_file, "Certificates to trust, PEM [the system's]")->group(in);
+    add_file(app, "--cert-file", o.certificate_file, "The client's own certificate, PEM")
         ->group(in);
-    app.add_option("--cert-file", o.certificate_file, "The client's own certificate, PEM")
-        ->type_name("FILE")
-        ->group(in);
-    app.add_option("--key-file", o.key_file, "The key of that, PEM")->type_name("FILE")->group(in);
+    add_file(app, "--key-file", o.key_file, "The key of that, PEM")->group(in);
     app.add_option("--server-name", o.server_name,
                    "The name to find in the masters' certificates [the host's]")
         ->type_name("NAME")

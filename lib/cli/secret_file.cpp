@@ -3,12 +3,15 @@
 #include "base/address.hpp"
 #include "base/text.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <stdexcept>
 #include <system_error>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,8 +20,8 @@ namespace {
 
 class open_file {
 public:
-    explicit open_file(const std::string& path, int flags)
-        : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | flags))
+    explicit open_file(const std::string& path)
+        : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK))
     {}
     ~open_file()
     {
@@ -46,14 +49,33 @@ bool is_regular(int descriptor) noexcept
     return fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode);
 }
 
-/// Reads bytes up to the first line end. Empty: all went well; else why not.
-std::string read_line(int descriptor, std::string& line)
+/// Whether there is something to read, or the end of the file, before `end`. Without it a pipe that
+/// no program writes to would keep the command for ever.
+bool becomes_readable(int descriptor, std::chrono::steady_clock::time_point end)
 {
+    pollfd one{descriptor, POLLIN, 0};
+    for (;;) {
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+        const int found = poll(&one, 1, std::max(static_cast<int>(left.count()), 0));
+        if (found >= 0 || errno != EINTR) {
+            return found != 0;
+        }
+    }
+}
+
+/// Reads bytes up to the first line end. Empty: all went well; else why not.
+std::string read_line(int descriptor, std::string& line, std::chrono::seconds patience)
+{
+    const auto end = std::chrono::steady_clock::now() + patience;
     // A string that grows leaves copies of its bytes in memory.
     line.reserve(base::max_url_size);
     for (char c = 0;;) {
+        if (!becomes_readable(descriptor, end)) {
+            return "no line was written to it within " + std::to_string(patience.count()) + " s";
+        }
         const ssize_t got = read(descriptor, &c, 1);
-        if (got < 0 && errno == EINTR) {
+        if (got < 0 && (errno == EINTR || errno == EAGAIN)) {
             continue;
         }
         if (got < 0) {
@@ -71,13 +93,14 @@ std::string read_line(int descriptor, std::string& line)
 
 }  // namespace
 
-std::string secret_in(const std::string& path, std::string_view option, readable kind)
+std::string secret_in(const std::string& path, std::string_view option, readable kind,
+                      std::chrono::seconds patience)
 {
     const auto refuse = [&](const std::string& why) {
         throw std::invalid_argument(std::string(option) + ": " + base::printable(path) + ": " +
                                     why);
     };
-    const open_file file(path, kind == readable::regular ? O_NONBLOCK : 0);
+    const open_file file(path);
     if (file.get() < 0) {
         refuse(system_text());
     }
@@ -85,7 +108,7 @@ std::string secret_in(const std::string& path, std::string_view option, readable
         refuse("it is no longer a regular file, and a read of it might never end");
     }
     std::string line;
-    if (const std::string fault = read_line(file.get(), line); !fault.empty()) {
+    if (const std::string fault = read_line(file.get(), line, patience); !fault.empty()) {
         refuse(fault);
     }
     trim_secret(line);

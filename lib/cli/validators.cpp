@@ -30,4 +30,15 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name, std::optional<
     return as_duration(app.add_option_function<duration>(name, set, description));
 }
 
+CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& out,
+                      const std::string& description)
+{
+    const auto complaint = [](std::string& given) {
+        return given.empty() ? std::string("an empty text names no file") : std::string();
+    };
+    return app.add_option(name, out, description)
+        ->type_name("FILE")
+        ->check(CLI::Validator(complaint, "", ""));
+}
+
 }  // namespace redlock::cli

@@ -18,4 +18,8 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name, duration& out,
 CLI::Option* add_duration(CLI::App& app, const std::string& name, std::optional<duration>& out,
                           const std::string& description);
 
+/// An option that takes the name of a file, which may not be empty.
+CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& out,
+                      const std::string& description);
+
 }  // namespace redlock::cli

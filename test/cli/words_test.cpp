@@ -4,6 +4,7 @@
 #include "cli/command_line.hpp"
 #include "cli/duration.hpp"
 #include "cli/masters.hpp"
+#include "cli/secret_file.hpp"
 #include "cli/taking.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -18,6 +19,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <variant>
 
 #include <sys/stat.h>
@@ -25,6 +27,7 @@
 using namespace redlock::test;
 using Catch::Matchers::ContainsSubstring;
 using std::chrono::milliseconds;
+using namespace std::chrono_literals;
 
 TEST_CASE("a duration is a number and a unit", "[words]")
 {
@@ -205,6 +208,30 @@ TEST_CASE("a password file without a password is named, and what is wrong with i
     o.password_file = folder / ".";
     CHECK_THROWS_WITH(redlock::cli::config_of(o),
                       "--password-file: " + o.password_file + ": Is a directory");
+}
+
+TEST_CASE("a password file that no program writes to is not waited for without end", "[words]")
+{
+    const temp_dir folder;
+    const std::string pipe = folder / "pipe";
+    REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK_THROWS_WITH(
+        redlock::cli::secret_in(pipe, "--password-file", redlock::cli::readable::any, 0s),
+        "--password-file: " + pipe + ": no line was written to it within 0 s");
+    std::thread writer([&] { std::ofstream(pipe) << "open sesame\nmore"; });
+    CHECK(redlock::cli::secret_in(pipe, "--password-file", redlock::cli::readable::any) ==
+          "open sesame");
+    writer.join();
+}
+
+TEST_CASE("an option that takes a file refuses an empty name", "[words]")
+{
+    const auto* const option =
+        GENERATE("--password-file", "--ca-file", "--cert-file", "--key-file");
+    const auto [status, text] =
+        command({"inspect", "job", "--node", "redis://127.0.0.1:1", option, ""}).end();
+    CHECK(status == 64);
+    CHECK_THAT(text, ContainsSubstring(std::string(option) + ": an empty text names no file"));
 }
 
 TEST_CASE("several masters in one URL are refused", "[words]")
