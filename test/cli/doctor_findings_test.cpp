@@ -478,6 +478,48 @@ TEST_CASE("what cannot be given back is had until its ttl has passed", "[cli][do
     CHECK(concluded(nodes, plain(3)).are == verdict::locks::had);
 }
 
+TEST_CASE("locks that no majority of the masters renews are had without renewal", "[cli][doctor]")
+{
+    const auto what = GENERATE(needed::pttl, needed::pexpire);
+    auto c = plain(3);
+    c.fencing = what == needed::pttl;
+    auto nodes = all_healthy(3);
+    nodes[0][what].is = outcome::forbidden;
+    CHECK(concluded(nodes, c).are == verdict::locks::had);
+    nodes[1][what].is = outcome::unknown;
+    nodes[1][needed::del].is = nodes[2][needed::del].is = outcome::forbidden;
+    const verdict v = concluded(nodes, c);
+    CHECK(v.are == verdict::locks::had_unrenewed);
+    CHECK(v.exit_status == 2);
+    CHECK(v.text.ends_with(
+        "locks can be had, but not renewed: the holder loses each when its ttl has passed."));
+}
+
+TEST_CASE("a delete of the server's own without scripts leaves locks without renewal",
+          "[cli][doctor]")
+{
+    auto c = plain(1);
+    c.fencing = false;
+    auto nodes = all_healthy(1);
+    nodes[0].deletes_by = core::compare_and_delete::delifeq;
+    nodes[0][needed::native_delete].is = outcome::went;
+    nodes[0][needed::eval].is = nodes[0][needed::evalsha].is = outcome::forbidden;
+    CHECK(concluded(nodes, c).are == verdict::locks::had_unrenewed);
+}
+
+TEST_CASE("without PEXPIRE the doctor does not advise to do without fencing tokens",
+          "[cli][doctor]")
+{
+    auto nodes = all_healthy(3);
+    for (node_facts& f : nodes) {
+        f[needed::pexpire].is = outcome::forbidden;
+    }
+    const verdict v = concluded(nodes, plain(3));
+    CHECK(v.are == verdict::locks::not_had);
+    CHECK(v.text.ends_with(
+        "no lock with a fencing token can be had, and no lock without one be renewed."));
+}
+
 TEST_CASE("without PEXPIRE no lock is extended, and a resource gets one token", "[cli][doctor]")
 {
     auto f = healthy(0);
@@ -488,7 +530,9 @@ TEST_CASE("without PEXPIRE no lock is extended, and a resource gets one token", 
         CHECK(is_usable(f, base::make_settings(c)) != fencing);
         return only_finding(f, c).text;
     };
-    CHECK(text(false) == "does not permit PEXPIRE: locks cannot be extended there.");
+    CHECK(text(false) ==
+          "does not permit PEXPIRE: locks cannot be renewed or extended there, so redlock run "
+          "loses its lock.");
     CHECK(text(true).find("fencing token there only once") != std::string::npos);
 }
 
@@ -583,9 +627,9 @@ TEST_CASE("a delete of the server's own does without DEL", "[cli][doctor]")
           std::string::npos);
     auto scriptless = f;
     scriptless[needed::eval].is = scriptless[needed::evalsha].is = outcome::forbidden;
-    CHECK(texts(scriptless).find("given back or extended") == std::string::npos);
+    CHECK(texts(scriptless).find("given back, renewed") == std::string::npos);
     scriptless[needed::native_delete].is = outcome::forbidden;
-    CHECK(texts(scriptless).find("given back or extended") != std::string::npos);
+    CHECK(texts(scriptless).find("given back, renewed") != std::string::npos);
     CHECK(texts(scriptless).find("does not permit DELIFEQ: ") != std::string::npos);
     f[needed::native_delete].is = outcome::forbidden;
     CHECK_FALSE(gives_back(f));

@@ -6,8 +6,15 @@
 #include "support/proxy.hpp"
 #include "support/temp_dir.hpp"
 
+#include <redlock/client.hpp>
 #include <redlock/error.hpp>
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <catch2/catch_test_macros.hpp>
@@ -18,6 +25,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -27,6 +35,8 @@
 using namespace redlock;
 using namespace redlock::test;
 using namespace std::chrono_literals;
+
+namespace asio = boost::asio;
 
 namespace {
 
@@ -374,8 +384,41 @@ TEST_CASE("each command that a user may not use is named", "[cli][doctor]")
     }
     const bool is_of_use =
         !std::set<std::string>{"set", "get", "incr", "pexpire", "time"}.contains(missing);
-    CHECK(told.locks() == (missing == "del" ? "had for their ttl" : is_of_use ? "had" : "not had"));
+    CHECK(told.locks() == (missing == "del"    ? "had for their ttl"
+                           : missing == "pttl" ? "had without renewal"
+                           : is_of_use         ? "had"
+                                               : "not had"));
     CHECK(told.finding("unusable").is_null());
+}
+
+TEST_CASE("what the doctor says of renewals is what a client finds", "[cli][doctor]")
+{
+    const std::string missing = GENERATE("pttl", "pexpire");
+    CAPTURE(missing);
+    const server node(written_through);
+    add_locker(node, {"-" + missing});
+    auto c = as_locker(node);
+    c.fencing = false;
+    const consultation told(c);
+    INFO(told.text);
+    CHECK(told.locks() == "had without renewal");
+    CHECK(has(told.says("forbidden"), "redlock run loses its lock"));
+
+    asio::io_context context;
+    client locks(context, std::move(c));
+    locks.async_run(asio::detached);
+    std::optional<error_code> extended;
+    asio::co_spawn(
+        context,
+        [&]() -> asio::awaitable<void> {
+            lock held = co_await locks.async_acquire("job", {.ttl = never});
+            const auto [error] =
+                co_await locks.async_extend(held, 2 * never, asio::as_tuple(asio::deferred));
+            extended = error;
+        },
+        asio::detached);
+    REQUIRE(run_until(context, [&] { return extended.has_value(); }));
+    CHECK(*extended == errc::unavailable);
 }
 
 TEST_CASE("a user without scripts, INFO, keys, or a way to end what is tried is told so",

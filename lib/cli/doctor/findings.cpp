@@ -26,6 +26,7 @@ const char* to_string(verdict::locks l) noexcept
         case verdict::locks::had: return "had";
         case verdict::locks::had_unsafely: return "had unsafely";
         case verdict::locks::had_later: return "had later";
+        case verdict::locks::had_unrenewed: return "had without renewal";
         case verdict::locks::had_for_ttl: return "had for their ttl";
         case verdict::locks::not_had: return "not had";
         case verdict::locks::refused: return "refused";
@@ -184,7 +185,20 @@ std::vector<finding> worst_first(const std::vector<finding>& findings)
     return sorted;
 }
 
-std::string text_of(const verdict& v, bool has_tokens_only_against_it)
+/// What fewer than a majority of usable nodes leave, going on from the number of them.
+const char* rest_of_locks(const facts_list& nodes, const base::settings& s)
+{
+    if (!are_had_without_tokens(nodes, s)) {
+        return "no lock can be had.";
+    }
+    const std::size_t renewing = count_in(
+        nodes, [&](const node_facts& f) { return is_usable_without_tokens(f, s) && renews(f); });
+    return renewing < s.quorum
+               ? "no lock with a fencing token can be had, and no lock without one be renewed."
+               : "locks can be had without fencing tokens only (--no-fencing).";
+}
+
+std::string text_of(const verdict& v, const char* rest)
 {
     std::string text =
         count_text(v.nodes, "master") + ", " + std::to_string(v.quorum) + " needed, " +
@@ -196,13 +210,14 @@ std::string text_of(const verdict& v, bool has_tokens_only_against_it)
             return text + "locks can be had, but two clients may hold the same one.";
         case verdict::locks::had_later:
             return text + "locks can be had when the restart guard has admitted the masters.";
+        case verdict::locks::had_unrenewed:
+            return text +
+                   "locks can be had, but not renewed: the holder loses each when its ttl has "
+                   "passed.";
         case verdict::locks::had_for_ttl:
             return text +
                    "locks can be had, but not given back: each stays until its ttl has passed.";
-        case verdict::locks::not_had:
-            return text + (has_tokens_only_against_it
-                               ? "locks can be had without fencing tokens only (--no-fencing)."
-                               : "no lock can be had.");
+        case verdict::locks::not_had: return text + rest;
         case verdict::locks::refused: return text + "clients refuse the list.";
     }
     return text;
@@ -248,6 +263,8 @@ verdict conclude(const facts_list& nodes, const std::vector<finding>& findings,
         v.are = verdict::locks::had_unsafely;
     } else if (v.usable - waiting < v.quorum && !s.guard->admit_new_masters) {
         v.are = verdict::locks::had_later;
+    } else if (usable_in(nodes, s, renews) < v.quorum) {
+        v.are = verdict::locks::had_unrenewed;
     } else if (usable_in(nodes, s, gives_back) < v.quorum) {
         v.are = verdict::locks::had_for_ttl;
     } else {
@@ -256,7 +273,7 @@ verdict conclude(const facts_list& nodes, const std::vector<finding>& findings,
     for (const finding& f : findings) {
         v.exit_status = std::max(v.exit_status, static_cast<int>(f.weight));
     }
-    v.text = text_of(v, are_had_without_tokens(nodes, s));
+    v.text = text_of(v, rest_of_locks(nodes, s));
     return v;
 }
 

@@ -54,6 +54,9 @@ void judge_clocks(const std::vector<node_facts>& nodes, const base::settings& s,
 /// Whether a lock of one resource that was taken there can be given back before its ttl has passed.
 [[nodiscard]] bool gives_back(const node_facts& f) noexcept;
 
+/// Whether a lock that was taken there can be renewed.
+[[nodiscard]] bool renews(const node_facts& f) noexcept;
+
 /// Whether commands that are not permitted are why clients do not use it, as `judge_permissions`
 /// says by their names.
 [[nodiscard]] bool is_unusable_without_commands(const node_facts& f) noexcept;
@@ -61,9 +64,10 @@ void judge_clocks(const std::vector<node_facts>& nodes, const base::settings& s,
 struct verdict {
     enum class locks : std::uint8_t {
         had,
-        had_unsafely,  ///< two clients may hold one
-        had_later,     ///< when the restart guard has admitted the nodes
-        had_for_ttl,   ///< no majority gives them back before that has passed
+        had_unsafely,   ///< two clients may hold one
+        had_later,      ///< when the restart guard has admitted the nodes
+        had_unrenewed,  ///< no majority renews them: a holder loses each when its ttl has passed
+        had_for_ttl,    ///< no majority gives them back before that has passed
         not_had,
         refused,  ///< no client begins with such a list of nodes
     };

@@ -24,7 +24,8 @@ constexpr duty duties[] = {
     {needed::get, severity::error, "GET", "+get",
      "no script runs that gives a lock back or extends it, and clients do not use such a node"},
     {needed::pttl, severity::error, "PTTL", "+pttl",
-     "locks can be neither extended nor inspected there, nor be of several resources"},
+     "locks can be neither renewed, extended, adopted nor inspected there, nor be of several "
+     "resources, so redlock run loses its lock and redlock release fails"},
     {needed::getrange, severity::note, "GETRANGE", "+getrange",
      "the labels of holders are neither stored nor shown there"},
     {needed::ping, severity::note, "PING", "+ping",
@@ -57,14 +58,16 @@ constexpr duty deleting_by_delifeq{needed::native_delete, severity::note, "DELIF
 constexpr duty deleting_by_delex{needed::native_delete, severity::note, "DELEX", "+delex",
                                  "locks are given back by a script"};
 
-constexpr duty extending{needed::pexpire, severity::error, "PEXPIRE", "+pexpire",
-                         "locks cannot be extended there"};
+constexpr duty extending{
+    needed::pexpire, severity::error, "PEXPIRE", "+pexpire",
+    "locks cannot be renewed or extended there, so redlock run loses its lock"};
 
 /// Of fencing tokens and the restart guard. The first token of a resource begins its counter with
 /// SET, each later one goes on by INCR and PEXPIRE.
 constexpr duty extending_counters{
     needed::pexpire, severity::error, "PEXPIRE", "+pexpire",
-    "locks cannot be extended there, and a resource gets a fencing token there only once"};
+    "locks cannot be renewed or extended there, so redlock run loses its lock, and a resource gets "
+    "a fencing token there only once"};
 constexpr duty counting{needed::incr, severity::error, "INCR", "+incr",
                         "a resource gets a fencing token there only once"};
 constexpr duty dating{needed::time, severity::error, "TIME", "+time",
@@ -159,8 +162,8 @@ void look_at_scripts(const node_facts& f, const base::settings& s, clerk& c)
     if (no_sha && no_eval) {
         c.add(severity::error, "no-scripts",
               std::string("permits no scripts, neither EVAL nor EVALSHA: locks cannot be ") +
-                  (f[needed::native_delete].is == trial::outcome::went ? "" : "given back or ") +
-                  "extended there, nor have fencing tokens.",
+                  (f[needed::native_delete].is == trial::outcome::went ? "" : "given back, ") +
+                  "renewed or extended there, nor have fencing tokens or labels.",
               "Permit them to the user that clients log in as: +eval +evalsha.");
         return;
     }
@@ -278,6 +281,11 @@ bool is_usable(const node_facts& f, const base::settings& s)
 bool gives_back(const node_facts& f) noexcept
 {
     return may(f, needed::native_delete) || may(f, needed::del);
+}
+
+bool renews(const node_facts& f) noexcept
+{
+    return has_script(f) && may(f, needed::get) && may(f, needed::pttl) && may(f, needed::pexpire);
 }
 
 bool is_unusable_without_commands(const node_facts& f) noexcept
