@@ -271,6 +271,14 @@ TEST_CASE("who may neither track nor cache is told of once", "[cli][doctor]")
     CHECK(found.advice.ends_with(": +client|tracking +client|caching."));
 }
 
+TEST_CASE("CLIENT CACHING that fails for want of CLIENT TRACKING is not told of", "[cli][doctor]")
+{
+    auto f = healthy(0);
+    f[needed::client_tracking].is = outcome::forbidden;
+    f[needed::client_caching] = {outcome::refused, "ERR CLIENT CACHING can be called only when"};
+    CHECK(only_finding(f).text.starts_with("does not permit CLIENT TRACKING: "));
+}
+
 TEST_CASE("what is no independent master is no node", "[cli][doctor]")
 {
     auto nodes = all_healthy(3);

@@ -377,6 +377,7 @@ TEST_CASE("each command that a user may not use is named", "[cli][doctor]")
     const auto f = told.finding("forbidden");
     REQUIRE(f.is_object());
     CHECK(has(f["advice"].get<std::string>(), "+" + missing + "."));
+    CHECK(told.finding("refused-command").is_null());
     // Nothing is left there for ever, whatever cannot be deleted.
     for (const auto& key : keys_of(node)) {
         CHECK(key.starts_with("app:redlock:doctor:"));

@@ -120,13 +120,13 @@ private:
 
 void look_at_wake_ups(const node_facts& f, clerk& c)
 {
-    const auto how = f[needed::client_tracking].is;
-    if (f[needed::client_tracking].is_missing() && f[needed::client_caching].is == how) {
-        c.look_at(tracking_and_caching);
-        return;
+    const trial& tracks = f[needed::client_tracking];
+    const bool lacks_both = tracks.is_missing() && f[needed::client_caching].is == tracks.is;
+    c.look_at(lacks_both ? tracking_and_caching : tracking);
+    // Where nothing is tracked a server refuses CLIENT CACHING for that reason alone.
+    if (tracks.is == trial::outcome::went) {
+        c.look_at(caching);
     }
-    c.look_at(tracking);
-    c.look_at(caching);
 }
 
 void look_at_protocol(const node_facts& f, const base::settings& s, clerk& c)
