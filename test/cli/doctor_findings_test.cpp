@@ -603,6 +603,20 @@ TEST_CASE("advice names what can be done at a shell", "[cli][doctor]")
     }
 }
 
+TEST_CASE("a master that permits no EVAL keeps no labels, and the doctor says so", "[cli][doctor]")
+{
+    auto f = healthy(0);
+    f[needed::eval].is = outcome::forbidden;
+    for (const config& c : {plain(1), guarded(1)}) {
+        const finding found = only_finding(f, c);
+        CHECK(found.weight == (c.restart_guard ? severity::error : severity::warning));
+        CHECK(found.text.find("the labels of holders (--label) are not kept there") !=
+              std::string::npos);
+    }
+    f[needed::evalsha].is = outcome::forbidden;
+    CHECK(only_finding(f).text.ends_with("nor have fencing tokens or labels."));
+}
+
 TEST_CASE("without any script there is one finding", "[cli][doctor]")
 {
     CHECK(told_of([](node_facts& f) {

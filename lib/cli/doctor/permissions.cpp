@@ -80,10 +80,12 @@ constexpr duty no_load{needed::script_load, severity::note, "SCRIPT LOAD", "+scr
 constexpr duty no_digest{needed::evalsha, severity::note, "EVALSHA", "+evalsha",
                          "every script is sent with its text"};
 constexpr duty no_text{needed::eval, severity::warning, "EVAL", "+eval",
-                       "no lock of several resources can be had there, and no script be sent again "
-                       "that the server has forgotten (SCRIPT FLUSH)"};
+                       "the labels of holders (--label) are not kept there, no lock of several "
+                       "resources can be had, and no script be sent again that the server has "
+                       "forgotten (SCRIPT FLUSH)"};
 constexpr duty no_text_guarded{needed::eval, severity::error, "EVAL", "+eval",
-                               "the restart guard admits no master"};
+                               "the restart guard admits no master, and the labels of holders "
+                               "(--label) are not kept there"};
 
 class clerk {
 public:
