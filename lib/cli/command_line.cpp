@@ -18,6 +18,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <iterator>
 #include <stdexcept>
@@ -243,7 +244,8 @@ void command_line::add_inspect()
     sub.add_flag("--watch", inspect_.watch, "Goes on until it is told to end")
         ->disable_flag_override();
     add_duration(sub, "--interval", inspect_.interval,
-                 "With --watch: from one look to the next, 100ms at least");
+                 "With --watch: from one look to the next, 100ms at least",
+                 {.least = std::chrono::milliseconds(100)});
     sub.footer(
         "It only reads. Whether a lock is free may have changed by the time that this is printed:\n"
         "who wants it takes it. Where masters have keys of several owners, those of one are\n"
@@ -258,7 +260,9 @@ void command_line::add_doctor()
         "doctor", "Asks every master, and says in plain words what is wrong with it", [this] {
             return doctor({config_of(masters_), masters_.json, watch_.length}, std::cout);
         });
-    add_duration(sub, "--watch", watch_, "How long clocks and answers are looked at");
+    // The doctor keeps each of its looks, a hundred a second.
+    add_duration(sub, "--watch", watch_, "How long clocks and answers are looked at, 1h at most",
+                 {.most = std::chrono::hours(1)});
     sub.footer(
         "Each finding has a code in --json; docs/errors.md of the source says more of each.\n"
         "Rates of clocks are told as exactly as the answers are fast and --watch is long: 10s\n"

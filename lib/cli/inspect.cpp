@@ -14,7 +14,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <string>
@@ -26,9 +25,6 @@ namespace redlock::cli {
 namespace asio = boost::asio;
 
 namespace {
-
-/// Nobody reads faster, and the masters have other work.
-constexpr std::chrono::milliseconds least_interval{100};
 
 /// One look. Of many each has its date, so that it can be read what came when.
 void print(const inspect_options& o, bool json, const inspection& found, const report& r)
@@ -68,7 +64,7 @@ asio::awaitable<int> look(client& locks, const config& c, const inspect_options&
         if (!o.watch) {
             co_return found.state == holding::unknown ? unavailable : success;
         }
-        timer.expires_after(std::max(o.interval.length, least_interval));
+        timer.expires_after(o.interval.length);
         co_await timer.async_wait(asio::deferred);
     }
 }

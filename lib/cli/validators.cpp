@@ -15,12 +15,28 @@ CLI::Option* as_duration(CLI::Option* option)
     return option->type_name("DURATION")->check(CLI::Validator(complaint_about, "", ""));
 }
 
+/// Why a duration is not within the limits; empty: it is.
+std::string out_of(const duration_limits& limits, const std::string& text)
+{
+    const auto length = parse_duration(text);
+    if (length < limits.least) {
+        return '\'' + text + "' is too short: " + to_text(limits.least) + " at least";
+    }
+    if (length > limits.most) {
+        return '\'' + text + "' is too long: " + to_text(limits.most) + " at most";
+    }
+    return {};
+}
+
 }  // namespace
 
 CLI::Option* add_duration(CLI::App& app, const std::string& name, duration& out,
-                          const std::string& description)
+                          const std::string& description, duration_limits limits)
 {
-    return as_duration(app.add_option(name, out, description))->default_str(to_text(out.length));
+    const auto complain = [limits](const std::string& text) { return out_of(limits, text); };
+    return as_duration(app.add_option(name, out, description))
+        ->check(CLI::Validator(complain, "", ""))
+        ->default_str(to_text(out.length));
 }
 
 CLI::Option* add_duration(CLI::App& app, const std::string& name, std::optional<duration>& out,

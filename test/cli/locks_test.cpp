@@ -174,7 +174,7 @@ TEST_CASE("an inspection tells parties apart, and says it where none has a major
 TEST_CASE("an inspection that watches goes on until it is told to end", "[locks]")
 {
     const masters nodes(3);
-    command one(nodes, {"inspect", "job", "--watch", "--interval", "20ms"});
+    command one(nodes, {"inspect", "job", "--watch", "--interval", "100ms"});
     REQUIRE(one.says("job: free"));
     // Each look has its date in front.
     const std::regex dated(date_form + "  job: free\n");
@@ -188,7 +188,7 @@ TEST_CASE("an inspection that watches goes on until it is told to end", "[locks]
 TEST_CASE("an inspection waits for all silent masters at the same time", "[locks]")
 {
     masters nodes(7);
-    command one(nodes, {"inspect", "job", "--watch", "--json", "--interval", "10ms",
+    command one(nodes, {"inspect", "job", "--watch", "--json", "--interval", "100ms",
                         "--node-timeout", "6s"});
     const auto timed_out = [&one] { return one.text().find("timed out") != std::string::npos; };
     REQUIRE(one.says("\"state\":\"free\""));
@@ -239,6 +239,10 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
         {{"acquire", "job", "--ttl", "-1s"}, "'-1s' is negative"},
         {{"acquire", "job", "--ttl", "30"}, "'30' has no unit"},
         {{"acquire", "job", "--ttl", "4000d"}, "'4000d' is too long"},
+        {{"inspect", "job", "--watch", "--interval", "10ms"},
+         "'10ms' is too short: 100ms at least"},
+        {{"doctor", "--watch", "999d"}, "'999d' is too long: 1h at most"},
+        {{"doctor", "--watch", "1x"}, "'1x' is no duration"},
         {{"acquire"}, "RESOURCE"},
         {{"acquire", ""}, "resource"},
         {{"frobnicate", "job"}, "no command 'frobnicate'"},
@@ -421,6 +425,7 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
         {"aGlkZGVu=\n", "line 1: is neither NAME = VALUE nor [SECTION]"},
         {"node = [\n'redis://a#b',\n]\n", "line 2: a quote is not closed, or # stands in it"},
         {"[inspect]\ninterval = \"10x\"\n", "line 2: --interval: '10x' is no duration"},
+        {"[inspect]\ninterval = \"10ms\"\n", "line 2: --interval: '10ms' is too short: 100ms"},
         // The same option of another command is not what is wrong, wherever it stands.
         {"[acquire]\nttl = \"9s\"\n[run]\nttl = \"9x\"\n", "line 4: --ttl: '9x' is no duration"},
         {"[acquire]\nttl = \"9x\"\n[run]\nttl = \"9s\"\n", "line 2: --ttl: '9x' is no duration"},
