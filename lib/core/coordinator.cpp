@@ -74,6 +74,11 @@ bool coordinator::on_credentials(instant now, unsigned index, const base::login&
     return goes_on;
 }
 
+void coordinator::on_tls_handshake(unsigned index) noexcept
+{
+    nodes_[index]->on_tls_handshake();
+}
+
 void coordinator::on_connected(instant now, unsigned index) noexcept
 {
     now_ = now;

@@ -123,6 +123,8 @@ public:
     /// False: the attempt to connect was given up.
     [[nodiscard]] bool on_credentials(base::instant now, unsigned node,
                                       const base::login& given) noexcept;
+    /// TCP is connected to a node that is asked by TLS.
+    void on_tls_handshake(unsigned node) noexcept;
     void on_connected(base::instant now, unsigned node) noexcept;
     void on_bytes(base::instant now, unsigned node, std::string_view bytes) noexcept;
     void on_closed(base::instant now, unsigned node, std::string_view reason) noexcept;

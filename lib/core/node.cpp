@@ -27,6 +27,9 @@ namespace {
 
 constexpr std::string_view cut_greeting =
     ", at the greeting: it may want TLS, or be a proxy that does not know HELLO";
+constexpr std::string_view no_tls =
+    "no TLS handshake within connect_timeout, though TCP is connected: the server does not seem to "
+    "speak TLS on this port";
 
 }  // namespace
 
@@ -47,6 +50,7 @@ void node::connect() noexcept
 {
     state_ = state::connecting;
     awaits_credentials_ = static_cast<bool>(c_.settings_.credentials);
+    awaits_tls_ = false;
     c_.to_connect_ |= bit(index_);
     wake_up_ = c_.now_ + c_.settings_.connect_timeout;
     c_.log(log_level::debug, {address_.display, ": connecting"});
@@ -292,6 +296,7 @@ void node::on_time()
             return;
         case state::connecting:
             break_off(awaits_credentials_ ? "no credentials within connect_timeout"
+                      : awaits_tls_       ? no_tls
                                           : "no connection within connect_timeout");
             return;
         case state::handshaking: break_off("no complete handshake within connect_timeout"); return;

@@ -55,6 +55,7 @@ public:
     /// Takes the login that `config::credentials` gave for this attempt to connect. False: the
     /// attempt was given up.
     [[nodiscard]] bool on_credentials(const base::login& given);
+    void on_tls_handshake() noexcept { awaits_tls_ = true; }
     void on_connected();
     void on_bytes(std::string_view bytes);
     /// The connection, or the attempt to make one, is no more.
@@ -301,6 +302,7 @@ private:
     bool refused_login_ = false;
     /// The attempt to connect waits for `on_credentials`.
     bool awaits_credentials_ = false;
+    bool awaits_tls_ = false;
     handshake handshake_;
     admission admission_;
     /// Why it is in quarantine.

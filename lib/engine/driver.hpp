@@ -121,6 +121,7 @@ private:
     void cancel_wait(detail::completion* waiter) noexcept;
     void cancel_here(detail::ticket& t, boost::asio::cancellation_type type);
 
+    void on_link_handshaking(unsigned node) override;
     void on_link_up(unsigned node) override;
     void on_link_bytes(unsigned node, std::string_view bytes) override;
     void on_link_written(unsigned node, std::string&& used) override;

@@ -272,6 +272,11 @@ void driver::close_given_up() noexcept
     each(core_.take_to_close(), [this](unsigned i) { close_link(i); });
 }
 
+void driver::on_link_handshaking(unsigned node)
+{
+    core_.on_tls_handshake(node);
+}
+
 void driver::on_link_up(unsigned node)
 {
     const auto self = shared_from_this();

@@ -18,6 +18,8 @@ void keep_from_children(int socket) noexcept;
 /// What a link tells; on the client's executor.
 class link_events {
 public:
+    /// A TLS link has its TCP connection, and begins the TLS handshake.
+    virtual void on_link_handshaking(unsigned node) = 0;
     virtual void on_link_up(unsigned node) = 0;
     virtual void on_link_bytes(unsigned node, std::string_view bytes) = 0;
     /// `used` is what was written, empty and overwritten.

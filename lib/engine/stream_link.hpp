@@ -73,6 +73,8 @@ protected:
         events_->on_link_up(setup_.node);
     }
 
+    void handshaking() { events_->on_link_handshaking(setup_.node); }
+
     void down(std::string_view reason)
     {
         if (events_ != nullptr) {

@@ -72,6 +72,7 @@ private:
             this->down(ec.message());
             return;
         }
+        this->handshaking();
         stream_.async_handshake(boost::asio::ssl::stream_base::client,
                                 [me = this->shared_from_this()](boost::system::error_code failed) {
                                     if (me->is_closed()) {

@@ -1,4 +1,5 @@
 #include "cli/doctor/clocks.hpp"
+#include "cli/doctor/connection.hpp"
 #include "cli/doctor/findings.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -247,6 +248,19 @@ TEST_CASE("what fails of TLS is told without OpenSSL's own, with what helps agai
     const finding found = only_finding(f);
     CHECK(found.text == "does not agree on TLS: " + std::string(r.told) + ".");
     CHECK(found.advice.find(r.advice) != std::string::npos);
+}
+
+TEST_CASE("a node that does not finish the TLS handshake is told of as one without TLS",
+          "[cli][doctor]")
+{
+    auto f = dead(0);
+    f.has_tls = true;
+    f.reached = contact::broken;
+    f.trouble = unfinished_tls;
+    const finding found = only_finding(f);
+    CHECK(found.code == "tls");
+    CHECK(found.text.ends_with(": the server does not seem to speak TLS on this port."));
+    CHECK(found.advice.find("tls-port") != std::string::npos);
 }
 
 TEST_CASE("who breaks off before he has answered may want TLS", "[cli][doctor]")

@@ -101,7 +101,9 @@ asio::awaitable<void> doctor_connection::something()
         throw no_answer(trouble_);
     }
     if (!has_news_) {
-        throw no_answer(is_up_ ? "leaves commands unanswered" : "does not answer in time");
+        throw no_answer(is_up_        ? "leaves commands unanswered"
+                        : awaits_tls_ ? std::string(unfinished_tls)
+                                      : "does not answer in time");
     }
 }
 
@@ -109,6 +111,11 @@ void doctor_connection::tell()
 {
     has_news_ = true;
     timer_.cancel();
+}
+
+void doctor_connection::on_link_handshaking(unsigned)
+{
+    awaits_tls_ = true;
 }
 
 void doctor_connection::on_link_up(unsigned)

@@ -24,6 +24,11 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+/// TCP is connected, and the time allowed is up before the TLS handshake has ended.
+inline constexpr std::string_view unfinished_tls =
+    "does not finish the TLS handshake, though TCP is connected: the server does not seem to speak "
+    "TLS on this port";
+
 /// It goes on from the node's name by itself; others only say how the connection ended.
 [[nodiscard]] inline bool says_what_it_does(std::string_view trouble) noexcept
 {
@@ -63,6 +68,7 @@ private:
         boot_clock::time_point arrived{};
     };
 
+    void on_link_handshaking(unsigned node) override;
     void on_link_up(unsigned node) override;
     void on_link_bytes(unsigned node, std::string_view bytes) override;
     void on_link_written(unsigned node, std::string&& used) override;
@@ -74,6 +80,7 @@ private:
     std::shared_ptr<engine::link> link_;
     boost::asio::steady_timer timer_;
     boost::asio::steady_timer::time_point deadline_{};
+    bool awaits_tls_ = false;
     bool is_up_ = false;
     bool has_news_ = false;
     std::string trouble_;

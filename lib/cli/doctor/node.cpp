@@ -450,6 +450,9 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
             facts.reached = contact::whole;
         } catch (const no_answer& why) {
             facts.trouble = why.what();
+            if (facts.trouble == unfinished_tls) {
+                facts.reached = contact::broken;
+            }
             // Where nobody verifies, one that is wrong is no reason.
             if (facts.trouble.starts_with("TLS") && !talk->certificate_fault().empty()) {
                 facts.trouble.append(": ").append(talk->certificate_fault());

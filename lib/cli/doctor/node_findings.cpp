@@ -69,7 +69,11 @@ bool has_spoken(const node_facts& f)
 
 void judge_contact(const node_facts& f, pen& add)
 {
-    if (is_about_tls(f)) {
+    if (f.trouble == unfinished_tls) {
+        add(severity::error, "tls", f.trouble + ".",
+            "Name the port that speaks TLS (tls-port), or speak plainly to this one (redis://). If "
+            "it is the right port, look at the server's log: it may hang.");
+    } else if (is_about_tls(f)) {
         add(severity::error, "tls", "does not agree on TLS: " + tls_fault(f.trouble) + ".",
             what_helps_tls(f.trouble));
     } else if (f.reached == contact::none) {

@@ -236,6 +236,21 @@ TEST_CASE("an attempt to connect that does not end is given up", "[core]")
     CHECK(w.peers[0]->dials.size() == 2);
 }
 
+TEST_CASE("an attempt that ends in the TLS handshake is told of as a port without TLS", "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->dial = peer::dialling::silent;
+    w.start();
+    w.core->on_tls_handshake(0);
+    w.advance(w.settings.connect_timeout);
+    REQUIRE(w.log_lines.size() == 1);
+    CHECK(w.log_lines[0].ends_with(": the server does not seem to speak TLS on this port"));
+    // The next attempt does not come as far.
+    w.advance(30ms + w.settings.connect_timeout);
+    REQUIRE(w.log_lines.size() == 2);
+    CHECK(w.log_lines[1].ends_with(": no connection within connect_timeout"));
+}
+
 TEST_CASE("what no request or no protocol explains ends the connection", "[core]")
 {
     for (const std::string_view bytes :

@@ -28,6 +28,7 @@ using unix_stream = boost::asio::local::stream_protocol::socket;
 
 class noted_events final : public engine::link_events {
 public:
+    void on_link_handshaking(unsigned) override {}
     void on_link_up(unsigned) override {}
     void on_link_bytes(unsigned, std::string_view bytes) override { heard.emplace_back(bytes); }
     void on_link_written(unsigned, std::string&& buffer) override

@@ -73,6 +73,7 @@ private:
 /// Writes as soon as it may, to a server that has closed by then.
 class late_writer final : public engine::link_events {
 public:
+    void on_link_handshaking(unsigned) override {}
     void on_link_up(unsigned) override
     {
         refusal = server->met();
