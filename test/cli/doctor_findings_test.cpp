@@ -37,6 +37,7 @@ node_facts healthy(std::size_t index)
     f.protocol = 3;
     f.role = "master";
     f.run_id = std::string(40, static_cast<char>('a' + index));
+    f.ready_since = boot_clock::time_point(std::chrono::seconds(index));
     f.kept = keeps::everything;
     f.info.emplace();
     f.info->role = "master";
@@ -325,7 +326,20 @@ TEST_CASE("one server under two names has one vote", "[cli][doctor]")
     CHECK(found[0].text.find(nodes[0].node) != std::string::npos);
     CHECK(found[1].code == "no-spare");
 
+    // A client names the one that was ready later.
+    std::swap(nodes[0].ready_since, nodes[2].ready_since);
+    const auto swapped = judge(nodes, base::make_settings(plain(3)));
+    CHECK(swapped[0].node == nodes[0].node);
+    CHECK(swapped[0].text.find(nodes[2].node) != std::string::npos);
+    CHECK(concluded(nodes, plain(3)).usable == 2);
+
+    // A node that no client uses takes no vote from its twin.
+    nodes[2].ready_since = boot_clock::time_point::max();
+    nodes[2].unusable = "the server refused the database (ERR)";
+    CHECK(told(nodes, plain(3)) == lines{"3 error unusable", "0 warning no-spare"});
+
     // Who does not tell is nobody's twin.
+    nodes[2] = healthy(2);
     nodes[0].run_id.clear();
     nodes[2].run_id.clear();
     CHECK(told(nodes, plain(3)).empty());

@@ -2,6 +2,8 @@
 
 #include "core/handshake.hpp"
 
+#include <redlock/clock.hpp>
+
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -150,6 +152,8 @@ struct node_facts {
     /// "master", "slave", "replica", or what else it says; also without INFO.
     std::string role{};
     std::string run_id{};
+    /// When its greeting was done and a client would begin to use it; the maximum: never.
+    boot_clock::time_point ready_since = boot_clock::time_point::max();
 
     int protocol = 2;
     core::compare_and_delete deletes_by = core::compare_and_delete::script;

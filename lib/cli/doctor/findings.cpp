@@ -38,14 +38,20 @@ namespace {
 
 using facts_list = std::vector<node_facts>;
 
-/// The first of those before it that is the same server, if there is one.
+/// The node that is the same server and was ready before it, if there is one. A client uses that
+/// one and names the later one.
 const node_facts* twin_of(const facts_list& nodes, const node_facts& f)
 {
-    const node_facts* const last = &f;
-    const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const node_facts& other) {
-        return &other == last || (!f.run_id.empty() && other.run_id == f.run_id);
-    });
-    return &*found == last ? nullptr : &*found;
+    const auto since = [&f](const node_facts& other) {
+        return other.run_id == f.run_id ? other.ready_since : boot_clock::time_point::max();
+    };
+    if (f.run_id.empty() || since(f) == boot_clock::time_point::max()) {
+        return nullptr;
+    }
+    const auto first = std::min_element(
+        nodes.begin(), nodes.end(),
+        [&](const node_facts& a, const node_facts& b) { return since(a) < since(b); });
+    return &*first == &f ? nullptr : &*first;
 }
 
 /// The nodes that this is true of, of each server one.
@@ -105,7 +111,9 @@ void judge_twins(const facts_list& nodes, const base::settings& s, std::vector<f
                                (listed.node == f.node ? "" : ", as " + listed.node) +
                                ". Clients refuse such a list.",
                            "Name each server once, and another one in the place of this."});
-        } else if (const node_facts* const twin = twin_of(nodes, f)) {
+        } else if (const node_facts* const twin = twin_of(nodes, f);
+                   twin != nullptr &&
+                   first_of(s, static_cast<std::size_t>(twin - &nodes[0])) != i) {
             out.push_back({severity::error, f.node, "same-server",
                            "is the same server as " + twin->node + ": it has one vote, not two.",
                            "Name each server once, and another one in the place of this."});

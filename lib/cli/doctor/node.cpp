@@ -206,6 +206,9 @@ asio::awaitable<void> conversation::greet(bool says_hello)
     has_database_ = expected > 1 && !facts_.unusable.starts_with("the server refused the database");
     if (progress == core::handshake::progress::ready) {
         judge_marker(shake);
+        if (facts_.admitted != admittance::other_configuration) {
+            facts_.ready_since = talk_.arrived();
+        }
     }
 }
 
