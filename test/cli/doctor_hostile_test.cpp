@@ -119,6 +119,45 @@ TEST_CASE("a server that closes at HELLO is greeted without it, and that is told
     CHECK(proxied.commands("PING").size() > 1);
 }
 
+TEST_CASE("a server that answers HELLO with no greeting is greeted without it, and that is told",
+          "[cli][doctor]")
+{
+    const auto answer = GENERATE(wire::status("OK"), wire::integer(3), wire::bulk("redis"),
+                                 wire::null(), wire::aggregate('*', {}), wire::aggregate('%', {}),
+                                 wire::aggregate('%', {wire::bulk("proto"), wire::bulk("three")}));
+    CAPTURE(answer);
+    scripted_server odd(answering(
+        [&](const arguments& command) { return command[0] == "HELLO" ? answer : std::string(); }));
+    const consultation told(patient({odd.url()}));
+    INFO(told.text);
+    CHECK(has(told.says("no-hello"), "warning: answers HELLO with something else than a greeting"));
+    CHECK_FALSE(told.codes().contains("resp2"));
+    CHECK(told.all["nodes"][0]["protocol"] == 2);
+    CHECK(odd.commands("HELLO").size() == 1);
+    CHECK(odd.commands("PING").size() > 1);
+}
+
+TEST_CASE("an unknown word of no-appendfsync-on-rewrite is taken for yes", "[cli][doctor]")
+{
+    const auto [word, kept] = GENERATE(table<const char*, const char*>(
+        {{"maybe", "appendfsync always but in rewrites"}, {"no", "appendfsync always"}}));
+    scripted_server odd(answering([&](const arguments& command) {
+        if (command[0] == "INFO") {
+            return wire::bulk("redis_version:9.9.9\r\nrole:master\r\naof_enabled:1\r\n");
+        }
+        if (command[0] == "CONFIG") {
+            const bool is_fsync = command[2] == "appendfsync";
+            return wire::aggregate(
+                '%', {wire::bulk(command[2]), wire::bulk(is_fsync ? "always" : word)});
+        }
+        return std::string();
+    }));
+    const consultation told(patient({odd.url()}));
+    INFO(told.text);
+    CHECK(told.all["nodes"][0]["persistence"] == kept);
+    CHECK(told.codes().contains("forgets") == (std::string(word) != "no"));
+}
+
 TEST_CASE("commands that a proxy refuses in words of its own are told of", "[cli][doctor]")
 {
     scripted_server proxied(answering([](const arguments& command) {
