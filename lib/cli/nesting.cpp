@@ -2,18 +2,23 @@
 
 #include "base/settings.hpp"
 #include "base/text.hpp"
+#include "cli/child.hpp"
 #include "cli/descendants.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/printing.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <optional>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include <sys/prctl.h>
@@ -67,6 +72,27 @@ std::string line_of(const enclosing_lock& l)
 {
     return std::to_string(l.holder) + ' ' + std::to_string(l.fencing_token) + ' ' + l.valid_until +
            ' ' + l.key + '\n';
+}
+
+/// Runs it in this process' place, under locks that are held by others.
+int run_instead(const run_options& o, const enclosing_locks& around, bool json)
+{
+    std::uint64_t token = around.find(o.resources.front())->fencing_token;
+    std::string valid_until = around.find(o.resources.front())->valid_until;
+    for (const auto& name : o.resources) {
+        const enclosing_lock& lock = *around.find(name);
+        token = lock.fencing_token == token ? token : 0;  // one variable can't hold several
+        if (std::stod(lock.valid_until) < std::stod(valid_until)) {
+            valid_until = lock.valid_until;
+        }
+    }
+    std::signal(SIGPIPE, SIG_DFL);
+    const auto environment =
+        environment_with(variables_of(o.resources, token, valid_until, around.text()));
+    execvpe(o.command[0].c_str(), pointers(o.command).data(), pointers(environment).data());
+    const int error = errno;
+    return fail(o.command[0] + ": " + std::generic_category().message(error),
+                error == ENOENT ? not_found : not_executable, json);
 }
 
 }  // namespace
@@ -151,6 +177,52 @@ int refuse_to_wait_for_itself(const std::vector<std::string>& resources, enclosi
             : ": this runs under one of these locks already, and would wait for itself; take them "
               "together";
     return fail(names(resources) + why, usage, json);
+}
+
+/// "1793887389.123": to reckon with, beside what date +%s prints.
+std::string unix_time(std::chrono::system_clock::time_point when)
+{
+    const auto ms = std::chrono::floor<std::chrono::milliseconds>(when).time_since_epoch().count();
+    char text[32];
+    std::snprintf(text, sizeof text, "%lld.%03d", static_cast<long long>(ms / 1000),
+                  static_cast<int>(ms % 1000));
+    return text;
+}
+
+std::vector<std::string> variables_of(std::span<const std::string> names, std::uint64_t token,
+                                      const std::string& valid_until, const std::string& held)
+{
+    std::string resources;
+    for (const auto& name : names) {
+        resources += resources.empty() ? "" : "\n";
+        resources += name;
+    }
+    std::vector<std::string> out{"REDLOCK_RESOURCE=" + resources,
+                                 "REDLOCK_VALID_UNTIL=" + valid_until, "REDLOCK_HELD=" + held};
+    if (token != 0) {
+        out.push_back("REDLOCK_FENCING_TOKEN=" + std::to_string(token));
+    }
+    return out;
+}
+
+std::optional<int> run_inside(const run_options& o, const enclosing_locks& around, bool json)
+{
+    if (o.nested && around.has_ended(o.resources)) {
+        return fail(names(o.resources) +
+                        ": the redlock run around this one has lost this lock or given it back; "
+                        "the command is "
+                        "not begun",
+                    exit_status::lost, json);
+    }
+    const auto inside = around.position_of(o.resources);
+    if (inside == enclosing::none) {
+        return std::nullopt;
+    }
+    if (inside == enclosing::all && o.nested) {
+        return run_instead(o, around, json);
+    }
+    return refuse_to_wait_for_itself(o.resources, inside, "; --nested runs the command under it",
+                                     json);
 }
 
 void show_end() noexcept

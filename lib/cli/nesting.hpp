@@ -1,15 +1,18 @@
 #pragma once
 
+#include "cli/commands.hpp"
+
 #include <redlock/config.hpp>
 
-#include <sys/types.h>
-
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace redlock::cli {
 
@@ -65,6 +68,21 @@ private:
 /// `way_out`: advice that follows where all resources are locked already.
 int refuse_to_wait_for_itself(const std::vector<std::string>& resources, enclosing inside,
                               std::string_view way_out, bool json);
+
+/// "1793887389.123": to reckon with, beside what date +%s prints.
+[[nodiscard]] std::string unix_time(std::chrono::system_clock::time_point when);
+
+/// What a command that runs under a lock finds in its environment.
+[[nodiscard]] std::vector<std::string> variables_of(std::span<const std::string> names,
+                                                    std::uint64_t token,
+                                                    const std::string& valid_until,
+                                                    const std::string& held);
+
+/// What becomes of a run inside of another one: with --nested the command takes this process' place
+/// under the locks that are there, and else the run is refused. Gives the exit status; nothing: it
+/// is inside of none of its locks.
+[[nodiscard]] std::optional<int> run_inside(const run_options& o, const enclosing_locks& around,
+                                            bool json);
 
 /// Lets commands that run under this process' lock see that it is over: by the name of this
 /// process, which `ps` shows as well.

@@ -24,11 +24,8 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <memory>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -46,33 +43,6 @@ namespace {
 bool ends_us(int number)
 {
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
-}
-
-/// "1793887389.123": to reckon with, beside what date +%s prints.
-std::string unix_time(std::chrono::system_clock::time_point when)
-{
-    const auto ms = std::chrono::floor<std::chrono::milliseconds>(when).time_since_epoch().count();
-    char text[32];
-    std::snprintf(text, sizeof text, "%lld.%03d", static_cast<long long>(ms / 1000),
-                  static_cast<int>(ms % 1000));
-    return text;
-}
-
-/// What a command that runs under a lock finds in its environment.
-std::vector<std::string> variables_of(std::span<const std::string> names, std::uint64_t token,
-                                      const std::string& valid_until, const std::string& held)
-{
-    std::string resources;
-    for (const auto& name : names) {
-        resources += resources.empty() ? "" : "\n";
-        resources += name;
-    }
-    std::vector<std::string> out{"REDLOCK_RESOURCE=" + resources,
-                                 "REDLOCK_VALID_UNTIL=" + valid_until, "REDLOCK_HELD=" + held};
-    if (token != 0) {
-        out.push_back("REDLOCK_FENCING_TOKEN=" + std::to_string(token));
-    }
-    return out;
 }
 
 /// One run of a command under a lock, from the first signal to the last.
@@ -431,27 +401,6 @@ void check_holds(const config& c, const run_options& o)
     }
 }
 
-/// Runs it in this process' place, under locks that are held by others.
-int run_instead(const run_options& o, const enclosing_locks& around, bool json)
-{
-    std::uint64_t token = around.find(o.resources.front())->fencing_token;
-    std::string valid_until = around.find(o.resources.front())->valid_until;
-    for (const auto& name : o.resources) {
-        const enclosing_lock& lock = *around.find(name);
-        token = lock.fencing_token == token ? token : 0;  // one variable can't hold several
-        if (std::stod(lock.valid_until) < std::stod(valid_until)) {
-            valid_until = lock.valid_until;
-        }
-    }
-    std::signal(SIGPIPE, SIG_DFL);
-    const auto environment =
-        environment_with(variables_of(o.resources, token, valid_until, around.text()));
-    execvpe(o.command[0].c_str(), pointers(o.command).data(), pointers(environment).data());
-    const int error = errno;
-    return fail(o.command[0] + ": " + std::generic_category().message(error),
-                error == ENOENT ? not_found : not_executable, json);
-}
-
 }  // namespace
 
 int run(const masters_options& masters, const run_options& o)
@@ -459,19 +408,8 @@ int run(const masters_options& masters, const run_options& o)
     config c = config_of(masters);
     check_holds(c, o);
     const enclosing_locks around(c);
-    if (o.nested && around.has_ended(o.resources)) {
-        return fail(names(o.resources) +
-                        ": the redlock run around this one has lost this lock or given it back; "
-                        "the command is "
-                        "not begun",
-                    exit_status::lost, masters.json);
-    }
-    if (const auto inside = around.position_of(o.resources); inside != enclosing::none) {
-        if (inside == enclosing::all && o.nested) {
-            return run_instead(o, around, masters.json);
-        }
-        return refuse_to_wait_for_itself(o.resources, inside,
-                                         "; --nested runs the command under it", masters.json);
+    if (const auto status = run_inside(o, around, masters.json)) {
+        return *status;
     }
     std::weak_ptr<guarded_run> told;
     c.renewals = [&told](const renewal& news) {
