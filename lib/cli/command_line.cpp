@@ -190,8 +190,11 @@ void command_line::add_run()
                  "How long the lock is held at least, also where the command ends sooner. For a "
                  "job that several machines start at the same time: longer than their clocks "
                  "differ");
-    sub.add_flag("--nested", run_.nested,
-                 "Inside of a run under the same lock: runs the command under that one");
+    sub.add_flag(
+        "--nested", run_.nested,
+        "Inside of a run under the same lock: runs the command under that one. The options "
+        "of taking (--ttl, --wait, --max-hold, --min-hold, --label and so on) then have "
+        "no effect; --fencing needs an outer run with --fencing");
     sub.footer(
         "The command finds REDLOCK_RESOURCE, REDLOCK_FENCING_TOKEN and REDLOCK_VALID_UNTIL (the\n"
         "date until when the lock is held if it could not be kept alive, in seconds, as date +%s\n"

@@ -18,6 +18,7 @@
 #include <iterator>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -74,9 +75,33 @@ std::string line_of(const enclosing_lock& l)
            ' ' + l.key + '\n';
 }
 
+/// @throws std::invalid_argument if the locks have no token that one variable can hold.
+void check_fencing(const std::vector<std::string>& resources, const enclosing_locks& around)
+{
+    const std::uint64_t token = around.find(resources.front())->fencing_token;
+    for (const auto& name : resources) {
+        const std::uint64_t other = around.find(name)->fencing_token;
+        if (other == 0) {
+            throw std::invalid_argument(
+                base::printable(name) +
+                ": the enclosing lock has no fencing token: the outer run needs --fencing, or "
+                "this one --no-fencing");
+        }
+        if (other != token) {
+            throw std::invalid_argument(
+                names(resources) +
+                ": the enclosing locks have different fencing tokens: take them together in one "
+                "run, or give this one --no-fencing");
+        }
+    }
+}
+
 /// Runs it in this process' place, under locks that are held by others.
 int run_instead(const run_options& o, const enclosing_locks& around, bool json)
 {
+    if (o.fencing) {
+        check_fencing(o.resources, around);
+    }
     std::uint64_t token = around.find(o.resources.front())->fencing_token;
     std::string valid_until = around.find(o.resources.front())->valid_until;
     for (const auto& name : o.resources) {
