@@ -1,3 +1,4 @@
+#include "base/settings.hpp"
 #include "base/text.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
@@ -162,7 +163,11 @@ void guarded_run::note(const renewal& news)
 /// Keeps the lock until `end`, until redlock is told to end, or until the lock is lost.
 asio::awaitable<void> guarded_run::hold_until(redlock::lock& lock, boot_clock::time_point end)
 {
-    grace_.expires_after(end - boot_clock::now());
+    const auto left = end - boot_clock::now();
+    if (left <= 0s) {
+        co_return;
+    }
+    grace_.expires_after(left);
     signals_.handle([this](const signalfd_siginfo& what) {
         if (ends_us(static_cast<int>(what.ssi_signo))) {
             grace_.cancel();
@@ -173,6 +178,9 @@ asio::awaitable<void> guarded_run::hold_until(redlock::lock& lock, boot_clock::t
             me->grace_.cancel();
         }
     });
+    say(names(o_.resources) + ": the command has ended; the lock is kept for another " +
+            seconds_text(left) + " (--min-hold)",
+        json_);
     co_await grace_.async_wait(asio::as_tuple(asio::deferred));
     if (boot_clock::now() < end && !is_at_limit_) {
         say(names(o_.resources) + ": the command has ended, and the lock " +
@@ -396,8 +404,16 @@ void check_holds(const config& c, const run_options& o)
         throw std::invalid_argument("--max-hold: has to be four times --node-timeout at least, " +
                                     to_text(least));
     }
-    if (o.min_hold && o.max_hold && o.min_hold->length > o.max_hold->length) {
-        throw std::invalid_argument("--min-hold: is longer than --max-hold");
+    if (!o.min_hold || !o.max_hold) {
+        return;
+    }
+    const auto validity = base::make_settings(c).validity(o.max_hold->length);
+    if (o.min_hold->length >= validity) {
+        const auto most = std::chrono::ceil<std::chrono::milliseconds>(validity) - 1ms;
+        throw std::invalid_argument(
+            "--min-hold: " + to_text(o.min_hold->length) + " is too long for --max-hold " +
+            to_text(o.max_hold->length) +
+            ", which clock drift may cut short (--drift): " + to_text(most) + " at most");
     }
 }
 

@@ -301,10 +301,9 @@ TEST_CASE("what the command leaves running is named", "[run]")
 TEST_CASE("the lock is held for --min-hold, also if the command ends sooner", "[run]")
 {
     const masters nodes(3);
-    command one(nodes, {"run", "--min-hold", "1h", "job", "--", "sh", "-c", "echo $$; exit 4"});
-    REQUIRE(one.says("\n"));
-    const auto pid = std::stoi(one.text());
-    REQUIRE(wait_for([&] { return ::kill(pid, 0) != 0; }));
+    command one(nodes, {"run", "--min-hold", "1h", "job", "--", "sh", "-c", "exit 4"});
+    REQUIRE(one.says("redlock: job: the command has ended; the lock is kept for another 3"));
+    REQUIRE(one.says(" s (--min-hold)\n"));
     CHECK(run(nodes, {"run", "--no-wait", "job", "--", "true"}).status == 75);
     SECTION("unless it is told to end")
     {
@@ -343,8 +342,16 @@ TEST_CASE("wrong bounds of a hold are named", "[run]")
         return text;
     };
     CHECK_THAT(complaint({"--max-hold", "1ms"}), ContainsSubstring("--max-hold: has to be four"));
-    CHECK_THAT(complaint({"--max-hold", "1h", "--min-hold", "2h"}),
-               ContainsSubstring("--min-hold: is longer than --max-hold"));
+    const std::string why =
+        " is too long for --max-hold 1m, which clock drift may cut short (--drift): 59397ms at "
+        "most\n";
+    for (const std::string length : {"2h", "1m", "59398ms"}) {
+        CHECK(complaint({"--max-hold", "1m", "--min-hold", length}) ==
+              "redlock: --min-hold: " + length + why);
+    }
+    CHECK(complaint({"--max-hold", "1s", "--node-timeout", "100ms", "--drift", "0", "--min-hold",
+                     "998ms"})
+              .ends_with("(--drift): 997ms at most\n"));
 }
 
 TEST_CASE("a command whose lock is lost is told to end, and then killed with what it began",
@@ -543,6 +550,15 @@ TEST_CASE("with --json whatever run says is JSON, a value in a line", "[run]")
         REQUIRE(std::getline(lines, line));
         CHECK(nlohmann::json::parse(line).at("inspection").at("state") == "free");
         CHECK_FALSE(std::getline(lines, line));
+    }
+    SECTION("the lock is kept for --min-hold")
+    {
+        command one(nodes, {"--json", "run", "--min-hold", "1h", "job", "--", "true"});
+        REQUIRE(one.says("\n"));
+        CHECK_THAT(nlohmann::json::parse(one.text()).at("message").get<std::string>(),
+                   ContainsSubstring("the lock is kept for another 3"));
+        REQUIRE(::kill(one.running().pid(), SIGTERM) == 0);
+        CHECK(one.end().status == 0);
     }
     SECTION("connections are told of, and nobody answers the release")
     {
