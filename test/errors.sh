@@ -27,6 +27,23 @@ for name in $(names_in 'class errc' include/redlock/error.hpp); do
         failed=1
     fi
 done
+# JSON has the names of outcomes with underscores, so each has to be the enumerator's own.
+while read -r name text; do
+    checked=$((checked + 1))
+    if [[ ${text// /_} != "$name" ]]; then
+        echo "include/redlock/report.hpp calls the outcome $name '$text'"
+        failed=1
+    fi
+done < <(sed -nE 's/.*case node_outcome::([a-z_]+): return "([a-z ]+)";/\1 \2/p' include/redlock/report.hpp)
+# What JSON has as `error`.
+for word in $(sed -n '/word_for(error_code/,/^}/p; /word_for(exit_status/,/^}/p' lib/cli/printing.cpp |
+    grep -oE '"[a-z_]+"' | tr -d '"' | sort -u); do
+    checked=$((checked + 1))
+    if ! grep -qF "\`$word\`" docs/errors.md; then
+        echo "docs/errors.md does not have the error '$word'"
+        failed=1
+    fi
+done
 # In variables, as a grep that has found it reads no further, and what writes to it dies of that.
 statuses=$(sed -n '/^## Exit statuses/,/^## What/p' docs/errors.md)
 findings=$(sed -n '/^## What `doctor` finds/,$p' docs/errors.md)
@@ -53,7 +70,7 @@ for locks in $(sed -n '/^const char\* to_string(verdict::locks/,/^}/s/.*return "
         failed=1
     fi
 done
-if [[ $checked -lt 80 ]]; then
+if [[ $checked -lt 95 ]]; then
     echo "only $checked names were found: are they looked for where they are?"
     failed=1
 fi

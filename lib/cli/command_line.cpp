@@ -224,7 +224,8 @@ void command_line::add_extend()
     sub.footer(
         "Prints for how long the lock is held at least, and until when, in UTC (valid_for_ms,\n"
         "valid_until). An extend never shortens it: what it had before may be longer. 76 says\n"
-        "that the lock was lost: take it again, it is not had back.");
+        "that it is not held with this owner token: it has ended, or the token is of another\n"
+        "lock. An extend brings no lock back: take it again.");
 }
 
 void command_line::add_release()
@@ -233,9 +234,9 @@ void command_line::add_release()
                                     [this] { return release(masters_, release_); });
     add_held(sub, release_);
     sub.footer(
-        "Prints nothing where it is given back. 76 says that it had ended before, so that what\n"
-        "was done under it may not have been done alone. What is not given back ends with its\n"
-        "ttl.");
+        "Prints nothing where it is given back. 76 says that it is not held with this owner\n"
+        "token: it had ended before, so that what was done under it may not have been done alone,\n"
+        "or the token is of another lock. What is not given back ends with its ttl.");
 }
 
 void command_line::add_inspect()

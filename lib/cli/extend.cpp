@@ -30,7 +30,7 @@ int extend(const masters_options& masters, const extend_options& o)
         auto [error, lock] = co_await locks.async_adopt(
             o.resources, token, o.ttl.length, {.report = &nodes}, asio::as_tuple(asio::deferred));
         if (error) {
-            co_return fail(names(o.resources), error, nodes, masters.json);
+            co_return fail_held(o, error, nodes, masters.json);
         }
         const auto valid_for =
             std::chrono::duration_cast<std::chrono::milliseconds>(lock.remaining()).count();

@@ -1,6 +1,7 @@
 #include "cli/held.hpp"
 
 #include "base/text.hpp"
+#include "cli/printing.hpp"
 #include "cli/secret_file.hpp"
 
 #include <cerrno>
@@ -59,6 +60,12 @@ std::string owner_token_of(const held_options& o)
                                     "file by --token-file (- for stdin)");
     }
     return token;
+}
+
+int fail_held(const held_options& o, error_code error, const report& nodes, bool json)
+{
+    return fail(names(o.resources), error == errc::lost ? make_error_code(errc::not_held) : error,
+                nodes, json);
 }
 
 }  // namespace redlock::cli

@@ -28,10 +28,17 @@ std::string word_for(error_code error)
         case errc::unavailable: return "unavailable";
         case errc::expired: return "expired";
         case errc::lost: return "lost";
-        case errc::timed_out: return "timed_out";
         case errc::not_held: return "not_held";
         default: return error == condition::invalid_argument ? "invalid_argument" : "failed";
     }
+}
+
+/// An identifier, as docs/errors.md has it.
+std::string word_for(node_outcome o)
+{
+    std::string word = to_string(o);
+    std::replace(word.begin(), word.end(), ' ', '_');
+    return word;
 }
 
 std::string word_for(exit_status status)
@@ -117,6 +124,9 @@ std::string message_of(error_code cause, const report& r)
 {
     if (cause == errc::unavailable) {
         return why_no_majority(r);
+    }
+    if (cause == errc::not_held) {
+        return "The lock is not held with this owner token";
     }
     const bool is_named = cause == errc::contended && !r.holder_label.empty();
     return is_named ? "The resource is locked by " + r.holder_label
@@ -217,7 +227,7 @@ nlohmann::json to_json(const report& r)
     auto nodes = nlohmann::json::array();
     for (const auto& node : r.nodes) {
         nlohmann::json one{{"node", node.node},
-                           {"outcome", to_string(node.outcome)},
+                           {"outcome", word_for(node.outcome)},
                            {"elapsed_us", node.elapsed.count()}};
         if (!node.error.empty()) {
             one["error"] = node.error;

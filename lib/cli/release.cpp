@@ -1,7 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/held.hpp"
-#include "cli/printing.hpp"
 #include "cli/session.hpp"
 
 #include <redlock/redlock.hpp>
@@ -30,15 +29,15 @@ int release(const masters_options& masters, const held_options& o)
             co_await locks.async_adopt(o.resources, token, c.node_timeout * 4, {.report = &nodes},
                                        asio::as_tuple(asio::deferred));
         if (lost) {
-            co_return fail(names(o.resources), lost, nodes, masters.json);
+            co_return fail_held(o, lost, nodes, masters.json);
         }
         const auto [error, result] = co_await locks.async_release(
             std::move(lock), {.report = &nodes}, asio::as_tuple(asio::deferred));
         if (error) {
-            co_return fail(names(o.resources), error, nodes, masters.json);
+            co_return fail_held(o, error, nodes, masters.json);
         }
         if (result == release_result::not_held) {
-            co_return fail(names(o.resources), errc::lost, nodes, masters.json);
+            co_return fail_held(o, errc::not_held, nodes, masters.json);
         }
         if (masters.json) {
             std::cout << nlohmann::json{{"result", "released"}} << '\n' << std::flush;

@@ -51,9 +51,27 @@ TEST_CASE("a lock is taken, extended and released by three commands", "[locks]")
     CHECK(nodes.count("job") == 0);
     const auto again = run(nodes, {"release", "job"}, {"REDLOCK_OWNER_TOKEN=" + token});
     CHECK(again.status == 76);
+    CHECK(again.text.starts_with("redlock: job: The lock is not held with this owner token\n"));
     CHECK(again.text.find(token) == std::string::npos);
     CHECK(run(nodes, {"extend", "job"}, {"REDLOCK_OWNER_TOKEN=" + token}).status == 76);
     CHECK(nodes.count("job") == 0);
+}
+
+TEST_CASE("an extend and a release with another lock's owner token say that it is not held so",
+          "[locks]")
+{
+    const masters nodes(3);
+    CHECK(run(nodes, {"acquire", "job"}).status == 0);
+    const std::string others = "REDLOCK_OWNER_TOKEN=" + std::string(40, 'a');
+    for (const char* name : {"extend", "release"}) {
+        CAPTURE(name);
+        const auto [status, text] = run(nodes, {name, "job", "--json"}, {others});
+        CHECK(status == 76);
+        const auto why = nlohmann::json::parse(text);
+        CHECK(why.at("error") == "not_held");
+        CHECK(why.at("message") == "job: The lock is not held with this owner token");
+    }
+    CHECK(nodes.count("job") >= 2);
 }
 
 TEST_CASE("an owner token is asked for where it is needed, and never said", "[locks]")
@@ -190,7 +208,9 @@ TEST_CASE("an inspection waits for all silent masters at the same time", "[locks
     masters nodes(7);
     command one(nodes, {"inspect", "job", "--watch", "--json", "--interval", "100ms",
                         "--node-timeout", "6s"});
-    const auto timed_out = [&one] { return one.text().find("timed out") != std::string::npos; };
+    const auto timed_out = [&one] {
+        return one.text().find("\"outcome\":\"timed_out\"") != std::string::npos;
+    };
     REQUIRE(one.says("\"state\":\"free\""));
     for (const std::size_t silent : {4U, 5U, 6U}) {
         nodes[silent].stop();

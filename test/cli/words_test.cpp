@@ -4,6 +4,7 @@
 #include "cli/command_line.hpp"
 #include "cli/duration.hpp"
 #include "cli/masters.hpp"
+#include "cli/printing.hpp"
 #include "cli/secret_file.hpp"
 #include "cli/taking.hpp"
 
@@ -11,6 +12,8 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -462,6 +465,17 @@ TEST_CASE("what stands below the options of a command is wrapped at one width", 
         }
     }
     CHECK(wrapped > 15);
+}
+
+TEST_CASE("a node's outcome is an identifier in JSON", "[words]")
+{
+    redlock::report r;
+    for (const auto o : {redlock::node_outcome::timed_out, redlock::node_outcome::not_asked}) {
+        r.nodes.emplace_back().outcome = o;
+    }
+    const auto nodes = redlock::cli::to_json(r);
+    CHECK(nodes.at(0).at("outcome") == "timed_out");
+    CHECK(nodes.at(1).at("outcome") == "not_asked");
 }
 
 TEST_CASE("the manual says what of the environment and which files are read", "[words]")
