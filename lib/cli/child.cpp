@@ -1,6 +1,5 @@
 #include "cli/child.hpp"
 
-#include "cli/descendants.hpp"
 #include "cli/exit_status.hpp"
 
 #include <algorithm>
@@ -158,7 +157,7 @@ child::child(const std::vector<std::string>& command, const std::vector<std::str
 bool child::signal(int number) const
 {
     bool all = true;
-    for (const pid_t pid : descendants(earlier_)) {
+    for (const auto& [pid, begun] : descendants(earlier_)) {
         const bool ours = !watchdog_ || pid != watchdog_->pid();
         all = !(ours && kill(pid, number) != 0 && errno == EPERM) && all;
     }
@@ -167,10 +166,13 @@ bool child::signal(int number) const
 
 std::vector<pid_t> child::left() const
 {
-    auto all = descendants(earlier_);
-    std::erase_if(all,
-                  [&](pid_t pid) { return pid == pid_ || (watchdog_ && pid == watchdog_->pid()); });
-    return all;
+    std::vector<pid_t> out;
+    for (const auto& [pid, begun] : descendants(earlier_)) {
+        if (pid != pid_ && !(watchdog_ && pid == watchdog_->pid())) {
+            out.push_back(pid);
+        }
+    }
+    return out;
 }
 
 std::optional<int> child::look()

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/descendants.hpp"
 #include "cli/watchdog.hpp"
 
 #include <csignal>
@@ -59,7 +60,7 @@ private:
     std::optional<watchdog> watchdog_;
     /// Processes that were below this one before the command began, as the background jobs of a
     /// shell that then ran `exec redlock`. They get no signal.
-    std::vector<pid_t> earlier_;
+    std::vector<process_id> earlier_;
 };
 
 }  // namespace redlock::cli

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <system_error>
 
@@ -15,52 +16,57 @@ namespace redlock::cli {
 namespace {
 
 struct process {
-    pid_t pid = 0;
+    process_id id;
     pid_t parent = 0;
 };
+
+/// In /proc/PID/stat, between the parent's pid and the time of the begin.
+constexpr int fields_to_begun = 17;
 
 /// Empty: it has ended, or is none.
 std::optional<process> read(const std::filesystem::path& folder)
 {
     process out;
     const std::string name = folder.filename();
-    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), out.pid);
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), out.id.pid);
     if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) {
         return std::nullopt;
     }
     std::ifstream file(folder / "stat");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     // "PID (NAME) STATE PARENT ...", with whatever in the name.
-    const auto end_of_name = text.rfind(')');
-    if (end_of_name == std::string::npos || end_of_name + 4 >= text.size()) {
-        return std::nullopt;
+    std::istringstream fields(text.substr(text.rfind(')') + 1));
+    char state = 0;
+    fields >> state >> out.parent;
+    std::string skipped;
+    for (int i = 0; i < fields_to_begun; ++i) {
+        fields >> skipped;
     }
-    const char state = text[end_of_name + 2];
-    std::from_chars(text.data() + end_of_name + 4, text.data() + text.size(), out.parent);
-    return state == 'Z' || state == 'X' ? std::nullopt : std::optional(out);
+    fields >> out.id.begun;
+    return !fields || state == 'Z' || state == 'X' ? std::nullopt : std::optional(out);
 }
 
 }  // namespace
 
-std::vector<pid_t> descendants(const std::vector<pid_t>& left_out)
+std::vector<process_id> descendants(const std::vector<process_id>& left_out)
 {
-    const auto has = [](const std::vector<pid_t>& pids, pid_t pid) {
-        return std::find(pids.begin(), pids.end(), pid) != pids.end();
+    const auto has = [](const std::vector<process_id>& some, const process_id& one) {
+        return std::find(some.begin(), some.end(), one) != some.end();
     };
     std::vector<process> all;
     std::error_code gone;
     for (std::filesystem::directory_iterator at("/proc", gone), end; !gone && at != end;
          at.increment(gone)) {
         const auto one = read(at->path());
-        if (one && !has(left_out, one->pid)) {
+        if (one && !has(left_out, one->id)) {
             all.push_back(*one);
         }
     }
-    std::vector<pid_t> out{getpid()};
+    std::vector<process_id> out{{getpid()}};
     for (std::size_t i = 0; i < out.size(); ++i) {
         for (const auto& one : all) {
-            if (one.parent == out[i] && !has(out, one.pid)) {
-                out.push_back(one.pid);
+            if (one.parent == out[i].pid && !has(out, one.id)) {
+                out.push_back(one.id);
             }
         }
     }

@@ -7,9 +7,18 @@
 
 namespace redlock::cli {
 
+/// A process. Its pid alone may be given to another one when it has ended.
+struct process_id {
+    pid_t pid = 0;
+    /// When it began, in clock ticks since the boot.
+    unsigned long long begun = 0;
+
+    friend bool operator==(const process_id&, const process_id&) = default;
+};
+
 /// All processes that this one began, and those began, as the system lists them now: parents before
 /// their children; without those that have ended, and without `left_out` and what those began.
-[[nodiscard]] std::vector<pid_t> descendants(const std::vector<pid_t>& left_out = {});
+[[nodiscard]] std::vector<process_id> descendants(const std::vector<process_id>& left_out = {});
 
 /// The process that began this one, the one that began that, and so on.
 [[nodiscard]] std::vector<pid_t> ancestors();

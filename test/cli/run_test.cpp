@@ -283,6 +283,33 @@ TEST_CASE("what ran before the command is neither told to end nor named", "[run]
     CHECK(::kill(pid, SIGKILL) == 0);
 }
 
+TEST_CASE("a process of before the command that ends does not end the run", "[run]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    const auto go = (folder / "go").string();
+    process one("/usr/bin/env",
+                {"bash", "-c",
+                 "sleep 1000 >/dev/null 2>&1 & echo pid=$!; exec \"$REDLOCK\" run job -- sh -c "
+                 "'echo begun; until [ -e \"$0\" ]; do sleep 0.05; done; exit 5' \"$0\"",
+                 go},
+                {folder / "out",
+                 {},
+                 {own_options(folder), nodes_variable(nodes.urls()),
+                  std::string("REDLOCK=") + REDLOCK_COMMAND}});
+    const auto text = [&] { return text_of(folder / "out"); };
+    REQUIRE(wait_for([&] { return text().find("begun") != std::string::npos; }));
+    const auto pid = std::stoi(text().substr(text().find("pid=") + 4));
+    REQUIRE(::kill(pid, SIGKILL) == 0);
+    // Its parent, redlock, has heard of the end when the process is gone.
+    REQUIRE(wait_for([&] { return ::kill(pid, 0) != 0; }));
+    CHECK(one.running());
+    CHECK(nodes.count("job") >= 2);
+    std::ofstream(go) << "go";
+    CHECK(one.wait() == 5);
+    CHECK(nodes.count("job") == 0);
+}
+
 TEST_CASE("what the command leaves running is named", "[run]")
 {
     const masters nodes(3);
