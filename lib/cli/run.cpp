@@ -128,11 +128,12 @@ asio::awaitable<int> guarded_run::operator()()
         has_begun = false;  // nothing relies on the lock any more
     }
     show_end();
-    signals_.stop();
     if (lost_) {
         co_await say_what_masters_have();
+        signals_.stop();
         co_return exit_status::lost;
     }
+    signals_.stop();
     const bool was_held = co_await give_back(std::move(got.lock), has_begun);
     co_await name_what_is_left();
     co_return was_held ? status : exit_status::lost;
@@ -189,19 +190,29 @@ asio::awaitable<void> guarded_run::hold_until(redlock::lock& lock, boot_clock::t
     }
 }
 
-/// After a loss: prints who has the lock now, or which masters do not answer.
+/// After a loss: prints who has the lock now, or which masters do not answer, unless redlock is told
+/// to end.
 asio::awaitable<void> guarded_run::say_what_masters_have()
 {
     if (is_at_limit_) {
         co_return;
     }
-    // No signal ends redlock meanwhile, and each inspection may take a node timeout.
+    asio::cancellation_signal stop;
+    signals_.handle([&](const signalfd_siginfo& what) {
+        const int number = static_cast<int>(what.ssi_signo);
+        if (ends_us(number)) {
+            told_to_end_ = number;
+            stop.emit(asio::cancellation_type::terminal);
+        }
+    });
+    // Each inspection may take a node timeout.
     constexpr std::size_t most = 3;
-    for (std::size_t i = 0; i < std::min(o_.resources.size(), most); ++i) {
+    for (std::size_t i = 0; i < std::min(o_.resources.size(), most) && told_to_end_ == 0; ++i) {
         const std::string& resource = o_.resources[i];
         report nodes;
         const auto [error, found] = co_await locks_.async_inspect(
-            resource, {.report = &nodes, .every_node = true}, asio::as_tuple(asio::deferred));
+            resource, {.report = &nodes, .every_node = true},
+            asio::bind_cancellation_slot(stop.slot(), asio::as_tuple(asio::deferred)));
         if (!error) {
             say(resource, found, nodes, json_);
         }

@@ -10,6 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <cstddef>
 #include <filesystem>
@@ -456,6 +457,39 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         command one(nodes, {"run", brief_option, "--max-hold", "9s", "job", "--", "sleep", "1000"});
         CHECK(one.end().status == 76);
     }
+}
+
+TEST_CASE("a run that looks at its nodes after a loss ends when it is told to", "[run]")
+{
+    const auto is_inspection = [](const arguments& command) {
+        return command[0].starts_with("EVAL") && command.size() == 4;
+    };
+    // The renewal finds no key, and the inspections wait for their node timeouts.
+    const scripted_server node([&](scripted_connection& c) -> boost::asio::awaitable<void> {
+        co_await c.serve([&](const arguments& command) -> std::optional<std::string> {
+            if (is_inspection(command)) {
+                return std::nullopt;
+            }
+            if (command[0].starts_with("EVAL") && command[2] == "3") {
+                const bool is_renewal = command.size() == 8;
+                const auto zero = wire::integer(0);
+                return is_renewal ? zero : wire::aggregate('*', {zero, zero});
+            }
+            return obedient(command);
+        });
+    });
+    command one({"--node", node.url(), "run", brief_option, "--no-fencing", "--label", "", "a", "b",
+                 "c", "--", "sleep", "1000"});
+    REQUIRE(one.says("the lock is lost"));
+    REQUIRE(wait_for([&] {
+        const auto all = node.commands();
+        return std::any_of(all.begin(), all.end(), is_inspection);
+    }));
+    REQUIRE(::kill(one.running().pid(), SIGTERM) == 0);
+    const auto [status, text] = one.end();
+    CHECK(status == 76);
+    // The inspections of all three take three node timeouts.
+    CHECK(text.find("now c") == text.npos);
 }
 
 TEST_CASE("signals reach the command and what it began, and its end is told", "[run]")
