@@ -8,8 +8,11 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cctype>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -104,6 +107,11 @@ credentials_provider read_again(const masters_options& o, const std::string& fir
     };
 }
 
+bool is_unix(const std::string& url)
+{
+    return CLI::detail::to_lower(url.substr(0, 5)) == "unix:";
+}
+
 /// What is behind host and port, with the database in it, unless it has one.
 std::string with_database(const std::string& tail, bool is_path,
                           const std::optional<std::uint32_t>& database)
@@ -125,14 +133,41 @@ std::string with_database(const std::string& tail, bool is_path,
     return path + "?db=" + number + others;
 }
 
-/// Whether a separator stands behind the login, or a second URL follows the first one.
-bool has_several(const std::string& url)
+/// The character between two masters in one URL. A password and the path of a unix socket may hold
+/// the usual ones; a second URL is one wherever it begins.
+std::optional<char> separator_in(const std::string& url)
 {
+    constexpr std::string_view mark = "://";
+    const auto scheme_end = std::min(url.find(mark), url.size());
+    const auto second = url.find(mark, scheme_end + 1);
+    if (second != url.npos) {
+        const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
+        const auto begin = std::find_if_not(url.rend() - static_cast<std::ptrdiff_t>(second),
+                                            url.rend(), is_letter);
+        return *begin;
+    }
+    if (is_unix(url)) {
+        return std::nullopt;
+    }
     const auto login_end = url.rfind('@');
-    const auto scheme_end = url.find("://");
-    const auto second = scheme_end == url.npos ? url.npos : url.find("://", scheme_end + 3);
-    return url.find_first_of(",;|", login_end == url.npos ? 0 : login_end) != url.npos ||
-           second != url.npos;
+    const auto found = url.find_first_of(",;|", login_end == url.npos ? 0 : login_end);
+    return found == url.npos ? std::nullopt : std::optional(url[found]);
+}
+
+/// @throws std::invalid_argument if a URL names several masters.
+void check_separators(const masters_options& o)
+{
+    const char* const set = std::getenv("REDLOCK_NODES");
+    for (const auto& url : o.nodes) {
+        if (const auto separator = separator_in(url)) {
+            const bool is_variable =
+                !o.are_arguments && set != nullptr && std::string_view(set).find(url) != url.npos;
+            throw std::invalid_argument(
+                std::string(is_variable ? "REDLOCK_NODES" : "--node") + ": '" + *separator +
+                "' stands between two masters; " +
+                (is_variable ? "write spaces instead" : "give each with a --node of its own"));
+        }
+    }
 }
 
 const char* name_of(log_level level)
@@ -225,9 +260,7 @@ std::string completed(const std::string& url, const url_parts& rest)
     out += password.empty() ? "" : ':' + password;
     // An '@' that was there stays, also with nothing in front: the library says what is wrong.
     out += user.empty() && password.empty() && at == std::string::npos ? "" : "@";
-    return out + host +
-           with_database(url.substr(end),
-                         CLI::detail::to_lower(url.substr(0, 5)) == "unix:", rest.database);
+    return out + host + with_database(url.substr(end), is_unix(url), rest.database);
 }
 
 config config_of(const masters_options& o)
@@ -236,14 +269,10 @@ config config_of(const masters_options& o)
         throw std::invalid_argument(
             "no masters: give each with --node URL, or all in REDLOCK_NODES or a file (--config)");
     }
+    check_separators(o);
     config c = config_without_nodes(o);
     const std::string password = password_of(o);
     for (const auto& url : o.nodes) {
-        if (has_several(url)) {
-            throw std::invalid_argument(
-                "--node: several masters in one URL; give each with a --node of its own, or in "
-                "REDLOCK_NODES with spaces between them");
-        }
         c.nodes.push_back(completed(url, {o.user, password, o.database}));
     }
     if (!o.password_file.empty()) {

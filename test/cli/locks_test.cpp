@@ -544,7 +544,14 @@ TEST_CASE("masters with commas between them are told apart", "[locks]")
     const auto [status, text] =
         command({"inspect", "job"}, {"REDLOCK_NODES=redis://a,redis://b"}).end();
     CHECK(status == 64);
-    CHECK_THAT(text, ContainsSubstring("--node: several masters in one URL"));
+    CHECK(text == "redlock: REDLOCK_NODES: ',' stands between two masters; write spaces instead\n");
+    const temp_dir folder;
+    const auto file = (folder / "redlock.toml").string();
+    std::ofstream(file) << "\nnode = \"redis://a;redis://b\"\n";
+    CHECK(command({"--config", file, "inspect", "job"}).end().text ==
+          "redlock: " + file +
+              ": line 2: --node: ';' stands between two masters; give each with a --node of its "
+              "own\n");
 }
 
 TEST_CASE("a command asks each server once for a login that is refused", "[locks]")

@@ -237,19 +237,36 @@ TEST_CASE("an option that takes a file refuses an empty name", "[words]")
     CHECK_THAT(text, ContainsSubstring(std::string(option) + ": an empty text names no file"));
 }
 
-TEST_CASE("several masters in one URL are refused", "[words]")
+TEST_CASE("several masters in one URL are refused, and what stands between them is named",
+          "[words]")
 {
-    const auto* const url =
-        GENERATE("redis://a,redis://b", "redis://a;redis://b", "redis://a|redis://b", "redis://a,b",
-                 "redis://:p@a,redis://:q@b", "redis://a:1;b:2", "redis://:p,;|@a,b");
-    CAPTURE(url);
+    struct row {
+        const char* url;
+        char separator;
+    };
+    const row r = GENERATE(values<row>({{"redis://a,redis://b", ','},
+                                        {"redis://a;redis://b", ';'},
+                                        {"redis://a|redis://b", '|'},
+                                        {"redis://a redis://b", ' '},
+                                        {"redis://a,b", ','},
+                                        {"redis://:p@a,redis://:q@b", ','},
+                                        {"redis://a:1;b:2", ';'},
+                                        {"redis://:p,;|@a|b", '|'},
+                                        {"unix:///a;unix:///b", ';'}}));
+    CAPTURE(r.url);
+    redlock::cli::masters_options o;
+    o.nodes = {r.url};
+    CHECK_THROWS_WITH(redlock::cli::config_of(o),
+                      std::string("--node: '") + r.separator +
+                          "' stands between two masters; give each with a --node of its own");
+}
+
+TEST_CASE("a password and the path of a unix socket may hold separators", "[words]")
+{
+    const auto* const url = GENERATE("redis://:p,;|@a", "unix:///run/a,b;c|d.sock");
     redlock::cli::masters_options o;
     o.nodes = {url};
-    CHECK_THROWS_WITH(redlock::cli::config_of(o),
-                      "--node: several masters in one URL; give each with a --node of its own, or "
-                      "in REDLOCK_NODES with spaces between them");
-    o.nodes = {"redis://:p,;|@a"};
-    CHECK(redlock::cli::config_of(o).nodes.size() == 1);
+    CHECK(redlock::cli::config_of(o).nodes == std::vector<std::string>{url});
 }
 
 TEST_CASE("without a password file the command's logins are those of its URLs", "[words]")
