@@ -134,7 +134,7 @@ std::string with_database(const std::string& tail, bool is_path,
 }
 
 /// The character between two masters in one URL. A password and the path of a unix socket may hold
-/// the usual ones; a second URL is one wherever it begins.
+/// the same characters, so there only a second scheme tells two masters.
 std::optional<char> separator_in(const std::string& url)
 {
     constexpr std::string_view mark = "://";

@@ -22,7 +22,8 @@
 #include <system_error>
 #include <utility>
 
-#include <sys/prctl.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace redlock::cli {
@@ -54,25 +55,38 @@ std::string place_of(const config& c)
     return digest_of(all);
 }
 
-constexpr const char* ended_name = "redlock (ended)";
+/// The end that the holder published; empty if the holder cannot be asked.
+std::optional<boot_clock::time_point> validity_of(const enclosing_lock& l)
+{
+    const std::string name =
+        "/proc/" + std::to_string(l.holder) + "/fd/" + std::to_string(l.validity);
+    const int file = open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) {
+        return std::nullopt;
+    }
+    boot_clock::rep since_boot = 0;
+    const bool is_read = pread(file, &since_boot, sizeof since_boot, 0) == sizeof since_boot;
+    close(file);
+    return is_read ? std::optional(boot_clock::time_point(boot_clock::duration(since_boot)))
+                   : std::nullopt;
+}
 
-/// "HOLDER FENCING_TOKEN VALID_UNTIL PLACE RESOURCE"; nothing: it is not such a line.
+/// "HOLDER VALIDITY FENCING_TOKEN PLACE RESOURCE"; nothing: it is not such a line.
 std::optional<enclosing_lock> read_line(const std::string& line)
 {
     enclosing_lock out;
     std::istringstream words(line);
-    if (!(words >> out.holder >> out.fencing_token >> out.valid_until) || words.get() != ' ') {
+    if (!(words >> out.holder >> out.validity >> out.fencing_token) || words.get() != ' ') {
         return std::nullopt;
     }
     std::getline(words, out.key);
-    const bool is_date = out.valid_until.find_first_not_of("0123456789.") == std::string::npos;
-    return is_date ? std::optional(std::move(out)) : std::nullopt;
+    return out;
 }
 
 std::string line_of(const enclosing_lock& l)
 {
-    return std::to_string(l.holder) + ' ' + std::to_string(l.fencing_token) + ' ' + l.valid_until +
-           ' ' + l.key + '\n';
+    return std::to_string(l.holder) + ' ' + std::to_string(l.validity) + ' ' +
+           std::to_string(l.fencing_token) + ' ' + l.key + '\n';
 }
 
 /// @throws std::invalid_argument if the locks have no token that one variable can hold.
@@ -103,17 +117,18 @@ int run_instead(const run_options& o, const enclosing_locks& around, bool json)
         check_fencing(o.resources, around);
     }
     std::uint64_t token = around.find(o.resources.front())->fencing_token;
-    std::string valid_until = around.find(o.resources.front())->valid_until;
+    auto valid_until = boot_clock::time_point::max();
     for (const auto& name : o.resources) {
         const enclosing_lock& lock = *around.find(name);
         token = lock.fencing_token == token ? token : 0;  // one variable can't hold several
-        if (std::stod(lock.valid_until) < std::stod(valid_until)) {
-            valid_until = lock.valid_until;
-        }
+        valid_until = std::min(valid_until, lock.valid_until.value());
     }
     std::signal(SIGPIPE, SIG_DFL);
-    const auto environment =
-        environment_with(variables_of(o.resources, token, valid_until, around.text()));
+    using std::chrono::system_clock;
+    const auto left =
+        std::chrono::duration_cast<system_clock::duration>(valid_until - boot_clock::now());
+    const auto environment = environment_with(
+        variables_of(o.resources, token, unix_time(system_clock::now() + left), around.text()));
     execvpe(o.command[0].c_str(), pointers(o.command).data(), pointers(environment).data());
     const int error = errno;
     return fail(o.command[0] + ": " + std::generic_category().message(error),
@@ -133,7 +148,8 @@ enclosing_locks::enclosing_locks(const config& c) : place_(place_of(c))
     for (std::string one; std::getline(lines, one);) {
         auto lock = read_line(one);
         if (lock && std::find(living.begin(), living.end(), lock->holder) != living.end()) {
-            lock->is_over = name_of(lock->holder) == ended_name;
+            lock->valid_until = validity_of(*lock);
+            lock->is_over = lock->valid_until && *lock->valid_until <= boot_clock::now();
             locks_.push_back(*std::move(lock));
         }
     }
@@ -159,12 +175,13 @@ enclosing enclosing_locks::position_of(std::span<const std::string> resources) c
     return static_cast<std::size_t>(held) == resources.size() ? enclosing::all : enclosing::some;
 }
 
-bool enclosing_locks::has_ended(std::span<const std::string> resources) const
+const std::string* enclosing_locks::ended_among(std::span<const std::string> resources) const
 {
-    return std::any_of(resources.begin(), resources.end(), [&](const auto& name) {
+    const auto found = std::find_if(resources.begin(), resources.end(), [&](const auto& name) {
         const enclosing_lock* const lock = find(name);
-        return lock != nullptr && lock->is_over;
+        return lock != nullptr && (lock->is_over || !lock->valid_until);
     });
+    return found == resources.end() ? nullptr : &*found;
 }
 
 std::string enclosing_locks::text() const
@@ -177,12 +194,11 @@ std::string enclosing_locks::text() const
 }
 
 std::string enclosing_locks::and_of(std::span<const std::string> resources,
-                                    std::uint64_t fencing_token, std::string_view valid_until) const
+                                    std::uint64_t fencing_token, int validity) const
 {
     std::string out = text();
     for (const auto& resource : resources) {
-        out +=
-            line_of({getpid(), false, fencing_token, std::string(valid_until), key_of(resource)});
+        out += line_of({getpid(), validity, fencing_token, {}, {}, key_of(resource)});
     }
     return out;
 }
@@ -232,11 +248,11 @@ std::vector<std::string> variables_of(std::span<const std::string> names, std::u
 
 std::optional<int> run_inside(const run_options& o, const enclosing_locks& around, bool json)
 {
-    if (o.nested && around.has_ended(o.resources)) {
-        return fail(names(o.resources) +
-                        ": the redlock run around this one has lost this lock or given it back; "
-                        "the command is "
-                        "not begun",
+    if (const auto* const ended = around.ended_among(o.resources); o.nested && ended != nullptr) {
+        return fail(base::printable(*ended) + ": the redlock run around this one (pid " +
+                        std::to_string(around.find(*ended)->holder) +
+                        ") does not hold this lock any more: it lost it, gave it back, or did not "
+                        "renew it in time; the command is not begun",
                     exit_status::lost, json);
     }
     const auto inside = around.position_of(o.resources);
@@ -250,9 +266,22 @@ std::optional<int> run_inside(const run_options& o, const enclosing_locks& aroun
                                      json);
 }
 
-void show_end() noexcept
+published_validity::published_validity() : descriptor_(memfd_create("redlock", MFD_CLOEXEC))
 {
-    prctl(PR_SET_NAME, ended_name);
+    if (descriptor_ < 0) {
+        throw std::system_error(errno, std::generic_category(), "memfd_create");
+    }
+}
+
+published_validity::~published_validity()
+{
+    close(descriptor_);
+}
+
+void published_validity::set(boot_clock::time_point end) const noexcept
+{
+    const boot_clock::rep since_boot = end.time_since_epoch().count();
+    [[maybe_unused]] const auto written = pwrite(descriptor_, &since_boot, sizeof since_boot, 0);
 }
 
 }  // namespace redlock::cli

@@ -2,6 +2,7 @@
 
 #include "cli/commands.hpp"
 
+#include <redlock/clock.hpp>
 #include <redlock/config.hpp>
 
 #include <chrono>
@@ -20,12 +21,14 @@ namespace redlock::cli {
 struct enclosing_lock {
     /// The `redlock run` that holds it.
     pid_t holder = 0;
-    /// The outer run has seen that it is lost, or gives it back.
-    bool is_over = false;
+    /// The holder's descriptor of its `published_validity`.
+    int validity = -1;
     /// Zero: it has none.
     std::uint64_t fencing_token = 0;
-    /// As REDLOCK_VALID_UNTIL has it.
-    std::string valid_until;
+    /// The end that the holder published last; empty if the holder cannot be asked.
+    std::optional<boot_clock::time_point> valid_until{};
+    /// The holder has lost it, gives it back, or has not renewed it in time.
+    bool is_over = false;
     /// Identifies the lock: a digest of masters and key prefix, a space, the resource.
     std::string key;
 };
@@ -46,13 +49,13 @@ public:
 
     /// How many of the resources are locked by it. A lock that is over does not count.
     [[nodiscard]] enclosing position_of(std::span<const std::string> resources) const;
-    /// Whether one of them was locked by it, and that lock is over.
-    [[nodiscard]] bool has_ended(std::span<const std::string> resources) const;
+    /// The first of the resources whose lock is over, or has a holder that cannot be asked; null if
+    /// there is none.
+    [[nodiscard]] const std::string* ended_among(std::span<const std::string> resources) const;
 
     /// What a command that this process runs is to find in REDLOCK_HELD.
     [[nodiscard]] std::string and_of(std::span<const std::string> resources,
-                                     std::uint64_t fencing_token,
-                                     std::string_view valid_until) const;
+                                     std::uint64_t fencing_token, int validity) const;
     /// The same without a further lock.
     [[nodiscard]] std::string text() const;
 
@@ -78,14 +81,29 @@ int refuse_to_wait_for_itself(const std::vector<std::string>& resources, enclosi
                                                     const std::string& valid_until,
                                                     const std::string& held);
 
-/// What becomes of a run inside of another one: with --nested the command takes this process' place
-/// under the locks that are there, and else the run is refused. Gives the exit status; nothing: it
-/// is inside of none of its locks.
+/// Runs the command of a nested run in this process' place, or refuses to wait for a lock of an
+/// outer run. Gives the exit status; nothing if this process runs under none of the locks.
 [[nodiscard]] std::optional<int> run_inside(const run_options& o, const enclosing_locks& around,
                                             bool json);
 
-/// Lets commands that run under this process' lock see that it is over: by the name of this
-/// process, which `ps` shows as well.
-void show_end() noexcept;
+/// Shows runs inside of this one until when its lock is valid: in memory that they read by way of
+/// /proc, which they may as the same user or as root.
+class published_validity {
+public:
+    /// @throws std::system_error when the system gives no memory.
+    published_validity();
+    ~published_validity();
+    published_validity(const published_validity&) = delete;
+    published_validity& operator=(const published_validity&) = delete;
+
+    void set(boot_clock::time_point end) const noexcept;
+    /// The lock is over.
+    void withdraw() const noexcept { set({}); }
+
+    [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+
+private:
+    int descriptor_;
+};
 
 }  // namespace redlock::cli

@@ -87,6 +87,7 @@ private:
     const run_options& o_;
     const blocked_signals& blocked_;
     signals signals_;
+    published_validity validity_;
     asio::steady_timer grace_;
     /// Never expires; is cancelled when the command has ended.
     asio::steady_timer ended_;
@@ -112,6 +113,7 @@ asio::awaitable<int> guarded_run::operator()()
         signals_.stop();
         co_return fail(names(o_.resources), got.error, got.nodes, json_);
     }
+    validity_.set(got.lock.valid_until());
     const auto had = boot_clock::now();
     int status = 0;
     bool has_begun = false;
@@ -123,11 +125,11 @@ asio::awaitable<int> guarded_run::operator()()
         status = fail(o_.command[0] + ": " + e.code().message(),
                       e.code().value() == ENOENT ? not_found : not_executable, json_);
     }
+    validity_.withdraw();
     if (has_begun && !lost_ && told_to_end_ == 0 && o_.min_hold) {
         co_await hold_until(got.lock, had + o_.min_hold->length);
         has_begun = false;  // nothing relies on the lock any more
     }
-    show_end();
     if (lost_) {
         co_await say_what_masters_have();
         signals_.stop();
@@ -142,6 +144,9 @@ asio::awaitable<int> guarded_run::operator()()
 /// Tells of the first renewal that failed, and of the next one that succeeds.
 void guarded_run::note(const renewal& news)
 {
+    if (!status_) {
+        validity_.set(boot_clock::now() + news.remaining);
+    }
     is_at_limit_ = is_at_limit_ || news.outcome == renewal_outcome::limit_reached;
     if (news.outcome == renewal_outcome::renewed && failed_renewal_) {
         failed_renewal_.reset();
@@ -190,8 +195,7 @@ asio::awaitable<void> guarded_run::hold_until(redlock::lock& lock, boot_clock::t
     }
 }
 
-/// After a loss: prints who has the lock now, or which masters do not answer, unless redlock is told
-/// to end.
+/// After a loss: prints who has the lock now, or which masters do not answer. A signal ends it.
 asio::awaitable<void> guarded_run::say_what_masters_have()
 {
     if (is_at_limit_) {
@@ -310,7 +314,7 @@ asio::awaitable<int> guarded_run::watch(redlock::lock& lock)
     if (!lost_ && !lock.owns()) {
         // Who was stopped, or asleep, hears of that last.
         lost_ = true;
-        show_end();
+        validity_.withdraw();
         say_lost("the lock was lost before the command ended");
         tell(SIGTERM);
         grace_.expires_after(o_.grace.length);
@@ -376,7 +380,7 @@ void guarded_run::on_lost()
         return;
     }
     lost_ = true;
-    show_end();
+    validity_.withdraw();
     // First of all; whoever reads what is said may be slow.
     tell(SIGTERM);
     tell(SIGCONT);
@@ -403,9 +407,9 @@ void guarded_run::say_lost(const std::string& how) const
 
 std::vector<std::string> guarded_run::variables(const redlock::lock& lock) const
 {
-    const std::string end = unix_time(end_of(lock));
-    return variables_of(lock.resources(), lock.fencing_token(), end,
-                        around_.and_of(lock.resources(), lock.fencing_token(), end));
+    return variables_of(
+        lock.resources(), lock.fencing_token(), unix_time(end_of(lock)),
+        around_.and_of(lock.resources(), lock.fencing_token(), validity_.descriptor()));
 }
 
 void check_holds(const config& c, const run_options& o)

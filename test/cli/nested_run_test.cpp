@@ -4,6 +4,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -53,4 +56,129 @@ TEST_CASE("a nested run without fencing runs under a lock without a token", "[ru
                "$me run job --nested --no-fencing -- sh -c 'echo ${REDLOCK_FENCING_TOKEN-none}'");
     CHECK(status == 0);
     CHECK(text == "none\n");
+}
+
+TEST_CASE("a nested run finds until when the enclosing lock is valid after its renewals", "[run]")
+{
+    const masters nodes(3);
+    // Each renewal adds two seconds or more.
+    const auto [status, text] =
+        inside(nodes, {brief_option, "job"},
+               "first=${REDLOCK_VALID_UNTIL%.*}; now=$first; until [ $now -gt $((first + 1)) ]; do "
+               "now=$($me run job --nested -- sh -c 'echo ${REDLOCK_VALID_UNTIL%.*}'); done; "
+               "echo renewed");
+    CHECK(status == 0);
+    CHECK(text == "renewed\n");
+}
+
+TEST_CASE("a nested run begins nothing when the outer run could not renew the lock", "[run]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    const auto go = (folder / "go").string();
+    command outer(nodes, {"run", brief_option, "job", "--", "sh", "-c",
+                          "me=/proc/$PPID/exe; echo begun; until [ -e \"$0\" ]; do sleep 0.05; "
+                          "done; $me run job --nested -- echo inside; echo status=$?",
+                          go});
+    REQUIRE(outer.says("begun"));
+    REQUIRE(::kill(outer.running().pid(), SIGSTOP) == 0);
+    REQUIRE(wait_for([&] { return nodes.count("job") == 0; }));
+    std::ofstream(go) << "go";
+    CHECK(outer.says("status=76"));
+    REQUIRE(::kill(outer.running().pid(), SIGCONT) == 0);
+    const auto [status, text] = outer.end();
+    CHECK(status == 76);
+    CHECK(text.find("inside") == text.npos);
+}
+
+TEST_CASE("a nested run in the background begins nothing when the outer command has ended", "[run]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    const auto go = (folder / "go").string();
+    command outer(nodes, {"run", "--min-hold", "1h", "job", "--", "sh", "-c",
+                          "me=/proc/$PPID/exe; (until [ -e \"$0\" ]; do sleep 0.05; done; "
+                          "$me run job --nested -- echo inside; echo status=$?) &",
+                          go});
+    REQUIRE(outer.says("(--min-hold)"));
+    std::ofstream(go) << "go";
+    CHECK(outer.says("status=76"));
+    REQUIRE(::kill(outer.running().pid(), SIGTERM) == 0);
+    const auto [status, text] = outer.end();
+    CHECK(status == 0);
+    CHECK(text.find("inside") == text.npos);
+}
+
+TEST_CASE("a nested run in the background takes the lock itself when the outer run has ended",
+          "[run]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    const auto out = (folder / "out").string();
+    const auto copy = (folder / "redlock").string();
+    CHECK(inside(nodes, {"job"},
+                 "cp $me " + copy + "; (while [ -e /proc/$PPID ]; do sleep 0.05; done; " + copy +
+                     " run job --nested --no-fencing -- sh -c "
+                     "'echo $REDLOCK_HELD >" +
+                     out + ".new; mv " + out + ".new " + out + "') >/dev/null 2>&1 &")
+              .status == 0);
+    REQUIRE(wait_for([&] { return std::filesystem::exists(out); }));
+    // Its own lock has no token: "HOLDER VALIDITY 0 ...".
+    CHECK_THAT(text_of(out), ContainsSubstring(" 0 "));
+}
+
+TEST_CASE("a nested run under the locks of two runs runs under both", "[run]")
+{
+    const masters nodes(3);
+    const auto [status, text] =
+        inside(nodes, {"a lock"},
+               "$me run 'other  lock' -- $me run 'a lock' 'other  lock' --nested --no-fencing -- "
+               "sh -c 'echo \"$REDLOCK_RESOURCE ${REDLOCK_FENCING_TOKEN-none}\"'");
+    CHECK(status == 0);
+    CHECK(text == "a lock\nother  lock none\n");
+    CHECK(nodes.count("a lock") == 0);
+    CHECK(nodes.count("other  lock") == 0);
+}
+
+TEST_CASE("a lock name with spaces is told from another one in a nested run", "[run]")
+{
+    const masters nodes(3);
+    const auto [status, text] = inside(nodes, {"a lock"},
+                                       "$me run 'a lock' --nested -- echo same; "
+                                       "$me run 'a  lock' --no-wait -- echo another");
+    CHECK(status == 0);
+    CHECK(text == "same\nanother\n");
+}
+
+TEST_CASE("a line of REDLOCK_HELD that is malformed counts as no lock", "[run]")
+{
+    const masters nodes(3);
+    for (const char* mutation : {"s/ .*//", "s/ [0-9]* / x /", "s/ [0-9]* / 99999999999999999999 /",
+                                 "s/^/-/", "s/ /:/g"}) {
+        CAPTURE(mutation);
+        const auto [status, text] =
+            inside(nodes, {"job"},
+                   "export REDLOCK_HELD=$(echo \"$REDLOCK_HELD\" | sed '" + std::string(mutation) +
+                       "'); $me run job --nested --no-wait -- echo inside");
+        CHECK(status == 75);
+        CHECK(text.find("inside") == text.npos);
+    }
+}
+
+TEST_CASE("a run whose outer run cannot be asked neither runs nested nor waits for itself", "[run]")
+{
+    const masters nodes(3);
+    // Another descriptor of the holder, and none.
+    for (const char* descriptor : {"0", "12345"}) {
+        CAPTURE(descriptor);
+        const std::string change =
+            "export REDLOCK_HELD=$(echo \"$REDLOCK_HELD\" | sed 's/ [0-9]* / " +
+            std::string(descriptor) + " /'); ";
+        const auto [status, text] =
+            inside(nodes, {"job"}, change + "$me run job --nested -- echo inside");
+        CHECK(status == 76);
+        CHECK(text.find("inside") == text.npos);
+        // Without --nested the run would wait for itself.
+        CHECK(inside(nodes, {"job"}, change + "$me run job -- echo inside").status == 64);
+    }
 }

@@ -215,9 +215,11 @@ TEST_CASE("a run under the same lock in itself says so at once", "[run]")
         nodes.flush();
         const auto [status, text] = outer.end();
         CHECK(status == 76);
-        CHECK_THAT(text,
-                   ContainsSubstring(
-                       "job: the redlock run around this one has lost this lock or given it back"));
+        CHECK_THAT(text, ContainsSubstring(
+                             "job: the redlock run around this one (pid " +
+                             std::to_string(outer.running().pid()) +
+                             ") does not hold this lock any more: it lost it, gave it back, or did "
+                             "not renew it in time; the command is not begun\n"));
         CHECK_THAT(text, ContainsSubstring("status=76"));
         CHECK(text.find("inside") == text.npos);
     }
