@@ -148,8 +148,10 @@ void check_numbers(const config& c)
 guard_settings make_guard(const settings& s, const guard_config& c)
 {
     guard_settings g;
-    require(!validate_ttl(s, c.max_ttl), "restart_guard.max_ttl",
-            "must be a possible ttl: at least four node timeouts, at most 10 years");
+    if (const auto wrong = fault_of_ttl(s, c.max_ttl)) {
+        refuse("restart_guard.max_ttl",
+               std::string(wrong->why) + ", " + std::to_string(wrong->limit.count()) + " ms");
+    }
     g.max_ttl = c.max_ttl;
     g.quarantine = g.max_ttl + s.drift(g.max_ttl);
     g.admit_new_masters = c.admit_new_masters;
@@ -229,15 +231,57 @@ settings make_settings(const config& c, tls_support tls)
     return s;
 }
 
-/// Refuses what no acquire could use, and what the library itself calls its keys.
-error_code validate_resource(const settings& s, std::string_view resource) noexcept
+const char* fault_of_resource(const settings& s, std::string_view resource) noexcept
 {
-    const bool fits = !resource.empty() && resource.size() <= max_resource_size;
+    if (resource.empty()) {
+        return "is empty";
+    }
+    if (resource.size() > max_resource_size) {
+        return "is longer than 65536 bytes";
+    }
+    if (resource.ends_with(counter_suffix)) {
+        return "ends with ':fencing', as the names of fencing counters do";
+    }
+    if (resource.ends_with(holder_suffix)) {
+        return "ends with ':redlock:holder', as the names of holders' labels do";
+    }
     const bool is_of_the_guard =
         s.guard && (resource == marker_resource || resource.starts_with(pending_resource));
-    const bool is_beside_a_lock =
-        resource.ends_with(counter_suffix) || resource.ends_with(holder_suffix);
-    return fits && !is_of_the_guard && !is_beside_a_lock ? error_code{} : errc::invalid_resource;
+    return is_of_the_guard ? "is a name of the restart guard's own" : nullptr;
+}
+
+const char* fault_of_label(std::string_view label) noexcept
+{
+    if (label.size() > max_label_size) {
+        return "is longer than 256 bytes";
+    }
+    return std::ranges::any_of(label, is_control_character) ? "holds a control character" : nullptr;
+}
+
+std::optional<ttl_fault> fault_of_ttl(const settings& s, milliseconds ttl) noexcept
+{
+    // The range first: only what is in it can be turned into nanoseconds.
+    const auto least = std::chrono::ceil<milliseconds>(node_timeouts_per_ttl * s.node_timeout);
+    if (ttl < least) {
+        return ttl_fault{"is shorter than four node timeouts", least};
+    }
+    if (ttl > max_ttl) {
+        return ttl_fault{"is longer than ten years", max_ttl};
+    }
+    if (s.guard && nanos{ttl} > s.guard->max_ttl) {
+        return ttl_fault{"is longer than the restart guard allows",
+                         std::chrono::floor<milliseconds>(s.guard->max_ttl)};
+    }
+    if (s.validity(ttl) <= nanos::zero()) {
+        return ttl_fault{"is not longer than its allowance for clock drift",
+                         std::chrono::ceil<milliseconds>(s.drift(ttl))};
+    }
+    return std::nullopt;
+}
+
+error_code validate_resource(const settings& s, std::string_view resource) noexcept
+{
+    return fault_of_resource(s, resource) == nullptr ? error_code{} : errc::invalid_resource;
 }
 
 error_code validate_resources(const settings& s, std::span<const std::string> resources)
@@ -263,12 +307,7 @@ error_code validate_resources(const settings& s, std::span<const std::string> re
 
 error_code validate_ttl(const settings& s, milliseconds ttl) noexcept
 {
-    // The range first: only what is in it can be turned into nanoseconds.
-    const bool usable = ttl > milliseconds::zero() && ttl <= max_ttl &&
-                        (!s.guard || nanos{ttl} <= s.guard->max_ttl) &&
-                        nanos{ttl} >= node_timeouts_per_ttl * s.node_timeout &&
-                        s.validity(ttl) > nanos::zero();
-    return usable ? error_code{} : errc::invalid_ttl;
+    return fault_of_ttl(s, ttl) ? make_error_code(errc::invalid_ttl) : error_code{};
 }
 
 error_code validate(const settings& s, std::string_view resource,
@@ -295,8 +334,7 @@ error_code validate_options(const settings& s, const acquire_options& options) n
     if (options.keep_alive && options.keep_alive->max_hold.value_or(options.ttl) < options.ttl) {
         return errc::invalid_max_hold;
     }
-    if (options.label.size() > max_label_size ||
-        std::ranges::any_of(options.label, is_control_character)) {
+    if (fault_of_label(options.label) != nullptr) {
         return errc::invalid_label;
     }
     return validate_min_validity(s, options);

@@ -132,6 +132,20 @@ inline constexpr tls_support built_with_tls = tls_support::absent;
  */
 [[nodiscard]] settings make_settings(const config& c, tls_support tls = built_with_tls);
 
+/// The fault of a resource's name, in words that follow the name; null if there is none.
+[[nodiscard]] const char* fault_of_resource(const settings& s, std::string_view resource) noexcept;
+
+/// The same of a label.
+[[nodiscard]] const char* fault_of_label(std::string_view label) noexcept;
+
+/// The fault of a ttl, in words that follow the ttl, and the limit that it breaks.
+struct ttl_fault {
+    const char* why;
+    std::chrono::milliseconds limit;
+};
+[[nodiscard]] std::optional<ttl_fault> fault_of_ttl(const settings& s,
+                                                    std::chrono::milliseconds ttl) noexcept;
+
 /// `errc::invalid_resource` for a name that is empty, longer than `max_resource_size`, ends with
 /// `counter_suffix`, or is the restart guard's.
 [[nodiscard]] error_code validate_resource(const settings& s, std::string_view resource) noexcept;

@@ -1,3 +1,4 @@
+#include "cli/checks.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/nesting.hpp"
@@ -56,6 +57,7 @@ int acquire(const masters_options& masters, const acquire_options& o)
     if (const auto inside = around.position_of(o.resources); inside != enclosing::none) {
         return refuse_to_wait_for_itself(o.resources, inside, "", masters.json);
     }
+    check_taking(c, o);
     return with_client(c, interrupts::cancel_work, [&](client& locks) -> asio::awaitable<int> {
         taking_options wanted = o;
         if (!wanted.label) {

@@ -1,3 +1,4 @@
+#include "cli/checks.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/held.hpp"
@@ -24,6 +25,8 @@ int extend(const masters_options& masters, const extend_options& o)
 {
     const std::string token = owner_token_of(o);
     const config c = config_of(masters);
+    check_resources(c, o.resources);
+    check_ttl(c, o.ttl);
     return with_client(c, interrupts::cancel_work, [&](client& locks) -> asio::awaitable<int> {
         co_await connected(locks, c, c.connect_timeout);
         report nodes;

@@ -1,3 +1,4 @@
+#include "cli/checks.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/inspection_text.hpp"
@@ -74,6 +75,7 @@ asio::awaitable<int> look(client& locks, const config& c, const inspect_options&
 int inspect(const masters_options& masters, const inspect_options& o)
 {
     const config c = config_of(masters);
+    check_resources(c, {o.resource});
     return with_client(c, interrupts::cancel_work,
                        [&](client& locks) { return look(locks, c, o, masters.json); });
 }

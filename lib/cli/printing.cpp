@@ -52,14 +52,6 @@ std::string word_for(exit_status status)
     }
 }
 
-/// Which options it is about, where the library cannot say.
-std::string hint_of(error_code error)
-{
-    return error == errc::invalid_ttl
-               ? "; --ttl has to be four times --node-timeout at least, and no more than --max-ttl"
-               : "";
-}
-
 /// At once: the command that is run may write there too.
 void write(const std::string& text)
 {
@@ -129,8 +121,7 @@ std::string message_of(error_code cause, const report& r)
         return "The lock is not held with this owner token";
     }
     const bool is_named = cause == errc::contended && !r.holder_label.empty();
-    return is_named ? "The resource is locked by " + r.holder_label
-                    : cause.message() + hint_of(cause);
+    return is_named ? "The resource is locked by " + r.holder_label : cause.message();
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "cli/checks.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/held.hpp"
@@ -21,6 +22,7 @@ int release(const masters_options& masters, const held_options& o)
 {
     const std::string token = owner_token_of(o);
     const config c = config_of(masters);
+    check_resources(c, o.resources);
     return with_client(c, interrupts::cancel_work, [&](client& locks) -> asio::awaitable<int> {
         co_await connected(locks, c, c.connect_timeout);
         report nodes;

@@ -1,5 +1,6 @@
 #include "base/settings.hpp"
 #include "base/text.hpp"
+#include "cli/checks.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
 #include "cli/descendants.hpp"
@@ -289,7 +290,6 @@ asio::awaitable<taken> guarded_run::take_until_told_to_end()
     }
     if (o_.max_hold) {
         keep->max_hold = o_.max_hold->length;
-        asked.ttl.length = std::min(asked.ttl.length, o_.max_hold->length);
     }
     auto [thrown, got] = co_await asio::co_spawn(
         locks_.get_executor(), take(locks_, config_, asked, keep, json_),
@@ -442,6 +442,11 @@ int run(const masters_options& masters, const run_options& o)
     if (const auto status = run_inside(o, around, masters.json)) {
         return *status;
     }
+    run_options bounded = o;
+    if (o.max_hold) {
+        bounded.ttl.length = std::min(o.ttl.length, o.max_hold->length);
+    }
+    check_taking(c, bounded);
     std::weak_ptr<guarded_run> told;
     c.renewals = [&told](const renewal& news) {
         if (const auto course = told.lock()) {
@@ -454,7 +459,7 @@ int run(const masters_options& masters, const run_options& o)
                                   SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH, SIGCHLD};
     return with_client(c, interrupts::left_to_work, [&](client& locks) -> asio::awaitable<int> {
         const auto course =
-            std::make_shared<guarded_run>(locks, c, masters.json, o, around, blocked);
+            std::make_shared<guarded_run>(locks, c, masters.json, bounded, around, blocked);
         told = course;
         co_return co_await (*course)();
     });

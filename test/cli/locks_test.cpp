@@ -253,9 +253,25 @@ TEST_CASE("a name that is looked up for ever keeps no command from ending", "[lo
 TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
 {
     const masters nodes(1);
+    const std::string owner = "REDLOCK_OWNER_TOKEN=" + std::string(40, 'a');
     const std::pair<std::vector<std::string>, std::string> wrong[] = {
         {{"acquire", "job", "--ttl", "10x"}, "'10x' is no duration"},
-        {{"acquire", "job", "--ttl", "10ms"}, "ttl"},
+        {{"acquire", "job", "--ttl", "10ms"}, "--ttl: 10ms is shorter than four node timeouts, 8s"},
+        {{"acquire", "job", "--ttl", "3650d", "--max-ttl", "1h"},
+         "--ttl: 87600h is longer than the restart guard allows, 1h"},
+        {{"acquire", "job", "--ttl", "100ms", "--node-timeout", "1ms", "--drift", "0.99"},
+         "--ttl: 100ms is not longer than its allowance for clock drift, 101ms"},
+        {{"extend", "job", "--ttl", "10ms"}, "--ttl: 10ms is shorter than four node timeouts, 8s"},
+        {{"run", "job", "--ttl", "10ms", "--", "true"},
+         "--ttl: 10ms is shorter than four node timeouts, 8s"},
+        {{"acquire", "job", "--label", std::string(257, 'x')}, "--label: is longer than 256 bytes"},
+        {{"acquire", "job", "--label", "a\nb"}, "--label: holds a control character"},
+        {{"inspect", ""}, "resource 1: is empty"},
+        {{"acquire", "job", "a:fencing"}, "resource 2: ends with ':fencing'"},
+        {{"release", "a:redlock:holder"}, "resource 1: ends with ':redlock:holder'"},
+        {{"acquire", std::string(65'537, 'x')}, "resource 1: is longer than 65536 bytes"},
+        {{"acquire", std::string(40'000, 'x'), std::string(40'000, 'y')},
+         "resources: all names together are longer than 65536 bytes"},
         {{"acquire", "job", "--ttl", "-1s"}, "'-1s' is negative"},
         {{"acquire", "job", "--ttl", "30"}, "'30' has no unit"},
         {{"acquire", "job", "--ttl", "4000d"}, "'4000d' is too long"},
@@ -273,14 +289,14 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
         {{"--password-file", "/no/such/file", "acquire", "job"}, "/no/such/file"},
     };
     for (const auto& [arguments, text] : wrong) {
-        const auto out = run(nodes, arguments);
+        const auto out = run(nodes, arguments, {owner});
         CAPTURE(arguments, out.text);
         CHECK(out.status == 64);
         CHECK(out.text.starts_with("redlock: "));
         CHECK_THAT(out.text, ContainsSubstring(text));
         auto for_scripts = arguments;
-        for_scripts.emplace_back("--json");
-        const auto why = nlohmann::json::parse(run(nodes, for_scripts).text);
+        for_scripts.insert(for_scripts.begin(), "--json");
+        const auto why = nlohmann::json::parse(run(nodes, for_scripts, {owner}).text);
         CHECK(why.at("error") == "invalid_argument");
         CHECK_THAT(why.at("message").get<std::string>(), ContainsSubstring(text));
         CHECK(why.at("status") == 64);
@@ -525,7 +541,7 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
     out = command({"--node", "rediss://h", "--ca-file", "/no/such", "inspect", "job"}).end();
     CHECK(out.text == "redlock: --ca-file: No such file or directory\n");
     out = command({"--node", "redis://h", "acquire", "--ttl", "10ms", "--no-wait", "job"}).end();
-    CHECK_THAT(out.text, ContainsSubstring("--ttl has to be four times --node-timeout"));
+    CHECK_THAT(out.text, ContainsSubstring("--ttl: 10ms is shorter than four node timeouts, 8s"));
 }
 
 TEST_CASE("where no master can be used, why is said first", "[locks]")

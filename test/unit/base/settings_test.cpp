@@ -415,6 +415,37 @@ TEST_CASE("p31: the ttl is from four node timeouts to ten years", "[base][settin
     CHECK_FALSE(validate_ttl(make_settings(c), 4 * max_timeout));
 }
 
+TEST_CASE("a fault of a ttl names the limit that it breaks", "[base][settings]")
+{
+    config c = one_node();
+    c.node_timeout = 50ms;
+    c.restart_guard = guard_config{.max_ttl = 10s};
+    const settings guarded = make_settings(c);
+    struct row {
+        settings s;
+        milliseconds ttl;
+        std::string why;
+        milliseconds limit;
+    };
+    const row rows[] = {
+        {guarded, 199ms, "is shorter than four node timeouts", 200ms},
+        {guarded, milliseconds::min(), "is shorter than four node timeouts", 200ms},
+        {guarded, 10'001ms, "is longer than the restart guard allows", 10s},
+        {guarded, milliseconds::max(), "is longer than ten years", max_ttl},
+        {with_drift(0.99), 200ms, "is not longer than its allowance for clock drift", 200ms},
+    };
+    for (const auto& [s, ttl, why, limit] : rows) {
+        const auto found = fault_of_ttl(s, ttl);
+        REQUIRE(found);
+        CHECK(found->why == why);
+        CHECK(found->limit == limit);
+    }
+    CHECK_FALSE(fault_of_ttl(guarded, 10s));
+    c.restart_guard->max_ttl = 199ms;
+    CHECK(refusal(c).find("restart_guard.max_ttl: is shorter than four node timeouts, 200 ms") !=
+          std::string::npos);
+}
+
 TEST_CASE("resource names have 1 to max_resource_size bytes of any kind", "[base][settings]")
 {
     const settings s = make_settings(one_node());
