@@ -167,8 +167,8 @@ void command_line::add_held(CLI::App& sub, held_options& o)
         ->required()
         ->type_name("");
     add_file(sub, "--token-file", o.token_file,
-             "A file with what acquire printed, - for stdin [REDLOCK_OWNER_TOKEN holds the owner "
-             "token]");
+             "A file with what acquire printed, with or without --json, - for stdin "
+             "[REDLOCK_OWNER_TOKEN holds the owner token]");
 }
 
 void command_line::add_run()

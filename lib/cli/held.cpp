@@ -1,8 +1,11 @@
 #include "cli/held.hpp"
 
+#include "base/owner_token.hpp"
 #include "base/text.hpp"
 #include "cli/printing.hpp"
 #include "cli/secret_file.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <cstdlib>
@@ -18,11 +21,23 @@ namespace {
 
 constexpr std::string_view label = "owner_token=";
 
+/// Of the JSON that `acquire` wrote; empty: it is something else.
+std::string token_in_json(const std::string& line)
+{
+    const auto told = nlohmann::json::parse(line, nullptr, false);
+    const bool is_told =
+        told.is_object() && told.contains("owner_token") && told["owner_token"].is_string();
+    return is_told ? told["owner_token"].get<std::string>() : std::string();
+}
+
 /// What `acquire` wrote, or the token alone.
 std::string first_token(std::istream& in)
 {
     for (std::string line; std::getline(in, line);) {
         trim_secret(line);
+        if (line.starts_with('{')) {
+            return token_in_json(line);
+        }
         if (line.starts_with(label)) {
             return line.substr(label.size());
         }
@@ -55,9 +70,14 @@ std::string owner_token_of(const held_options& o)
         }
     }
     if (token.empty()) {
-        throw std::invalid_argument("no owner token in " + from +
+        throw std::invalid_argument("no owner token in " + base::printable(from) +
                                     ": give what acquire printed in REDLOCK_OWNER_TOKEN, or in a "
                                     "file by --token-file (- for stdin)");
+    }
+    if (!base::owner_token::parse(token)) {
+        throw std::invalid_argument(
+            "the owner token in " + base::printable(from) + " is malformed: give the " +
+            std::to_string(base::owner_token::size) + " digits (0-9, a-f) that acquire printed");
     }
     return token;
 }

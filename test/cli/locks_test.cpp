@@ -4,6 +4,7 @@
 #include "support/scripted_server.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -83,6 +84,63 @@ TEST_CASE("an owner token is asked for where it is needed, and never said", "[lo
     const auto wrong = run(nodes, {"release", "job"}, {"REDLOCK_OWNER_TOKEN=secretish"});
     CHECK(wrong.status == 64);
     CHECK(wrong.text.find("secretish") == std::string::npos);
+}
+
+TEST_CASE("an owner token is read from what acquire and editors write", "[locks]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    const auto file = (folder / "token").string();
+    const bool is_json = GENERATE(false, true);
+    std::vector<std::string> arguments{"acquire", "job"};
+    if (is_json) {
+        arguments.emplace_back("--json");
+    }
+    const auto taken = run(nodes, arguments).text;
+    const auto at = is_json ? taken.find("\"owner_token\":\"") + 15 : taken.find('=') + 1;
+    const auto token = taken.substr(at, 40);
+    for (const auto& content : {taken, token, "\xef\xbb\xbf" + token + "\r\n",
+                                "\xef\xbb\xbf" + taken, "\r\n" + token + "\r"}) {
+        std::ofstream(file) << content;
+        const auto out = run(nodes, {"extend", "job", "--ttl", "1h", "--token-file", file});
+        CAPTURE(out.text);
+        CHECK(out.status == 0);
+    }
+    process piped("/bin/sh",
+                  {"-c", "\"$0\" release job --token-file - <\"$1\"", REDLOCK_COMMAND, file},
+                  {folder / "out", {}, {nodes_variable(nodes.urls()), own_options(folder)}});
+    CHECK(piped.wait() == 0);
+    CHECK(nodes.count("job") == 0);
+}
+
+TEST_CASE("an owner token that is none is refused with its source, and never said", "[locks]")
+{
+    const masters nodes(1);
+    const temp_dir folder;
+    const auto file = (folder / "token").string();
+    const std::string digits(39, 'a');
+    const std::string form = " is malformed: give the 40 digits (0-9, a-f) that acquire printed\n";
+    for (const auto& token :
+         {digits, digits + "ab", digits + "A", "{\"owner_token\":\"" + digits}) {
+        CAPTURE(token);
+        const auto out = run(nodes, {"release", "job"}, {"REDLOCK_OWNER_TOKEN=" + token});
+        CHECK(out.status == 64);
+        CHECK(out.text == "redlock: the owner token in REDLOCK_OWNER_TOKEN" + form);
+    }
+    std::ofstream(file) << digits;
+    auto out = run(nodes, {"release", "job", "--token-file", file});
+    CHECK(out.status == 64);
+    CHECK(out.text == "redlock: the owner token in " + file + form);
+    for (const char* content : {"", "{\"owner_token\":7}", "{\"owner_token\":", "[]=\n"}) {
+        CAPTURE(content);
+        std::ofstream(file) << content;
+        out = run(nodes, {"extend", "job", "--token-file", file});
+        CHECK(out.status == 64);
+        CHECK(out.text.starts_with("redlock: no owner token in " + file + ": give what acquire"));
+    }
+    out = run(nodes, {"release", "job", "--token-file", folder.path().string()});
+    CHECK(out.status == 64);
+    CHECK(out.text == "redlock: --token-file: " + folder.path().string() + ": Is a directory\n");
 }
 
 TEST_CASE("what scripts read is JSON where it is asked for", "[locks]")
