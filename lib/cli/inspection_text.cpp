@@ -103,7 +103,8 @@ std::string inspection_text(const std::string& resource, const inspection& found
         out += found.owner_known ? "" : " by another kind of lock";
         out += found.holder_label.empty() ? "" : " by " + found.holder_label;
         out += found.remaining ? ", for " + seconds_text(*found.remaining) + " at least"
-                               : ", without an end";
+                               : ", without an end: its key has no ttl; to free it, delete the "
+                                 "key on every master (redis-cli DEL)";
     } else if (const auto reason = reason_text(found, r); !reason.empty()) {
         out += ": " + reason;
     }

@@ -112,18 +112,6 @@ std::string remedy_for(std::string_view reasons)
     return found == std::end(remedies) ? "" : found->text;
 }
 
-std::string message_of(error_code cause, const report& r)
-{
-    if (cause == errc::unavailable) {
-        return why_no_majority(r);
-    }
-    if (cause == errc::not_held) {
-        return "The lock is not held with this owner token";
-    }
-    const bool is_named = cause == errc::contended && !r.holder_label.empty();
-    return is_named ? "The resource is locked by " + r.holder_label : cause.message();
-}
-
 }  // namespace
 
 bool is_out_of_use(node_outcome o) noexcept
@@ -248,6 +236,18 @@ error_code cause_of(error_code error, const report& r)
     const auto quorum = r.nodes.size() / 2 + 1;
     const bool majority_away = r.nodes.size() - static_cast<std::size_t>(away) < quorum;
     return r.attempts == 0 || majority_away ? errc::unavailable : errc::contended;
+}
+
+std::string message_of(error_code cause, const report& r)
+{
+    if (cause == errc::unavailable) {
+        return why_no_majority(r);
+    }
+    if (cause == errc::not_held) {
+        return "The lock is not held with this owner token";
+    }
+    const bool is_named = cause == errc::contended && !r.holder_label.empty();
+    return is_named ? "The resource is locked by " + r.holder_label : cause.message();
 }
 
 void say(const std::string& message, bool json)

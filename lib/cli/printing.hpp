@@ -33,6 +33,8 @@ namespace redlock::cli {
 
 /// Why a majority did not do what it was asked, from what each node answered.
 [[nodiscard]] std::string why_no_majority(const report& r);
+/// Why an operation failed, for the user: where nodes refused, in their words.
+[[nodiscard]] std::string message_of(error_code cause, const report& r);
 
 // Said on stderr, as one JSON value in a line where `json` is wanted. The message is as of `names`.
 

@@ -75,6 +75,7 @@ private:
     asio::awaitable<void> hold_until(redlock::lock& lock, boot_clock::time_point end);
     asio::awaitable<void> name_what_is_left();
     void tell(int number);
+    void kill_all();
     [[nodiscard]] std::vector<std::string> variables(const redlock::lock& lock) const;
     void on_signal(const signalfd_siginfo& what);
     void on_lost();
@@ -101,6 +102,7 @@ private:
     /// What each node answered to the last renewal, if that failed.
     std::optional<report> failed_renewal_;
     bool forbidden_ = false;
+    bool killed_ = false;
 };
 
 asio::awaitable<int> guarded_run::operator()()
@@ -266,7 +268,8 @@ asio::awaitable<bool> guarded_run::give_back(redlock::lock lock, bool was_used)
     }
     if (error) {
         // The command did its work under the lock; the keys end by themselves.
-        say(names(o_.resources) + ": not known to be given back: " + error.message(), nodes, json_);
+        say(names(o_.resources) + ": not known to be given back: " + message_of(error, nodes),
+            nodes, json_);
     }
     co_return true;
 }
@@ -334,7 +337,7 @@ asio::awaitable<void> guarded_run::end_what_is_left()
     while (!command_->left().empty() &&
            asio::steady_timer::clock_type::now() < grace_.expiry() + 1s) {
         if (asio::steady_timer::clock_type::now() >= grace_.expiry()) {
-            tell(SIGKILL);
+            kill_all();
         }
         timer.expires_after(10ms);
         co_await timer.async_wait(asio::deferred);
@@ -347,6 +350,16 @@ void guarded_run::tell(int number)
     if (!command_->signal(number) && !forbidden_) {
         forbidden_ = true;
         say(names(o_.resources) + ": some of what the command began cannot be sent signals", json_);
+    }
+}
+
+void guarded_run::kill_all()
+{
+    tell(SIGKILL);
+    if (!std::exchange(killed_, true)) {
+        say(names(o_.resources) + ": --grace (" + to_text(o_.grace.length) +
+                ") has passed, and what still ran is killed (SIGKILL)",
+            json_);
     }
 }
 
@@ -387,7 +400,7 @@ void guarded_run::on_lost()
     grace_.expires_after(o_.grace.length);
     grace_.async_wait([me = shared_from_this()](error_code cancelled) {
         if (!cancelled && me->command_ && !me->status_) {
-            me->tell(SIGKILL);
+            me->kill_all();
         }
     });
     say_lost(is_at_limit_ ? "the lock is over, as --max-hold has it; the command is told to end"

@@ -206,6 +206,20 @@ TEST_CASE("an inspection names each master, also those that a majority does not 
     CHECK(unknown.text.starts_with("job: unknown"));
 }
 
+TEST_CASE("an inspection says of a key without a ttl that it has no end, and how to free it",
+          "[locks]")
+{
+    masters nodes(3);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        nodes[i].command({"SET", "job", "of another program"});
+    }
+    const auto [status, text] = run(nodes, {"inspect", "job"});
+    CHECK(status == 0);
+    CHECK(
+        text.starts_with("job: held, without an end: its key has no ttl; to free it, delete the "
+                         "key on every master (redis-cli DEL)\n"));
+}
+
 TEST_CASE("an inspection tells parties apart, and says it where none has a majority", "[locks]")
 {
     masters nodes(3);

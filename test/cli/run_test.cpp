@@ -401,6 +401,7 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         CHECK_THAT(text, ContainsSubstring("told"));
         CHECK_THAT(text, ContainsSubstring("redlock: now job: free\n"));
         CHECK_THAT(text, ContainsSubstring("has no key\n"));
+        CHECK(text.find("is killed") == text.npos);
     }
     SECTION("it does not heed it")
     {
@@ -411,7 +412,11 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         const auto text = one.text();
         const auto grandchild = std::stoi(text.substr(text.find("pid=") + 4));
         nodes.flush();
-        CHECK(one.end().status == 76);
+        const auto end = one.end();
+        CHECK(end.status == 76);
+        CHECK_THAT(end.text, ContainsSubstring("redlock: job: --grace (100ms) has passed, and what "
+                                               "still ran is killed (SIGKILL)\n"));
+        CHECK(end.text.find("is killed") == end.text.rfind("is killed"));
         CHECK(wait_for([&] { return ::kill(grandchild, 0) != 0; }));
     }
     SECTION("it heeds it, and what it began does not")
@@ -423,7 +428,9 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         const auto text = one.text();
         const auto grandchild = std::stoi(text.substr(text.find("pid=") + 4));
         nodes.flush();
-        CHECK(one.end().status == 76);
+        const auto end = one.end();
+        CHECK(end.status == 76);
+        CHECK_THAT(end.text, ContainsSubstring("what still ran is killed"));
         CHECK(wait_for([&] { return ::kill(grandchild, 0) != 0; }));
     }
     SECTION("a majority of the masters refused to renew it")
@@ -581,6 +588,23 @@ TEST_CASE("what cannot be run under a lock that is lost too says the first of it
     CHECK(nlohmann::json::parse(text).at("status") == 127);
     const auto others = command({"--node", node.url(), "run", "job", "--", "true"}).end();
     CHECK(others.status == 76);
+}
+
+TEST_CASE("a release that nodes refuse is said in their words", "[run]")
+{
+    const scripted_server node([](scripted_connection& c) -> boost::asio::awaitable<void> {
+        co_await c.serve([](const arguments& command) -> std::optional<std::string> {
+            const bool is_release = command.size() == 5 && command[2] == "1" && command[3] == "job";
+            return is_release ? wire::error("NOPERM not today") : obedient(command);
+        });
+    });
+    const auto [status, text] =
+        command({"--node", node.url(), "run", "--no-fencing", "--label", "", "job", "--", "true"})
+            .end();
+    CHECK(status == 0);
+    CHECK(
+        text.starts_with("redlock: job: not known to be given back: No majority of the masters "
+                         "can be used: NOPERM not today (1 of 1)\n"));
 }
 
 TEST_CASE("with --json whatever run says is JSON, a value in a line", "[run]")
