@@ -235,7 +235,8 @@ complaint parse_network(std::string_view rest, address& out)
     const std::string_view database = cut(rest, "?#");
     out.durable = rest == "?durable=1";
     if (!rest.empty() && !out.durable) {
-        return "a query other than '?durable=1', or a fragment, has no meaning here";
+        return rest.front() == '#' ? "a fragment has no meaning here; write '#' as %23"
+                                   : "a query other than '?durable=1' has no meaning here";
     }
     return database.size() > 1 ? parse_db(database.substr(1), out) : complaint{};
 }
@@ -291,7 +292,8 @@ complaint parse_into(std::string_view url, address& out)
         return "longer than " + std::to_string(max_url_size) + " bytes";
     }
     if (std::any_of(url.begin(), url.end(), is_blank_or_control)) {
-        return "holds a space or control character; percent-encode it";
+        return url.find(' ') != std::string_view::npos ? "holds a space; write it as %20"
+                                                       : "holds a control character";
     }
     const std::size_t end = url.find(mark);
     if (end != std::string_view::npos) {
