@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: readme.sh <root of the source tree>
-# The README begins with a few lines of docs/examples/first_lock.cpp, which snippets.sh finds there, and says how the whole
-# of it is built, as the tutorial does. The list of examples has all of them, and no others.
+# The program of the README is docs/examples/readme.cpp, its badges name the version, and it is short. docs/install.md and
+# the tutorial build a program in one way. The list of examples has all of them, and no others.
 set -euo pipefail
 cd "$1"
 
@@ -11,24 +11,16 @@ complain()
     exit 1
 }
 
-example=$(sed -n '/^```cpp$/,/^```$/{/^```/!p}' README.md)
-lines=$(wc -l <<<"$example")
-((lines >= 5 && lines <= 15)) || complain "its example has $lines lines, not 15 at most"
-while IFS= read -r line; do
-    [[ $line == "// ..." ]] || grep -qF -- "$line" docs/examples/first_lock.cpp || complain "not of first_lock.cpp: $line"
-done <<<"$example"
-for page in README.md docs/tutorial.md; do
+diff <(sed -n '/^```cpp$/,/^```$/{/^```/!p}' README.md) docs/examples/readme.cpp || complain "its program is not readme.cpp"
+((words = $(wc -w <README.md))) && ((words <= 900)) || complain "it has $words words, and 900 is the most"
+
+part() { sed -En "s/^#define REDLOCK_VERSION_$1 ([0-9]+).*/\1/p" include/redlock/version.hpp; }
+version="$(part MAJOR).$(part MINOR).$(part PATCH)"
+grep -qF "![Version $version](docs/pictures/version.svg)" README.md || complain "its badge is not of version $version"
+grep -qF ">$version<" docs/pictures/version.svg || complain "docs/pictures/version.svg is not of version $version"
+
+for page in docs/install.md docs/tutorial.md; do
     grep -qF '    g++ -std=c++20 docs/examples/first_lock.cpp -o first_lock $(pkg-config --cflags --libs redlock)' "$page" ||
-        complain "it and docs/tutorial.md build the program in two ways"
+        complain "docs/install.md and docs/tutorial.md build the program in two ways"
 done
 diff <(cd docs/examples && ls ./*.cpp) <(grep -oE '^\| \[[a-z_]+\]\([a-z_]+\.cpp\)' docs/examples/README.md | sed 's|.*(|./|; s|)||' | sort)
-
-# Each client beside which redlock is set comes with what was looked at, its last word there, as comparison.md has it.
-clients=0
-while read -r client; do
-    [[ $client == *" "* ]] || complain "does not say which $client was looked at"
-    grep -E "^\| ${client%%[ ,]*} [^|]*\|" docs/comparison.md | grep -m1 -qF -- "${client##* }" ||
-        complain "docs/comparison.md does not say that this was looked at: $client"
-    clients=$((clients + 1))
-done < <(sed -n '/^## Beside other clients/,/^Of each/s/^| \([A-Za-z][^|]*\) |.*/\1/p' README.md)
-((clients >= 6)) || complain "sets redlock beside $clients clients: that is few"
