@@ -63,8 +63,8 @@ struct renewal {
     /// How long it is valid from now on; zero when it is lost.
     std::chrono::nanoseconds remaining{};
     /// What each node answered to the renewal that failed: set when the outcome is `unknown`, or
-    /// `lost` by that renewal. Null after a success, when the validity passed without an answer, and
-    /// where memory ran out. Valid during the call.
+    /// `lost` by that renewal. Null after a success, when the validity passed without an answer,
+    /// and where memory ran out. Valid during the call.
     const redlock::report* report = nullptr;
 };
 

@@ -168,5 +168,5 @@ TEST_CASE("the JSON has nodes, findings and the verdict", "[cli][doctor]")
     CHECK(all["findings"][0]["advice"] == "Set noeviction.");
     CHECK(all["findings"][5]["node"].is_null());
     CHECK(all["verdict"]["exit_status"] == 2);
-    CHECK(all["verdict"]["locks"] == "had unsafely");
+    CHECK(all["verdict"]["locks"] == "available_unsafely");
 }

@@ -151,12 +151,12 @@ TEST_CASE("a master that is down is told of, and so are too few", "[cli][doctor]
     CHECK(one.codes() == codes{"unreachable", "no-spare"});
     CHECK(one.finding("unreachable")["node"] == shown(nodes[1].url()));
     CHECK(has(one.says("unreachable"), "Connection refused"));
-    CHECK(one.locks() == "had");
+    CHECK(one.locks() == "available");
 
     nodes[0].kill();
     const consultation two(patient(nodes.urls()));
     CHECK(two.codes() == codes{"unreachable", "no-quorum"});
-    CHECK(two.locks() == "not had");
+    CHECK(two.locks() == "unavailable");
 }
 
 TEST_CASE("a master that does not answer is not waited for", "[cli][doctor]")
@@ -168,7 +168,7 @@ TEST_CASE("a master that does not answer is not waited for", "[cli][doctor]")
     INFO(told.text);
     CHECK(told.finding("resp2").is_null());
     CHECK(told.finding("silent")["node"] == shown(nodes[2].url()));
-    CHECK(told.locks() == "had");
+    CHECK(told.locks() == "available");
 }
 
 TEST_CASE("a master that falls silent while it is watched is told of", "[cli][doctor]")
@@ -181,7 +181,7 @@ TEST_CASE("a master that falls silent while it is watched is told of", "[cli][do
     const consultation told(c, 10s);
     INFO(told.text);
     CHECK(has(told.says("silent"), "leaves commands unanswered"));
-    CHECK(told.locks() == "not had");
+    CHECK(told.locks() == "unavailable");
     CHECK(told.all["nodes"][0]["latency"]["samples"].get<int>() > 1);
 }
 
@@ -198,7 +198,7 @@ TEST_CASE("a replica that is attached is a warning, and one that is listed an er
     CHECK(told.codes() == codes{"replicas", "replica", "no-spare"});
     CHECK(told.finding("replicas")["node"] == shown(nodes[0].url()));
     CHECK(has(told.says("replica"), "127.0.0.1:" + std::to_string(nodes[0].port())));
-    CHECK(told.locks() == "had");
+    CHECK(told.locks() == "available");
 }
 
 TEST_CASE("of two names of one server the doctor names the one that a client does", "[cli][doctor]")
@@ -252,7 +252,7 @@ TEST_CASE("a server of a cluster is none of the nodes", "[cli][doctor]")
     const consultation told(patient({node.url()}));
     INFO(told.text);
     CHECK(told.codes() == codes{"cluster", "no-quorum", "one-node"});
-    CHECK(told.locks() == "not had");
+    CHECK(told.locks() == "unavailable");
 }
 
 TEST_CASE("a master that may evict is an error", "[cli][doctor]")
@@ -263,7 +263,7 @@ TEST_CASE("a master that may evict is an error", "[cli][doctor]")
     const consultation told(patient(nodes.urls()));
     CHECK(told.codes() == codes{"evicts"});
     CHECK(has(told.says("evicts"), "100 MiB"));
-    CHECK(told.locks() == "had unsafely");
+    CHECK(told.locks() == "available_unsafely");
     CHECK(told.status == 2);
 }
 
@@ -276,7 +276,7 @@ TEST_CASE("a master whose memory is used up refuses locks", "[cli][doctor]")
     INFO(told.text);
     CHECK(has(told.says("memory"), "warning"));
     CHECK(has(told.says("refuses-writes"), "OOM"));
-    CHECK(told.locks() == "not had");
+    CHECK(told.locks() == "unavailable");
 }
 
 TEST_CASE("what is kept on disk is told as it is configured", "[cli][doctor]")
@@ -334,7 +334,7 @@ TEST_CASE("a user with all that is needed and helpful is well", "[cli][doctor]")
     const consultation told(as_locker(node));
     INFO(told.text);
     CHECK(told.codes() == codes{"one-node"});
-    CHECK(told.locks() == "had");
+    CHECK(told.locks() == "available");
     CHECK(keys_of(node).empty());
 }
 
@@ -365,7 +365,7 @@ TEST_CASE("on Valkey 9 the doctor tells how locks are given back, and who may no
     CHECK(has(refused.says("forbidden"), "note: "));
     CHECK(has(refused.says("forbidden"), "does not permit DELIFEQ"));
     CHECK(has(refused.finding("forbidden")["advice"].get<std::string>(), "+delifeq."));
-    CHECK(refused.locks() == "had");
+    CHECK(refused.locks() == "available");
 
     // Without a script a single lock is had, by that command alone.
     add_locker(node, {"+command|info", "+delifeq", "-eval", "-evalsha"});
@@ -397,10 +397,10 @@ TEST_CASE("each command that a user may not use is named", "[cli][doctor]")
     }
     const bool is_of_use =
         !std::set<std::string>{"set", "get", "incr", "pexpire", "time"}.contains(missing);
-    CHECK(told.locks() == (missing == "del"    ? "had for their ttl"
-                           : missing == "pttl" ? "had without renewal"
-                           : is_of_use         ? "had"
-                                               : "not had"));
+    CHECK(told.locks() == (missing == "del"    ? "available_until_ttl"
+                           : missing == "pttl" ? "available_without_renewal"
+                           : is_of_use         ? "available"
+                                               : "unavailable"));
     CHECK(told.finding("unusable").is_null());
 }
 
@@ -414,7 +414,7 @@ TEST_CASE("what the doctor says of renewals is what a client finds", "[cli][doct
     c.fencing = false;
     const consultation told(c);
     INFO(told.text);
-    CHECK(told.locks() == "had without renewal");
+    CHECK(told.locks() == "available_without_renewal");
     CHECK(has(told.says("forbidden"), "redlock run loses its lock"));
 
     asio::io_context context;
@@ -458,7 +458,7 @@ TEST_CASE("a user without scripts, INFO, keys, or a way to end what is tried is 
     {
         add_locker(node, {"-del", "-pexpire"});
         const consultation told(as_locker(node));
-        CHECK(told.locks() == "not had");
+        CHECK(told.locks() == "unavailable");
         CHECK_FALSE(keys_of(node).empty());
         for (const auto& key : keys_of(node)) {
             CHECK(node.pttl(key) != -1ms);
@@ -519,7 +519,7 @@ TEST_CASE("a master far away is too slow for its timeout", "[cli][doctor]")
     const consultation told(c, 300ms);
     INFO(told.text);
     CHECK(has(told.says("slow"), "error"));
-    CHECK(told.locks() == "not had");
+    CHECK(told.locks() == "unavailable");
 }
 
 TEST_CASE("clocks that are set wrong, or run at another rate, are told of", "[cli][doctor]")
@@ -568,7 +568,7 @@ TEST_CASE("clocks that are set wrong, or run at another rate, are told of", "[cl
         INFO(told.text);
         CHECK(told.finding("clock-rate")["node"] == shown(urls[2]));
         CHECK(has(told.says("clock-rate"), "gains "));
-        CHECK(told.locks() == "had unsafely");
+        CHECK(told.locks() == "available_unsafely");
         CHECK(told.all["clocks"]["rates"]["ahead"] == shown(urls[2]));
         CHECK(told.all["clocks"]["rates"]["matters"] == true);
     }
@@ -581,7 +581,7 @@ TEST_CASE("clocks that are set wrong, or run at another rate, are told of", "[cl
         CHECK(told.finding("clock-rate").is_null());
         CHECK(told.finding("clock-drift")["node"] == shown(urls[2]));
         CHECK(has(told.says("clock-drift"), shown(urls[0])));
-        CHECK(told.locks() == "had unsafely");
+        CHECK(told.locks() == "available_unsafely");
     }
 }
 
@@ -661,7 +661,7 @@ TEST_CASE("the restart guard's view of a node is told", "[cli][doctor][guard]")
     const consultation fresh(c);
     INFO(fresh.text);
     CHECK(fresh.codes() == codes{"not-admitted", "one-node"});
-    CHECK(fresh.locks() == "had later");
+    CHECK(fresh.locks() == "available_later");
 
     const std::string info = node.ask({"INFO", "server"}).text;
     const std::string run_id = info.substr(info.find("run_id:") + 7, 40);
@@ -671,7 +671,7 @@ TEST_CASE("the restart guard's view of a node is told", "[cli][doctor][guard]")
     INFO(differing.text);
     CHECK(
         has(differing.says("guard"), "5 nodes, --max-ttl 60s and --drift 0.2, and we have 1 node"));
-    CHECK(differing.locks() == "not had");
+    CHECK(differing.locks() == "unavailable");
 
     node.command({"SET", "redlock:admitted",
                   run_id + " nodes=1 max_ttl=60000 drift=200000000 since=1700000000000000"});
@@ -685,7 +685,7 @@ TEST_CASE("a node that is called durable has to be so", "[cli][doctor][guard]")
     c.restart_guard = guard_config{.max_ttl = 60s};
     const consultation told(c);
     CHECK(has(told.says("not-durable"), "keeps nothing on disk"));
-    CHECK(told.locks() == "had unsafely");
+    CHECK(told.locks() == "available_unsafely");
 }
 
 TEST_CASE("a unix socket and a database are asked like any node", "[cli][doctor]")

@@ -604,7 +604,8 @@ TEST_CASE("a release that nodes refuse is said in their words", "[run]")
     CHECK(status == 0);
     CHECK(
         text.starts_with("redlock: job: not known to be given back: No majority of the masters "
-                         "can be used: NOPERM not today (1 of 1)\n"));
+                         "can be used: NOPERM not today (1 of 1); `redlock doctor` names the "
+                         "missing permissions\n"));
 }
 
 TEST_CASE("with --json whatever run says is JSON, a value in a line", "[run]")

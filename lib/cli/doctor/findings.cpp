@@ -23,12 +23,12 @@ const char* to_string(severity s) noexcept
 const char* to_string(verdict::locks l) noexcept
 {
     switch (l) {
-        case verdict::locks::had: return "had";
-        case verdict::locks::had_unsafely: return "had unsafely";
-        case verdict::locks::had_later: return "had later";
-        case verdict::locks::had_unrenewed: return "had without renewal";
-        case verdict::locks::had_for_ttl: return "had for their ttl";
-        case verdict::locks::not_had: return "not had";
+        case verdict::locks::had: return "available";
+        case verdict::locks::had_unsafely: return "available_unsafely";
+        case verdict::locks::had_later: return "available_later";
+        case verdict::locks::had_unrenewed: return "available_without_renewal";
+        case verdict::locks::had_for_ttl: return "available_until_ttl";
+        case verdict::locks::not_had: return "unavailable";
         case verdict::locks::refused: return "refused";
     }
     return "?";
