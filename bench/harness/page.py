@@ -75,11 +75,10 @@ def provenance(told):
     versions = ", ".join(f"{name} {version}".replace("server ", "")
                          for name, version in sorted(told["versions"].items()))
     machine = told["machine"]
-    plain = "" if told["clean"] else ", with changes that are not committed"
-    return (f"{told['date']}, commit {told['commit']}{plain}; {machine['processors']} processors "
-            f"({machine['model']}), {machine['system']}; {versions}. Rounds: {told['rounds']}, of which "
-            "the median is told; a ratio is the median of each round's, with the least and the "
-            "most.")
+    plain = "" if told["clean"] else ", with uncommitted changes"
+    return (f"Measured on {told['date']} at commit {told['commit']}{plain}, with "
+            f"{machine['processors']} processors ({machine['model']}), {machine['system']}; "
+            f"{versions}. Rounds: {told['rounds']} at most.")
 
 
 def wrapped(text):

@@ -68,34 +68,34 @@ OF_LONE = {"name": "lone worker"}
 
 TARGETS = [
     Target("one process", ONE, "grants_per_second",
-           "one process: grants a second, of the lone worker's", OF_LONE, least=0.95),
-    Target("one process", ONE, "wait_p99_ms", "one process: wait p99, of its median",
+           "one process: grants per second, ratio to the lone worker", OF_LONE, least=0.95),
+    Target("one process", ONE, "wait_p99_ms", "one process: wait p99, ratio to its median",
            {"figure": "wait_p50_ms"}, most=1.3),
     Target("one process", ONE, "most_to_least",
-           "one process: most grants of a worker, of the fewest", most=1.1),
+           "one process: most grants of a worker, ratio to the fewest", most=1.1),
     Target("one process", ONE, "commands_per_node_and_grant",
            # With those that are under way at the end.
-           "one process: commands a node and grant", most=2.01),
+           "one process: commands per node and grant", most=2.01),
     Target("one process", NO_HOLD, "hand_over_trips",
-           "one process, 0 ms: hand-over, in quorum round trips", most=1.5),
+           "one process, hold 0 ms: hand-over in quorum round trips", most=1.5),
     Target("8 processes", EIGHT, "grants_per_second",
-           "8 processes: grants a second, of the lone worker's", OF_LONE, least=0.8),
-    Target("8 processes", EIGHT, "wait_p99_ms", "8 processes: wait p99, of node-redlock's",
+           "8 processes: grants per second, ratio to the lone worker", OF_LONE, least=0.8),
+    Target("8 processes", EIGHT, "wait_p99_ms", "8 processes: wait p99, ratio to node-redlock",
            {"name": "8 x node-redlock"}, most=0.2),
     Target("8 processes", EIGHT, "most_to_least",
-           "8 processes: most grants of a worker, of the fewest", most=2),
+           "8 processes: most grants of a worker, ratio to the fewest", most=2),
 ]
 
 QUESTION = Question(
     name="contention",
     title="When all want one lock",
-    about="One name, five masters, plain locks: `redlock-bench contend`, of which "
-          "[bench/README.md](../bench/README.md) says what each party is. A ratio is to the lone "
-          "worker with the same hold time and as many seconds. A lone worker's hand-over is a "
-          "release and an acquire, and so two quorum round trips. Who was not served waited to the end "
-          "at least, and that is what counts: where there are no grants, a wait is no longer than "
-          "the run. What takes ten seconds is "
-          "measured once.",
+    about="All workers want one lock on five nodes, without a fencing token (`redlock-bench "
+          "contend`). [bench/README.md](../bench/README.md#when-all-want-one-lock) describes "
+          "the parties. Ratios compare each case with the lone worker with the same hold time "
+          "and the same number of seconds. A hand-over of the lone worker is a release and an "
+          "acquire, so it takes two quorum round trips. A worker without a grant waits until "
+          "the end of the run, and this wait counts. So if there are no grants, a wait is as "
+          "long as the run. Cases of ten seconds have one round.",
     cases=cases,
     parameters={"hold_ms": "hold ms", "seconds": "seconds"},
     reference={"name": "lone worker"},
@@ -108,7 +108,7 @@ QUESTION = Question(
     ],
     targets=TARGETS,
     panels=[
-        Panel("grants_per_second", "Grants a second, held for 1 ms", by=("seconds",),
+        Panel("grants_per_second", "Grants per second, held for 1 ms", by=("seconds",),
               only=lambda case: case["parameters"]["hold_ms"] == 1),
         Panel("wait_p99_ms", "Wait p99, ms, held for 1 ms", by=("seconds",),
               only=lambda case: case["parameters"]["hold_ms"] == 1),

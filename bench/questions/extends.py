@@ -14,8 +14,8 @@ def cases(quick):
 QUESTION = Question(
     name="extends",
     title="Very many locks kept alive",
-    about="One client, one thread, five masters, locks of 30 s without fencing tokens, renewed "
-          "all the while.",
+    about="One client with one thread keeps locks with a ttl of 30 s alive, on five nodes, "
+          "without fencing tokens. It renews them all the time.",
     cases=cases,
     parameters={"locks": "locks"},
     reference={},
@@ -27,10 +27,10 @@ QUESTION = Question(
     ],
     targets=[
         Target("kept alive", {"locks": 100_000}, "client_cpu_percent",
-               "client CPU for 100 000 locks of 30 s, % of one processor", most=15),
+               "client CPU for 100 000 locks with a ttl of 30 s, % of one processor", most=15),
     ],
     panels=[
         Panel("client_cpu_percent", "Client CPU, % of one processor", by=("locks",)),
-        Panel("server_cpu_percent", "CPU of all masters, % of one processor", by=("locks",)),
+        Panel("server_cpu_percent", "CPU of all nodes, % of one processor", by=("locks",)),
     ],
 )

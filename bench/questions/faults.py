@@ -39,13 +39,14 @@ def cases(quick):
 
 QUESTION = Question(
     name="faults",
-    title="One dead, one stopped, one slow master",
-    about=f"Five masters, 64 in flight, callbacks. One is killed, one is stopped by SIGSTOP, and "
-          f"the replies of one travel for {DELAY_MS} ms, by a proxy in front of it, which is there "
-          "`before` as well, without a delay. `At first` are the first 0.1 s: a stopped master is "
-          "asked until it has missed a node timeout, of 50 ms, and what is kept for its answers is in "
-          "the peak. A ratio is to what was before. On one machine the "
-          "other masters get the processor time of one that does nothing.",
+    title="One dead, one stopped, one slow node",
+    about="Five nodes, 64 in flight, callbacks. `one dead`: one node is killed. `one stopped`: "
+          "one node is stopped by SIGSTOP. `one slow`: a proxy delays the replies of one node "
+          f"by {DELAY_MS} ms; in `before` the proxy is there too, without a delay. `at first` is "
+          "the first 0.1 s. The client asks a stopped node until the node has missed a node "
+          "timeout of 50 ms. The peak includes what the client keeps for the answers of that "
+          "node. Ratios compare each case with `before`. On one machine, the other nodes get "
+          "the processor time of a node that does nothing.",
     cases=cases,
     parameters={"state": "state"},
     reference={"state": "before"},
@@ -57,11 +58,14 @@ QUESTION = Question(
     ],
     targets=[
         Target("one stopped", {"state": "after"}, "cycles_per_second",
-               "throughput with one stopped, of that before", {"state": "before"}, least=0.9),
+               "throughput with one node stopped, ratio to the time before",
+               {"state": "before"}, least=0.9),
         Target("one stopped", {"state": "after"}, "acquire_p99_us",
-               "acquire p99 with one stopped, of that before", {"state": "before"}, most=1.2),
+               "acquire p99 with one node stopped, ratio to the time before",
+               {"state": "before"}, most=1.2),
         Target("one stopped", {"state": "after"}, "peak_mib",
-               "peak MiB with one stopped, of that before", {"state": "before"}, most=2),
+               "peak MiB with one node stopped, ratio to the time before", {"state": "before"},
+               most=2),
     ],
     panels=[
         Panel("cycles_per_second", "Throughput, cycles/s", by=("state",)),

@@ -16,7 +16,7 @@ def cases(quick):
 QUESTION = Question(
     name="fencing",
     title="Fencing tokens",
-    about="Five masters, callbacks; a ratio is to what goes without.",
+    about="Five nodes, callbacks. Ratios compare each case with `without`.",
     cases=cases,
     parameters={"in_flight": "in flight"},
     reference={"name": "without"},
@@ -29,14 +29,15 @@ QUESTION = Question(
     ],
     targets=[
         *(Target("with tokens", {"in_flight": n}, "server_cpu_us_per_cycle",
-                 f"servers' CPU a cycle with tokens, of that without, {n} in flight",
+                 f"CPU of the nodes per cycle with tokens, {n} in flight, "
+                 "ratio to the same without tokens",
                  {"name": "without"}, most=1.2) for n in [64, 1000]),
         Target("with tokens", {"in_flight": 1}, "writes_per_cycle",
-               "writes a cycle with tokens, of those without, 1 in flight", {"name": "without"},
-               most=1.02),
+               "writes per cycle with tokens, 1 in flight, ratio to the same without tokens",
+               {"name": "without"}, most=1.02),
     ],
     panels=[
-        Panel("server_cpu_us_per_cycle", "CPU of all masters a cycle, us", x="in_flight",
+        Panel("server_cpu_us_per_cycle", "CPU of all nodes per cycle, us", x="in_flight",
               x_title="cycles in flight", log_x=True, log_y=True),
         Panel("cycles_per_second", "Throughput, cycles/s", x="in_flight",
               x_title="cycles in flight", log_x=True),

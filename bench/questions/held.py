@@ -25,9 +25,10 @@ def cases(quick):
 
 QUESTION = Question(
     name="held",
-    title="Beside locks that are held",
-    about="Five masters, 64 in flight, callbacks, while the client has so many further locks; a "
-          "ratio is to none. Five rounds, but two of those in between.",
+    title="Cycles beside held locks",
+    about="Five nodes, 64 in flight, callbacks. `held` is how many more locks the client holds "
+          "meanwhile. Ratios compare each case with none held. The first and the last case have "
+          "five rounds, the others two.",
     cases=cases,
     parameters={"held": "held"},
     reference={"held": 0},
@@ -40,11 +41,11 @@ QUESTION = Question(
     rounds=5,
     targets=[
         Target("callback", {"held": 100_000}, "client_cpu_us_per_cycle",
-               "client CPU a cycle beside 100 000 locks, of that beside none", {"held": 0},
+               "client CPU per cycle with 100 000 held locks, ratio to none held", {"held": 0},
                most=1.1),
     ],
     panels=[
-        Panel("client_cpu_us_per_cycle", "Client CPU a cycle, us", by=("held",)),
+        Panel("client_cpu_us_per_cycle", "Client CPU per cycle, us", by=("held",)),
         Panel("cycles_per_second", "Throughput, cycles/s", by=("held",)),
     ],
 )

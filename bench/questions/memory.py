@@ -41,16 +41,17 @@ def cases(quick):
 
 QUESTION = Question(
     name="memory",
-    title="Memory of a held lock, a kept one, a waiter, and of cycles in flight",
-    about="Of those in flight, on five masters, the most memory that the program had at a time: its "
-          "code, its own records and the C library included. OpenSSL and the C++ library are linked "
-          "in, at a fixed address; what it takes with shared libraries stands in "
-          "[performance.md](design/performance.md#memory-with-1000-in-flight). Of the others the "
-          "growth of the resident memory by so many of them, the lock object and its short name "
-          "included; five masters for those held, three for the waiters, who stand in one line. Two rounds, "
-          "but five of the cycles of the library.",
+    title="Memory of a held lock, a kept-alive lock, a waiter, and of cycles in flight",
+    about="Cycles in flight are on five nodes. Their figure is the most memory that the program "
+          "had at a time, with its code, its own records and the C library. OpenSSL and the C++ "
+          "library are linked in, at a fixed address; "
+          "[performance.md](design/performance.md#memory-with-1000-in-flight) has the figures "
+          "with shared libraries. The figure of locks and waiters is the growth of the resident "
+          "memory, divided by their number. This includes the lock object and its short name. "
+          "The locks are on five nodes. The waiters are on three nodes, and wait in one queue. "
+          "The cycles of the library have five rounds, all other cases two.",
     cases=cases,
-    parameters={"of": "of"},
+    parameters={"of": "number"},
     reference={},
     rounds=5,
     columns=[Column("bytes_each"), Column("peak_mib")],
@@ -58,7 +59,7 @@ QUESTION = Question(
         # 10 MB.
         Target("in flight", {"of": 1000}, "peak_mib", "peak MiB, 1000 in flight", most=9.54),
         Target("a held lock", {"of": 100_000}, "bytes_each",
-               "bytes of a held lock and of its key of ten characters", most=410),
+               "bytes of a held lock with a key of ten characters", most=410),
     ],
     panels=[Panel("bytes_each", "Memory of each, bytes")],
 )

@@ -12,9 +12,9 @@ def over(transport, times):
 QUESTION = Question(
     name="startup",
     title="From start-up to the first lock",
-    about="From before a client is made to when it has a lock on five masters, with a fencing "
-          "token: connections, what they begin with, and the acquire. A hundred new clients, one "
-          "after the other; a ratio is to TCP.",
+    about="The time from before a client is created until it has a lock with a fencing token on "
+          "five nodes. It includes the connections, their handshakes and the acquire. A hundred "
+          "clients start one after the other. Ratios compare each case with TCP.",
     cases=lambda quick: [over(t, 10 if quick else 100) for t in ["tcp", "tls", "unix"]],
     reference={"name": "tcp"},
     columns=[Column("first_lock_p50_us"), Column("first_lock_p50_us", ratio=True),

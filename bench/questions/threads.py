@@ -11,9 +11,10 @@ def with_threads(threads, in_flight):
 QUESTION = Question(
     name="threads",
     title="Several threads with a client each",
-    about="Five masters, callbacks, without fencing tokens; the threads share what is in flight, "
-          "and each has an execution context and a client of its own. A ratio is to one thread. "
-          "With no more processors than these the masters have what the threads would take.",
+    about="Five nodes, callbacks, without fencing tokens. The threads share the cycles in "
+          "flight. Each thread has its own execution context and client. Ratios compare each "
+          "case with one thread. On a machine with as few processors as this, the nodes already "
+          "use what more threads would take.",
     cases=lambda quick: [with_threads(t, n) for n in ([64] if quick else [64, 1000])
                          for t in [1, 2, 4]],
     parameters={"in_flight": "in flight", "threads": "threads"},
@@ -25,6 +26,6 @@ QUESTION = Question(
     ],
     panels=[
         Panel("cycles_per_second", "Throughput, cycles/s", by=("in_flight", "threads")),
-        Panel("client_cpu_us_per_cycle", "Client CPU a cycle, us", by=("in_flight", "threads")),
+        Panel("client_cpu_us_per_cycle", "Client CPU per cycle, us", by=("in_flight", "threads")),
     ],
 )

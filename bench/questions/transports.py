@@ -12,8 +12,8 @@ def over(transport, in_flight):
 QUESTION = Question(
     name="transports",
     title="TLS, TCP, unix sockets",
-    about="The same five masters by each of their doors, callbacks, without fencing tokens; a "
-          "ratio is to TCP.",
+    about="The same five nodes by TCP, TLS and unix sockets, with callbacks and without fencing "
+          "tokens. Ratios compare each case with TCP.",
     cases=lambda quick: [over(transport, n) for n in ([64] if quick else [1, 64, 1000])
                          for transport in ["tcp", "tls", "unix"]],
     parameters={"in_flight": "in flight"},
@@ -27,7 +27,7 @@ QUESTION = Question(
     panels=[
         Panel("cycles_per_second", "Throughput, cycles/s", x="in_flight",
               x_title="cycles in flight", log_x=True),
-        Panel("client_cpu_us_per_cycle", "Client CPU a cycle, us", x="in_flight",
+        Panel("client_cpu_us_per_cycle", "Client CPU per cycle, us", x="in_flight",
               x_title="cycles in flight", log_x=True, log_y=True),
     ],
 )

@@ -21,41 +21,43 @@ def cases(quick):
 
 def of_floor(in_flight, figure, text, **bound):
     return Target("callback", {"in_flight": in_flight}, figure,
-                  f"{text} of floor-asio's, {in_flight} in flight", {"name": "floor-asio"}, **bound)
+                  f"{text}, {in_flight} in flight, ratio to floor-asio", {"name": "floor-asio"},
+                  **bound)
 
 
 def of_peer(name, in_flight, least):
     return Target("callback", {"in_flight": in_flight}, "cycles_per_second",
-                  f"throughput, of {name}'s, {in_flight} in flight", {"name": name}, least=least)
+                  f"throughput, {in_flight} in flight, ratio to {name}", {"name": name}, least=least)
 
 
 TARGETS = [
-    of_floor(64, "cycles_per_second", "throughput,", least=0.9),
-    of_floor(1000, "cycles_per_second", "throughput,", least=0.9),
-    of_floor(64, "client_cpu_us_per_cycle", "client CPU a cycle,", most=1.5),
-    of_floor(1000, "client_cpu_us_per_cycle", "client CPU a cycle,", most=2),
-    of_floor(1, "acquire_p50_us", "acquire p50,", most=1.1),
+    of_floor(64, "cycles_per_second", "throughput", least=0.9),
+    of_floor(1000, "cycles_per_second", "throughput", least=0.9),
+    of_floor(64, "client_cpu_us_per_cycle", "client CPU per cycle", most=1.5),
+    of_floor(1000, "client_cpu_us_per_cycle", "client CPU per cycle", most=2),
+    of_floor(1, "acquire_p50_us", "acquire p50", most=1.1),
     of_peer("boost-redis", 64, 1.4),
     of_peer("boost-redis", 1000, 2),
     of_peer("node-redlock", 64, 8),
     of_peer("node-redlock", 1000, 8),
     # None, but for a master that lags behind farther than ever.
     *(Target("callback", {"in_flight": n}, "allocations_per_cycle",
-             f"allocations a cycle, {n} in flight", most=0.01) for n in [64, 1000]),
+             f"allocations per cycle, {n} in flight", most=0.01) for n in [64, 1000]),
 ]
 
 QUESTION = Question(
     name="uncontended",
     title="An uncontended cycle",
-    about="Cycles on five masters, each worker with a resource of its own, without fencing tokens, "
-          "as the others have none; ratios are to `floor-asio`. "
-          "With 10 000 in flight an answer takes longer than the node timeout of 50 ms, which is "
-          "1 s there, and it is measured twice; the library warms up for 0.6 s with 1000, so that "
-          "its pools have grown. Twice is `boost-redis` measured, too: a fan-out with Boost.Redis, "
-          "with 64 and 1000 in flight, where the system's Boost has it. Bytes are those that the masters "
-          "count, both ways, a SET at a master being a cycle. System calls are those of a run "
-          "under `strace -f -c`, from start to end: slower than others, so that more replies come "
-          "together.",
+    about="Each worker runs cycles on five nodes, with its own resource. No case uses fencing "
+          "tokens, as the other programs have none. Ratios compare each case with `floor-asio`. "
+          "With 10 000 in flight an answer takes longer than the usual node timeout of 50 ms, "
+          "so the node timeout is 1 s there. These cases have two rounds. With 1000 in flight "
+          "the library warms up for 0.6 s, so that its pools have grown. `boost-redis` is a "
+          "fan-out with Boost.Redis, for systems whose Boost has it. It has two rounds, with 64 "
+          "and 1000 in flight. Bytes are what the nodes count in both directions, divided by "
+          "the SETs at one node. System calls are counted in runs of their own under `strace -f "
+          "-c`, from the start of the program to its end. These runs are slower, so more "
+          "replies arrive together.",
     cases=cases,
     parameters={"in_flight": "in flight"},
     reference={"name": "floor-asio"},
@@ -74,7 +76,7 @@ QUESTION = Question(
               x_title="cycles in flight", log_x=True),
         Panel("acquire_p50_us", "Acquire p50, us", x="in_flight", x_title="cycles in flight",
               log_x=True, log_y=True),
-        Panel("client_cpu_us_per_cycle", "Client CPU a cycle, us", x="in_flight",
+        Panel("client_cpu_us_per_cycle", "Client CPU per cycle, us", x="in_flight",
               x_title="cycles in flight", log_x=True, log_y=True),
     ],
 )
