@@ -18,310 +18,410 @@
 
 namespace redlock {
 
-/// The longest resource name, in bytes. A name may hold any bytes, NUL and line ends too, but not
-/// end with ":fencing" or ":redlock:holder": those are the names of the keys beside a lock, its
-/// fencing counter and the label of its holder.
+/// Maximum length of a resource name, in bytes. A name may hold any bytes, including NUL and line
+/// ends. It must not end with ":fencing" or ":redlock:holder". These suffixes name the keys beside
+/// a lock: its fencing counter and the label of its holder.
 inline constexpr std::size_t max_resource_size = 64 * 1024;
 
-/// How many resources one lock may be of; their names are at most `max_resource_size` in sum.
+/// Maximum number of resources in one lock. The sum of their lengths is at most
+/// `max_resource_size`.
 inline constexpr std::size_t max_resources = 128;
 
-/// The longest `acquire_options::label`, in bytes.
+/// Maximum length of `acquire_options::label`, in bytes.
 inline constexpr std::size_t max_label_size = 256;
 
-/// The most nodes a client takes.
+/// Maximum number of nodes of one client.
 inline constexpr std::size_t max_nodes = 32;
 
-/// How to prove who the other side is, for nodes given as `rediss://`. File names; empty means
-/// none. Before each connection the client looks whether a file has changed, and if so loads all of
-/// them again. If the new files can't be loaded, the client keeps the ones it has, logs a warning,
-/// and tries again before the next connection. Connections that exist are left as they are.
+/**
+ * TLS settings for nodes given as `rediss://`: how the client and a node prove their identity.
+ *
+ * Before each connection the client checks whether a file has changed. If so, the client loads all
+ * files again. If it cannot load the new files, it keeps the files that it has and logs a warning.
+ * The client then tries again before the next connection. Open connections do not change.
+ */
 struct tls_config {
-    /// Certificates to trust, PEM. Empty: the system's, loaded once.
+    /// Name of a PEM file with the certificates to trust. Empty: the certificates of the system,
+    /// which the client does not check for changes.
     std::string ca_file{};
-    /// The client's own certificate chain, PEM; needs the key. Empty: the client proves nothing.
+    /// Name of a PEM file with the client's own certificate chain. Needs `key_file`. Empty: the
+    /// client presents no certificate.
     std::string certificate_file{};
-    /// The private key of `certificate_file`, PEM, not encrypted; needs the certificate.
+    /// Name of a PEM file with the private key of `certificate_file`, not encrypted. Needs
+    /// `certificate_file`. Empty: no key.
     std::string key_file{};
-    /// The name to ask for (SNI) and to find in the certificate. Empty: the host of the node's URL.
+    /// Server name that the client requests (SNI) and expects in the certificate. Empty: the host
+    /// of the node's URL.
     std::string server_name{};
-    /// Connects to a server that proves nothing. For experiments; said aloud in the log.
+    /// Accepts any certificate of a node. Off by default. For experiments only: the client logs a
+    /// warning when `async_run` begins.
     bool insecure_skip_verification = false;
 };
 
 /**
- * Keeps a node that may have forgotten locks out of votes until those have expired, as after a
- * restart without its data, a FLUSHALL or a failover. It protects only where every client of these
- * nodes has it, with the same values: others can still vote an empty master in.
+ * Restart guard: quarantines a node that may have forgotten locks until those locks have expired.
+ * A node forgets locks by a restart without its data, a FLUSHALL or a failover, for example.
  *
- * A node that lost its keys is told by a marker it has lost with them. From when a client sees
- * that, the node is in quarantine: until `max_ttl` and the drift have passed by that client's
- * boot-time clock, or another client had waited so long, its votes do not count.
+ * The guard protects only if every client of these nodes has it, with the same values. A client
+ * without the guard may still accept the votes of an empty node.
  *
- * Each node's user has to be permitted INFO and TIME, and a node with a `maxmemory` must not evict.
- * A node where that is not so, or whose marker is of clients with another `max_ttl`, `drift_factor`
- * or number of nodes, is not used; the log and the reports say why.
+ * Each admitted node holds a marker key. A node that loses its keys loses the marker, too. A client
+ * that misses the marker, or finds one of an earlier run of the server, quarantines the node. The
+ * votes of a node in quarantine do not count until one of these:
+ * - this client has waited for `max_ttl` plus the drift, by its boot-time clock
+ * - another client that has waited as long has admitted the node
+ *
+ * The guard needs this:
+ * - The user of each node is permitted to call INFO and TIME.
+ * - A node with a `maxmemory` does not evict keys.
+ * - The marker was written by clients with the same `max_ttl`, `drift_factor` and number of nodes.
+ *
+ * The client does not use a node that breaks one of these rules. If a node forbids only TIME, the
+ * node stays in quarantine instead. The log and the reports say why.
  */
 struct guard_config {
-    /// The longest ttl of any lock that any client takes or extends with these nodes and this
-    /// `key_prefix`; a longer one is refused with `errc::invalid_ttl`. At least four times
-    /// `config::node_timeout`, at most 10 years.
+    /// Maximum ttl of any lock that any client acquires or extends on these nodes with this
+    /// `key_prefix`. At least four times `config::node_timeout`, at most 10 years. There is no
+    /// default: zero is refused. An operation with a longer ttl completes with
+    /// `errc::invalid_ttl`.
     std::chrono::milliseconds max_ttl{0};
 
-    /// A node without a marker is admitted at once if this client's first attempt to connect to it
-    /// succeeds: for the first client of masters that are new. A master that lost its keys looks
-    /// the same, so this is to be set once and not to be kept; said aloud in the log.
+    /// Admits a node without a marker at once, if this client's first attempt to connect to it
+    /// succeeds. Off by default. It is for the first client of new nodes. A node that lost its keys
+    /// looks the same, so set this once and remove it afterwards. The client logs a warning when
+    /// `async_run` begins.
     bool admit_new_masters = false;
 };
 
 /**
- * How a client finds its nodes and how patient it is with them. Validated once, when the client is
- * made:
- * a value that makes no sense throws `boost::system::system_error` with `errc::invalid_config`, its
- * text naming the field. No timeout or wait may be longer than 24 hours.
+ * Configuration of a client: its nodes, its timeouts and its limits.
+ *
+ * The constructor of the client checks it once. For a value that makes no sense the constructor
+ * throws `boost::system::system_error` with `errc::invalid_config`, and the text names the field.
+ * No timeout or wait may be longer than 24 hours.
  */
 struct config {
     /**
-     * The masters, 1 to 32 of them, independent of each other; a majority of all listed is needed.
-     * `redis://[user[:password]@]host[:port][/db]`, `rediss://...` for TLS, `unix:///path[?db=n]`;
-     * `valkey://` and `valkeys://` mean the same as `redis://` and `rediss://`. IPv6 in brackets,
-     * percent-encoding where a character has a meaning. Two addresses of one
-     * server are refused, as far as their text tells, whatever their databases. Names are looked
-     * up in turn, in the one thread that an execution context has for it: where a name server may
+     * URLs of the nodes, 1 to 32 of them, which must be independent of each other. A majority is
+     * counted among all listed nodes.
+     *
+     * These forms are possible:
+     * - `redis://[user[:password]@]host[:port][/db]` for TCP
+     * - `rediss://...` for TLS
+     * - `unix:///path[?db=n]` for a unix socket
+     * - `valkey://` and `valkeys://`, which mean the same as `redis://` and `rediss://`
+     *
+     * An IPv6 address goes into brackets. A character that has a meaning in a URL must be
+     * percent-encoded. The client refuses two addresses of one server, as far as their text shows
+     * that. Different databases of one server do not make two nodes.
+     *
+     * `?durable=1` (`?db=n&durable=1` of a unix socket) excludes a node from the `restart_guard`.
+     * Such a node must never lose a key that it has acknowledged. It must keep its keys through a
+     * restart (`appendfsync always`), and there must be no failover and no FLUSHALL.
+     *
+     * An execution context looks up one name at a time, in a single thread. If a name server may
      * hang, IP addresses are safer.
-     * `?durable=1` (`?db=n&durable=1` of a unix socket) takes a node out of the `restart_guard`: it
-     * never loses a key that it has acknowledged, not by a restart (`appendfsync always`), a
-     * failover or a FLUSHALL.
      */
     std::vector<std::string> nodes{};
 
-    /// Put before every resource to make the key, at most 1 KiB. Empty: the resource is the key, as
-    /// other clients write it.
+    /// Prefix that the client puts before a resource to make its key, at most 1 KiB. Empty by
+    /// default: the resource is the key, as other clients write it.
     std::string key_prefix{};
 
-    /// The name connections give themselves at the server (CLIENT LIST): printable, without spaces.
-    /// Empty: none.
+    /// Name that each connection reports to its node (CLIENT LIST). Printable ASCII without spaces,
+    /// at most 1 KiB. Empty: no name.
     std::string client_name = "redlock";
 
-    /// How long one node may take to answer one command. Positive, at most `stall_timeout`, and at
-    /// most a quarter of every ttl used: above 2.5 s the default ttl of an acquire, 10 s, is
-    /// refused as `invalid_ttl`. 50 ms: what the paper names, many round trips within one site, and
-    /// little of a ttl; masters far away need more.
+    /// Maximum time for one node to answer one command. Positive, at most `stall_timeout`, and at
+    /// most a quarter of every ttl used. Above 2.5 s the default ttl of an acquire, 10 s, is
+    /// refused as `invalid_ttl`. 50 ms by default, a value that the paper names: many round trips
+    /// within one site, and a small part of a ttl. Distant nodes need more.
     std::chrono::milliseconds node_timeout{50};
 
-    /// How far node clocks may run apart, as a share of the ttl: 0 to below 1. Zero: not at all; 2
-    /// ms are taken off every validity all the same. The paper's allowance is 1 %.
+    /// Maximum drift between two clocks, as a share of the ttl: from 0 to below 1. 0.01 by default,
+    /// the 1 % that the paper allows. Zero: no drift. In every case the client takes another 2 ms
+    /// off each validity.
     double drift_factor = 0.01;
 
-    /// From the look-up of a name to a connection that is usable. Positive. 2 s: time for a first
-    /// packet that is lost to be sent again, and for TLS. The reply of `credentials` has as long
-    /// again, before the look-up.
+    /// Maximum time from the look-up of a name to a usable connection. Positive. 2 s by default: a
+    /// lost first packet can be sent again, and there is time for TLS. The reply of `credentials`
+    /// has the same time once more, before the look-up.
     std::chrono::milliseconds connect_timeout{2000};
 
-    /// The least wait between two attempts to connect. Positive. 10 ms: a server that restarts is
-    /// found soon, and not stormed.
+    /// Minimum wait between two attempts to connect to a node. Positive. 10 ms by default: the
+    /// client soon finds a node that restarts, and does not flood it. There is no wait if a node
+    /// closes a connection that has worked well and is idle.
     std::chrono::milliseconds reconnect_min{10};
-    /// The longest wait between two attempts to connect, random above the least. At least that. 2
-    /// s: so late at most a node that is back gets its votes back.
+    /// Maximum wait between two attempts to connect to a node. The wait is random between
+    /// `reconnect_min` and this. At least `reconnect_min`. 2 s by default: a node that is back gets
+    /// its votes back after 2 s at the latest.
     std::chrono::milliseconds reconnect_max{2000};
 
-    /// A connection that leaves a command unanswered for so long is closed and made anew. At least
-    /// `node_timeout`. 2 s: longer than a server that works is held up, as by a fork or a long
-    /// script, whose answers are worth waiting for.
+    /// Maximum time that a command stays unanswered before the client closes the connection and
+    /// connects again. At least `node_timeout`. 2 s by default: longer than a fork or a long script
+    /// holds up a node that works. The answers of such a node are worth the wait.
     std::chrono::milliseconds stall_timeout{2000};
 
-    /// After so long without a reply a connection is asked whether it lives. Zero: never asked. 5
-    /// s: a peer that has vanished is noticed before a lock is wanted of it, for one PING.
+    /// Time without a reply after which the client checks that a connection works. Zero: never. 5 s
+    /// by default: the client notices a vanished node before a lock needs it. A check costs one or
+    /// two small commands.
     std::chrono::milliseconds ping_interval{5000};
 
-    /// Waits between two attempts of one acquire that no server will tell anything: random below a
-    /// bound (full jitter), which starts here and doubles with each attempt. Zero: none at first,
-    /// then below 1 ms; where `retry_max` is zero too, no wait at all. 5 ms: some round trips, so
-    /// that those who met do not meet again.
+    /// First bound of the back-off between two attempts of one acquire. The back-off applies where
+    /// no node will send a notification. It is random below the bound (full jitter), and the bound
+    /// doubles with each attempt. The client adds the time in which a majority usually answers.
+    ///
+    /// Zero: no back-off at first, then a bound of 1 ms. If `retry_max` is zero, too, there is no
+    /// back-off at all. 5 ms by default: some round trips, so that two acquires that collided do
+    /// not collide again.
     std::chrono::milliseconds retry_min{5};
-    /// Where that bound stops growing, and, up to 250 ms, for how long at most a client that has a
-    /// lock nearly all the time leaves it to others: every fifteen seconds for all of it. At least
-    /// `retry_min`. 250 ms: the most that a free lock waits for who has waited long.
+    /// Maximum back-off between two attempts: the bound grows up to this. At least `retry_min`. 250
+    /// ms by default: the longest that a free lock waits for an acquire that has waited for long.
+    ///
+    /// It limits another pause, too. A client that holds a lock nearly all the time pauses to leave
+    /// it to other clients. No pause is longer than `retry_max`, nor longer than 250 ms. About
+    /// every 15 s one pause has this full length.
     std::chrono::milliseconds retry_max{250};
 
     /**
-     * A back-off of one's own: how long to wait before the next attempt, told how many were made
-     * and what `retry_min` and `retry_max` would give. Below zero counts as zero, and the deadline
-     * and the ttl of the lock in the way end the wait sooner. Called on the client's executor, and
-     * not to call the client; what it throws is logged, and nothing comes of it. Empty: as those
-     * two say.
+     * Custom back-off: returns how long to wait before the next attempt. `attempts` is the number
+     * of attempts made. `wait` is the back-off that `retry_min` and `retry_max` would give. Empty
+     * by default: the client waits for `wait`.
+     *
+     * - A result below zero counts as zero.
+     * - The deadline of the acquire and the ttl of the lock in its way end the wait sooner.
+     * - The client may ignore the result, as the acquire may wait for a notification instead.
+     * - The client calls the function on the client's executor. It must not call the client.
+     * - If the function throws, the client logs the exception and waits for `wait`.
      */
     std::function<std::chrono::nanoseconds(std::uint32_t attempts, std::chrono::nanoseconds wait)>
         back_off{};
 
     /**
-     * Whether who was refused asks a server to tell when the lock is free, instead of asking for it
-     * again and again. What servers tell is a hint: one that is lost costs a wait of `poll_max`.
-     * Servers without RESP3, and users that are not permitted CLIENT TRACKING, do without.
+     * Whether a refused acquire asks a node for a notification that the lock is free, instead of
+     * asking for the lock again and again. On by default.
+     *
+     * A notification is a hint: a lost one costs a wait of `poll_max`. A node without RESP3 sends
+     * no notifications. A node whose user may not call CLIENT TRACKING sends none either. Acquires
+     * then ask again after a back-off.
      */
     bool wake_ups = true;
 
-    /// The longest wait between two attempts of one acquire that is to be told when the lock is
-    /// free; it ends with the ttl of the lock in its way. Positive. 1 s: what a hint that is lost
-    /// costs, and so often who waits is heard of. Where a client waits for more resources than
-    /// `poll_max` has milliseconds, it is a millisecond for each of them, so that very many look
-    /// about a thousand times a second, all of them together, and when a ttl ends.
+    /// Maximum wait between two polls of an acquire that expects a notification. Positive. The wait
+    /// ends sooner if the ttl of the lock in the way ends. 1 s by default: the cost of a lost
+    /// notification, and the interval in which the nodes hear from a waiting acquire.
+    ///
+    /// If a client waits for more resources than `poll_max` has milliseconds, the maximum wait is 1
+    /// ms for each of them. So a client with very many waiting acquires polls about 1000 times a
+    /// second in total, and whenever a ttl ends.
     std::chrono::milliseconds poll_max{1000};
 
-    /// How long `async_close` waits for releases that are still going out. Zero: not at all. 500
-    /// ms: ten node timeouts; what has no answer by then has none soon, and its keys expire.
+    /// Maximum time that `async_close` waits for releases that are still going out. Zero: no wait.
+    /// 500 ms by default, ten node timeouts. A release without an answer by then gets none soon,
+    /// and its keys expire.
     std::chrono::milliseconds close_timeout{500};
 
     /**
-     * Whether locks get fencing tokens, unless an acquire says otherwise: a number for each lease
-     * that is unique, and greater than that of any lease whose token was known before, as long as
-     * nodes keep their counters: what that takes, and what the restart guard does for it, is in
-     * docs/design/safety.md. Nodes keep a counter beside each resource, named like it with
-     * ":fencing" behind. A majority of them has to agree about the date to within a second, or a
-     * quarter of `guard_config::max_ttl`; else acquires of resources that are new end
-     * `unavailable`. So do those of a resource whose counters were begun while dates differed, if a
-     * majority is not left without such a node.
+     * Whether locks get fencing tokens, unless `acquire_options::fencing` says otherwise. On by
+     * default.
+     *
+     * A fencing token is a number for each lease. It is unique, and greater than the token of every
+     * lease whose token was known before, as long as nodes keep their counters. See
+     * docs/design/safety.md for what that takes and how the restart guard helps. Each node keeps a
+     * counter beside each resource, in a key with the resource's name and ":fencing" at its end.
+     *
+     * A majority of the nodes must agree about the date. It must agree to within one second, or to
+     * within a quarter of `guard_config::max_ttl` if that is less. If no majority agrees, an
+     * acquire ends `unavailable` in these cases:
+     * - The resource is new and has no counters.
+     * - Its counters began while dates differed, and the nodes without such a counter are too few
+     *   for a majority.
      */
     bool fencing = true;
 
-    /// How long a fencing counter lives. Who uses it gives it this life anew, at the latest when a
-    /// quarter is left: so it outlives its last use by a quarter at least. A minute to 10 years,
-    /// and the same for all clients of a resource: where it is not the shortest counts. A day: a
-    /// resource used every few hours keeps its counter, and one that is not costs no memory for
-    /// long; a counter that is gone begins anew with the date. Tokens stay in order as long as no
-    /// node's date is set back by more than this less two seconds in all, whenever that is.
+    /// Lifetime of a fencing counter, from 1 minute to 10 years. A client that uses a counter gives
+    /// it its full lifetime again, at the latest when a quarter is left. So a counter outlives its
+    /// last use by at least a quarter of the lifetime. An expired counter begins again with the
+    /// date.
+    ///
+    /// All clients of a resource must have the same value. If they differ, the shortest counts.
+    /// Tokens stay in order unless a node's date is set back by more than this minus two seconds.
+    /// That limit holds for the sum of all changes, at whatever times.
+    ///
+    /// One day by default. A resource that is used every few hours keeps its counter, and the
+    /// counter of an unused resource does not take memory for long.
     std::chrono::milliseconds counter_ttl{std::chrono::hours{24}};
 
-    /// Operations begun and not completed; one more completes with `errc::overloaded`. At least 1.
-    /// What is held comes before what is wanted: extends have a bound of their own, of the same
-    /// size; releases, renewals and those who wait for a loss have none, and count for nobody. A
-    /// million: a bound for what has gone wrong rather than one to meet.
+    /// Maximum number of operations that have begun and not completed. One more completes with
+    /// `errc::overloaded`. At least 1. One million by default: a bound for a fault in the program,
+    /// not a limit to work with. Held locks come before new ones, so operations count like this:
+    /// - Acquires, adopts and inspects count here.
+    /// - Extends have a limit of their own, of the same size.
+    /// - Releases, renewals and waits for a loss have no limit and do not count.
+    /// - Acquires in a wait queue count in `max_waiters` instead.
+    /// - An acquire counts, but is not refused, if its reentrant owner holds the lock already.
     std::size_t max_in_flight = 1'000'000;
 
-    /// Acquires that stand in line behind others of the client, which take no room of
-    /// `max_in_flight`, though one has to be there when they begin; one more completes with
-    /// `errc::too_many_waiters`. Who stands in front and asks the nodes, and acquires of several
-    /// resources, are not counted here, but in `max_in_flight`. Zero: one that would have to stand
-    /// in line does so at once. A million: some 800 bytes each, and some 1300 where each waits for
-    /// another resource.
+    /// Maximum number of waiters in all wait queues of the client. One more completes with
+    /// `errc::too_many_waiters`. Zero: an acquire that would have to wait completes with that error
+    /// at once.
+    ///
+    /// A waiter takes no room of `max_in_flight`, but its acquire needs that room to begin. The
+    /// leader of a queue, which asks the nodes, counts in `max_in_flight` and not here. An acquire
+    /// of several resources counts there, too.
+    ///
+    /// One million by default. A waiter takes about 800 bytes, or about 1300 bytes if each waiter
+    /// waits for another resource.
     std::size_t max_waiters = 1'000'000;
-    /// The same for one resource. 100 000: more than are served within any deadline.
+    /// Maximum number of waiters for one resource, otherwise as `max_waiters`. 100 000 by default:
+    /// more than the client can serve within any deadline.
     std::size_t max_waiters_per_resource = 100'000;
 
-    /// Bytes queued for one node and not yet written; a node that is full counts as stalled. At
-    /// least 1 MiB. 64 MiB: what 400 000 locks ask for at once.
+    /// Maximum number of bytes that are queued for one node and not yet written. A node at this
+    /// limit counts as stalled. At least 1 MiB. 64 MiB by default: the requests of 400 000 locks at
+    /// once.
     std::size_t max_buffered_bytes = 64 * 1024 * 1024;
 
-    /// Releases owed to one node: while it is away, and of keys that may come to life yet. The
-    /// oldest are given up first (their keys expire), before them what else is owed: ttls of
-    /// fencing counters that may have none. Zero: nothing is owed. 100 000: more than a busy client
-    /// gives back while a master restarts.
+    /**
+     * Maximum number of pending releases of one node. Zero: no pending releases. 100 000 by
+     * default: more than a busy client releases while a node restarts.
+     *
+     * A release is pending while its node is away, and while a late SET may still create the key.
+     * Expiry repairs of fencing counters count, too. At the limit the client drops in this order:
+     * - an expiry repair, so that a counter may have no ttl until its resource is locked again
+     * - a release that was sent before, whose keys expire by themselves
+     * - the oldest release, whose keys expire by themselves
+     */
     std::size_t max_debts = 100'000;
 
-    /// Keeps nodes that may have forgotten locks out of votes. Empty: their keys are trusted to
-    /// last.
+    /// Restart guard, which quarantines nodes that may have forgotten locks. Empty by default: the
+    /// client trusts the nodes to keep their keys.
     std::optional<guard_config> restart_guard{};
 
-    /// Gives user and password before each connection, in place of those in the URLs: for passwords
-    /// that change while the client runs. Empty: the URLs' own.
+    /// Provider of user and password before each connection, in place of those in the URLs. For
+    /// passwords that change while the client runs. Empty by default: the client logs in as the
+    /// URLs say.
     credentials_provider credentials{};
 
-    /// For the `rediss://` nodes.
+    /// TLS settings of the `rediss://` nodes.
     tls_config tls{};
 
-    /// Puts a strand round the client, so that any thread may call it and its locks at any time.
+    /// Whether any thread may call the client and its locks at any time. The client then makes a
+    /// strand for itself. Off by default.
     bool thread_safe = false;
 
-    /// Where log lines go. Empty: nowhere.
+    /// Receiver of log lines. Empty by default: no log.
     log_sink log{};
 
-    /// Where the news of locks that are kept alive go. Empty: nowhere.
+    /// Receiver of the renewals and losses of kept-alive locks. Empty by default: no receiver.
     renewal_sink renewals{};
 };
 
-/// What one acquire wants. Trivially copyable, as all options are: GCC 12 destroys twice what is
-/// made within a `co_await` expression.
+/// Options of one acquire. Trivially copyable, as all options are: GCC 12 destroys an object twice
+/// that a `co_await` expression creates.
 struct acquire_options {
-    /// How long the lock lives unless extended. At least four times `config::node_timeout`, at most
-    /// 10 years, and `guard_config::max_ttl` under the restart guard. 10 s: what others wait for if
-    /// its holder dies.
+    /// Lifetime of the lock unless it is extended. At least four times `config::node_timeout`, at
+    /// most 10 years, and at most `guard_config::max_ttl` under the restart guard. 10 s by default:
+    /// if the holder dies, others wait that long.
     std::chrono::milliseconds ttl{10'000};
 
-    /// How long to go on trying. Zero: one attempt, no waiting. Never negative. 10 s, as the
-    /// ttl is: about as long as a dead holder's lock is in the way.
+    /// Maximum time that the acquire goes on trying. Zero: one attempt, and no waiting. Never
+    /// negative. 10 s by default, like the ttl: about as long as a dead holder's lock is in the
+    /// way.
     std::chrono::milliseconds deadline{10'000};
 
-    /// How many attempts at most. At least 1. One: it does not wait behind others of the client
-    /// either.
+    /// Maximum number of attempts. At least 1. Unlimited by default. One: the acquire does not
+    /// enter the client's wait queue either.
     std::uint32_t attempts = unlimited;
 
     /**
-     * The longest outage that the acquire waits through, where an outage is a time without a
-     * majority of the nodes: it ends `unavailable` once an outage has lasted this long, and still
-     * waits until `deadline` while another holder has the lock. An outage counts from its begin,
-     * also if that was before the acquire. The first connections of a client have
-     * `config::connect_timeout`. Zero: the first attempt without a majority ends the acquire. Never
-     * negative. Empty, the default: every outage, unless it has no end by itself: if a majority
-     * cannot be had because nodes refuse user or password, the acquire ends at once.
+     * Longest outage that the acquire waits through. An outage is a time without a majority of the
+     * nodes. Never negative.
+     *
+     * - Once an outage has lasted this long, the acquire ends `unavailable`.
+     * - While another holder has the lock, the acquire still waits until `deadline`.
+     * - An outage counts from its beginning, even if that was before the acquire.
+     * - While a client connects for the first time, no outage counts. That takes at most
+     *   `config::connect_timeout`.
+     * - Zero: the first attempt without a majority ends the acquire.
+     * - Empty, the default: the acquire waits through every outage that can end by itself. It ends
+     *   at once if there is no majority because nodes refuse user or password.
      */
     std::optional<std::chrono::milliseconds> max_outage{};
 
-    /// A lock with less validity left than this, when it is had, is given back. Zero: any validity
-    /// above zero will do.
+    /// Minimum validity that is left when the acquire wins the lock. The client releases a lock
+    /// with less. Zero by default: any validity above zero is enough.
     std::chrono::milliseconds min_validity{0};
 
-    /// Whether the lock gets a fencing token. Empty: as `config::fencing` says.
+    /// Whether the lock gets a fencing token. Empty by default: as `config::fencing` says.
     std::optional<bool> fencing{};
-    /// Keeps the lock alive until it is given back or lost. Empty: it ends with its ttl.
+    /// Renews the lock until it is released or lost. Empty by default: the lock ends with its ttl.
     std::optional<redlock::keep_alive> keep_alive{};
 
     /**
-     * On whose behalf. Where this owner holds the resource already, by a lock of this client, that
-     * lock is given a further hold: without asking a node if its validity is `min_validity` or,
-     * with that at zero, half of what `ttl` gives; else it is extended by `ttl` first. The nodes
-     * are given the lock back by the last of its holds. All of them share validity and tokens, and
-     * the lock is kept alive while one of them is there that wants it. Null: nobody's in
-     * particular, who waits for everybody. Must live until the acquire is begun, as the name of the
-     * resource must.
+     * Reentrant owner of the lock. Null by default: the acquire belongs to no owner, and waits for
+     * every other holder.
+     *
+     * If this owner already holds the resource by a lock of this client, the acquire gets a further
+     * hold of that lock:
+     * - It asks no node if the lock has a validity of at least `min_validity`. With `min_validity`
+     *   at zero that is half the validity that `ttl` gives.
+     * - Otherwise the client extends the lock by `ttl` first.
+     *
+     * All holds share validity and tokens. The client keeps the lock alive while one of its holds
+     * asks for that. The release of the last hold releases the lock on the nodes.
+     *
+     * The owner object must live until the acquire begins, as the resource's name must.
      */
     const redlock::owner* owner = nullptr;
 
     /**
-     * Names the holder for others, who find it in `inspection::holder_label` and
-     * `report::holder_label`: for example a host, a process and what it does. At most
-     * `max_label_size` bytes of text without control characters, and no secrets: whoever may read
-     * the nodes may read it. The client writes it to a key of its own, named like the resource with
-     * ":redlock:holder" at the end, once it has the lock and with each extend: one more command a
-     * node each time. A value of that key that is no label stays as it is. The label has no part in
-     * the vote, and a node that refuses it keeps its vote. A further hold of a reentrant owner
-     * keeps the label of the first. A client that adopts the lock reads its label, and keeps it.
-     * Empty: none, and no more commands. Must live until the acquire begins.
+     * Label that names the holder for other clients, for example with host, process and task. They
+     * read it in `inspection::holder_label` and `report::holder_label`. Empty by default: no label,
+     * and no further commands.
+     *
+     * A label has at most `max_label_size` bytes of text without control characters. It must hold
+     * no secret: everyone who may read the nodes may read it. The text must live until the acquire
+     * begins.
+     *
+     * The client writes the label to a key with the resource's name and ":redlock:holder" at its
+     * end. It does so once it has the lock and with each extend, by one more command a node each
+     * time. A value of that key that is no label stays as it is.
+     *
+     * The label has no part in the vote, and a node that refuses it keeps its vote. A further hold
+     * of a reentrant owner keeps the label of the first. A client that adopts the lock reads its
+     * label and keeps it.
      */
     std::string_view label{};
 
-    /// Filled before the handler runs, if not null. Must live until then.
+    /// Report that the client fills before the handler runs. Null by default: no report. It must
+    /// live until then.
     redlock::report* report = nullptr;
 };
 
-/// What one extend wants.
+/// Options of one extend.
 struct extend_options {
-    /// Filled before the handler runs, if not null. Must live until then.
+    /// Report that the client fills before the handler runs. Null by default: no report. It must
+    /// live until then.
     redlock::report* report = nullptr;
 };
 
-/// What one release wants.
+/// Options of one release.
 struct release_options {
-    /// Filled before the handler runs, if not null. Must live until then.
+    /// Report that the client fills before the handler runs. Null by default: no report. It must
+    /// live until then.
     redlock::report* report = nullptr;
 };
 
-/// What one inspect wants.
+/// Options of one inspect.
 struct inspect_options {
-    /// Filled before the handler runs, if not null. Must live until then.
+    /// Report that the client fills before the handler runs. Null by default: no report. It must
+    /// live until then.
     redlock::report* report = nullptr;
 
-    /// Whether it waits for what each node says, `config::node_timeout` at most, and not only until
-    /// a majority has decided: for who wants to see all of them.
+    /// Whether the inspect waits for the answer of every node, for at most `config::node_timeout`.
+    /// Off by default: the inspect completes once a majority has decided. Set it to see the answers
+    /// of all nodes.
     bool every_node = false;
 };
 

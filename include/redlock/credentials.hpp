@@ -8,40 +8,44 @@
 
 namespace redlock {
 
-/// The user and the password that a client logs in with at one node. Any bytes; both together at
-/// most 16 KiB.
+/// User and password with which a client logs in at one node. Any bytes, at most 16 KiB in sum.
 struct credentials {
-    /// The server's default user if it is empty.
+    /// User name. Empty: the default user of the node.
     std::string user{};
-    /// With an empty user too, the client does not log in.
+    /// Password. If the user is empty, too, the client does not log in.
     std::string password{};
 };
 
 /**
- * Takes the answer to one call of a `credentials_provider`: an error, or user and password.
+ * Function that takes the answer of a `credentials_provider`: an error, or user and password.
  *
- * It can be copied, and called at once or later, from any thread. The first call counts, and a
- * further one does nothing. So does a call that comes after `config::connect_timeout`, or after the
- * client or its execution context is gone. The client overwrites the password that it is given.
+ * The provider may copy it, and may call it at once or later, from any thread. The first call
+ * counts. These calls do nothing:
+ * - a further call
+ * - a call after `config::connect_timeout`
+ * - a call after the client or its execution context is gone
+ *
+ * The client overwrites the password that it receives.
  */
 using credentials_reply = std::function<void(error_code, credentials)>;
 
 /**
- * Gives the user and the password for one node, in place of those in the node's URL.
+ * Provider of user and password for one node, in place of those in the node's URL.
  *
- * The client calls it before each attempt to connect to a node, on the client's executor (with
- * `config::thread_safe` on its strand), and connects once the reply has come. `node` is the node's
- * URL as log lines and reports have it, without user and password; it is valid during the call. The
- * provider may call the client and its locks, and must not block.
+ * The client calls it before each attempt to connect to a node, and connects once the reply has
+ * come. The call is made on the client's executor, with `config::thread_safe` on its strand. `node`
+ * is the node's URL as in log lines and reports, without user and password. It is valid during the
+ * call. The provider may call the client and its locks, and must not block.
  *
  * Each of these ends the attempt to connect:
  * - the reply is an error
  * - the provider throws
- * - user and password are longer than they may be
+ * - user and password are too long
  * - there is no reply within `config::connect_timeout`
  *
- * The log and the reports say why, with the message of the error or the exception: no message
- * should hold a secret. The client tries again after its usual back-off, and asks again.
+ * The log and the reports say why, with the message of the error or the exception. So no message
+ * should hold a secret. The client tries again after its usual back-off, and asks the provider
+ * again.
  */
 using credentials_provider = std::function<void(std::string_view node, credentials_reply reply)>;
 
