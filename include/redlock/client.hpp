@@ -26,46 +26,51 @@
 namespace redlock {
 
 /**
- * Takes, extends and gives back locks held by a majority of independent Redis-protocol masters, by
- * the Redlock algorithm (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).
- * One connection to each node carries all operations.
+ * Client that acquires, extends and releases locks on a majority of independent Redis-protocol
+ * nodes. It follows the Redlock algorithm
+ * (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/). One connection to
+ * each node carries all operations.
  *
- * `async_run` keeps the connections; operations may be begun before it has made them.
+ * `async_run` makes and keeps the connections. Operations may begin before that.
  *
- * Completion tokens: any; the default is `boost::asio::deferred`. Handlers run through their
- * associated executor, by default the client's; their associated allocator and cancellation slot
- * are used.
+ * Completion tokens: any. The default is `boost::asio::deferred`. A handler runs through its
+ * associated executor, by default the client's. The client uses the handler's associated allocator
+ * and cancellation slot.
  *
- * Thread safety: distinct clients, safe. One client and its locks: as any I/O object of Asio, only
- * from one implicit or explicit strand, which the executor given to the constructor must be; with
- * `config::thread_safe` the client makes its own strand and may be called from any thread.
+ * Thread safety: distinct clients are safe. One client and its locks are as any I/O object of Asio:
+ * use them from one implicit or explicit strand only. The executor given to the constructor must be
+ * that strand. With `config::thread_safe` the client makes its own strand, and any thread may call
+ * the client and its locks.
  *
- * Lifetimes: `std::string_view` arguments are read when an operation is begun, which for `deferred`
- * and `use_awaitable` is when it is awaited; they need not live longer. A client may be destroyed
- * at any time, from within a handler as well: its operations end with `errc::closed`, and releases
- * that are queued are handed to the sockets, but not waited for; `async_close` does that. Locks may
- * outlive their client and their execution context; they then expire.
+ * Lifetimes: these rules hold for arguments, clients and locks:
+ * - An operation reads its `std::string_view` arguments when it begins. With `deferred` and
+ *   `use_awaitable` it begins when it is awaited. The arguments need not live longer.
+ * - A client may be destroyed at any time, also from within a handler. Its operations then end with
+ *   `errc::closed`. The client hands queued releases to the sockets and does not wait for them.
+ *   `async_close` does wait.
+ * - Locks may outlive their client and their execution context. They then expire.
  */
 class client {
 public:
-    /// What the client and the completion of its operations run on.
+    /// Executor type of the client and of the completion of its operations.
     using executor_type = boost::asio::any_io_executor;
 
-    /// @throws boost::system::system_error with `errc::invalid_config`, its text naming the field
-    /// of `c` that is refused.
+    /// Makes a client on an executor.
+    /// @throws boost::system::system_error with `errc::invalid_config`. The text names the field of
+    /// `c` that is refused.
     REDLOCK_API client(executor_type ex, const config& c);
 
-    /// The same on the executor of a context, which one thread runs unless there is
-    /// `config::thread_safe`.
+    /// Makes a client on the executor of an execution context. Only one thread may run the context,
+    /// unless `config::thread_safe` is set.
     template <std::derived_from<boost::asio::execution_context> ExecutionContext>
     client(ExecutionContext& context, const config& c)
         : client(executor_type(context.get_executor()), c)
     {}
 
-    /// Operations and locks go along. What was moved from can be assigned to and destroyed, and
-    /// nothing else.
+    /// Moves a client with its operations and locks. The client that was moved from can only be
+    /// assigned to and destroyed.
     client(client&&) noexcept = default;
-    /// Ends what this one was, as its destructor does.
+    /// Ends this client, as its destructor does, and then moves the other client here.
     client& operator=(client&& other) noexcept
     {
         if (this != &other) {
@@ -76,27 +81,29 @@ public:
     }
     client(const client&) = delete;
     client& operator=(const client&) = delete;
-    /// All operations end with `errc::closed`; releases that are queued are handed to the sockets.
+    /// Ends all operations with `errc::closed`. The client hands queued releases to the sockets.
     ~client() { shut_down(); }
 
-    /// The one given to the constructor.
+    /// The executor given to the constructor.
     [[nodiscard]] REDLOCK_API executor_type get_executor() const noexcept;
 
-    /// The counters as they stand; with `config::thread_safe` as they stood at the end of the
-    /// last turn.
+    /// A snapshot of the counters. With `config::thread_safe` it is from the end of the last turn,
+    /// in which the client processed events.
     [[nodiscard]] REDLOCK_API redlock::stats stats() const;
 
     /**
-     * Connects to the nodes, and connects again whenever a connection is lost, until the client is
+     * Connects to the nodes, and connects again when a connection is lost, until the client is
      * closed or destroyed.
      *
      * Completion signature: `void(redlock::error_code)`.
-     * Completes when: the client was closed, destroyed, or the run was cancelled.
-     * Errors: none after `async_close`; `errc::closed` when the client is closed already, or is
-     * destroyed; `boost::asio::error::already_started` when it runs already; `operation_aborted`
-     * when cancelled.
-     * Cancellation: terminal and partial close the client at once, as `async_close` without a wait;
-     * every operation ends with `errc::closed`.
+     * Completes when: the client is closed or destroyed, or the run is cancelled.
+     * Errors: none after `async_close`; otherwise one of these:
+     * - `errc::closed`: the client is closed already, or is destroyed
+     * - `boost::asio::error::already_started`: the client runs already
+     * - `operation_aborted`: the run was cancelled
+     *
+     * Cancellation: terminal and partial close the client at once, as `async_close` without a wait.
+     * Every operation ends with `errc::closed`.
      */
     template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
     auto async_run(Token&& token = Token{})
@@ -106,29 +113,33 @@ public:
     }
 
     /**
-     * Takes a lock: up to `acquire_options::attempts` rounds of `SET key token NX PX ttl` to all
-     * nodes, each decided at its deciding answer, until one is won or the deadline has passed. One
-     * that was refused waits to be told by a server that the lock is free, or for a while, before
-     * it begins the next round; see `config::wake_ups`.
+     * Acquires a lock. The client makes up to `acquire_options::attempts` attempts, until one wins
+     * or the deadline passes. An attempt is one round of `SET key token NX PX ttl` to the nodes,
+     * and the first answer that makes its outcome certain decides it. After a refused attempt the
+     * acquire waits for a notification that the lock is free, or for a back-off. See
+     * `config::wake_ups`.
      *
-     * Acquires of one client for one resource stand in line: the first asks the nodes, and the next
-     * one as soon as that one's lock has ended, at the latest when its validity does. One that may
-     * make one attempt only, or is of several resources, does not wait for others.
+     * Acquires of one client for one resource form a wait queue. The first asks the nodes. The next
+     * one asks as soon as the lock of the first has ended, at the latest when its validity ends. An
+     * acquire with only one attempt, or of several resources, does not wait in a queue.
      *
      * Completion signature: `void(redlock::error_code, redlock::lock)`.
-     * Completes when: a majority granted the key with validity left, or no further attempt is to be
-     * made.
-     * Errors: `contended`, `unavailable`, `expired` for the last attempt when no further one was
-     * allowed; `unavailable` also by `acquire_options::max_outage`, or if a majority of the nodes
-     * refuses user or password; `timed_out`; `closed`; `overloaded`; `too_many_waiters`;
-     * `no_entropy`; `invalid_resource`, `invalid_ttl`, `invalid_deadline`, `invalid_attempts`,
-     * `invalid_max_outage`, `invalid_min_validity`, `invalid_max_hold`, `invalid_label`;
-     * `operation_aborted`; `not_enough_memory`. With an owner that has the lock already: `lost`;
-     * `unavailable`, `expired` or `timed_out` if it had to be extended and was not;
-     * `no_fencing_token`; `held_in_part`. The lock is empty then.
-     * Cancellation: terminal and partial complete at once; what may have been granted is given back
-     * in the background.
-     * Total only before anything was sent.
+     * Completes when: a majority has granted the key with validity left, or the client makes no
+     * further attempt.
+     * Errors: one of these, with an empty lock:
+     * - `contended`, `unavailable`, `expired`: the outcome of the last attempt, if no further one
+     *   was allowed
+     * - `unavailable`: also after `acquire_options::max_outage`, or if the nodes that accept user
+     *   and password are too few for a majority
+     * - `timed_out`, `closed`, `overloaded`, `too_many_waiters`, `no_entropy`
+     * - `invalid_resource`, `invalid_ttl`, `invalid_deadline`, `invalid_attempts`,
+     *   `invalid_max_outage`, `invalid_min_validity`, `invalid_max_hold`, `invalid_label`
+     * - `operation_aborted`, `not_enough_memory`
+     * - for a reentrant owner that already holds a resource: `lost`, `no_fencing_token`,
+     *   `held_in_part`; `unavailable`, `expired` or `timed_out` if an extend was needed and failed
+     *
+     * Cancellation: terminal and partial complete at once. The client sends compensating releases
+     * in the background. Total takes effect only before anything was sent.
      */
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
@@ -142,7 +153,7 @@ public:
             detail::cancels_total);
     }
 
-    /// The same with default options.
+    /// Acquires a lock with default options.
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
     auto async_acquire(std::string_view resource, Token&& token = Token{})
@@ -156,16 +167,21 @@ public:
     }
 
     /**
-     * Takes one lock of several resources: on each node all of their keys are set, by one script,
-     * or none. They have one owner token and one validity; an extend and a release act on all. Each
-     * has a fencing token, greater than all that it had before; those of one lock are equal. In
-     * which order they are named does not matter. The `report` tells which one was held. Of a
-     * single one it is the lock above.
+     * Acquires one lock of several resources. One script sets all of their keys on a node, or none.
+     * The resources share one owner token and one validity. An extend and a release act on all of
+     * them.
+     *
+     * Each resource has a fencing token that is greater than all its tokens before. The tokens of
+     * one lock are equal. The order of the resources does not matter. The `report` names the
+     * resource that was held by another lock. With a single resource this is the acquire above.
      *
      * Completion signature: `void(redlock::error_code, redlock::lock)`.
      * Completes when: as above.
-     * Errors: as above. `invalid_resource`: there is none or more than `max_resources`, or one is
-     * not to be used, or they are longer than `max_resource_size` together; `duplicate_resource`.
+     * Errors: as above, and these:
+     * - `duplicate_resource`: a resource is named twice
+     * - `invalid_resource`: there is no resource, there are more than `max_resources`, one is not
+     *   valid, or all together are longer than `max_resource_size`
+     *
      * Cancellation: as above.
      */
     template <
@@ -181,7 +197,7 @@ public:
             detail::cancels_total);
     }
 
-    /// The same with default options.
+    /// Acquires one lock of several resources with default options.
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
     auto async_acquire(std::vector<std::string> resources, Token&& token = Token{})
@@ -194,8 +210,8 @@ public:
             detail::cancels_total);
     }
 
-    /// The same of resources that are written out: `async_acquire({"from", "to"}, options)`. GCC 12
-    /// takes no such list within a co_await expression; there the names go into a variable first.
+    /// Acquires one lock of the resources in a list: `async_acquire({"from", "to"}, options)`. GCC
+    /// 12 refuses such a list within a `co_await` expression. Put the names into a variable there.
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
     auto async_acquire(std::initializer_list<std::string_view> resources, acquire_options options,
@@ -205,7 +221,7 @@ public:
                              std::forward<Token>(token));
     }
 
-    /// The same with default options.
+    /// Acquires one lock of the resources in a list, with default options.
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
     auto async_acquire(std::initializer_list<std::string_view> resources, Token&& token = Token{})
@@ -215,19 +231,24 @@ public:
     }
 
     /**
-     * Takes up a lease that another lock object, in this or another process, left by
-     * `lock::hand_over`: extends it under `owner_token`, and holds it if that succeeds. Never sets
-     * a key. The lock is not kept alive, though it was where it was left, and has no fencing token:
-     * it ends with `ttl` unless it is extended in time. What was handed over is to be taken up
-     * once: two that have one lease do not know of each other, and either gives it back.
+     * Adopts a lease that `lock::hand_over` detached from another lock object, in this or another
+     * process. The client extends the lease under `owner_token`, and holds it if that succeeds. It
+     * never sets a key.
+     *
+     * The lock has no fencing token and is not kept alive, even if the first lock was. It ends with
+     * `ttl` unless it is extended in time. Adopt a lease only once: two locks of one lease do not
+     * know of each other, and either one releases it.
      *
      * Completion signature: `void(redlock::error_code, redlock::lock)`.
      * Completes when: the outcome is certain, or after one `node_timeout`.
-     * Errors: `lost`: a majority does not hold the key under that token; `unavailable`: too few
-     * nodes answered; `closed`, `overloaded`, `invalid_resource`, `invalid_ttl`, `invalid_owner`,
-     * `operation_aborted`, `not_enough_memory`.
-     * Cancellation: terminal and partial complete at once; keys are left as they are. Total: only
-     * before anything was sent.
+     * Errors: one of these:
+     * - `lost`: a majority does not hold the key under that token
+     * - `unavailable`: too few nodes answered
+     * - `closed`, `overloaded`, `invalid_resource`, `invalid_ttl`, `invalid_owner`,
+     *   `operation_aborted`, `not_enough_memory`
+     *
+     * Cancellation: terminal and partial complete at once, and the client leaves the keys as they
+     * are. Total takes effect only before anything was sent.
      */
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
@@ -242,7 +263,7 @@ public:
             detail::cancels_total);
     }
 
-    /// The same with default options.
+    /// Adopts a lease with default options.
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
     auto async_adopt(std::string_view resource, std::string_view owner_token,
@@ -252,8 +273,8 @@ public:
                            std::forward<Token>(token));
     }
 
-    /// The same of a lock of several resources, which have to be named all: others are neither
-    /// extended nor given back. Errors: `duplicate_resource` too.
+    /// Adopts the lease of a lock of several resources. Name all of them: the client neither
+    /// extends nor releases the others. A further error is `duplicate_resource`.
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
     auto async_adopt(std::vector<std::string> resources, std::string_view owner_token,
@@ -268,7 +289,7 @@ public:
             detail::cancels_total);
     }
 
-    /// The same with default options.
+    /// Adopts the lease of a lock of several resources with default options.
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
     auto async_adopt(std::vector<std::string> resources, std::string_view owner_token,
@@ -278,7 +299,7 @@ public:
                            std::forward<Token>(token));
     }
 
-    /// The same of resources that are written out.
+    /// Adopts the lease of a lock of the resources in a list.
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
     auto async_adopt(std::initializer_list<std::string_view> resources,
@@ -289,7 +310,7 @@ public:
                            owner_token, ttl, options, std::forward<Token>(token));
     }
 
-    /// The same with default options.
+    /// Adopts the lease of a lock of the resources in a list, with default options.
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
     auto async_adopt(std::initializer_list<std::string_view> resources,
@@ -301,20 +322,25 @@ public:
     }
 
     /**
-     * Makes a held lease live at least `ttl` from now. The keys are extended where they still hold
-     * the owner token; none is ever set again. An extend never shortens a lease.
+     * Extends a held lease, so that it lives at least `ttl` from now. The client extends the keys
+     * that still hold the owner token, and never sets a key again. An extend never shortens a
+     * lease.
      *
      * Completion signature: `void(redlock::error_code)`.
      * Completes when: the outcome is certain, or after one `node_timeout`.
-     * Errors: none: renewed, `l.valid_until()` has moved; `lost`: a majority no longer holds the
-     * key, or the validity had passed before: final; `unavailable`: unknown, too few nodes
-     * answered: the validity known before stands, and another extend may succeed; `not_held`,
-     * `invalid_ttl`, `invalid_owner`, `closed`, `overloaded`, `operation_aborted`,
-     * `not_enough_memory`.
-     * Cancellation: terminal and partial complete at once; the known validity stands. Total: only
-     * before anything was sent.
-     * Lifetimes: `l` is read when the operation is begun; it may be moved or destroyed before the
-     * end.
+     * Errors: none if the lease was extended and `l.valid_until()` has moved; otherwise one of
+     * these:
+     * - `lost`: a majority no longer holds the key, or the validity had passed before; final
+     * - `unavailable`: unknown, as too few nodes answered; the validity known before still holds,
+     *   and another extend may succeed
+     * - `not_held`, `invalid_ttl`, `invalid_owner`, `closed`, `overloaded`, `operation_aborted`,
+     *   `not_enough_memory`
+     *
+     * Cancellation: terminal and partial complete at once, and the known validity still holds.
+     * Total takes effect only before anything was sent.
+     *
+     * Lifetimes: the client reads `l` when the operation begins. The lock may be moved or destroyed
+     * before the operation ends.
      */
     template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
     auto async_extend(lock& l, std::chrono::milliseconds ttl, extend_options options,
@@ -328,7 +354,7 @@ public:
             detail::cancels_total);
     }
 
-    /// The same with default options.
+    /// Extends a held lease with default options.
     template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
     auto async_extend(lock& l, std::chrono::milliseconds ttl, Token&& token = Token{})
     {
@@ -336,21 +362,25 @@ public:
     }
 
     /**
-     * Gives a lock back on all nodes. From the moment it is begun nobody owns it; nodes that cannot
-     * be reached are told when they are back.
+     * Releases a lock on all nodes. From the moment the release begins, no holder owns the lock. A
+     * node that the client cannot reach gets the release when the node is back. If this is one of
+     * several holds of a reentrant owner, only this hold ends, and the client asks no node.
      *
      * Completion signature: `void(redlock::error_code, redlock::release_result)`.
      * Completes when: the result is certain, or after one `node_timeout`.
-     * Errors: `unavailable`: too few nodes answered to know; `not_held`: the lock was empty;
-     * `invalid_owner`, `closed`, `operation_aborted`, `not_enough_memory`. That a
-     * lease had expired is a result, not an error.
-     * Cancellation: terminal and partial end the wait; the release goes out all the same.
+     * Errors: one of these; an expired lease is a result and no error:
+     * - `unavailable`: too few nodes answered to know the result
+     * - `not_held`: the lock was empty
+     * - `invalid_owner`, `closed`, `operation_aborted`, `not_enough_memory`
+     *
+     * Cancellation: terminal and partial end the wait. The client sends the release nevertheless.
      */
     template <boost::asio::completion_token_for<void(error_code, release_result)> Token =
                   boost::asio::deferred_t>
     auto async_release(lock l, release_options options, Token&& token = Token{})
     {
-        // The lock goes beside the function, which a deferred operation must be able to copy.
+        // A deferred operation must be able to copy the function, so the lock is an argument of its
+        // own.
         return detail::initiate<void(error_code, release_result), detail::unpack_release>(
             driver_, token,
             [options](auto& d, auto* c, auto& t, lock given) {
@@ -359,7 +389,7 @@ public:
             detail::cancels_started, std::move(l));
     }
 
-    /// The same with default options.
+    /// Releases a lock with default options.
     template <boost::asio::completion_token_for<void(error_code, release_result)> Token =
                   boost::asio::deferred_t>
     auto async_release(lock l, Token&& token = Token{})
@@ -371,9 +401,9 @@ public:
      * Asks a majority who holds a resource, and for how long.
      *
      * Completion signature: `void(redlock::error_code, redlock::inspection)`.
-     * Completes when: the answer is certain, or, if `every_node` is asked for, each node has
-     * answered or failed; after one `node_timeout` at the latest, and then, where that is not
-     * enough, with `holding::unknown`.
+     * Completes when: the answer is certain, or with `every_node` once each node has answered or
+     * failed. That takes at most one `node_timeout`. If the answers are too few by then, the
+     * inspection has `holding::unknown`.
      * Errors: `invalid_resource`, `closed`, `overloaded`, `operation_aborted`, `not_enough_memory`.
      * Cancellation: terminal, partial and total complete at once.
      */
@@ -389,7 +419,7 @@ public:
             detail::cancels_total);
     }
 
-    /// The same with default options.
+    /// Inspects a resource with default options.
     template <boost::asio::completion_token_for<void(error_code, inspection)> Token =
                   boost::asio::deferred_t>
     auto async_inspect(std::string_view resource, Token&& token = Token{})
@@ -398,16 +428,18 @@ public:
     }
 
     /**
-     * Closes the client: begins nothing more, ends what waits with `errc::closed`, waits for
-     * releases that are still going out, at most `config::close_timeout`, and closes the
-     * connections. Locks still held are left to expire.
+     * Closes the client. The client begins no further operation, and ends every operation except
+     * releases with `errc::closed`. It waits for releases that are still going out, for at most
+     * `config::close_timeout`. Then it closes the connections. Locks that are still held expire.
      *
      * Completion signature: `void(redlock::error_code)`.
-     * Completes when: all connections are closed. Any number may ask for it.
-     * Errors: none; `operation_aborted` when cancelled; `errc::closed` when the client is destroyed
-     * meanwhile.
-     * Cancellation: terminal and partial close the client at once; others who wait for its end are
-     * told that it was closed.
+     * Completes when: all connections are closed. Any number of callers may wait for that.
+     * Errors: none, or one of these:
+     * - `operation_aborted`: the caller cancelled this close
+     * - `errc::closed`: the client was destroyed in the meantime
+     *
+     * Cancellation: terminal and partial close the client at once. For other callers that wait, the
+     * close then completes without an error.
      */
     template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
     auto async_close(Token&& token = Token{})
