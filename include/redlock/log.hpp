@@ -5,21 +5,22 @@
 
 namespace redlock {
 
-/// How much a log line matters.
+/// Importance of a log line.
 enum class log_level {
-    debug,    ///< one line a connection event, for who looks for a fault
-    info,     ///< a node became usable again
-    warning,  ///< a node is out of use, or something was done without
-    error,    ///< somebody has to change a configuration
+    debug,    ///< a connection event, one line each, for troubleshooting
+    info,     ///< other events, such as a node that became usable again
+    warning,  ///< a node is out of use, or the client does without something
+    error,    ///< a mistake that only a change of configuration or code can correct
 };
 
 /**
- * Where the client's log lines go.
+ * Receiver of a client's log lines. An empty function logs nothing.
  *
- * Called on the client's executor, one call at a time; it must not call the client or its locks. A
- * line holds no newline, no control character, no password and no owner token, and names the node
- * it speaks of by its URL, without user and password. What it throws is swallowed: a log must not
- * break a lock. An empty function logs nothing.
+ * The client calls it on the client's executor, one call at a time. It must not call the client or
+ * its locks. The client ignores every exception from it, because a log must not break a lock.
+ *
+ * A line holds no newline, no control character, no password and no owner token. It names its node
+ * by the node's URL without user and password.
  */
 using log_sink = std::function<void(log_level, std::string_view line)>;
 

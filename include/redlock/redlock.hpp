@@ -2,7 +2,7 @@
 
 /**
  * @file
- * Everything the library offers, in one include.
+ * All public headers of the library except the test doubles, in one include.
  */
 
 #include <redlock/client.hpp>
