@@ -10,33 +10,35 @@
 
 namespace redlock {
 
-/// The error codes used throughout the library, those of Boost.Asio.
+/// Type of all error codes in the library, the one that Boost.Asio uses.
 using error_code = boost::system::error_code;
 
 /**
- * Why an operation did not give what was asked for.
+ * Reason why an operation failed.
  *
- * Cancellation is not listed: a cancelled operation completes with
- * `boost::asio::error::operation_aborted`.
- * Test for `condition` values where the exact reason does not matter; what each node answered
- * stands in the `report`.
+ * Cancellation has no code here: a cancelled operation completes with
+ * `boost::asio::error::operation_aborted`. Test for a `condition` where the exact reason does not
+ * matter. The `report` has the answer of each node.
  */
 enum class errc {
-    /// Somebody's key is in the way on one node or more, and a minority of the nodes at most is
-    /// known to have failed. Decided, as every acquire, by the answer that rules a majority out.
+    /// Another owner's key is in the way on one node or more, and at most a minority of the nodes
+    /// is known to have failed. The answer that rules a majority out decides an acquire, whatever
+    /// the other nodes answer later.
     contended = 1,
-    /// No majority of the nodes could be reached, or could answer, in time; or no majority agreed
+    /// No majority of the nodes could be reached, or could answer, in time. Or no majority agreed
     /// on a fencing token.
     unavailable,
-    /// A majority granted the lock, too late for its remaining validity to be of use.
+    /// A majority granted the lock, but too late: the remaining validity is too short to be of use.
     expired,
-    /// The lease is gone: a majority no longer has the key, or its validity has passed. Final.
+    /// The lease is gone: no majority can have the key any more, or the validity has passed. This
+    /// is final.
     lost,
-    /// The caller's own `deadline` passed before the lock was had.
+    /// The caller's own `deadline` passed before the acquire got the lock.
     timed_out,
-    /// The lock object holds nothing: default constructed, moved from, released or handed over.
+    /// The lock object holds nothing: it was default constructed, moved from, released or handed
+    /// over.
     not_held,
-    /// The client is closed, or was destroyed.
+    /// The client was closed or destroyed.
     closed,
     /// More operations are in flight than `config::max_in_flight` allows.
     overloaded,
@@ -45,17 +47,25 @@ enum class errc {
     too_many_waiters,
     /// The operating system gave no random bytes for an owner token.
     no_entropy,
-    /// The owner holds some of the resources already, by a lock that is not of all of them: it
-    /// would wait for itself.
+    /// The reentrant owner holds some of the resources already, by a lock that does not cover all
+    /// of them. The acquire would wait for its own owner.
     held_in_part,
-    /// A fencing token was asked for, and the owner holds the resource by a lock without one.
+    /// The acquire asked for a fencing token, but its reentrant owner holds the resource by a lock
+    /// without one.
     no_fencing_token,
 
-    /// `resource` is empty, longer than `max_resource_size`, ends with ":fencing" or
-    /// ":redlock:holder", or is one of the restart guard's own names under `config::restart_guard`.
+    /// A resource name, or a list of names, is not usable:
+    /// - A name is empty, or longer than `max_resource_size`.
+    /// - A name ends with ":fencing" or ":redlock:holder".
+    /// - A name is one of the restart guard's own, under `config::restart_guard`.
+    /// - A list is empty, or has more than `max_resources` names, or more than `max_resource_size`
+    ///   bytes in all.
     invalid_resource,
-    /// `ttl` is not positive, is shorter than four node timeouts, does not fit, or is longer than
-    /// `guard_config::max_ttl`.
+    /// The ttl is not usable:
+    /// - It is not positive, or longer than 10 years.
+    /// - It is shorter than four node timeouts.
+    /// - It is longer than `guard_config::max_ttl`, under `config::restart_guard`.
+    /// - The clock drift leaves no validity of it.
     invalid_ttl,
     /// `deadline` is negative.
     invalid_deadline,
@@ -63,43 +73,46 @@ enum class errc {
     invalid_attempts,
     /// `max_outage` is negative.
     invalid_max_outage,
-    /// `min_validity` is negative or can never be met by `ttl`.
+    /// `min_validity` is negative, or `ttl` can never give that much validity.
     invalid_min_validity,
     /// `keep_alive::max_hold` is shorter than the ttl.
     invalid_max_hold,
-    /// `label` is longer than `max_label_size`, or holds control characters.
+    /// `label` is longer than `max_label_size`, or contains control characters.
     invalid_label,
-    /// A resource is named twice in one lock.
+    /// A lock names the same resource twice.
     duplicate_resource,
     /// The owner token is not 40 lower-case hexadecimal digits, or the lock belongs to another
     /// client.
     invalid_owner,
-    /// The configuration is refused; the message of the exception names the field.
+    /// The client's constructor refused the configuration. The message of the exception names the
+    /// field.
     invalid_config,
 };
 
-/// What a caller usually wants to tell apart.
+/// Group of error codes that a caller usually treats alike.
 enum class condition {
-    /// Every `invalid_*` code and `duplicate_resource`: the caller's mistake, nothing was sent.
+    /// The caller made a mistake, and nothing was sent: every `invalid_*` code and
+    /// `duplicate_resource`.
     invalid_argument = 1,
-    /// `contended`, `unavailable`, `expired` and `timed_out`: the lock was not had, a later try may
-    /// get it.
+    /// The acquire did not get the lock, but a later try may: `contended`, `unavailable`, `expired`
+    /// and `timed_out`.
     not_acquired,
 };
 
-/// The category of `errc`. Its name is "redlock".
+/// Returns the category of `errc`. Its name is "redlock".
 [[nodiscard]] REDLOCK_API const boost::system::error_category& error_category() noexcept;
 
-/// The category of `condition`. Its name is "redlock.condition".
+/// Returns the category of `condition`. Its name is "redlock.condition".
 [[nodiscard]] REDLOCK_API const boost::system::error_category& condition_category() noexcept;
 
-/// By which an `errc` converts to an `error_code`.
+/// Returns the `error_code` of an `errc`. Boost.System uses it for the implicit conversion.
 [[nodiscard]] inline error_code make_error_code(errc e) noexcept
 {
     return {static_cast<int>(e), error_category()};
 }
 
-/// By which an `error_code` is compared with a `condition`.
+/// Returns the `error_condition` of a `condition`. Boost.System uses it to compare an `error_code`
+/// with a `condition`.
 [[nodiscard]] inline boost::system::error_condition make_error_condition(condition c) noexcept
 {
     return {static_cast<int>(c), condition_category()};

@@ -17,21 +17,32 @@ namespace detail {
 }
 /// @endcond
 
-/// What one node said to one request.
+/// Answer of one node to one request.
 enum class node_outcome {
-    undecided,     ///< the operation was decided before this node answered
-    not_asked,     ///< it never was given the key: nothing to ask for, no attempt was made, or
-                   ///< another node was asked first and did not grant
-    granted,       ///< it did what was asked: set, extended, or deleted the key
-    refused,       ///< it answered that the key is somebody else's, or is not there
-    timed_out,     ///< no answer within the node timeout
-    disconnected,  ///< there was no usable connection, or it was lost before the answer
-    stalled,       ///< not asked, because it has left earlier requests unanswered
-    failed,        ///< it answered with an error; `node_report::error` has its text
-    quarantined,   ///< it may have forgotten locks, so that its vote does not count (restart guard)
+    /// The operation was decided before this node answered.
+    undecided,
+    /// The client never gave the node the key. It had nothing to ask for, it made no attempt, or it
+    /// asked another node first and that node did not grant.
+    not_asked,
+    /// The node did what the client asked: it set, extended or deleted the key. For an inspect, the
+    /// node has a key.
+    granted,
+    /// The node answered that the key is another owner's, or is not there. For an inspect, the node
+    /// has no key.
+    refused,
+    /// The node did not answer within the node timeout.
+    timed_out,
+    /// There was no usable connection, or it was lost before the answer.
+    disconnected,
+    /// The client did not ask, because the node has left earlier requests unanswered.
+    stalled,
+    /// The node answered with an error; `node_report::error` has its text.
+    failed,
+    /// The node may have forgotten locks, so the restart guard does not count its vote.
+    quarantined,
 };
 
-/// The English name of an outcome, for logs and messages.
+/// Returns the English name of an outcome, for logs and messages.
 [[nodiscard]] constexpr const char* to_string(node_outcome o) noexcept
 {
     switch (o) {
@@ -48,56 +59,66 @@ enum class node_outcome {
     return "?";
 }
 
-/// One node's part in the last attempt of an operation.
+/// Part of one node in the last attempt of an operation.
 struct node_report {
-    /// The node as configured, without user and password.
+    /// URL of the node as configured, without user and password.
     std::string node;
-    /// What it said to the request.
+    /// Answer of the node.
     node_outcome outcome = node_outcome::undecided;
-    /// From the request's start to the node's answer, or to the moment it was given up.
+    /// Time from the start of the request to the node's answer, or to the moment when the client
+    /// gave up.
     std::chrono::microseconds elapsed{0};
-    /// The server's error text, cut and freed of secrets; why a node is disconnected or in
-    /// quarantine; else empty.
+    /// Text of the server's error, shortened and freed of secrets. For a node that is disconnected
+    /// or in quarantine, the reason. Otherwise empty.
     std::string error;
-    /// How long the present holder's key lives on this node, when it refused and told.
+    /// Remaining ttl of the holder's key on this node, if the node reported it. Set where the node
+    /// refused an acquire, and where an inspect found a key with a ttl.
     std::optional<std::chrono::milliseconds> holder_ttl;
-    /// Of a lock of several resources the one that the node refused, the first of them in the order
-    /// of their names as they were given; else empty.
+    /// Name of the resource that the node refused, for a lock of several resources. If the node
+    /// refused several, the first of them in the order in which they were given. Otherwise empty.
     std::string held;
-    /// Of an inspect, where the node has a key: which party it is of. Not who that is, but which
-    /// nodes have keys of one owner, as far as the first 64 bytes tell: those are a party, counted
-    /// from zero in the order of the nodes, in each report anew. All keys of another type count as
-    /// of one owner. Else empty.
+    /// Number that shows which nodes have keys of one owner. Set for an inspect where the node has
+    /// a key; otherwise empty. The number does not identify the owner:
+    /// - Nodes with the same number have keys of one owner, as far as the first 64 bytes of the
+    ///   value show.
+    /// - Numbers count from zero in the order of the nodes. Each report starts again.
+    /// - All keys of another type count as keys of one owner.
     std::optional<unsigned> party;
-    /// How long the node stays in quarantine yet, when it is, unless another client admits it
-    /// sooner or it loses its keys again.
+    /// Time that the node still stays in quarantine; empty if it is not in quarantine. The
+    /// quarantine ends sooner if another client admits the node. It lasts longer if the node loses
+    /// its keys again.
     std::optional<std::chrono::milliseconds> quarantine;
 };
 
 /**
- * What an operation met, node by node. Pass its address in the options of an operation; it is
- * filled before the completion handler runs and must live until then. It is empty when the
- * operation was cancelled, or ended with the client or before it looked at a node. An acquire with
- * a report asks every node for the holder's remaining ttl and label as well, two more commands a
- * node.
+ * Answer of each node to one operation. Pass the address of a report in the options of an
+ * operation. The client fills the report before the completion handler runs, so it must live until
+ * then.
+ *
+ * The report is empty when the operation was cancelled, ended with the client, or ended before it
+ * asked a node. An acquire with a report also asks every node for the holder's remaining ttl and
+ * label. That costs two more commands a node.
  */
 struct report {
     /// The nodes in the order of `config::nodes`, as of the last attempt.
     std::vector<node_report> nodes;
-    /// Attempts made; 1 for everything but an acquire; 0 where no majority was there in time for
-    /// one, or it waited behind other acquires of its client until its end.
+    /// Number of attempts. It is 1 for every operation other than an acquire. It is 0 for an
+    /// acquire that found no majority in time for an attempt, or that stayed in the wait queue
+    /// until its end.
     std::uint32_t attempts = 0;
-    /// Of an acquire: how many others of its client stood in line in front of it when it began to
-    /// wait for its turn, behind who had the resource or asked the nodes for it.
+    /// Position of an acquire in the wait queue of its client when it began to wait: the number of
+    /// waiters before it. The leader of the queue does not count.
     std::size_t ahead = 0;
-    /// Of an acquire that was not had: how long whoever has the resource may keep it without
-    /// extending, where that was told: the least of what the nodes said in the last attempt; or for
-    /// one that stood in line, the validity of this client's own lock, or what who stood in front
-    /// was told.
+    /// Time for which the holder may keep the resource without an extend, if known. Only for an
+    /// acquire that did not get the lock:
+    /// - After an attempt, it is the smallest ttl that the nodes reported in the last attempt.
+    /// - For an acquire in the wait queue, it is the validity of this client's own lock, or what
+    ///   the leader of the queue learned.
     std::optional<std::chrono::milliseconds> holder_ttl;
-    /// Of an acquire that was not had: the `acquire_options::label` of whoever has the resource, as
-    /// a node that refused told it. A hint: unlike `inspection::holder_label` it is not compared
-    /// with the owner. Printable. Empty: the holder has none, or no node told.
+    /// The `acquire_options::label` of the holder, as one node that refused reported it. Only for
+    /// an acquire that did not get the lock. Printable. Empty: the holder has no label, or no node
+    /// reported it. The label is a hint: unlike `inspection::holder_label` it is not compared with
+    /// the owner.
     std::string holder_label;
 };
 

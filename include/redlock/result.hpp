@@ -7,48 +7,55 @@
 
 namespace redlock {
 
-/// What a release found.
+/// Result of a release.
 enum class release_result : std::uint8_t {
-    released,  ///< the key was deleted wherever it was found, and no majority was without it
-    not_held,  ///< a majority had no such key: the lease had expired, or was given back before
-    nested,  ///< it was one of several holds of one owner: what is left of the lock is the others'
+    /// The nodes deleted the key wherever they found it, and a majority may have had it until then.
+    released,
+    /// No majority can have had the key: the lease had expired, or was released before.
+    not_held,
+    /// The reentrant owner has further holds. The lock stays with those holds.
+    nested,
 };
 
-/// How a resource stands, seen from a majority of the nodes.
+/// State of a resource, as a majority of the nodes shows it.
 enum class holding : std::uint8_t {
-    free,     ///< no owner has a majority, or can have one among the nodes that did not answer
-    held,     ///< one owner has a majority
-    unknown,  ///< too few nodes answered to tell
+    /// No owner has a majority, nor can one have it among the nodes that did not answer.
+    free,
+    /// One owner has a majority.
+    held,
+    /// Too few nodes answered to decide.
+    unknown,
 };
 
-/// What an inspect found. A fact of the past by the time it is read: to hold a lock, acquire it.
+/// Result of an inspect. It is a fact of the past when you read it: to hold a lock, acquire it.
 struct inspection {
-    /// How the resource stands.
+    /// State of the resource.
     holding state = holding::unknown;
 
-    /// Which party holds it: the `node_report::party` of those nodes of the report that are a
-    /// majority of all nodes. Empty unless held.
+    /// The `node_report::party` of the holder: nodes of the report with this number are a majority
+    /// of all nodes. Empty unless the resource is held.
     std::optional<unsigned> majority;
 
-    /// Held by a lock of this library's kind; false for a key of another type, as Redisson writes
-    /// them.
+    /// Whether the holder's key is of the type that this library writes. False for a key of another
+    /// type, as Redisson writes them.
     bool owner_known = false;
 
-    /// The holder's `acquire_options::label`, printable. Empty: it has none, or none was read.
+    /// The holder's `acquire_options::label`, printable. Empty: the holder has no label, or the
+    /// client read none.
     std::string holder_label;
 
     /**
-     * How long the holder keeps a majority at least: the quorum-th largest remaining ttl of the
-     * answers that agree on one owner, less the time since the question and the clock drift. Empty
-     * unless held with a ttl.
+     * Time for which the holder keeps a majority at least. Empty unless the resource is held with a
+     * ttl. It is the quorum-th largest remaining ttl of the answers that agree on one owner, less
+     * the time since the question and the clock drift.
      */
     std::optional<std::chrono::milliseconds> remaining;
 
-    /// Nodes that agree on the owner, as far as its first 64 bytes tell: all of a token of this
-    /// library, but perhaps not of another client's.
+    /// Number of nodes that agree on the owner, as far as the first 64 bytes of the value show.
+    /// They cover a whole token of this library, but perhaps not another client's.
     unsigned agreeing = 0;
-    unsigned empty = 0;   ///< nodes that have no key
-    unsigned silent = 0;  ///< nodes that did not answer, or with an error
+    unsigned empty = 0;   ///< Number of nodes that have no key.
+    unsigned silent = 0;  ///< Number of nodes that did not answer, or answered with an error.
 };
 
 }  // namespace redlock
