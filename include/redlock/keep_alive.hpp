@@ -11,38 +11,47 @@
 
 namespace redlock {
 
-/// For `acquire_options::attempts`: as many as fit before the deadline. For
-/// `keep_alive::max_renewals`: no limit.
+/// Value that means "no limit". In `acquire_options::attempts` it allows as many attempts as fit
+/// before the deadline. In `keep_alive::max_renewals` it allows any number of renewals.
 inline constexpr std::uint32_t unlimited = std::numeric_limits<std::uint32_t>::max();
 
 /**
- * A lock that is kept alive: a quarter to a third of its ttl after it was had or renewed, its keys
- * are extended for another whole ttl, in the background. What too few nodes answered is tried again
- * while validity is left. A lock that is lost, released, dropped or handed over is renewed no more,
- * nor by whoever adopts it: only an acquire begins to keep a lock alive.
+ * Options of a lock that the client keeps alive.
  *
- * The two limits are there for a holder that hangs, and would keep its lock for ever. Once one is
- * reached the lock ends with the validity that it has.
+ * A quarter to a third of the ttl after an acquire or a renewal, the client renews the lock in the
+ * background. A renewal extends the keys for another whole ttl. If too few nodes answer, the client
+ * tries again while validity is left.
+ *
+ * The client stops renewing a lock that is lost, released, dropped or handed over. An adopted lock
+ * is not renewed either: only an acquire starts to keep a lock alive.
+ *
+ * A holder that hangs would keep its lock for ever. The two limits below prevent that. Once one of
+ * them is reached, the lock ends with the validity that it has.
  */
 struct keep_alive {
-    /// By what renewals do no validity ends later than this, counted from the start of the acquire
-    /// that was won, and a key later only by what a renewal was held up on its way. At least the
-    /// ttl. Empty: no limit.
+    /// Maximum time that renewals keep the lock, counted from the start of the attempt that won it.
+    /// Empty, the default: no limit. At least the ttl. No renewal makes the validity end later than
+    /// this. A key can live longer, by the time that a renewal was delayed on its way to the node.
     std::optional<std::chrono::milliseconds> max_hold{};
 
-    /// So many renewals that succeed. Zero: none, the lock ends with its ttl.
+    /// Maximum number of renewals that succeed. No limit by default. Zero: the client never renews,
+    /// and the lock ends with its ttl.
     std::uint32_t max_renewals = unlimited;
 };
 
-/// How a renewal, or a lock that is kept alive, went.
+/// Outcome of a renewal, or other event of a lock that is kept alive.
 enum class renewal_outcome : std::uint8_t {
-    renewed,        ///< its keys live for another ttl
-    unknown,        ///< too few nodes answered; the validity known before stands, it is tried again
-    lost,           ///< a majority is without the key, or the validity has passed: final
-    limit_reached,  ///< `max_hold` or `max_renewals`: valid for `remaining`, and no longer
+    /// The keys live for another ttl.
+    renewed,
+    /// Too few nodes answered. The lock keeps its known validity, and the client tries again.
+    unknown,
+    /// No majority can have the key any more, or the validity has passed. This is final.
+    lost,
+    /// `max_hold` or `max_renewals` is reached. The lock is valid for `remaining`, and no longer.
+    limit_reached,
 };
 
-/// The English name of an outcome, for logs and messages.
+/// Returns the English name of an outcome, for logs and messages.
 [[nodiscard]] constexpr const char* to_string(renewal_outcome o) noexcept
 {
     switch (o) {
@@ -54,29 +63,37 @@ enum class renewal_outcome : std::uint8_t {
     return "?";
 }
 
-/// News of one lock that is kept alive.
+/// Event of one lock that is kept alive, as a `renewal_sink` receives it.
 struct renewal {
-    /// Of several the first. Valid during the call.
+    /// Name of the resource. For a lock of several resources, the first name. Valid during the
+    /// call.
     std::string_view resource;
-    /// What became of it.
+    /// Outcome of the renewal, or the other event.
     renewal_outcome outcome = renewal_outcome::renewed;
-    /// How long it is valid from now on; zero when it is lost.
+    /// Validity that is left at the time of the call. Zero when the lock is lost.
     std::chrono::nanoseconds remaining{};
-    /// What each node answered to the renewal that failed: set when the outcome is `unknown`, or
-    /// `lost` by that renewal. Null after a success, when the validity passed without an answer,
-    /// and where memory ran out. Valid during the call.
+    /// Answer of each node to the renewal that failed. Set when the outcome is `unknown`, or when
+    /// that renewal made the lock `lost`. Valid during the call. Null in these cases:
+    /// - The renewal succeeded.
+    /// - The validity passed without an answer.
+    /// - There was no memory for the report.
     const redlock::report* report = nullptr;
 };
 
 /**
- * Where the news of locks that are kept alive go.
+ * Function that receives the events of locks that are kept alive.
  *
- * Called on the client's executor (with `config::thread_safe` on its strand), one call at a time,
- * behind the handlers of those who waited for a loss (with `config::thread_safe` behind their being
- * posted), and before those of other operations that ended in the meantime. Of news of one lock
- * that come at the same time only the latest is told; a loss always is, unless the client is
- * closed. It may use the client and its locks, and destroy them. What it throws is swallowed: who
- * looks on must not break a lock.
+ * The client calls it on its own executor, one call at a time. With `config::thread_safe` that is
+ * the client's strand. Other handlers come in this order:
+ * - Handlers that waited for a loss come before the call. With `config::thread_safe` the client has
+ *   posted them before the call.
+ * - Handlers of other operations that ended in the meantime come after the call.
+ *
+ * If several events of one lock come at the same time, the function receives only the latest. It
+ * always receives a loss, unless the client is closed.
+ *
+ * The function may use the client and its locks, and may destroy them. The client swallows its
+ * exceptions, since an observer must not break a lock.
  */
 using renewal_sink = std::function<void(const renewal&)>;
 

@@ -17,121 +17,142 @@
 namespace redlock {
 
 /**
- * A lease on a resource, held by a majority of the nodes. Never empty when an acquire gave it.
+ * Handle to a lease, the time-limited ownership of one resource or several, which a majority of the
+ * nodes granted. A successful acquire never gives an empty lock.
  *
- * Destroying a lock that holds something gives it back in the background: it neither throws nor
- * waits, and does no harm when the client or the execution context is gone; the keys then expire by
- * themselves. A lock may not be used by two threads at the same time. With `config::thread_safe`
- * different threads may use it one after the other; else it is used, and destroyed, where the
- * client may be used.
+ * The destructor of a lock that holds a lease releases the lease in the background. It neither
+ * throws nor waits. It is harmless when the client or the execution context is gone: the keys then
+ * expire by themselves.
+ *
+ * Thread safety: two threads must not use a lock at the same time. With `config::thread_safe`
+ * different threads may use a lock one after the other. Without it, use and destroy a lock only
+ * where you may use its client.
  */
 class [[nodiscard]] lock {
 public:
-    /// Holds nothing.
+    /// Makes an empty lock, which holds nothing.
     lock() noexcept = default;
-    /// The lease goes along; what was moved from holds nothing.
+    /// Takes over the lease. The lock that was moved from holds nothing afterwards.
     lock(lock&&) noexcept = default;
-    /// Gives back in the background what this one held.
+    /// Takes over the lease. Releases in the background the lease that this lock held before.
     lock& operator=(lock&&) noexcept = default;
     lock(const lock&) = delete;
     lock& operator=(const lock&) = delete;
-    /// Gives back in the background what is still held.
+    /// Releases in the background the lease that this lock still holds.
     ~lock() = default;
 
-    /// Made by a client.
+    /// For the library: makes a lock of a lease.
     explicit lock(detail::held_lease held) noexcept : held_(std::move(held)) {}
 
-    /// Whether it holds a lease, valid or not. False after a release, a hand-over, or a move.
+    /// Returns whether the lock holds a lease, valid or not. False after a release, a hand-over or
+    /// a move.
     [[nodiscard]] explicit operator bool() const noexcept { return held_.get() != nullptr; }
 
     /**
-     * Whether the lease is valid at this moment, by this machine's clock. To be asked before every
-     * step that needs the lock:
-     * a lease ends by itself, and a thread may be held up for any time between the question and the
-     * step.
+     * Returns whether the lease is valid at this moment, by this machine's clock. Ask before every
+     * step that needs the lock. A lease ends by itself, and a thread may be held up for any time
+     * between the question and the step.
      */
     [[nodiscard]] bool owns() const noexcept { return remaining() > boot_clock::duration::zero(); }
 
-    /// How long the lease is valid from now on; zero when it is no longer, or when nothing is held.
+    /// Returns how long the lease is still valid. Zero when its validity has passed, or when the
+    /// lock holds nothing.
     [[nodiscard]] boot_clock::duration remaining() const noexcept
     {
         const auto left = valid_until() - boot_clock::now();
         return left > boot_clock::duration::zero() ? left : boot_clock::duration::zero();
     }
 
-    /// The end of the validity, drift taken off. The clock's epoch when nothing is held, or when
-    /// the lease is lost.
+    /// Returns the end of the validity, with the clock drift taken off. Returns the clock's epoch
+    /// when the lock holds nothing or the lease is lost.
     [[nodiscard]] REDLOCK_API boot_clock::time_point valid_until() const noexcept;
 
-    /// The resource's name as it was given, of several the first; empty when nothing is held. Valid
-    /// while the lock holds.
+    /// Returns the name of the resource as it was given; for several resources, the first name.
+    /// Empty when the lock holds nothing. Valid while the lock holds its lease.
     [[nodiscard]] REDLOCK_API std::string_view resource() const noexcept;
 
-    /// All of the resources' names in the order in which they were given; none when nothing is
-    /// held. Valid while the lock holds.
+    /// Returns the names of all resources in the order in which they were given. Empty when the
+    /// lock holds nothing. Valid while the lock holds its lease.
     [[nodiscard]] REDLOCK_API std::span<const std::string> resources() const noexcept;
 
     /**
-     * The secret value of the lock's keys, 40 hexadecimal digits; empty when nothing is held.
-     * Whoever knows it can release the lock, so it belongs in no log. Valid while the lock holds.
+     * Returns the owner token, the secret value of the lock's keys: 40 hexadecimal digits. Empty
+     * when the lock holds nothing. Valid while the lock holds its lease. Anyone who knows the token
+     * can release the lock, so keep it out of logs.
      */
     [[nodiscard]] REDLOCK_API std::string_view owner_token() const noexcept;
 
     /**
-     * The lease's fencing token: unique among the leases of each of its resources, and greater than
-     * the token of every lease that was known to anybody when this one was asked for, also when
-     * clocks or pauses broke the exclusion, as long as nodes keep their counters. It may be
-     * smaller, or even one that was given before, where
-     * - a node loses its counters or comes back with those of an earlier time, unless all clients
-     *   have the restart guard: one without it, or a node that is wrongly called `durable`, spoils
-     *   it for all;
-     * - clients name different nodes;
-     * - somebody deletes or evicts a counter or puts an older one back, or a node's keys of an
-     *   earlier time are put back within one run, under the guard too;
-     * - a node's date is set back, in all and at whatever times, by more than the shortest
-     *   `config::counter_ttl` of the clients, or where keys are lost by more than
-     *   `guard_config::max_ttl`, each less two seconds (half of a `max_ttl` below four).
+     * Returns the fencing token of the lease, a number below 2^53. Zero when the lock was taken
+     * without a token, was adopted, or holds nothing.
      *
-     * docs/design/safety.md has all of it. A further hold of an `owner` is of the same lease, and
-     * has its token. Below 2^53, and not changed by extends. Zero when the lock was taken without
-     * one, was adopted, or holds nothing.
+     * Pass the token to the database or service that you write to. The token protects only a
+     * service that refuses tokens smaller than the greatest it has seen.
      *
-     * It protects what checks it: hand it to the database or service that is written to, and have
-     * that refuse a token smaller than the greatest it has seen.
+     * The token is unique among the leases of each of its resources. It is greater than every token
+     * that any client knew when it asked for this lease. Both hold even when clocks or pauses broke
+     * the exclusion, as long as the nodes keep their counters. An extend does not change the token.
+     * A further hold of a reentrant owner belongs to the same lease, and so has the same token.
+     *
+     * In these cases a token can be smaller than an earlier one, or equal to it:
+     * - A node loses its counters, or comes back with older ones, and not all clients have the
+     *   restart guard. One client without the guard, or one node that is wrongly called `durable`,
+     *   spoils the order for all.
+     * - Clients name different nodes.
+     * - A counter is deleted, is evicted, or is replaced by an older one.
+     * - A node gets older keys back without a restart. The guard does not help against that.
+     * - A node's date is set back by more than a bound; changes at different times add up. The
+     *   bound is the shortest `config::counter_ttl` of the clients. Where nodes lose keys, it is
+     *   `guard_config::max_ttl`. Each bound is shortened by two seconds, or by half of a `max_ttl`
+     *   that is below four seconds.
+     *
+     * See docs/design/safety.md for the details.
      */
     [[nodiscard]] REDLOCK_API std::uint64_t fencing_token() const noexcept;
 
-    /// The fencing token of one of the lock's resources, of several the same for each. Zero if the
-    /// lock is not of this one, and where the above is zero.
+    /// Returns the fencing token of one of the lock's resources. All resources of a lock have the
+    /// same token. Zero when the lock does not cover `resource`, and where `fencing_token()` is
+    /// zero.
     [[nodiscard]] REDLOCK_API std::uint64_t fencing_token(std::string_view resource) const noexcept;
 
-    /// How many nodes are known to have granted the key, late answers included, and those whose
-    /// grant the restart guard does not count.
+    /// Returns the number of nodes that are known to have granted the key. It includes nodes that
+    /// answered late, and nodes whose grant the restart guard does not count.
     [[nodiscard]] REDLOCK_API unsigned granted_by() const noexcept;
 
     /**
-     * Waits until the lock is not held any more, by a client that runs: told at the latest when the
-     * validity ends by this machine's clock, and sooner if a majority is seen to be without the
-     * key. After the program stood still it is told before anything else of the client, and after
-     * the machine was suspended within a second. Any number may wait. Include `client.hpp`.
+     * Waits until the lock does not hold its lease any more. The client must be running. Any number
+     * of operations may wait. Include `client.hpp` to call this function.
+     *
+     * The operation reports the end of the lease at these times:
+     * - at the latest when the validity ends by this machine's clock;
+     * - sooner, if the client sees that no majority can have the key;
+     * - after the program was paused, before anything else of the client;
+     * - after the machine was suspended, within a second.
      *
      * Completion signature: `void(redlock::error_code)`.
-     * Completes when: the lease is no more, in one of these ways.
-     * Errors: always one. `lost`: final; `not_held`: released, dropped, assigned over or handed
-     * over, or nothing was held; `closed`; `operation_aborted`; `not_enough_memory`.
-     * Cancellation: terminal, partial and total complete at once.
-     * Lifetimes: the lock is read when the operation is begun; it may be moved before the end, and
-     * destroyed, which ends it. Of an empty lock, that knows no client, the handler runs through
-     * its associated executor, by default the system executor.
+     * Completes when: the lease has ended, in one of the ways that the errors name.
+     * Errors: always one of these:
+     * - `lost`: the lease is lost, which is final.
+     * - `not_held`: the lock was released, dropped, assigned over or handed over, or held nothing.
+     * - `closed`: the client was closed or destroyed.
+     * - `operation_aborted`: the operation was cancelled.
+     * - `not_enough_memory`: there was no memory for the operation.
+     *
+     * Cancellation: terminal, partial and total complete the operation at once.
+     * Lifetimes: the operation reads the lock when it begins. The lock may then be moved. It may
+     * also be destroyed, which ends the wait.
+     * Executors: an empty lock knows no client. So its handler runs on the associated executor of
+     * the handler, by default the system executor.
      */
     template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
     auto async_wait_lost(Token&& token = Token{});
 
     /**
-     * Leaves the lease to somebody else, to be taken up with `client::async_adopt` in this or
-     * another process: returns the owner token, holds nothing afterwards, and gives nothing back.
-     * Other holds of it, by its owner, own nothing from then on.
-     * Empty when nothing was held, or another hold was handed over before.
+     * Detaches the lease from this lock without releasing it, and returns the owner token. Another
+     * lock object, in this process or another one, can take the lease over with
+     * `client::async_adopt`. Afterwards this lock holds nothing, and other holds of its reentrant
+     * owner own nothing. Empty when the lock held nothing, or when another hold was handed over
+     * before.
      */
     [[nodiscard]] REDLOCK_API std::string hand_over() &&;
 

@@ -5,24 +5,28 @@
 namespace redlock {
 
 /**
- * On whose behalf a lock is taken, for code that may take it again while it has it: an acquire with
- * `acquire_options::owner` that finds the resource, or all of several, held by a lock of the same
- * owner and the same client is given a further hold of that lock, without asking a node. Never by
- * thread or coroutine: who is meant is said.
+ * Identity for code that may take a lock again while it holds it: a reentrant owner. Name it in
+ * `acquire_options::owner`.
  *
- * Each owner that is constructed is another one; copies are the same. It holds nothing itself.
+ * An acquire of a reentrant owner first checks whether one lock of the same owner and the same
+ * client holds all its resources. If so, the acquire gets a further hold of that lock. The client
+ * asks no node for it, unless it has to extend the lock first because too little validity is left.
+ *
+ * The owner is never derived from a thread or a coroutine: the caller names it. Each constructed
+ * owner is another identity, and copies are the same identity. An owner holds no lock itself.
  *
  * Thread safety: as a `std::shared_ptr`.
  */
 class owner {
 public:
+    /// Makes a new identity.
     /// @throws std::bad_alloc
     owner() : identity_(std::make_shared<char>()) {}
 
-    /// Whether both are the same owner: one and its copies.
+    /// Returns whether both are the same owner, which is true for an owner and its copies.
     [[nodiscard]] friend bool operator==(const owner&, const owner&) noexcept = default;
 
-    /// For the library: lives as long as any copy.
+    /// For the library: the identity, which lives as long as any copy of the owner.
     [[nodiscard]] const std::shared_ptr<const char>& identity() const noexcept { return identity_; }
 
 private:
