@@ -24,16 +24,22 @@ namespace detail {
 }
 /// @endcond
 
-/// How a `with_lock` ended.
+/// End of a `with_lock`.
 enum class scope_end : std::uint8_t {
-    completed,     ///< the body returned, and the lock was held all the time
-    failed,        ///< the body threw, while the lock was held
-    lost,          ///< the lock was lost before the body had ended, however that ended
-    cancelled,     ///< it was called off: before the lock was had, or the body threw behind that
-    not_acquired,  ///< the lock was not had, and the body not begun
+    /// The body returned, and the lock was held all the time.
+    completed,
+    /// The body threw while the lock was held.
+    failed,
+    /// The lock was lost or the client was closed before the body ended, however the body ended.
+    lost,
+    /// The operation was cancelled before the acquire got the lock, or the body then threw or did
+    /// not begin.
+    cancelled,
+    /// The acquire failed, and the body did not begin.
+    not_acquired,
 };
 
-/// The English name of an end, for logs and messages.
+/// Returns the English name of an end, for logs and messages.
 [[nodiscard]] constexpr const char* to_string(scope_end e) noexcept
 {
     switch (e) {
@@ -48,36 +54,42 @@ enum class scope_end : std::uint8_t {
 
 namespace detail {
 
-/// What there is to say of an end whatever the body returns.
+/// Part of a result that does not depend on what the body returns.
 struct scope_ending {
-    /// How it ended.
+    /// End of the operation.
     scope_end end = scope_end::not_acquired;
 
-    /// Why the lock was not had; `lost` or `closed`; why it was called off, `operation_aborted`, or
-    /// `not_enough_memory` to hear of a loss. None when the body completed or failed.
+    /// Reason for the end. For each value of `end`:
+    /// - `not_acquired`: the error of the acquire.
+    /// - `lost`: `lost` or `closed`.
+    /// - `cancelled`: `operation_aborted`, or `not_enough_memory` if there was no memory to watch
+    ///   for a loss.
+    /// - `completed` and `failed`: none.
     error_code error;
 
-    /// What the body threw, after a loss or a cancellation too. Null: it returned, or never began.
+    /// Exception of the body, also after a loss or a cancellation. Null if the body returned or
+    /// never began. With `failed` it can also be the exception of the operation itself, if memory
+    /// ran out.
     std::exception_ptr failure;
 
-    /// Whether the body completed, under the lock all the time.
+    /// Returns whether the body completed, with the lock held all the time.
     [[nodiscard]] explicit operator bool() const noexcept { return end == scope_end::completed; }
 
 protected:
-    /// Throws what `get` throws.
+    /// Throws the exceptions that `get` documents.
     REDLOCK_API void require_completed() const;
 };
 
 }  // namespace detail
 
-/// What became of a body that ran under a lock.
+/// Result of a body that ran under a lock.
 template <class T>
 struct [[nodiscard]] scope_result : detail::scope_ending {
-    /// What the body returned, though the lock was lost meanwhile.
+    /// Value that the body returned, also if the lock was lost meanwhile.
     std::optional<T> value;
 
-    /// What the body returned. Throws what the body threw if it failed, and
-    /// `boost::system::system_error` with `error` if it did not complete.
+    /// Returns the value of the body. If the body failed, throws its exception. If the body did not
+    /// complete for another reason, throws `boost::system::system_error` with `error`.
     T get() &&
     {
         require_completed();
@@ -85,56 +97,58 @@ struct [[nodiscard]] scope_result : detail::scope_ending {
     }
 };
 
-/// The same of a body that returns nothing.
+/// Result of a body that returns nothing.
 template <>
 struct [[nodiscard]] scope_result<void> : detail::scope_ending {
-    /// Throws what the body threw if it failed, and `boost::system::system_error` with `error` if
-    /// it did not complete.
+    /// Checks that the body completed. If the body failed, throws its exception. If the body did
+    /// not complete for another reason, throws `boost::system::system_error` with `error`.
     void get() && { require_completed(); }
 };
 
 /**
- * A lock that is held for a body made of completion handlers. To be moved into what goes on; the
- * lock is given back when it says `done`, or is destroyed.
+ * Handle to a lock that is held for a body made of completion handlers. Move the handle into the
+ * handlers of the body. The operation releases the lock after you call `done` or destroy the
+ * handle.
  */
 class [[nodiscard]] held_scope {
 public:
-    /// What the body runs on.
+    /// Type of the executor that the body runs on.
     using executor_type = boost::asio::any_io_executor;
 
-    /// Made by `with_lock`.
+    /// For `with_lock`, which makes the handle.
     REDLOCK_API held_scope(executor_type ex,
                            boost::asio::any_completion_handler<void(error_code)> done,
                            boost::asio::cancellation_state told, lock& held) noexcept;
-    /// The lock goes along; what was moved from does nothing more.
+    /// Takes over the lock. The handle that was moved from does nothing more.
     REDLOCK_API held_scope(held_scope&&) noexcept;
-    /// Ends what this one was, as its destructor does.
+    /// Takes over the lock, after ending the body of this handle as the destructor does.
     REDLOCK_API held_scope& operator=(held_scope&&) noexcept;
     held_scope(const held_scope&) = delete;
     held_scope& operator=(const held_scope&) = delete;
-    /// As `done` with `operation_aborted`.
+    /// Ends the body as `done` with `operation_aborted` does.
     REDLOCK_API ~held_scope();
 
-    /// Lives until `done`.
+    /// Returns the lock. The reference is valid until `done`.
     [[nodiscard]] lock& held() const noexcept { return *held_; }
 
-    /// Where the body belongs: `slot` emits there.
+    /// Returns the executor of the body. The slot emits there.
     [[nodiscard]] executor_type get_executor() const noexcept { return executor_; }
 
-    /// For the operations of the body, one at a time: emits `terminal` when the lock is lost or the
-    /// whole is called off. To be had before the handle is moved; not connected behind `done`.
+    /// Returns the cancellation slot for the operations of the body, one at a time. The slot emits
+    /// `terminal` when the lock is lost or the whole operation is cancelled. Get the slot before
+    /// you move the handle. After `done` it is not connected.
     [[nodiscard]] REDLOCK_API boost::asio::cancellation_slot slot() const noexcept;
 
     /**
-     * Whether the lock was lost or the whole called off, so that the body is to end. To be asked,
-     * on the handle's executor, before each operation is begun: what `slot` emits between two of
-     * them nobody hears. False behind `done`.
+     * Returns whether the body must end, because the lock was lost or the whole operation was
+     * cancelled. Ask on the handle's executor before you begin each operation of the body: a signal
+     * that `slot` emits between two operations reaches none of them. False after `done`.
      */
     [[nodiscard]] REDLOCK_API bool stopped() const noexcept;
 
-    /// The body has ended, with success or failed with an error, and does nothing more. On any
-    /// thread; what is called after the first time, or of a handle that was moved from, does
-    /// nothing.
+    /// Ends the body, with success or with an error. The body must do nothing more after it. An
+    /// error becomes the failure of the body. May be called on any thread. A second call does
+    /// nothing, nor does a call on a handle that was moved from.
     REDLOCK_API void done(error_code ec = {});
 
 private:

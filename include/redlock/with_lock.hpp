@@ -22,41 +22,50 @@
 namespace redlock {
 
 /**
- * Runs a coroutine under a lock, of one resource or several, that is kept alive: takes it, runs
- * `body`, gives the lock back whatever became of the body, and says how it went.
+ * Runs a coroutine under a lock that is kept alive, of one resource or several. Acquires the lock,
+ * runs `body`, releases the lock however the body ended, and reports how it ended.
  *
- * `body` is a callable that takes `redlock::lock&` and returns `boost::asio::awaitable<T>`. It is
- * destroyed with the operation, and what it captures lives as long. If the lock is lost the body is
- * cancelled by its cancellation slot, with `terminal`, at the latest when the validity ends; so it
- * is when the lock goes with another hold of its owner, which is `lost` too, when the client is
- * closed, as then nobody keeps the lock, and when the operation is cancelled. If any of that
- * happens before its first step, it does not begin.
- * A body that does not heed it is waited for, however long that takes: nothing of it runs behind
- * the end of the operation. The lock is not renewed in that time, and is somebody else's soon: as
- * ever, a step that must not be made without it asks `lock::owns()` first.
+ * `body` is a callable that takes `redlock::lock&` and returns `boost::asio::awaitable<T>`. It and
+ * its captures live until the operation ends.
  *
- * `options.keep_alive` is set if it is empty. A body that may hang is bounded by its `max_hold`.
+ * The operation cancels the body through the body's cancellation slot, with `terminal`, in these
+ * cases:
+ * - The lock is lost. The body learns of it at the latest when the validity ends. A lock is also
+ *   lost when it ends together with another hold of its reentrant owner.
+ * - The client is closed, because no client then renews the lock.
+ * - The operation is cancelled.
+ *
+ * If one of these happens before the body's first step, the body does not begin. The operation
+ * waits for a body that ignores the cancellation, however long that takes: nothing of the body runs
+ * after the operation has ended. A lost lock is not renewed meanwhile, and another client may soon
+ * own the resource. So ask `lock::owns()` right before each step that needs the lock.
+ *
+ * If `options.keep_alive` is empty, the operation sets it. Set its `max_hold` to bound a body that
+ * may hang.
  *
  * Completion signature: `void(redlock::scope_result<T>)`.
- * Completes when: the lock was not had, or the body has ended and the release too.
- * Errors, in the result: for `not_acquired` those of `client::async_acquire`; for `lost`, `lost` or
- * `closed`; for `cancelled`, `operation_aborted` or `not_enough_memory`; for `failed` and
- * `completed` none.
- * Cancellation: terminal is passed on: to the acquire, or to the body. Partial and total do
- * nothing, as a body that has begun cannot be undone. The release is not cancelled.
- * Executors: the body runs on the handler's associated executor, by default the client's; on a
- * strand of it, unless it is the executor of a client without `config::thread_safe`. What is done
- * for the lock is done on the client's executor. A body on another one, as `use_future` has it,
- * must do nothing with the client or the lock but ask the lock, unless there is
- * `config::thread_safe`.
+ * Completes when: the acquire failed, or both the body and the release have ended.
+ * Errors: in the result, for each value of `scope_result::end`:
+ * - `not_acquired`: an error of `client::async_acquire`.
+ * - `lost`: `lost` or `closed`.
+ * - `cancelled`: `operation_aborted` or `not_enough_memory`.
+ * - `completed` and `failed`: none.
+ *
+ * Cancellation: terminal is passed on to the acquire or to the body. Partial and total do nothing,
+ * as a body that has begun cannot be undone. The release is not cancelled.
+ * Executors: the body runs on the handler's associated executor, by default the client's. It runs
+ * on a strand of that executor, unless that is the executor of a client without
+ * `config::thread_safe`. All work for the lock runs on the client's executor. Without
+ * `config::thread_safe`, a body on another executor, as with `use_future`, must not use the client.
+ * It may only call const functions of the lock.
  * Lifetimes: the client may be destroyed before the end. Where the handler has another executor,
- * keep the client's context until its `run()` returns: a thread of that executor may still use the
+ * keep the client's context until its `run()` returns. A thread of that executor may still use the
  * context just after the completion.
  * Thread safety: as the client's.
  *
- * GCC 12 destroys twice what a closure captures by value that is made within a co_await. A body
- * that owns something is made in a statement before, and moved in; one that captures by reference
- * may stand where it is used.
+ * GCC 12 destroys twice what a closure captures by value, if the closure is made within a
+ * `co_await` expression. So make a body that owns something in a statement before, and move it in.
+ * A body that captures by reference may be written in place.
  */
 template <detail::scope_body Body,
           boost::asio::completion_token_for<void(scope_result<detail::value_of_body<Body>>)> Token =
@@ -70,7 +79,7 @@ auto with_lock(client& locks, std::vector<std::string> resources, acquire_option
         std::move(resources), options, std::move(body));
 }
 
-/// The same, of resources that are written out.
+/// The same, with the names of the resources in an initializer list.
 template <detail::scope_body Body,
           boost::asio::completion_token_for<void(scope_result<detail::value_of_body<Body>>)> Token =
               boost::asio::deferred_t>
@@ -93,9 +102,9 @@ auto with_lock(client& locks, std::string_view resource, acquire_options options
 }
 
 /**
- * The same for code that works with completion handlers: `start` is called with a
- * `redlock::held_scope` once the lock is had, begins what is to be done under the lock, and
- * returns. It ends with `held_scope::done`. What `start` throws is the failure of the body.
+ * The same for code that works with completion handlers. Once the lock is acquired, the operation
+ * calls `start` with a `redlock::held_scope`. `start` begins the work under the lock and returns;
+ * `held_scope::done` ends the body. An exception of `start` is the failure of the body.
  *
  * Completion signature: `void(redlock::scope_result<void>)`.
  */
@@ -109,7 +118,7 @@ auto with_lock(client& locks, std::vector<std::string> resources, acquire_option
                      detail::started_body<Start>(std::move(start)), std::forward<Token>(token));
 }
 
-/// The same, of resources that are written out.
+/// The same, with the names of the resources in an initializer list.
 template <
     std::invocable<held_scope> Start,
     boost::asio::completion_token_for<void(scope_result<void>)> Token = boost::asio::deferred_t>
