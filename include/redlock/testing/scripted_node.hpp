@@ -30,65 +30,69 @@ struct library_built_with {
 }  // namespace redlock::testing
 /// @endcond
 
-/// Doubles for tests of code that uses locks. They come with `redlock::testing`, a library of its
-/// own, which needs nothing of the client.
+/// Test doubles for code that uses locks. They come with `redlock::testing`, a library of its own,
+/// which does not need the client.
 namespace redlock::testing {
 
-/// What a node should know of the clients that will use it.
+/// Settings of the clients that will use a node.
 struct node_options {
-    /// Their `config::key_prefix`: put before every resource that is named below to make the key.
+    /// The clients' `config::key_prefix`. The node puts it before every resource that a test names,
+    /// to make the key.
     std::string key_prefix{};
 };
 
 /**
- * A Redis master for tests, on a port of the loopback: the client connects to it as to any other,
- * and its code is what it is in production. Left alone it is willing and does what a real one does
- * for locks: keys and their ends, scripts, fencing counters, what it tells of keys to who wants to
- * know. It does no more than that: whatever else is asked of it is answered with an error.
+ * A Redis node for tests, on a port of the loopback interface. The client connects to it as to any
+ * other node, and runs the same code as in production.
  *
- * Three of them are a majority of masters that fail when a test says so:
+ * Unless a test disturbs it, the node does what a real one does for locks. It has keys that expire,
+ * scripts and fencing counters, and it sends the notifications that clients ask for. It does no
+ * more than that, and answers every other command with an error.
+ *
+ * Three of these nodes serve a client, and fail when a test says so:
  *
  *     std::array<redlock::testing::scripted_node, 3> nodes;
  *     redlock::client locks(context, {.nodes = {nodes[0].url(), nodes[1].url(), nodes[2].url()}});
  *     nodes[2].freeze();
  *
- * A test that ends is to destroy its client before its nodes, or else the client sees them go, as
- * it would see masters go.
+ * A test must destroy its client before its nodes. Otherwise the client sees the nodes fail, as it
+ * would in production.
  *
- * Time is the machine's own. A ttl of 200 ms is the least with the default
- * `config::node_timeout`, and it ends after 200 ms.
+ * Time is the machine's own. With the default `config::node_timeout` the shortest ttl is 200 ms,
+ * and a lock with that ttl ends after 200 ms.
  *
- * Thread safety: all functions may be called from any thread at any time, but those that make, move
- * and destroy the object. What was moved from can be assigned to and destroyed, and nothing else.
+ * Thread safety: any thread may call any function at any time. Construction, move and destruction
+ * are the exceptions. A node that was moved from may only be assigned to or destroyed.
  */
 class scripted_node {
 public:
-    /// What a node without a thread of its own runs on.
+    /// Type of the executor for a node without a thread of its own.
     using executor_type = boost::asio::any_io_executor;
 
     class reply;
 
-    /// What a node that restarts has left of its keys.
+    /// Keys that a node still has after a restart.
     enum class keys : std::uint8_t {
-        /// All of them, as one that writes through.
+        /// All keys, as on a node that writes through to its disk.
         kept,
-        /// None, as one that writes nothing down.
+        /// No keys, as on a node that writes nothing to its disk.
         lost
     };
 
-    /// Answers every command of its kind from now on.
+    /// Number of times for `answer`: every matching command from now on.
     static constexpr std::size_t always = std::numeric_limits<std::size_t>::max();
 
-    /// A node with a thread of its own.
-    /// @throws boost::system::system_error where there is no port, `std::system_error` where there
-    /// is no thread.
+    /// Makes a node with a thread of its own.
+    /// @throws boost::system::system_error if there is no port, `std::system_error` if there is no
+    /// thread.
     scripted_node() : scripted_node(node_options{}) {}
     /// The same, for clients with settings of their own.
     explicit scripted_node(const node_options& options);
 
-    /// A node that runs on `ex`, for tests of one thread. It listens as long as it lives, which is
-    /// work: the context's `run` does not return before. It has to go before its context.
-    /// @throws boost::system::system_error where there is no port.
+    /// Makes a node that runs on `ex`, for tests with one thread. The node listens until it is
+    /// destroyed. Listening counts as work, so the context's `run` does not return before. Destroy
+    /// the node before its context.
+    /// @throws boost::system::system_error if there is no port.
     explicit scripted_node(const executor_type& ex, const node_options& options = {});
 
     /// The same on the executor of a context.
@@ -97,116 +101,132 @@ public:
         : scripted_node(executor_type(context.get_executor()), options)
     {}
 
-    /// The node goes along, with its port, its keys and its connections.
+    /// Takes over the node with its port, its keys and its connections.
     scripted_node(scripted_node&&) noexcept;
-    /// Ends what this one was, as its destructor does.
+    /// Takes over the node, after ending this one as the destructor does.
     scripted_node& operator=(scripted_node&&) noexcept;
     scripted_node(const scripted_node&) = delete;
     scripted_node& operator=(const scripted_node&) = delete;
-    /// Cuts all connections.
+    /// Ends the node, and cuts all its connections.
     ~scripted_node();
 
-    /// What `config::nodes` wants: `redis://127.0.0.1:port`.
+    /// Returns the URL for `config::nodes`: `redis://127.0.0.1:port`.
     [[nodiscard]] std::string url() const;
-    /// The port, which stays the node's own while it refuses connections, and when it restarts.
+    /// Returns the port. The node keeps its port while it refuses connections, and when it
+    /// restarts.
     [[nodiscard]] std::uint16_t port() const noexcept;
 
     /**
-     * Gives a resource to a stranger, for `ttl` from now on, whoever had it here. On a majority it
-     * is `errc::contended` to who wants it, and lost to who had it.
+     * Gives a resource on this node to a stranger, for `ttl` from now on, even if a client has it.
+     * If the stranger has a majority, an acquire of the resource ends with `errc::contended`, and a
+     * holder loses its lock.
      *
-     * It is so at once, also on a node that is frozen, slow or full: commands that have come and
-     * were not done yet find the stranger there. That goes for a lock that is just being taken:
-     * where its SET has not been done, it is refused by this node rather than lost on it. Who
-     * wanted to know of the key is told, by a frozen node when it thaws. Fencing counters stay as
-     * they are.
+     * The change happens at once, also on a node that is frozen, slow or full:
+     * - Commands that have arrived but are not done yet find the stranger's key. So if the SET of a
+     *   lock is not done yet, this node refuses it. The lock is then not lost on this node.
+     * - Clients that asked for a notification of the key get it. A frozen node sends the
+     *   notification when it thaws.
+     * - Fencing counters stay as they are.
      *
      * A ttl that the clock cannot count to has no end.
      *
      * @throws std::invalid_argument for a ttl that is not positive.
      */
     void hold(std::string_view resource, std::chrono::milliseconds ttl);
-    /// Whether the node has a key of the resource, the stranger's or a client's, that has not
-    /// ended.
+    /// Returns whether the node has a key of the resource that has not expired, the stranger's or a
+    /// client's.
     [[nodiscard]] bool held(std::string_view resource) const;
-    /// Deletes the key of a resource, whoever's it is, and tells who wanted to know. On a majority
-    /// the lock is lost, or free again: drop it on all nodes, since of a lock that was just taken
-    /// one may not have the key yet.
+    /// Deletes the key of a resource, whoever owns it, and notifies the clients that asked for it.
+    /// On a majority the lock is then lost, or free again. Drop the key on all nodes: if the lock
+    /// was just taken, one node may not have its key yet.
     void drop(std::string_view resource);
 
     /**
-     * Answers commands with `r` instead of doing them, or loses them or their replies: the next
-     * `times` of them that begin to be done from now on. `command` is a name, in capitals or not
-     * ("SET", "HELLO"), with its second word if that matters ("CLIENT TRACKING"), or what a script
-     * of the library is for: "release", "extend", "take" (a lock of several resources), "inspect",
-     * "count" (a fencing counter that the client does not know yet; from then on "INCR"), "raise"
-     * (counters that differ), "admit" (the restart guard), "label" (of a holder).
+     * Answers commands with `r` instead of doing them, or loses them or their replies. This goes
+     * for the next `times` matching commands that the node begins to do from now on. Zero changes
+     * nothing. The case of letters in `command` does not matter. It is one of these:
+     * - The name of a command, such as "SET" or "HELLO". The second word follows if it matters, as
+     *   in "CLIENT TRACKING".
+     * - The purpose of a script of the library: "release", "extend" or "inspect".
+     * - "take", the script that takes a lock of several resources.
+     * - "count", the script for a fencing counter that the client does not know yet. From then on
+     *   the client sends "INCR".
+     * - "raise", the script that aligns counters that differ.
+     * - "admit", the script of the restart guard.
+     * - "label", the script for the label of a holder.
      *
-     * Of several answers for one command each has its turn; one for `always` is replaced by the
-     * next.
+     * Several answers for one command take turns in the order of the calls. A further answer
+     * replaces one for `always`.
      *
-     * @throws std::invalid_argument for a command that the node does not know, with those that it
-     * does. Clients of redlock send no others, so that an answer for one would never be given.
+     * @throws std::invalid_argument for a command that the node does not know. The message has the
+     * commands that it knows. Clients of redlock send no others, so an answer for one would never
+     * be used.
      */
     void answer(std::string_view command, reply r, std::size_t times = always);
 
-    /// Stands still, as a process that is stopped: accepts and reads, does and answers nothing.
+    /// Freezes the node, like a process that is stopped. It accepts connections and reads, but does
+    /// and answers nothing.
     void freeze();
-    /// Goes on: does and answers what has come meanwhile, also of those who have gone.
+    /// Ends a freeze. The node does and answers the commands that have arrived meanwhile, including
+    /// commands of clients that have gone.
     void thaw();
-    /// Does and answers each command that comes from now on so much later. Zero: at once; a span
-    /// that the clock cannot count to: not before `recover`.
+    /// Delays each command that arrives from now on: the node does and answers it `span` later.
+    /// Zero: at once. A span that the clock cannot count to: not before `recover`.
     /// @throws std::invalid_argument for a negative span.
     void delay(std::chrono::milliseconds span);
 
-    /// Has no memory to spare from now on: what takes more is refused with OOM, and locks can be
-    /// extended and released, but not taken.
+    /// Leaves the node no memory to spare from now on. It refuses commands that take more memory
+    /// with OOM: locks can be extended and released, but not taken.
     void fill();
-    /// Has room again.
+    /// Gives the node memory to spare again.
     void make_room();
 
-    /// Cuts all connections. What has come over them and was not done is never done. The client
-    /// connects again.
+    /// Cuts all connections. Commands that arrived over them and were not done are never done. The
+    /// client connects again.
     void disconnect();
-    /// Refuses new connections from now on. Those that there are stay; with `disconnect` behind it
-    /// the node is down.
+    /// Refuses new connections from now on. Existing connections stay. After `refuse` and
+    /// `disconnect` the node is down.
     void refuse();
     /// Accepts new connections again.
-    /// @throws boost::system::system_error where it cannot listen: somebody else does on its port,
-    /// or the process has no descriptor left. It refuses as before then.
+    /// @throws boost::system::system_error if the node cannot listen, because another socket does
+    /// on its port or the process has no descriptor left. The node then refuses as before.
     void accept();
-    /// Cuts all connections, and is another process from then on, without the scripts that were
-    /// loaded, and with what is left of its keys. Accepts if it did before.
+    /// Cuts all connections and continues as another process. That process has the keys that `left`
+    /// says, and none of the scripts that were loaded. It accepts connections if the node did
+    /// before.
     void restart(keys left);
 
-    /// Is willing again: none of the answers, freeze, delay, lack of memory or refusal is left. Its
-    /// keys stay as they are.
-    /// @throws boost::system::system_error where it refused and cannot listen, as in `accept`.
+    /// Ends every disturbance: answers, freeze, delay, lack of memory and refusal. The keys stay as
+    /// they are.
+    /// @throws boost::system::system_error if the node refused and cannot listen, as in `accept`.
     /// Nothing has changed then.
     void recover();
 
     /**
-     * The commands that have come so far, of all connections in the order in which they came, those
-     * of the client's handshake among them. One line each: the name, in capitals, of scripts what
-     * they are for, in small letters, and the keys: "SET orders/42", "release orders/42",
-     * "CLIENT TRACKING". Keys are whole, with the prefix; `count` takes the resource without it.
-     * Never what else it said: no owner token, no password; "?" for what the node does not know.
+     * Returns the commands that have arrived so far, one line each. They come from all connections,
+     * in the order of arrival. The client's handshake is among them. Examples are "SET orders/42",
+     * "release orders/42" and "CLIENT TRACKING". A line has these parts:
+     * - The name of the command in capitals, or the purpose of a script in small letters. "?" is a
+     *   command that the node does not know.
+     * - The whole keys, with the prefix. In contrast, `count` takes the resource without the
+     *   prefix.
+     * - No other argument, so no owner token and no password.
      *
-     * They take memory, some hundred bytes each, until they are cleared.
+     * The commands take memory, some hundred bytes each, until `clear_commands`.
      */
     [[nodiscard]] std::vector<std::string> commands() const;
-    /// Forgets the commands that have come so far: `commands` and `count` begin anew.
+    /// Forgets the commands that have arrived so far. `commands` and `count` start again.
     void clear_commands();
-    /// How many of the commands are called so, by the names that `answer` takes: `count("SET")`,
-    /// `count("CLIENT TRACKING")`, `count("release")`.
+    /// Returns how many commands have a name that `answer` takes: `count("SET")`, `count("CLIENT
+    /// TRACKING")`, `count("release")`.
     /// @throws std::invalid_argument for a command that the node does not know, as `answer`.
     [[nodiscard]] std::size_t count(std::string_view command) const;
-    /// How many of them were about a resource, it alone or with others. It has to be its whole
-    /// name; a fencing counter has one of its own: `count("SET", "orders/42")`,
+    /// Returns how many of these commands concern a resource, alone or with others. `resource` is
+    /// the whole name. A fencing counter has a name of its own: `count("SET", "orders/42")`,
     /// `count("INCR", "orders/42:fencing")`.
     /// @throws std::invalid_argument for a command that the node does not know, as `answer`.
     [[nodiscard]] std::size_t count(std::string_view command, std::string_view resource) const;
-    /// The connections there are now.
+    /// Returns the number of connections that exist now.
     [[nodiscard]] std::size_t connections() const;
 
 private:
@@ -215,32 +235,34 @@ private:
     std::unique_ptr<parts> parts_;
 };
 
-/// What a command is answered with instead of being done; or that it is lost on its way, or its
-/// reply on the way back.
+/// Reply to a command that the node does not do; or the loss of a command or of its reply.
 class scripted_node::reply {
 public:
-    /// As servers refuse: one line, its first word in capitals, as in "LOADING not yet".
+    /// Error as a server sends it: one line with its first word in capitals, as in "LOADING not
+    /// yet".
     [[nodiscard]] static reply error(std::string_view line);
-    /// What a SET is answered that has set the key.
+    /// Reply to a SET that has set the key.
     [[nodiscard]] static reply ok();
-    /// What a SET with NX is answered where there is a key already, and a GET where there is none.
+    /// Reply to a SET with NX where there is a key already, and to a GET where there is none.
     [[nodiscard]] static reply null();
-    /// A number: what release and extend are answered, 1 where the key was the asker's, else 0.
+    /// Number. A release or an extend has the reply 1 where the key was the caller's, else 0.
     [[nodiscard]] static reply integer(std::int64_t n);
-    /// Anything else, or nonsense: what goes over the wire, line ends included.
+    /// Any other bytes, also malformed ones, as they go over the wire with their line ends.
     [[nodiscard]] static reply bytes(std::string raw);
 
-    /// The command is lost: it is not done, and the connection is cut instead of a reply. Replies
-    /// to earlier commands are sent before; later ones that came over that connection are lost too.
+    /// Loses the command: the node does not do it, and cuts the connection instead of a reply. The
+    /// node sends replies to earlier commands before. Later commands that arrived over that
+    /// connection are lost too.
     [[nodiscard]] static reply command_lost();
-    /// The reply is lost: the command is done, which the client never hears of, as the connection
-    /// is cut instead. Commands before it and behind it fare as with `command_lost`.
+    /// Loses the reply: the node does the command, and cuts the connection instead of a reply. So
+    /// the client never learns that the command was done. Earlier and later commands fare as with
+    /// `command_lost`.
     [[nodiscard]] static reply reply_lost();
 
 private:
     friend class node_server;
 
-    /// A null has other bytes in RESP2 than in RESP3.
+    /// A null is a kind of its own, since its bytes differ between RESP2 and RESP3.
     enum class kind : std::uint8_t { bytes, null, command_lost, reply_lost };
 
     explicit reply(kind what, std::string bytes = {}) : kind_(what), bytes_(std::move(bytes)) {}
