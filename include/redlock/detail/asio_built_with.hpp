@@ -5,17 +5,17 @@
 #include <boost/asio/detail/config.hpp>
 #include <boost/version.hpp>
 
-// Settings that change executors, execution contexts, and the memory of handlers.
+// Settings that change executors, execution contexts and the memory of handlers.
 namespace redlock::setting {
 
-/// The headers' version.
+/// Version of the Boost headers.
 template <int major, int minor, int patch>
 struct REDLOCK_API boost_version;
 
 using my_boost_version =
     boost_version<BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100>;
 
-/// Whether executors and services are told apart by their type information.
+/// Whether Asio distinguishes executors and services by their type information.
 template <bool>
 struct REDLOCK_API rtti;
 
@@ -35,7 +35,8 @@ using my_asio_threads = asio_threads<true>;
 using my_asio_threads = asio_threads<false>;
 #endif
 
-/// What execution contexts wait with. Without epoll it is io_uring, and without both select().
+/// Whether execution contexts wait with epoll. Without epoll they wait with io_uring, and without
+/// both with select().
 template <bool>
 struct REDLOCK_API asio_epoll;
 
@@ -54,7 +55,7 @@ using my_asio_io_uring = asio_io_uring<true>;
 using my_asio_io_uring = asio_io_uring<false>;
 #endif
 
-/// Whether a thread that waits is woken through an eventfd or a pipe.
+/// Whether a waiting thread is woken through an eventfd or through a pipe.
 template <bool>
 struct REDLOCK_API asio_eventfd;
 
@@ -74,7 +75,7 @@ using my_asio_handler_tracking = asio_handler_tracking<true>;
 using my_asio_handler_tracking = asio_handler_tracking<false>;
 #endif
 
-/// Whether buffers check how they are used. Asio's macro says so only once
+/// Whether buffers check how they are used. Asio defines its own macro for that only once
 /// <boost/asio/buffer.hpp> is included.
 template <bool>
 struct REDLOCK_API asio_buffer_debugging;
@@ -97,15 +98,15 @@ using my_asio_recycling_allocator_cache_size =
 using my_asio_recycling_allocator_cache_size = asio_recycling_allocator_cache_size<2>;
 #endif
 
-/// The settings that change executors and what runs on them.
+/// Settings that change executors and the objects that run on them.
 template <class... More>
 using in_asio =
     common<my_glibcxx_debug, my_glibcxx_cxx11_abi, my_boost_version, my_rtti, my_asio_threads,
            my_asio_epoll, my_asio_io_uring, my_asio_eventfd, my_asio_handler_tracking,
            my_asio_buffer_debugging, my_asio_recycling_allocator_cache_size, More...>;
 
-/// Whether a thread that runs a context keeps an exception for the end of its turn. Only units that
-/// use clients must agree: those that use scopes may be compiled without exceptions.
+/// Whether a thread that runs a context keeps an exception until the end of its turn. Only units
+/// that use clients must agree on it: units that use scopes may be compiled without exceptions.
 template <bool>
 struct REDLOCK_API asio_exceptions;
 

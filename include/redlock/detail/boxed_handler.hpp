@@ -24,7 +24,7 @@
 
 namespace redlock::detail {
 
-/// An executor, and work of its context for as long as it lives.
+/// Executor that counts as work of its context while this object lives.
 template <class Executor>
 class executor_at_work {
 public:
@@ -33,7 +33,7 @@ public:
           work_(boost::asio::prefer(ex, boost::asio::execution::outstanding_work.tracked))
     {}
 
-    /// Counts nothing.
+    /// Returns the executor without counting further work.
     [[nodiscard]] const Executor& get_executor() const noexcept { return executor_; }
 
 private:
@@ -43,7 +43,8 @@ private:
         work_;
 };
 
-/// Those of today also look like those of the Networking TS, strands in particular.
+/// Whether an executor has only the interface of the Networking TS. Executors with the present
+/// interface can have the old one too, strands in particular.
 template <class Executor>
 inline constexpr bool is_of_networking_ts = !boost::asio::execution::is_executor<Executor>::value;
 
@@ -53,9 +54,9 @@ using work_of =
                        executor_at_work<Executor>>;
 
 /**
- * A handler in a block from its own allocator. It is touched twice, to box it and to complete it:
- * everything in between works on the erased `completion`. `Unpack` calls it with its part of the
- * outcome.
+ * Handler in a block of memory from its own allocator. The library touches the handler twice, to
+ * box it and to complete it: everything in between works on the erased `completion`. `Unpack` calls
+ * the handler with its part of the outcome.
  */
 template <class Handler, class Unpack>
 class boxed_handler final : public completion {
@@ -93,27 +94,27 @@ public:
     void deliver(outcome&& what) override
     {
         Handler h(std::move(handler_));
-        // The memory may serve the next operation, begun from within the handler.
+        // The next operation, begun from within the handler, may then use this memory.
         free(h);
         call(h, what);
     }
 
     void abandon() noexcept override
     {
-        // The slot is left alone: its signal may be gone already.
+        // The slot is left alone, because its signal may be gone already.
         Handler h(std::move(handler_));
         free(h);
     }
 
 private:
-    // A handler without an allocator of its own gets Asio's, which uses a thread's blocks again.
+    // A handler without an allocator of its own gets Asio's, which reuses a thread's blocks.
     using default_allocator = boost::asio::recycling_allocator<void>;
     using allocator_type = typename std::allocator_traits<boost::asio::associated_allocator_t<
         Handler, default_allocator>>::template rebind_alloc<boxed_handler>;
     using traits = std::allocator_traits<allocator_type>;
 
-    // Only a handler of the client's own executor is called directly, and needs no work of its own:
-    // then `work_` is an empty executor.
+    // The client calls only handlers of its own executor directly. These need no work of their own,
+    // and `work_` is then an empty executor.
     static constexpr bool may_be_direct =
         std::is_same_v<executor_type, boost::asio::any_io_executor>;
     static constexpr bool has_default_memory =
@@ -121,8 +122,8 @@ private:
     using work_type =
         std::conditional_t<may_be_direct, boost::asio::any_io_executor, work_of<executor_type>>;
 
-    // Asio's any_completion_executor, for one, runs at once what it can: to get out of the client's
-    // strand it takes the client's own executor.
+    // Asio's any_completion_executor, for one, has no way to post: it runs a handler at once where
+    // it can. Such a handler leaves the client's strand through the client's own executor.
     static constexpr bool can_be_posted_to =
         boost::asio::can_require_v<executor_type, boost::asio::execution::blocking_t::never_t> ||
         is_of_networking_ts<executor_type>;
@@ -151,7 +152,8 @@ private:
 
     ~boxed_handler() = default;
 
-    /// Counts nothing itself, as the handler's context may be gone as soon as it was called.
+    /// Returns the executor without counting work, because the handler's context may be gone as
+    /// soon as the handler was called.
     [[nodiscard]] static executor_type executor_of(const work_type& work)
     {
         if constexpr (may_be_direct) {
@@ -166,7 +168,7 @@ private:
         return boost::asio::get_associated_allocator(h, default_allocator{});
     }
 
-    /// By the handler's own allocator.
+    /// Passes the handler on in memory from the handler's own allocator.
     void hand_over(outcome&& what)
     {
         const hop hops = hops_;
@@ -182,7 +184,7 @@ private:
         } else if constexpr (can_be_posted_to) {
             boost::asio::post(ex, boost::asio::bind_allocator(alloc, std::move(called)));
         } else {
-            // Its work goes along: nothing on the way there may end it.
+            // The work goes along, so that the handler's context does not run out of it on the way.
             auto there = boost::asio::bind_allocator(
                 alloc,
                 [work = std::move(work), called = std::move(called)]() mutable { called(); });
@@ -193,7 +195,8 @@ private:
         }
     }
 
-    /// Where the handler belongs; so does its cancellation slot, which the next operation may use.
+    /// Calls the handler, on its own executor. The cancellation slot belongs to that executor too,
+    /// and the next operation may use the slot.
     static void call(Handler& h, outcome& what)
     {
         boost::asio::get_associated_cancellation_slot(h).clear();

@@ -8,14 +8,15 @@
  * @file
  * Makes the linker compare how a program and the library were compiled.
  *
- * Some compiler options change the layout of types that a program and the library share. Each value
- * of such a setting has a function of its own, which is never called. A unit that uses the types
- * refers to the functions of its values; the library has only those of its own values. So a program
- * with another value does not link, and the linker prints the name of the setting.
+ * Some compiler options change the layout of types that a program and the library share. For each
+ * value of such a setting there is a function, which is never called. A unit that uses the types
+ * refers to the functions of its own values. The library has only the functions of the values that
+ * it was compiled with. So a program with another value does not link, and the linker prints the
+ * name of the setting.
  */
 namespace redlock {
 
-/// The function of a setting. redlock::testing is another library, which has such functions too.
+/// Holds the function of a setting. The library redlock::testing has such functions of its own.
 template <class Setting>
 struct REDLOCK_API library_built_with {
     static void here() noexcept;
@@ -33,7 +34,7 @@ using my_glibcxx_debug = glibcxx_debug<true>;
 using my_glibcxx_debug = glibcxx_debug<false>;
 #endif
 
-/// Whether strings are those of C++11.
+/// Whether strings have the ABI of C++11.
 template <bool>
 struct REDLOCK_API glibcxx_cxx11_abi;
 
@@ -43,8 +44,8 @@ using my_glibcxx_cxx11_abi = glibcxx_cxx11_abi<false>;
 using my_glibcxx_cxx11_abi = glibcxx_cxx11_abi<true>;
 #endif
 
-/// Settings that units have in common with a library. Each set of values has a table of its own, so
-/// that the linker does not take one unit's table for another's.
+/// Settings on which a unit must agree with a library. Each set of values has a table of its own,
+/// so that the linker does not take one unit's table for another's.
 template <class... Settings>
 struct common {
     template <template <class> class Library>
@@ -52,13 +53,13 @@ struct common {
         &Library<Settings>::here...};
 };
 
-/// The settings that change configurations and reports.
+/// Settings that change configurations and reports.
 using in_containers = common<my_glibcxx_debug, my_glibcxx_cxx11_abi>;
 
 }  // namespace setting
 }  // namespace redlock
 
-/// Keeps a unit's reference to a table, also where the linker drops sections that are not used.
+/// Keeps a unit's reference to a table, also where the linker drops unused sections.
 #if __has_cpp_attribute(gnu::retain)
 #define REDLOCK_KEPT gnu::used, gnu::retain
 #else

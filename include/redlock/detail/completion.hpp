@@ -15,7 +15,7 @@ namespace redlock::detail {
 [[REDLOCK_KEPT]] static constexpr auto& required_by_operations =
     setting::in_asio<setting::my_asio_exceptions>::with<library_built_with>;
 
-/// What an operation came to; each kind of operation uses its own part.
+/// Outcome of an operation. Each kind of operation uses its own part.
 struct outcome {
     error_code error;
     held_lease held;
@@ -23,27 +23,31 @@ struct outcome {
     redlock::inspection inspection;
 };
 
-/// Where a handler may run.
+/// Way from the client to a handler.
 enum class hop : std::uint8_t {
-    none,  ///< a handler of the client's own executor is called at once
-    out,   ///< every handler is posted out of the client's strand, to its executor if that can be
+    /// The client calls a handler of its own executor at once.
+    none,
+    /// The client posts every handler out of its strand. The handler is posted to its own executor
+    /// if that can post.
+    out,
 };
 
-/// The user's handler, type-erased. Exactly one of the functions is called, once, and frees it;
-/// `complete` may leave that to `deliver`.
+/// The user's handler, type-erased. The library calls exactly one of the functions, once, and that
+/// function frees the handler. `complete` may leave the call and the freeing to `deliver`.
 class completion {
 public:
     completion(const completion&) = delete;
     completion& operator=(const completion&) = delete;
 
-    /// On the client's executor, or a scope's, never from within an initiating function.
+    /// Completes the operation. Runs on the client's executor, or on a scope's, and never from
+    /// within an initiating function.
     virtual void complete(outcome&& what) = 0;
-    /// On the handler's own.
+    /// Calls the handler. Runs on the handler's own executor.
     virtual void deliver(outcome&& what) = 0;
-    /// The execution context is going away: the handler is destroyed uncalled.
+    /// Destroys the handler uncalled, because the execution context is going away.
     virtual void abandon() noexcept = 0;
 
-    // For the engine: where the handler waits that no operation of the core completes.
+    // For the engine: the queue and the error of a handler that no operation of the core completes.
     completion* next = nullptr;
     error_code decided;
 
@@ -52,22 +56,23 @@ protected:
     ~completion() = default;
 };
 
-/// The handler's executor, with its work counted; an empty one where the client calls the handler
-/// itself. Compiled, as most handlers need no more of Asio for it.
+/// Returns the handler's executor, with its work counted. Returns an empty executor where the
+/// client calls the handler itself. Compiled into the library, since most handlers then need no
+/// more of Asio.
 [[nodiscard]] REDLOCK_API boost::asio::any_io_executor work_for_handler(
     const boost::asio::any_io_executor& ex, const boost::asio::any_io_executor& client, hop hops);
-/// Takes it to where it belongs, and its work along. Compiled, too.
+/// Takes the handler and its work to the handler's executor. Compiled into the library, too.
 REDLOCK_API void deliver_on(boost::asio::any_io_executor&& work, hop hops, completion& c,
                             outcome&& what);
 
-/// Which operation a cancellation is meant for. Filled when it is begun; touched on the client's
-/// executor only.
+/// Names the operation that a cancellation is meant for. Filled when the operation begins. Touched
+/// on the client's executor only.
 struct ticket {
     void* operation = nullptr;
     std::uint64_t serial = 0;
-    /// Of a run or a close: who waits for it.
+    /// For a run or a close: the completion that waits for it.
     completion* waiter = nullptr;
-    /// Cancelled before it was begun.
+    /// Whether the operation was cancelled before it began.
     bool cancelled = false;
 };
 

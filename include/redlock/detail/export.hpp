@@ -1,6 +1,6 @@
 #pragma once
 
-// The library hides every symbol but those marked here; a static build needs no marks.
+// The library hides every symbol without this mark. A static build needs no marks.
 #if defined(REDLOCK_SHARED)
 #define REDLOCK_API __attribute__((visibility("default")))
 #else

@@ -18,7 +18,7 @@ namespace detail {
 
 struct operations;
 
-/// A hand on a lease: what a `lock` is made of. Given back when it is dropped.
+/// Owning reference to a lease: the content of a `lock`. Its destructor releases the lease.
 class held_lease {
 public:
     held_lease() noexcept = default;
@@ -46,7 +46,7 @@ public:
     [[nodiscard]] core::lease* get() const noexcept { return lease_; }
     [[nodiscard]] const std::shared_ptr<engine::driver>& driver() const noexcept { return driver_; }
 
-    /// Takes the lease out; whoever takes it answers for it.
+    /// Takes the lease out. From then on the caller must see to its release.
     [[nodiscard]] core::lease* release() noexcept
     {
         driver_.reset();

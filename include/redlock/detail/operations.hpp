@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-// What the operations of client.hpp are made of.
+// Building blocks of the operations in client.hpp.
 namespace redlock {
 
 class client;
@@ -35,7 +35,8 @@ inline constexpr auto cancels_started =
     boost::asio::cancellation_type::terminal | boost::asio::cancellation_type::partial;
 inline constexpr auto cancels_total = cancels_started | boost::asio::cancellation_type::total;
 
-/// Compiled. Those that begin an operation take over its completion.
+/// Functions of the compiled library. A function that begins an operation takes over its
+/// completion.
 struct operations {
     using executor_type = boost::asio::any_io_executor;
 
@@ -44,7 +45,7 @@ struct operations {
                                     completion*, const ticket_ptr&);
     REDLOCK_API static void acquire(engine_ptr&, const names_ptr& resources, const acquire_options&,
                                     completion*, const ticket_ptr&);
-    /// With default options, which a caller's unit then has not to make and to carry.
+    /// The same with default options, which the caller's unit then need not make and carry.
     REDLOCK_API static void acquire(engine_ptr&, std::string_view resource, completion*,
                                     const ticket_ptr&);
     REDLOCK_API static void acquire(engine_ptr&, const names_ptr& resources, completion*,
@@ -66,14 +67,15 @@ struct operations {
 
     [[nodiscard]] REDLOCK_API static executor_type executor_of(const engine_ptr&) noexcept;
     [[nodiscard]] REDLOCK_API static hop hops_of(const engine_ptr&) noexcept;
-    /// For what may outlive the client.
+    /// Returns the engine, for code that may outlive the client.
     [[nodiscard]] static engine_ptr engine_of(const client& c) noexcept;
 };
 
-/// A deferred operation must be able to copy them.
+/// Puts the names where copies can share them, since a deferred operation must be able to copy
+/// them.
 [[nodiscard]] REDLOCK_API names_ptr shared(std::vector<std::string> names);
 
-/// Is in the slot of an operation that may be cancelled. One type for all of them.
+/// Handler in the cancellation slot of an operation. One type serves all operations.
 struct operation_canceller {
     engine_ptr driver;
     ticket_ptr told;
@@ -82,8 +84,9 @@ struct operation_canceller {
     REDLOCK_API void operator()(boost::asio::cancellation_type type) const noexcept;
 };
 
-/// What of an operation a cancellation by the slot is to find. Not from the handler's allocator:
-/// the slot may outlive it.
+/// Makes an operation cancellable by its slot. Returns the ticket by which the cancellation finds
+/// the operation. The ticket does not come from the handler's allocator, because the slot may
+/// outlive that.
 template <class Slot>
 [[nodiscard]] ticket_ptr cancellable_by(Slot& slot, const engine_ptr& driver,
                                         boost::asio::cancellation_type honoured)
@@ -92,7 +95,7 @@ template <class Slot>
     slot.assign(operation_canceller{driver, told, honoured});
     return told;
 }
-/// Compiled: nearly all slots are Asio's own.
+/// The same for Asio's own slots, which nearly all slots are. Compiled into the library.
 [[nodiscard]] REDLOCK_API ticket_ptr cancellable_by(boost::asio::cancellation_slot& slot,
                                                     const engine_ptr& driver,
                                                     boost::asio::cancellation_type honoured);

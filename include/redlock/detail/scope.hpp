@@ -28,7 +28,8 @@ namespace redlock::scope {
 class watch;
 }
 
-// What with_lock.hpp is made of: no more than depends on the types of a body and of its handler.
+// Building blocks of with_lock.hpp: only the code that depends on the types of a body and of its
+// handler.
 namespace redlock::detail {
 
 template <class T>
@@ -45,13 +46,14 @@ concept scope_body =
 template <scope_body Body>
 using value_of_body = typename is_awaitable<std::invoke_result_t<Body&, lock&>>::type;
 
-/// What runs under a lock, and what is to be said of it.
+/// A body that runs under a lock, and the outcome of its run.
 class scope_task {
 public:
     scope_task(const scope_task&) = delete;
     scope_task& operator=(const scope_task&) = delete;
 
-    /// On the body's executor, once at most. Throws what the body throws.
+    /// Runs the body, at most once. Runs on the body's executor, and throws the exception of the
+    /// body.
     [[nodiscard]] virtual boost::asio::awaitable<void> run(lock& held) = 0;
     [[nodiscard]] virtual scope_ending& ending() noexcept = 0;
 
@@ -87,7 +89,7 @@ private:
     scope_result<T> result_;
 };
 
-/// The user's handler, and what it is to be told.
+/// The user's handler, and the task that has its result.
 template <class Handler, class T, class Body>
 struct scope_handler {
     Handler handler;
@@ -96,22 +98,22 @@ struct scope_handler {
     void operator()()
     {
         scope_result<T> result = std::move(*task).result();
-        task.reset();  // nothing of the body lives on in what comes next
+        task.reset();  // no part of the body outlives this
         std::move(handler)(std::move(result));
     }
 };
 
 using watch_ptr = std::shared_ptr<scope::watch>;
 
-/// Compiled. `asked` is where the body is to run.
+/// Returns the watch of a scope whose body should run on `asked`. Compiled into the library.
 [[nodiscard]] REDLOCK_API watch_ptr new_watch(const engine_ptr& engine,
                                               const operations::executor_type& asked);
-/// Takes over the completion, in which the task lives.
+/// Begins a scope. Takes over the completion, which contains the task.
 REDLOCK_API void begin_scope(const engine_ptr& engine, const watch_ptr& watch,
                              std::vector<std::string> resources, acquire_options options,
                              scope_task& task, completion* done);
 
-/// Is in the slot of a scope.
+/// Handler in the cancellation slot of a scope.
 struct scope_canceller {
     watch_ptr watch;
 
@@ -123,7 +125,7 @@ void cancellable_by(Slot& slot, const watch_ptr& watch)
 {
     slot.assign(scope_canceller{watch});
 }
-/// Compiled: nearly all slots are Asio's own.
+/// The same for Asio's own slots, which nearly all slots are. Compiled into the library.
 REDLOCK_API void cancellable_by(boost::asio::cancellation_slot& slot, const watch_ptr& watch);
 
 template <class T>
@@ -160,23 +162,23 @@ struct scope_initiation {
     }
 };
 
-/// What is begun with a handle on a lock.
+/// Begins a body, with a handle to the lock.
 class scope_start {
 public:
     virtual void begin(held_scope handle) = 0;
 
 protected:
     scope_start() = default;
-    // What is deferred is copied.
+    // A deferred operation copies it.
     scope_start(const scope_start&) = default;
     scope_start(scope_start&&) = default;
     ~scope_start() = default;
 };
 
-/// Compiled. Until the handle has ended it.
+/// Begins the body, and ends once the handle has ended the body. Compiled into the library.
 [[nodiscard]] REDLOCK_API boost::asio::awaitable<void> run_started(scope_start& start, lock& held);
 
-/// A body made of what begins it and a handle that ends it.
+/// A body made of a function that begins it and a handle that ends it.
 template <class Start>
 class started_body final : scope_start {
 public:
@@ -192,7 +194,8 @@ private:
 
 }  // namespace redlock::detail
 
-/// Where the user's handler belongs, and what ends it, is so of the whole.
+/// The scope's handler has the executor, the allocator and the cancellation slot of the user's
+/// handler.
 template <template <class, class> class Associator, class Handler, class T, class Body,
           class Default>
 struct boost::asio::associator<Associator, redlock::detail::scope_handler<Handler, T, Body>,
