@@ -1,7 +1,12 @@
-// A job that runs once a tick, on one of the machines that all run this program: the lock is named
-// after the tick, and whoever gets it runs the job. It is not given back, but left to its ttl, so
-// that a machine whose clock is late finds it taken. `max_lateness` bounds how late that may be.
-// Not every tick runs: one whose machine dies amid the job is nobody's.
+// Runs a job once a tick, on one of several machines that all run this program. The lock is named
+// after the tick, and the machine that gets the lock runs the job. That machine does not release
+// the lock but leaves it to its ttl. So a machine whose clock is late finds the lock taken.
+// `max_lateness` bounds how late a clock may be. A job can be lost: if its machine dies during the
+// job, no other machine runs it.
+//
+// Run it with the length of a tick in milliseconds, the number of ticks, and the nodes:
+//
+//     cron_leader 60000 1440 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
 #include <redlock/redlock.hpp>
 
@@ -28,15 +33,15 @@ asio::awaitable<void> on_tick(redlock::client& locks, long tick)
 {
     redlock::report report;
     const auto name = "cron/report/" + std::to_string(tick);
-    // Machines that ask at the same moment may leave no majority to any of them. So one attempt is
-    // not enough, and the deadline has room for some. Each tick has a name of its own, so that a
-    // counter for fencing tokens would only be in the way.
+    // Machines that ask at the same moment may split the votes, so that none of them has a
+    // majority. So the acquire has time for several attempts. A fencing counter would be of no use,
+    // because each tick has a name of its own.
     auto [error, lock] = co_await locks.async_acquire(
         name, {.ttl = max_lateness, .deadline = 500ms, .fencing = false, .report = &report},
         asio::as_tuple(asio::deferred));
     if (!error) {
         std::cout << tick << ": run here" << std::endl;  // the job
-        // Handed over, to nobody: the keys stay until the ttl.
+        // Handed over to no other process: the keys stay until the ttl ends.
         [[maybe_unused]] const auto owner_token = std::move(lock).hand_over();
     } else if (report.holder_ttl) {
         std::cout << tick << ": run elsewhere" << std::endl;
@@ -57,7 +62,6 @@ asio::awaitable<void> run(redlock::client& locks, std::chrono::milliseconds peri
     co_await locks.async_close();
 }
 
-// cron_leader 60000 1440 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 try {
     const std::chrono::milliseconds period(argc > 1 ? std::atoi(argv[1]) : 0);

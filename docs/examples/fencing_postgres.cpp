@@ -1,6 +1,11 @@
-// What a fencing token gives, as in fencing_sqlite.cpp, with PostgreSQL: the row has seen a greater
-// token than that of a worker which was paused behind its look at the lock, and refuses its write.
-// Workers are processes of this program; the pause is a SIGSTOP.
+// Shows what a fencing token is good for, as fencing_sqlite.cpp does, with PostgreSQL. A worker is
+// paused right after it has checked its lock, and writes too late. By then the row has seen a
+// greater token, and refuses the write. Workers are processes of this program; the pause is a
+// SIGSTOP.
+//
+// Run it with a database and the nodes:
+//
+//     fencing_postgres "host=db dbname=shop" redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
 #include <redlock/redlock.hpp>
 
@@ -29,7 +34,7 @@ using namespace std::chrono_literals;
 
 using result = std::unique_ptr<PGresult, void (*)(PGresult*)>;
 
-// One statement on a connection of its own.
+// Executes one statement on a connection of its own.
 result execute(const char* database, const char* text, const std::vector<std::string>& values = {})
 {
     const std::unique_ptr<PGconn, void (*)(PGconn*)> connection(PQconnectdb(database), PQfinish);
@@ -64,7 +69,7 @@ std::string state(const char* database)
     return PQgetvalue(execute(database, "SELECT state FROM orders WHERE id = 42").get(), 0, 0);
 }
 
-// Compares and writes in one step. False: no row was changed.
+// Compares and writes in one step. Returns false if no row was changed.
 bool write(const char* database, const std::string& state, std::uint64_t token)
 {
     const auto updated =
@@ -84,17 +89,17 @@ asio::awaitable<void> work(redlock::client& locks, const std::string& name, cons
     std::cout << name << ": token " << token << std::endl;
     if (lock.owns()) {
         if (name == "first") {
-            std::raise(SIGSTOP);  // as a machine that swaps, or a virtual one that is moved
+            std::raise(SIGSTOP);  // like a machine that swaps, or a virtual machine that is moved
         }
         const bool written = write(database, "written by " + name, token);
         std::cout << name << (written ? ": written" : ": refused, a later holder was there")
                   << std::endl;
     }
-    lock = {};  // gives it back; the close waits for that
+    lock = {};  // releases it; the close waits for that
     co_await locks.async_close();
 }
 
-// In a process of its own, which makes its client behind the fork.
+// Starts a worker in a process of its own. The worker creates its client after the fork.
 pid_t start_worker(const char* name, const char* database, const std::vector<std::string>& nodes)
 {
     const pid_t pid = ::fork();
@@ -118,7 +123,7 @@ pid_t start_worker(const char* name, const char* database, const std::vector<std
     }
 }
 
-// Whether it stopped; else it has ended.
+// Returns true once the worker has stopped, and false if it has ended instead.
 bool wait_for(pid_t worker)
 {
     int status = 0;
@@ -126,7 +131,6 @@ bool wait_for(pid_t worker)
     return WIFSTOPPED(status);
 }
 
-// fencing_postgres "host=10.0.1.1 dbname=shop" redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 try {
     if (argc < 3) {

@@ -1,7 +1,12 @@
-// Why a lock is not enough, and what a fencing token gives. A worker looks whether it has the lock,
-// and is paused right behind that; its lock ends, and a second worker takes it and writes. When the
-// first one goes on it believes to hold the lock still, but the row has seen a greater token, and
-// is not changed. Workers are processes of this program; the pause is a SIGSTOP.
+// Shows why a lock is not enough, and what a fencing token adds. A worker checks that it has the
+// lock, and is paused right after that. Its lock ends, and a second worker takes the lock and
+// writes. When the first worker goes on, it still believes that it has the lock. But the row has
+// seen a greater token, and is not changed. Workers are processes of this program; the pause is a
+// SIGSTOP.
+//
+// Run it with a file for the database and the nodes:
+//
+//     fencing_sqlite orders.db redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
 #include <redlock/redlock.hpp>
 
@@ -72,7 +77,7 @@ std::string state(const char* file)
     return reinterpret_cast<const char*>(sqlite3_column_text(query.get(), 0));
 }
 
-// Compares and writes in one step. False: no row was changed.
+// Compares and writes in one step. Returns false if no row was changed.
 bool write(const char* file, const std::string& state, std::uint64_t token)
 {
     const auto db = open(file);
@@ -95,17 +100,17 @@ asio::awaitable<void> work(redlock::client& locks, const std::string& name, cons
     std::cout << name << ": token " << token << std::endl;
     if (lock.owns()) {
         if (name == "first") {
-            std::raise(SIGSTOP);  // as a machine that swaps, or a virtual one that is moved
+            std::raise(SIGSTOP);  // like a machine that swaps, or a virtual machine that is moved
         }
         const bool written = write(file, "written by " + name, token);
         std::cout << name << (written ? ": written" : ": refused, a later holder was there")
                   << std::endl;
     }
-    lock = {};  // gives it back; the close waits for that
+    lock = {};  // releases it; the close waits for that
     co_await locks.async_close();
 }
 
-// In a process of its own, which makes its client behind the fork.
+// Starts a worker in a process of its own. The worker creates its client after the fork.
 pid_t start_worker(const char* name, const char* file, const std::vector<std::string>& nodes)
 {
     const pid_t pid = ::fork();
@@ -129,7 +134,7 @@ pid_t start_worker(const char* name, const char* file, const std::vector<std::st
     }
 }
 
-// Whether it stopped; else it has ended.
+// Returns true once the worker has stopped, and false if it has ended instead.
 bool wait_for(pid_t worker)
 {
     int status = 0;
@@ -137,7 +142,6 @@ bool wait_for(pid_t worker)
     return WIFSTOPPED(status);
 }
 
-// fencing_sqlite orders.db redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 try {
     if (argc < 3) {

@@ -1,3 +1,9 @@
+// Takes a lock and releases it. If there is no lock, prints what each node answered.
+//
+// Run it with the nodes:
+//
+//     first_lock redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+
 #include <redlock/redlock.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -12,7 +18,7 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// What the program ends with.
+/// Returns the exit status of the program.
 asio::awaitable<int> work(redlock::client& locks)
 {
     redlock::report report;

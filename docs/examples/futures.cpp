@@ -1,6 +1,10 @@
-// Futures, for a program that blocks: the client runs on a context in a thread of its own, the main
-// thread waits for what it wants. `config::thread_safe` lets it call the client, and drop locks,
-// from where it is. `use_future` throws what went wrong; with `as_tuple` errors are values.
+// Uses futures in a program that blocks. The client runs on a context in a thread of its own, and
+// the main thread waits for the results. With `config::thread_safe` the main thread may call the
+// client and drop locks. `use_future` throws errors; with `as_tuple` errors are values.
+//
+// Run it with the nodes:
+//
+//     futures redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
 #include <redlock/redlock.hpp>
 
@@ -18,14 +22,15 @@ using namespace std::chrono_literals;
 
 void work(redlock::client& locks)
 {
-    // Both are asked for at the same time.
+    // Both acquires run at the same time.
     auto coming = locks.async_acquire("orders/42", {.ttl = 10s, .deadline = 5s}, asio::use_future);
     auto other = locks.async_acquire("orders/43", {.ttl = 10s, .deadline = 5s}, asio::use_future);
     redlock::lock lock = coming.get();
     std::cout << lock.resource() << " is ours\n";
     std::cout << other.get().resource() << " was ours, and is dropped\n";
 
-    // One attempt, no waiting: that somebody has it is no exception, but what was asked.
+    // One attempt, no waiting. The lock may well be taken, so the error is a value and not an
+    // exception.
     auto [error, again] = locks
                               .async_acquire("orders/42", {.deadline = 0s, .attempts = 1},
                                              asio::as_tuple(asio::use_future))
@@ -41,7 +46,6 @@ void work(redlock::client& locks)
     }
 }
 
-// futures redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 try {
     if (argc < 2) {
@@ -60,7 +64,7 @@ try {
         result = 1;
     }
     locks.async_close(asio::use_future).get();
-    running.get();  // the context has no more to do, and the thread ends
+    running.get();  // the context has no more work, and the thread ends
     return result;
 } catch (const std::exception& thrown) {  // a wrong URL, for one
     std::cerr << "futures: " << thrown.what() << '\n';

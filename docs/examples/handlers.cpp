@@ -1,6 +1,10 @@
-// Completion handlers only: a lock is taken, extended and given back by callbacks, in a program of
-// one thread without a coroutine. SIGINT and SIGTERM call off the acquire that waits, by its
-// cancellation slot; what the masters may have granted by then is given back.
+// Takes, extends and releases a lock with completion handlers only, in a program of one thread
+// without a coroutine. SIGINT and SIGTERM cancel an acquire that waits, through its cancellation
+// slot. The client then releases what the nodes may have granted.
+//
+// Run it with the nodes:
+//
+//     handlers redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
 #include <redlock/redlock.hpp>
 
@@ -20,7 +24,7 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-// Kept alive by the handler that comes next.
+// The handler that comes next owns the job, and so keeps it alive.
 class job : public std::enable_shared_from_this<job> {
 public:
     job(asio::io_context& context, redlock::client& locks)
@@ -85,7 +89,7 @@ private:
                              });
     }
 
-    // The client is what keeps the context busy.
+    // The client keeps the context busy until it is closed.
     void close() { locks_.async_close(asio::detached); }
 
     redlock::client& locks_;
@@ -95,7 +99,6 @@ private:
     asio::cancellation_signal called_off_;
 };
 
-// handlers redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 try {
     if (argc < 2) {

@@ -1,7 +1,12 @@
-// An HTTP service of several processes and threads that does one thing at a time for each customer:
-// POST /customers/<id>/charge works under the lock "customers/<id>", and waits for that no longer
-// than its deadline. Whose client goes away stops waiting, or working, and leaves the lock to the
-// next. 409: somebody else works for the customer; 503: the masters gave no lock, or it was lost.
+// An HTTP service of several processes and threads that does one thing at a time for each customer.
+// POST /customers/<id>/charge works under the lock "customers/<id>", and waits for the lock no
+// longer than its deadline. If the HTTP client goes away, its request stops waiting or working, and
+// leaves the lock to the next request. Status 409 means that another request works for the
+// customer. Status 503 means that the nodes gave no lock, or that the lock was lost.
+//
+// Run it with a port and the nodes:
+//
+//     http_service 8080 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
 #include <redlock/redlock.hpp>
 
@@ -55,8 +60,8 @@ response answer(http::status status, std::string text)
     return result;
 }
 
-// Stands for a payment provider that is asked, and a database that is written to. What it awaits is
-// aborted when the lock is lost, and when the client has gone.
+// Takes the place of a payment provider and a database. The operation that it awaits is aborted
+// when the lock is lost, and when the HTTP client has gone.
 asio::awaitable<void> charge(std::string_view customer, std::chrono::milliseconds takes)
 {
     struct logged {
@@ -100,7 +105,8 @@ asio::awaitable<response> serve(const request& req, redlock::client& locks)
     co_return answer(http::status::service_unavailable, result.error.message());
 }
 
-// Ends when the client has closed its side of the connection. What it sends meanwhile is dropped.
+// Ends when the HTTP client has closed its side of the connection. Drops what the HTTP client sends
+// meanwhile.
 asio::awaitable<void> gone(tcp::socket& socket)
 {
     std::array<char, 1024> dropped;
@@ -111,7 +117,8 @@ asio::awaitable<void> gone(tcp::socket& socket)
     }
 }
 
-// One request. On a strand of its own, as is all that works for it, whichever thread that runs in.
+// Serves one request on a strand of its own. All work for the request runs on that strand, in any
+// of the threads.
 asio::awaitable<void> session(beast::tcp_stream stream, std::shared_ptr<redlock::client> locks)
 {
     beast::flat_buffer buffer;
@@ -141,7 +148,6 @@ asio::awaitable<void> listen(tcp::acceptor& acceptor, std::shared_ptr<redlock::c
     }
 }
 
-// http_service 8080 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 try {
     if (argc < 3) {
@@ -150,8 +156,8 @@ try {
     }
     constexpr int threads = 4;
     asio::io_context context(threads);
-    // Whoever is the last to need the client, the listener or a session, closes it; then the
-    // context has nothing more to do.
+    // The last user of the client, the listener or a session, closes it. Then the context has
+    // nothing more to do.
     std::shared_ptr<redlock::client> locks(
         new redlock::client(context, {.nodes = {argv + 2, argv + argc}, .thread_safe = true}),
         [](redlock::client* last) {

@@ -1,3 +1,10 @@
+// Uses `with_lock` for work that takes longer than the ttl of its lock, which is kept alive. Prints
+// the outcome of each renewal.
+//
+// Run it with the nodes:
+//
+//     keep_alive redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+
 #include <redlock/redlock.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -13,7 +20,7 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-// Longer than the ttl of its lock, which is kept alive until it is done.
+// Takes longer than the ttl of its lock. The client keeps the lock alive until the work is done.
 asio::awaitable<int> work(redlock::lock& lock)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor);
@@ -44,7 +51,6 @@ asio::awaitable<void> run(redlock::client& locks)
     co_await locks.async_close();
 }
 
-// keep_alive redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 try {
     if (argc < 2) {

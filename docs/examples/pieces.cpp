@@ -1,4 +1,8 @@
-// The pieces of code that stand in the pages by themselves, where they can be compiled and run.
+// The short pieces of code in the pages, in a file where they are compiled and run.
+//
+// Run it with the nodes:
+//
+//     pieces redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
 #include <redlock/redlock.hpp>
 
@@ -34,7 +38,7 @@ asio::awaitable<void> kept_alive(redlock::client& locks)
     auto lock = co_await locks.async_acquire("orders/42",
                                              {.ttl = 10s, .keep_alive = redlock::keep_alive{}});
     std::cout << "kept alive: " << lock.resource() << '\n';
-    lock = {};  // given back
+    lock = {};  // released
     auto [why] = co_await lock.async_wait_lost(asio::as_tuple(asio::deferred));
     std::cout << "over: " << why.message() << '\n';
 }
@@ -72,7 +76,7 @@ asio::awaitable<void> told_apart(redlock::client& locks, std::string_view resour
     }
 }
 
-// Reads once under the lock, by handlers only.
+// Reads once under the lock, with handlers only.
 void read(redlock::client& locks, asio::local::stream_protocol::socket& socket,
           asio::mutable_buffer buffer)
 {
@@ -92,7 +96,7 @@ void read(redlock::client& locks, asio::local::stream_protocol::socket& socket,
         });
 }
 
-// Made and not used: the clients of the other pieces have no guard.
+// Makes a client and does not use it, since the clients of the other pieces have no guard.
 void guarded(const asio::any_io_executor& ex, const std::vector<std::string>& nodes)
 {
     redlock::client locks(ex,
@@ -115,7 +119,7 @@ redlock::config observed(std::vector<std::string> nodes)
     return config;
 }
 
-/// A stand-in for where secrets are kept: it answers later.
+/// Takes the place of a store for secrets, which answers later.
 class vault {
 public:
     explicit vault(asio::io_context& context) : context_(context) {}
@@ -149,7 +153,7 @@ asio::awaitable<void> all(redlock::client& locks, asio::local::stream_protocol::
     co_await told_apart(locks, "");
     std::array<char, 16> bytes;
     read(locks, socket, asio::buffer(bytes));
-    // Behind the reading.
+    // The read comes first.
     auto last = co_await locks.async_acquire("orders/44");
     last = {};
     co_await locks.async_close();
@@ -157,7 +161,6 @@ asio::awaitable<void> all(redlock::client& locks, asio::local::stream_protocol::
 
 }  // namespace
 
-// pieces redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 try {
     const std::vector<std::string> nodes(argv + 1, argv + argc);

@@ -1,6 +1,10 @@
-// The client's statistics for Prometheus: all of them in its text format, served at /metrics by one
-// small HTTP handler. The tables are compared with `redlock::stats` when this is compiled: a field
-// that is added there and not here is an error.
+// Serves all statistics of a client to Prometheus, in its text format, at /metrics. One small HTTP
+// handler is enough for that. The compiler compares the tables with `redlock::stats`: a field that
+// is missing here is an error.
+//
+// Run it with a port and the nodes:
+//
+//     prometheus 9100 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
 #include <redlock/redlock.hpp>
 
@@ -158,7 +162,7 @@ asio::awaitable<void> listen(tcp::acceptor& acceptor, redlock::client& locks)
     }
 }
 
-// Something to be counted.
+// Does something that the statistics count.
 asio::awaitable<void> work(redlock::client& locks)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor);
@@ -170,7 +174,6 @@ asio::awaitable<void> work(redlock::client& locks)
     }
 }
 
-// prometheus 9100 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 try {
     if (argc < 3) {

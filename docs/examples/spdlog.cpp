@@ -1,6 +1,10 @@
-// The client's log lines, and the news of locks that are kept alive, in spdlog. Sinks are called on
-// the client's executor and must not hold it up: so the logger is an asynchronous one, and drops
-// its oldest lines if it cannot keep up. No line has a password or an owner token in it.
+// Writes the client's log lines, and the events of locks that are kept alive, to spdlog. The client
+// calls both sinks on its executor, and a sink must not hold it up. So the logger is asynchronous,
+// and drops its oldest lines if it cannot keep up. No line has a password or an owner token in it.
+//
+// Run it with the nodes:
+//
+//     spdlog redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
 #include <redlock/redlock.hpp>
 
@@ -69,7 +73,6 @@ asio::awaitable<void> work(redlock::client& locks, std::shared_ptr<spdlog::logge
     co_await locks.async_close();
 }
 
-// spdlog redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 try {
     if (argc < 2) {
@@ -90,7 +93,7 @@ try {
         }
     });
     context.run();
-    spdlog::shutdown();  // writes what is queued
+    spdlog::shutdown();  // writes the lines in its queue
 } catch (const std::exception& thrown) {
     std::cerr << "spdlog: " << thrown.what() << '\n';
     return 1;

@@ -1,6 +1,11 @@
-// A test of code that uses locks: what it does when somebody has the lock, when masters are away,
-// and when the lock is lost amid the work. The masters are scripted nodes, which are in this
-// process and do what the test says; the code is the one that ships, with a client of its own.
+// A test of code that uses locks. It shows what the code does in three situations: another holder
+// has the lock, nodes are away, or the lock is lost during the work. The nodes are scripted nodes
+// in this process, which do what the test says. The tested code is the same as in production, and
+// has a client of its own.
+//
+// Run it without arguments; it needs no servers:
+//
+//     test_with_scripted_nodes
 
 #include <redlock/redlock.hpp>
 #include <redlock/testing/scripted_node.hpp>
@@ -23,8 +28,7 @@ using namespace std::chrono_literals;
 using redlock::testing::scripted_node;
 using nodes = std::array<scripted_node, 3>;
 
-// The code that is tested: ships an order, and says how it went. `step` stands for what is done
-// under the lock.
+// Code under test: ships an order, and returns how that ended. `step` is the work under the lock.
 asio::awaitable<redlock::scope_end> ship(redlock::client& locks, std::function<void()> step)
 {
     auto body = [&step](redlock::lock&) -> asio::awaitable<void> {
@@ -37,14 +41,14 @@ asio::awaitable<redlock::scope_end> ship(redlock::client& locks, std::function<v
     co_return result.end;
 }
 
-// Runs it with masters that are as `prepare` has left them; `amid` happens in the middle of it.
+// Runs that code with nodes as `prepare` has left them. `amid` happens in the middle of the run.
 redlock::scope_end outcome(std::function<void(nodes&)> prepare, std::function<void(nodes&)> amid)
 {
     nodes masters;
     prepare(masters);
     asio::io_context context;
     redlock::client locks(context, {.nodes = {masters[0].url(), masters[1].url(), masters[2].url()},
-                                    .node_timeout = 250ms});  // a busy machine makes nobody late
+                                    .node_timeout = 250ms});  // enough for a busy machine
     locks.async_run(asio::detached);
     auto result = redlock::scope_end::failed;
     asio::co_spawn(context, ship(locks, [&] { amid(masters); }),
@@ -77,7 +81,7 @@ void no_majority(nodes& masters)
     masters[1].answer("SET", scripted_node::reply::error("LOADING not yet"));
 }
 
-// On all of them, since any two may be those that granted it.
+// On all nodes, since any two of them may have granted the lock.
 void it_is_lost(nodes& masters)
 {
     for (auto& each : masters) {

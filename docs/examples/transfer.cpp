@@ -1,6 +1,10 @@
-// A transfer between two accounts under one lock of both: all of its names are taken, or none, so
-// that two transfers in opposite directions never wait for each other, in whichever order they name
-// the accounts. An account is a file with a number in it, which knows of no transactions.
+// Transfers money between two accounts under one lock of both. The client takes both names or none.
+// So two transfers in opposite directions never wait for each other, in whichever order they name
+// the accounts. An account is a file with a number in it, which knows no transactions.
+//
+// Run it with a folder, two accounts, an amount and the nodes:
+//
+//     transfer FOLDER FROM TO AMOUNT redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
 #include <redlock/redlock.hpp>
 
@@ -56,7 +60,7 @@ void move_money(const order& o, const redlock::lock& lock)
 
 asio::awaitable<void> transfer(redlock::client& locks, const order& o)
 {
-    // Outside a co_await, or with a later GCC than 12, async_acquire({"a", "b"}) does as well.
+    // Outside a co_await, or with a later GCC than 12, async_acquire({"a", "b"}) works as well.
     const std::vector<std::string> accounts{"accounts/" + o.from, "accounts/" + o.to};
     redlock::report report;
     auto [error, lock] = co_await locks.async_acquire(
@@ -75,7 +79,6 @@ asio::awaitable<void> transfer(redlock::client& locks, const order& o)
     co_await locks.async_close();
 }
 
-// transfer FOLDER FROM TO AMOUNT redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 try {
     if (argc < 6) {

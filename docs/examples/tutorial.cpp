@@ -1,5 +1,10 @@
-// The server of docs/tutorial.md. It takes lines "ORDER TEXT", and writes each text to its order,
-// under a lock of that order that is kept alive, to a table that refuses whoever is behind.
+// The server of docs/tutorial.md. It takes lines "ORDER TEXT", and writes each text to its order.
+// It writes under a lock of that order, which it keeps alive. The table refuses the write of a
+// holder that is too late.
+//
+// Run it with a port and the nodes:
+//
+//     tutorial 7200 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
 #include <redlock/redlock.hpp>
 
@@ -29,7 +34,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-// Stands for a database: compares and writes in one step.
+// Takes the place of a database: compares and writes in one step.
 class table {
 public:
     // False: a later holder of the lock was here.
@@ -51,7 +56,7 @@ private:
     std::map<std::string, row> rows_;
 };
 
-// Why there is no lock, for who has to do something about it.
+// Explains to an operator why there is no lock.
 std::string explain(redlock::error_code error, const redlock::report& report)
 {
     std::string text = "no lock: " + error.message();
@@ -65,7 +70,7 @@ std::string explain(redlock::error_code error, const redlock::report& report)
     return text;
 }
 
-// Takes five seconds, longer than the ttl of its lock.
+// Works for five seconds, longer than the ttl of its lock.
 asio::awaitable<std::string> work(table& orders, const std::string& order, const std::string& text,
                                   redlock::lock& lock)
 {
@@ -128,7 +133,6 @@ asio::awaitable<void> listen(tcp::acceptor& acceptor, redlock::client& locks, ta
     }
 }
 
-// tutorial 7200 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 try {
     if (argc < 3) {

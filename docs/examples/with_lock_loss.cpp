@@ -1,7 +1,11 @@
-// `with_lock` where the lock may be lost on the way: the body is cancelled, what it awaited ends,
-// and the program goes on with the step that it had come to, once it has the lock anew. What is
-// done more than once must do no harm: the step before the loss may have been half done, and
-// somebody else may have gone on with it since.
+// Shows `with_lock` where the lock may be lost on the way. The client then cancels the body, and
+// the operation that the body awaits ends. The program takes the lock again, and goes on with the
+// step that it had reached. A step that may run twice must do no harm. It may have been half done
+// before the loss, and another holder may have gone on with it since.
+//
+// Run it with the nodes:
+//
+//     with_lock_loss redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
 #include <redlock/redlock.hpp>
 
@@ -20,14 +24,14 @@ using namespace std::chrono_literals;
 
 constexpr int all_steps = 10;
 
-// `done` stands for what a real program would read from where it writes its results.
+// A real program would read `done` from the place where it writes its results.
 asio::awaitable<void> work(int& done, redlock::lock& lock)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor);
     while (done < all_steps) {
         timer.expires_after(200ms);
         co_await timer.async_wait(asio::deferred);  // throws if the lock is lost
-        if (!lock.owns()) {                         // asked right before what needs it
+        if (!lock.owns()) {                         // asked right before the step that needs it
             co_return;
         }
         ++done;
@@ -59,7 +63,6 @@ asio::awaitable<void> run(redlock::client& locks)
     co_await locks.async_close();
 }
 
-// with_lock_loss redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 int main(int argc, char** argv)
 try {
     if (argc < 2) {
