@@ -55,6 +55,16 @@ std::string place_of(const config& c)
     return digest_of(all);
 }
 
+/// Of memory alone. -1: the system gives none.
+int make_file() noexcept
+{
+    // Systems that permit no executable memory files refuse one without this flag, and Linux before
+    // 6.3 refuses one with it.
+    constexpr unsigned never_executed = 0x0008;
+    const int file = memfd_create("redlock", MFD_CLOEXEC | never_executed);
+    return file >= 0 || errno != EINVAL ? file : memfd_create("redlock", MFD_CLOEXEC);
+}
+
 /// The end that the holder published; empty if the holder cannot be asked.
 std::optional<boot_clock::time_point> validity_of(const enclosing_lock& l)
 {
@@ -249,10 +259,15 @@ std::vector<std::string> variables_of(std::span<const std::string> names, std::u
 std::optional<int> run_inside(const run_options& o, const enclosing_locks& around, bool json)
 {
     if (const auto* const ended = around.ended_among(o.resources); o.nested && ended != nullptr) {
+        const enclosing_lock& lock = *around.find(*ended);
         return fail(base::printable(*ended) + ": the redlock run around this one (pid " +
-                        std::to_string(around.find(*ended)->holder) +
-                        ") does not hold this lock any more: it lost it, gave it back, or did not "
-                        "renew it in time; the command is not begun",
+                        std::to_string(lock.holder) +
+                        (lock.valid_until
+                             ? ") does not hold this lock any more: it lost it, gave it back, or "
+                               "did not renew it in time"
+                             : ") does not show this process whether it still holds this lock: run "
+                               "both as the same user") +
+                        "; the command is not begun",
                     exit_status::lost, json);
     }
     const auto inside = around.position_of(o.resources);
@@ -266,16 +281,13 @@ std::optional<int> run_inside(const run_options& o, const enclosing_locks& aroun
                                      json);
 }
 
-published_validity::published_validity() : descriptor_(memfd_create("redlock", MFD_CLOEXEC))
-{
-    if (descriptor_ < 0) {
-        throw std::system_error(errno, std::generic_category(), "memfd_create");
-    }
-}
+published_validity::published_validity() noexcept : descriptor_(make_file()) {}
 
 published_validity::~published_validity()
 {
-    close(descriptor_);
+    if (descriptor_ >= 0) {
+        close(descriptor_);
+    }
 }
 
 void published_validity::set(boot_clock::time_point end) const noexcept

@@ -90,8 +90,8 @@ int refuse_to_wait_for_itself(const std::vector<std::string>& resources, enclosi
 /// /proc, which they may as the same user or as root.
 class published_validity {
 public:
-    /// @throws std::system_error when the system gives no memory.
-    published_validity();
+    /// Where the system gives no memory, nested runs refuse to begin.
+    published_validity() noexcept;
     ~published_validity();
     published_validity(const published_validity&) = delete;
     published_validity& operator=(const published_validity&) = delete;

@@ -14,6 +14,9 @@
 #include <string_view>
 #include <utility>
 
+#include <poll.h>
+#include <unistd.h>
+
 namespace redlock::cli {
 namespace {
 
@@ -105,6 +108,8 @@ std::string remedy_for(std::string_view reasons)
         {"wants a login",
          "; give a password with --password-file or REDLOCK_PASSWORD, and a user with --user"},
         {"NOPERM", "; `redlock doctor` names the missing permissions"},
+        {"has no permissions", "; `redlock doctor` names the missing permissions"},
+        {"no permitted command", "; `redlock doctor` names the missing permissions"},
         {"can't run this command", "; `redlock doctor` names the missing permissions"},
     };
     const auto* const found = std::ranges::find_if(
@@ -135,8 +140,9 @@ std::string why_no_majority(const report& r)
     const auto gone = std::count_if(r.nodes.begin(), r.nodes.end(), [](const node_report& node) {
         return node.outcome == node_outcome::refused;
     });
-    if (2 * static_cast<std::size_t>(gone) > r.nodes.size()) {
-        return "a majority of the masters no longer has its key";
+    const auto quorum = r.nodes.size() / 2 + 1;
+    if (r.nodes.size() - static_cast<std::size_t>(gone) < quorum) {
+        return "no majority of the masters has its key any more";
     }
     const std::string refusals = refusals_in(r);
     return refusals.empty()
@@ -248,6 +254,12 @@ std::string message_of(error_code cause, const report& r)
     }
     const bool is_named = cause == errc::contended && !r.holder_label.empty();
     return is_named ? "The resource is locked by " + r.holder_label : cause.message();
+}
+
+bool can_say_at_once() noexcept
+{
+    pollfd one{STDERR_FILENO, POLLOUT, 0};
+    return poll(&one, 1, 0) == 1;
 }
 
 void say(const std::string& message, bool json)

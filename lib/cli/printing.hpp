@@ -38,6 +38,9 @@ namespace redlock::cli {
 
 // Said on stderr, as one JSON value in a line where `json` is wanted. The message is as of `names`.
 
+/// Whether a line of usual length can be written without a wait for whoever reads it.
+[[nodiscard]] bool can_say_at_once() noexcept;
+
 /// What happens on the way.
 void say(const std::string& message, bool json);
 /// And what the nodes said.

@@ -65,7 +65,7 @@ public:
 
     asio::awaitable<int> operator()();
 
-    void note(const renewal& news);
+    void note(const renewal& news) noexcept;
 
 private:
     asio::awaitable<taken> take_until_told_to_end();
@@ -76,9 +76,10 @@ private:
     asio::awaitable<void> name_what_is_left();
     void tell(int number);
     void kill_all();
+    void withdraw() noexcept;
     [[nodiscard]] std::vector<std::string> variables(const redlock::lock& lock) const;
     void on_signal(const signalfd_siginfo& what);
-    void on_lost();
+    void on_lost() noexcept;
     void say_lost(const std::string& how) const;
     asio::awaitable<void> say_what_masters_have();
 
@@ -90,6 +91,8 @@ private:
     const blocked_signals& blocked_;
     signals signals_;
     published_validity validity_;
+    /// The lock whose validity is published; null: none.
+    const redlock::lock* held_ = nullptr;
     asio::steady_timer grace_;
     /// Never expires; is cancelled when the command has ended.
     asio::steady_timer ended_;
@@ -116,6 +119,7 @@ asio::awaitable<int> guarded_run::operator()()
         signals_.stop();
         co_return fail(names(o_.resources), got.error, got.nodes, json_);
     }
+    held_ = &got.lock;
     validity_.set(got.lock.valid_until());
     const auto had = boot_clock::now();
     int status = 0;
@@ -128,7 +132,7 @@ asio::awaitable<int> guarded_run::operator()()
         status = fail(o_.command[0] + ": " + e.code().message(),
                       e.code().value() == ENOENT ? not_found : not_executable, json_);
     }
-    validity_.withdraw();
+    withdraw();
     if (has_begun && !lost_ && told_to_end_ == 0 && o_.min_hold) {
         co_await hold_until(got.lock, had + o_.min_hold->length);
         has_begun = false;  // nothing relies on the lock any more
@@ -144,27 +148,31 @@ asio::awaitable<int> guarded_run::operator()()
     co_return was_held ? status : exit_status::lost;
 }
 
-/// Tells of the first renewal that failed, and of the next one that succeeds.
-void guarded_run::note(const renewal& news)
+/// Tells of the first renewal that failed, and of the next one that succeeds. Without memory for a
+/// loss the process ends, and the watchdog or the kernel ends the command.
+void guarded_run::note(const renewal& news) noexcept
 {
-    if (!status_) {
-        validity_.set(boot_clock::now() + news.remaining);
-    }
-    is_at_limit_ = is_at_limit_ || news.outcome == renewal_outcome::limit_reached;
-    if (news.outcome == renewal_outcome::renewed && failed_renewal_) {
-        failed_renewal_.reset();
-        say(names(o_.resources) + ": the lock is renewed again", json_);
+    if (held_ != nullptr) {
+        validity_.set(held_->valid_until());
     }
     const bool is_first = news.report != nullptr && !failed_renewal_;
     if (news.report != nullptr) {
         failed_renewal_ = *news.report;
     }
-    if (news.outcome == renewal_outcome::lost) {
-        on_lost();
-    } else if (is_first) {
-        say(names(o_.resources) + ": the lock could not be renewed and ends in " +
-                seconds_text(news.remaining) +
-                "; redlock tries again: " + why_no_majority(*failed_renewal_),
+    switch (news.outcome) {
+        case renewal_outcome::lost: on_lost(); return;
+        case renewal_outcome::limit_reached: is_at_limit_ = true; return;
+        case renewal_outcome::renewed:
+            if (std::exchange(failed_renewal_, std::nullopt) && can_say_at_once()) {
+                say(names(o_.resources) + ": the lock is renewed again", json_);
+            }
+            return;
+        case renewal_outcome::unknown: break;
+    }
+    if (is_first && can_say_at_once()) {
+        say(names(o_.resources) +
+                ": the lock could not be renewed: " + why_no_majority(*failed_renewal_) +
+                "; it ends in " + seconds_text(news.remaining) + ", and redlock tries again",
             *failed_renewal_, json_);
     }
 }
@@ -317,7 +325,7 @@ asio::awaitable<int> guarded_run::watch(redlock::lock& lock)
     if (!lost_ && !lock.owns()) {
         // Who was stopped, or asleep, hears of that last.
         lost_ = true;
-        validity_.withdraw();
+        withdraw();
         say_lost("the lock was lost before the command ended");
         tell(SIGTERM);
         grace_.expires_after(o_.grace.length);
@@ -343,6 +351,13 @@ asio::awaitable<void> guarded_run::end_what_is_left()
         co_await timer.async_wait(asio::deferred);
         [[maybe_unused]] const auto reaped = command_->look();
     }
+}
+
+/// Nothing may begin under the lock any more.
+void guarded_run::withdraw() noexcept
+{
+    held_ = nullptr;
+    validity_.withdraw();
 }
 
 void guarded_run::tell(int number)
@@ -387,13 +402,13 @@ void guarded_run::on_signal(const signalfd_siginfo& what)
     }
 }
 
-void guarded_run::on_lost()
+void guarded_run::on_lost() noexcept
 {
     if (lost_ || status_ || !command_) {
         return;
     }
     lost_ = true;
-    validity_.withdraw();
+    withdraw();
     // First of all; whoever reads what is said may be slow.
     tell(SIGTERM);
     tell(SIGCONT);

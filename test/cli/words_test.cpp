@@ -227,6 +227,18 @@ TEST_CASE("a password file that no program writes to is not waited for without e
     writer.join();
 }
 
+TEST_CASE("a lease whose keys are gone on half of an even number of nodes has no majority",
+          "[words]")
+{
+    redlock::report r;
+    r.nodes.resize(2);
+    r.nodes[0].outcome = redlock::node_outcome::refused;
+    r.nodes[1].outcome = redlock::node_outcome::granted;
+    CHECK(redlock::cli::why_no_majority(r) == "no majority of the masters has its key any more");
+    r.nodes[0].outcome = redlock::node_outcome::timed_out;
+    CHECK(redlock::cli::why_no_majority(r) == "No majority of the nodes answered in time");
+}
+
 TEST_CASE("an option that takes a file refuses an empty name", "[words]")
 {
     const auto* const option =
