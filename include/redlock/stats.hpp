@@ -96,10 +96,11 @@ struct stats {
 
     /// Nodes that the client can ask now.
     std::size_t nodes_ready = 0;
-    /// Nodes whose first attempt to connect has not ended.
-    std::size_t nodes_connecting = 0;
     /// Ready nodes in quarantine: their votes do not count now.
     std::size_t nodes_quarantined = 0;
+    /// Nodes whose first attempt to connect has not ended. A node that closed the connection at the
+    /// greeting counts too, until the client has tried the greeting without HELLO.
+    std::size_t nodes_connecting = 0;
     /// Operations that have begun and not completed. Renewals do not count.
     std::size_t in_flight = 0;
     /// Waiters: acquires of `in_flight` that wait in a wait queue of this client.

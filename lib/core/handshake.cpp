@@ -20,6 +20,7 @@ namespace {
 constexpr std::string_view probe_resource = "redlock:probe";
 constexpr std::string_view nobody = "0000000000000000000000000000000000000000";
 
+constexpr std::string_view no_login = "the server wants a login";
 constexpr std::string_view refused_user = "the server refused user and password";
 constexpr std::string_view no_info = "the answer to INFO is none";
 
@@ -43,8 +44,20 @@ bool says_wrong_login(std::string_view error) noexcept
     constexpr std::array<std::string_view, 3> sentences{"invalid password", "no password is set",
                                                         "called without any password configured"};
     return resp::has_code(error, "WRONGPASS") || resp::has_code(error, "NOAUTH") ||
-           std::any_of(sentences.begin(), sentences.end(),
-                       [&](std::string_view s) { return error.find(s) != error.npos; });
+           (!resp::has_code(error, "DENIED") &&
+            std::any_of(sentences.begin(), sentences.end(),
+                        [&](std::string_view s) { return error.find(s) != error.npos; }));
+}
+
+std::string_view why_refused(std::string_view error) noexcept
+{
+    if (resp::has_code(error, "DENIED")) {
+        return "the server has no password, and lets in only programs of its own machine";
+    }
+    if (resp::has_code(error, "NOAUTH")) {
+        return no_login;
+    }
+    return says_wrong_login(error) ? refused_user : "the server refused the greeting";
 }
 
 /// The error has no code of its own, and at the greeting the sentence has only this meaning.
@@ -238,8 +251,7 @@ handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, 
 {
     if (r.is_error()) {
         if (has_no_room(r.text()) || is_final(r.text(), logs_in())) {
-            return refused_login(
-                says_wrong_login(r.text()) ? refused_user : "the server refused the greeting", r);
+            return refused_login(why_refused(r.text()), r);
         }
         hello_refused_ = true;
         more += greet_without_hello(out);
@@ -298,7 +310,7 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
         return on_auth(r);
     }
     if (r.is_error() && resp::has_code(r.text(), "NOAUTH")) {
-        return refused_login("the server wants a login", r);
+        return refused_login(no_login, r);
     }
     switch (s) {
         case step::client_name: return progress::going_on;  // a nicety, done without

@@ -384,6 +384,9 @@ void coordinator::announce(keeper& k, renewal_outcome what) noexcept
         return;
     }
     k.news = what;
+    if (what == renewal_outcome::renewed || what == renewal_outcome::limit_reached) {
+        k.failure.reset();
+    }
     if (!static_cast<list_hook<in_news>&>(k).is_linked()) {
         news_.push_back(k);
     }

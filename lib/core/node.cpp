@@ -139,7 +139,7 @@ void node::on_closed(std::string_view reason) noexcept
         return;
     }
     const bool is_cut = state_ == state::handshaking && !handshake_.has_got_an_answer();
-    cut_greetings_ += is_cut ? 1 : 0;
+    cut_greetings_ = is_cut ? cut_greetings_ + 1 : 0;
     std::string text;
     if (state_ == state::handshaking && handshake_.is_refused_login()) {
         try {

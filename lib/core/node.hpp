@@ -94,7 +94,8 @@ public:
     [[nodiscard]] bool is_refused_login() const noexcept { return refused_login_; }
     /// The first attempt to connect has not ended.
     [[nodiscard]] bool is_unproven() const noexcept { return unproven_; }
-    /// Also while the greeting without HELLO, which may do better, is yet to be tried.
+    /// A greeting that was cut counts as part of the first attempt, because a greeting without
+    /// HELLO follows.
     [[nodiscard]] bool is_first_connecting() const noexcept
     {
         return unproven_ || (cut_greetings_ != 0 && cut_greetings_ < greeting_without_hello);
@@ -327,7 +328,7 @@ private:
     base::instant role_due_ = base::instant::max();
     /// How many connections in a row were closed before anything was answered.
     unsigned cut_greetings_ = 0;
-    /// Every one of so many greetings that were cut is without HELLO.
+    /// After two greetings that were cut, the third is without HELLO, and so on.
     static constexpr unsigned greeting_without_hello = 3;
     /// The run that the last usable connection led to.
     std::string known_run_;

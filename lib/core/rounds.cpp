@@ -38,7 +38,7 @@ round& coordinator::new_round(operation& op, command what)
             rounds_.give(r);
             throw;
         }
-        *r.details = {};
+        std::fill_n(r.details->nodes.begin(), nodes_.size(), round_details::of_node{});
     }
     reset(r, what, op.subject->root());
     r.asks_label = op.what == operation::kind::adopt || (op.report != nullptr && is_attempt(what));

@@ -9,7 +9,7 @@ namespace redlock::resp {
 namespace {
 
 /// Where servers begin to repeat what they were sent.
-constexpr std::array<std::string_view, 3> echo_marks{"with args", "args:", " script: "};
+constexpr std::array<std::string_view, 3> echo_marks{"with args", "args:", "command script: "};
 
 /// Owner tokens have 40 hexadecimal digits; a shorter run may be what a server left of one.
 constexpr std::size_t suspicious_digits = 16;

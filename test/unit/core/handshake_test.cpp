@@ -716,6 +716,27 @@ TEST_CASE("p49: whatever the words in which AUTH is refused, the next command de
     }
 }
 
+TEST_CASE("the reason of a refused greeting says what is missing", "[core]")
+{
+    struct row {
+        const char* answer;
+        const char* reason;
+    };
+    const row r = GENERATE(
+        row{"-NOAUTH HELLO must be called with the client already authenticated\r\n",
+            "the server wants a login (NOAUTH)"},
+        row{"-WRONGPASS invalid username-password pair or user is disabled.\r\n",
+            "the server refused user and password (WRONGPASS)"},
+        row{"-DENIED Redis is running in protected mode because protected mode is enabled and no "
+            "password is set for the default user.\r\n",
+            "the server has no password, and lets in only programs of its own machine (DENIED)"});
+    bench_world w{1};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    w.answer(0, r.answer);
+    CHECK(trouble(w) == r.reason);
+}
+
 TEST_CASE("a login that is refused in unknown words ends an acquire, however the server goes on",
           "[core]")
 {
