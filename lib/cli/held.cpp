@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iostream>
 #include <istream>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -56,7 +57,11 @@ std::string owner_token_of(const held_options& o)
     std::string from = "REDLOCK_OWNER_TOKEN";
     if (o.token_file.empty()) {
         const char* const set = std::getenv(from.c_str());
-        token = set == nullptr ? "" : set;
+        std::istringstream text(set == nullptr ? "" : set);
+        token = first_token(text);
+        if (token.empty()) {
+            token = text.str();  // which is then called malformed, if it is anything
+        }
     } else if (o.token_file == "-") {
         from = "stdin";
         token = first_token(std::cin);

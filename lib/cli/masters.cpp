@@ -162,10 +162,14 @@ void check_separators(const masters_options& o)
         if (const auto separator = separator_in(url)) {
             const bool is_variable =
                 !o.are_arguments && set != nullptr && std::string_view(set).find(url) != url.npos;
+            // Another character may be one of a password.
+            const bool is_known =
+                std::string_view(",;| ").find(*separator) != std::string_view::npos;
             throw std::invalid_argument(
-                std::string(is_variable ? "REDLOCK_NODES" : "--node") + ": '" + *separator +
-                "' stands between two masters; " +
-                (is_variable ? "write spaces instead" : "give each with a --node of its own"));
+                std::string(is_variable ? "REDLOCK_NODES: " : "--node: ") +
+                (is_known ? std::string("'") + *separator + "' stands between two masters"
+                          : std::string("several masters in one URL")) +
+                (is_variable ? "; write spaces instead" : "; give each with a --node of its own"));
         }
     }
 }

@@ -58,8 +58,11 @@ bool becomes_readable(int descriptor, std::chrono::steady_clock::time_point end)
         const auto left =
             std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
         const int found = poll(&one, 1, std::max(static_cast<int>(left.count()), 0));
-        if (found >= 0 || errno != EINTR) {
+        if (found >= 0) {
             return found != 0;
+        }
+        if (errno != EINTR) {
+            throw std::system_error(errno, std::generic_category(), "poll");
         }
     }
 }

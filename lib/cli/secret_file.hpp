@@ -20,7 +20,7 @@ enum class readable : std::uint8_t {
  * @throws std::invalid_argument that begins with `option` and says why there is none.
  */
 [[nodiscard]] std::string secret_in(const std::string& path, std::string_view option, readable kind,
-                                    std::chrono::seconds patience = std::chrono::seconds{30});
+                                    std::chrono::seconds patience = std::chrono::seconds{10});
 
 /// Removes a byte order mark at the begin and a CR at the end, which editors of other systems add.
 void trim_secret(std::string& line);

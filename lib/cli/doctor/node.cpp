@@ -453,6 +453,7 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
             facts.reached = contact::whole;
         } catch (const no_answer& why) {
             facts.trouble = why.what();
+            facts.ready_since = boot_clock::time_point::max();
             if (facts.trouble == unfinished_tls) {
                 facts.reached = contact::broken;
             }
