@@ -55,7 +55,7 @@ settings=$(sed -nE 's/^struct REDLOCK_API (\w+);$/\1/p' "$SOURCE"/include/redloc
 [[ -n $settings ]] || fail "no settings found"
 for setting in $settings; do
     grep -qE "^(differs|refused) .*\b$setting<" "$here/settings.sh" || fail "no case for $setting"
-    grep -qE "^\|.*\`$setting<" "$SOURCE/docs/howto.md" || fail "docs/howto.md does not have $setting"
+    grep -qE "^\|.*\`$setting<" "$SOURCE/docs/guides/compile.md" || fail "docs/guides/compile.md does not have $setting"
 done
 
 agrees
