@@ -63,10 +63,10 @@ if ! diff <(echo "$found") <(echo "$told"); then
     echo "docs/errors.md has (>) other codes of the doctor's findings than there are (<)"
     failed=1
 fi
-for locks in $(sed -n '/^const char\* to_string(verdict::locks/,/^}/s/.*return "\([a-z ]*\)".*/\1/p' lib/cli/doctor/findings.cpp | tr ' ' '_'); do
+for locks in $(sed -n '/^const char\* to_string(verdict::locks/,/^}/s/.*return "\([a-z_]*\)".*/\1/p' lib/cli/doctor/findings.cpp); do
     checked=$((checked + 1))
-    if ! grep -qF "\`${locks//_/ }\`" <<<"$findings"; then
-        echo "docs/errors.md does not have the verdict '${locks//_/ }'"
+    if ! grep -qF "\`$locks\`" <<<"$findings"; then
+        echo "docs/errors.md does not have the verdict '$locks'"
         failed=1
     fi
 done
