@@ -10,7 +10,7 @@
  */
 
 #define REDLOCK_VERSION_MAJOR 0  ///< changes with each incompatible interface
-#define REDLOCK_VERSION_MINOR 1  ///< grows with each addition; below 1.0 that may be incompatible
+#define REDLOCK_VERSION_MINOR 1  ///< grows with each addition, and below version one with breaks
 #define REDLOCK_VERSION_PATCH 0  ///< grows with each correction
 
 /// The version as one number, for comparisons: 0.1.0 is 100, and 1.2.3 is 10203.
