@@ -4,7 +4,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -33,7 +32,8 @@ std::optional<process> read(const std::filesystem::path& folder)
         return std::nullopt;
     }
     std::ifstream file(folder / "stat");
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::string text;
+    std::getline(file, text, '\0');  // an iterator would throw if the process has just ended
     // "PID (NAME) STATE PARENT ...", with whatever in the name.
     std::istringstream fields(text.substr(text.rfind(')') + 1));
     char state = 0;
