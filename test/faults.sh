@@ -1,11 +1,11 @@
 #!/bin/bash
 # usage: faults.sh <root of the source tree>
-# Keeps docs/design/faults.md and the tests together: no number is missing or there twice, what a row names is the
-# whole name of a case, a fault or a fuzz target of the folder, and a row that names nothing says why.
+# Keeps the page of faults, the page of their tests, and the tests together: no number is missing or there twice, what
+# a row names is the whole name of a case, a fault or a fuzz target of the folder, and a row that names nothing says why.
 set -euo pipefail
 cd "$1"
 
-page=docs/design/faults.md
+page=docs/design/evidence/faults.md
 failures=0
 complain() {
     echo "$*" >&2
@@ -21,6 +21,11 @@ for id in F{01..42} S{01..15}; do
         *) grep -q "^| $id |" <<<"$(sed '1,/^## Not tried/d' "$page")" || complain "$id: neither tried nor said why not" ;;
     esac
 done
+
+# What happens is in the first two cells of both.
+happens() { grep -oE '^\| [FS][0-9]+ \| [^|]*' "$1"; }
+diff <(happens docs/design/faults.md) <(sed '/^## Not tried/,$d' "$page" | happens /dev/stdin) ||
+    complain "docs/design/faults.md and $page do not have the same rows"
 
 . test/named.sh
 check_names "$page"

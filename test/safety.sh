@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: safety.sh <root of the source tree> <redlock-sim>
-# What docs/design/safety.md and guard.md are shown by is there: tests, variants of models, files.
-# Plays what the former says to end in two leases, or in tokens out of order, and demands that it does.
+# What the pages on safety and the guard are shown by is there: tests, variants of models, files.
+# Plays what docs/design/evidence/safety.md says to end in two leases, or in tokens out of order, and demands that it does.
 set -euo pipefail
 cd "$1"
 simulation=$2
@@ -13,13 +13,13 @@ complain() {
 }
 . test/named.sh
 variants=0
-for page in docs/design/{safety,guard}.md; do
+for page in docs/design/{safety,guard,evidence/safety,evidence/simulation}.md; do
     check_names "$page"
     while read -r variant expected; do
         variants=$((variants + 1))
         row="^\| \`$variant\` \|.*\| ${expected:-(holds|fails)} \| [0-9]+ \|\$"
-        grep -qE "$row" docs/design/models.md ||
-            complain "$page: models.md does not say that $variant ${expected:-was searched}"
+        grep -qE "$row" docs/design/evidence/models.md ||
+            complain "$page: evidence/models.md does not say that $variant ${expected:-was searched}"
     done < <(grep -oE '`(tokens|exclusion|seeds)(_[a-z]+)*`( fails)?' "$page" | tr -d '\`')
     while read -r file; do
         [[ -e $file ]] || complain "$page: there is no $file"
@@ -41,6 +41,6 @@ while read -r arguments; do
     }
     echo "$told"
     [[ $told != *"that another lease has"* ]] || ones=$((ones + 1))
-done < <(grep -oE 'redlock-sim --seed [^`]*--beyond [a-z_]+' docs/design/safety.md | sed 's/^redlock-sim //')
+done < <(grep -oE 'redlock-sim --seed [^`]*--beyond [a-z_]+' docs/design/evidence/safety.md | sed 's/^redlock-sim //')
 echo "$plays plays"
 ((plays == 33 && ones == 5))
