@@ -1,9 +1,10 @@
-"""Tables of the page, between markers that name the question."""
+"""Tables of the pages, between markers that name the question."""
 
 import re
 import textwrap
 
 from harness.figures import FIGURES, grouped, shown
+from harness.trouble import Trouble
 
 
 def begin_of(name):
@@ -98,9 +99,11 @@ def block(question, told, picture):
 
 
 def put(text, question, new):
-    """The page with the new block in the place of the old one; at its end where there was none."""
+    """The page with the new block in the place of the old one. An empty text becomes a new page."""
     found = re.compile(
         re.escape(begin_of(question.name)) + ".*?" + re.escape(end_of(question.name)), re.DOTALL)
     if found.search(text):
         return found.sub(lambda _: new, text)
-    return f"{text.rstrip()}\n\n## {question.title}\n\n{new}\n".lstrip()
+    if text:
+        raise Trouble(f"the page of {question.name} has no {begin_of(question.name)}")
+    return f"# {question.title}\n\n{new}\n"

@@ -2,7 +2,7 @@
 
 import importlib
 
-ORDER = ["uncontended", "masters", "faults", "extends", "contention", "transports", "styles",
+ORDER = ["uncontended", "nodes", "faults", "extends", "contention", "transports", "styles",
          "fencing", "threads", "held", "memory", "startup"]
 
 

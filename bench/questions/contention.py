@@ -90,7 +90,7 @@ QUESTION = Question(
     name="contention",
     title="When all want one lock",
     about="All workers want one lock on five nodes, without a fencing token (`redlock-bench "
-          "contend`). [bench/README.md](../bench/README.md#when-all-want-one-lock) describes "
+          "contend`). [bench/README.md](../../bench/README.md#when-all-want-one-lock) describes "
           "the parties. Ratios compare each case with the lone worker with the same hold time "
           "and the same number of seconds. A hand-over of the lone worker is a release and an "
           "acquire, so it takes two quorum round trips. A worker without a grant waits until "

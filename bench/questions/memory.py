@@ -45,8 +45,8 @@ QUESTION = Question(
     about="Cycles in flight are on five nodes. Their figure is the most memory that the program "
           "had at a time, with its code, its own records and the C library. OpenSSL and the C++ "
           "library are linked in, at a fixed address; "
-          "[performance.md](design/performance.md#memory-with-1000-in-flight) has the figures "
-          "with shared libraries. The figure of locks and waiters is the growth of the resident "
+          "[another page](../design/evidence/performance.md#memory-with-1000-in-flight) has the "
+          "figures with shared libraries. The figure of locks and waiters is the growth of the resident "
           "memory, divided by their number. This includes the lock object and its short name. "
           "The locks are on five nodes. The waiters are on three nodes, and wait in one queue. "
           "The cycles of the library have five rounds, all other cases two.",

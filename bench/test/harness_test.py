@@ -23,7 +23,7 @@ from harness.masters import Masters, free_port  # noqa: E402
 from harness.measure import Answer, Bench, Lengths  # noqa: E402
 from harness.question import Target  # noqa: E402
 from harness.trouble import Trouble  # noqa: E402
-from questions import all_questions, masters, styles  # noqa: E402
+from questions import all_questions, nodes, styles  # noqa: E402
 
 BUILD = sys.argv.pop(1)
 
@@ -59,12 +59,12 @@ class Counting(unittest.TestCase):
         self.assertNotIn("ratio", told[0]["figures"]["cycles_per_second"])
 
     def test_the_slope_is_that_of_the_line(self):
-        result = Answer(masters.QUESTION)
-        for count in masters.MASTERS:
+        result = Answer(nodes.QUESTION)
+        for count in nodes.MASTERS:
             result.add("callback", {"in_flight": 64, "masters": count}, {
                 "client_cpu_us_per_cycle": 1 + 0.5 * count,
                 "server_cpu_us_per_cycle": 3 * count}, "")
-        masters.conclude(result)
+        nodes.conclude(result)
         last = result.told()[-1]["figures"]
         self.assertAlmostEqual(last["slope_client_us"]["median"], 0.5)
         self.assertAlmostEqual(last["slope_servers_us"]["median"], 3)
@@ -132,22 +132,29 @@ class Targets(unittest.TestCase):
 
 class Page(unittest.TestCase):
     def test_only_the_block_of_the_question_is_replaced(self):
-        mine, other = styles.QUESTION, masters.QUESTION
+        mine, other = styles.QUESTION, nodes.QUESTION
         block = f"{page.begin_of(other.name)}\nkept\n{page.end_of(other.name)}"
         old = f"before\n\n{page.begin_of(mine.name)}\nold\n{page.end_of(mine.name)}\n\nafter\n{block}\n"
         new = page.put(old, mine, "new\\1")
         self.assertEqual(new, f"before\n\nnew\\1\n\nafter\n{block}\n")
 
-    def test_what_has_no_place_yet_goes_to_the_end(self):
-        self.assertEqual(page.put("before\n", styles.QUESTION, "new"),
-                         f"before\n\n## {styles.QUESTION.title}\n\nnew\n")
+    def test_a_question_without_a_page_gets_one(self):
+        self.assertEqual(page.put("", styles.QUESTION, "new"),
+                         f"# {styles.QUESTION.title}\n\nnew\n")
+
+    def test_a_page_without_markers_is_refused(self):
+        with self.assertRaisesRegex(Trouble, "the page of styles has no <!-- question: styles -->"):
+            page.put("before\n", styles.QUESTION, "new")
 
 
 class Questions(unittest.TestCase):
-    def test_each_has_its_place_on_the_page(self):
-        text = (BENCH.parent / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-        for question in all_questions():
-            self.assertEqual(text.count(page.begin_of(question.name)), 1, question.name)
+    def test_each_has_a_page_that_the_short_one_links_to(self):
+        docs = BENCH.parent / "docs"
+        short = (docs / "benchmarks.md").read_text(encoding="utf-8")
+        for name in (question.name for question in all_questions()):
+            text = (docs / "benchmarks" / f"{name}.md").read_text(encoding="utf-8")
+            self.assertEqual(text.count(page.begin_of(name)), 1, name)
+            self.assertIn(f"](benchmarks/{name}.md)", short)
 
     def test_each_says_its_parameters_and_has_its_reference(self):
         for question in all_questions():
@@ -257,12 +264,12 @@ class Running(unittest.TestCase):
             self.assertEqual(ran.returncode, 0, ran.stderr)
             self.check_answer(out)
             self.check_versions(out)
-            table = (out / "tables.md").read_text(encoding="utf-8")
+            table = (out / "styles.md").read_text(encoding="utf-8")
             self.assertIn("| callback | 64 |", table)
             # All of it is in the JSON.
-            (out / "tables.md").unlink()
+            (out / "styles.md").unlink()
             self.assertEqual(run("--render", *asked).returncode, 0)
-            self.assertEqual((out / "tables.md").read_text(encoding="utf-8"), table)
+            self.assertEqual((out / "styles.md").read_text(encoding="utf-8"), table)
 
     def check_answer(self, out):
         told = json.loads((out / "styles.json").read_text(encoding="utf-8"))

@@ -16,7 +16,7 @@ function(expect_waiters locks most_bytes)
     endif()
 endfunction()
 
-# 800 on the machine that docs/benchmarks.md tells of. Where each has a line of its own it is 1200
+# 800 on the machine that docs/benchmarks/contention.md names. Where each has a line of its own it is 1200
 # of a hundred thousand, and 1300 of so few, for whom the tables have just grown.
 expect_waiters(1 900)
 expect_waiters(20000 1500)

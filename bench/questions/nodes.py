@@ -36,7 +36,7 @@ def conclude(answer):
 
 
 QUESTION = Question(
-    name="masters",
+    name="nodes",
     title="What each node costs",
     about="The same cycles with one, three, five and seven nodes. The node timeout is 1 s with "
           "10 000 in flight, and 50 ms otherwise. The cases with 10 000 in flight have one "
