@@ -129,8 +129,8 @@ public:
      * Errors: one of these, with an empty lock:
      * - `contended`, `unavailable`, `expired`: the outcome of the last attempt, if no further one
      *   was allowed
-     * - `unavailable`: also after `acquire_options::max_outage`, or if the nodes that accept user
-     *   and password are too few for a majority
+     * - `unavailable`: also after `acquire_options::max_outage`, or if the nodes that accept user,
+     *   password and database are too few for a majority
      * - `timed_out`, `closed`, `overloaded`, `too_many_waiters`, `no_entropy`
      * - `invalid_resource`, `invalid_ttl`, `invalid_deadline`, `invalid_attempts`,
      *   `invalid_max_outage`, `invalid_min_validity`, `invalid_max_hold`, `invalid_label`

@@ -345,7 +345,7 @@ struct acquire_options {
      *   `config::connect_timeout`.
      * - Zero: the first attempt without a majority ends the acquire.
      * - Empty, the default: the acquire waits through every outage that can end by itself. It ends
-     *   at once if there is no majority because nodes refuse user or password.
+     *   at once if there is no majority because nodes refuse user, password or database.
      */
     std::optional<std::chrono::milliseconds> max_outage{};
 

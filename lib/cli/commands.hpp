@@ -24,7 +24,7 @@ struct taking_options {
     duration ttl{std::chrono::milliseconds(10'000)};
     /// Empty: for as long as it takes.
     std::optional<duration> wait;
-    /// Empty: it waits for masters too, but for none that refuses the password.
+    /// Empty: it waits for masters too, but for none that refuses password or database.
     std::optional<duration> max_outage;
     /// What others are told about the holder. Without it: which command, process and host it is.
     std::optional<std::string> label;

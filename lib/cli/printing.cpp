@@ -107,6 +107,7 @@ std::string remedy_for(std::string_view reasons)
          "(REDLOCK_PASSWORD)"},
         {"wants a login",
          "; give a password with --password-file or REDLOCK_PASSWORD, and a user with --user"},
+        {"refused the database", "; the database is of the URL, or of --db"},
         {"NOPERM", "; `redlock doctor` names the missing permissions"},
         {"has no permissions", "; `redlock doctor` names the missing permissions"},
         {"no permitted command", "; `redlock doctor` names the missing permissions"},

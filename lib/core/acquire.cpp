@@ -159,14 +159,14 @@ bool coordinator::gives_up(const operation& op, instant outage) const noexcept
 bool coordinator::waits_in_vain(const operation& op, const round& r) const noexcept
 {
     return op.max_outage ? gives_up(op, outage_.since())
-                         : r.tally.of_acquire() == verdict::unavailable && is_refused_login();
+                         : r.tally.of_acquire() == verdict::unavailable && is_refused_for_good();
 }
 
-/// Whether refused logins alone rule out a majority.
-bool coordinator::is_refused_login() const noexcept
+/// Whether refused users, passwords and databases alone rule out a majority.
+bool coordinator::is_refused_for_good() const noexcept
 {
-    const auto refused =
-        std::ranges::count_if(nodes_, [](const auto& n) noexcept { return n->is_refused_login(); });
+    const auto refused = std::ranges::count_if(
+        nodes_, [](const auto& n) noexcept { return n->is_refused_for_good(); });
     return static_cast<std::size_t>(refused) > nodes_.size() - settings_.quorum;
 }
 

@@ -220,7 +220,7 @@ private:
     [[nodiscard]] bool is_last(operation& op, const round& r, bool was_woken);
     void note_connections() noexcept;
     [[nodiscard]] bool gives_up(const operation& op, base::instant outage) const noexcept;
-    [[nodiscard]] bool is_refused_login() const noexcept;
+    [[nodiscard]] bool is_refused_for_good() const noexcept;
     [[nodiscard]] bool waits_in_vain(const operation& op, const round& r) const noexcept;
     bool begin_attempt(operation& op);
     void note_round_trip(const round& r) noexcept;

@@ -60,6 +60,14 @@ std::string_view why_refused(std::string_view error) noexcept
     return says_wrong_login(error) ? refused_user : "the server refused the greeting";
 }
 
+/// The database does not exist. Servers say so by a sentence alone, and servers before Redis 4 by
+/// the second one. A proxy that refuses SELECT in other words may permit it later.
+bool says_no_database(std::string_view error) noexcept
+{
+    return error.find("DB index is out of range") != error.npos ||
+           error.find("invalid DB index") != error.npos;
+}
+
 /// The error has no code of its own, and at the greeting the sentence has only this meaning.
 bool has_no_room(std::string_view error) noexcept
 {
@@ -160,7 +168,8 @@ unsigned handshake::start(std::string& out, bool says_hello)
     deletes_by_ = compare_and_delete::script;
     protocol_ = 2;
     tells_role_by_ = role_source::none;
-    is_replica_ = wants_text_ = needs_attention_ = hello_refused_ = is_refused_login_ = false;
+    is_replica_ = wants_text_ = needs_attention_ = hello_refused_ = false;
+    is_refused_login_ = is_refused_database_ = false;
     make_room(out);
     if (!says_hello) {
         return greet_without_hello(out) + ask_the_rest(out);
@@ -315,6 +324,7 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
     switch (s) {
         case step::client_name: return progress::going_on;  // a nicety, done without
         case step::select:
+            is_refused_database_ = r.is_error() && says_no_database(r.text());
             return r.is_error()
                        ? refused("the server refused the database " + std::to_string(node_->db), r)
                        : progress::going_on;

@@ -80,6 +80,12 @@ public:
     [[nodiscard]] bool needs_attention() const noexcept { return needs_attention_; }
     /// The server refused user or password, and the handshake has not succeeded.
     [[nodiscard]] bool is_refused_login() const noexcept { return is_refused_login_; }
+    /// The server refused user, password or database. The next handshake ends like this one unless
+    /// the configuration of server or client changes.
+    [[nodiscard]] bool is_refused_for_good() const noexcept
+    {
+        return is_refused_login_ || is_refused_database_;
+    }
 
     [[nodiscard]] compare_and_delete deletes_by() const noexcept { return deletes_by_; }
     /// No script may be called by its digest here, by its text it may.
@@ -153,6 +159,7 @@ private:
     bool wants_text_ = false;
     bool needs_attention_ = false;
     bool is_refused_login_ = false;
+    bool is_refused_database_ = false;
     bool hello_refused_ = false;
 };
 

@@ -183,7 +183,7 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
     const bool at_once = lived_well && is_idle;
     c_.to_connect_ &= ~bit(index_);
     c_.stats_.disconnects += was_ready;
-    refused_login_ = state_ == state::handshaking && handshake_.is_refused_login();
+    refused_for_good_ = state_ == state::handshaking && handshake_.is_refused_for_good();
     state_ = state::waiting;
     unproven_ = false;
     c_.note_connections();

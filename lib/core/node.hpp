@@ -90,8 +90,8 @@ public:
     /// Which run of which server the connection leads to, or last led to; empty if that is unknown.
     [[nodiscard]] const std::string& run_id() const noexcept { return handshake_.run_id(); }
     [[nodiscard]] const std::string& quarantine_reason() const noexcept { return suspicion_; }
-    /// The last attempt to connect ended as the server refused user or password.
-    [[nodiscard]] bool is_refused_login() const noexcept { return refused_login_; }
+    /// The last attempt to connect ended as the server refused user, password or database.
+    [[nodiscard]] bool is_refused_for_good() const noexcept { return refused_for_good_; }
     /// The first attempt to connect has not ended.
     [[nodiscard]] bool is_unproven() const noexcept { return unproven_; }
     /// A greeting that was cut counts as part of the first attempt, because a greeting without
@@ -300,7 +300,7 @@ private:
     state state_ = state::idle;
     bool stalled_ = false;
     bool unproven_ = true;
-    bool refused_login_ = false;
+    bool refused_for_good_ = false;
     /// The attempt to connect waits for `on_credentials`.
     bool awaits_credentials_ = false;
     bool awaits_tls_ = false;

@@ -663,6 +663,16 @@ TEST_CASE("a command ends once a majority has refused its login", "[locks]")
     CHECK_THAT(text, ContainsSubstring("; the login is of the URL, of --user"));
 }
 
+TEST_CASE("a command ends once a majority lacks its database", "[locks]")
+{
+    const masters nodes(3);
+    const auto [status, text] =
+        run(nodes, {"--db", "99", "--connect-timeout", "1h", "acquire", "job", "--wait", "1h"});
+    CHECK(status == 69);
+    CHECK_THAT(text, ContainsSubstring("the server refused the database 99"));
+    CHECK_THAT(text, ContainsSubstring("; the database is of the URL, or of --db"));
+}
+
 TEST_CASE("a command that does not wait ends once no majority can be connected to", "[locks]")
 {
     const auto [status, text] = command({"--node", "redis://127.0.0.1:1", "acquire", "job",

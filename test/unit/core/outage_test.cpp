@@ -229,6 +229,66 @@ TEST_CASE("an acquire ends at once if a majority refuses user and password", "[c
     }
 }
 
+TEST_CASE("an acquire ends at once if a majority lacks the database", "[core][outage]")
+{
+    config c = quick();
+    c.nodes = {"redis://node-0/99", "redis://node-1/99", "redis://node-2/99"};
+    outage_world w{3, c};
+    const std::string refusal = GENERATE("ERR DB index is out of range", "ERR invalid DB index");
+    CAPTURE(refusal);
+    w.peers[0]->master.refusals["SELECT"] = refusal;
+    w.peers[1]->master.refusals["SELECT"] = refusal;
+    w.with_report = true;
+    w.start();
+    call& at_once = w.acquire("r", patient({}));
+    call& waits = w.acquire("s", patient(5s));
+    w.advance(1s);
+    REQUIRE(at_once.done());
+    CHECK(at_once.error == errc::unavailable);
+    CHECK(at_once.report.nodes[0].error == "the server refused the database 99");
+    CHECK_FALSE(waits.done());
+    w.peers[0]->master.refusals.clear();
+    w.advance(2s);
+    REQUIRE(waits.done());
+    CHECK_FALSE(waits.error);
+}
+
+TEST_CASE("an acquire ends at once if a password and a database rule out a majority",
+          "[core][outage]")
+{
+    config c = quick();
+    c.nodes = {"redis://:wrong@node-0", "redis://node-1/99", "redis://node-2"};
+    outage_world w{3, c};
+    w.peers[0]->master.password = "right";
+    w.peers[1]->master.refusals["SELECT"] = "ERR DB index is out of range";
+    w.start();
+    call& at_once = w.acquire("r", patient({}));
+    w.advance(1s);
+    REQUIRE(at_once.done());
+    CHECK(at_once.error == errc::unavailable);
+}
+
+TEST_CASE("an acquire waits for nodes that refuse a database in other words", "[core][outage]")
+{
+    config c = quick();
+    c.nodes = {"redis://node-0/99", "redis://node-1/99", "redis://node-2/99"};
+    outage_world w{3, c};
+    const std::string refusal =
+        GENERATE("LOADING Redis is loading the dataset in memory", "ERR no backend available",
+                 "NOPERM this user has no permissions to run the 'select' command");
+    CAPTURE(refusal);
+    w.peers[0]->master.refusals["SELECT"] = refusal;
+    w.peers[1]->master.refusals["SELECT"] = refusal;
+    w.start();
+    call& waits = w.acquire("r", patient({}));
+    w.advance(10s);
+    CHECK_FALSE(waits.done());
+    w.peers[0]->master.refusals.clear();
+    w.advance(2s);
+    REQUIRE(waits.done());
+    CHECK_FALSE(waits.error);
+}
+
 TEST_CASE("a minority that refuses the password ends no acquire", "[core][outage]")
 {
     config c = quick();
