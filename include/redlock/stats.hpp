@@ -98,8 +98,11 @@ struct stats {
     std::size_t nodes_ready = 0;
     /// Ready nodes in quarantine: their votes do not count now.
     std::size_t nodes_quarantined = 0;
-    /// Nodes whose first attempt to connect has not ended. A node that closed the connection at the
-    /// greeting counts too, until the client has tried the greeting without HELLO.
+    /// Nodes whose first attempt to connect has not ended. Two other kinds of nodes count too:
+    /// - a node that closed the connection at the greeting, until the client has tried the greeting
+    ///   without HELLO
+    /// - a node that last refused for a reason that passes by itself, such as LOADING or too many
+    ///   clients, until another attempt ends otherwise
     std::size_t nodes_connecting = 0;
     /// Operations that have begun and not completed. Renewals do not count.
     std::size_t in_flight = 0;

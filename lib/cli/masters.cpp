@@ -215,7 +215,8 @@ void add_masters(CLI::App& app, masters_options& o)
     add_duration(app, "--node-timeout", o.node_timeout, "How long a master may take to answer")
         ->group(in);
     add_duration(app, "--connect-timeout", o.connect_timeout,
-                 "How long a connection may take to be made")
+                 "How long a connection may take to be made; a command waits as long for a master "
+                 "that loads its data")
         ->group(in);
     app.add_option("--drift", o.drift_factor, "How far clocks may run apart, as a share of the ttl")
         ->type_name("SHARE")

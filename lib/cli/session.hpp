@@ -26,8 +26,9 @@ enum class interrupts {
  */
 [[nodiscard]] int with_client(const config& c, interrupts who, const work& what);
 
-/// Waits until each node can be asked or has failed to connect; no longer than a node timeout once
-/// a majority can be asked, and not longer than `bound`. An operation that waits for nobody would
+/// Waits until each node can be asked or has failed to connect. A node whose refusal passes by
+/// itself, such as LOADING, has not failed. The wait lasts no longer than a node timeout once a
+/// majority can be asked, and not longer than `bound`. An operation that waits for nobody would
 /// find none in a new client.
 [[nodiscard]] boost::asio::awaitable<void> connected(client& locks, const config& c,
                                                      std::chrono::milliseconds bound);

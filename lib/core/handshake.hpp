@@ -87,6 +87,12 @@ public:
         return is_refused_login_ || is_refused_database_;
     }
 
+    /// The server refused for a reason that passes by itself, such as LOADING.
+    [[nodiscard]] bool is_refused_for_now() const noexcept
+    {
+        return !reason_.empty() && !needs_attention_;
+    }
+
     [[nodiscard]] compare_and_delete deletes_by() const noexcept { return deletes_by_; }
     /// No script may be called by its digest here, by its text it may.
     [[nodiscard]] bool wants_text() const noexcept { return wants_text_; }

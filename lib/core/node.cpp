@@ -92,6 +92,7 @@ void node::become_ready()
 {
     state_ = state::ready;
     const bool is_first = std::exchange(unproven_, false);
+    refused_for_now_ = false;
     stalled_ = false;
     native_refused_ = false;
     missed_a_counter_ = missed_a_mend_ = false;
@@ -184,6 +185,7 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
     c_.to_connect_ &= ~bit(index_);
     c_.stats_.disconnects += was_ready;
     refused_for_good_ = state_ == state::handshaking && handshake_.is_refused_for_good();
+    refused_for_now_ = state_ == state::handshaking && handshake_.is_refused_for_now();
     state_ = state::waiting;
     unproven_ = false;
     c_.note_connections();

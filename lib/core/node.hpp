@@ -95,10 +95,11 @@ public:
     /// The first attempt to connect has not ended.
     [[nodiscard]] bool is_unproven() const noexcept { return unproven_; }
     /// A greeting that was cut counts as part of the first attempt, because a greeting without
-    /// HELLO follows.
+    /// HELLO follows. So does a refusal that passes by itself.
     [[nodiscard]] bool is_first_connecting() const noexcept
     {
-        return unproven_ || (cut_greetings_ != 0 && cut_greetings_ < greeting_without_hello);
+        return unproven_ || refused_for_now_ ||
+               (cut_greetings_ != 0 && cut_greetings_ < greeting_without_hello);
     }
 
     // Each with what an earlier node was sent of the same round, if anything.
@@ -301,6 +302,7 @@ private:
     bool stalled_ = false;
     bool unproven_ = true;
     bool refused_for_good_ = false;
+    bool refused_for_now_ = false;
     /// The attempt to connect waits for `on_credentials`.
     bool awaits_credentials_ = false;
     bool awaits_tls_ = false;

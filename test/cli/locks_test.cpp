@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "resp/scripts.hpp"
 #include "support/resp_text.hpp"
 #include "support/run.hpp"
 #include "support/scripted_server.hpp"
@@ -671,6 +672,47 @@ TEST_CASE("a command ends once a majority lacks its database", "[locks]")
     CHECK(status == 69);
     CHECK_THAT(text, ContainsSubstring("the server refused the database 99"));
     CHECK_THAT(text, ContainsSubstring("; the database is of the URL, or of --db"));
+}
+
+TEST_CASE("a command waits for servers whose refusal passes by itself", "[locks]")
+{
+    const std::string name = GENERATE("extend", "release", "inspect");
+    CAPTURE(name);
+    const auto load_first = [](scripted_connection& c) -> boost::asio::awaitable<void> {
+        const bool loads = c.index() == 0;
+        co_await c.serve([loads](const arguments& asked) {
+            if (loads && asked.front() == "SCRIPT") {
+                return std::optional(wire::error("LOADING the dataset in memory"));
+            }
+            if (asked.size() > 1 && asked[1] == redlock::resp::inspect_script.sha1) {
+                return std::optional(wire::aggregate('*', {wire::null3(), wire::integer(-2)}));
+            }
+            return std::optional(obedient(asked));
+        });
+    };
+    scripted_server first(load_first);
+    scripted_server second(load_first);
+    scripted_server third(load_first);
+    const auto [status, text] = command({"--node", first.url(), "--node", second.url(), "--node",
+                                         third.url(), "--connect-timeout", "1h", name, "job"},
+                                        {"REDLOCK_OWNER_TOKEN=" + std::string(40, 'a')})
+                                    .end();
+    CAPTURE(text);
+    CHECK(status == 0);
+}
+
+TEST_CASE("a command waits for a server that loads for connect_timeout at most", "[locks]")
+{
+    scripted_server loads([](scripted_connection& c) -> boost::asio::awaitable<void> {
+        co_await c.serve([](const arguments& asked) {
+            return std::optional(asked.front() == "SCRIPT"
+                                     ? wire::error("LOADING the dataset in memory")
+                                     : obedient(asked));
+        });
+    });
+    const auto one =
+        command({"--node", loads.url(), "--connect-timeout", "300ms", "inspect", "job"}).end();
+    CHECK(one.status == 69);
 }
 
 TEST_CASE("a command that does not wait ends once no majority can be connected to", "[locks]")

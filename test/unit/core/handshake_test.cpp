@@ -95,6 +95,34 @@ TEST_CASE("a database is selected, user and password are given", "[core]")
     CHECK(trouble(w).find("database") != std::string::npos);
 }
 
+TEST_CASE("a node counts as connecting until a refusal that passes has passed", "[core]")
+{
+    const std::string refusal =
+        GENERATE("LOADING Redis is loading the dataset in memory",
+                 "BUSY Redis is busy running a script", "MASTERDOWN Link with MASTER is down");
+    CAPTURE(refusal);
+    bench_world w{4};
+    w.peers[0]->master.refusals["SCRIPT"] = refusal;
+    w.peers[1]->master.refusals["HELLO"] = "WRONGPASS invalid username-password pair";
+    w.peers[2]->dial = peer::dialling::refused;
+    w.start();
+    w.advance(10s);
+    CHECK(w.core->snapshot().nodes_ready == 1);
+    CHECK(w.core->snapshot().nodes_connecting == 1);
+    SECTION("the node can be used")
+    {
+        w.peers[0]->master.refusals.clear();
+        w.advance(10s);
+        CHECK(w.core->snapshot().nodes_ready == 2);
+    }
+    SECTION("its server is gone")
+    {
+        w.peers[0]->dial = peer::dialling::refused;
+        w.advance(10s);
+    }
+    CHECK(w.core->snapshot().nodes_connecting == 0);
+}
+
 TEST_CASE("a server without HELLO is spoken to in the older words", "[core]")
 {
     bench_world w{1, with_password()};
