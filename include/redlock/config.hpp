@@ -341,9 +341,10 @@ struct acquire_options {
      * - Once an outage has lasted this long, the acquire ends `unavailable`.
      * - While another holder has the lock, the acquire still waits until `deadline`.
      * - An outage counts from its beginning, even if that was before the acquire.
-     * - While a client connects for the first time, no outage counts. That takes at most
-     *   `config::connect_timeout`.
-     * - Zero: the first attempt without a majority ends the acquire.
+     * - A client without a majority is in an outage from `async_run` on, also while it connects for
+     *   the first time. So allow for the time that connecting takes.
+     * - Zero: the first attempt without a majority ends the acquire. During the first connections
+     *   it ends 100 ms after `async_run`.
      * - Empty, the default: the acquire waits through every outage that can end by itself. It ends
      *   at once if there is no majority because nodes refuse user, password or database.
      */

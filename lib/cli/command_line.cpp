@@ -149,8 +149,9 @@ void command_line::add_taking(CLI::App& sub, taking_options& o)
     add_duration(sub, "--ttl", o.ttl, "How long the lock lives if nobody extends it");
     add_duration(sub, "--wait", o.wait, "How long to wait for it at most [as long as it takes]");
     add_duration(sub, "--max-outage", o.max_outage,
-                 "How long it tries on without a majority of the masters; the wait for a holder "
-                 "is not shortened [until --wait ends; a wrong password or database ends it at "
+                 "How long it tries on without a majority of the masters, connecting included; the "
+                 "wait for a holder is not shortened [until --wait ends; a wrong password or "
+                 "database ends it at "
                  "once]");
     // In a file it is a wait of 0s: so whoever says how long is not in its way.
     sub.add_flag("--no-wait", o.no_wait, "Does not wait where somebody else has it")

@@ -66,8 +66,10 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
 {
     const auto begun = boot_clock::now();
     const auto patience = o.wait && o.wait->length > 0ms ? o.wait->length : c.connect_timeout;
+    const auto outage = o.max_outage ? o.max_outage->length : c.connect_timeout;
     // On all masters if possible, not only on those that were connected to first.
-    co_await connected(locks, c, std::min(patience, c.connect_timeout));
+    const auto longest = std::min({patience, c.connect_timeout, outage});
+    co_await connected(locks, c, longest);
     taken out;
     redlock::acquire_options options{
         .ttl = o.ttl.length, .fencing = o.fencing, .keep_alive = keep, .report = &out.nodes};

@@ -36,8 +36,8 @@ command set_for(const operation& op, bool asks_one_first) noexcept
 flow coordinator::run_acquire(operation& op)
 {
     // An attempt has a node timeout itself, for nodes that are still being connected to.
-    while (held_for(op) == nullptr && is_settling() && now_ < op.deadline) {
-        co_await first_contact{op.deadline};
+    while (held_for(op) == nullptr && is_settling() && now_ < end_of_patience(op)) {
+        co_await first_contact{end_of_patience(op)};
         if (is_over(op, [&] { report_no_attempt(op); })) {
             co_return;
         }

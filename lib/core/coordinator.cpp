@@ -52,6 +52,7 @@ void coordinator::start(instant now) noexcept
     for (auto& n : nodes_) {
         n->connect();
     }
+    note_connections();
 }
 
 /// Where memory runs out, what a node does next is not known: its connection is given up.

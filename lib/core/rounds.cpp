@@ -324,8 +324,7 @@ void coordinator::note_connections() noexcept
 {
     const auto ready =
         std::ranges::count_if(nodes_, [](const auto& n) noexcept { return n->is_ready(); });
-    const bool are_enough = static_cast<std::size_t>(ready) >= settings_.quorum;
-    outage_.on_connections(now_, are_enough || is_settling());
+    outage_.on_connections(now_, static_cast<std::size_t>(ready) >= settings_.quorum);
 }
 
 /// Another node that is usable, and is the same server under another name.

@@ -157,8 +157,8 @@ void coordinator::watch_over(line& q) noexcept
     sleepers_.set(first, l.is_had ? std::min(end, l.valid_until()) : end);
 }
 
-/// When an acquire that waits for its turn must look next whether its time is over. Looking once in
-/// `max_outage` is enough: an outage that begins later ends later.
+/// When an acquire that waits for its turn, or for first connections, must look next whether its
+/// time is over. Looking once in `max_outage` is enough: an outage that begins later ends later.
 instant coordinator::end_of_patience(const operation& op) const noexcept
 {
     if (!op.max_outage) {

@@ -706,7 +706,7 @@ TEST_CASE("a run that waits ends with an outage of --max-outage, and still waits
     command first(nodes, {"run", "job", "--", "sh", "-c",
                           "echo begun; while ! [ -e \"$0\" ]; do sleep 0.05; done", go});
     REQUIRE(first.says("begun"));
-    command second(nodes, {"run", "--max-outage", "100ms", "job", "--", "true"});
+    command second(nodes, {"run", "--max-outage", "20s", "job", "--", "true"});
     REQUIRE(second.says("job: waiting: "));
     process touch("/usr/bin/touch", {go});
     CHECK(touch.wait() == 0);
@@ -718,6 +718,21 @@ TEST_CASE("a run that waits ends with an outage of --max-outage, and still waits
     CHECK(status == 69);
     CHECK_THAT(text, ContainsSubstring("No majority of the masters can be used"));
     CHECK_THAT(text, ContainsSubstring("Connection refused (2 of 3)"));
+}
+
+TEST_CASE("masters that are frozen from the start are an outage of --max-outage", "[run]")
+{
+    masters nodes(3);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        nodes[i].stop();
+    }
+    const std::string name = GENERATE("acquire", "run");
+    std::vector<std::string> arguments{name, "--max-outage", "200ms", "--connect-timeout",
+                                       "1h", "job"};
+    if (name == "run") {
+        arguments.insert(arguments.end(), {"--", "true"});
+    }
+    CHECK(run(nodes, arguments).status == 69);
 }
 
 TEST_CASE("a lock that was lost unnoticed is said to be, however the command ended", "[run]")
