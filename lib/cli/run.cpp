@@ -121,7 +121,9 @@ asio::awaitable<int> guarded_run::operator()()
     }
     held_ = &got.lock;
     validity_.set(got.lock.valid_until());
-    const auto had = boot_clock::now();
+    // --max-hold counts from the same instant: from the start of the attempt that won the lock.
+    const auto begun =
+        got.lock.valid_until() - base::make_settings(config_).validity(o_.ttl.length);
     int status = 0;
     bool has_begun = false;
     try {
@@ -134,7 +136,7 @@ asio::awaitable<int> guarded_run::operator()()
     }
     withdraw();
     if (has_begun && !lost_ && told_to_end_ == 0 && o_.min_hold) {
-        co_await hold_until(got.lock, had + o_.min_hold->length);
+        co_await hold_until(got.lock, begun + o_.min_hold->length);
         has_begun = false;  // nothing relies on the lock any more
     }
     if (lost_) {

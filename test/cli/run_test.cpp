@@ -1,5 +1,6 @@
 #include "support/run.hpp"
 #include "cli/command.hpp"
+#include "support/proxy.hpp"
 #include "support/resp_text.hpp"
 #include "support/scripted_server.hpp"
 
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <filesystem>
@@ -359,6 +361,21 @@ TEST_CASE("a lock with --min-hold is given back when that has passed", "[run]")
     const masters nodes(3);
     CHECK(run(nodes, {"run", "--min-hold", "200ms", "job", "--", "true"}).status == 0);
     CHECK(nodes.count("job") == 0);
+}
+
+TEST_CASE("--min-hold counts from the start of the attempt that won the lock", "[run]")
+{
+    const masters nodes(1);
+    proxy far(nodes[0].port());
+    far.delay(direction::down, std::chrono::seconds(1));
+    command one({"--node", far.url(), "--node-timeout", "1m", "run", "--ttl", "1h", "--min-hold",
+                 "1h", "job", "--", "true"});
+    REQUIRE(one.says(" s (--min-hold)\n"));
+    const std::string text = one.text();
+    const std::string front = "the lock is kept for another ";
+    CHECK(std::stod(text.substr(text.find(front) + front.size())) <= 3599.0);
+    ::kill(one.running().pid(), SIGTERM);
+    CHECK(one.end().status == 0);
 }
 
 TEST_CASE("wrong bounds of a hold are named", "[run]")
