@@ -130,7 +130,7 @@ TEST_CASE("of masters that are well nothing is told", "[cli][doctor]")
     CHECK(told(nodes, plain(count)).empty());
     const verdict v = concluded(nodes, plain(count));
     CHECK(v.exit_status == 0);
-    CHECK(v.are == verdict::locks::had);
+    CHECK(v.are == verdict::locks::available);
     CHECK(v.text == (count == 3 ? "3 masters, 2 needed, 3 well: locks can be had."
                                 : "5 masters, 3 needed, 5 well: locks can be had."));
 }
@@ -140,7 +140,7 @@ TEST_CASE("nodes that cannot be used are counted against the majority", "[cli][d
     auto nodes = all_healthy(5);
     nodes[1] = dead(1);
     CHECK(told(nodes, plain(5)) == lines{"2 error unreachable"});
-    CHECK(concluded(nodes, plain(5)).are == verdict::locks::had);
+    CHECK(concluded(nodes, plain(5)).are == verdict::locks::available);
 
     nodes[4] = dead(4);
     CHECK(told(nodes, plain(5)) ==
@@ -354,7 +354,7 @@ TEST_CASE("a master that may throw locks away breaks exclusion", "[cli][doctor]"
     nodes[1].info->max_memory = 100 << 20;
     CHECK(told(nodes, plain(3)) == lines{"2 error evicts"});
     const verdict v = concluded(nodes, plain(3));
-    CHECK(v.are == verdict::locks::had_unsafely);
+    CHECK(v.are == verdict::locks::available_unsafely);
     CHECK(v.text ==
           "3 masters, 2 needed, 3 usable, 2 well: locks can be had, but two clients may "
           "hold the same one.");
@@ -493,7 +493,7 @@ TEST_CASE("without fencing nobody needs to count", "[cli][doctor]")
     const auto found = judge(nodes, base::make_settings(plain(3)));
     CHECK(found.front().text.starts_with("No lock with a fencing token can be had: 0 of 3 "));
     const verdict v = concluded(nodes, plain(3));
-    CHECK(v.are == verdict::locks::not_had);
+    CHECK(v.are == verdict::locks::unavailable);
     CHECK(v.text.ends_with("locks can be had without fencing tokens only (--no-fencing)."));
 }
 
@@ -501,17 +501,17 @@ TEST_CASE("what cannot be given back is had until its ttl has passed", "[cli][do
 {
     auto nodes = all_healthy(3);
     nodes[0][needed::del].is = outcome::forbidden;
-    CHECK(concluded(nodes, plain(3)).are == verdict::locks::had);
+    CHECK(concluded(nodes, plain(3)).are == verdict::locks::available);
     nodes[1][needed::del].is = outcome::forbidden;
     const verdict v = concluded(nodes, plain(3));
-    CHECK(v.are == verdict::locks::had_for_ttl);
+    CHECK(v.are == verdict::locks::available_until_ttl);
     CHECK(v.exit_status == 2);
     CHECK(v.text.ends_with("not given back: each stays until its ttl has passed."));
 
     // A command of the server's own does without DEL.
     nodes[1].deletes_by = core::compare_and_delete::delex;
     nodes[1][needed::native_delete].is = outcome::went;
-    CHECK(concluded(nodes, plain(3)).are == verdict::locks::had);
+    CHECK(concluded(nodes, plain(3)).are == verdict::locks::available);
 }
 
 TEST_CASE("locks that no majority of the masters renews are had without renewal", "[cli][doctor]")
@@ -521,11 +521,11 @@ TEST_CASE("locks that no majority of the masters renews are had without renewal"
     c.fencing = what == needed::pttl;
     auto nodes = all_healthy(3);
     nodes[0][what].is = outcome::forbidden;
-    CHECK(concluded(nodes, c).are == verdict::locks::had);
+    CHECK(concluded(nodes, c).are == verdict::locks::available);
     nodes[1][what].is = outcome::unknown;
     nodes[1][needed::del].is = nodes[2][needed::del].is = outcome::forbidden;
     const verdict v = concluded(nodes, c);
-    CHECK(v.are == verdict::locks::had_unrenewed);
+    CHECK(v.are == verdict::locks::available_without_renewal);
     CHECK(v.exit_status == 2);
     CHECK(v.text.ends_with(
         "locks can be had, but not renewed: the holder loses each when its ttl has passed."));
@@ -540,7 +540,7 @@ TEST_CASE("a delete of the server's own without scripts leaves locks without ren
     nodes[0].deletes_by = core::compare_and_delete::delifeq;
     nodes[0][needed::native_delete].is = outcome::went;
     nodes[0][needed::eval].is = nodes[0][needed::evalsha].is = outcome::forbidden;
-    CHECK(concluded(nodes, c).are == verdict::locks::had_unrenewed);
+    CHECK(concluded(nodes, c).are == verdict::locks::available_without_renewal);
 }
 
 TEST_CASE("without PEXPIRE the doctor does not advise to do without fencing tokens",
@@ -551,7 +551,7 @@ TEST_CASE("without PEXPIRE the doctor does not advise to do without fencing toke
         f[needed::pexpire].is = outcome::forbidden;
     }
     const verdict v = concluded(nodes, plain(3));
-    CHECK(v.are == verdict::locks::not_had);
+    CHECK(v.are == verdict::locks::unavailable);
     CHECK(v.text.ends_with(
         "no lock with a fencing token can be had, and no lock without one be renewed."));
 }
@@ -765,7 +765,7 @@ TEST_CASE("a clock's rate is measured against drift_factor", "[cli][doctor]")
     CHECK(told_of(with) == (r.told == nullptr ? lines{} : lines{r.told}));
     auto nodes = all_healthy(3);
     with(nodes[0]);
-    const bool is_wrong = concluded(nodes, plain(3)).are == verdict::locks::had_unsafely;
+    const bool is_wrong = concluded(nodes, plain(3)).are == verdict::locks::available_unsafely;
     CHECK(is_wrong == (r.told != nullptr && std::string_view(r.told) == "1 error clock-rate"));
 }
 
@@ -801,7 +801,7 @@ TEST_CASE("clocks that run apart from each other are told of, and who gains on w
     const auto found = judge(nodes, base::make_settings(plain(3)));
     CHECK(found[0].text.starts_with("has a clock that gains 1.2 % (within 20 ppm) on that of " +
                                     nodes[0].node + ", and --drift allows 1.0 %:"));
-    CHECK(concluded(nodes, plain(3)).are == verdict::locks::had_unsafely);
+    CHECK(concluded(nodes, plain(3)).are == verdict::locks::available_unsafely);
 
     // Where the round trips leave it open nothing is said.
     nodes[0].clock->rate_precision = 0.003;
@@ -898,13 +898,13 @@ TEST_CASE("what the restart guard thinks of a node decides of its vote", "[cli][
 
     nodes[0].admitted = admittance::not_admitted;
     CHECK(told(nodes, guarded(3)) == lines{"1 warning not-admitted"});
-    CHECK(concluded(nodes, guarded(3)).are == verdict::locks::had);
+    CHECK(concluded(nodes, guarded(3)).are == verdict::locks::available);
 
     nodes[1].admitted = admittance::not_admitted;
-    CHECK(concluded(nodes, guarded(3)).are == verdict::locks::had_later);
+    CHECK(concluded(nodes, guarded(3)).are == verdict::locks::available_later);
     auto c = guarded(3);
     c.restart_guard->admit_new_masters = true;
-    CHECK(concluded(nodes, c).are == verdict::locks::had);
+    CHECK(concluded(nodes, c).are == verdict::locks::available);
     CHECK(told(nodes, c).front() == "0 warning admits-new-masters");
 
     nodes[1].admitted = admittance::other_configuration;

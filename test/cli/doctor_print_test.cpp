@@ -139,7 +139,7 @@ TEST_CASE("the JSON has nodes, findings and the verdict", "[cli][doctor]")
     verdict v;
     v.nodes = 2;
     v.exit_status = 2;
-    v.are = verdict::locks::had_unsafely;
+    v.are = verdict::locks::available_unsafely;
     clock_comparison clocks;
     clocks.dates = clock_gap{"a", "c", 2e6, 1e6, 4e6};
     clocks.dates_matter = true;

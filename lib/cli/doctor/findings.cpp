@@ -23,12 +23,12 @@ const char* to_string(severity s) noexcept
 const char* to_string(verdict::locks l) noexcept
 {
     switch (l) {
-        case verdict::locks::had: return "available";
-        case verdict::locks::had_unsafely: return "available_unsafely";
-        case verdict::locks::had_later: return "available_later";
-        case verdict::locks::had_unrenewed: return "available_without_renewal";
-        case verdict::locks::had_for_ttl: return "available_until_ttl";
-        case verdict::locks::not_had: return "unavailable";
+        case verdict::locks::available: return "available";
+        case verdict::locks::available_unsafely: return "available_unsafely";
+        case verdict::locks::available_later: return "available_later";
+        case verdict::locks::available_without_renewal: return "available_without_renewal";
+        case verdict::locks::available_until_ttl: return "available_until_ttl";
+        case verdict::locks::unavailable: return "unavailable";
         case verdict::locks::refused: return "refused";
     }
     return "?";
@@ -213,19 +213,19 @@ std::string text_of(const verdict& v, const char* rest)
         (v.well == v.usable ? std::string() : std::to_string(v.usable) + " usable, ") +
         std::to_string(v.well) + " well: ";
     switch (v.are) {
-        case verdict::locks::had: return text + "locks can be had.";
-        case verdict::locks::had_unsafely:
+        case verdict::locks::available: return text + "locks can be had.";
+        case verdict::locks::available_unsafely:
             return text + "locks can be had, but two clients may hold the same one.";
-        case verdict::locks::had_later:
+        case verdict::locks::available_later:
             return text + "locks can be had when the restart guard has admitted the masters.";
-        case verdict::locks::had_unrenewed:
+        case verdict::locks::available_without_renewal:
             return text +
                    "locks can be had, but not renewed: the holder loses each when its ttl has "
                    "passed.";
-        case verdict::locks::had_for_ttl:
+        case verdict::locks::available_until_ttl:
             return text +
                    "locks can be had, but not given back: each stays until its ttl has passed.";
-        case verdict::locks::not_had: return text + rest;
+        case verdict::locks::unavailable: return text + rest;
         case verdict::locks::refused: return text + "clients refuse the list.";
     }
     return text;
@@ -266,17 +266,17 @@ verdict conclude(const facts_list& nodes, const std::vector<finding>& findings,
     if (lists_one_twice(s)) {
         v.are = verdict::locks::refused;
     } else if (v.usable < v.quorum) {
-        v.are = verdict::locks::not_had;
+        v.are = verdict::locks::unavailable;
     } else if (is_unsafe) {
-        v.are = verdict::locks::had_unsafely;
+        v.are = verdict::locks::available_unsafely;
     } else if (v.usable - waiting < v.quorum && !s.guard->admit_new_masters) {
-        v.are = verdict::locks::had_later;
+        v.are = verdict::locks::available_later;
     } else if (usable_in(nodes, s, renews) < v.quorum) {
-        v.are = verdict::locks::had_unrenewed;
+        v.are = verdict::locks::available_without_renewal;
     } else if (usable_in(nodes, s, gives_back) < v.quorum) {
-        v.are = verdict::locks::had_for_ttl;
+        v.are = verdict::locks::available_until_ttl;
     } else {
-        v.are = verdict::locks::had;
+        v.are = verdict::locks::available;
     }
     for (const finding& f : findings) {
         v.exit_status = std::max(v.exit_status, static_cast<int>(f.weight));

@@ -63,12 +63,13 @@ void judge_clocks(const std::vector<node_facts>& nodes, const base::settings& s,
 
 struct verdict {
     enum class locks : std::uint8_t {
-        had,
-        had_unsafely,   ///< two clients may hold one
-        had_later,      ///< when the restart guard has admitted the nodes
-        had_unrenewed,  ///< no majority renews them: a holder loses each when its ttl has passed
-        had_for_ttl,    ///< no majority gives them back before that has passed
-        not_had,
+        available,
+        available_unsafely,  ///< two clients may hold one
+        available_later,     ///< when the restart guard has admitted the nodes
+        /// No majority renews them: a holder loses each when its ttl has passed.
+        available_without_renewal,
+        available_until_ttl,  ///< no majority gives them back before that has passed
+        unavailable,
         refused,  ///< no client begins with such a list of nodes
     };
 
@@ -77,7 +78,7 @@ struct verdict {
     std::size_t usable = 0;
     /// Of these, those of which no error is told.
     std::size_t well = 0;
-    locks are = locks::not_had;
+    locks are = locks::unavailable;
     /// 0: no finding, or notes only; 1: warnings at worst; 2: errors.
     int exit_status = 0;
     std::string text;
