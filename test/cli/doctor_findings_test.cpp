@@ -514,6 +514,25 @@ TEST_CASE("what cannot be given back is had until its ttl has passed", "[cli][do
     CHECK(concluded(nodes, plain(3)).are == verdict::locks::available);
 }
 
+TEST_CASE("without GET a node is used if it has a delete of its own", "[cli][doctor]")
+{
+    const bool has_own = GENERATE(true, false);
+    auto c = plain(1);
+    c.fencing = false;
+    auto nodes = all_healthy(1);
+    nodes[0].deletes_by = core::compare_and_delete::delifeq;
+    nodes[0][needed::native_delete].is = has_own ? outcome::went : outcome::forbidden;
+    nodes[0][needed::get].is = outcome::forbidden;
+    const auto all = judge(nodes, base::make_settings(c));
+    const auto reading = std::find_if(all.begin(), all.end(), [](const finding& f) {
+        return f.text.find("GET:") != f.text.npos;
+    });
+    REQUIRE(reading != all.end());
+    CHECK((reading->text.find("clients do not use such a node") == std::string::npos) == has_own);
+    CHECK(concluded(nodes, c).are ==
+          (has_own ? verdict::locks::available_without_renewal : verdict::locks::unavailable));
+}
+
 TEST_CASE("locks that no majority of the masters renews are had without renewal", "[cli][doctor]")
 {
     const auto what = GENERATE(needed::pttl, needed::pexpire);

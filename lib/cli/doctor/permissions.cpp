@@ -21,8 +21,6 @@ struct duty {
 
 constexpr duty duties[] = {
     {needed::set, severity::error, "SET", "+set", "no lock can be taken there"},
-    {needed::get, severity::error, "GET", "+get",
-     "no script runs that gives a lock back or extends it, and clients do not use such a node"},
     {needed::pttl, severity::error, "PTTL", "+pttl",
      "locks can be neither renewed, extended, adopted nor inspected there, nor be of several "
      "resources, so redlock run loses its lock and redlock release fails"},
@@ -33,6 +31,15 @@ constexpr duty duties[] = {
     {needed::client_setname, severity::note, "CLIENT SETNAME", "+client|setname",
      "connections have no name in CLIENT LIST"},
 };
+
+constexpr duty reading{
+    needed::get, severity::error, "GET", "+get",
+    "no script runs that gives a lock back or extends it, and clients do not use such a node"};
+/// Where the server has a command of its own that gives one lock back.
+constexpr duty reading_for_scripts{
+    needed::get, severity::error, "GET", "+get",
+    "locks cannot be renewed or extended there, nor have fencing tokens, and locks of several "
+    "resources not be given back"};
 
 constexpr duty tracking{needed::client_tracking, severity::warning, "CLIENT TRACKING",
                         "+client|tracking", "who waits for a lock asks for it again and again"};
@@ -155,6 +162,7 @@ void look_at_deletes(const node_facts& f, clerk& c)
     c.look_at(is_delex ? deleting_by_delex : deleting_by_delifeq);
     const bool has_own = f[needed::native_delete].is == trial::outcome::went;
     c.look_at(has_own ? deleting_several : deleting);
+    c.look_at(has_own ? reading_for_scripts : reading);
 }
 
 void look_at_scripts(const node_facts& f, const base::settings& s, clerk& c)
