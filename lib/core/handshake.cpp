@@ -138,25 +138,19 @@ void append_role_query(std::string& out, role_source by)
     }
 }
 
-std::string_view role_in(const resp::reply& r, role_source by)
+std::optional<role_answer> read_role(const resp::reply& r, role_source by)
 {
-    if (by == role_source::hello) {
-        return r.find("role").text();
-    }
-    return r.is_string() ? info_field(r.text(), "role") : std::string_view();
-}
-
-std::optional<std::string> role_fault(const resp::reply& r, role_source by)
-{
-    if (by == role_source::info) {
-        return r.is_string() ? std::optional(fault_of_role(info_field(r.text(), "role")))
-                             : std::nullopt;
-    }
-    if (!r.find("proto").is_integer()) {
+    const bool is_greeting = by == role_source::hello;
+    if (is_greeting ? !r.find("proto").is_integer() : !r.is_string()) {
         return std::nullopt;
     }
-    std::string fault = mode_fault(r.find("mode").text());
-    return fault.empty() ? fault_of_role(r.find("role").text()) : fault;
+    role_answer out;
+    out.role = is_greeting ? r.find("role").text() : info_field(r.text(), "role");
+    out.fault = is_greeting ? mode_fault(r.find("mode").text()) : std::string();
+    if (out.fault.empty()) {
+        out.fault = fault_of_role(out.role);
+    }
+    return out;
 }
 
 unsigned handshake::start(std::string& out, bool says_hello)
@@ -264,14 +258,13 @@ handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, 
         }
         hello_refused_ = true;
         more += greet_without_hello(out);
-    } else if (const resp::reply proto = r.find("proto"); proto.is_integer()) {
-        protocol_ = proto.integer() == 3 ? 3 : 2;
-        const std::string_view role = r.find("role").text();
-        tells_role_by_ = role.empty() ? role_source::none : role_source::hello;
+    } else if (auto told = read_role(r, role_source::hello)) {
+        protocol_ = r.find("proto").integer() == 3 ? 3 : 2;
+        tells_role_by_ = told->role.empty() ? role_source::none : role_source::hello;
         // The next connection may find that it was promoted.
-        is_replica_ = is_replicas(role);
-        if (std::string fault = *role_fault(r, role_source::hello); !fault.empty()) {
-            return fail(std::move(fault), true);
+        is_replica_ = is_replicas(told->role);
+        if (!told->fault.empty()) {
+            return fail(std::move(told->fault), true);
         }
     } else {
         // No greeting: perhaps a proxy that made up the answer.
@@ -388,17 +381,16 @@ handshake::progress handshake::on_replication_info(const resp::reply& r)
     if (r.is_error() && resp::is_temporary(r.text())) {
         return refused("INFO is refused now", r);
     }
-    if (!r.is_error() && !r.is_null() && !r.is_string()) {
+    auto told = read_role(r, role_source::info);
+    if (!told && !r.is_error() && !r.is_null()) {
         return fail(std::string(no_info), true);
     }
-    const std::string_view role = role_in(r, role_source::info);
-    if (role.empty()) {
+    if (!told || told->role.empty()) {
         return progress::going_on;
     }
     tells_role_by_ = role_source::info;
-    is_replica_ = is_replicas(role);
-    std::string fault = fault_of_role(role);
-    return fault.empty() ? progress::going_on : fail(std::move(fault), true);
+    is_replica_ = is_replicas(told->role);
+    return told->fault.empty() ? progress::going_on : fail(std::move(told->fault), true);
 }
 
 handshake::progress handshake::on_memory_info(const resp::reply& r)

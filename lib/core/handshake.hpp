@@ -24,11 +24,14 @@ enum class role_source : std::uint8_t { none, hello, info };
 /// Appends that command.
 void append_role_query(std::string& out, role_source by);
 
-/// The role that the server answered; empty: it told none.
-[[nodiscard]] std::string_view role_in(const resp::reply& r, role_source by);
+/// The server's answer to that command.
+struct role_answer {
+    std::string_view role;  ///< empty: the server told none
+    std::string fault;      ///< why the server may have no vote; empty: it may
+};
 
-/// What the server answered: why it may have no vote, or nothing. No value: the answer is none.
-[[nodiscard]] std::optional<std::string> role_fault(const resp::reply& r, role_source by);
+/// No value: the reply is no such answer.
+[[nodiscard]] std::optional<role_answer> read_role(const resp::reply& r, role_source by);
 
 /**
  * What is said on a new connection before it may vote: who we are, in RESP3 where the server can;

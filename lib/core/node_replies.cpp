@@ -353,15 +353,15 @@ bool node::on_role(const pending& p, const resp::reply& r)
         break_off("does not tell its role any more: " + error_of(r));
         return false;
     }
-    const std::optional<std::string> fault = role_fault(r, handshake_.tells_role_by());
-    if (!fault) {
+    const auto told = read_role(r, handshake_.tells_role_by());
+    if (!told) {
         return on_nonsense(p);
     }
-    if (!fault->empty()) {
-        break_off(*fault, log_level::error);
+    if (!told->fault.empty()) {
+        break_off(told->fault, log_level::error);
         return false;
     }
-    if (role_in(r, handshake_.tells_role_by()).empty()) {
+    if (told->role.empty()) {
         break_off("does not tell its role any more");
         return false;
     }
