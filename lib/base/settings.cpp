@@ -3,6 +3,7 @@
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace redlock::base {
@@ -12,6 +13,7 @@ using std::chrono::milliseconds;
 
 constexpr std::int64_t billion = 1'000'000'000;
 constexpr std::size_t least_buffered_bytes = 1024 * 1024;
+constexpr std::int64_t max_ttl_in_years = max_ttl / std::chrono::hours{24 * 365};
 /// Far more than counters may be ahead of a node's time: one that expired is seeded above its last
 /// value.
 constexpr milliseconds least_counter_ttl = std::chrono::minutes{1};
@@ -38,6 +40,41 @@ void require(bool rule, const char* field, const char* why)
     }
 }
 
+/// A text with a limit in it, made when this is compiled.
+template <std::size_t Front, std::size_t Back>
+class limit_text {
+public:
+    consteval limit_text(const char (&front)[Front], std::int64_t limit, const char (&back)[Back])
+    {
+        char* end = std::copy_n(front, Front - 1, text_.data());
+        char digits[longest_number]{};
+        std::size_t size = 0;
+        for (; limit != 0; limit /= 10) {
+            digits[size++] = static_cast<char>('0' + limit % 10);
+        }
+        end = std::reverse_copy(digits, digits + size, end);
+        std::copy_n(back, Back, end);
+    }
+    constexpr operator const char*() const noexcept { return text_.data(); }
+
+private:
+    static constexpr std::size_t longest_number = 19;
+    std::array<char, Front + longest_number + Back> text_{};
+};
+
+constexpr limit_text too_many_nodes("at most ", max_nodes, " are possible");
+constexpr limit_text too_long_a_span("must be at most ", max_timeout / std::chrono::hours{1},
+                                     " hours");
+constexpr limit_text too_long_a_prefix("is longer than ", max_prefix_size, " bytes");
+constexpr limit_text too_short_a_counter_ttl("must be at least ",
+                                             least_counter_ttl / std::chrono::seconds{1}, " s");
+constexpr limit_text too_long_a_counter_ttl("must be at most ", max_ttl_in_years, " years");
+constexpr limit_text too_small_a_buffer("must be at least ", least_buffered_bytes >> 20U, " MiB");
+constexpr limit_text too_long_a_resource("is longer than ", max_resource_size, " bytes");
+constexpr limit_text too_long_a_label("is longer than ", max_label_size, " bytes");
+constexpr limit_text too_short_a_ttl("is shorter than ", node_timeouts_per_ttl, " node timeouts");
+constexpr limit_text too_long_a_ttl("is longer than ", max_ttl_in_years, " years");
+
 std::string indexed(std::size_t i)
 {
     return "nodes[" + std::to_string(i) + "]";
@@ -59,7 +96,7 @@ address parse_node(const std::string& url, std::size_t index, tls_support tls)
 std::vector<address> parse_nodes(const std::vector<std::string>& urls, tls_support tls)
 {
     require(!urls.empty(), "nodes", "at least one is needed");
-    require(urls.size() <= max_nodes, "nodes", "at most 32 are possible");
+    require(urls.size() <= max_nodes, "nodes", too_many_nodes);
     std::vector<address> nodes;
     nodes.reserve(urls.size());
     for (const std::string& url : urls) {
@@ -101,7 +138,7 @@ void check_spans(const config& c)
         const bool positive = rule.least.count() > 0;
         require(value >= rule.least, rule.field,
                 positive ? "must be positive" : "must not be negative");
-        require(value <= max_timeout, rule.field, "must be at most 24 hours");
+        require(value <= max_timeout, rule.field, too_long_a_span);
     }
     require(c.reconnect_min <= c.reconnect_max, "reconnect_min", "is above reconnect_max");
     require(c.retry_min <= c.retry_max, "retry_min", "is above retry_max");
@@ -111,8 +148,8 @@ void check_spans(const config& c)
 void check_texts(const config& c)
 {
     const auto is_plain = [](char letter) { return letter > ' ' && letter <= '~'; };
-    require(c.key_prefix.size() <= max_prefix_size, "key_prefix", "is longer than 1024 bytes");
-    require(c.client_name.size() <= max_prefix_size, "client_name", "is longer than 1024 bytes");
+    require(c.key_prefix.size() <= max_prefix_size, "key_prefix", too_long_a_prefix);
+    require(c.client_name.size() <= max_prefix_size, "client_name", too_long_a_prefix);
     require(std::all_of(c.client_name.begin(), c.client_name.end(), is_plain), "client_name",
             "must be printable ASCII without spaces");
 }
@@ -136,11 +173,10 @@ void check_numbers(const config& c)
     // Put so that NaN, which compares with nothing, fails.
     require(c.drift_factor >= 0.0 && c.drift_factor < 1.0, "drift_factor",
             "must be from 0 to below 1");
-    require(c.counter_ttl >= least_counter_ttl, "counter_ttl", "must be at least a minute");
-    require(c.counter_ttl <= max_ttl, "counter_ttl", "must be at most 10 years");
+    require(c.counter_ttl >= least_counter_ttl, "counter_ttl", too_short_a_counter_ttl);
+    require(c.counter_ttl <= max_ttl, "counter_ttl", too_long_a_counter_ttl);
     require(c.max_in_flight >= 1, "max_in_flight", "must be at least 1");
-    require(c.max_buffered_bytes >= least_buffered_bytes, "max_buffered_bytes",
-            "must be at least 1 MiB");
+    require(c.max_buffered_bytes >= least_buffered_bytes, "max_buffered_bytes", too_small_a_buffer);
 }
 
 /// A forgotten lock is believed in for its validity at most, by a clock that runs apart from ours
@@ -237,7 +273,7 @@ const char* fault_of_resource(const settings& s, std::string_view resource) noex
         return "is empty";
     }
     if (resource.size() > max_resource_size) {
-        return "is longer than 65536 bytes";
+        return too_long_a_resource;
     }
     if (resource.ends_with(counter_suffix)) {
         return "ends with ':fencing', as the names of fencing counters do";
@@ -253,7 +289,7 @@ const char* fault_of_resource(const settings& s, std::string_view resource) noex
 const char* fault_of_label(std::string_view label) noexcept
 {
     if (label.size() > max_label_size) {
-        return "is longer than 256 bytes";
+        return too_long_a_label;
     }
     return std::ranges::any_of(label, is_control_character) ? "holds a control character" : nullptr;
 }
@@ -263,10 +299,10 @@ std::optional<ttl_fault> fault_of_ttl(const settings& s, milliseconds ttl) noexc
     // The range first: only what is in it can be turned into nanoseconds.
     const auto least = std::chrono::ceil<milliseconds>(node_timeouts_per_ttl * s.node_timeout);
     if (ttl < least) {
-        return ttl_fault{"is shorter than four node timeouts", least};
+        return ttl_fault{too_short_a_ttl, least};
     }
     if (ttl > max_ttl) {
-        return ttl_fault{"is longer than ten years", max_ttl};
+        return ttl_fault{too_long_a_ttl, max_ttl};
     }
     if (s.guard && nanos{ttl} > s.guard->max_ttl) {
         return ttl_fault{"is longer than the restart guard allows",
@@ -284,25 +320,44 @@ error_code validate_resource(const settings& s, std::string_view resource) noexc
     return fault_of_resource(s, resource) == nullptr ? error_code{} : errc::invalid_resource;
 }
 
-error_code validate_resources(const settings& s, std::span<const std::string> resources)
+std::optional<resources_fault> fault_of_resources(const settings& s,
+                                                  std::span<const std::string> resources)
 {
-    if (resources.empty() || resources.size() > max_resources) {
-        return errc::invalid_resource;
+    if (resources.empty()) {
+        return resources_fault{errc::invalid_resource, "resources: there are none"};
+    }
+    if (resources.size() > max_resources) {
+        return resources_fault{errc::invalid_resource,
+                               "resources: there are more than " + std::to_string(max_resources)};
     }
     std::size_t size = 0;
-    for (const std::string& name : resources) {
-        if (const error_code wrong = validate_resource(s, name)) {
-            return wrong;
+    for (std::size_t i = 0; i < resources.size(); ++i) {
+        if (const char* const why = fault_of_resource(s, resources[i])) {
+            return resources_fault{errc::invalid_resource,
+                                   "resource " + std::to_string(i + 1) + ": " + why};
         }
-        size += name.size();
+        size += resources[i].size();
     }
     if (size > max_resource_size) {
-        return errc::invalid_resource;
+        return resources_fault{errc::invalid_resource,
+                               "resources: all names together are longer than " +
+                                   std::to_string(max_resource_size) + " bytes"};
     }
     std::vector<std::string_view> names(resources.begin(), resources.end());
     std::sort(names.begin(), names.end());
-    const bool has_twins = std::adjacent_find(names.begin(), names.end()) != names.end();
-    return has_twins ? make_error_code(errc::duplicate_resource) : error_code{};
+    const auto twin = std::adjacent_find(names.begin(), names.end());
+    if (twin == names.end()) {
+        return std::nullopt;
+    }
+    const auto place = std::find(resources.begin(), resources.end(), *twin) - resources.begin();
+    return resources_fault{errc::duplicate_resource,
+                           "resource " + std::to_string(place + 1) + ": is named twice"};
+}
+
+error_code validate_resources(const settings& s, std::span<const std::string> resources)
+{
+    const auto wrong = fault_of_resources(s, resources);
+    return wrong ? make_error_code(wrong->code) : error_code{};
 }
 
 error_code validate_ttl(const settings& s, milliseconds ttl) noexcept

@@ -150,8 +150,15 @@ struct ttl_fault {
 /// `counter_suffix`, or is the restart guard's.
 [[nodiscard]] error_code validate_resource(const settings& s, std::string_view resource) noexcept;
 
-/// The same for each of several that are locked as one, for none and for too many of them; and
-/// `errc::duplicate_resource`.
+/// The fault of resources that are locked as one, in a text for their user.
+struct resources_fault {
+    errc code;
+    std::string why;
+};
+[[nodiscard]] std::optional<resources_fault> fault_of_resources(
+    const settings& s, std::span<const std::string> resources);
+
+/// The code of that fault.
 [[nodiscard]] error_code validate_resources(const settings& s,
                                             std::span<const std::string> resources);
 

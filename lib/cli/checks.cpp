@@ -2,28 +2,14 @@
 
 #include "base/settings.hpp"
 
-#include <cstddef>
 #include <stdexcept>
 
 namespace redlock::cli {
 
 void check_resources(const config& c, const std::vector<std::string>& resources)
 {
-    const auto settings = base::make_settings(c);
-    std::size_t size = 0;
-    for (std::size_t i = 0; i < resources.size(); ++i) {
-        if (const char* const why = base::fault_of_resource(settings, resources[i])) {
-            throw std::invalid_argument("resource " + std::to_string(i + 1) + ": " + why);
-        }
-        size += resources[i].size();
-    }
-    if (resources.size() > max_resources) {
-        throw std::invalid_argument("resources: there are more than " +
-                                    std::to_string(max_resources));
-    }
-    if (size > max_resource_size) {
-        throw std::invalid_argument("resources: all names together are longer than " +
-                                    std::to_string(max_resource_size) + " bytes");
+    if (const auto wrong = base::fault_of_resources(base::make_settings(c), resources)) {
+        throw std::invalid_argument(wrong->why);
     }
 }
 

@@ -331,14 +331,14 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
     const std::string owner = "REDLOCK_OWNER_TOKEN=" + std::string(40, 'a');
     const std::pair<std::vector<std::string>, std::string> wrong[] = {
         {{"acquire", "job", "--ttl", "10x"}, "'10x' is no duration"},
-        {{"acquire", "job", "--ttl", "10ms"}, "--ttl: 10ms is shorter than four node timeouts, 8s"},
+        {{"acquire", "job", "--ttl", "10ms"}, "--ttl: 10ms is shorter than 4 node timeouts, 8s"},
         {{"acquire", "job", "--ttl", "3650d", "--max-ttl", "1h"},
          "--ttl: 87600h is longer than the restart guard allows, 1h"},
         {{"acquire", "job", "--ttl", "100ms", "--node-timeout", "1ms", "--drift", "0.99"},
          "--ttl: 100ms is not longer than its allowance for clock drift, 101ms"},
-        {{"extend", "job", "--ttl", "10ms"}, "--ttl: 10ms is shorter than four node timeouts, 8s"},
+        {{"extend", "job", "--ttl", "10ms"}, "--ttl: 10ms is shorter than 4 node timeouts, 8s"},
         {{"run", "job", "--ttl", "10ms", "--", "true"},
-         "--ttl: 10ms is shorter than four node timeouts, 8s"},
+         "--ttl: 10ms is shorter than 4 node timeouts, 8s"},
         {{"acquire", "job", "--label", std::string(257, 'x')}, "--label: is longer than 256 bytes"},
         {{"acquire", "job", "--label", "a\nb"}, "--label: holds a control character"},
         {{"inspect", ""}, "resource 1: is empty"},
@@ -347,6 +347,7 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
         {{"acquire", std::string(65'537, 'x')}, "resource 1: is longer than 65536 bytes"},
         {{"acquire", std::string(40'000, 'x'), std::string(40'000, 'y')},
          "resources: all names together are longer than 65536 bytes"},
+        {{"acquire", "a", "b", "c", "b"}, "resource 2: is named twice"},
         {{"acquire", "job", "--ttl", "-1s"}, "'-1s' is negative"},
         {{"acquire", "job", "--ttl", "30"}, "'30' has no unit"},
         {{"acquire", "job", "--ttl", "4000d"}, "'4000d' is too long"},
@@ -616,7 +617,7 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
     out = command({"--node", "rediss://h", "--ca-file", "/no/such", "inspect", "job"}).end();
     CHECK(out.text == "redlock: --ca-file: No such file or directory\n");
     out = command({"--node", "redis://h", "acquire", "--ttl", "10ms", "--no-wait", "job"}).end();
-    CHECK_THAT(out.text, ContainsSubstring("--ttl: 10ms is shorter than four node timeouts, 8s"));
+    CHECK_THAT(out.text, ContainsSubstring("--ttl: 10ms is shorter than 4 node timeouts, 8s"));
 }
 
 TEST_CASE("where no master can be used, why is said first", "[locks]")

@@ -428,10 +428,10 @@ TEST_CASE("a fault of a ttl names the limit that it breaks", "[base][settings]")
         milliseconds limit;
     };
     const row rows[] = {
-        {guarded, 199ms, "is shorter than four node timeouts", 200ms},
-        {guarded, milliseconds::min(), "is shorter than four node timeouts", 200ms},
+        {guarded, 199ms, "is shorter than 4 node timeouts", 200ms},
+        {guarded, milliseconds::min(), "is shorter than 4 node timeouts", 200ms},
         {guarded, 10'001ms, "is longer than the restart guard allows", 10s},
-        {guarded, milliseconds::max(), "is longer than ten years", max_ttl},
+        {guarded, milliseconds::max(), "is longer than 10 years", max_ttl},
         {with_drift(0.99), 200ms, "is not longer than its allowance for clock drift", 200ms},
     };
     for (const auto& [s, ttl, why, limit] : rows) {
@@ -442,7 +442,7 @@ TEST_CASE("a fault of a ttl names the limit that it breaks", "[base][settings]")
     }
     CHECK_FALSE(fault_of_ttl(guarded, 10s));
     c.restart_guard->max_ttl = 199ms;
-    CHECK(refusal(c).find("restart_guard.max_ttl: is shorter than four node timeouts, 200 ms") !=
+    CHECK(refusal(c).find("restart_guard.max_ttl: is shorter than 4 node timeouts, 200 ms") !=
           std::string::npos);
 }
 
