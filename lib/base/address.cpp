@@ -292,8 +292,9 @@ complaint parse_into(std::string_view url, address& out)
         return "longer than " + std::to_string(max_url_size) + " bytes";
     }
     if (std::any_of(url.begin(), url.end(), is_blank_or_control)) {
-        return url.find(' ') != std::string_view::npos ? "holds a space; write it as %20"
-                                                       : "holds a control character";
+        return url.find(' ') != std::string_view::npos
+                   ? "holds a space; in a user, a password or a path write %20"
+                   : "holds a control character";
     }
     const std::size_t end = url.find(mark);
     if (end != std::string_view::npos) {

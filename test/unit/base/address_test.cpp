@@ -146,7 +146,7 @@ const std::vector<std::pair<std::string, std::string>> bad_urls = {
     {"redis://u:%4@h", "password"},
     {"redis://u:%4g@h", "password"},
     {"redis://u:%@h", "password"},
-    {"redis://h ", "holds a space; write it as %20"},
+    {"redis://h ", "holds a space; in a user, a password or a path write %20"},
     {" redis://h", "space"},
     {"redis://h\n", "holds a control character"},
     {"redis://u:p\r\nq@h", "control"},
