@@ -74,6 +74,7 @@ private:
     asio::awaitable<bool> give_back(redlock::lock lock, bool was_used);
     asio::awaitable<void> hold_until(redlock::lock& lock, boot_clock::time_point end);
     asio::awaitable<void> name_what_is_left();
+    void end_wait_at_signals(asio::cancellation_signal& stop);
     void tell(int number);
     void kill_all();
     void withdraw() noexcept;
@@ -215,13 +216,7 @@ asio::awaitable<void> guarded_run::say_what_masters_have()
         co_return;
     }
     asio::cancellation_signal stop;
-    signals_.handle([&](const signalfd_siginfo& what) {
-        const int number = static_cast<int>(what.ssi_signo);
-        if (ends_us(number)) {
-            told_to_end_ = number;
-            stop.emit(asio::cancellation_type::terminal);
-        }
-    });
+    end_wait_at_signals(stop);
     // Each inspection may take a node timeout.
     constexpr std::size_t most = 3;
     for (std::size_t i = 0; i < std::min(o_.resources.size(), most) && told_to_end_ == 0; ++i) {
@@ -284,10 +279,10 @@ asio::awaitable<bool> guarded_run::give_back(redlock::lock lock, bool was_used)
     co_return true;
 }
 
-asio::awaitable<taken> guarded_run::take_until_told_to_end()
+/// From here on a signal that ends redlock ends what `stop` is bound to.
+void guarded_run::end_wait_at_signals(asio::cancellation_signal& stop)
 {
-    asio::cancellation_signal stop;
-    signals_.handle([&](const signalfd_siginfo& what) {
+    signals_.handle([this, &stop](const signalfd_siginfo& what) {
         const int number = static_cast<int>(what.ssi_signo);
         if (ends_us(number)) {
             told_to_end_ = number;
@@ -296,6 +291,12 @@ asio::awaitable<taken> guarded_run::take_until_told_to_end()
             stop_for_terminal();
         }
     });
+}
+
+asio::awaitable<taken> guarded_run::take_until_told_to_end()
+{
+    asio::cancellation_signal stop;
+    end_wait_at_signals(stop);
     std::optional<keep_alive> keep = keep_alive{};
     taking_options asked = o_;
     if (!asked.label) {
