@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace redlock::test;
@@ -22,6 +23,43 @@ said inside(const masters& nodes, std::vector<std::string> outer, const std::str
     outer.insert(outer.end(), {"--", "sh", "-c", "export me=/proc/$PPID/exe; " + script});
     return run(nodes, outer);
 }
+
+/// In such a script: changes what the command was told of the lock.
+std::string held_by_sed(const std::string& expression)
+{
+    return "export REDLOCK_HELD=$(echo \"$REDLOCK_HELD\" | sed '" + expression + "'); ";
+}
+
+/// A run whose command begins a nested run when it is told to, and says its status.
+struct later_nested_run {
+    /// `end`: what follows the command, which is a subshell.
+    later_nested_run(const masters& nodes, std::vector<std::string> outer, const std::string& end)
+        : outer_run(nodes, with_command(std::move(outer), end))
+    {}
+
+    /// The nested run finds no lock.
+    void begin_in_vain()
+    {
+        std::ofstream(folder / "go") << "go";
+        CHECK(outer_run.says("status=76"));
+    }
+
+    [[nodiscard]] std::vector<std::string> with_command(std::vector<std::string> outer,
+                                                        const std::string& end) const
+    {
+        outer.insert(outer.begin(), "run");
+        outer.insert(outer.end(),
+                     {"--", "sh", "-c",
+                      "me=/proc/$PPID/exe; (echo begun; until [ -e \"$0\" ]; do sleep 0.05; done; "
+                      "$me run job --nested -- echo inside; echo status=$?)" +
+                          end,
+                      (folder / "go").string()});
+        return outer;
+    }
+
+    temp_dir folder;
+    command outer_run;
+};
 
 }  // namespace
 
@@ -74,17 +112,12 @@ TEST_CASE("a nested run finds until when the enclosing lock is valid after its r
 TEST_CASE("a nested run begins nothing when the outer run could not renew the lock", "[run]")
 {
     const masters nodes(3);
-    const temp_dir folder;
-    const auto go = (folder / "go").string();
-    command outer(nodes, {"run", brief_option, "job", "--", "sh", "-c",
-                          "me=/proc/$PPID/exe; echo begun; until [ -e \"$0\" ]; do sleep 0.05; "
-                          "done; $me run job --nested -- echo inside; echo status=$?",
-                          go});
+    later_nested_run nested(nodes, {brief_option, "job"}, "");
+    command& outer = nested.outer_run;
     REQUIRE(outer.says("begun"));
     REQUIRE(::kill(outer.running().pid(), SIGSTOP) == 0);
     REQUIRE(wait_for([&] { return nodes.count("job") == 0; }));
-    std::ofstream(go) << "go";
-    CHECK(outer.says("status=76"));
+    nested.begin_in_vain();
     REQUIRE(::kill(outer.running().pid(), SIGCONT) == 0);
     const auto [status, text] = outer.end();
     CHECK(status == 76);
@@ -94,15 +127,10 @@ TEST_CASE("a nested run begins nothing when the outer run could not renew the lo
 TEST_CASE("a nested run in the background begins nothing when the outer command has ended", "[run]")
 {
     const masters nodes(3);
-    const temp_dir folder;
-    const auto go = (folder / "go").string();
-    command outer(nodes, {"run", "--min-hold", "1h", "job", "--", "sh", "-c",
-                          "me=/proc/$PPID/exe; (until [ -e \"$0\" ]; do sleep 0.05; done; "
-                          "$me run job --nested -- echo inside; echo status=$?) &",
-                          go});
+    later_nested_run nested(nodes, {"--min-hold", "1h", "job"}, " &");
+    command& outer = nested.outer_run;
     REQUIRE(outer.says("(--min-hold)"));
-    std::ofstream(go) << "go";
-    CHECK(outer.says("status=76"));
+    nested.begin_in_vain();
     REQUIRE(::kill(outer.running().pid(), SIGTERM) == 0);
     const auto [status, text] = outer.end();
     CHECK(status == 0);
@@ -158,8 +186,7 @@ TEST_CASE("a line of REDLOCK_HELD that is malformed counts as no lock", "[run]")
         CAPTURE(mutation);
         const auto [status, text] =
             inside(nodes, {"job"},
-                   "export REDLOCK_HELD=$(echo \"$REDLOCK_HELD\" | sed '" + std::string(mutation) +
-                       "'); $me run job --nested --no-wait -- echo inside");
+                   held_by_sed(mutation) + "$me run job --nested --no-wait -- echo inside");
         CHECK(status == 75);
         CHECK(text.find("inside") == text.npos);
     }
@@ -171,9 +198,7 @@ TEST_CASE("a run whose outer run cannot be asked neither runs nested nor waits f
     // Another descriptor of the holder, and none.
     for (const char* descriptor : {"0", "12345"}) {
         CAPTURE(descriptor);
-        const std::string change =
-            "export REDLOCK_HELD=$(echo \"$REDLOCK_HELD\" | sed 's/ [0-9]* / " +
-            std::string(descriptor) + " /'); ";
+        const std::string change = held_by_sed(std::string("s/ [0-9]* / ") + descriptor + " /");
         const auto [status, text] =
             inside(nodes, {"job"}, change + "$me run job --nested -- echo inside");
         CHECK(status == 76);

@@ -258,60 +258,69 @@ TEST_CASE("a run under the same lock in itself says so at once", "[run]")
     }
 }
 
+namespace {
+
+/// A shell begins a process and becomes redlock, whose command ends with 5 when it is let go.
+class run_with_elder_child {
+public:
+    explicit run_with_elder_child(const masters& nodes)
+        : process_("/usr/bin/env",
+                   {"bash", "-c",
+                    "sleep 1000 >/dev/null 2>&1 & echo pid=$!; exec \"$REDLOCK\" run job -- sh -c "
+                    "'echo begun; until [ -e \"$0\" ]; do sleep 0.05; done; exit 5' \"$0\"",
+                    (folder_ / "go").string()},
+                   {folder_ / "out",
+                    {},
+                    {own_options(folder_), nodes_variable(nodes.urls()),
+                     std::string("REDLOCK=") + REDLOCK_COMMAND}})
+    {
+        REQUIRE(wait_for([&] { return text().find("begun") != std::string::npos; }));
+        child_ = std::stoi(text().substr(text().find("pid=") + 4));
+    }
+
+    [[nodiscard]] process& running() noexcept { return process_; }
+    [[nodiscard]] int child() const noexcept { return child_; }
+    [[nodiscard]] std::string text() const { return text_of(folder_ / "out"); }
+    /// The status of redlock.
+    [[nodiscard]] int let_go()
+    {
+        std::ofstream(folder_ / "go") << "go";
+        return process_.wait();
+    }
+
+private:
+    temp_dir folder_;
+    process process_;
+    int child_ = 0;
+};
+
+}  // namespace
+
 TEST_CASE("what ran before the command is neither told to end nor named", "[run]")
 {
     const masters nodes(3);
-    const temp_dir folder;
-    const auto go = (folder / "go").string();
-    // The shell begins a process, and becomes redlock.
-    process one("/usr/bin/env",
-                {"bash", "-c",
-                 "sleep 1000 >/dev/null 2>&1 & echo pid=$!; exec \"$REDLOCK\" run job -- sh -c "
-                 "'echo begun; until [ -e \"$0\" ]; do sleep 0.05; done' \"$0\"",
-                 go},
-                {folder / "out",
-                 {},
-                 {own_options(folder), nodes_variable(nodes.urls()),
-                  std::string("REDLOCK=") + REDLOCK_COMMAND}});
-    const auto text = [&] { return text_of(folder / "out"); };
-    REQUIRE(wait_for([&] { return text().find("begun") != std::string::npos; }));
-    const auto pid = std::stoi(text().substr(text().find("pid=") + 4));
+    run_with_elder_child one(nodes);
     const bool is_told = GENERATE(false, true);
     if (is_told) {
-        ::kill(one.pid(), SIGTERM);
-        CHECK(one.wait() == 128 + SIGTERM);
+        ::kill(one.running().pid(), SIGTERM);
+        CHECK(one.running().wait() == 128 + SIGTERM);
     } else {
-        std::ofstream(go) << "go";
-        CHECK(one.wait() == 0);
+        CHECK(one.let_go() == 5);
     }
-    CHECK(text().find("left running") == std::string::npos);
-    CHECK(::kill(pid, SIGKILL) == 0);
+    CHECK(one.text().find("left running") == std::string::npos);
+    CHECK(::kill(one.child(), SIGKILL) == 0);
 }
 
 TEST_CASE("a process of before the command that ends does not end the run", "[run]")
 {
     const masters nodes(3);
-    const temp_dir folder;
-    const auto go = (folder / "go").string();
-    process one("/usr/bin/env",
-                {"bash", "-c",
-                 "sleep 1000 >/dev/null 2>&1 & echo pid=$!; exec \"$REDLOCK\" run job -- sh -c "
-                 "'echo begun; until [ -e \"$0\" ]; do sleep 0.05; done; exit 5' \"$0\"",
-                 go},
-                {folder / "out",
-                 {},
-                 {own_options(folder), nodes_variable(nodes.urls()),
-                  std::string("REDLOCK=") + REDLOCK_COMMAND}});
-    const auto text = [&] { return text_of(folder / "out"); };
-    REQUIRE(wait_for([&] { return text().find("begun") != std::string::npos; }));
-    const auto pid = std::stoi(text().substr(text().find("pid=") + 4));
-    REQUIRE(::kill(pid, SIGKILL) == 0);
+    run_with_elder_child one(nodes);
+    REQUIRE(::kill(one.child(), SIGKILL) == 0);
     // Its parent, redlock, has heard of the end when the process is gone.
-    REQUIRE(wait_for([&] { return ::kill(pid, 0) != 0; }));
-    CHECK(one.running());
+    REQUIRE(wait_for([&] { return ::kill(one.child(), 0) != 0; }));
+    CHECK(one.running().running());
     CHECK(nodes.count("job") >= 2);
-    std::ofstream(go) << "go";
-    CHECK(one.wait() == 5);
+    CHECK(one.let_go() == 5);
     CHECK(nodes.count("job") == 0);
 }
 
