@@ -22,6 +22,7 @@ constexpr std::string_view nobody = "0000000000000000000000000000000000000000";
 
 constexpr std::string_view no_login = "the server wants a login";
 constexpr std::string_view refused_user = "the server refused user and password";
+constexpr std::string_view loads_its_data = "the server loads its data";
 constexpr std::string_view no_info = "the answer to INFO is none";
 
 constexpr std::array loaded_scripts{&resp::release_script, &resp::extend_script,
@@ -228,7 +229,7 @@ handshake::progress handshake::refused(std::string_view what, const resp::reply&
 {
     const std::string_view text = r.text();
     const std::string_view word = resp::error_code_word(text);
-    std::string reason{what};
+    std::string reason{resp::has_code(text, "LOADING") ? loads_its_data : what};
     if (!word.empty()) {
         reason.append(" (").append(word).append(")");
     }

@@ -271,7 +271,7 @@ TEST_CASE("a node that loads its data is not usable yet", "[core]")
         w.peers[0]->master.refusals[at] = "LOADING Redis is loading the dataset in memory";
         w.start();
         CHECK_FALSE(is_usable(w));
-        CHECK(trouble(w).find("LOADING") != std::string::npos);
+        CHECK(trouble(w).ends_with("the server loads its data (LOADING)"));
         CHECK(w.log_levels.at(0) == log_level::warning);
         w.advance(5s);
         CHECK_FALSE(is_usable(w));
