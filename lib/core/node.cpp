@@ -95,7 +95,7 @@ void node::become_ready()
     refused_for_now_ = false;
     stalled_ = false;
     native_refused_ = false;
-    missed_a_counter_ = missed_a_mend_ = false;
+    missed_a_counter_ = missed_a_mend_ = knows_label_script_ = false;
     tracking_ = tracks::off;
     is_silent_ = false;
     told_at_ = instant::min();
@@ -571,8 +571,9 @@ void node::set_label(const lease& l)
     if (!is_ready() || !has_room() || (l.granted & bit(index_)) == 0) {
         return;
     }
+    const form f = knows_label_script_ ? script_form() : form::eval;
     for (const std::string& resource : l.resources()) {
-        queue(command::set_label, nullptr, form::eval, [&] { append_set_label(l, resource); });
+        queue(command::set_label, nullptr, f, [&] { append_set_label(l, resource, f); });
     }
 }
 

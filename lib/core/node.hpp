@@ -195,7 +195,7 @@ private:
     [[nodiscard]] std::int64_t seed_of(const round& r) const noexcept;
     void append_inspect(const lease& l, form f);
     void append_holder_label(std::string_view resource);
-    void append_set_label(const lease& l, std::string_view resource);
+    void append_set_label(const lease& l, std::string_view resource, form f);
     void append_drop_label(const lease& l, std::string_view resource, form f);
     [[nodiscard]] form script_form() const noexcept;
     [[nodiscard]] form release_form(const lease& l) const noexcept;
@@ -343,6 +343,8 @@ private:
     bool missed_a_counter_ = false;
     /// That one of them stays without a ttl is in the log.
     bool missed_a_mend_ = false;
+    /// It has run the script on this connection, so the digest will do.
+    bool knows_label_script_ = false;
     /// A trouble is in the log whose end has not been told.
     bool complained_ = false;
     /// Whether the server tells of keys on this connection, as far as it was asked to.

@@ -91,7 +91,7 @@ bool node::dispatch(const pending& p, const resp::reply& r)
         case command::marker: return on_marker(p, r);
         case command::holder_ttl: return on_holder_ttl(p, r);
         case command::holder_label: return on_holder_label(p, r);
-        case command::set_label:
+        case command::set_label: knows_label_script_ = !r.is_error(); return true;
         case command::drop_label: return true;  // of no consequence, whatever the node says
         case command::increment:
         case command::count: return on_count(p, r);

@@ -218,12 +218,17 @@ void node::append_holder_label(std::string_view resource)
 }
 
 /// It ends with the key of the lock. A value that another program has stored there stays.
-void node::append_set_label(const lease& l, std::string_view resource)
+void node::append_set_label(const lease& l, std::string_view resource, form f)
 {
-    const std::int64_t left = in_ms(l.asked_until - c_.now_);
-    resp::append_eval(out_.last(), resp::label_script.text, c_.settings_.key_prefix,
-                      std::string(resource).append(holder_suffix), *l.label,
-                      std::max<std::int64_t>(left, 1));
+    const std::int64_t left = std::max<std::int64_t>(in_ms(l.asked_until - c_.now_), 1);
+    const auto& prefix = c_.settings_.key_prefix;
+    const auto& script = resp::label_script;
+    const std::string key = std::string(resource).append(holder_suffix);
+    if (f == form::eval) {
+        resp::append_eval(out_.last(), script.text, prefix, key, *l.label, left);
+    } else {
+        resp::append_evalsha(out_.last(), script.sha1, prefix, key, *l.label, left);
+    }
 }
 
 void node::append_drop_label(const lease& l, std::string_view resource, form f)

@@ -234,6 +234,38 @@ TEST_CASE("a label replaces no key of another program", "[core][label]")
     }
 }
 
+TEST_CASE("a node gets the script of the labels once, and then its digest", "[core][label]")
+{
+    bench_world w;
+    w.start();
+    const auto cycle = [&w] {
+        core::lease& l = w.lock("r", labelled());
+        const std::size_t stored = labels(w);
+        (void)w.release(l);
+        return stored;
+    };
+    CHECK(cycle() == 3);
+    CHECK(sent(w, "EVAL") == 3);
+    CHECK(cycle() == 3);
+    CHECK(sent(w, "EVAL") == 3);
+    SECTION("a node that has forgotten it gets it with the next label")
+    {
+        for (const auto& p : w.peers) {
+            p->master.flush_scripts();
+        }
+        CHECK(cycle() == 0);
+        CHECK(cycle() == 3);
+        CHECK(sent(w, "EVAL") == 6);
+    }
+    SECTION("a new connection may be one to another server")
+    {
+        w.close(0);
+        w.advance(3s);
+        CHECK(cycle() == 3);
+        CHECK(sent(w, "EVAL") == 4);
+    }
+}
+
 TEST_CASE("a node that refuses the label keeps its vote", "[core][label]")
 {
     bench_world w;
