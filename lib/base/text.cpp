@@ -95,4 +95,11 @@ std::string printable(std::string_view text)
     return out;
 }
 
+std::string duration_text(std::chrono::milliseconds length)
+{
+    using namespace std::chrono_literals;
+    const bool is_whole = length % 1s == 0ms;
+    return is_whole ? std::to_string(length / 1s) + " s" : std::to_string(length / 1ms) + " ms";
+}
+
 }  // namespace redlock::base

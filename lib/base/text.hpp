@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -11,5 +12,8 @@ namespace redlock::base {
  * backslashes come out escaped (`\n`, `\x1b`, `\\`), so that different texts stay different.
  */
 [[nodiscard]] std::string printable(std::string_view text);
+
+/// A length of time in whole milliseconds, as "1500 ms", or in whole seconds, as "10 s".
+[[nodiscard]] std::string duration_text(std::chrono::milliseconds length);
 
 }  // namespace redlock::base

@@ -1,5 +1,7 @@
 #include "core/guard.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -14,6 +16,7 @@ using base::nanos;
 namespace {
 
 constexpr std::size_t run_id_size = 40;
+constexpr std::int64_t billion = 1'000'000'000;
 
 /// How often a marker is looked at that another client may write; more often where little is waited
 /// for.
@@ -26,6 +29,15 @@ constexpr std::size_t longest_date = 16;
 
 /// How long a pending key may be missed by a client that has lost its connection.
 constexpr nanos absence = std::chrono::minutes{1};
+
+/// Billionths, which are at most one billion, as a decimal number.
+std::string share_text(std::int64_t ppb)
+{
+    const std::string digits = std::to_string(billion + ppb % billion).substr(1);
+    const std::size_t last = digits.find_last_not_of('0');
+    return std::to_string(ppb / billion) +
+           (last == digits.npos ? "" : '.' + digits.substr(0, last + 1));
+}
 
 /// A node's date in microseconds, in digits only; 0 if it is none.
 std::int64_t date_of(std::string_view text) noexcept
@@ -61,6 +73,25 @@ std::string_view run_id_of(std::string_view info) noexcept
     return fits ? id : std::string_view{};
 }
 
+std::optional<guard_terms> terms_in(std::string_view marker) noexcept
+{
+    const auto value = [marker](std::string_view name) noexcept {
+        std::int64_t number = -1;
+        if (const auto at = marker.find(name); at != marker.npos) {
+            const std::string_view text = marker.substr(at + name.size());
+            std::from_chars(text.data(), text.data() + text.size(), number);
+        }
+        return number;
+    };
+    const std::int64_t nodes = value(" nodes=");
+    const std::int64_t max_ttl = value(" max_ttl=");
+    const std::int64_t drift = value(" drift=");
+    const bool fits = nodes >= 0 && max_ttl >= 0 && max_ttl <= base::max_ttl.count() &&
+                      drift >= 0 && drift <= billion;
+    return fits ? std::optional(guard_terms{nodes, std::chrono::milliseconds(max_ttl), drift})
+                : std::nullopt;
+}
+
 std::string_view memory_fault(std::string_view info) noexcept
 {
     const std::string_view policy = info_field(info, "maxmemory_policy");
@@ -76,15 +107,17 @@ std::string_view memory_fault(std::string_view info) noexcept
 
 std::string disagreement(std::string_view marker, std::string_view run_id)
 {
-    // Another program may have written anything there.
-    constexpr std::size_t longest = 96;
-    const std::string_view rest = marker.substr(std::min(marker.size(), run_id.size() + 1));
-    const bool is_plain =
-        rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz_=0123456789 ") == rest.npos;
     std::string text =
         "is admitted by clients whose restart_guard, drift_factor or number of nodes differs";
-    if (is_plain && rest.size() <= longest) {
-        text.append(" (theirs: ").append(rest).append(")");
+    if (const auto theirs = terms_in(marker.substr(std::min(marker.size(), run_id.size())))) {
+        text.append(" (theirs: ")
+            .append(std::to_string(theirs->nodes))
+            .append(theirs->nodes == 1 ? " node" : " nodes")
+            .append(", max_ttl ")
+            .append(base::duration_text(theirs->max_ttl))
+            .append(", drift_factor ")
+            .append(share_text(theirs->drift_ppb))
+            .append(")");
     }
     return text;
 }

@@ -3,6 +3,7 @@
 #include "base/instant.hpp"
 #include "base/settings.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,6 +22,16 @@ namespace redlock::core {
 /// What is wrong with what a server says of its memory: that it may throw keys away when that is
 /// used up, or does not tell; empty: nothing.
 [[nodiscard]] std::string_view memory_fault(std::string_view info) noexcept;
+
+/// What clients agree on in a restart guard's marker.
+struct guard_terms {
+    std::int64_t nodes = 0;
+    std::chrono::milliseconds max_ttl{};
+    std::int64_t drift_ppb = 0;
+};
+
+/// Those of a marker, of which any program may have written another. No value: it has none.
+[[nodiscard]] std::optional<guard_terms> terms_in(std::string_view marker) noexcept;
 
 /// What is to be said of a marker that names the run of the server and another configuration.
 [[nodiscard]] std::string disagreement(std::string_view marker, std::string_view run_id);

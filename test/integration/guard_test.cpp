@@ -632,7 +632,7 @@ TEST_CASE("a master where the guard cannot work is not used, and it is said why"
         theirs.restart_guard->max_ttl = 2 * longest;
         locks others(theirs);
         REQUIRE(others.await([&] { return all_vote(others, 1); }));
-        why = "(theirs: nodes=1 max_ttl=10000 drift=10000000 since=";
+        why = "(theirs: 1 node, max_ttl 10 s, drift_factor 0.01)";
     }
     locks mine(c);
     REQUIRE(mine.await([&] { return !mine.lines().empty(); }));

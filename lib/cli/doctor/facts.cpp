@@ -79,25 +79,12 @@ server_facts read_info(std::string_view info)
     return f;
 }
 
-/// The marker is the run id and words like nodes=3, of which any program may have written others.
 std::string guard_of(std::string_view marker)
 {
-    const auto value = [marker](std::string_view name) {
-        std::int64_t number = -1;
-        if (const auto at = marker.find(name); at != marker.npos) {
-            const std::string_view text = marker.substr(at + name.size());
-            std::from_chars(text.data(), text.data() + text.size(), number);
-        }
-        return number;
-    };
-    const std::int64_t nodes = value(" nodes=");
-    const std::int64_t max_ttl = value(" max_ttl=");
-    const std::int64_t drift = value(" drift=");
-    constexpr std::int64_t longest = 1'000'000'000'000;  // milliseconds: 31 years
-    return nodes < 0 || max_ttl < 0 || max_ttl > longest || drift < 0
-               ? std::string()
-               : guard_text(static_cast<std::uint64_t>(nodes), std::chrono::milliseconds(max_ttl),
-                            drift);
+    const auto theirs = core::terms_in(marker);
+    return theirs ? guard_text(static_cast<std::uint64_t>(theirs->nodes), theirs->max_ttl,
+                               theirs->drift_ppb)
+                  : std::string();
 }
 
 const char* to_string(keeps k) noexcept

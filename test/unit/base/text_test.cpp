@@ -65,3 +65,13 @@ TEST_CASE("every pair of bytes comes out safe and distinct", "[base][text]")
         }
     }
 }
+
+TEST_CASE("a length of time is told in whole seconds, or else in milliseconds", "[base]")
+{
+    using namespace std::chrono_literals;
+    CHECK(duration_text(50ms) == "50 ms");
+    CHECK(duration_text(1s) == "1 s");
+    CHECK(duration_text(90min) == "5400 s");
+    CHECK(duration_text(1500ms) == "1500 ms");
+    CHECK(duration_text(0ms) == "0 s");
+}

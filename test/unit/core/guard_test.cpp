@@ -123,13 +123,15 @@ TEST_CASE("a server may evict where it has a bound and a policy to", "[core][gua
     CHECK(core::memory_fault("maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n").empty());
 }
 
-TEST_CASE("of a foreign marker only what is plain is shown", "[core][guard]")
+TEST_CASE("of a foreign marker only the numbers that clients agree on are shown", "[core][guard]")
 {
     const std::string run(40, 'a');
-    CHECK(core::disagreement(run + " nodes=5 max_ttl=1", run)
-              .ends_with("(theirs: nodes=5 max_ttl=1)"));
+    CHECK(core::disagreement(run + " nodes=5 max_ttl=1000 drift=999999999 x=\x1b[31m", run)
+              .ends_with("(theirs: 5 nodes, max_ttl 1 s, drift_factor 0.999999999)"));
     for (const std::string& rest :
-         {std::string("\x1b[31m"), std::string(200, 'x'), std::string("<b>")}) {
+         {std::string("\x1b[31m"), std::string(200, 'x'), std::string("nodes=5 max_ttl=1"),
+          std::string("nodes=5 max_ttl=-1 drift=0"), std::string("nodes=x max_ttl=1 drift=0"),
+          std::string("nodes=5 max_ttl=9223372036854775807 drift=0")}) {
         CHECK(core::disagreement(run + " " + rest, run).ends_with("differs"));
     }
 }
@@ -590,17 +592,17 @@ TEST_CASE("a master where the guard cannot work is not used, and it is said why"
         m.put(marker_key, {.value = m.run_id + base::make_settings(theirs).guard->fingerprint +
                                     " since=1700000000000000",
                            .end = {}});
-        why = "(theirs: nodes=1 max_ttl=10000 drift=20000000 since=1700000000000000)";
+        why = "(theirs: 1 node, max_ttl 10 s, drift_factor 0.02)";
     }
     SECTION("the marker has no date")
     {
         m.put(marker_key, {.value = m.run_id + w.settings.guard->fingerprint, .end = {}});
-        why = "(theirs: nodes=1 max_ttl=10000 drift=10000000)";
+        why = "(theirs: 1 node, max_ttl 10 s, drift_factor 0.01)";
     }
     SECTION("clients are configured differently")
     {
-        m.put(marker_key, {.value = m.run_id + " nodes=5 max_ttl=10000", .end = {}});
-        why = "(theirs: nodes=5 max_ttl=10000)";
+        m.put(marker_key, {.value = m.run_id + " nodes=5 max_ttl=10500 drift=0", .end = {}});
+        why = "(theirs: 5 nodes, max_ttl 10500 ms, drift_factor 0)";
     }
     SECTION("the marker is no marker")
     {
@@ -623,14 +625,15 @@ TEST_CASE("clients that are configured differently are told apart at a vote too"
     bench_world w{1, guarded()};
     admit_all(w);
     w.start();
-    w.peers[0]->master.put(marker_key,
-                           {.value = w.peers[0]->master.run_id + " nodes=1 max_ttl=5", .end = {}});
+    w.peers[0]->master.put(
+        marker_key, {.value = w.peers[0]->master.run_id + " nodes=1 max_ttl=5 drift=1", .end = {}});
     w.with_report = true;
     call& c = w.acquire("r", at_once);
     REQUIRE(c.done());
     CHECK(c.error == errc::unavailable);
     CHECK(c.report.nodes[0].outcome == node_outcome::disconnected);
-    CHECK(c.report.nodes[0].error.find("theirs: nodes=1 max_ttl=5") != std::string::npos);
+    CHECK(c.report.nodes[0].error.find("theirs: 1 node, max_ttl 5 ms, drift_factor 0.000000001") !=
+          std::string::npos);
     CHECK(w.log_levels.at(0) == log_level::error);
     w.advance(1s);
     CHECK(w.core->snapshot().nodes_ready == 0);
