@@ -300,9 +300,10 @@ config config_without_nodes(const masters_options& o)
     }
     c.tls = {o.ca_file, o.certificate_file, o.key_file, o.server_name, o.insecure};
     const log_level least = o.verbose ? log_level::debug : log_level::error;
-    c.log = [least, json = o.json](log_level level, std::string_view line) {
+    const may_wait wait = o.verbose ? may_wait::no : may_wait::yes;
+    c.log = [least, wait, json = o.json](log_level level, std::string_view line) {
         if (level >= least) {
-            say(std::string(line), name_of(level), json);
+            say(std::string(line), name_of(level), wait, json);
         }
     };
     return c;

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -66,36 +67,20 @@ std::string line_of(const nlohmann::json& value)
     return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
-/// Where no majority was had though no node was late: why, each reason with how many nodes have it.
-std::string refusals_in(const report& r)
+/// Why nodes are out of use, and how many are for each reason.
+std::map<std::string, std::size_t> reasons_in(const report& r)
 {
-    std::vector<std::pair<std::string, std::size_t>> reasons;
+    std::map<std::string, std::size_t> reasons;
     for (const auto& node : r.nodes) {
-        if (node.outcome == node_outcome::timed_out || node.outcome == node_outcome::stalled) {
-            return {};
-        }
-        if (!is_out_of_use(node.outcome)) {
-            continue;
-        }
-        const std::string why = node.error.empty() ? to_string(node.outcome) : node.error;
-        const auto known = std::find_if(reasons.begin(), reasons.end(),
-                                        [&](const auto& one) { return one.first == why; });
-        if (known == reasons.end()) {
-            reasons.emplace_back(why, 1);
-        } else {
-            ++known->second;
+        if (is_out_of_use(node.outcome)) {
+            ++reasons[node.error.empty() ? to_string(node.outcome) : node.error];
         }
     }
-    std::string out;
-    for (const auto& [why, nodes] : reasons) {
-        out += (out.empty() ? "" : "; ") + why + " (" + std::to_string(nodes) + " of " +
-               std::to_string(r.nodes.size()) + ')';
-    }
-    return out;
+    return reasons;
 }
 
-/// What to do about the first of these reasons that has a remedy.
-std::string remedy_for(std::string_view reasons)
+/// What to do about the first of these reasons that has a remedy; empty: none has.
+std::string remedy_for(const std::map<std::string, std::size_t>& reasons)
 {
     struct remedy {
         std::string_view reason;
@@ -112,10 +97,62 @@ std::string remedy_for(std::string_view reasons)
         {"has no permissions", "; `redlock doctor` names the missing permissions"},
         {"no permitted command", "; `redlock doctor` names the missing permissions"},
         {"can't run this command", "; `redlock doctor` names the missing permissions"},
+        {"within node_timeout", "; --node-timeout gives the masters more time"},
+        {"it is not for ", "; use a name of the certificate in the URL, or --server-name"},
+        {"certificate verify failed", "; trust the authority that signed it with --ca-file"},
     };
-    const auto* const found = std::ranges::find_if(
-        remedies, [&](const remedy& one) { return reasons.find(one.reason) != reasons.npos; });
+    const auto* const found = std::ranges::find_if(remedies, [&](const remedy& one) {
+        return std::ranges::any_of(reasons, [&](const auto& reason) {
+            return reason.first.find(one.reason) != std::string::npos;
+        });
+    });
     return found == std::end(remedies) ? "" : found->text;
+}
+
+/// What the nodes said, one to a line, without what the message in front of it says already.
+std::string node_lines(const report& r, const std::string& message)
+{
+    std::string out;
+    std::size_t widest = 0;
+    for (const auto& node : r.nodes) {
+        widest = std::max(widest, node.node.size());
+    }
+    for (const auto& node : r.nodes) {
+        out += "  " + node.node + std::string(widest - node.node.size() + 2, ' ') +
+               to_string(node.outcome);
+        if (node.outcome == node_outcome::refused && node.holder_ttl) {
+            out += ", its key lives for " + seconds_text(*node.holder_ttl);
+        }
+        if (!node.held.empty()) {
+            out += ", for " + base::printable(node.held);
+        }
+        if (node.quarantine) {
+            out += " for " + seconds_text(*node.quarantine);
+        }
+        out += message.find(node.error) != std::string::npos ? "\n" : ": " + node.error + '\n';
+    }
+    return out;
+}
+
+/// Lines of the log that wait for a report, which would say the same.
+struct held_back_lines {
+    std::string text;
+    bool is_over = true;
+
+    void end(bool prints)
+    {
+        is_over = true;
+        const std::string lines = std::exchange(text, {});
+        if (prints && !lines.empty()) {
+            write(lines);
+        }
+    }
+};
+
+held_back_lines& held_back()
+{
+    static held_back_lines lines;
+    return lines;
 }
 
 }  // namespace
@@ -145,10 +182,18 @@ std::string why_no_majority(const report& r)
     if (r.nodes.size() - static_cast<std::size_t>(gone) < quorum) {
         return "no majority of the masters has its key any more";
     }
-    const std::string refusals = refusals_in(r);
-    return refusals.empty()
-               ? make_error_code(errc::unavailable).message()
-               : "No majority of the masters can be used: " + refusals + remedy_for(refusals);
+    const auto reasons = reasons_in(r);
+    if (reasons.empty()) {
+        return make_error_code(errc::unavailable).message();
+    }
+    std::string out = "No majority of the masters can be used";
+    // Where there are several, the report has each of them beside its node.
+    if (reasons.size() == 1) {
+        const auto& [why, nodes] = *reasons.begin();
+        out += ": " + why + " (" + std::to_string(nodes) + " of " + std::to_string(r.nodes.size()) +
+               ')';
+    }
+    return out + remedy_for(reasons);
 }
 
 std::string names(const std::vector<std::string>& resources)
@@ -182,30 +227,6 @@ std::string seconds_text(std::chrono::nanoseconds length)
     char text[32];
     std::snprintf(text, sizeof text, "%.1f s", std::chrono::duration<double>(length).count());
     return text;
-}
-
-std::string node_lines(const report& r)
-{
-    std::string out;
-    std::size_t widest = 0;
-    for (const auto& node : r.nodes) {
-        widest = std::max(widest, node.node.size());
-    }
-    for (const auto& node : r.nodes) {
-        out += "  " + node.node + std::string(widest - node.node.size() + 2, ' ') +
-               to_string(node.outcome);
-        if (node.outcome == node_outcome::refused && node.holder_ttl) {
-            out += ", its key lives for " + seconds_text(*node.holder_ttl);
-        }
-        if (!node.held.empty()) {
-            out += ", for " + base::printable(node.held);
-        }
-        if (node.quarantine) {
-            out += " for " + seconds_text(*node.quarantine);
-        }
-        out += node.error.empty() ? "\n" : ": " + node.error + '\n';
-    }
-    return out;
 }
 
 nlohmann::json to_json(const report& r)
@@ -270,8 +291,9 @@ void say(const std::string& message, bool json)
 
 void say(const std::string& message, const report& r, bool json)
 {
+    held_back().end(false);
     write(json ? line_of({{"message", message}, {"nodes", to_json(r)}})
-               : "redlock: " + message + '\n' + node_lines(r));
+               : "redlock: " + message + '\n' + node_lines(r, message));
 }
 
 void say(const std::string& resource, const inspection& found, const report& r, bool json)
@@ -280,10 +302,25 @@ void say(const std::string& resource, const inspection& found, const report& r, 
                : "redlock: now " + inspection_text(resource, found, r));
 }
 
-void say(const std::string& line, const char* level, bool json)
+void say(const std::string& line, const char* level, may_wait wait, bool json)
 {
-    write(json ? line_of({{"level", level}, {"message", line}})
-               : std::string("redlock: ") + level + ": " + line + '\n');
+    const std::string text = json ? line_of({{"level", level}, {"message", line}})
+                                  : std::string("redlock: ") + level + ": " + line + '\n';
+    if (wait == may_wait::yes && !held_back().is_over) {
+        held_back().text += text;
+    } else {
+        write(text);
+    }
+}
+
+void let_lines_wait()
+{
+    held_back().is_over = false;
+}
+
+void say_what_waited()
+{
+    held_back().end(true);
 }
 
 int say(const std::string& message, exit_status status, bool json)
@@ -301,6 +338,7 @@ int say(const std::string& message, exit_status status, bool json)
 int say(const std::string& message, const report& r, exit_status status, bool json)
 {
     if (json) {
+        held_back().end(false);
         write(line_of({{"error", word_for(status)},
                        {"message", message},
                        {"status", static_cast<int>(status)},
@@ -320,6 +358,7 @@ int fail(const std::string& what, error_code error, const report& r, bool json)
     const exit_status status = exit_status_of(cause);
     const std::string why = what + ": " + message_of(cause, r);
     if (json) {
+        held_back().end(false);
         nlohmann::json out{{"error", word_for(cause)},
                            {"message", why},
                            {"status", static_cast<int>(status)},

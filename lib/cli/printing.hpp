@@ -21,8 +21,6 @@ namespace redlock::cli {
 /// Whether the node could not be asked, or did not do what it was asked.
 [[nodiscard]] bool is_out_of_use(node_outcome o) noexcept;
 
-/// What the nodes said, one to a line.
-[[nodiscard]] std::string node_lines(const report& r);
 [[nodiscard]] nlohmann::json to_json(const report& r);
 
 /**
@@ -43,12 +41,17 @@ namespace redlock::cli {
 
 /// What happens on the way.
 void say(const std::string& message, bool json);
-/// And what the nodes said.
+/// And what the nodes said, one to a line.
 void say(const std::string& message, const report& r, bool json);
 /// What an inspection found.
 void say(const std::string& resource, const inspection& found, const report& r, bool json);
-/// A line of the client's log.
-void say(const std::string& line, const char* level, bool json);
+/// A line of the client's log. One that may wait says why a master is not used, as a report does.
+enum class may_wait { no, yes };
+void say(const std::string& line, const char* level, may_wait wait, bool json);
+/// From now on such lines wait for the next report, which is said in their place.
+void let_lines_wait();
+/// There was no report: says what has waited, and later lines at once.
+void say_what_waited();
 /// What it ends with; gives the exit status.
 int say(const std::string& message, exit_status status, bool json);
 int say(const std::string& message, const report& r, exit_status status, bool json);

@@ -120,6 +120,7 @@ asio::awaitable<int> guarded_run::operator()()
         signals_.stop();
         co_return fail(names(o_.resources), got.error, got.nodes, json_);
     }
+    say_what_waited();
     held_ = &got.lock;
     validity_.set(got.lock.valid_until());
     // --max-hold counts from the same instant: from the start of the attempt that won the lock.

@@ -2,6 +2,7 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/lasting_context.hpp"
+#include "cli/printing.hpp"
 #include "cli/signals.hpp"
 
 #include <redlock/redlock.hpp>
@@ -26,6 +27,7 @@ namespace asio = boost::asio;
 
 int with_client(const config& c, interrupts who, const work& what)
 {
+    let_lines_wait();
     lasting_context lasting;
     asio::io_context& context = lasting.get();
     client locks(context, c);
@@ -59,6 +61,7 @@ int with_client(const config& c, interrupts who, const work& what)
             locks.async_close([&](error_code) { closed = true; });
         }));
     lasting.run_until([&] { return closed; });
+    say_what_waited();
     if (interrupted_by != 0 && (failure || status != success)) {
         return by_signal + interrupted_by;
     }

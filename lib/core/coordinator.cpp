@@ -1,9 +1,12 @@
 #include "core/coordinator.hpp"
 
+#include "base/text.hpp"
+
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <new>
 #include <string>
 
@@ -16,6 +19,9 @@ coordinator::coordinator(const base::settings& s, base::entropy& random, base::w
     : settings_(s),
       random_(random),
       date_(date),
+      not_in_time_("no answer within node_timeout, " +
+                   base::duration_text(
+                       std::chrono::duration_cast<std::chrono::milliseconds>(s.node_timeout))),
       output_blocks_(s.nodes.size() * blocks_a_node)
 {
     assert(!s.nodes.empty() && s.nodes.size() <= max_nodes);

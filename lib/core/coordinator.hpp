@@ -422,6 +422,8 @@ private:
     const base::settings& settings_;
     base::entropy& random_;
     base::wall_clock& date_;
+    /// What is said of a node that has timed out.
+    const std::string not_in_time_;
     base::instant now_{};
     bool closed_ = false;
     bool stopped_ = false;

@@ -164,7 +164,7 @@ void coordinator::expire(round& r) noexcept
         if (was_asked && nodes_[i]->is_ready()) {
             nodes_[i]->mark_stalled();
         }
-        set_vote(r, i, node_outcome::timed_out, {});
+        set_vote(r, i, node_outcome::timed_out, not_in_time_);
     }
     r.parked = 0;
     if (r.what == command::raise) {

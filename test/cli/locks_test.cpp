@@ -631,6 +631,52 @@ TEST_CASE("where no master can be used, why is said first", "[locks]")
                          "refused (2 of 2)\n"));
 }
 
+TEST_CASE("a failure tells each fact about its masters once", "[locks]")
+{
+    const masters nodes(3);
+    const auto count = [](const std::string& text, const std::string& part) {
+        std::size_t found = 0;
+        for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) {
+            ++found;
+        }
+        return found;
+    };
+    const std::string refusal = "the server refused the database 99 (ERR)";
+    SECTION("one reason for all of them")
+    {
+        const auto [status, text] = run(nodes, {"--db", "99", "acquire", "job", "--no-wait"});
+        INFO(text);
+        CHECK(status == 69);
+        CHECK(text.starts_with("redlock: job: No majority of the masters can be used: " + refusal +
+                               " (3 of 3)\n"));
+        CHECK(count(text, refusal) == 1);
+        CHECK(count(text, "disconnected\n") == 3);
+    }
+    SECTION("several reasons")
+    {
+        const auto [status, text] =
+            command({"--node", nodes[0].url() + "/99", "--node", "redis://127.0.0.1:1", "--node",
+                     nodes[2].url(), "acquire", "job", "--no-wait"})
+                .end();
+        INFO(text);
+        CHECK(status == 69);
+        CHECK(text.starts_with("redlock: job: No majority of the masters can be used\n"));
+        CHECK(count(text, refusal) == 1);
+        CHECK(count(text, "Connection refused") == 1);
+    }
+    SECTION("a master that is not needed")
+    {
+        const auto [status, text] =
+            command({"--node", nodes[0].url() + "/99", "--node", nodes[1].url(), "--node",
+                     nodes[2].url(), "acquire", "job", "--quiet"})
+                .end();
+        INFO(text);
+        CHECK(status == 0);
+        CHECK_THAT(text, ContainsSubstring("redlock: error: " + nodes[0].url() +
+                                           "/99 is out of use: " + refusal + "\n"));
+    }
+}
+
 TEST_CASE("masters with commas between them are told apart", "[locks]")
 {
     const auto [status, text] =

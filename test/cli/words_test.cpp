@@ -236,7 +236,10 @@ TEST_CASE("a lease whose keys are gone on half of an even number of nodes has no
     r.nodes[1].outcome = redlock::node_outcome::granted;
     CHECK(redlock::cli::why_no_majority(r) == "no majority of the masters has its key any more");
     r.nodes[0].outcome = redlock::node_outcome::timed_out;
-    CHECK(redlock::cli::why_no_majority(r) == "No majority of the nodes answered in time");
+    r.nodes[0].error = "no answer within node_timeout, 50 ms";
+    CHECK(redlock::cli::why_no_majority(r) ==
+          "No majority of the masters can be used: no answer within node_timeout, 50 ms (1 of 2); "
+          "--node-timeout gives the masters more time");
 }
 
 TEST_CASE("an option that takes a file refuses an empty name", "[words]")
