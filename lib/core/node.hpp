@@ -258,6 +258,13 @@ private:
 
     /// What may be shown of an error.
     [[nodiscard]] std::string error_of(const resp::reply& r) const;
+    /// The same of a command that reads or writes a fencing counter: names the counter's key if the
+    /// error is about its value.
+    [[nodiscard]] std::string counter_error(const lease& l, const resp::reply& r) const;
+    /// A fencing counter in a text.
+    [[nodiscard]] std::string counter_text(const lease& l) const;
+    /// A key in a text: printable, and cut if it is very long.
+    [[nodiscard]] std::string key_text(std::string_view resource, std::string_view suffix) const;
     /// How a scripted command was answered. `again` and `no_room`: not executed, and to be sent in
     /// another form, for which there is room or not.
     enum class scripted : std::uint8_t { yes, no, again, no_room, error, nonsense };

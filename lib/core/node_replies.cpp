@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "core/coordinator.hpp"
 #include "core/label.hpp"
 #include "core/node.hpp"
@@ -126,6 +127,14 @@ bool node::on_nonsense(const pending& p)
 std::string node::error_of(const resp::reply& r) const
 {
     return resp::clean_error(r.text(), handshake_.password());
+}
+
+std::string node::key_text(std::string_view resource, std::string_view suffix) const
+{
+    constexpr std::size_t longest = 128;
+    const std::string key = c_.settings_.key_prefix + std::string(resource);
+    return base::printable(key.substr(0, longest)) + (key.size() > longest ? "..." : "") +
+           std::string(suffix);
 }
 
 node::scripted node::judge(const pending& p, const resp::reply& r) noexcept

@@ -17,8 +17,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr std::string_view counter_out_of_range = "the fencing counter is out of range";
-
 /// The counter is what no script of ours makes it, or is not ours to change.
 bool cannot_be_mended(std::string_view error) noexcept
 {
@@ -134,7 +132,7 @@ bool node::on_take(const pending& p, const resp::reply& r)
     }
     l.answered |= bit(index_);
     if (r.is_error()) {
-        c_.record(asked, index_, node_outcome::failed, error_of(r));
+        c_.record(asked, index_, node_outcome::failed, counter_error(l, r));
         return true;
     }
     if (const auto held = static_cast<unsigned>(r.at(0).integer()); held > 0) {
@@ -174,11 +172,27 @@ void node::on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms)
     }
 }
 
+/// A value that is no counter is the counter's fault, which has to be found by its key.
+std::string node::counter_error(const lease& l, const resp::reply& r) const
+{
+    const bool is_foreign = cannot_be_mended(r.text()) && !resp::says_not_permitted(r.text());
+    return is_foreign ? counter_text(l) + ": " + error_of(r) : error_of(r);
+}
+
+/// Of several resources no answer says which one's counter it is.
+std::string node::counter_text(const lease& l) const
+{
+    return l.group ? "a fencing counter of the resources (RESOURCE" +
+                         std::string(base::counter_suffix) + ')'
+                   : "the fencing counter " + key_text(l.resource, base::counter_suffix);
+}
+
 /// The value that the vote of a node that granted is for.
 bool node::on_counter(round& asked, std::int64_t value)
 {
     if (value < 1 || value > largest_counter) {
-        c_.record(asked, index_, node_outcome::failed, counter_out_of_range);
+        c_.record(asked, index_, node_outcome::failed,
+                  counter_text(*asked.of) + " is out of range");
     } else {
         asked.fencing->hold(index_, value);
         cast_vote(asked);
@@ -221,7 +235,7 @@ bool node::on_count(const pending& p, const resp::reply& r)
         return true;  // the value is nobody's
     }
     if (r.is_error()) {
-        c_.record(asked, index_, node_outcome::failed, error_of(r));
+        c_.record(asked, index_, node_outcome::failed, counter_error(*asked.of, r));
         return true;
     }
     return on_counter(asked, r.integer());
@@ -258,7 +272,7 @@ bool node::on_raise(const pending& p, const resp::reply& r)
     if (r.is_integer()) {
         const std::int64_t n = r.integer();
         if (n > largest_counter || n < -largest_counter) {
-            c_.on_no_vote(asked, index_, counter_out_of_range);
+            c_.on_no_vote(asked, index_, counter_text(*asked.of) + " is out of range");
         } else if (n > 0) {
             if (!asked.of->group) {
                 c_.counters_.note(asked.of->resource_hash, index_, p.sent,
@@ -282,7 +296,9 @@ bool node::on_raise(const pending& p, const resp::reply& r)
             [[fallthrough]];
         case scripted::no_room:
         case scripted::no:
-        case scripted::error: c_.on_not_raised(asked, index_, error_of(r)); return true;
+        case scripted::error:
+            c_.on_not_raised(asked, index_, counter_error(*asked.of, r));
+            return true;
         case scripted::yes:
         case scripted::nonsense: break;
     }

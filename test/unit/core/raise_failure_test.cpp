@@ -32,13 +32,14 @@ TEST_CASE("a key that went before the raise is no vote", "[core][fencing]")
 TEST_CASE("an answer that no counter gives is that node's error", "[core][fencing]")
 {
     const auto [says, error] = GENERATE(table<std::string, std::string>(
-        {{":0\r\n", "the fencing counter is out of range"},
-         {":-1\r\n", "the fencing counter is out of range"},
-         {":9007199254740990\r\n", "the fencing counter is out of range"},
-         {":9223372036854775807\r\n", "the fencing counter is out of range"},
-         {"-WRONGTYPE Operation against a key\r\n", "WRONGTYPE Operation against a key"},
+        {{":0\r\n", "the fencing counter r:fencing is out of range"},
+         {":-1\r\n", "the fencing counter r:fencing is out of range"},
+         {":9007199254740990\r\n", "the fencing counter r:fencing is out of range"},
+         {":9223372036854775807\r\n", "the fencing counter r:fencing is out of range"},
+         {"-WRONGTYPE Operation against a key\r\n",
+          "the fencing counter r:fencing: WRONGTYPE Operation against a key"},
          {"-ERR value is not an integer or out of range\r\n",
-          "ERR value is not an integer or out of range"},
+          "the fencing counter r:fencing: ERR value is not an integer or out of range"},
          {"-NOPERM this user has no permissions to run the 'incr' command\r\n",
           "NOPERM this user has no permissions to run the 'incr' command"}}));
     CAPTURE(says);
@@ -73,9 +74,10 @@ TEST_CASE("an answer that no counter gives is that node's error", "[core][fencin
 TEST_CASE("an answer to a raise that is none is that node's error", "[core][fencing]")
 {
     const auto [says, error] = GENERATE(table<std::string, std::string>(
-        {{":9007199254740990\r\n", "the fencing counter is out of range"},
-         {":-9007199254740990\r\n", "the fencing counter is out of range"},
-         {"-WRONGTYPE Operation against a key\r\n", "WRONGTYPE Operation against a key"},
+        {{":9007199254740990\r\n", "the fencing counter r:fencing is out of range"},
+         {":-9007199254740990\r\n", "the fencing counter r:fencing is out of range"},
+         {"-WRONGTYPE Operation against a key\r\n",
+          "the fencing counter r:fencing: WRONGTYPE Operation against a key"},
          {"-OOM command not allowed\r\n", "OOM command not allowed"}}));
     CAPTURE(says);
     manual_world w;
