@@ -321,6 +321,10 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
         return true;
     }
     round_details::of_node& told = asked.details->nodes[index_];
+    const std::string beside = told.foreign_label
+                                   ? key_text(asked.of->resource, base::holder_suffix) +
+                                         " holds something else than the label of a holder"
+                                   : std::string();
     if (r.is_error()) {
         if (judge(p, r) == scripted::again) {
             return asked.closed || send_again(p);
@@ -328,7 +332,7 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
         if (resp::says_wrong_type(r.text())) {
             told.foreign_kind = true;
             told.label.clear();  // an earlier holder's
-            c_.record(asked, index_, node_outcome::granted);
+            c_.record(asked, index_, node_outcome::granted, beside);
         } else {
             c_.record(asked, index_, node_outcome::failed, error_of(r));
         }
@@ -341,7 +345,7 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
     }
     if (r.at(0).is_null()) {
         told.label.clear();
-        c_.record(asked, index_, node_outcome::refused);
+        c_.record(asked, index_, node_outcome::refused, beside);
         return true;
     }
     told.owner = r.at(0).text();
@@ -349,7 +353,7 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
         told.label.clear();
     }
     told.ttl = milliseconds{std::min<std::int64_t>(r.at(1).integer(), base::max_ttl.count())};
-    c_.record(asked, index_, node_outcome::granted);
+    c_.record(asked, index_, node_outcome::granted, beside);
     return true;
 }
 

@@ -90,6 +90,12 @@ bool node::on_holder_label(const pending& p, const resp::reply& r)
     if (!r.is_string() && !r.is_null() && !r.is_error()) {
         return on_nonsense(p);
     }
+    if (asked.what == command::inspect && !asked.tally.has_voted(index_)) {
+        const std::string_view value = r.text();
+        asked.details->nodes[index_].foreign_label =
+            r.is_error() ? resp::says_wrong_type(value)
+                         : r.is_string() && !value.empty() && untied(value).empty();
+    }
     if (r.is_string() && asked.what == command::extend) {
         c_.adopt_label(*asked.of, r.text());
     } else if (r.is_string() && asked.details != nullptr && !asked.tally.has_voted(index_)) {

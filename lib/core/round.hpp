@@ -35,6 +35,8 @@ struct round_details {
         /// ttl.
         std::optional<std::chrono::milliseconds> ttl;
         bool foreign_kind = false;
+        /// The key beside it holds something else than a label.
+        bool foreign_label = false;
         /// Of several resources the one that the node refused, counted from one.
         unsigned held = 0;
     };

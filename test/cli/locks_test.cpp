@@ -677,6 +677,16 @@ TEST_CASE("a failure tells each fact about its masters once", "[locks]")
     }
 }
 
+TEST_CASE("an inspection tells of something else at the key of the label", "[locks]")
+{
+    const masters nodes(1);
+    nodes[0].command({"SET", "job:redlock:holder", "theirs"});
+    const auto [status, text] = run(nodes, {"inspect", "job"});
+    CHECK(status == 0);
+    CHECK_THAT(text, ContainsSubstring("has no key: job:redlock:holder holds something else than "
+                                       "the label of a holder\n"));
+}
+
 TEST_CASE("masters with commas between them are told apart", "[locks]")
 {
     const auto [status, text] =

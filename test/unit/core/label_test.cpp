@@ -222,8 +222,14 @@ TEST_CASE("a label replaces no key of another program", "[core][label]")
         p->master.put(std::string(label_key), {.value = value, .end = {}});
     }
     core::lease& l = w.lock("r", labelled());
-    CHECK(w.inspect("r").found.holder_label.empty());
     w.with_report = true;
+    call& found = w.inspect("r", true);
+    CHECK(found.found.holder_label.empty());
+    const std::string told =
+        value.empty() ? "" : "r:redlock:holder holds something else than the label of a holder";
+    CHECK(std::ranges::all_of(found.report.nodes, [&](const node_report& n) {
+        return n.outcome == node_outcome::granted && n.error == told;
+    }));
     CHECK(w.acquire("r", once()).report.holder_label.empty());
     CHECK_FALSE(w.extend(l, 20s).error);
     (void)w.release(l);
@@ -231,6 +237,30 @@ TEST_CASE("a label replaces no key of another program", "[core][label]")
         const auto* there = p->master.find(w.now, label_key);
         REQUIRE(there != nullptr);
         CHECK(there->value == value);
+    }
+}
+
+TEST_CASE("an inspection tells of a label's key of another type, and not of an earlier label",
+          "[core][label]")
+{
+    bench_world w;
+    w.start();
+    w.with_report = true;
+    const bool is_foreign = GENERATE(true, false);
+    for (const auto& p : w.peers) {
+        p->master.put(
+            std::string(label_key),
+            {.value = is_foreign ? "" : "01234567 earlier", .end = {}, .foreign_kind = is_foreign});
+    }
+    for (const auto outcome : {node_outcome::refused, node_outcome::granted}) {
+        const call& c = w.inspect("r", true);
+        CHECK(c.report.nodes[0].outcome == outcome);
+        CHECK(
+            c.report.nodes[0].error ==
+            (is_foreign ? "r:redlock:holder holds something else than the label of a holder" : ""));
+        if (outcome == node_outcome::refused) {
+            (void)w.lock("r");
+        }
     }
 }
 
