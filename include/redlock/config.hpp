@@ -424,6 +424,10 @@ struct inspect_options {
     /// Off by default: the inspect completes once a majority has decided. Set it to see the answers
     /// of all nodes.
     bool every_node = false;
+
+    /// Owner token of a lock, as `lock::owner_token` returns it: `inspection::own` then shows which
+    /// nodes have keys of that lock. Empty by default. The text must live until the handler runs.
+    std::string_view owner_token{};
 };
 
 }  // namespace redlock

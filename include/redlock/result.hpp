@@ -36,6 +36,10 @@ struct inspection {
     /// of all nodes. Empty unless the resource is held.
     std::optional<unsigned> majority;
 
+    /// The `node_report::party` that has the keys of `inspect_options::owner_token`. Empty: no node
+    /// reported such a key.
+    std::optional<unsigned> own;
+
     /// Whether the holder's key is of the type that this library writes. False for a key of another
     /// type, as Redisson writes them.
     bool owner_known = false;

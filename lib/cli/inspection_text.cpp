@@ -44,12 +44,18 @@ std::vector<unsigned> keys_of_parties(const report& r)
     return keys;
 }
 
+/// Of an inspection that was asked for the keys of a lock of ours.
+std::string name_of(unsigned party, const inspection& found)
+{
+    return found.own == party ? "this lock itself" : "party " + letter_of(party);
+}
+
 /// ": party A has a key on 1, party B on 2", where there are several.
-std::string votes_text(const std::vector<unsigned>& keys)
+std::string votes_text(const std::vector<unsigned>& keys, const inspection& found)
 {
     std::string out;
     for (unsigned i = 0; i < keys.size() && keys.size() > 1; ++i) {
-        out += (i == 0 ? ": party " : ", party ") + letter_of(i);
+        out += (i == 0 ? ": " : ", ") + name_of(i, found);
         out += (i == 0 ? " has a key on " : " on ") + std::to_string(keys[i]);
     }
     return out;
@@ -70,20 +76,24 @@ std::string reason_text(const inspection& found, const report& r)
     switch (found.state) {
         case holding::held: return {};
         case holding::free:
-            return keys.empty() ? std::string()
-                                : "no party has a majority of the " + masters + votes_text(keys);
+            return keys.empty()
+                       ? std::string()
+                       : "no party has a majority of the " + masters + votes_text(keys, found);
         case holding::unknown:
             return std::to_string(usable_in(r)) + " of " + masters +
-                   " can be used, which is no majority" + votes_text(keys);
+                   " can be used, which is no majority" + votes_text(keys, found);
     }
     return {};
 }
 
 /// What a node's answer says of the key.
-std::string word_for(const node_report& node, bool one_of_several)
+std::string word_for(const node_report& node, const inspection& found, bool one_of_several)
 {
     switch (node.outcome) {
         case node_outcome::granted:
+            if (node.party && node.party == found.own) {
+                return "has this lock's own key";
+            }
             return one_of_several && node.party ? "has the key of party " + letter_of(*node.party)
                                                 : "has the key";
         case node_outcome::refused: return "has no key";
@@ -99,9 +109,11 @@ std::string inspection_text(const std::string& resource, const inspection& found
     const bool several = keys.size() > 1;
     std::string out = base::printable(resource) + ": " + word_for(found.state);
     if (found.state == holding::held) {
-        out += several && found.majority ? " by party " + letter_of(*found.majority) : "";
+        const bool is_own = found.majority && found.majority == found.own;
+        out +=
+            (several || is_own) && found.majority ? " by " + name_of(*found.majority, found) : "";
         out += found.owner_known ? "" : " by another kind of lock";
-        out += found.holder_label.empty() ? "" : " by " + found.holder_label;
+        out += found.holder_label.empty() || is_own ? "" : " by " + found.holder_label;
         out += found.remaining ? ", for " + seconds_text(*found.remaining) + " at least"
                                : ", without an end: its key has no ttl; to free it, delete the "
                                  "key on every master (redis-cli DEL)";
@@ -115,7 +127,7 @@ std::string inspection_text(const std::string& resource, const inspection& found
     }
     for (const auto& node : r.nodes) {
         out += "  " + node.node + std::string(widest - node.node.size() + 2, ' ') +
-               word_for(node, several);
+               word_for(node, found, several);
         if (node.holder_ttl) {
             out += " for " + seconds_text(*node.holder_ttl);
         }
@@ -138,6 +150,9 @@ nlohmann::json inspection_json(const std::string& resource, const inspection& fo
         }
         if (r.nodes[i].party) {
             nodes[i]["party"] = letter_of(*r.nodes[i].party);
+            if (r.nodes[i].party == found.own) {
+                nodes[i]["own"] = true;
+            }
         }
     }
     const auto keys = keys_of_parties(r);

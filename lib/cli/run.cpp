@@ -42,6 +42,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
+/// Why a lock is lost whose renewal no node refused and none was late with.
+constexpr const char* stood_still =
+    "redlock did not get to renew it in time: redlock or its machine stood still (stopped, "
+    "suspended, or too busy)";
+constexpr const char* keys_are_gone = "no majority of the masters has its key any more";
+
 bool ends_us(int number)
 {
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
@@ -81,8 +87,8 @@ private:
     [[nodiscard]] std::vector<std::string> variables(const redlock::lock& lock) const;
     void on_signal(const signalfd_siginfo& what);
     void on_lost() noexcept;
-    void say_lost(const std::string& how) const;
-    asio::awaitable<void> say_what_masters_have();
+    void say_lost(const std::string& how, const char* why) const;
+    asio::awaitable<void> say_what_masters_have(const redlock::lock& lock);
 
     client& locks_;
     const config& config_;
@@ -142,7 +148,7 @@ asio::awaitable<int> guarded_run::operator()()
         has_begun = false;  // nothing relies on the lock any more
     }
     if (lost_) {
-        co_await say_what_masters_have();
+        co_await say_what_masters_have(got.lock);
         signals_.stop();
         co_return exit_status::lost;
     }
@@ -211,7 +217,7 @@ asio::awaitable<void> guarded_run::hold_until(redlock::lock& lock, boot_clock::t
 }
 
 /// After a loss: prints who has the lock now, or which masters do not answer. A signal ends it.
-asio::awaitable<void> guarded_run::say_what_masters_have()
+asio::awaitable<void> guarded_run::say_what_masters_have(const redlock::lock& lock)
 {
     if (is_at_limit_) {
         co_return;
@@ -224,7 +230,7 @@ asio::awaitable<void> guarded_run::say_what_masters_have()
         const std::string& resource = o_.resources[i];
         report nodes;
         const auto [error, found] = co_await locks_.async_inspect(
-            resource, {.report = &nodes, .every_node = true},
+            resource, {.report = &nodes, .every_node = true, .owner_token = lock.owner_token()},
             asio::bind_cancellation_slot(stop.slot(), asio::as_tuple(asio::deferred)));
         if (!error) {
             say(resource, found, nodes, json_);
@@ -263,12 +269,13 @@ asio::awaitable<void> guarded_run::name_what_is_left()
 asio::awaitable<bool> guarded_run::give_back(redlock::lock lock, bool was_used)
 {
     report nodes;
+    const char* const why = lock.owns() ? keys_are_gone : stood_still;
     const auto [error, result] = co_await locks_.async_release(std::move(lock), {.report = &nodes},
                                                                asio::as_tuple(asio::deferred));
     if (error == errc::lost || error == errc::not_held ||
         (!error && result == release_result::not_held)) {
         if (was_used) {
-            say_lost("the lock was lost before the command ended");
+            say_lost("the lock was lost before the command ended", why);
         }
         co_return !was_used;
     }
@@ -330,7 +337,7 @@ asio::awaitable<int> guarded_run::watch(redlock::lock& lock)
         // Who was stopped, or asleep, hears of that last.
         lost_ = true;
         withdraw();
-        say_lost("the lock was lost before the command ended");
+        say_lost("the lock was lost before the command ended", stood_still);
         tell(SIGTERM);
         grace_.expires_after(o_.grace.length);
     }
@@ -423,17 +430,19 @@ void guarded_run::on_lost() noexcept
         }
     });
     say_lost(is_at_limit_ ? "the lock is over, as --max-hold has it; the command is told to end"
-                          : "the lock is lost; the command is told to end");
+                          : "the lock is lost; the command is told to end",
+             stood_still);
 }
 
-void guarded_run::say_lost(const std::string& how) const
+/// `why`: unless the last renewal failed, or is the last as --max-hold has it.
+void guarded_run::say_lost(const std::string& how, const char* why) const
 {
     const std::string message = names(o_.resources) + ": " + how;
     if (failed_renewal_) {
         say(message + "; the last renewal failed: " + why_no_majority(*failed_renewal_),
             *failed_renewal_, exit_status::lost, json_);
     } else {
-        say(message, exit_status::lost, json_);
+        say(is_at_limit_ ? message : message + "; " + why, exit_status::lost, json_);
     }
 }
 

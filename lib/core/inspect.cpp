@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace redlock::core {
@@ -36,6 +37,19 @@ public:
         }
     }
 
+    /// The party of that owner.
+    [[nodiscard]] std::optional<unsigned> of(std::string_view owner,
+                                             const round_details& told) const noexcept
+    {
+        for (unsigned party = 0; party < count_; ++party) {
+            const auto& first = told.nodes[first_of(party)];
+            if (!first.foreign_kind && first.owner == owner) {
+                return party;
+            }
+        }
+        return std::nullopt;
+    }
+
     [[nodiscard]] unsigned count() const noexcept { return count_; }
     [[nodiscard]] node_mask nodes_of(unsigned party) const noexcept { return nodes_[party]; }
 
@@ -48,12 +62,15 @@ public:
     }
 
 private:
+    [[nodiscard]] unsigned first_of(unsigned party) const noexcept
+    {
+        return static_cast<unsigned>(std::countr_zero(nodes_[party]));
+    }
+
     void add(unsigned node, const round_details& told) noexcept
     {
         unsigned party = 0;
-        while (party < count_ &&
-               !same_owner(told.nodes[static_cast<unsigned>(std::countr_zero(nodes_[party]))],
-                           told.nodes[node])) {
+        while (party < count_ && !same_owner(told.nodes[first_of(party)], told.nodes[node])) {
             ++party;
         }
         nodes_[party] |= bit(node);
@@ -117,6 +134,7 @@ void coordinator::conclude_inspection(operation& op, const round& r)
     const parties all(r);
     const unsigned largest = all.largest();
     const node_mask party = all.nodes_of(largest);
+    found.own = all.of(op.subject->token.view(), *r.details);
     found.agreeing = static_cast<unsigned>(std::popcount(party));
     found.empty = r.tally.refused();
     found.silent = r.tally.open() + r.tally.failed();

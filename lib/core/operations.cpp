@@ -242,6 +242,9 @@ operation& coordinator::inspect(instant now, std::string_view resource, const in
     now_ = now;
     operation& op = new_operation(operation::kind::inspect, resource, o.report);
     op.every_node = o.every_node;
+    if (const auto owner = base::owner_token::parse(o.owner_token)) {
+        op.subject->token = *owner;
+    }
     begin(op, &coordinator::run_inspect);
     return op;
 }

@@ -459,6 +459,28 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         CHECK_THAT(end.text, ContainsSubstring("what still ran is killed"));
         CHECK(wait_for([&] { return ::kill(grandchild, 0) != 0; }));
     }
+    SECTION("redlock itself stood still")
+    {
+        command one(nodes, {"run", brief_option, "job", "--", "sleep", "1000"});
+        REQUIRE(wait_for([&] { return nodes.count("job") == nodes.size(); }));
+        REQUIRE(::kill(one.running().pid(), SIGSTOP) == 0);
+        REQUIRE(wait_for([&] { return nodes.count("job") == 0; }));
+        REQUIRE(::kill(one.running().pid(), SIGCONT) == 0);
+        const auto [status, text] = one.end();
+        CHECK(status == 76);
+        CHECK_THAT(text, ContainsSubstring("the command is told to end; redlock did not get to "
+                                           "renew it in time: redlock or its machine stood still"));
+    }
+    SECTION("a minority has its key still")
+    {
+        command one(nodes, {"run", brief_option, "job", "--", "sleep", "1000"});
+        REQUIRE(wait_for([&] { return nodes.count("job") == nodes.size(); }));
+        nodes[0].command({"DEL", "job"});
+        nodes[1].command({"DEL", "job"});
+        const auto [status, text] = one.end();
+        CHECK(status == 76);
+        CHECK_THAT(text, ContainsSubstring("has this lock's own key for "));
+    }
     SECTION("a majority of the masters refused to renew it")
     {
         for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -776,7 +798,8 @@ TEST_CASE("a lock that was lost unnoticed is said to be, however the command end
         CHECK(touch.wait() == 0);
         const auto [status, text] = one.end();
         CHECK(status == 76);
-        CHECK_THAT(text, ContainsSubstring("was lost"));
+        CHECK_THAT(text, ContainsSubstring("the lock was lost before the command ended; no "
+                                           "majority of the masters has its key any more\n"));
     }
     SECTION("redlock was stopped for longer than it is valid")
     {
@@ -791,7 +814,11 @@ TEST_CASE("a lock that was lost unnoticed is said to be, however the command end
         CHECK(touch.wait() == 0);
         REQUIRE(one.says("done"));
         REQUIRE(::kill(one.running().pid(), SIGCONT) == 0);
-        CHECK(one.end().status == 76);
+        const auto [status, text] = one.end();
+        CHECK(status == 76);
+        CHECK_THAT(text, ContainsSubstring("the lock was lost before the command ended; redlock "
+                                           "did not get to renew it in time: redlock or its "
+                                           "machine stood still"));
     }
 }
 

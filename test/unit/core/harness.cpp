@@ -147,10 +147,10 @@ call& bench_world::release(core::lease& l)
     return begin([&](redlock::report* r) -> core::operation& { return core->release(now, l, r); });
 }
 
-call& bench_world::inspect(std::string_view resource, bool every_node)
+call& bench_world::inspect(std::string_view resource, bool every_node, std::string_view owner_token)
 {
     return begin([&](redlock::report* r) -> core::operation& {
-        return core->inspect(now, resource, {r, every_node});
+        return core->inspect(now, resource, {r, every_node, owner_token});
     });
 }
 

@@ -119,7 +119,8 @@ public:
                 nanos ttl);
     call& extend(core::lease& l, nanos ttl);
     call& release(core::lease& l);
-    call& inspect(std::string_view resource, bool every_node = false);
+    call& inspect(std::string_view resource, bool every_node = false,
+                  std::string_view owner_token = {});
     call& wait_lost(core::lease& l);
     void cancel(call& c);
     void drop(core::lease& l);

@@ -317,3 +317,26 @@ TEST_CASE("a report that served an inspection says of no party in what comes nex
     REQUIRE(extension.done());
     CHECK(same.nodes.at(0).party == std::nullopt);
 }
+
+TEST_CASE("an inspection for an owner token tells which keys are of that owner", "[core]")
+{
+    bench_world w;
+    w.start();
+    core::lease& l = w.lock("r");
+    w.with_report = true;
+    CHECK_FALSE(w.inspect("r").found.own);
+    CHECK_FALSE(w.inspect("r", true, std::string(40, 'a')).found.own);
+    CHECK_FALSE(w.inspect("r", true, "no token").found.own);
+    call& held = w.inspect("r", true, l.token.view());
+    CHECK(held.found.own == 0u);
+    CHECK(held.found.majority == held.found.own);
+    // Another owner has the first two nodes.
+    for (unsigned i = 0; i < 2; ++i) {
+        w.peers[i]->master.lose("r");
+        w.peers[i]->master.put("r", {.value = std::string(40, 'b'), .end = w.now + 10s});
+    }
+    call& kept = w.inspect("r", true, l.token.view());
+    CHECK(kept.found.own == 1u);
+    CHECK(kept.found.majority == 0u);
+    CHECK(kept.report.nodes[2].party == kept.found.own);
+}
