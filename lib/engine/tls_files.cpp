@@ -1,5 +1,7 @@
 #include "engine/tls_files.hpp"
 
+#include "base/text.hpp"
+
 #include <sys/stat.h>
 
 #include <array>
@@ -60,7 +62,8 @@ std::string tls_files::unreadable(const stamps& now) const
     for (std::size_t i = 0; i < fields.size(); ++i) {
         const auto& [name, path] = fields[i];
         if (!path->empty() && now[i] == stamp{}) {
-            return std::string("config::tls.") + name + ": it is not a regular file, or is gone";
+            return std::string("config::tls.") + name + ": " + base::printable(*path) +
+                   ": it is not a regular file, or is gone";
         }
     }
     return {};

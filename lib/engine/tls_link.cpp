@@ -8,6 +8,7 @@
 
 #if REDLOCK_HAS_TLS
 
+#include "base/text.hpp"
 #include "engine/tcp_connector.hpp"
 #include "engine/tls_link.hpp"
 
@@ -20,9 +21,14 @@ namespace ssl = boost::asio::ssl;
 namespace {
 
 /// Nothing when all went well.
-std::string fault_of(const char* field, const boost::system::error_code& ec)
+std::string fault_of(const char* field, const std::string& file,
+                     const boost::system::error_code& ec)
 {
-    return ec ? std::string("config::tls.") + field + ": " + ec.message() : std::string();
+    if (!ec) {
+        return {};
+    }
+    const std::string which = file.empty() ? "" : base::printable(file) + ": ";
+    return std::string("config::tls.") + field + ": " + which + ec.message();
 }
 
 /// What to trust, and who the client is.
@@ -35,14 +41,14 @@ std::string load_files(ssl::context& c, const tls_config& config)
         c.load_verify_file(config.ca_file, ec);
     }
     if (ec || config.certificate_file.empty()) {
-        return fault_of("ca_file", ec);
+        return fault_of("ca_file", config.ca_file, ec);
     }
     c.use_certificate_chain_file(config.certificate_file, ec);
     if (ec) {
-        return fault_of("certificate_file", ec);
+        return fault_of("certificate_file", config.certificate_file, ec);
     }
     c.use_private_key_file(config.key_file, ssl::context::pem, ec);
-    return fault_of("key_file", ec);
+    return fault_of("key_file", config.key_file, ec);
 }
 
 using tcp_tls_link = tls_link<boost::asio::ip::tcp::socket, tcp_connector>;

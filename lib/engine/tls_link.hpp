@@ -73,17 +73,38 @@ private:
             return;
         }
         this->handshaking();
-        stream_.async_handshake(boost::asio::ssl::stream_base::client,
-                                [me = this->shared_from_this()](boost::system::error_code failed) {
-                                    if (me->is_closed()) {
-                                        return;
-                                    }
-                                    if (failed) {
-                                        me->down("TLS: " + failed.message());
-                                    } else {
-                                        me->up();
-                                    }
-                                });
+        stream_.async_handshake(
+            boost::asio::ssl::stream_base::client,
+            [me = this->shared_from_this()](boost::system::error_code failed) {
+                if (me->is_closed()) {
+                    return;
+                }
+                if (failed) {
+                    me->down("TLS: " + failed.message() + me->certificate_fault());
+                } else {
+                    me->up();
+                }
+            });
+    }
+
+    /// The name that the certificate has to be for.
+    [[nodiscard]] const std::string& name() const noexcept
+    {
+        const std::string& given = tls_->settings.tls.server_name;
+        return given.empty() ? this->setup().address->host : given;
+    }
+
+    /// What is wrong with the server's certificate: the error of the handshake says no more than
+    /// that something is. OpenSSL has no word for what a callback refuses, which is another name.
+    [[nodiscard]] std::string certificate_fault()
+    {
+        const long result = SSL_get_verify_result(stream_.native_handle());
+        if (tls_->settings.tls.insecure_skip_verification || result == X509_V_OK) {
+            return {};
+        }
+        return result == X509_V_ERR_UNSPECIFIED
+                   ? ": it is not for " + name()
+                   : std::string(": ") + X509_verify_cert_error_string(result);
     }
 
     /// Whom to ask for and whom to expect. A resumed session would be checked the same.
@@ -91,19 +112,17 @@ private:
     {
         namespace ssl = boost::asio::ssl;
         const tls_config& config = tls_->settings.tls;
-        const std::string& name =
-            config.server_name.empty() ? this->setup().address->host : config.server_name;
         boost::system::error_code ec;
         boost::system::error_code not_an_address;
-        boost::asio::ip::make_address(name, not_an_address);
+        boost::asio::ip::make_address(name(), not_an_address);
         if (not_an_address &&
-            SSL_set_tlsext_host_name(stream_.native_handle(), name.c_str()) != 1) {
+            SSL_set_tlsext_host_name(stream_.native_handle(), name().c_str()) != 1) {
             return boost::asio::error::invalid_argument;
         }
         if (!config.insecure_skip_verification) {
             stream_.set_verify_mode(ssl::verify_peer, ec);
             if (!ec) {
-                stream_.set_verify_callback(ssl::host_name_verification(name), ec);
+                stream_.set_verify_callback(ssl::host_name_verification(name()), ec);
             }
         }
         return ec;

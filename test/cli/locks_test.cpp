@@ -613,9 +613,9 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
     out = command({"--node", "rediss://h", "--cert-file", "/no/such", "--key-file", "/no/such",
                    "inspect", "job"})
               .end();
-    CHECK(out.text == "redlock: --cert-file: No such file or directory\n");
+    CHECK(out.text == "redlock: --cert-file: /no/such: No such file or directory\n");
     out = command({"--node", "rediss://h", "--ca-file", "/no/such", "inspect", "job"}).end();
-    CHECK(out.text == "redlock: --ca-file: No such file or directory\n");
+    CHECK(out.text == "redlock: --ca-file: /no/such: No such file or directory\n");
     out = command({"--node", "redis://h", "acquire", "--ttl", "10ms", "--no-wait", "job"}).end();
     CHECK_THAT(out.text, ContainsSubstring("--ttl: 10ms is shorter than 4 node timeouts, 8s"));
 }

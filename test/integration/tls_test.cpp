@@ -298,6 +298,19 @@ TEST_CASE("a TLS server that cannot prove who it is gets no command and no passw
     check_refused(mine, node);
 }
 
+TEST_CASE("what is wrong with a server's certificate is told", "[integration][tls]")
+{
+    const auto [certificate, fault] = GENERATE(table<identity certificates::*, std::string>(
+        {{&certificates::expired, "certificate has expired"},
+         {&certificates::wrong_name, "it is not for 127.0.0.1"}}));
+    const server node(tls_server(world().*certificate));
+    locks mine(trusting(node.tls_url(), world().ca));
+    REQUIRE(mine.await([&] { return !mine.lines().empty(); }));
+    report told;
+    CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
+    CHECK(told.nodes.at(0).error == "TLS: certificate verify failed (SSL routines): " + fault);
+}
+
 TEST_CASE("a TLS server is refused by a client that trusts another authority", "[integration][tls]")
 {
     const server node(tls_server(world().server));

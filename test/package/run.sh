@@ -72,7 +72,7 @@ case $way in
             LD_LIBRARY_PATH=$libraries "$work/user"
             # Of the library itself FetchContent builds all but TLS so.
             "$compiler" -std=c++23 -fsyntax-only -Wall -Wextra -Werror -DREDLOCK_HAS_TLS=1 \
-                -I"$SOURCE/include" -I"$SOURCE/lib" "$SOURCE"/lib/{engine/tls_link,cli/doctor/tls}.cpp
+                -I"$SOURCE/include" -I"$SOURCE/lib" "$SOURCE/lib/engine/tls_link.cpp"
             echo "== $compiler -fno-exceptions"
             "$compiler" -std=c++20 -fno-exceptions "$here/no_exceptions.cpp" "${flags[@]}" -o "$work/user"
             LD_LIBRARY_PATH=$libraries "$work/user"

@@ -4,7 +4,6 @@
 #include "base/system_entropy.hpp"
 #include "base/text.hpp"
 #include "cli/doctor/connection.hpp"
-#include "cli/doctor/tls.hpp"
 #include "core/guard.hpp"
 #include "resp/encoder.hpp"
 #include "resp/error_text.hpp"
@@ -101,8 +100,9 @@ public:
           address_(address),
           date_(date),
           facts_(facts),
-          tls_(s, address),
-          talk_(executor, address, tls_.context()),
+          talk_(
+              executor, address,
+              address.via == base::address::transport::tls ? engine::make_tls_context(s) : nullptr),
           pause_(executor),
           value_(random_digits()),
           other_value_(random_digits()),
@@ -123,8 +123,6 @@ public:
         return facts_.reached == contact::broken && !has_heard_ && !says_what_it_does(trouble);
     }
     [[nodiscard]] bool has_heard() const noexcept { return has_heard_; }
-    /// What OpenSSL found wrong with the node's certificate.
-    [[nodiscard]] const std::string& certificate_fault() const noexcept { return tls_.fault(); }
 
 private:
     using words = std::initializer_list<std::string_view>;
@@ -150,7 +148,6 @@ private:
     const base::address& address_;
     const our_date date_;
     node_facts& facts_;
-    doctor_tls tls_;
     doctor_connection talk_;
     asio::steady_timer pause_;
     const std::string value_;
@@ -456,10 +453,6 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
             facts.ready_since = boot_clock::time_point::max();
             if (facts.trouble == unfinished_tls) {
                 facts.reached = contact::broken;
-            }
-            // Where nobody verifies, one that is wrong is no reason.
-            if (facts.trouble.starts_with("TLS") && !talk->certificate_fault().empty()) {
-                facts.trouble.append(": ").append(talk->certificate_fault());
             }
         }
         facts.closes_at_hello = facts.closes_at_hello && talk->has_heard();
