@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -174,6 +176,16 @@ void check_separators(const masters_options& o)
     }
 }
 
+/// Empty: it is one.
+std::string why_no_database(std::string& text)
+{
+    std::int32_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, failed] = std::from_chars(text.data(), end, number);
+    const bool is_one = failed == std::errc() && rest == end && number >= 0 && text[0] != '-';
+    return is_one ? "" : '\'' + text + "' is no database: give its number, from 0 on";
+}
+
 const char* name_of(log_level level)
 {
     switch (level) {
@@ -208,6 +220,7 @@ void add_masters(CLI::App& app, masters_options& o)
         ->group(in);
     app.add_option("--db", o.database, "The database where a URL has none [0]")
         ->type_name("NUMBER")
+        ->check(CLI::Validator(why_no_database, "", ""))
         ->group(in);
     app.add_option("--key-prefix", o.key_prefix, "Put before each resource to make its key")
         ->type_name("TEXT")
