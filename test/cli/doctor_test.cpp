@@ -29,6 +29,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -204,15 +205,25 @@ TEST_CASE("a replica that is attached is a warning, and one that is listed an er
 TEST_CASE("of two names of one server the doctor names the one that a client does", "[cli][doctor]")
 {
     const masters nodes(2, written_through);
-    // The name is ready later, as it has to be looked up first.
-    const auto again = "redis://localhost:" + std::to_string(nodes[0].port());
+    // The other name is ready later, as its answers are held back until the first one is ready.
+    proxy other(nodes[0].port());
+    const std::string again = other.url();
     auto urls = nodes.urls();
     urls.insert(GENERATE(true, false) ? urls.begin() : urls.end(), again);
+    other.hold(direction::down);
+    std::jthread releasing([&] {
+        // The doctor asks this once the greeting is over.
+        wait_for([&] {
+            return has(nodes[0].ask({"INFO", "commandstats"}).text, "cmdstat_config|get");
+        });
+        other.release(direction::down);
+    });
     const consultation told(patient(urls));
     INFO(told.text);
     CHECK(told.codes() == codes{"same-server", "no-spare"});
     CHECK(told.finding("same-server")["node"] == shown(again));
     CHECK(has(told.says("same-server"), nodes[0].url()));
+    releasing.join();
 
     asio::io_context context;
     std::string named;
@@ -220,8 +231,11 @@ TEST_CASE("of two names of one server the doctor names the one that a client doe
     c.log = [&named](log_level, std::string_view line) {
         named = line.find("is the same server as") == line.npos ? named : line;
     };
+    other.hold(direction::down);
     client locks(context, std::move(c));
     locks.async_run(asio::detached);
+    REQUIRE(run_until(context, [&] { return locks.stats().nodes_ready == 2; }));
+    other.release(direction::down);
     REQUIRE(run_until(context, [&] { return !named.empty(); }));
     CHECK(named.starts_with(shown(again)));
 }
