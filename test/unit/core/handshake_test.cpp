@@ -873,6 +873,24 @@ TEST_CASE("what closes the connection at HELLO is greeted without it", "[core]")
     CHECK(w.pending(0) == std::vector<std::string>{"HELLO"});
 }
 
+TEST_CASE("a node that could not be connected to after cut greetings is greeted with HELLO again",
+          "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    for (int i = 0; i < 2; ++i) {
+        REQUIRE(w.pending(0) == std::vector<std::string>{"HELLO"});
+        w.peers[0]->dial = i == 0 ? peer::dialling::at_once : peer::dialling::refused;
+        w.close(0);
+        w.advance(2s);
+    }
+    // Without that failure this would be the third greeting in a row, which leaves HELLO out.
+    w.peers[0]->dial = peer::dialling::at_once;
+    w.advance(5s);
+    CHECK(w.pending(0) == std::vector<std::string>{"HELLO"});
+}
+
 TEST_CASE("another server at the same address is announced", "[core]")
 {
     bench_world w{1};
