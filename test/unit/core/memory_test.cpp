@@ -259,6 +259,36 @@ TEST_CASE("taking, renewing and giving back allocates nothing", "[core]")
     CHECK(w.dressed.is_idle());
 }
 
+TEST_CASE("a renewal that succeeds and is told to config::renewals allocates nothing", "[core]")
+{
+    bare_world w;
+    core::operation& taken = w.c.acquire(w.now, "r", {.keep_alive = keep_alive{}});
+    w.everybody_grants();
+    REQUIRE(w.finished() == &taken);
+    unsigned told = 0;
+    const auto renew = [&] {
+        w.now = w.c.next_deadline();
+        w.c.on_time(w.now);
+        if (w.c.has_output(0)) {
+            w.everybody_says(yes);
+        }
+        core::renewal_news news;
+        while (w.c.take_news(news)) {
+            told += news.what == renewal_outcome::renewed && news.report == nullptr ? 1U : 0U;
+            w.c.forget(news);
+        }
+    };
+    while (told < 100) {
+        renew();
+    }
+    const std::uint64_t before = allocated_here().blocks;
+    while (told < 1000) {
+        renew();
+    }
+    CHECK(allocated_here().blocks - before == 0);
+    CHECK(w.c.snapshot().renewed == told);
+}
+
 TEST_CASE("a fencing token allocates nothing", "[core][fencing]")
 {
     bare_world w;
