@@ -186,8 +186,10 @@ void command_line::add_run()
     add_taking(sub, run_);
     add_duration(sub, "--grace", run_.grace,
                  "From the SIGTERM that tells the command of a loss to the SIGKILL");
-    add_duration(sub, "--max-hold", run_.max_hold,
-                 "How long the lock is kept at most [as long as the command runs]");
+    add_duration(
+        sub, "--max-hold", run_.max_hold,
+        "How long the lock is kept at most; a longer --ttl is shortened to this [as long as "
+        "the command runs]");
     add_duration(sub, "--min-hold", run_.min_hold,
                  "How long the lock is held at least, also where the command ends sooner. For a "
                  "job that several machines start at the same time: longer than their clocks "

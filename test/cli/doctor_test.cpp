@@ -213,7 +213,7 @@ TEST_CASE("of two names of one server the doctor names the one that a client doe
     other.hold(direction::down);
     std::jthread releasing([&] {
         // The doctor asks this once the greeting is over.
-        wait_for([&] {
+        [[maybe_unused]] const bool is_first_ready = wait_for([&] {
             return has(nodes[0].ask({"INFO", "commandstats"}).text, "cmdstat_config|get");
         });
         other.release(direction::down);

@@ -680,6 +680,17 @@ TEST_CASE("a failure tells each fact about its masters once", "[locks]")
     }
 }
 
+TEST_CASE("an inspection whose state is unknown says why in its JSON", "[locks]")
+{
+    masters nodes(3);
+    nodes[0].kill();
+    nodes[2].kill();
+    const auto [status, text] = run(nodes, {"inspect", "job", "--json"});
+    CHECK(status == 69);
+    CHECK(nlohmann::json::parse(text).at("reason") ==
+          "1 of 3 masters can be used, which is no majority");
+}
+
 TEST_CASE("an inspection tells of something else at the key of the label", "[locks]")
 {
     const masters nodes(1);

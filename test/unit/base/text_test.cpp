@@ -3,10 +3,12 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <string>
 #include <string_view>
 
+using redlock::base::duration_text;
 using redlock::base::printable;
 using namespace std::string_view_literals;
 

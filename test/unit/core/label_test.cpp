@@ -1,4 +1,5 @@
 #include "harness.hpp"
+#include "resp/scripts.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -38,6 +39,19 @@ std::size_t sent(const bench_world& w, std::string_view name)
     std::size_t sum = 0;
     for (unsigned node = 0; node < w.peers.size(); ++node) {
         sum += w.count(node, name);
+    }
+    return sum;
+}
+
+/// How often a node was sent the text of the script that stores labels.
+std::size_t texts_sent(const bench_world& w)
+{
+    std::size_t sum = 0;
+    for (const auto& p : w.peers) {
+        sum += static_cast<std::size_t>(std::ranges::count_if(p->log, [](const words& command) {
+            return command.size() > 1 && command[0] == "EVAL" &&
+                   command[1] == resp::label_script.text;
+        }));
     }
     return sum;
 }
@@ -275,9 +289,9 @@ TEST_CASE("a node gets the script of the labels once, and then its digest", "[co
         return stored;
     };
     CHECK(cycle() == 3);
-    CHECK(sent(w, "EVAL") == 3);
+    CHECK(texts_sent(w) == 3);
     CHECK(cycle() == 3);
-    CHECK(sent(w, "EVAL") == 3);
+    CHECK(texts_sent(w) == 3);
     SECTION("a node that has forgotten it gets it with the next label")
     {
         for (const auto& p : w.peers) {
@@ -285,14 +299,14 @@ TEST_CASE("a node gets the script of the labels once, and then its digest", "[co
         }
         CHECK(cycle() == 0);
         CHECK(cycle() == 3);
-        CHECK(sent(w, "EVAL") == 6);
+        CHECK(texts_sent(w) == 6);
     }
     SECTION("a new connection may be one to another server")
     {
         w.close(0);
         w.advance(3s);
         CHECK(cycle() == 3);
-        CHECK(sent(w, "EVAL") == 4);
+        CHECK(texts_sent(w) == 4);
     }
 }
 

@@ -274,7 +274,7 @@ TEST_CASE("a renewal that succeeds and is told to config::renewals allocates not
         }
         core::renewal_news news;
         while (w.c.take_news(news)) {
-            told += news.what == renewal_outcome::renewed && news.report == nullptr ? 1U : 0U;
+            told += news.outcome == renewal_outcome::renewed && news.report == nullptr ? 1U : 0U;
             w.c.forget(news);
         }
     };
