@@ -95,7 +95,7 @@ constexpr metric<std::uint64_t> counters[] = {
 constexpr metric<std::size_t> gauges[] = {
     {&redlock::stats::nodes_ready, "nodes_ready", "Nodes that can be asked now"},
     {&redlock::stats::nodes_connecting, "nodes_connecting",
-     "Nodes whose first attempt to connect has not ended"},
+     "Nodes that may become ready by themselves"},
     {&redlock::stats::nodes_quarantined, "nodes_quarantined", "Nodes whose votes do not count yet"},
     {&redlock::stats::in_flight, "in_flight", "Operations begun and not completed"},
     {&redlock::stats::waiting, "waiting", "Acquires in line behind others of the client"},

@@ -75,8 +75,12 @@ struct node_report {
     /// Remaining ttl of the holder's key on this node, if the node reported it. Set where the node
     /// refused an acquire, and where an inspect found a key with a ttl.
     std::optional<std::chrono::milliseconds> holder_ttl;
-    /// Name of the resource that the node refused, for a lock of several resources. If the node
-    /// refused several, the first of them in the order in which they were given. Otherwise empty.
+    /// Whether the holder's key on this node has no ttl, so that it never ends by itself. Set only
+    /// where the node would otherwise report `holder_ttl`.
+    bool never_ends = false;
+    /// Name of the resource that the node refused, for an acquire, extend or adopt of several
+    /// resources. If the node refused several, the first of them in the order in which they were
+    /// given. Otherwise empty.
     std::string held;
     /// Number that shows which nodes have keys of one owner. Set for an inspect where the node has
     /// a key; otherwise empty. The number does not identify the owner:

@@ -94,9 +94,9 @@ public:
     [[nodiscard]] bool is_refused_for_good() const noexcept { return refused_for_good_; }
     /// The first attempt to connect has not ended.
     [[nodiscard]] bool is_unproven() const noexcept { return unproven_; }
-    /// A greeting that was cut counts as part of the first attempt, because a greeting without
-    /// HELLO follows. So does a refusal that passes by itself.
-    [[nodiscard]] bool is_first_connecting() const noexcept
+    /// The next attempt to connect may do better by itself. A greeting without HELLO follows one
+    /// that was cut, and a server that loads its data will have loaded them.
+    [[nodiscard]] bool is_connecting() const noexcept
     {
         return unproven_ || refused_for_now_ ||
                (cut_greetings_ != 0 && cut_greetings_ < greeting_without_hello);

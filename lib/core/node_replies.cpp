@@ -15,6 +15,19 @@ namespace redlock::core {
 using base::instant;
 using std::chrono::milliseconds;
 
+namespace {
+
+/// Of several resources the one that the node says is not held, counted from one; 0: it says so of
+/// none.
+unsigned missing_in_group(const lease& l, const resp::reply& r) noexcept
+{
+    const auto size = static_cast<std::int64_t>(l.resources().size());
+    const bool fits = l.group && r.is_integer() && r.integer() <= 0 && r.integer() > -size;
+    return fits ? static_cast<unsigned>(1 - r.integer()) : 0;
+}
+
+}  // namespace
+
 void node::on_bytes(std::string_view bytes)
 {
     if (state_ != state::handshaking && state_ != state::ready) {
@@ -216,6 +229,13 @@ bool node::send_again(const pending& p)
 bool node::on_extend(const pending& p, const resp::reply& r)
 {
     round& asked = *static_cast<round*>(p.subject);
+    if (const unsigned missing = missing_in_group(*asked.of, r); missing > 0) {
+        if (asked.details != nullptr) {
+            asked.details->nodes[index_].held = missing;
+        }
+        c_.record(asked, index_, node_outcome::refused);
+        return true;
+    }
     switch (judge(p, r)) {
         case scripted::yes:
             c_.expect_longer(*asked.of);

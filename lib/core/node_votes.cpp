@@ -110,13 +110,12 @@ bool node::on_holder_label(const pending& p, const resp::reply& r)
 /// What a node says may shorten a wait, and never lengthen it.
 void node::note_holder_ttl(round& asked, std::int64_t ttl_ms)
 {
-    if (ttl_ms < 0) {
-        return;  // it has none
-    }
     const milliseconds ttl{std::min<std::int64_t>(ttl_ms, base::max_ttl.count())};
-    asked.holder_ttl = std::min(asked.holder_ttl.value_or(ttl), ttl);
     if (asked.details != nullptr) {
         asked.details->nodes[index_].ttl = ttl;
+    }
+    if (ttl_ms >= 0) {
+        asked.holder_ttl = std::min(asked.holder_ttl.value_or(ttl), ttl);
     }
 }
 

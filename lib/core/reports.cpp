@@ -34,6 +34,7 @@ void coordinator::fill_report(const operation& op, const round& r) const
         if (known.ttl && *known.ttl >= std::chrono::milliseconds{0}) {
             n.holder_ttl = known.ttl;
         }
+        n.never_ends = known.ttl == round_details::no_ttl;
         n.held.clear();
         if (n.outcome == node_outcome::refused) {
             if (known.held > 0) {
@@ -149,7 +150,7 @@ stats coordinator::snapshot() const noexcept
     s.leases = leases_.in_use();
     for (const auto& n : nodes_) {
         s.nodes_ready += n->is_ready() ? 1u : 0u;
-        s.nodes_connecting += n->is_first_connecting() ? 1u : 0u;
+        s.nodes_connecting += n->is_connecting() ? 1u : 0u;
         s.nodes_quarantined += n->is_quarantined() ? 1u : 0u;
         s.unanswered += n->unanswered();
         s.debts += n->debts();

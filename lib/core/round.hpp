@@ -22,6 +22,9 @@ struct in_deadline_order;
 
 /// What a report or an inspection wants to know of each node. Kept only when somebody asked.
 struct round_details {
+    /// As PTTL has it.
+    static constexpr std::chrono::milliseconds no_ttl{-1};
+
     struct of_node {
         /// Its vote, and why it is none.
         node_outcome outcome = node_outcome::undecided;
@@ -31,8 +34,8 @@ struct round_details {
         std::string owner;
         /// The value of the key beside it that holds the holder's label.
         std::string label;
-        /// The remaining ttl as read behind a refused SET or by an inspect; negative: no key, or no
-        /// ttl.
+        /// The remaining ttl as read behind a refused SET or by an inspect, or `no_ttl`; any other
+        /// negative one: no key.
         std::optional<std::chrono::milliseconds> ttl;
         bool foreign_kind = false;
         /// The key beside it holds something else than a label.

@@ -193,11 +193,11 @@ inline constexpr script release_all_script{
     "f47b0024000ea2d62a7652b291439b39f5592cc3"};
 
 /// Makes the keys live ARGV[2] milliseconds or longer if the value of each is ARGV[1]. 1: they do;
-/// 0: another value, or no key, among them.
+/// else 1 less the number of the first key that is missing or has another value, counted from 1.
 inline constexpr script extend_all_script{
     "for i = 1,#KEYS do\n"
     "    if redis.pcall(\"get\",KEYS[i]) ~= ARGV[1] then\n"
-    "        return 0\n"
+    "        return 1-i\n"
     "    end\n"
     "end\n"
     "for i = 1,#KEYS do\n"
@@ -206,7 +206,7 @@ inline constexpr script extend_all_script{
     "    end\n"
     "end\n"
     "return 1",
-    "69f9020bf5bd0c592753e194f5eeca95caf01a22"};
+    "ef70db737397bf9dd198bba5f483a53539f16c46"};
 
 // Of the restart guard.
 

@@ -139,10 +139,10 @@ inline constexpr std::array contract_scripts{
         "    redis.call(\"set\",KEYS[i],ARGV[1],\"px\",ARGV[2])\n"
         "end\n"
         "return {0,value}"},
-    contract_script{"extend", "69f9020bf5bd0c592753e194f5eeca95caf01a22",
+    contract_script{"extend", "ef70db737397bf9dd198bba5f483a53539f16c46",
                     "for i = 1,#KEYS do\n"
                     "    if redis.pcall(\"get\",KEYS[i]) ~= ARGV[1] then\n"
-                    "        return 0\n"
+                    "        return 1-i\n"
                     "    end\n"
                     "end\n"
                     "for i = 1,#KEYS do\n"

@@ -174,10 +174,10 @@ std::string model_master::take(instant now, session& s, const words& keys, const
 /// token ttl_ms
 std::string model_master::extend_all(instant now, session& s, const words& keys, const words& args)
 {
-    for (const std::string& key : keys) {
-        read(now, s, key);
-        if (!has(now, key, args.at(0))) {
-            return integer(0);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        read(now, s, keys[i]);
+        if (!has(now, keys[i], args.at(0))) {
+            return integer(-static_cast<std::int64_t>(i));
         }
     }
     const milliseconds ttl{as_number(args.at(1))};

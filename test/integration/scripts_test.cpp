@@ -143,7 +143,8 @@ TEST_CASE("on a server an extend prolongs what is its owner's, never shortens, a
     put(node, "a", "mine");
     put(node, "b", "theirs");
     CHECK(run(node, resp::extend_script, {"r"}, {"mine", "500000"}) == "0");
-    CHECK(run(node, resp::extend_all_script, {"a", "b"}, {"mine", "500000"}) == "0");
+    CHECK(run(node, resp::extend_all_script, {"a", "b"}, {"mine", "500000"}) == "-1");
+    CHECK(run(node, resp::extend_all_script, {"a", "a", "c"}, {"mine", "500000"}) == "-2");
     for (const char* key : {"r", "a", "b"}) {
         CHECK(node.pttl(key) <= 100s);
     }

@@ -502,6 +502,26 @@ TEST_CASE("a report tells how long the holder's key lives", "[core]")
     CHECK(c.report.nodes[0].node == w.settings.nodes[0].display);
 }
 
+TEST_CASE("a report tells that the holder's key has no ttl", "[core]")
+{
+    bench_world w;
+    w.start();
+    hold(w, "r", {0}, 1234ms);
+    w.peers[1]->master.write("r", {.value = "another", .end = {}});
+    w.with_report = true;
+    call& c = w.acquire("r", {.deadline = 0ms});
+    REQUIRE(c.error == errc::contended);
+    CHECK(c.report.holder_ttl == 1234ms);
+    CHECK_FALSE(c.report.nodes[0].never_ends);
+    CHECK(c.report.nodes[1].never_ends);
+    CHECK_FALSE(c.report.nodes[1].holder_ttl);
+    call& found = w.inspect("r", true);
+    REQUIRE(found.done());
+    CHECK_FALSE(found.report.nodes[0].never_ends);
+    CHECK(found.report.nodes[1].never_ends);
+    CHECK_FALSE(found.report.nodes[2].never_ends);
+}
+
 TEST_CASE("a report tells how long each node took", "[core]")
 {
     bench_world w{5};

@@ -91,6 +91,26 @@ TEST_CASE("where one of several is held none is taken, and it is named", "[core]
     CHECK(w.is_idle());
 }
 
+TEST_CASE("where one of several is not held, an adopt changes none and names it", "[core][group]")
+{
+    bench_world w;
+    w.start();
+    w.with_report = true;
+    core::lease& l = take(w, {"a", "b"}, {.ttl = 3s});
+    const auto named =
+        GENERATE(std::vector<std::string>{"c", "a", "b", "d"},
+                 std::vector<std::string>{"a", "c", "b"}, std::vector<std::string>{"a", "b", "c"});
+    call& c = w.adopt(named, l.token, 1h);
+    w.advance(5ms);
+    CHECK(c.error == errc::lost);
+    for (const node_report& n : c.report.nodes) {
+        CHECK(n.held == (n.outcome == node_outcome::refused ? "c" : ""));
+    }
+    CHECK(std::ranges::count(c.report.nodes, "c", &node_report::held) >= 2);
+    w.advance(3s);
+    CHECK(w.keys() == 0);
+}
+
 TEST_CASE("a node of a cluster that wants one slot for all of them is told of by its word",
           "[core][group]")
 {

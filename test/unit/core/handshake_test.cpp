@@ -273,11 +273,14 @@ TEST_CASE("a node that loads its data is not usable yet", "[core]")
         CHECK_FALSE(is_usable(w));
         CHECK(trouble(w).ends_with("the server loads its data (LOADING)"));
         CHECK(w.log_levels.at(0) == log_level::warning);
+        CHECK(w.core->snapshot().nodes_connecting == 1);
         w.advance(5s);
         CHECK_FALSE(is_usable(w));
+        CHECK(w.core->snapshot().nodes_connecting == 1);
         w.peers[0]->master.refusals.clear();
         w.advance(2s);
         CHECK(is_usable(w));
+        CHECK(w.core->snapshot().nodes_connecting == 0);
     }
 }
 
