@@ -165,7 +165,8 @@ void command_line::add_taking(CLI::App& sub, taking_options& o)
 
 void command_line::add_held(CLI::App& sub, held_options& o)
 {
-    sub.add_option("RESOURCE", o.resources, "What is locked; of several all")
+    sub.add_option("RESOURCE", o.resources,
+                   "What is locked; all resources of the lock have to be named")
         ->required()
         ->type_name("");
     add_file(sub, "--token-file", o.token_file,
@@ -190,10 +191,11 @@ void command_line::add_run()
         sub, "--max-hold", run_.max_hold,
         "How long the lock is kept at most; a longer --ttl is shortened to this [as long as "
         "the command runs]");
-    add_duration(sub, "--min-hold", run_.min_hold,
-                 "How long the lock is held at least, also where the command ends sooner. For a "
-                 "job that several machines start at the same time: longer than their clocks "
-                 "differ");
+    add_duration(
+        sub, "--min-hold", run_.min_hold,
+        "How long the lock is held at least from when it was asked for, also where the command "
+        "ends sooner. For a job that several machines start at the same time: longer than their "
+        "clocks differ");
     sub.add_flag(
         "--nested", run_.nested,
         "Inside of a run under the same lock: runs the command under that one. The options "
@@ -229,7 +231,8 @@ void command_line::add_extend()
         "Prints for how long the lock is held at least, and until when, in UTC (valid_for_ms,\n"
         "valid_until). An extend never shortens it: what it had before may be longer. 76 says\n"
         "that it is not held with this owner token: it has ended, or the token is of another\n"
-        "lock. An extend brings no lock back: take it again.");
+        "lock. An extend brings no lock back: take it again. Name all resources of the lock:\n"
+        "those that are not named are not extended.");
 }
 
 void command_line::add_release()
@@ -240,7 +243,8 @@ void command_line::add_release()
     sub.footer(
         "Prints nothing where it is given back. 76 says that it is not held with this owner\n"
         "token: it had ended before, so that what was done under it may not have been done alone,\n"
-        "or the token is of another lock. What is not given back ends with its ttl.");
+        "or the token is of another lock. What is not given back ends with its ttl. Name all\n"
+        "resources of the lock: those that are not named stay locked.");
 }
 
 void command_line::add_inspect()
@@ -266,16 +270,22 @@ void command_line::add_doctor()
 {
     CLI::App& sub = *add_of_masters(
         "doctor", "Asks every master, and says in plain words what is wrong with it", [this] {
-            return doctor({config_of(masters_), masters_.json, watch_.length}, std::cout);
+            return doctor({config_of(masters_), masters_.json, watch_.length, doctor_resource_},
+                          std::cout);
         });
     // The doctor keeps each of its looks, a hundred a second.
     add_duration(sub, "--watch", watch_, "How long clocks and answers are looked at, 1h at most",
                  {.most = std::chrono::hours(1)});
+    sub.add_option("--resource", doctor_resource_,
+                   "One of your resources: keys that begin with its name are tried, for a user who "
+                   "may use no others [the doctor's own keys]")
+        ->type_name("RESOURCE");
     sub.footer(
         "Each finding has a code in --json; docs/errors.md of the source says more of each.\n"
         "Rates of clocks are told as exactly as the answers are fast and --watch is long: 10s\n"
         "tells them ten times as well as 1s. It tries on each master what a client needs, with\n"
-        "two keys of its own below redlock:doctor:, which it deletes again.");
+        "two keys of its own below redlock:doctor:, which it deletes again. With --resource they\n"
+        "are below that name and redlock:doctor:, and no lock is touched.");
 }
 
 void command_line::add_admit()

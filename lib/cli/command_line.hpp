@@ -64,6 +64,7 @@ private:
     held_options release_;
     inspect_options inspect_;
     duration watch_{std::chrono::milliseconds(1'000)};
+    std::string doctor_resource_;
     std::string shell_;
     std::string page_;
     std::string pages_;

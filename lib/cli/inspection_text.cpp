@@ -13,16 +13,6 @@
 namespace redlock::cli {
 namespace {
 
-const char* word_for(holding state)
-{
-    switch (state) {
-        case holding::free: return "free";
-        case holding::held: return "held";
-        case holding::unknown: return "unknown";
-    }
-    return "?";
-}
-
 /// Parties are told apart by letters: who their owners are is a secret.
 std::string letter_of(unsigned party)
 {
@@ -67,6 +57,39 @@ std::ptrdiff_t usable_in(const report& r)
         r.nodes, [](const node_report& node) { return !is_out_of_use(node.outcome); });
 }
 
+std::ptrdiff_t endless_keys_in(const report& r)
+{
+    return std::ranges::count(r.nodes, true, &node_report::never_ends);
+}
+
+/// No party has a majority, and too few nodes are without a key for anybody else to get one.
+bool is_blocked(const inspection& found, const report& r)
+{
+    const auto keys = std::ranges::count(r.nodes, node_outcome::granted, &node_report::outcome);
+    const auto others = r.nodes.size() - static_cast<std::size_t>(keys);
+    return found.state == holding::free && others < r.nodes.size() / 2 + 1;
+}
+
+const char* word_for(const inspection& found, const report& r)
+{
+    switch (found.state) {
+        case holding::free: return is_blocked(found, r) ? "blocked" : "free";
+        case holding::held: return "held";
+        case holding::unknown: return "unknown";
+    }
+    return "?";
+}
+
+/// What these keys do to those who want the lock.
+std::string blocking_text(const report& r)
+{
+    std::string out = "; these keys keep others out";
+    if (endless_keys_in(r) > 0) {
+        out += ", and those without a ttl never end by themselves: delete them (redis-cli DEL)";
+    }
+    return out;
+}
+
 /// Why nobody has it though there are keys of somebody, or why it cannot be told; else nothing.
 std::string reason_text(const inspection& found, const report& r)
 {
@@ -78,7 +101,8 @@ std::string reason_text(const inspection& found, const report& r)
         case holding::free:
             return keys.empty()
                        ? std::string()
-                       : "no party has a majority of the " + masters + votes_text(keys, found);
+                       : "no party has a majority of the " + masters + votes_text(keys, found) +
+                             (is_blocked(found, r) ? blocking_text(r) : "");
         case holding::unknown:
             return std::to_string(usable_in(r)) + " of " + masters +
                    " can be used, which is no majority" + votes_text(keys, found);
@@ -107,16 +131,16 @@ std::string inspection_text(const std::string& resource, const inspection& found
 {
     const auto keys = keys_of_parties(r);
     const bool several = keys.size() > 1;
-    std::string out = base::printable(resource) + ": " + word_for(found.state);
+    std::string out = base::printable(resource) + ": " + word_for(found, r);
     if (found.state == holding::held) {
         const bool is_own = found.majority && found.majority == found.own;
         out +=
             (several || is_own) && found.majority ? " by " + name_of(*found.majority, found) : "";
         out += found.owner_known ? "" : " by another kind of lock";
         out += found.holder_label.empty() || is_own ? "" : " by " + found.holder_label;
-        out += found.remaining ? ", for " + seconds_text(*found.remaining) + " at least"
-                               : ", without an end: its key has no ttl; to free it, delete the "
-                                 "key on every master (redis-cli DEL)";
+        out += found.remaining          ? ", for " + seconds_text(*found.remaining) + " at least"
+               : endless_keys_in(r) > 0 ? without_an_end
+                                        : "";
     } else if (const auto reason = reason_text(found, r); !reason.empty()) {
         out += ": " + reason;
     }
@@ -128,6 +152,7 @@ std::string inspection_text(const std::string& resource, const inspection& found
     for (const auto& node : r.nodes) {
         out += "  " + node.node + std::string(widest - node.node.size() + 2, ' ') +
                word_for(node, found, several);
+        out += node.never_ends ? ", without an end" : "";
         if (node.holder_ttl) {
             out += " for " + seconds_text(*node.holder_ttl);
         }
@@ -161,7 +186,7 @@ nlohmann::json inspection_json(const std::string& resource, const inspection& fo
         parties[letter_of(i)] = keys[i];
     }
     nlohmann::json out{{"resource", resource},
-                       {"state", word_for(found.state)},
+                       {"state", word_for(found, r)},
                        {"owner_known", found.owner_known},
                        {"agreeing", found.agreeing},
                        {"parties", std::move(parties)},

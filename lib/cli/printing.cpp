@@ -123,6 +123,7 @@ std::string node_lines(const report& r, const std::string& message)
         if (node.outcome == node_outcome::refused && node.holder_ttl) {
             out += ", its key lives for " + seconds_text(*node.holder_ttl);
         }
+        out += node.never_ends ? ", its key has no ttl" : "";
         if (!node.held.empty()) {
             out += ", for " + base::printable(node.held);
         }
@@ -153,6 +154,18 @@ held_back_lines& held_back()
 {
     static held_back_lines lines;
     return lines;
+}
+
+/// Of several resources: those that nodes miss first.
+std::string missing_in(const report& r)
+{
+    std::vector<std::string> missing;
+    for (const auto& node : r.nodes) {
+        if (!node.held.empty() && std::ranges::count(missing, node.held) == 0) {
+            missing.push_back(node.held);
+        }
+    }
+    return missing.empty() ? "" : ": it does not have " + names(missing);
 }
 
 }  // namespace
@@ -245,6 +258,9 @@ nlohmann::json to_json(const report& r)
         if (node.holder_ttl) {
             one["holder_ttl_ms"] = node.holder_ttl->count();
         }
+        if (node.never_ends) {
+            one["never_ends"] = true;
+        }
         if (node.quarantine) {
             one["quarantine_ms"] = node.quarantine->count();
         }
@@ -272,7 +288,7 @@ std::string message_of(error_code cause, const report& r)
         return why_no_majority(r);
     }
     if (cause == errc::not_held) {
-        return "The lock is not held with this owner token";
+        return "The lock is not held with this owner token" + missing_in(r);
     }
     const bool is_named = cause == errc::contended && !r.holder_label.empty();
     return is_named ? "The resource is locked by " + r.holder_label : cause.message();

@@ -15,6 +15,11 @@
 
 namespace redlock::cli {
 
+/// Of a key without a ttl.
+inline constexpr const char* without_an_end =
+    ", without an end: its key has no ttl; to free it, delete the key on every master (redis-cli "
+    "DEL)";
+
 /// As text: names one after the other, without anything that a terminal would act upon.
 [[nodiscard]] std::string names(const std::vector<std::string>& resources);
 

@@ -33,7 +33,11 @@ std::string waits_for_holder(const taking_options& o, const report& r)
 {
     const std::string holder = r.holder_label.empty() ? "somebody else" : r.holder_label;
     std::string text = names(o.resources) + ": waiting: " + holder + " has it";
-    if (r.holder_ttl) {
+    const auto refusing = std::ranges::count(r.nodes, node_outcome::refused, &node_report::outcome);
+    const auto endless = std::ranges::count(r.nodes, true, &node_report::never_ends);
+    if (2 * endless > refusing) {
+        text += without_an_end;
+    } else if (r.holder_ttl) {
         text += ", for " + seconds_text(*r.holder_ttl) + " more unless it is extended";
     }
     return text;

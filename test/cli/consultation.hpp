@@ -21,10 +21,11 @@ inline constexpr std::chrono::milliseconds short_watch{100};
 
 /// What the doctor says.
 struct consultation {
-    explicit consultation(config c, std::chrono::milliseconds watch = short_watch)
+    explicit consultation(config c, std::chrono::milliseconds watch = short_watch,
+                          std::string resource = {})
     {
         std::ostringstream out;
-        status = cli::doctor({std::move(c), true, watch}, out);
+        status = cli::doctor({std::move(c), true, watch, std::move(resource)}, out);
         text = out.str();
         all = nlohmann::json::parse(text);
     }

@@ -714,6 +714,19 @@ TEST_CASE("keys that are forbidden are told of once", "[cli][doctor]")
           }) == lines{"1 error forbidden-key"});
 }
 
+TEST_CASE("a forbidden key is advised on by what was tried", "[cli][doctor]")
+{
+    auto c = plain(1);
+    c.key_prefix = "app:";
+    node_facts f = healthy(0);
+    f[needed::set].is = outcome::forbidden_key;
+    const finding own = only_finding(f, c);
+    CHECK(own.text.find("(app:redlock:doctor:...)") != std::string::npos);
+    CHECK(own.advice.find("--resource") < own.advice.find("~app:*."));
+    f.resource = "orders/x";
+    CHECK(only_finding(f, c).advice.ends_with(": ~app:orders/x*."));
+}
+
 TEST_CASE("a server that refuses to write tells why", "[cli][doctor]")
 {
     struct row {
@@ -917,6 +930,9 @@ TEST_CASE("what the restart guard thinks of a node decides of its vote", "[cli][
 
     nodes[0].admitted = admittance::not_admitted;
     CHECK(told(nodes, guarded(3)) == lines{"1 warning not-admitted"});
+    auto others = all_healthy(3);
+    others[1].guard_of_others = "";
+    CHECK(told(others, plain(3)) == lines{"2 warning unguarded"});
     CHECK(concluded(nodes, guarded(3)).are == verdict::locks::available);
 
     nodes[1].admitted = admittance::not_admitted;

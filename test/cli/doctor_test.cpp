@@ -505,6 +505,62 @@ TEST_CASE("a user without scripts, INFO, keys, or a way to end what is tried is 
     }
 }
 
+TEST_CASE("of a user who may use some keys only the doctor tries these if one is named",
+          "[cli][doctor]")
+{
+    const server node(written_through);
+    add_locker(node, {"resetkeys", "~orders/*"});
+    auto c = as_locker(node);
+    c.key_prefix = "";
+    const consultation unnamed(c);
+    INFO(unnamed.text);
+    CHECK(unnamed.codes() == codes{"forbidden-key", "no-quorum", "one-node"});
+    CHECK(has(unnamed.says("forbidden-key"), "its own (redlock:doctor:...)"));
+    CHECK(has(unnamed.finding("forbidden-key")["advice"].get<std::string>(), "(--resource)"));
+
+    node.command({"SET", "orders/x", "of its holder", "PX", "100000"});
+    node.command({"SET", "orders/x:fencing", "7"});
+    const consultation named(c, short_watch, "orders/x");
+    INFO(named.text);
+    CHECK(named.codes() == codes{"one-node"});
+    CHECK(named.locks() == "available");
+    CHECK(node.get("orders/x") == "of its holder");
+    CHECK(node.get("orders/x:fencing") == "7");
+    CHECK(keys_of(node).size() == 2);
+
+    const consultation other(c, short_watch, "others/x");
+    CHECK(other.codes() == codes{"forbidden-key", "no-quorum", "one-node"});
+    CHECK(has(other.says("forbidden-key"), "no lock of others/x can be taken there"));
+    CHECK_THROWS_AS(consultation(c, short_watch, "orders/x:fencing"), std::invalid_argument);
+}
+
+TEST_CASE("the marker of other clients' restart guard is a warning to clients without one",
+          "[cli][doctor]")
+{
+    const server node(written_through);
+    auto c = patient({node.url()});
+    c.key_prefix = "app:";
+    node.command({"SET", "redlock:admitted", "of another prefix"});
+    CHECK(consultation(c).codes() == codes{"one-node"});
+    const auto info = node.ask({"INFO", "server"}).text;
+    const auto run = info.substr(info.find("run_id:") + 7, 40);
+    node.command({"SET", "app:redlock:admitted",
+                  run + " nodes=1 max_ttl=30000 drift=200000000 since=1760000000000000"});
+    const consultation told(c);
+    INFO(told.text);
+    CHECK(told.codes() == codes{"unguarded", "one-node"});
+    CHECK(told.status == 1);
+    CHECK(has(told.says("unguarded"), "restart guard, 1 node, --max-ttl 30s and --drift 0.2, "));
+    CHECK(has(told.finding("unguarded")["advice"].get<std::string>(), "app:redlock:admitted"));
+    c.restart_guard = guard_config{.max_ttl = 30s};
+    CHECK(consultation(c).codes() == codes{"one-node"});
+    // A user who may not read it is not told of it.
+    c.restart_guard.reset();
+    c.nodes = {node.url("locker", "hush-hush")};
+    add_locker(node, {"resetkeys", "~app:orders/*"});
+    CHECK(consultation(c, short_watch, "orders/x").codes() == codes{"one-node"});
+}
+
 TEST_CASE("a database that is not there gets no keys into another one", "[cli][doctor]")
 {
     const server node(written_through);

@@ -78,6 +78,30 @@ TEST_CASE("an extend and a release with another lock's owner token say that it i
     CHECK(nodes.count("job") >= 2);
 }
 
+TEST_CASE("an extend and a release name the resource that the lock does not have", "[locks]")
+{
+    const masters nodes(3);
+    const auto token = run(nodes, {"acquire", "a", "b", "--quiet"}).text;
+    const std::string held = "REDLOCK_OWNER_TOKEN=" + token;
+    for (const char* name : {"extend", "release"}) {
+        CAPTURE(name);
+        const auto [status, text] = run(nodes, {name, "a", "c", "b", "d"}, {held});
+        CHECK(status == 76);
+        CHECK(
+            text.starts_with("redlock: a, c, b, d: The lock is not held with this owner token: it "
+                             "does not have c\n"));
+        const auto others =
+            run(nodes, {name, "a", "b"}, {"REDLOCK_OWNER_TOKEN=" + std::string(40, 'a')});
+        CHECK(
+            others.text.starts_with("redlock: a, b: The lock is not held with this owner token: it "
+                                    "does not have a\n"));
+    }
+    // Neither has touched what the lock has.
+    CHECK(nodes.count("a") >= 2);
+    CHECK(nodes[0].pttl("b") > std::chrono::minutes(50));
+    CHECK(run(nodes, {"release", "a", "b"}, {held}).status == 0);
+}
+
 TEST_CASE("an owner token is asked for where it is needed, and never said", "[locks]")
 {
     const masters nodes(1);
@@ -235,8 +259,9 @@ TEST_CASE("an inspection tells parties apart, and says it where none has a major
     CAPTURE(split.text);
     CHECK(split.status == 0);
     CHECK(
-        split.text.starts_with("job: free: no party has a majority of the 3 masters: "
-                               "party A has a key on 1, party B on 1, party C on 1\n"));
+        split.text.starts_with("job: blocked: no party has a majority of the 3 masters: party A "
+                               "has a key on 1, party B on 1, party C on 1; these keys keep others "
+                               "out\n"));
     CHECK_THAT(split.text, ContainsSubstring(nodes[0].url() + "/0  has the key of party A for "));
     CHECK_THAT(split.text, ContainsSubstring(nodes[2].url() + "/0  has the key of party C for "));
     CHECK_THAT(split.text, !ContainsSubstring("token-of"));
@@ -244,7 +269,7 @@ TEST_CASE("an inspection tells parties apart, and says it where none has a major
     const auto as_json = run(nodes, {"inspect", "job", "--json"}).text;
     CHECK_THAT(as_json, !ContainsSubstring("token-of"));
     auto told = nlohmann::json::parse(as_json);
-    CHECK(told.at("state") == "free");
+    CHECK(told.at("state") == "blocked");
     CHECK(told.at("parties") == nlohmann::json{{"A", 1}, {"B", 1}, {"C", 1}});
     CHECK(told.at("reason").get<std::string>().starts_with("no party has a majority of the 3"));
     CHECK(told.at("nodes")[1].at("party") == "B");
@@ -262,6 +287,28 @@ TEST_CASE("an inspection tells parties apart, and says it where none has a major
     nodes[2].command({"DEL", "job"});
     CHECK(run(nodes, patient)
               .text.starts_with("job: free: no party has a majority of the 3 masters\n"));
+}
+
+TEST_CASE("an inspection says that keys without a ttl keep others out and never end", "[locks]")
+{
+    masters nodes(3);
+    nodes[0].command({"SET", "job", "of one program"});
+    nodes[2].command({"SET", "job", "of another"});
+    const auto [status, text] = run(nodes, {"inspect", "job"});
+    CAPTURE(text);
+    CHECK(status == 0);
+    CHECK_THAT(text,
+               ContainsSubstring("; these keys keep others out, and those without a ttl never "
+                                 "end by themselves: delete them (redis-cli DEL)\n"));
+    CHECK_THAT(text, ContainsSubstring("/0  has the key of party B, without an end\n"));
+    const auto told = nlohmann::json::parse(run(nodes, {"inspect", "job", "--json"}).text);
+    CHECK(told.at("state") == "blocked");
+    CHECK(told.at("nodes")[0].at("never_ends") == true);
+    CHECK_FALSE(told.at("nodes")[1].contains("never_ends"));
+    CHECK(run(nodes, {"acquire", "job", "--no-wait"}).status == 75);
+    // One key leaves a majority for others.
+    nodes[0].command({"DEL", "job"});
+    CHECK(run(nodes, {"inspect", "job"}).text.starts_with("job: free: "));
 }
 
 TEST_CASE("an inspection that watches goes on until it is told to end", "[locks]")
@@ -651,7 +698,7 @@ TEST_CASE("a failure tells each fact about its masters once", "[locks]")
         INFO(text);
         CHECK(status == 69);
         CHECK(text.starts_with("redlock: job: No majority of the masters can be used: " + refusal +
-                               " (3 of 3)\n"));
+                               " (3 of 3); the database is of the URL, or of --db\n"));
         CHECK(count(text, refusal) == 1);
         CHECK(count(text, "disconnected\n") == 3);
     }
@@ -663,7 +710,9 @@ TEST_CASE("a failure tells each fact about its masters once", "[locks]")
                 .end();
         INFO(text);
         CHECK(status == 69);
-        CHECK(text.starts_with("redlock: job: No majority of the masters can be used\n"));
+        CHECK(text.starts_with(
+            "redlock: job: No majority of the masters can be used; the database is of the URL, or "
+            "of --db\n"));
         CHECK(count(text, refusal) == 1);
         CHECK(count(text, "Connection refused") == 1);
     }

@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -152,6 +153,24 @@ TEST_CASE("who waits says so once, and who is in the way", "[run]")
     CHECK(status == 0);
     CHECK(text.find("waiting") == text.rfind("waiting"));
     CHECK((text.front() == '{') == json);
+}
+
+TEST_CASE("a run that waits for a key without a ttl says that it never ends, and what to do",
+          "[run]")
+{
+    masters nodes(3);
+    const bool is_shared = GENERATE(false, true);
+    CAPTURE(is_shared);
+    nodes[0].command({"SET", "job", "of one program"});
+    nodes[1].command({"SET", "job", is_shared ? "of one program" : "of another"});
+    nodes[2].command({"SET", "job", "of a third", "PX", "60000"});
+    command waits(nodes, {"run", "job", "--", "true"});
+    REQUIRE(
+        waits.says("job: waiting: somebody else has it, without an end: its key has no ttl; to "
+                   "free it, delete the key on every master (redis-cli DEL)\n"));
+    nodes[0].command({"DEL", "job"});
+    nodes[1].command({"DEL", "job"});
+    CHECK(waits.end().status == 0);
 }
 
 TEST_CASE("a run under the same lock in itself says so at once", "[run]")
@@ -363,6 +382,20 @@ TEST_CASE("the lock is held for --min-hold, also if the command ends sooner", "[
         CHECK_THAT(text, ContainsSubstring("job: the command has ended, and the lock was lost "
                                            "before --min-hold has passed"));
     }
+}
+
+TEST_CASE("--min-hold counts from when the lock was asked for", "[run]")
+{
+    const masters nodes(1);
+    proxy network(nodes[0].port());
+    network.delay(direction::down, std::chrono::seconds(1));
+    command one({"--node", network.url(), "run", "--min-hold", "1h", "job", "--", "true"});
+    REQUIRE(one.says(" s (--min-hold)\n"));
+    ::kill(one.running().pid(), SIGTERM);
+    const auto text = one.end().text;
+    std::smatch left;
+    REQUIRE(std::regex_search(text, left, std::regex("is kept for another ([0-9.]+) s")));
+    CHECK(std::stod(left[1]) <= 3599);
 }
 
 TEST_CASE("a lock with --min-hold is given back when that has passed", "[run]")

@@ -16,6 +16,7 @@
 #include <exception>
 #include <iterator>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
@@ -52,9 +53,17 @@ base::settings settings_of(const config& c)
     return s;
 }
 
+void check_resource(const base::settings& s, const std::string& resource)
+{
+    const char* const why = resource.empty() ? nullptr : base::fault_of_resource(s, resource);
+    if (why != nullptr) {
+        throw std::invalid_argument(std::string("--resource: ") + why);
+    }
+}
+
 /// All at the same time. Returns when the last is done: a name may be looked up yet that nobody
 /// waits for any more.
-std::vector<node_facts> examine_all(const base::settings& s, std::chrono::milliseconds watch)
+std::vector<node_facts> examine_all(const base::settings& s, const doctor_options& o)
 {
     lasting_context lasting;
     asio::io_context& context = lasting.get();
@@ -63,7 +72,7 @@ std::vector<node_facts> examine_all(const base::settings& s, std::chrono::millis
     std::size_t done = 0;
     std::exception_ptr failed;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        asio::co_spawn(context, examine(context.get_executor(), s, i, date, watch),
+        asio::co_spawn(context, examine(context.get_executor(), s, i, date, o),
                        [&, i](const std::exception_ptr& error, node_facts facts) {
                            failed = failed ? failed : error;
                            nodes[i] = std::move(facts);
@@ -82,7 +91,8 @@ std::vector<node_facts> examine_all(const base::settings& s, std::chrono::millis
 int doctor(const doctor_options& options, std::ostream& out)
 {
     const base::settings settings = settings_of(options.config);
-    const auto nodes = examine_all(settings, options.watch);
+    check_resource(settings, options.resource);
+    const auto nodes = examine_all(settings, options);
     const auto findings = judge(nodes, settings);
     const auto clocks = compare_clocks(nodes, settings);
     const verdict v = conclude(nodes, findings, settings);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <iosfwd>
+#include <string>
 
 namespace redlock::cli {
 
@@ -14,6 +15,8 @@ struct doctor_options {
     bool json = false;
     /// Over which the nodes' clocks and latencies are measured.
     std::chrono::milliseconds watch{1000};
+    /// The keys that are tried begin with this resource's name. Empty: with the doctor's own.
+    std::string resource{};
 };
 
 /**
@@ -21,14 +24,15 @@ struct doctor_options {
  * `watch` and what the nodes take to answer, which is bounded by `config::connect_timeout` and a
  * few times `config::stall_timeout`.
  *
- * What the library needs of a node is tried there, with keys of its own below
- * `<key_prefix>redlock:doctor:` that it deletes again, and that expire within seconds where it
- * cannot.
+ * What the library needs of a node is tried there, with keys of the doctor's own below
+ * `<key_prefix>redlock:doctor:`, or `<key_prefix><resource>:redlock:doctor:`. It deletes them
+ * again, and they expire within seconds where it cannot.
  *
  * The exit status: 0 nothing, or notes only; 1 warnings at worst; 2 errors.
  *
  * @throws boost::system::system_error with `errc::invalid_config` for a configuration that no
  * client would take, unless no more is wrong with it than that a server is listed twice.
+ * @throws std::invalid_argument for a resource that no lock may have.
  */
 [[nodiscard]] int doctor(const doctor_options& options, std::ostream& out);
 

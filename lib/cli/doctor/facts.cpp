@@ -87,6 +87,11 @@ std::string guard_of(std::string_view marker)
                   : std::string();
 }
 
+std::string own_keys(const std::string& resource)
+{
+    return resource + (resource.empty() ? "" : ":") + "redlock:doctor:";
+}
+
 const char* to_string(keeps k) noexcept
 {
     switch (k) {

@@ -86,6 +86,10 @@ struct server_facts {
 /// marker does not tell.
 [[nodiscard]] std::string guard_of(std::string_view marker);
 
+/// What the doctor's keys begin with, without the prefix. They are no lock's: `resource` and a name
+/// of the doctor's own.
+[[nodiscard]] std::string own_keys(const std::string& resource);
+
 /// What is left of a server's acknowledged writes after it is killed.
 enum class keeps : std::uint8_t {
     not_known,
@@ -137,6 +141,8 @@ struct node_facts {
     std::string node;  ///< its URL without user and password
     bool has_tls = false;
     bool is_durable = false;  ///< as its URL says
+    /// The keys that were tried begin with it; empty: with the doctor's own name.
+    std::string resource{};
 
     contact reached = contact::none;
     std::string trouble{};
@@ -160,6 +166,9 @@ struct node_facts {
     admittance admitted = admittance::not_guarded;
     /// Of `other_configuration`: what theirs is; empty: the marker does not tell.
     std::string disagreement{};
+    /// It has a marker, though this configuration has no guard: what the marker is of, as far as it
+    /// tells.
+    std::optional<std::string> guard_of_others{};
 
     std::optional<server_facts> info{};
     keeps kept = keeps::not_known;

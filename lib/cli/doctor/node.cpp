@@ -106,13 +106,14 @@ public:
           pause_(executor),
           value_(random_digits()),
           other_value_(random_digits()),
-          key_(s.key_prefix + "redlock:doctor:" + value_.substr(0, scratch_digits)),
+          key_(s.key_prefix + own_keys(facts.resource) + value_.substr(0, scratch_digits)),
           counter_(key_ + std::string(base::counter_suffix))
     {}
 
     asio::awaitable<void> greet(bool says_hello);
     asio::awaitable<void> question();
     asio::awaitable<void> count();
+    asio::awaitable<void> look_for_marker();
     asio::awaitable<void> watch(std::chrono::milliseconds span);
     /// What was watched, also where it ended early.
     void measure();
@@ -312,6 +313,21 @@ asio::awaitable<void> conversation::count()
     co_await hear();
 }
 
+/// Of other clients. A client without the guard does not look: where its user may not read the
+/// marker, each look would be an entry of the server's ACL log.
+asio::awaitable<void> conversation::look_for_marker()
+{
+    if (settings_.guard || !has_database_) {
+        co_return;
+    }
+    talk_.allow(settings_.stall_timeout);
+    put({"GET", settings_.key_prefix + std::string(base::marker_resource)});
+    talk_.send();
+    if (const resp::reply marker = co_await talk_.next(); marker.is_string()) {
+        facts_.guard_of_others = guard_of(marker.text());
+    }
+}
+
 asio::awaitable<void> conversation::hear()
 {
     talk_.send();
@@ -425,14 +441,14 @@ void conversation::measure()
 }  // namespace
 
 asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::settings& s,
-                                    std::size_t index, our_date date,
-                                    std::chrono::milliseconds watch)
+                                    std::size_t index, our_date date, const doctor_options& o)
 {
     const base::address& address = s.nodes[index];
     node_facts facts;
     facts.node = address.display;
     facts.has_tls = address.via == base::address::transport::tls;
     facts.is_durable = address.durable;
+    facts.resource = o.resource;
     std::optional<conversation> talk;
     // As a client does, which comes back without HELLO to a node that closes at that word.
     for (const bool says_hello : {true, false}) {
@@ -445,7 +461,8 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
             if (!facts.login_refused) {
                 co_await talk->question();
                 co_await talk->count();
-                co_await talk->watch(watch);
+                co_await talk->look_for_marker();
+                co_await talk->watch(o.watch);
             }
             facts.reached = contact::whole;
         } catch (const no_answer& why) {

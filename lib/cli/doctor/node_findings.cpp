@@ -274,6 +274,16 @@ void judge_guard(const node_facts& f, const base::settings& s, pen& add)
             "Wait: clients that run admit it " + span_text(s.guard->quarantine) +
                 " after the first of them has seen it. Masters that are new, and never gave a "
                 "lock, can be let in at once: redlock admit.");
+    } else if (f.guard_of_others) {
+        const std::string& theirs = *f.guard_of_others;
+        add(severity::warning, "unguarded",
+            "is admitted by clients with a restart guard" +
+                (theirs.empty() ? std::string() : ", " + theirs) +
+                ", and we have none: a client like us counts its vote though it may have lost "
+                "locks, and two clients then hold one.",
+            "Turn the guard on in all clients, with one --max-ttl (in the library "
+            "config::restart_guard). If no client has it any more, delete the marker " +
+                s.key_prefix + std::string(base::marker_resource) + " on every node.");
     }
 }
 

@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "cli/doctor/findings.hpp"
 #include "resp/error_text.hpp"
 
@@ -194,10 +195,24 @@ void look_at_keys(const node_facts& f, const base::settings& s, clerk& c)
     const bool no_keys = std::any_of(f.trials.begin(), f.trials.end(), [](const trial& t) {
         return t.is == trial::outcome::forbidden_key;
     });
-    if (no_keys) {
+    if (!no_keys) {
+        return;
+    }
+    const std::string prefix = base::printable(s.key_prefix);
+    if (f.resource.empty()) {
         c.add(severity::error, "forbidden-key",
-              "does not permit the keys of the locks: no lock can be taken there.",
-              "Permit them to the user that clients log in as: ~" + s.key_prefix + "*.");
+              "does not permit the keys that the doctor tried, which are its own (" + prefix +
+                  own_keys({}) + "...): no lock of such a name can be taken there.",
+              "If the user that clients log in as may use other keys, name one of your resources "
+              "(--resource): the doctor then tries keys that begin with its name. Else permit the "
+              "keys of your locks to that user, or all: ~" +
+                  prefix + "*.");
+    } else {
+        const std::string resource = base::printable(f.resource);
+        c.add(severity::error, "forbidden-key",
+              "does not permit keys that begin with " + prefix + resource + ": no lock of " +
+                  resource + " can be taken there with its fencing counter.",
+              "Permit them to the user that clients log in as: ~" + prefix + resource + "*.");
     }
 }
 
