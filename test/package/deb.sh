@@ -119,7 +119,7 @@ for package in "$library" "$dev" "$command"; do
     needs=$(dpkg-deb -f "$package" Depends)
     [[ $package == "$dev" || $needs == *libc6*libstdc++6* ]] || die "not found out what it depends on"
     name=$(dpkg-deb -f "$package" Package)
-    grep -qF "\`$name\`" "$SOURCE/README.md" || die "README.md does not name the package $name"
+    grep -qF "\`$name\`" "$SOURCE/docs/install.md" || die "docs/install.md does not name the package $name"
 done
 [[ $(find "$work/packages" -maxdepth 1 -name '*.deb' | wc -l) == 3 ]] || die "there are other packages: $(ls "$work/packages")"
 [[ $(dpkg-deb -f "$dev" Description) == *redlock::testing* ]] || die "not said that it has redlock::testing"

@@ -2,7 +2,7 @@
 # usage: run.sh <find_package|pkg_config|add_subdirectory|FetchContent|standards|settings>
 # Builds and runs a user's program in a folder of its own; with add_subdirectory only compiles it, as FetchContent does
 # the same and builds the library, which takes long, as C++23 and without TLS. With standards what is different with TLS as
-# C++23, the program too, and what the README says of it without exceptions, by each of the project's compilers that is
+# C++23, the program too, and what docs/install.md says of it without exceptions, by each of the project's compilers that is
 # here, whichever built the library. With settings it compares compiler options, as settings.sh says. From ctest, in the
 # environment: SOURCE and BUILD (the library's trees), CMAKE, GENERATOR, CXX, FLAGS.
 set -euo pipefail
