@@ -1,7 +1,8 @@
 #!/bin/bash
 # usage: errors.sh <root of the source tree>
 # The page of errors has every code and condition, every outcome of a node, every exit status of the command, and whatever
-# its doctor finds. Of each code it says all: who gives it, its cause, and what to do.
+# its doctor finds. Of each code it says all: who gives it, its cause, and what to do. The page of the doctor has all findings
+# and verdicts too, and the metrics of the page of alarms are fields of the statistics.
 set -euo pipefail
 cd "$1"
 
@@ -69,8 +70,26 @@ for locks in $(sed -n '/^const char\* to_string(verdict::locks/,/^}/s/.*return "
         echo "docs/errors.md does not have the verdict '$locks'"
         failed=1
     fi
+    if ! grep -qE "^\| \`$locks\` \|" docs/operate/doctor.md; then
+        echo "docs/operate/doctor.md does not have the verdict '$locks'"
+        failed=1
+    fi
 done
-if [[ $checked -lt 95 ]]; then
+for code in $found; do
+    checked=$((checked + 1))
+    if ! grep -qE "^\| .*\`$code\`.* \|" docs/operate/doctor.md; then
+        echo "docs/operate/doctor.md does not say what to do about the finding '$code'"
+        failed=1
+    fi
+done
+for metric in $(grep -oE '\bredlock_[a-z_]+' docs/operate/alarms.md | sed -E 's/^redlock_//; s/_total$//' | sort -u); do
+    checked=$((checked + 1))
+    if ! grep -qE "^    std::(uint64|size)_t $metric = 0;" include/redlock/stats.hpp; then
+        echo "docs/operate/alarms.md has an alarm on '$metric', and redlock::stats has no such field"
+        failed=1
+    fi
+done
+if [[ $checked -lt 160 ]]; then
     echo "only $checked names were found: are they looked for where they are?"
     failed=1
 fi

@@ -86,12 +86,12 @@ sleep() {
 server=
 end() {
     local pids
-    pids=$(cat "${masters:-/nonexistent}"/*.pid 2>/dev/null || true)
+    pids=$(cat "${nodes:-/nonexistent}"/*.pid 2>/dev/null || true)
     # shellcheck disable=SC2046,SC2086 # several
     kill -CONT $server 2>/dev/null || true
     # shellcheck disable=SC2046,SC2086
     kill $server $pids $(jobs -p) 2>/dev/null || true
-    rm -rf "$work" "${masters:-}"
+    rm -rf "$work" "${nodes:-}"
 }
 trap end EXIT
 
