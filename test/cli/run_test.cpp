@@ -18,7 +18,6 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -384,20 +383,6 @@ TEST_CASE("the lock is held for --min-hold, also if the command ends sooner", "[
     }
 }
 
-TEST_CASE("--min-hold counts from when the lock was asked for", "[run]")
-{
-    const masters nodes(1);
-    proxy network(nodes[0].port());
-    network.delay(direction::down, std::chrono::seconds(1));
-    command one({"--node", network.url(), "run", "--min-hold", "1h", "job", "--", "true"});
-    REQUIRE(one.says(" s (--min-hold)\n"));
-    ::kill(one.running().pid(), SIGTERM);
-    const auto text = one.end().text;
-    std::smatch left;
-    REQUIRE(std::regex_search(text, left, std::regex("is kept for another ([0-9.]+) s")));
-    CHECK(std::stod(left[1]) <= 3599);
-}
-
 TEST_CASE("a lock with --min-hold is given back when that has passed", "[run]")
 {
     const masters nodes(3);
@@ -405,7 +390,7 @@ TEST_CASE("a lock with --min-hold is given back when that has passed", "[run]")
     CHECK(nodes.count("job") == 0);
 }
 
-TEST_CASE("--min-hold counts from the start of the attempt that won the lock", "[run]")
+TEST_CASE("the time of --min-hold counts from the start of the attempt that won the lock", "[run]")
 {
     const masters nodes(1);
     proxy far(nodes[0].port());
@@ -494,8 +479,9 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
     }
     SECTION("redlock itself stood still")
     {
-        command one(nodes, {"run", brief_option, "job", "--", "sleep", "1000"});
-        REQUIRE(wait_for([&] { return nodes.count("job") == nodes.size(); }));
+        command one(nodes,
+                    {"run", brief_option, "job", "--", "sh", "-c", "echo begun; sleep 1000"});
+        REQUIRE(one.says("begun"));
         REQUIRE(::kill(one.running().pid(), SIGSTOP) == 0);
         REQUIRE(wait_for([&] { return nodes.count("job") == 0; }));
         REQUIRE(::kill(one.running().pid(), SIGCONT) == 0);
@@ -506,8 +492,10 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
     }
     SECTION("a minority has its key still")
     {
-        command one(nodes, {"run", brief_option, "job", "--", "sleep", "1000"});
-        REQUIRE(wait_for([&] { return nodes.count("job") == nodes.size(); }));
+        command one(nodes,
+                    {"run", brief_option, "job", "--", "sh", "-c", "echo begun; sleep 1000"});
+        REQUIRE(one.says("begun"));
+        REQUIRE(nodes.count("job") == nodes.size());
         nodes[0].command({"DEL", "job"});
         nodes[1].command({"DEL", "job"});
         const auto [status, text] = one.end();
