@@ -2,7 +2,8 @@
 # usage: errors.sh <root of the source tree>
 # The page of errors has every code and condition, every outcome of a node, every exit status of the command, and whatever
 # its doctor finds. Of each code it says all: who gives it, its cause, and what to do. The page of the doctor has all findings
-# and verdicts too, and the metrics of the page of alarms are fields of the statistics.
+# and verdicts too, and the metrics of the page of alarms are fields of the statistics. The page of the configuration file has
+# a row for each option of the command that a file may have.
 set -euo pipefail
 cd "$1"
 
@@ -86,6 +87,15 @@ for metric in $(grep -oE '\bredlock_[a-z_]+' docs/operate/alarms.md | sed -E 's/
     checked=$((checked + 1))
     if ! grep -qE "^    std::(uint64|size)_t $metric = 0;" include/redlock/stats.hpp; then
         echo "docs/operate/alarms.md has an alarm on '$metric', and redlock::stats has no such field"
+        failed=1
+    fi
+done
+# The options that grep leaves out are arguments only.
+for key in $(grep -ohE '"(-[a-z],)?--[a-z][a-z-]*' lib/cli/*.cpp | sed -E 's/.*--//' |
+    grep -vxE 'all|config|help|version|no-wait' | sort -u); do
+    checked=$((checked + 1))
+    if ! grep -qE "^\| (\`\[.*\| )?\`([a-z-]+\`, \`)?$key\`" docs/config_file.md; then
+        echo "docs/config_file.md has no row for the key '$key'"
         failed=1
     fi
 done
