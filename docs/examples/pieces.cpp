@@ -50,15 +50,21 @@ asio::awaitable<void> several(redlock::client& locks)
     std::cout << "both: " << lock.resources()[0] << ' ' << lock.resources()[1] << '\n';
 }
 
-asio::awaitable<void> taken_again(redlock::client& locks)
+asio::awaitable<void> send_invoice(redlock::client& locks, const redlock::owner& me)
+{
+    // A further hold if the caller has the lock; otherwise a lock of its own.
+    auto lock = co_await locks.async_acquire("orders/43", {.ttl = 10s, .owner = &me});
+    std::cout << "invoice under token " << lock.fencing_token() << '\n';
+    if (co_await locks.async_release(std::move(lock)) == redlock::release_result::nested) {
+        std::cout << "the caller still has the lock\n";
+    }
+}
+
+asio::awaitable<void> close_order(redlock::client& locks)
 {
     redlock::owner me;
-    auto outer = co_await locks.async_acquire("orders/43", {.ttl = 10s, .owner = &me});
-    // ... and somewhere below, where `me` has come along:
-    auto inner = co_await locks.async_acquire("orders/43", {.ttl = 10s, .owner = &me});
-    if (co_await locks.async_release(std::move(inner)) == redlock::release_result::nested) {
-        std::cout << "given back, and still held\n";
-    }
+    auto lock = co_await locks.async_acquire("orders/43", {.ttl = 10s, .owner = &me});
+    co_await send_invoice(locks, me);
 }
 
 asio::awaitable<void> told_apart(redlock::client& locks, std::string_view resource)
@@ -147,7 +153,7 @@ asio::awaitable<void> all(redlock::client& locks, asio::local::stream_protocol::
 {
     co_await kept_alive(locks);
     co_await several(locks);
-    co_await taken_again(locks);
+    co_await close_order(locks);
     const auto held = co_await locks.async_acquire("orders/42");
     co_await told_apart(locks, "orders/42");
     co_await told_apart(locks, "");
