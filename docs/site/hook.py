@@ -17,6 +17,12 @@ def outside_code(text, change):
     return "".join(part if i % 2 else change(part) for i, part in enumerate(CODE.split(text)))
 
 
+def with_plain_bars(text):
+    """The text without the backslash that GitHub wants before a bar in a table's code, and that Python-Markdown shows."""
+    return re.sub(r"^\|.*$", lambda row: re.sub(r"`[^`]*`", lambda code: code[0].replace(r"\|", "|"), row[0]), text,
+                  flags=re.MULTILINE)
+
+
 # --- Doxygen's XML as Markdown ---
 
 class Reference:
@@ -233,7 +239,7 @@ def on_config(config):
             text = re.sub(r"^(<!--.*-->)$", r"\1\n", text, flags=re.MULTILINE)
             return re.sub(r"redlock::\w+(?:::\w+)*", symbol, text) if name == REFERENCE + ".md" else text
 
-        write(name, outside_code(page.read_text(), change))
+        write(name, with_plain_bars(outside_code(page.read_text(), change)))
         return name
 
     missing = {stage(page) for page in pages} - set(leaves(config["nav"]))
