@@ -41,7 +41,7 @@ asio::awaitable<void> on_tick(redlock::client& locks, long tick)
         asio::as_tuple(asio::deferred));
     if (!error) {
         std::cout << tick << ": run here" << std::endl;  // the job
-        // Handed over to no other process: the keys stay until the ttl ends.
+        // No process adopts the lease: the keys stay until the ttl ends.
         [[maybe_unused]] const auto owner_token = std::move(lock).hand_over();
     } else if (report.holder_ttl) {
         std::cout << tick << ": run elsewhere" << std::endl;

@@ -42,7 +42,7 @@ void work(redlock::client& locks)
     }
     if (locks.async_release(std::move(lock), asio::use_future).get() ==
         redlock::release_result::released) {
-        std::cout << "given back\n";
+        std::cout << "released\n";
     }
 }
 

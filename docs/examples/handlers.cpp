@@ -53,7 +53,7 @@ private:
     {
         signals_.cancel();
         if (error == asio::error::operation_aborted) {
-            std::cout << "called off\n";
+            std::cout << "cancelled\n";
             return close();
         }
         if (error) {
@@ -83,7 +83,7 @@ private:
         locks_.async_release(std::move(lock_),
                              [self = shared_from_this()](auto error, auto result) {
                                  if (!error && result == redlock::release_result::released) {
-                                     std::cout << "given back\n";
+                                     std::cout << "released\n";
                                  }
                                  self->close();
                              });

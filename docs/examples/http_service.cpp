@@ -77,13 +77,13 @@ asio::awaitable<void> charge(std::string_view customer, std::chrono::millisecond
 asio::awaitable<response> serve(const request& req, redlock::client& locks)
 {
     constexpr std::string_view before = "/customers/";
-    constexpr std::string_view behind = "/charge";
+    constexpr std::string_view after = "/charge";
     const std::string_view target = req.target();
     if (req.method() != http::verb::post || !target.starts_with(before) ||
-        !target.ends_with(behind) || target.size() <= before.size() + behind.size()) {
+        !target.ends_with(after) || target.size() <= before.size() + after.size()) {
         co_return answer(http::status::not_found, "POST /customers/<id>/charge");
     }
-    const auto customer = target.substr(1, target.size() - behind.size() - 1);
+    const auto customer = target.substr(1, target.size() - after.size() - 1);
     const std::chrono::milliseconds takes(std::atoi(req.body().c_str()));
 
     redlock::report report;

@@ -43,7 +43,7 @@ asio::awaitable<void> run(redlock::client& locks)
             break;
         case redlock::scope_end::failed: std::cout << "the work failed\n"; break;
         case redlock::scope_end::lost: std::cout << "the lock was lost on the way\n"; break;
-        case redlock::scope_end::cancelled: std::cout << "called off\n"; break;
+        case redlock::scope_end::cancelled: std::cout << "cancelled\n"; break;
         case redlock::scope_end::not_acquired:
             std::cout << "no lock: " << result.error.message() << '\n';
             break;

@@ -72,7 +72,7 @@ asio::awaitable<void> told_apart(redlock::client& locks, std::string_view resour
     auto [error, lock] = co_await locks.async_acquire(resource, {.ttl = 5s, .deadline = 0s},
                                                       asio::as_tuple(asio::deferred));
     if (error == redlock::errc::contended) {
-        std::cout << "somebody else works\n";  // and that is all right
+        std::cout << "another client works\n";  // and that is all right
     } else if (error == redlock::condition::not_acquired) {
         std::cout << "no lock just now\n";  // try later
     } else if (error == redlock::condition::invalid_argument) {

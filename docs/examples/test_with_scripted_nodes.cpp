@@ -26,7 +26,7 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 using redlock::testing::scripted_node;
-using nodes = std::array<scripted_node, 3>;
+using three_nodes = std::array<scripted_node, 3>;
 
 // Code under test: ships an order, and returns how that ended. `step` is the work under the lock.
 asio::awaitable<redlock::scope_end> ship(redlock::client& locks, std::function<void()> step)
@@ -41,17 +41,18 @@ asio::awaitable<redlock::scope_end> ship(redlock::client& locks, std::function<v
     co_return result.end;
 }
 
-// Runs that code with nodes as `prepare` has left them. `amid` happens in the middle of the run.
-redlock::scope_end outcome(std::function<void(nodes&)> prepare, std::function<void(nodes&)> amid)
+// Runs that code with nodes as `prepare` has left them. `midway` happens in the middle of the work.
+redlock::scope_end outcome(std::function<void(three_nodes&)> prepare,
+                           std::function<void(three_nodes&)> midway)
 {
-    nodes masters;
-    prepare(masters);
+    three_nodes nodes;
+    prepare(nodes);
     asio::io_context context;
-    redlock::client locks(context, {.nodes = {masters[0].url(), masters[1].url(), masters[2].url()},
+    redlock::client locks(context, {.nodes = {nodes[0].url(), nodes[1].url(), nodes[2].url()},
                                     .node_timeout = 250ms});  // enough for a busy machine
     locks.async_run(asio::detached);
     auto result = redlock::scope_end::failed;
-    asio::co_spawn(context, ship(locks, [&] { amid(masters); }),
+    asio::co_spawn(context, ship(locks, [&] { midway(nodes); }),
                    [&](std::exception_ptr thrown, redlock::scope_end end) {
                        if (!thrown) {
                            result = end;
@@ -62,29 +63,29 @@ redlock::scope_end outcome(std::function<void(nodes&)> prepare, std::function<vo
     return result;
 }
 
-void all_is_well(nodes&) {}
+void all_is_well(three_nodes&) {}
 
-void somebody_has_it(nodes& masters)
+void another_has_it(three_nodes& nodes)
 {
-    masters[0].hold("orders/42", 10s);
-    masters[1].hold("orders/42", 10s);
+    nodes[0].hold("orders/42", 10s);
+    nodes[1].hold("orders/42", 10s);
 }
 
-void one_is_frozen(nodes& masters)
+void one_is_frozen(three_nodes& nodes)
 {
-    masters[2].freeze();
+    nodes[2].freeze();
 }
 
-void no_majority(nodes& masters)
+void no_majority(three_nodes& nodes)
 {
-    masters[0].refuse();
-    masters[1].answer("SET", scripted_node::reply::error("LOADING not yet"));
+    nodes[0].refuse();
+    nodes[1].answer("SET", scripted_node::reply::error("LOADING not yet"));
 }
 
 // On all nodes, since any two of them may have granted the lock.
-void it_is_lost(nodes& masters)
+void it_is_lost(three_nodes& nodes)
 {
-    for (auto& each : masters) {
+    for (auto& each : nodes) {
         each.drop("orders/42");
     }
 }
@@ -98,9 +99,9 @@ int main()
     };
     using enum redlock::scope_end;
     check("all is well", outcome(all_is_well, all_is_well), completed);
-    check("one master is frozen", outcome(one_is_frozen, all_is_well), completed);
-    check("somebody has it", outcome(somebody_has_it, all_is_well), not_acquired);
+    check("one node is frozen", outcome(one_is_frozen, all_is_well), completed);
+    check("another holder has it", outcome(another_has_it, all_is_well), not_acquired);
     check("no majority", outcome(no_majority, all_is_well), not_acquired);
-    check("lost amid the work", outcome(all_is_well, it_is_lost), lost);
+    check("lost during the work", outcome(all_is_well, it_is_lost), lost);
     return failures;
 }

@@ -69,7 +69,7 @@ asio::awaitable<void> transfer(redlock::client& locks, const order& o)
         std::cout << "no lock: " << error.message() << '\n';
         for (const auto& node : report.nodes) {
             if (!node.held.empty()) {
-                std::cout << node.held << " is somebody else's on " << node.node << '\n';
+                std::cout << node.held << " has another holder on " << node.node << '\n';
             }
         }
     } else {

@@ -51,7 +51,7 @@ asio::awaitable<void> run(redlock::client& locks)
         switch (end) {
             case redlock::scope_end::completed: std::cout << "done" << std::endl; break;
             case redlock::scope_end::lost:
-                std::cout << "lost behind step " << done << ", once more" << std::endl;
+                std::cout << "lost after step " << done << ", once more" << std::endl;
                 break;
             case redlock::scope_end::failed: std::rethrow_exception(result.failure);
             case redlock::scope_end::not_acquired:

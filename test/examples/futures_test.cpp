@@ -15,7 +15,7 @@ TEST_CASE("the example of futures waits for its locks", "[examples]")
           "orders/43 was ours, and is dropped\n"
           "once more: The resource is locked by another owner\n"
           "working\n"
-          "given back\n");
+          "released\n");
     CHECK(nodes.count("orders/42") == 0);
     CHECK(nodes.count("orders/43") == 0);
 }

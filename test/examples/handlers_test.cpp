@@ -12,11 +12,11 @@ TEST_CASE("the example of completion handlers takes, extends and gives back", "[
     const masters nodes(3);
     program example("handlers", nodes.urls());
     CHECK(example.process().wait() == 0);
-    CHECK(example.said() == "ours\nextended\ndone\ngiven back\n");
+    CHECK(example.said() == "ours\nextended\ndone\nreleased\n");
     CHECK(nodes.count("orders/42") == 0);
 }
 
-TEST_CASE("the example of completion handlers is called off while it waits", "[examples]")
+TEST_CASE("the example of completion handlers is cancelled while it waits", "[examples]")
 {
     const masters nodes(3);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -28,6 +28,6 @@ TEST_CASE("the example of completion handlers is called off while it waits", "[e
                std::string::npos;
     }));
     example.process().terminate();
-    CHECK(example.said() == "called off\n");
+    CHECK(example.said() == "cancelled\n");
     CHECK(nodes.count("orders/42") >= 2);
 }

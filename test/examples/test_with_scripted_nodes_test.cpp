@@ -10,9 +10,9 @@ TEST_CASE("the example of a test sees the code behave", "[examples]")
     const int status = example.process().wait();
     CAPTURE(example.said());
     CHECK(status == 0);
-    for (const auto* line : {"all is well: completed\n", "one master is frozen: completed\n",
-                             "somebody has it: not acquired\n", "no majority: not acquired\n",
-                             "lost amid the work: lost\n"}) {
+    for (const auto* line : {"all is well: completed\n", "one node is frozen: completed\n",
+                             "another holder has it: not acquired\n", "no majority: not acquired\n",
+                             "lost during the work: lost\n"}) {
         CHECK(example.has_said(line));
     }
 }

@@ -67,7 +67,7 @@ TEST_CASE("a transfer of more than there is moves nothing", "[examples]")
     CHECK(money.balance("b") == 100);
 }
 
-TEST_CASE("a transfer waits while one of its accounts is somebody else's", "[examples]")
+TEST_CASE("a transfer waits while another holder has one of its accounts", "[examples]")
 {
     const bank money;
     for (std::size_t i = 0; i < money.nodes.size(); ++i) {
@@ -78,7 +78,7 @@ TEST_CASE("a transfer waits while one of its accounts is somebody else's", "[exa
     const auto said = example->said();
     CAPTURE(said);
     CHECK(said.starts_with("no lock: "));
-    CHECK(said.find("accounts/b is somebody else's on redis://") != std::string::npos);
+    CHECK(said.find("accounts/b has another holder on redis://") != std::string::npos);
     CHECK(money.balance("a") == 100);
     CHECK(money.nodes.count("accounts/a") == 0);
 }

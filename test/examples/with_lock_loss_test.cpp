@@ -15,13 +15,13 @@ TEST_CASE("the example of a loss goes on where it was", "[examples]")
     REQUIRE(example.process().wait() == 0);
     const auto said = example.said();
     CAPTURE(said);
-    CHECK(said.find("lost behind step ") != std::string::npos);
+    CHECK(said.find("lost after step ") != std::string::npos);
     CHECK(said.find("step 1\n") == said.rfind("step 1\n"));
     CHECK(said.ends_with("step 10\ndone\n"));
     CHECK(nodes.count("orders/42") == 0);
 }
 
-TEST_CASE("the example of a loss ends when the lock is somebody else's", "[examples]")
+TEST_CASE("the example of a loss ends when another holder has the lock", "[examples]")
 {
     const masters nodes(3);
     program example("with_lock_loss", nodes.urls());
@@ -32,7 +32,7 @@ TEST_CASE("the example of a loss ends when the lock is somebody else's", "[examp
     REQUIRE(example.process().wait() == 0);
     const auto said = example.said();
     CAPTURE(said);
-    CHECK(said.find("lost behind step ") != std::string::npos);
+    CHECK(said.find("lost after step ") != std::string::npos);
     CHECK(said.ends_with("not acquired: The deadline passed before the lock was acquired\n"));
     CHECK(nodes.count("orders/42") == 3);
 }
