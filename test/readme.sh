@@ -1,7 +1,8 @@
 #!/bin/bash
 # usage: readme.sh <root of the source tree>
-# The program of the README is docs/examples/readme.cpp, its badges name the version, and it is short. docs/install.md and
-# the tutorial build a program in one way. The list of examples has all of them, and no others.
+# The program of the README is docs/examples/readme.cpp. Its badges name version, licence and standard, and come from no other
+# host. It is short. docs/install.md and the tutorial build a program in one way. The list of examples has all of them, and no
+# others.
 set -euo pipefail
 cd "$1"
 
@@ -18,6 +19,11 @@ part() { sed -En "s/^#define REDLOCK_VERSION_$1 ([0-9]+).*/\1/p" include/redlock
 version="$(part MAJOR).$(part MINOR).$(part PATCH)"
 grep -qF "![Version $version](docs/pictures/version.svg)" README.md || complain "its badge is not of version $version"
 grep -qF ">$version<" docs/pictures/version.svg || complain "docs/pictures/version.svg is not of version $version"
+grep -qF '>BSL-1.0<' docs/pictures/license.svg && grep -q '^Boost Software License - Version 1.0' LICENSE ||
+    complain "docs/pictures/license.svg does not name the licence of LICENSE"
+grep -qF '>20<' docs/pictures/cpp20.svg && grep -qF cxx_std_20 CMakeLists.txt ||
+    complain "docs/pictures/cpp20.svg does not name the standard that CMake asks for"
+! grep -nE '!\[[^]]*\]\(https?:' README.md || complain "a picture comes from another host"
 
 for page in docs/install.md docs/tutorial.md; do
     grep -qF '    g++ -std=c++20 docs/examples/first_lock.cpp -o first_lock $(pkg-config --cflags --libs redlock)' "$page" ||
