@@ -8,13 +8,15 @@ if command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 fi
 build_jobs=${JOBS:-$(nproc)}
+# Tests that build something follow it too.
+export CMAKE_BUILD_PARALLEL_LEVEL=$build_jobs
 
 # build <preset> [target...]: configures and builds, all or these, with the log shown only when something fails.
 build() {
     local preset=$1 log=build/$1.log
     shift
     mkdir -p build
-    if ! { cmake --preset "$preset" && cmake --build --preset "$preset" --parallel "$build_jobs" "${@/#/--target=}"; } \
+    if ! { cmake --preset "$preset" && cmake --build --preset "$preset" "${@/#/--target=}"; } \
         >"$log" 2>&1 </dev/null; then
         # The errors first; the whole log stays where it is.
         grep -nE 'error|Error|FAILED' "$log" | head -n 50 || true

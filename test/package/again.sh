@@ -12,5 +12,5 @@ export CCACHE_DISABLE=1
 "$CMAKE" -S "$work/elsewhere" -B "$work/built" -G "$GENERATOR" -DCMAKE_BUILD_TYPE="$TYPE" \
     -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_CXX_FLAGS="$FLAGS" -DBUILD_SHARED_LIBS="$KIND" -DCMAKE_UNITY_BUILD="$UNITY" \
     -DREDLOCK_TESTS=OFF -DREDLOCK_BENCH=OFF -DREDLOCK_CLI=OFF -DREDLOCK_INSTALL=OFF
-"$CMAKE" --build "$work/built" --parallel "$(nproc)" --target redlock
+"$CMAKE" --build "$work/built" --target redlock
 cmp "$LIBRARY" "$work/built/$(basename "$LIBRARY")"
