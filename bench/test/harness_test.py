@@ -1,7 +1,9 @@
 """usage: harness_test.py <build folder>
 What bench/run counts, writes and refuses."""
 
+import contextlib
 import dataclasses
+import io
 import json
 import os
 import pathlib
@@ -229,6 +231,11 @@ class Instructions(unittest.TestCase):
         self.check({"callback": 10_000}, callback=10_500)
         with self.assertRaisesRegex(Trouble, "more instructions than on record: callback"):
             self.check({"callback": 10_000}, callback=10_501)
+
+    def test_other_versions_are_not_compared_which_a_line_says(self):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            self.check({"callback": 10_000}, {"compiler": "another"}, callback=14_000)
+        self.assertRegex(said.getvalue(), r"(?m)^NOT COMPARED: the record is of .*another")
 
     def test_what_is_not_on_record_fails(self):
         with self.assertRaisesRegex(Trouble, "not on record: fencing;"):
