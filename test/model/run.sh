@@ -109,6 +109,8 @@ note_spent() {
 
 # sum <folder>: of the files there, one a variant.
 sum() {
+    # A full run may take three hours, and the models must stay a small part of it. Processor time hardly grows beside
+    # other work, and all variants need less than half of this.
     local limit=720 name
     command -v spin >/dev/null || {
         echo "skipped: there is no spin here"
