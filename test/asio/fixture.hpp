@@ -58,7 +58,7 @@ inline config default_ttl_config()
 inline config brisk_config(bool thread_safe)
 {
     config c = shared_config();
-    c.node_timeout = brief_ttl / 4;
+    c.node_timeout = brief_timeout;
     c.thread_safe = thread_safe;
     return c;
 }

@@ -254,10 +254,10 @@ TEST_CASE("p10, p23: a lease that really expired is lost at the server and here"
 {
     masters nodes(3);
     auto c = patient(nodes.urls());
-    c.node_timeout = 250ms;
+    c.node_timeout = ending_ttl / 4;
     locks mine(std::move(c));
     REQUIRE(mine.await_ready(3));
-    lock held = mine.take("r", {.ttl = 1s, .deadline = never});
+    lock held = mine.take("r", {.ttl = ending_ttl, .deadline = never});
     const auto end = held.valid_until();
     REQUIRE(mine.await([&] { return boot_clock::now() >= end; }));
     CHECK_FALSE(held.owns());

@@ -24,13 +24,14 @@ using namespace std::chrono_literals;
 namespace {
 
 /// The ttl of locks whose end, or a quarantine of that length, a test waits for. Before it ends a
-/// test asks some questions.
+/// test takes two locks and restarts a node, which leaves a busy machine some seconds.
 constexpr std::chrono::milliseconds longest = 5s;
 
 config unguarded(std::vector<std::string> nodes)
 {
     config c = patient(std::move(nodes));
-    c.node_timeout = longest / 5;
+    // The longest that goes with the ttl. No node is silent, so no test waits for it.
+    c.node_timeout = longest / 4;
     return c;
 }
 
@@ -265,7 +266,7 @@ way_to_lose lose_while_locks_are_kept()
 /// One client keeps locks alive, and another goes on asking for each of them, one attempt after the
 /// other.
 struct rivals {
-    static constexpr std::chrono::milliseconds ttl = 6s;
+    static constexpr std::chrono::milliseconds ttl = brief_ttl;
     static constexpr auto quarantine = ttl + ttl / 100 + 2ms;
 
     rivals(masters& all, const config& c) : nodes(all), mine(c), theirs(c)
@@ -389,7 +390,7 @@ TEST_CASE("locks that are kept alive outlast the quarantine of a master, and nob
     const auto lost = boot_clock::now();
     bool was_out = false;
     bool is_back = false;
-    while (!is_back || boot_clock::now() < lost + 2 * rivals::quarantine) {
+    while (!is_back || r.attempts < 100 || boot_clock::now() < lost + 2 * rivals::quarantine) {
         REQUIRE(boot_clock::now() < lost + rivals::quarantine + patience);
         r.go_on();
         const bool votes = all_vote(r.theirs, 3);
@@ -397,8 +398,6 @@ TEST_CASE("locks that are kept alive outlast the quarantine of a master, and nob
         is_back = was_out && votes;
         REQUIRE((!is_back || boot_clock::now() >= lost + rivals::quarantine));
     }
-    CHECK(is_back);
-    CHECK(r.attempts >= 100);
     CHECK(r.both_believe == 0);
     CHECK(r.held[0].owns());
     CHECK(r.held[1].owns());

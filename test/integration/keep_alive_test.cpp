@@ -30,9 +30,10 @@ struct diary {
     }
 };
 
-config with_timeout(std::chrono::milliseconds node_timeout, config c)
+config renewing(std::vector<std::string> nodes)
 {
-    c.node_timeout = node_timeout;
+    config c = patient(std::move(nodes));
+    c.node_timeout = brief_timeout;
     return c;
 }
 
@@ -48,7 +49,7 @@ TEST_CASE("a kept lock outlives its ttl, and leaves nothing when it is released"
 {
     masters nodes(3, {.kind = each_kind()});
     diary told;
-    locks mine(told.keeping(with_timeout(brief_ttl / 4, patient(nodes.urls()))));
+    locks mine(told.keeping(renewing(nodes.urls())));
     REQUIRE(mine.await_ready(3));
     lock held = mine.take("r", kept(brief_ttl));
     lock plain = mine.take("p", {.ttl = brief_ttl, .deadline = never});
@@ -76,7 +77,7 @@ TEST_CASE("p28: a frozen master keeps no lock from being renewed", "[integration
     REQUIRE(mine.await_ready(3));
     std::vector<lock> held;
     for (int i = 0; i < 50; ++i) {
-        held.push_back(mine.take("r" + std::to_string(i), kept(6s)));
+        held.push_back(mine.take("r" + std::to_string(i), kept(brief_ttl)));
     }
     nodes[1].stop();
     REQUIRE(mine.await([&] { return told.count(renewal_outcome::renewed) >= 200; }));
@@ -97,7 +98,7 @@ TEST_CASE("a kept lock survives the restart of its masters, one after another, w
     diary told;
     locks mine(told.keeping(brisk(nodes.urls())));
     REQUIRE(mine.await_ready(3));
-    lock held = mine.take("r", kept(6s));
+    lock held = mine.take("r", kept(brief_ttl));
     for (std::size_t i = 0; i < 3; ++i) {
         nodes[i].restart();
         const auto before = told.count(renewal_outcome::renewed);
@@ -117,7 +118,7 @@ TEST_CASE("a kept lock is lost when a majority forgot it, and nothing sets it ag
     diary told;
     locks mine(told.keeping(brisk(nodes.urls())));
     REQUIRE(mine.await_ready(3));
-    lock held = mine.take("r", kept(6s));
+    lock held = mine.take("r", kept(brief_ttl));
     const auto lost = mine.begin_wait_lost(held);
     nodes[0].restart(memory::lost);
     REQUIRE(mine.await_ready(3));
@@ -137,7 +138,7 @@ TEST_CASE("p32: masters that stand still lose a kept lock no later than its vali
 {
     masters nodes(3);
     diary told;
-    locks mine(told.keeping(with_timeout(brief_ttl / 4, brisk(nodes.urls()))));
+    locks mine(told.keeping(brisk(nodes.urls())));
     REQUIRE(mine.await_ready(3));
     lock held = mine.take("r", kept(brief_ttl));
     const auto lost = mine.begin_wait_lost(held);
@@ -169,7 +170,7 @@ TEST_CASE("a kept lock is given up when it was held as long as it may be",
     masters nodes(3);
     diary told;
     constexpr auto max_hold = brief_ttl * 5 / 4;
-    locks mine(told.keeping(with_timeout(brief_ttl / 4, patient(nodes.urls()))));
+    locks mine(told.keeping(renewing(nodes.urls())));
     REQUIRE(mine.await_ready(3));
     const auto begun = boot_clock::now();
     lock held = mine.take("r", kept(brief_ttl, {.max_hold = max_hold}));

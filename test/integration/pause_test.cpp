@@ -122,7 +122,7 @@ TEST_CASE("p20: a stopped master that goes on executes what it was sent and keep
 {
     const bool connection_lives = GENERATE(true, false);
     masters nodes(3);
-    locks mine(brisk(nodes.urls(), connection_lives ? std::chrono::milliseconds(patience) : 2s));
+    locks mine(connection_lives ? patient(nodes.urls()) : brisk(nodes.urls()));
     REQUIRE(mine.await_ready(3));
     nodes[1].stop();
     mine.give_back(mine.take("r", {.ttl = 60s}));
@@ -142,7 +142,7 @@ TEST_CASE("a grant of a stopped master that comes late counts for the lock still
           "[integration]")
 {
     masters nodes(3);
-    locks mine(brisk(nodes.urls(), patience));
+    locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
     nodes[1].stop();
     lock held = mine.take("r", {.ttl = 60s});
@@ -162,6 +162,7 @@ TEST_CASE("p44: with a majority stopped an acquire ends within its deadline and 
     nodes[0].stop();
     nodes[2].stop();
     // `longer` ends before the stall timeout, so an acquire that waits for that timeout ends later.
+    // The two acquires below wait for one node timeout and for 300 ms, far less than `longer`.
     asio::cancellation_signal stop;
     const auto longer =
         mine.begin_acquire("s", {.ttl = 60s, .deadline = patience / 4}, stop.slot());
@@ -201,7 +202,7 @@ TEST_CASE("p27: an extend that too few nodes answer is unknown, and the lease st
     nodes[0].cont();
     nodes[2].cont();
     REQUIRE(mine.await_quiet());
-    CHECK_FALSE(mine.extend(held, 120s));
+    REQUIRE(wait_for([&] { return !mine.extend(held, 120s); }));
     CHECK(held.valid_until() > end);
 }
 
@@ -214,21 +215,23 @@ TEST_CASE("p41: an inspection that a majority does not answer knows nothing",
     nodes[0].command({"SET", "r", "somebody", "PX", "60000"});
     nodes[1].stop();
     nodes[2].stop();
-    const auto [error, found] = mine.inspect("r");
+    // On a busy machine the answer of the first node may be late.
+    inspected got;
+    REQUIRE(wait_for([&] {
+        got = mine.inspect("r");
+        return got.found.agreeing == 1;
+    }));
+    const auto& [error, found] = got;
     CHECK_FALSE(error);
     CHECK(found.state == holding::unknown);
     CHECK(found.silent == 2);
-    CHECK(found.agreeing == 1);
 }
 
 TEST_CASE("a release that is said again to a server that has lost all counts as released",
           "[integration]")
 {
     masters nodes(1);
-    auto c = brisk(nodes.urls());
-    c.node_timeout = 15s;
-    c.stall_timeout = patience;
-    locks mine(std::move(c));
+    locks mine(nodes.urls());
     lock held = mine.take("r", {.ttl = 60s});
     nodes[0].stop();
     const auto begun = mine.begin_release(std::move(held));
@@ -244,7 +247,7 @@ TEST_CASE("a server that pauses its clients is a slow node, not a lost one", "[i
 {
     masters nodes(3, {.kind = each_kind()});
     auto c = patient(nodes.urls());
-    c.node_timeout = 500ms;
+    c.node_timeout = brief_timeout;
     locks mine(std::move(c));
     REQUIRE(mine.await_ready(3));
     const auto pause = [&](std::size_t count) {

@@ -321,6 +321,7 @@ TEST_CASE("a stopped server accepts and does not answer until it goes on", "[sup
     resp_client client(one.port());
     client.send(wire::command({"PING"}));
     auto answer = std::async(std::launch::async, [&] { return client.read().str(); });
+    // However long the test waits, there is no answer, so a slow machine changes nothing.
     REQUIRE(answer.wait_for(50ms) == std::future_status::timeout);
     one.cont();
     REQUIRE(one.responsive());

@@ -52,9 +52,9 @@ config patient(std::vector<std::string> nodes)
 config brisk(std::vector<std::string> nodes, std::chrono::milliseconds stall_timeout)
 {
     auto c = patient(std::move(nodes));
-    c.node_timeout = 1s;
+    c.node_timeout = brief_timeout;
     c.stall_timeout = stall_timeout;
-    c.connect_timeout = 1s;
+    c.connect_timeout = brief_timeout;
     return c;
 }
 

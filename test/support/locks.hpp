@@ -45,10 +45,10 @@ using pending = std::shared_ptr<std::optional<T>>;
 /// 15 s, the longest node timeout that goes with a ttl of a minute.
 [[nodiscard]] config patient(std::vector<std::string> nodes);
 
-/// A configuration for tests that do wait: a silent node is given up in a second, which is enough
-/// for one that is not, and its connection later.
+/// A configuration for tests that do wait: the client gives up a silent node after `brief_timeout`,
+/// and the connection later.
 [[nodiscard]] config brisk(std::vector<std::string> nodes,
-                           std::chrono::milliseconds stall_timeout = std::chrono::seconds(2));
+                           std::chrono::milliseconds stall_timeout = brief_timeout * 3 / 2);
 
 /// Options of an acquire that goes on until it has its lock. The lock does not end while the test
 /// runs.

@@ -32,6 +32,14 @@ inline constexpr std::chrono::milliseconds never = std::chrono::hours(1);
 /// compilers and busy loops.
 inline constexpr std::chrono::milliseconds brief_ttl = std::chrono::seconds(8);
 
+/// The longest node timeout that goes with `brief_ttl`. A silent node costs a test two seconds, and
+/// a process on a busy machine rarely stands still for so long.
+inline constexpr std::chrono::milliseconds brief_timeout = brief_ttl / 4;
+
+/// The ttl of a lock whose end a test waits for. If a busy machine makes an attempt too slow for
+/// it, an acquire without a deadline makes another attempt.
+inline constexpr std::chrono::milliseconds ending_ttl = std::chrono::seconds(2);
+
 /**
  * Counts steps that took as long as a wait that none of them may make. A fault makes most steps
  * wait, the machine one or two.

@@ -36,8 +36,9 @@ scripted_server willing_node()
         [](scripted_connection& peer) -> asio::awaitable<void> { co_await peer.serve(); });
 }
 
-/// For locks that are to expire soon; an attempt that is too slow for that is made again.
-config hasty(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout = 250ms)
+/// For locks with `ending_ttl`.
+config hasty(std::vector<std::string> nodes,
+             std::chrono::milliseconds node_timeout = ending_ttl / 4)
 {
     auto c = patient(std::move(nodes));
     c.node_timeout = node_timeout;
@@ -102,7 +103,7 @@ TEST_CASE("p10: a lock expires though the context is not run", "[system][pitfall
     const auto node = willing_node();
     locks mine(hasty({node.url()}));
     REQUIRE(mine.await_ready(1));
-    auto [error, held] = mine.acquire("r", for_moments(1s));
+    auto [error, held] = mine.acquire("r", for_moments(ending_ttl));
     REQUIRE_FALSE(error);
     const auto until = held.valid_until();
     REQUIRE(wait_for([&] { return has_passed(until); }));
@@ -111,7 +112,7 @@ TEST_CASE("p10: a lock expires though the context is not run", "[system][pitfall
     CHECK(held.remaining() == 0ns);
     CHECK(held);
     const auto sent = mine.stats().commands;
-    CHECK(mine.extend(held, 1s) == errc::lost);
+    CHECK(mine.extend(held, ending_ttl) == errc::lost);
     CHECK(mine.stats().commands == sent);
 }
 
@@ -213,7 +214,7 @@ TEST_CASE(doomed_child, "[.child]")
 TEST_CASE(keeping_child, "[.child]")
 {
     const fs::path folder = variable("REDLOCK_TEST_FOLDER");
-    auto c = hasty(words_in(variable("REDLOCK_TEST_NODES")), brief_ttl / 4);
+    auto c = hasty(words_in(variable("REDLOCK_TEST_NODES")), brief_timeout);
     bool was_stopped = false;
     std::string first;
     const auto happens = [&](const char* what) {
@@ -259,7 +260,7 @@ TEST_CASE(child, "[.child]")
 {
     const fs::path folder = variable("REDLOCK_TEST_FOLDER");
     locks mine(hasty({variable("REDLOCK_TEST_NODE")}));
-    auto [error, held] = mine.acquire("r", for_moments(2s));
+    auto [error, held] = mine.acquire("r", for_moments(ending_ttl));
     REQUIRE_FALSE(error);
     tell(folder / "held", std::to_string(held.valid_until().time_since_epoch().count()));
     const auto is_asked = [&] { return fs::exists(folder / "question"); };
@@ -269,5 +270,5 @@ TEST_CASE(child, "[.child]")
         REQUIRE(wait_for(is_asked));
     }
     tell(folder / "answer", held.owns() ? "yes" : "no");
-    CHECK(mine.extend(held, 2s) == errc::lost);
+    CHECK(mine.extend(held, ending_ttl) == errc::lost);
 }

@@ -312,7 +312,7 @@ TEST_CASE("kept locks, their owner and their losses are shared by threads", "[th
     nodes();
     std::atomic<unsigned> told{0};
     config how = safe();
-    how.node_timeout = brief_ttl / 4;
+    how.node_timeout = brief_timeout;
     how.renewals = [&](const renewal& r) { told += r.outcome == renewal_outcome::renewed; };
     shared_client c(how);
     acquire_options o = long_lease();
