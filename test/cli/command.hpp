@@ -32,6 +32,8 @@ struct said {
 /// The option of a command that gives its lock `brief_ttl`. The node timeout of `own_options` goes
 /// with it.
 inline const std::string brief_option = "--ttl=" + std::to_string(brief_ttl.count()) + "ms";
+/// The option that ends a hold after `brief_ttl`.
+inline const std::string brief_max_hold = "--max-hold=" + std::to_string(brief_ttl.count()) + "ms";
 
 /// The redlock command, on its way or at its end, with its `own_options`.
 class command {

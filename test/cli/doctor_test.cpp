@@ -634,7 +634,7 @@ TEST_CASE("clocks that are set wrong, or run at another rate, are told of", "[cl
     SECTION("faster than drift_factor allows")
     {
         dials[2]->run_faster(500'000);
-        const consultation told(patient(urls), 3s);
+        const consultation told(patient(urls), long_watch);
         INFO(told.text);
         CHECK(told.finding("clock-rate")["node"] == shown(urls[2]));
         CHECK(has(told.says("clock-rate"), "gains "));
@@ -646,7 +646,7 @@ TEST_CASE("clocks that are set wrong, or run at another rate, are told of", "[cl
     {
         dials[0]->run_faster(-150'000);
         dials[2]->run_faster(150'000);
-        const consultation told(patient(urls), 3s);
+        const consultation told(patient(urls), long_watch);
         INFO(told.text);
         CHECK(told.finding("clock-rate").is_null());
         CHECK(told.finding("clock-drift")["node"] == shown(urls[2]));

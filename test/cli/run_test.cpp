@@ -119,8 +119,13 @@ TEST_CASE("who waits runs as soon as the lock is free", "[run]")
                           "echo begun; while ! [ -e \"$0\" ]; do sleep 0.05; done", go});
     REQUIRE(first.says("begun"));
     command second(nodes, {"run", "job", "--", "echo", "mine"});
-    command impatient(nodes, {"run", "--wait", "300ms", "job", "--", "true"});
-    CHECK(impatient.end().status == 75);
+    // On a busy machine the command may have connected to no majority when its wait ends.
+    int status_of_impatient = 69;
+    REQUIRE(wait_for([&] {
+        status_of_impatient = run(nodes, {"run", "--wait", "300ms", "job", "--", "true"}).status;
+        return status_of_impatient != 69;
+    }));
+    CHECK(status_of_impatient == 75);
     process touch("/usr/bin/touch", {go});
     CHECK(touch.wait() == 0);
     CHECK(first.end().status == 0);
@@ -633,8 +638,7 @@ TEST_CASE("a lock that is to be held for less than its ttl has a shorter one, an
           "[run]")
 {
     const masters nodes(3);
-    const auto [status, text] = run(nodes, {"run", "--node-timeout", "500ms", "--max-hold", "2s",
-                                            "job", "--", "sleep", "1000"});
+    const auto [status, text] = run(nodes, {"run", brief_max_hold, "job", "--", "sleep", "1000"});
     CHECK(status == 76);
     CHECK(text ==
           "redlock: job: the lock is over, as --max-hold has it; the command is told to end\n");
@@ -759,9 +763,10 @@ TEST_CASE("without a majority there is no lock, and the masters are named", "[ru
     nodes[0].kill();
     nodes[2].kill();
     const auto [status, text] =
-        run(nodes, {"run", "--no-wait", "--connect-timeout", "1s", "job", "--", "true"});
+        run(nodes, {"run", "--no-wait", "--connect-timeout", "1h", "job", "--", "true"});
     CHECK(status == 69);
     CHECK_THAT(text, ContainsSubstring(nodes[0].url() + "/0  disconnected"));
+    // Whatever the client does in the 200 ms, it gets no majority.
     const auto waited = run(nodes, {"run", "--wait", "200ms", "job", "--", "true"});
     CHECK(waited.status == 69);
 }
@@ -775,7 +780,7 @@ TEST_CASE("a run that waits ends with an outage of --max-outage, and still waits
     command first(nodes, {"run", "job", "--", "sh", "-c",
                           "echo begun; while ! [ -e \"$0\" ]; do sleep 0.05; done", go});
     REQUIRE(first.says("begun"));
-    command second(nodes, {"run", "--max-outage", "20s", "job", "--", "true"});
+    command second(nodes, {"run", "--max-outage", "1h", "job", "--", "true"});
     REQUIRE(second.says("job: waiting: "));
     process touch("/usr/bin/touch", {go});
     CHECK(touch.wait() == 0);
@@ -783,7 +788,8 @@ TEST_CASE("a run that waits ends with an outage of --max-outage, and still waits
 
     nodes[0].kill();
     nodes[2].kill();
-    const auto [status, text] = run(nodes, {"run", "--max-outage", "100ms", "job", "--", "true"});
+    // In this time a busy machine finds the two ports closed.
+    const auto [status, text] = run(nodes, {"run", "--max-outage", "2s", "job", "--", "true"});
     CHECK(status == 69);
     CHECK_THAT(text, ContainsSubstring("No majority of the masters can be used"));
     CHECK_THAT(text, ContainsSubstring("Connection refused (2 of 3)"));
@@ -796,6 +802,7 @@ TEST_CASE("masters that are frozen from the start are an outage of --max-outage"
         nodes[i].stop();
     }
     const std::string name = GENERATE("acquire", "run");
+    // No master answers within the 200 ms, however slow the machine is.
     std::vector<std::string> arguments{name, "--max-outage", "200ms", "--connect-timeout",
                                        "1h", "job"};
     if (name == "run") {
