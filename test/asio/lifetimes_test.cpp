@@ -331,7 +331,7 @@ TEST_CASE("a client of nodes that are not there ends at once", "[lifetimes]")
     outcome<acquiring> got;
     s.begin_run();
     acquiring::begin(s, once(of, got.receiver()));
-    s.io.run_for(30ms);
+    REQUIRE(run_until(s.io, [&] { return s.locks->stats().nodes_connecting == 0; }));
     CHECK_FALSE(got.done);
 
     SECTION("closed")

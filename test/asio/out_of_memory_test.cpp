@@ -39,7 +39,7 @@ struct pending_handler {
 acquire_options patiently()
 {
     acquire_options o = long_lease();
-    o.deadline = 5s;
+    o.deadline = patience / 2;
     return o;
 }
 
@@ -84,6 +84,8 @@ private:
     {
         config c;
         c.nodes = {node.url()};
+        // A life may wait for each of these after an allocation failed, and goes on afterwards. If
+        // a busy machine makes an attempt too slow, the acquire makes another one.
         c.node_timeout = 2s;
         c.connect_timeout = 5s;
         c.stall_timeout = 5s;

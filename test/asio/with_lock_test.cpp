@@ -1,7 +1,9 @@
 #include "asio/scopes.hpp"
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -75,7 +77,7 @@ TEST_CASE("a body that throws fails, and the lock is given back", "[with_lock]")
     const bool at_once = GENERATE(false, true);
     running_scope<void> scope(s, [&](lock&) -> asio::awaitable<void> {
         if (!at_once) {
-            co_await sleep(20ms);
+            co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
         }
         throw std::runtime_error("of the body");
     });
@@ -148,10 +150,9 @@ TEST_CASE("a body that does not heed the loss is waited for, and reported as los
         [&](lock& l) -> asio::awaitable<void> {
             co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
             delete_keys(s.name);
-            while (l.owns()) {
-                co_await sleep(10ms);
-            }
-            co_await sleep(100ms);
+            // The scope waits for the loss too, and has heard of it before.
+            (void)co_await l.async_wait_lost(asio::as_tuple(asio::use_awaitable));
+            co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
             ended = true;
         },
         brief());
@@ -211,9 +212,14 @@ TEST_CASE("a body may give its lock back itself", "[with_lock]")
     scene s(brisk_config());
     s.start();
     running_scope<void> scope(s, [&](lock& l) -> asio::awaitable<void> {
+        bool is_told = false;
+        l.async_wait_lost([&](error_code) { is_told = true; });
         const auto how = co_await s.locks->async_release(std::move(l), asio::use_awaitable);
         CHECK(how == release_result::released);
-        co_await sleep(50ms);
+        // The scope waits for the end of the lock too, and has heard of it before.
+        while (!is_told) {
+            co_await sleep(1ms);
+        }
     });
     CHECK(scope.end().end == scope_end::completed);
 }
