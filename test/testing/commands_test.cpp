@@ -299,6 +299,7 @@ TEST_CASE("nodes may be told from any thread", "[testing]")
 {
     const auto where = place::the_clients_context;
     three_nodes t(where);
+    // The nodes forget what they were asked, so each acquire below may wait for this.
     t.settings.node_timeout = 250ms;
     t.start();
     constexpr unsigned enough = 100;

@@ -95,11 +95,14 @@ TEST_CASE("a stranger may stay without end", "[testing]")
     t.on_majority([](scripted_node& n) { n.hold("orders/42", std::chrono::milliseconds::max()); });
     report said;
     acquire_options o = at_once();
-    o.deadline = 1s;  // within it the nodes say how long the stranger has it
+    o.deadline = 1s;
     o.report = &said;
-    CHECK(t.acquire("orders/42", o).first == errc::timed_out);
-    REQUIRE(said.nodes.size() == 3);
-    REQUIRE(said.nodes[0].holder_ttl);
+    // The nodes say within the deadline how long the stranger has it. If a busy machine makes that
+    // too slow, there is another acquire.
+    t.until([&] {
+        CHECK(t.acquire("orders/42", o).first == errc::timed_out);
+        return said.nodes.size() == 3 && said.nodes[0].holder_ttl.has_value();
+    });
     CHECK(*said.nodes[0].holder_ttl > for_ever);
 }
 

@@ -27,12 +27,26 @@ using namespace redlock::test;
 
 namespace {
 
+/// A dropped lock keeps the others waiting for as long when its masters are out of reach. No test
+/// counts on a lock that lives longer.
+constexpr std::chrono::milliseconds ttl = ending_ttl;
+
+/// An acquire that a busy machine makes too slow fails, and its thread begins another one.
 acquire_options brief()
 {
     acquire_options o;
-    o.ttl = 2s;
+    o.ttl = ttl;
     o.deadline = 10s;
     return o;
+}
+
+/// A client that gives up silent masters soon, so that the threads go on.
+config brisk()
+{
+    config c = safe();
+    c.node_timeout = ttl / 4;
+    c.reconnect_max = 100ms;
+    return c;
 }
 
 /// What the threads of a test have seen.
@@ -66,7 +80,7 @@ void take_locks(client& locks, account& seen)
             }
             ++seen.held;
             l.async_wait_lost([](error_code) {});
-            locks.async_extend(l, 2s, [](error_code) {});
+            locks.async_extend(l, ttl, [](error_code) {});
             if (i % 5 == 0) {
                 continue;  // dropped
             }
@@ -106,15 +120,13 @@ TEST_CASE("threads use a client while its links break and its masters stand stil
 {
     masters servers(3);
     std::array<std::unique_ptr<proxy>, 3> links;
-    config c = safe();
+    config c = brisk();
     c.nodes.clear();
     for (std::size_t i = 0; i < links.size(); ++i) {
         links[i] = std::make_unique<proxy>(servers[i].port());
         c.nodes.push_back(links[i]->url());
     }
-    c.node_timeout = 250ms;
-    c.stall_timeout = 500ms;
-    c.reconnect_max = 100ms;
+    c.stall_timeout = c.node_timeout;
     shared_client shared(c);
     std::vector<std::function<void()>> troubles;
     for (auto& link : links) {
@@ -145,11 +157,9 @@ TEST_CASE("threads use a client while its links break and its masters stand stil
 TEST_CASE("threads use a client while masters that forget are started anew", "[threads]")
 {
     masters servers(3);
-    config c = safe();
+    config c = brisk();
     c.nodes = servers.urls();
-    c.node_timeout = 250ms;
-    c.reconnect_max = 100ms;
-    c.restart_guard = guard_config{.max_ttl = 2s, .admit_new_masters = true};
+    c.restart_guard = guard_config{.max_ttl = ttl, .admit_new_masters = true};
     shared_client shared(c);
     std::vector<std::function<void()>> troubles;
     for (std::size_t i = 0; i < servers.size(); ++i) {
@@ -172,14 +182,12 @@ TEST_CASE("threads share the TLS connections of a client, and make them anew", "
     const server_options speaks_tls{
         .tls = server_tls{world.ca.certificate, world.server.certificate, world.server.key}};
     masters servers(3, speaks_tls);
-    config c = safe();
+    config c = brisk();
     c.nodes.clear();
     for (std::size_t i = 0; i < servers.size(); ++i) {
         c.nodes.push_back(servers[i].tls_url());
     }
     c.tls.ca_file = world.ca.certificate;
-    c.node_timeout = 500ms;
-    c.reconnect_max = 100ms;
     shared_client shared(c);
     REQUIRE(wait_for([&] { return shared.locks->stats().nodes_ready == 3; }));
     std::vector<std::function<void()>> troubles;
@@ -199,7 +207,8 @@ TEST_CASE("replies of a provider from many threads meet the end of their client"
         std::vector<credentials_reply> replies;
         std::atomic<bool> is_over{false};
         config c = safe();
-        c.connect_timeout = 100ms;  // attempts end meanwhile too
+        // Attempts to connect end while the threads reply. The client makes further ones.
+        c.connect_timeout = 100ms;
         c.credentials = [&](std::string_view, credentials_reply reply) {
             const std::lock_guard in(guard);
             replies.push_back(std::move(reply));
