@@ -28,6 +28,8 @@ constexpr unsigned masters = 5;
 constexpr unsigned quorum = masters / 2 + 1;
 constexpr auto turn_time = 5ms;
 constexpr auto reading_time = 100ms;
+/// How long a client may go without the lock that only it wants, while a majority answers. A key
+/// of its killed predecessor lives for up to two ttls of a second. An attempt takes the rest.
 constexpr auto own_patience = 3s;
 /// A key that a stopped or killed client leaves behind lives for two ttls of a second, and the next
 /// two to take the lock may be struck in the same way; meanwhile everybody may have gone to wait

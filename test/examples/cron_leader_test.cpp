@@ -48,30 +48,34 @@ TEST_CASE("each tick is run on one machine, also when another one is late", "[ex
     chaos::clock_dial dial(folder / "clock");
     dial.step(-1500ms);
 
-    std::vector<std::unique_ptr<program>> machines;
     const auto arguments = with({"500", "6"}, nodes.urls());
-    for (int i = 0; i < 3; ++i) {
-        machines.push_back(std::make_unique<program>("cron_leader", arguments));
-    }
     const auto clock = "REDLOCK_CHAOS_CLOCK=" + (folder / "clock").string();
-    machines.push_back(std::make_unique<program>(
-        "cron_leader", arguments, std::vector<std::string>{"LD_PRELOAD=" CLOCK_SHIM, clock}));
-    for (const auto& one : machines) {
-        CHECK(one->process().wait() == 0);
-    }
-    const auto ticks = records(machines);
-    CHECK(ticks.size() >= 6);
-    std::size_t runs = 0;
-    for (const auto& [name, tick] : ticks) {
-        CAPTURE(name, tick.undecided);
-        CHECK(tick.run <= 1);
-        CHECK((tick.run == 1 || tick.undecided > 0));
-        CHECK((tick.run == 0 || nodes.count("cron/report/" + name) >= 2));
-        CHECK(nodes.count("cron/report/" + name + ":fencing") == 0);
-        runs += tick.run == 1 ? 1 : 0;
-    }
-    CHECK(2 * runs > ticks.size());
-    CHECK(machines.back()->has_said(": run elsewhere\n"));
+    const auto most_ticks_are_run = [&] {
+        std::vector<std::unique_ptr<program>> machines;
+        for (int i = 0; i < 3; ++i) {
+            machines.push_back(std::make_unique<program>("cron_leader", arguments));
+        }
+        machines.push_back(std::make_unique<program>(
+            "cron_leader", arguments, std::vector<std::string>{"LD_PRELOAD=" CLOCK_SHIM, clock}));
+        for (const auto& one : machines) {
+            CHECK(one->process().wait() == 0);
+        }
+        const auto ticks = records(machines);
+        CHECK(ticks.size() >= 6);
+        std::size_t runs = 0;
+        for (const auto& [name, tick] : ticks) {
+            CAPTURE(name, tick.undecided);
+            CHECK(tick.run <= 1);
+            CHECK((tick.run == 1 || tick.undecided > 0));
+            CHECK((tick.run == 0 || nodes.count("cron/report/" + name) >= 2));
+            CHECK(nodes.count("cron/report/" + name + ":fencing") == 0);
+            runs += tick.run == 1 ? 1 : 0;
+        }
+        return 2 * runs > ticks.size() && machines.back()->has_said(": run elsewhere\n");
+    };
+    // A program gives up a tick after half a second. On a busy machine the test runs the programs
+    // again until most ticks are run.
+    CHECK(wait_for(most_ticks_are_run));
 }
 
 TEST_CASE("a tick without a majority is not run, and that is said", "[examples]")
