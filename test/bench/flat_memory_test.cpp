@@ -103,7 +103,7 @@ TEST_CASE("the memory of a client does not grow with the cycles it makes", "[ben
     boost::asio::io_context context{1};
     config c;
     c.nodes = nodes.urls();
-    // Short, because it bounds what the client keeps for a node that lags behind. If a busy machine
+    // Short, because it bounds what the client keeps for a node that lags. If a busy machine
     // makes an attempt too slow, the acquire makes another one.
     c.node_timeout = 20ms;
     c.thread_safe = GENERATE(false, true);

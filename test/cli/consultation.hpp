@@ -99,7 +99,7 @@ inline std::string shown(const std::string& url)
 inline const server_options written_through{.files = persistence::append_only};
 
 /// For a doctor that waits for each of these when a master is silent. A process on a busy machine
-/// rarely stands still for so long.
+/// rarely pauses for two seconds.
 inline config impatient(std::vector<std::string> nodes)
 {
     auto c = patient(std::move(nodes));

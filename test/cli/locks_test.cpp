@@ -516,7 +516,7 @@ TEST_CASE("new masters are admitted to the restart guard by a command", "[locks]
     CHECK(text == "3 of 3 masters are admitted\n");
     CHECK(run(nodes, {"acquire", "--no-wait", "--max-ttl", "1h", "job"}).status == 0);
     nodes[1].kill();
-    // The command waits so long for the third master. A busy machine admits two in less.
+    // The command waits five seconds for the third master. A busy machine admits two in less.
     const auto two = run(nodes, {"admit", "--max-ttl", "1h", "--connect-timeout", "5s"});
     CHECK(two.status == 69);
     CHECK(two.text == "2 of 3 masters are admitted\n");

@@ -33,7 +33,7 @@ inline constexpr std::chrono::milliseconds never = std::chrono::hours(1);
 inline constexpr std::chrono::milliseconds brief_ttl = std::chrono::seconds(8);
 
 /// The longest node timeout that goes with `brief_ttl`. A silent node costs a test two seconds, and
-/// a process on a busy machine rarely stands still for so long.
+/// a process on a busy machine rarely pauses for two seconds.
 inline constexpr std::chrono::milliseconds brief_timeout = brief_ttl / 4;
 
 /// The ttl of a lock whose end a test waits for. If a busy machine makes an attempt too slow for

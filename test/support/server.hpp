@@ -162,9 +162,9 @@ public:
     [[nodiscard]] bool exists(const std::string& key) const;
     [[nodiscard]] std::optional<std::string> get(const std::string& key) const;
 
-    /// As PTTL says it: -1 for a key that stays for ever, -2 for none. A test that expects more than
-    /// some value leaves ten seconds at least between that value and the ttl; a busy machine needs
-    /// less for a few commands.
+    /// As PTTL says it: -1 for a key that stays for ever, -2 for none. A test that expects more
+    /// than some value leaves ten seconds at least between that value and the ttl; a busy machine
+    /// needs less for a few commands.
     [[nodiscard]] std::chrono::milliseconds pttl(const std::string& key) const;
 
     /// FLUSHALL.
