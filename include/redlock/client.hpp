@@ -404,7 +404,8 @@ public:
      * Completes when: the answer is certain, or with `every_node` once each node has answered or
      * failed. That takes at most one `node_timeout`. If the answers are too few by then, the
      * inspection has `holding::unknown`.
-     * Errors: `invalid_resource`, `closed`, `overloaded`, `operation_aborted`, `not_enough_memory`.
+     * Errors: `invalid_resource`, `invalid_owner`, `closed`, `overloaded`, `operation_aborted`,
+     * `not_enough_memory`.
      * Cancellation: terminal, partial and total complete at once.
      */
     template <boost::asio::completion_token_for<void(error_code, inspection)> Token =

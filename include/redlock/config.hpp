@@ -343,8 +343,8 @@ struct acquire_options {
      * - An outage counts from its beginning, even if that was before the acquire.
      * - A client without a majority is in an outage from `async_run` on, also while it connects for
      *   the first time. So allow for the time that connecting takes.
-     * - Zero: the first attempt without a majority ends the acquire. During the first connections
-     *   it ends 100 ms after `async_run`.
+     * - Zero: the first attempt without a majority ends the acquire. While the client connects for
+     *   the first time, the acquire ends 100 ms after `async_run`, or at once if it begins later.
      * - Empty, the default: the acquire waits through every outage that can end by itself. It ends
      *   at once if there is no majority because nodes refuse user, password or database.
      */
@@ -426,7 +426,8 @@ struct inspect_options {
     bool every_node = false;
 
     /// Owner token of a lock, as `lock::owner_token` returns it: `inspection::own` then shows which
-    /// nodes have keys of that lock. Empty by default. The text must live until the handler runs.
+    /// nodes have keys of that lock. Empty by default: no lock. `errc::invalid_owner` if it is not
+    /// such a text. Like the name of the resource, the text must live until the operation starts.
     std::string_view owner_token{};
 };
 

@@ -75,7 +75,8 @@ struct renewal {
     /// Answer of each node to the renewal that failed. Set when the outcome is `unknown`, or when
     /// that renewal made the lock `lost`. Valid during the call. Null in these cases:
     /// - The renewal succeeded.
-    /// - The validity passed without an answer, because the program or its machine stood still.
+    /// - The validity passed between two renewals. The last event with the outcome `unknown` tells
+    ///   why the renewals before failed. If there was none, the program or its machine stood still.
     /// - There was no memory for the report.
     const redlock::report* report = nullptr;
 };

@@ -151,8 +151,7 @@ void command_line::add_taking(CLI::App& sub, taking_options& o)
     add_duration(sub, "--max-outage", o.max_outage,
                  "How long it tries on without a majority of the masters, connecting included; the "
                  "wait for a holder is not shortened [until --wait ends; a wrong password or "
-                 "database ends it at "
-                 "once]");
+                 "database ends it at once]");
     // In a file it is a wait of 0s: so whoever says how long is not in its way.
     sub.add_flag("--no-wait", o.no_wait, "Does not wait where somebody else has it")
         ->configurable(false);
@@ -193,9 +192,10 @@ void command_line::add_run()
         "the command runs]");
     add_duration(
         sub, "--min-hold", run_.min_hold,
-        "How long the lock is held at least from when it was asked for, also where the command "
-        "ends sooner. For a job that several machines start at the same time: longer than their "
-        "clocks differ");
+        "How long the lock is held at least, from the start of the attempt that won it, also if "
+        "the command ends sooner. For a job that several machines start at the same time: longer "
+        "than "
+        "their clocks differ");
     sub.add_flag(
         "--nested", run_.nested,
         "Inside of a run under the same lock: runs the command under that one. The options "

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,7 +65,7 @@ private:
     held_options release_;
     inspect_options inspect_;
     duration watch_{std::chrono::milliseconds(1'000)};
-    std::string doctor_resource_;
+    std::optional<std::string> doctor_resource_;
     std::string shell_;
     std::string page_;
     std::string pages_;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -57,9 +58,15 @@ std::ptrdiff_t usable_in(const report& r)
         r.nodes, [](const node_report& node) { return !is_out_of_use(node.outcome); });
 }
 
-std::ptrdiff_t endless_keys_in(const report& r)
+bool has_endless_key(const report& r)
 {
-    return std::ranges::count(r.nodes, true, &node_report::never_ends);
+    return std::ranges::any_of(r.nodes, &node_report::never_ends);
+}
+
+bool has_endless_key(const report& r, const std::optional<unsigned>& party)
+{
+    return std::ranges::any_of(
+        r.nodes, [&](const node_report& node) { return node.never_ends && node.party == party; });
 }
 
 /// No party has a majority, and too few nodes are without a key for anybody else to get one.
@@ -84,7 +91,7 @@ const char* word_for(const inspection& found, const report& r)
 std::string blocking_text(const report& r)
 {
     std::string out = "; these keys keep others out";
-    if (endless_keys_in(r) > 0) {
+    if (has_endless_key(r)) {
         out += ", and those without a ttl never end by themselves: delete them (redis-cli DEL)";
     }
     return out;
@@ -138,9 +145,11 @@ std::string inspection_text(const std::string& resource, const inspection& found
             (several || is_own) && found.majority ? " by " + name_of(*found.majority, found) : "";
         out += found.owner_known ? "" : " by another kind of lock";
         out += found.holder_label.empty() || is_own ? "" : " by " + found.holder_label;
-        out += found.remaining          ? ", for " + seconds_text(*found.remaining) + " at least"
-               : endless_keys_in(r) > 0 ? without_an_end
-                                        : "";
+        if (found.remaining) {
+            out += ", for " + seconds_text(*found.remaining) + " at least";
+        } else if (has_endless_key(r, found.majority)) {
+            out += without_an_end;
+        }
     } else if (const auto reason = reason_text(found, r); !reason.empty()) {
         out += ": " + reason;
     }

@@ -197,6 +197,35 @@ const char* name_of(log_level level)
     return "?";
 }
 
+bool is_tls(const std::string& url)
+{
+    const auto parsed = base::parse_address(url);
+    const auto* const node = std::get_if<base::address>(&parsed);
+    return node == nullptr || node->via == base::address::transport::tls;
+}
+
+/// Says which option for TLS has no effect, as no connection uses TLS.
+void warn_without_tls(const masters_options& o, const std::vector<std::string>& urls)
+{
+    if (std::ranges::any_of(urls, is_tls)) {
+        return;
+    }
+    const std::pair<const char*, bool> options[] = {{"--ca-file", !o.ca_file.empty()},
+                                                    {"--cert-file", !o.certificate_file.empty()},
+                                                    {"--key-file", !o.key_file.empty()},
+                                                    {"--server-name", !o.server_name.empty()},
+                                                    {"--insecure", o.insecure}};
+    for (const auto& [name, is_given] : options) {
+        if (is_given) {
+            say(std::string(name) +
+                    " has no effect: the URL of no node begins with rediss:// or "
+                    "valkeys://, so all connections are without TLS",
+                name_of(log_level::warning), o.json);
+            return;
+        }
+    }
+}
+
 }  // namespace
 
 void add_masters(CLI::App& app, masters_options& o)
@@ -296,6 +325,7 @@ config config_of(const masters_options& o)
     if (!o.password_file.empty()) {
         c.credentials = read_again(o, password);
     }
+    warn_without_tls(o, c.nodes);
     return c;
 }
 
@@ -313,10 +343,9 @@ config config_without_nodes(const masters_options& o)
     }
     c.tls = {o.ca_file, o.certificate_file, o.key_file, o.server_name, o.insecure};
     const log_level least = o.verbose ? log_level::debug : log_level::error;
-    const may_wait wait = o.verbose ? may_wait::no : may_wait::yes;
-    c.log = [least, wait, json = o.json](log_level level, std::string_view line) {
+    c.log = [least, json = o.json](log_level level, std::string_view line) {
         if (level >= least) {
-            say(std::string(line), name_of(level), wait, json);
+            say(std::string(line), name_of(level), json);
         }
     };
     return c;

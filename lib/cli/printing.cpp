@@ -79,11 +79,11 @@ std::map<std::string, std::size_t> reasons_in(const report& r)
     return reasons;
 }
 
-/// What to do about the first of these reasons that has a remedy; empty: none has.
-std::string remedy_for(const std::map<std::string, std::size_t>& reasons)
+/// Advice for the user about the reason why a node is not used. Empty if there is none.
+std::string remedy_for(std::string_view reason)
 {
     struct remedy {
-        std::string_view reason;
+        std::string_view part_of_reason;
         const char* text;
     };
     static constexpr remedy remedies[] = {
@@ -99,12 +99,12 @@ std::string remedy_for(const std::map<std::string, std::size_t>& reasons)
         {"can't run this command", "; `redlock doctor` names the missing permissions"},
         {"within node_timeout", "; --node-timeout gives the masters more time"},
         {"it is not for ", "; use a name of the certificate in the URL, or --server-name"},
-        {"certificate verify failed", "; trust the authority that signed it with --ca-file"},
+        {"certificate verify failed",
+         "; if its authority is yours, trust it with --ca-file, else give the server a valid "
+         "certificate"},
     };
     const auto* const found = std::ranges::find_if(remedies, [&](const remedy& one) {
-        return std::ranges::any_of(reasons, [&](const auto& reason) {
-            return reason.first.find(one.reason) != std::string::npos;
-        });
+        return reason.find(one.part_of_reason) != std::string_view::npos;
     });
     return found == std::end(remedies) ? "" : found->text;
 }
@@ -130,42 +130,28 @@ std::string node_lines(const report& r, const std::string& message)
         if (node.quarantine) {
             out += " for " + seconds_text(*node.quarantine);
         }
-        out += message.find(node.error) != std::string::npos ? "\n" : ": " + node.error + '\n';
+        if (message.find(node.error) == std::string::npos) {
+            out += ": " + node.error + remedy_for(node.error);
+        }
+        out += '\n';
     }
     return out;
 }
 
-/// Lines of the log that wait for a report, which would say the same.
-struct held_back_lines {
-    std::string text;
-    bool is_over = true;
-
-    void end(bool prints)
-    {
-        is_over = true;
-        const std::string lines = std::exchange(text, {});
-        if (prints && !lines.empty()) {
-            write(lines);
-        }
-    }
-};
-
-held_back_lines& held_back()
-{
-    static held_back_lines lines;
-    return lines;
-}
-
-/// Of several resources: those that nodes miss first.
+/// Of several resources: the one that most nodes name as the first that they do not have.
 std::string missing_in(const report& r)
 {
-    std::vector<std::string> missing;
+    std::map<std::string, std::size_t> named;
     for (const auto& node : r.nodes) {
-        if (!node.held.empty() && std::ranges::count(missing, node.held) == 0) {
-            missing.push_back(node.held);
+        if (!node.held.empty()) {
+            ++named[node.held];
         }
     }
-    return missing.empty() ? "" : ": it does not have " + names(missing);
+    const auto most =
+        std::ranges::max_element(named, {}, [](const auto& resource) { return resource.second; });
+    return most == named.end()
+               ? ""
+               : "; the first resource that nodes miss is " + base::printable(most->first);
 }
 
 }  // namespace
@@ -193,20 +179,20 @@ std::string why_no_majority(const report& r)
     });
     const auto quorum = r.nodes.size() / 2 + 1;
     if (r.nodes.size() - static_cast<std::size_t>(gone) < quorum) {
-        return "no majority of the masters has its key any more";
+        return keys_are_gone;
     }
     const auto reasons = reasons_in(r);
     if (reasons.empty()) {
         return make_error_code(errc::unavailable).message();
     }
     std::string out = "No majority of the masters can be used";
-    // Where there are several, the report has each of them beside its node.
+    // Several reasons and their remedies are printed beside their nodes.
     if (reasons.size() == 1) {
         const auto& [why, nodes] = *reasons.begin();
         out += ": " + why + " (" + std::to_string(nodes) + " of " + std::to_string(r.nodes.size()) +
-               ')';
+               ')' + remedy_for(why);
     }
-    return out + remedy_for(reasons);
+    return out;
 }
 
 std::string names(const std::vector<std::string>& resources)
@@ -307,7 +293,6 @@ void say(const std::string& message, bool json)
 
 void say(const std::string& message, const report& r, bool json)
 {
-    held_back().end(false);
     write(json ? line_of({{"message", message}, {"nodes", to_json(r)}})
                : "redlock: " + message + '\n' + node_lines(r, message));
 }
@@ -318,25 +303,10 @@ void say(const std::string& resource, const inspection& found, const report& r, 
                : "redlock: now " + inspection_text(resource, found, r));
 }
 
-void say(const std::string& line, const char* level, may_wait wait, bool json)
+void say(const std::string& line, const char* level, bool json)
 {
-    const std::string text = json ? line_of({{"level", level}, {"message", line}})
-                                  : std::string("redlock: ") + level + ": " + line + '\n';
-    if (wait == may_wait::yes && !held_back().is_over) {
-        held_back().text += text;
-    } else {
-        write(text);
-    }
-}
-
-void let_lines_wait()
-{
-    held_back().is_over = false;
-}
-
-void say_what_waited()
-{
-    held_back().end(true);
+    write(json ? line_of({{"level", level}, {"message", line}})
+               : std::string("redlock: ") + level + ": " + line + '\n');
 }
 
 int say(const std::string& message, exit_status status, bool json)
@@ -354,7 +324,6 @@ int say(const std::string& message, exit_status status, bool json)
 int say(const std::string& message, const report& r, exit_status status, bool json)
 {
     if (json) {
-        held_back().end(false);
         write(line_of({{"error", word_for(status)},
                        {"message", message},
                        {"status", static_cast<int>(status)},
@@ -374,7 +343,6 @@ int fail(const std::string& what, error_code error, const report& r, bool json)
     const exit_status status = exit_status_of(cause);
     const std::string why = what + ": " + message_of(cause, r);
     if (json) {
-        held_back().end(false);
         nlohmann::json out{{"error", word_for(cause)},
                            {"message", why},
                            {"status", static_cast<int>(status)},

@@ -15,6 +15,9 @@
 
 namespace redlock::cli {
 
+/// Why a lock is lost although each node that was asked answered in time.
+inline constexpr const char* keys_are_gone = "no majority of the masters has its key any more";
+
 /// Of a key without a ttl.
 inline constexpr const char* without_an_end =
     ", without an end: its key has no ttl; to free it, delete the key on every master (redis-cli "
@@ -50,13 +53,8 @@ void say(const std::string& message, bool json);
 void say(const std::string& message, const report& r, bool json);
 /// What an inspection found.
 void say(const std::string& resource, const inspection& found, const report& r, bool json);
-/// A line of the client's log. One that may wait says why a master is not used, as a report does.
-enum class may_wait { no, yes };
-void say(const std::string& line, const char* level, may_wait wait, bool json);
-/// From now on such lines wait for the next report, which is said in their place.
-void let_lines_wait();
-/// There was no report: says what has waited, and later lines at once.
-void say_what_waited();
+/// A line of the client's log.
+void say(const std::string& line, const char* level, bool json);
 /// What it ends with; gives the exit status.
 int say(const std::string& message, exit_status status, bool json);
 int say(const std::string& message, const report& r, exit_status status, bool json);

@@ -46,7 +46,6 @@ namespace {
 constexpr const char* stood_still =
     "redlock did not get to renew it in time: redlock or its machine stood still (stopped, "
     "suspended, or too busy)";
-constexpr const char* keys_are_gone = "no majority of the masters has its key any more";
 
 bool ends_us(int number)
 {
@@ -126,7 +125,6 @@ asio::awaitable<int> guarded_run::operator()()
         signals_.stop();
         co_return fail(names(o_.resources), got.error, got.nodes, json_);
     }
-    say_what_waited();
     held_ = &got.lock;
     validity_.set(got.lock.valid_until());
     // --max-hold counts from the same instant: from the start of the attempt that won the lock.

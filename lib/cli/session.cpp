@@ -27,7 +27,6 @@ namespace asio = boost::asio;
 
 int with_client(const config& c, interrupts who, const work& what)
 {
-    let_lines_wait();
     lasting_context lasting;
     asio::io_context& context = lasting.get();
     client locks(context, c);
@@ -61,7 +60,6 @@ int with_client(const config& c, interrupts who, const work& what)
             locks.async_close([&](error_code) { closed = true; });
         }));
     lasting.run_until([&] { return closed; });
-    say_what_waited();
     if (interrupted_by != 0 && (failure || status != success)) {
         return by_signal + interrupted_by;
     }

@@ -565,7 +565,7 @@ void node::ask_holder_label(round& r, unsigned held)
           [&] { append_holder_label(r.of->resources()[held - 1]); });
 }
 
-/// A label that gets lost names nobody; so it is not worth being sent again.
+/// A label that a node refuses is not sent again. The next extend stores it.
 void node::set_label(const lease& l)
 {
     if (!is_ready() || !has_room() || (l.granted & bit(index_)) == 0) {

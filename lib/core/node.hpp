@@ -94,8 +94,8 @@ public:
     [[nodiscard]] bool is_refused_for_good() const noexcept { return refused_for_good_; }
     /// The first attempt to connect has not ended.
     [[nodiscard]] bool is_unproven() const noexcept { return unproven_; }
-    /// The next attempt to connect may do better by itself. A greeting without HELLO follows one
-    /// that was cut, and a server that loads its data will have loaded them.
+    /// Whether the client has yet to learn if it can use the node: it has not tried, the server
+    /// refused only for the moment, or closed the connection at the greeting with HELLO.
     [[nodiscard]] bool is_connecting() const noexcept
     {
         return unproven_ || refused_for_now_ ||

@@ -187,7 +187,7 @@ std::string node::counter_error(const lease& l, const resp::reply& r) const
 /// Of several resources no answer says which one's counter it is.
 std::string node::counter_text(const lease& l) const
 {
-    return l.group ? "a fencing counter of the resources (RESOURCE" +
+    return l.group ? "a fencing counter of the resources (their keys end with " +
                          std::string(base::counter_suffix) + ')'
                    : "the fencing counter " + key_text(l.resource, base::counter_suffix);
 }

@@ -150,7 +150,7 @@ stats coordinator::snapshot() const noexcept
     s.leases = leases_.in_use();
     for (const auto& n : nodes_) {
         s.nodes_ready += n->is_ready() ? 1u : 0u;
-        s.nodes_connecting += n->is_connecting() ? 1u : 0u;
+        s.nodes_connecting += !stopped_ && n->is_connecting() ? 1u : 0u;
         s.nodes_quarantined += n->is_quarantined() ? 1u : 0u;
         s.unanswered += n->unanswered();
         s.debts += n->debts();

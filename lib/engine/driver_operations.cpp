@@ -244,11 +244,17 @@ void driver::release(detail::held_lease l, const release_options& o, completion_
 void driver::inspect(std::string_view resource, const inspect_options& o, completion_ptr done,
                      const ticket_ptr& t)
 {
-    const error_code invalid = base::validate_resource(settings_, resource);
-    enter([=, name = std::string(resource), done = std::move(done)](driver& d) mutable {
-        d.begin(kind::inspect, std::move(done), t, o.report, invalid,
+    error_code invalid = base::validate_resource(settings_, resource);
+    if (!invalid && !o.owner_token.empty() && !base::owner_token::parse(o.owner_token)) {
+        invalid = errc::invalid_owner;
+    }
+    enter([=, name = std::string(resource), owner = std::string(o.owner_token),
+           done = std::move(done)](driver& d) mutable {
+        inspect_options then = o;
+        then.owner_token = owner;
+        d.begin(kind::inspect, std::move(done), t, then.report, invalid,
                 [&](core::coordinator& c, instant at) -> core::operation& {
-                    return c.inspect(at, name, o);
+                    return c.inspect(at, name, then);
                 });
     });
 }

@@ -49,8 +49,8 @@ inline constexpr script inspect_script{
     "return {v and string.sub(v,1,64),redis.call(\"pttl\",KEYS[1])}",
     "66bff2d4e53a99bdaabd30b9855cea2fe14bf6a8"};
 
-/// Stores the label ARGV[1] for ARGV[2] milliseconds, unless the key holds something other than a
-/// label. 1: stored; 0: not.
+/// Stores the label ARGV[1] for ARGV[2] milliseconds, or as long as the label that is there, unless
+/// the key holds something other than a label. 1: stored; 0: not.
 inline constexpr script label_script{
     "local v = redis.pcall(\"getrange\",KEYS[1],0,8)\n"
     "if v == \"\" then\n"
@@ -59,9 +59,10 @@ inline constexpr script label_script{
     "if type(v) ~= \"string\" or not string.find(v,\"^%x%x%x%x%x%x%x%x $\") then\n"
     "    return 0\n"
     "end\n"
-    "redis.call(\"set\",KEYS[1],ARGV[1],\"px\",ARGV[2])\n"
+    "local left = redis.call(\"pttl\",KEYS[1])\n"
+    "redis.call(\"set\",KEYS[1],ARGV[1],\"px\",math.max(ARGV[2],left))\n"
     "return 1",
-    "a269d4d0803dcad3c231c6da37197f022d32b9eb"};
+    "538f5dc457bb9d7643f4645fbea88b6027e80288"};
 
 /// Increments the counter KEYS[1] and gives it a ttl of ARGV[3]. One that is new, or was lost, is
 /// set to ARGV[1] instead, a client's clock in microseconds, brought within half of ARGV[2] of the

@@ -162,7 +162,7 @@ inline constexpr std::array contract_scripts{
                     "end\n"
                     "return all"},
     contract_script{
-        "label", "a269d4d0803dcad3c231c6da37197f022d32b9eb",
+        "label", "538f5dc457bb9d7643f4645fbea88b6027e80288",
         "local v = redis.pcall(\"getrange\",KEYS[1],0,8)\n"
         "if v == \"\" then\n"
         "    return redis.call(\"set\",KEYS[1],ARGV[1],\"px\",ARGV[2],\"nx\") and 1 or 0\n"
@@ -170,7 +170,8 @@ inline constexpr std::array contract_scripts{
         "if type(v) ~= \"string\" or not string.find(v,\"^%x%x%x%x%x%x%x%x $\") then\n"
         "    return 0\n"
         "end\n"
-        "redis.call(\"set\",KEYS[1],ARGV[1],\"px\",ARGV[2])\n"
+        "local left = redis.call(\"pttl\",KEYS[1])\n"
+        "redis.call(\"set\",KEYS[1],ARGV[1],\"px\",math.max(ARGV[2],left))\n"
         "return 1"},
 };
 

@@ -137,16 +137,18 @@ std::string model_master::store_label(instant now, session& s, const words& comm
 {
     const std::string& key = command.at(3);
     constexpr std::size_t tie_size = 9;
+    auto end = now + milliseconds{std::stoll(command.at(5))};
     if (const entry* e = find(now, key); e != nullptr) {
         const std::size_t digits = e->value.find_first_not_of("0123456789abcdefABCDEF");
         if (e->foreign_kind || digits != tie_size - 1 || e->value[digits] != ' ') {
             return integer(0);
         }
+        end = e->end ? std::max(end, *e->end) : end;
     }
     if (is_full) {
         return error(no_memory);
     }
-    change(key, entry{command.at(4), now + milliseconds{std::stoll(command.at(5))}, false}, &s);
+    change(key, entry{command.at(4), end, false}, &s);
     return integer(1);
 }
 

@@ -207,6 +207,9 @@ TEST_CASE_METHOD(fixture, "an inspection refuses what makes no sense", "[argumen
     };
     CHECK(inspect("") == errc::invalid_resource);
     CHECK(inspect(std::string(max_resource_size + 1, 'x')) == errc::invalid_resource);
+    CHECK(refused<inspecting>([&](auto token) {
+              locks->async_inspect(name, {.owner_token = "of nobody"}, token);
+          }) == errc::invalid_owner);
 }
 
 TEST_CASE("one operation more than the limit is refused", "[arguments]")

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <set>
 #include <sstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,7 +26,7 @@ inline constexpr std::chrono::milliseconds long_watch{3000};
 /// What the doctor says.
 struct consultation {
     explicit consultation(config c, std::chrono::milliseconds watch = short_watch,
-                          std::string resource = {})
+                          std::optional<std::string> resource = {})
     {
         std::ostringstream out;
         status = cli::doctor({std::move(c), true, watch, std::move(resource)}, out);

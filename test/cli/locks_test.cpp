@@ -88,17 +88,20 @@ TEST_CASE("an extend and a release name the resource that the lock does not have
         const auto [status, text] = run(nodes, {name, "a", "c", "b", "d"}, {held});
         CHECK(status == 76);
         CHECK(
-            text.starts_with("redlock: a, c, b, d: The lock is not held with this owner token: it "
-                             "does not have c\n"));
+            text.starts_with("redlock: a, c, b, d: The lock is not held with this owner token; the "
+                             "first resource that nodes miss is c\n"));
         const auto others =
             run(nodes, {name, "a", "b"}, {"REDLOCK_OWNER_TOKEN=" + std::string(40, 'a')});
-        CHECK(
-            others.text.starts_with("redlock: a, b: The lock is not held with this owner token: it "
-                                    "does not have a\n"));
+        CHECK(others.text.starts_with(
+            "redlock: a, b: The lock is not held with this owner token; the "
+            "first resource that nodes miss is a\n"));
     }
     // Neither has touched what the lock has.
     CHECK(nodes.count("a") >= 2);
-    CHECK(nodes[0].pttl("b") > std::chrono::minutes(50));
+    const auto extended = [&](std::size_t i) {
+        return nodes[i].pttl("b") > std::chrono::minutes(50);
+    };
+    CHECK(extended(0) + extended(1) + extended(2) >= 2);
     CHECK(run(nodes, {"release", "a", "b"}, {held}).status == 0);
 }
 
@@ -670,6 +673,22 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
     CHECK(out.text == "redlock: --ca-file: /no/such: No such file or directory\n");
     out = command({"--node", "redis://h", "acquire", "--ttl", "10ms", "--no-wait", "job"}).end();
     CHECK_THAT(out.text, ContainsSubstring("--ttl: 10ms is shorter than 4 node timeouts, 8s"));
+    out = command({"--node", "redis://h", "doctor", "--resource", ""}).end();
+    CHECK(out.status == 64);
+    CHECK_THAT(out.text, ContainsSubstring("redlock: --resource: "));
+}
+
+TEST_CASE("an option for TLS that has no effect is warned of", "[locks]")
+{
+    const auto warned = [](const std::string& node, std::vector<std::string> option) {
+        option.insert(option.end(), {"--node", node, "inspect", "job"});
+        return command(option).end().text.find(" has no effect: ") != std::string::npos;
+    };
+    CHECK(warned("redis://127.0.0.1:1", {"--ca-file", "/etc/hosts"}));
+    CHECK(warned("redis://127.0.0.1:1", {"--server-name", "h"}));
+    CHECK(warned("redis://127.0.0.1:1", {"--insecure"}));
+    CHECK_FALSE(warned("redis://127.0.0.1:1", {}));
+    CHECK_FALSE(warned("rediss://127.0.0.1:1", {"--insecure"}));
 }
 
 TEST_CASE("where no master can be used, why is said first", "[locks]")
@@ -683,7 +702,8 @@ TEST_CASE("where no master can be used, why is said first", "[locks]")
                          "refused (2 of 2)\n"));
 }
 
-TEST_CASE("a failure tells each fact about its masters once", "[locks]")
+TEST_CASE("a failure names a shared reason in front, and other reasons beside their nodes",
+          "[locks]")
 {
     const masters nodes(3);
     const auto count = [](const std::string& text, const std::string& part) {
@@ -694,14 +714,16 @@ TEST_CASE("a failure tells each fact about its masters once", "[locks]")
         return found;
     };
     const std::string refusal = "the server refused the database 99 (ERR)";
+    const std::string remedy = "; the database is of the URL, or of --db";
     SECTION("one reason for all of them")
     {
         const auto [status, text] = run(nodes, {"--db", "99", "acquire", "job", "--no-wait"});
         INFO(text);
         CHECK(status == 69);
-        CHECK(text.starts_with("redlock: job: No majority of the masters can be used: " + refusal +
-                               " (3 of 3); the database is of the URL, or of --db\n"));
-        CHECK(count(text, refusal) == 1);
+        CHECK_THAT(text,
+                   ContainsSubstring("redlock: job: No majority of the masters can be used: " +
+                                     refusal + " (3 of 3)" + remedy + '\n'));
+        CHECK(count(text, remedy) == 1);
         CHECK(count(text, "disconnected\n") == 3);
     }
     SECTION("several reasons")
@@ -712,11 +734,11 @@ TEST_CASE("a failure tells each fact about its masters once", "[locks]")
                 .end();
         INFO(text);
         CHECK(status == 69);
-        CHECK(text.starts_with(
-            "redlock: job: No majority of the masters can be used; the database is of the URL, or "
-            "of --db\n"));
-        CHECK(count(text, refusal) == 1);
-        CHECK(count(text, "Connection refused") == 1);
+        CHECK_THAT(text,
+                   ContainsSubstring("redlock: job: No majority of the masters can be used\n"));
+        CHECK_THAT(text, ContainsSubstring("/99  disconnected: " + refusal + remedy + '\n'));
+        CHECK_THAT(text, ContainsSubstring("disconnected: Connection refused\n"));
+        CHECK(count(text, remedy) == 1);
     }
     SECTION("a master that is not needed")
     {

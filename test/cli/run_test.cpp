@@ -808,7 +808,9 @@ TEST_CASE("masters that are frozen from the start are an outage of --max-outage"
     if (name == "run") {
         arguments.insert(arguments.end(), {"--", "true"});
     }
-    CHECK(run(nodes, arguments).status == 69);
+    const auto [status, text] = run(nodes, arguments);
+    CHECK(status == 69);
+    CHECK_THAT(text, ContainsSubstring("no connection yet (3 of 3)"));
 }
 
 TEST_CASE("a lock that was lost unnoticed is said to be, however the command ended", "[run]")

@@ -120,6 +120,10 @@ TEST_CASE("on a server a label replaces a label, and nothing else", "[integratio
     CHECK(run(node, resp::label_script, {"r"}, {"fedcba98 another", "500000"}) == "1");
     CHECK(node.get("r") == "fedcba98 another");
     CHECK(node.pttl("r") > 100s);
+    // An extend never shortens its lock, so the label lives as long as before.
+    CHECK(run(node, resp::label_script, {"r"}, label) == "1");
+    CHECK(node.get("r") == label[0]);
+    CHECK(node.pttl("r") > 100s);
     for (const char* foreign : {"", "theirs", "0123abcd", "0123abcd0 backup", "0123abcx backup"}) {
         CAPTURE(foreign);
         put(node, "r", foreign);

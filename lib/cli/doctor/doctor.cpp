@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <optional>
 #include <ostream>
 #include <stdexcept>
 #include <string>
@@ -53,9 +54,9 @@ base::settings settings_of(const config& c)
     return s;
 }
 
-void check_resource(const base::settings& s, const std::string& resource)
+void check_resource(const base::settings& s, const std::optional<std::string>& resource)
 {
-    const char* const why = resource.empty() ? nullptr : base::fault_of_resource(s, resource);
+    const char* const why = resource ? base::fault_of_resource(s, *resource) : nullptr;
     if (why != nullptr) {
         throw std::invalid_argument(std::string("--resource: ") + why);
     }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 namespace redlock::cli {
@@ -16,7 +17,7 @@ struct doctor_options {
     /// Over which the nodes' clocks and latencies are measured.
     std::chrono::milliseconds watch{1000};
     /// The keys that are tried begin with this resource's name. Empty: with the doctor's own.
-    std::string resource{};
+    std::optional<std::string> resource{};
 };
 
 /**

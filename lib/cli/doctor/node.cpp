@@ -448,7 +448,7 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
     facts.node = address.display;
     facts.has_tls = address.via == base::address::transport::tls;
     facts.is_durable = address.durable;
-    facts.resource = o.resource;
+    facts.resource = o.resource.value_or("");
     std::optional<conversation> talk;
     // As a client does, which comes back without HELLO to a node that closes at that word.
     for (const bool says_hello : {true, false}) {

@@ -267,7 +267,8 @@ void judge_guard(const node_facts& f, const base::settings& s, pen& add)
                 ": no lock is taken there.",
             "Give all clients the same --max-ttl, --drift and nodes. To change them, stop the "
             "clients and delete the marker " +
-                s.key_prefix + std::string(base::marker_resource) + " on every node.");
+                base::printable(s.key_prefix) + std::string(base::marker_resource) +
+                " on every node.");
     } else if (f.admitted == admittance::not_admitted) {
         add(severity::warning, "not-admitted",
             "is not admitted by the restart guard yet: it is new, or has lost its keys.",
@@ -283,7 +284,8 @@ void judge_guard(const node_facts& f, const base::settings& s, pen& add)
                 "locks, and two clients then hold one.",
             "Turn the guard on in all clients, with one --max-ttl (in the library "
             "config::restart_guard). If no client has it any more, delete the marker " +
-                s.key_prefix + std::string(base::marker_resource) + " on every node.");
+                base::printable(s.key_prefix) + std::string(base::marker_resource) +
+                " on every node.");
     }
 }
 

@@ -91,6 +91,26 @@ TEST_CASE("where one of several is held none is taken, and it is named", "[core]
     CHECK(w.is_idle());
 }
 
+TEST_CASE("where one of several has a key without a ttl, the report says so", "[core][group]")
+{
+    bench_world w;
+    w.start();
+    w.with_report = true;
+    for (const auto& p : w.peers) {
+        p->master.write("s", {.value = "another", .end = {}});
+    }
+    call& c = w.acquire(both, {.deadline = 0ms});
+    w.advance(5ms);
+    CHECK(c.error == errc::contended);
+    for (const node_report& n : c.report.nodes) {
+        if (n.outcome == node_outcome::refused) {
+            CHECK(n.held == "s");
+            CHECK(n.never_ends);
+        }
+    }
+    CHECK(std::ranges::count(c.report.nodes, true, &node_report::never_ends) >= 2);
+}
+
 TEST_CASE("where one of several is not held, an adopt changes none and names it", "[core][group]")
 {
     bench_world w;
@@ -109,6 +129,21 @@ TEST_CASE("where one of several is not held, an adopt changes none and names it"
     CHECK(std::ranges::count(c.report.nodes, "c", &node_report::held) >= 2);
     w.advance(3s);
     CHECK(w.keys() == 0);
+}
+
+TEST_CASE("where one of several is lost, an extend names it", "[core][group]")
+{
+    bench_world w;
+    w.start();
+    w.with_report = true;
+    core::lease& l = take(w, both, {.ttl = 3s});
+    for (const auto& p : w.peers) {
+        p->master.write("s", {.value = "another", .end = w.now + 1h});
+    }
+    call& c = w.extend(l, 1h);
+    w.advance(5ms);
+    CHECK(c.error == errc::lost);
+    CHECK(std::ranges::count(c.report.nodes, "s", &node_report::held) >= 2);
 }
 
 TEST_CASE("a node of a cluster that wants one slot for all of them is told of by its word",
