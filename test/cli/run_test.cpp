@@ -846,9 +846,9 @@ TEST_CASE("a lock that was lost unnoticed is said to be, however the command end
         REQUIRE(::kill(one.running().pid(), SIGCONT) == 0);
         const auto [status, text] = one.end();
         CHECK(status == 76);
-        CHECK_THAT(text, ContainsSubstring("the lock was lost before the command ended; redlock "
-                                           "did not get to renew it in time: redlock or its "
-                                           "machine stood still"));
+        // Either the end of the command or the end of the validity comes first.
+        CHECK_THAT(text, ContainsSubstring("; redlock did not get to renew it in time: redlock or "
+                                           "its machine stood still"));
     }
 }
 
