@@ -15,8 +15,8 @@ using namespace redlock::test;
 
 namespace {
 
-/// REDLOCK_SIM_SEEDS of CMake, which ctest passes on, divided by `part`. With a sanitizer a quarter,
-/// because each seed takes several times as long.
+/// REDLOCK_SIM_SEEDS of CMake, which ctest passes on, divided by `part`. With a sanitizer a quarter
+/// of that, because each seed takes several times as long.
 unsigned share_of_seeds(unsigned part)
 {
     const char* const text = std::getenv("REDLOCK_SIM_SEEDS");
@@ -38,7 +38,7 @@ verdict all_well(std::uint64_t first, unsigned count)
 TEST_CASE("whatever its users and its context do, a client keeps its promises", "[shell]")
 {
     // Fewer seeds would not have every kind of event that is counted below.
-    const unsigned count = std::max(200u, share_of_seeds(5) * 2);
+    const unsigned count = std::max(200u, share_of_seeds(10));
     const verdict sum = all_well(1, count);
     CAPTURE(sum);
     // They are about something.
@@ -60,7 +60,7 @@ TEST_CASE("whatever its users and its context do, a client keeps its promises", 
 
 TEST_CASE("so it does with seeds that nobody has seen", "[shell]")
 {
-    const unsigned count = std::max(1u, share_of_seeds(10));
+    const unsigned count = std::max(1u, share_of_seeds(40));
     const std::uint64_t first = 1'000'000 + std::random_device()();
     WARN("seeds " << first << " to " << first + count - 1);
     all_well(first, count);
