@@ -84,8 +84,8 @@ private:
     {
         config c;
         c.nodes = {node.url()};
-        // A life may wait for each of these after an allocation failed, and goes on afterwards. If
-        // a busy machine makes an attempt too slow, the acquire makes another one.
+        // As a rule no life waits for one of these, whichever allocation fails. If a busy machine
+        // makes an attempt too slow, the acquire makes another one.
         c.node_timeout = 2s;
         c.connect_timeout = 5s;
         c.stall_timeout = 5s;

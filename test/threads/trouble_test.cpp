@@ -41,7 +41,7 @@ acquire_options brief()
 }
 
 /// A client that gives up silent masters soon, so that the threads go on.
-config brisk()
+config in_trouble()
 {
     config c = safe();
     c.node_timeout = ttl / 4;
@@ -120,7 +120,7 @@ TEST_CASE("threads use a client while its links break and its masters stand stil
 {
     masters servers(3);
     std::array<std::unique_ptr<proxy>, 3> links;
-    config c = brisk();
+    config c = in_trouble();
     c.nodes.clear();
     for (std::size_t i = 0; i < links.size(); ++i) {
         links[i] = std::make_unique<proxy>(servers[i].port());
@@ -157,7 +157,7 @@ TEST_CASE("threads use a client while its links break and its masters stand stil
 TEST_CASE("threads use a client while masters that forget are started anew", "[threads]")
 {
     masters servers(3);
-    config c = brisk();
+    config c = in_trouble();
     c.nodes = servers.urls();
     c.restart_guard = guard_config{.max_ttl = ttl, .admit_new_masters = true};
     shared_client shared(c);
@@ -182,7 +182,7 @@ TEST_CASE("threads share the TLS connections of a client, and make them anew", "
     const server_options speaks_tls{
         .tls = server_tls{world.ca.certificate, world.server.certificate, world.server.key}};
     masters servers(3, speaks_tls);
-    config c = brisk();
+    config c = in_trouble();
     c.nodes.clear();
     for (std::size_t i = 0; i < servers.size(); ++i) {
         c.nodes.push_back(servers[i].tls_url());
