@@ -9,23 +9,22 @@ namespace redlock::bench {
 void add_options(CLI::App& app, measuring_options& o)
 {
     auto* nodes = app.add_option("--nodes,--node", o.nodes,
-                                 "URLs of masters, as redis://host:port or unix:///path");
-    auto* own = app.add_option("--local", o.local.count, "Start so many masters here")
+                                 "URLs of nodes, as redis://host:port or unix:///path");
+    auto* own = app.add_option("--local", o.local.count, "Number of nodes to start here")
                     ->capture_default_str()
                     ->check(CLI::Range(1, 32));
     nodes->excludes(own);
-    app.add_option(
-           "--server-pids", o.server_pids,
-           "Process ids of masters that were named and run on this machine: what they use of "
-           "its processors is told")
+    app.add_option("--server-pids", o.server_pids,
+                   "Process ids of the named nodes that run on this machine, to measure their "
+                   "processor time")
         ->needs(nodes);
     app.add_option("--server", o.local.program, "The program to start for --local")
         ->capture_default_str();
     app.add_flag("--unix", o.local.unix_sockets, "Unix sockets for --local");
-    app.add_option("--seconds", o.seconds, "To measure in a run")
+    app.add_option("--seconds", o.seconds, "Seconds to measure in a run")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
-    app.add_option("--warmup", o.warm_up, "Seconds before that")
+    app.add_option("--warmup", o.warm_up, "Seconds before the measurement")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
 }
@@ -42,7 +41,7 @@ void parse_or_exit(CLI::App& app, int argc, char** argv)
 floor_options read_floor_options(int argc, char** argv, const std::string& name)
 {
     CLI::App app(name +
-                 ": the least a client must do to take and give back quorum locks, measured");
+                 ": the least a client must do to acquire and release quorum locks, measured");
     floor_options o;
     add_options(app, o);
     app.add_option("--workers", o.workers, "Cycles in flight")

@@ -31,26 +31,26 @@ void add_client(CLI::App& sub, library_options& o)
 {
     add_options(sub, o);
     sub.add_option("--ca-file", o.ca_file,
-                   "Certificates to trust, PEM, where nodes are given as rediss://")
+                   "Certificates to trust, PEM, if nodes are given as rediss://")
         ->check(CLI::ExistingFile);
     add_milliseconds(sub, "--node-timeout", o.node_timeout_ms, 1, 2000,
-                     "How long a node may take to answer, 2s at most: more than the masters need "
-                     "for all that is in flight");
-    sub.add_flag("--thread-safe", o.thread_safe, "Puts a strand round the client");
+                     "Time that a node has to answer, 2s at most: more than the nodes need for all "
+                     "cycles in flight");
+    sub.add_flag("--thread-safe", o.thread_safe, "Runs the client in a strand");
 }
 
 void add_nodes(CLI::App& sub, run_options& o)
 {
     add_client(sub, o);
     auto* stop = sub.add_option("--stop-node", o.stop_node,
-                                "Stop this local master (from 0) midway by SIGSTOP, and measure "
-                                "before it and from 0.1 s after it");
+                                "Local node (from 0) to stop midway by SIGSTOP; measures before "
+                                "the stop and from 0.1 s after it");
     sub.add_option("--stop-after", o.stop_after,
-                   "Seconds measured before that; the rest of --seconds comes after it "
+                   "Seconds measured before the stop; the rest of --seconds comes after it "
                    "[half of --seconds]")
         ->check(CLI::PositiveNumber)
         ->needs(stop);
-    sub.add_option("--stop-with", o.stop_with, "How: by SIGSTOP, or for good by SIGKILL")
+    sub.add_option("--stop-with", o.stop_with, "How to stop it: by SIGSTOP, or for good by SIGKILL")
         ->capture_default_str()
         ->check(CLI::IsMember({"stop", "kill"}))
         ->needs(stop);
@@ -63,31 +63,30 @@ void add_work(CLI::App& sub, run_options& o)
         ->capture_default_str()
         ->check(CLI::Range(1, 1'000'000));
     sub.add_option("--resources", o.resources,
-                   "Names to lock; fewer than workers are contended for [one a worker]")
+                   "Number of resources to lock; fewer than workers contend [one a worker]")
         ->check(CLI::PositiveNumber);
-    auto* names = sub.add_option(
-        "--names", o.work.names,
-        "What their names begin with: for several programs that contend for the same "
-        "ones [names of this run alone]");
+    auto* names = sub.add_option("--names", o.work.names,
+                                 "Beginning of the names of resources, for several programs that "
+                                 "contend for the same ones [names of this run alone]");
     sub.add_option("--threads", o.threads,
                    "Threads that share the workers, each with a client of its own")
         ->capture_default_str()
         ->check(CLI::Range(1, 64))
         ->excludes(names)
         ->excludes(sub.get_option("--resources"));
-    sub.add_option("--held", o.work.held, "Further locks that each client has all the while")
+    sub.add_option("--held", o.work.held, "Further locks that each client holds during the run")
         ->capture_default_str()
         ->check(CLI::Range(0, 1'000'000));
     sub.add_flag("--wake-ups,!--no-wake-ups", o.wake_ups,
-                 "Whether servers are asked to tell when a lock is free [yes]");
-    add_milliseconds(sub, "--hold", o.hold_ms, 0, a_day_ms, "How long each lock is held");
+                 "Whether nodes send notifications when a lock is free [yes]");
+    add_milliseconds(sub, "--hold", o.hold_ms, 0, a_day_ms, "Time that each lock is held");
     add_milliseconds(sub, "--ttl", o.ttl_ms, 4, a_day_ms,
-                     "How long a lock lives, at least 4 node timeouts");
+                     "Time to live of a lock, at least 4 node timeouts");
     add_milliseconds(sub, "--deadline", o.deadline_ms, 0, a_day_ms,
-                     "How long to go on trying to get a lock; 0: one attempt");
+                     "Maximum time to acquire a lock; 0: one attempt");
     sub.add_flag("--fencing,!--no-fencing", o.fencing, "Whether locks get fencing tokens [yes]");
-    sub.add_option("--label", o.label, "Names the holder of each lock [no label]");
-    sub.add_option("--api", o.api, "How the library is called")
+    sub.add_option("--label", o.label, "Name of the holder of each lock [no label]");
+    sub.add_option("--api", o.api, "How the workers call the library")
         ->capture_default_str()
         ->check(CLI::IsMember({"callback", "await"}));
 }
@@ -95,7 +94,7 @@ void add_work(CLI::App& sub, run_options& o)
 void add_contention(CLI::App& sub, contention_options& o)
 {
     add_milliseconds(sub, "--ttl", o.ttl_ms, 200, a_day_ms,
-                     "How long a lock lives, at least 4 node timeouts (200ms)");
+                     "Time to live of a lock, at least 4 node timeouts (200ms)");
     sub.add_flag("--fencing,!--no-fencing", o.fencing, "Whether locks get fencing tokens [no]");
 }
 
@@ -138,25 +137,24 @@ void add_contend(CLI::App& sub, contend_options& o)
 {
     add_contention(sub, o);
     sub.add_option("--delay", o.delay_ms,
-                   "Milliseconds that those wait who are not told when it is free, give or take "
-                   "a half")
+                   "Milliseconds that a client without notifications waits, give or take a half")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
-    sub.add_option("--masters", o.masters, "How many masters, one number or more")
+    sub.add_option("--masters", o.masters, "Number of nodes, one number or more")
         ->capture_default_str()
         ->check(CLI::Range(1, 32));
     sub.add_option("--hold", o.hold_ms, "Milliseconds to hold the lock, one number or more")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
-    sub.add_option("--party", o.parties, "Only this one; may be given again [all]")
+    sub.add_option("--party", o.parties, "Only this party; may be given again [all]")
         ->check(CLI::IsMember(party_names()));
-    sub.add_option("--seconds", o.seconds, "To measure each")
+    sub.add_option("--seconds", o.seconds, "Seconds to measure each")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
-    sub.add_option("--warmup", o.warm_up, "Seconds before that")
+    sub.add_option("--warmup", o.warm_up, "Seconds before the measurement")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
-    sub.add_option("--server", o.local.program, "The program to start as a master")
+    sub.add_option("--server", o.local.program, "The program to start as a node")
         ->capture_default_str();
     sub.add_option("--node-redlock", o.node_redlock,
                    "The folder bench/peers/node_redlock, after npm install there: measured too")
@@ -179,10 +177,10 @@ void add_contender(CLI::App& sub, contender_options& o)
 
 void add_show(CLI::App& sub, show_options& o)
 {
-    sub.add_option("--local", o.local.count, "Start so many masters here")
+    sub.add_option("--local", o.local.count, "Number of nodes to start here")
         ->capture_default_str()
         ->check(CLI::Range(3, 32));
-    sub.add_option("--server", o.local.program, "The program to start as a master")
+    sub.add_option("--server", o.local.program, "The program to start as a node")
         ->capture_default_str();
     sub.add_option("--workers", o.workers, "Cycles in flight")
         ->capture_default_str()

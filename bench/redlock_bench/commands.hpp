@@ -106,7 +106,7 @@ struct show_options {
     double seconds = 3;
 };
 
-/// Shows locks going on while masters die and come back.
+/// Shows that locks go on while nodes die and come back.
 [[nodiscard]] int show(const show_options& o);
 
 }  // namespace redlock::bench

@@ -45,12 +45,12 @@ std::string load_text(const bench::run_options& o, bool are_arguments)
     }
     const std::string names =
         base::printable(o.base.key_prefix + (o.work.names.empty() ? "bench:" : o.work.names));
-    out += are_arguments ? "" : " (as REDLOCK_NODES or a file says; --local starts some here)";
+    out += are_arguments ? "" : " (from REDLOCK_NODES or a file; --local starts nodes here)";
     out += " with " + std::to_string(o.work.workers) + " workers for " +
            cli::seconds_text(std::chrono::duration_cast<std::chrono::nanoseconds>(
                std::chrono::duration<double>(o.warm_up + o.seconds))) +
            "; writes keys that begin with " + names;
-    return out + (o.fencing ? ", and leaves the counters among them there for a day" : "");
+    return out + (o.fencing ? ", and leaves its fencing counters there for a day" : "");
 }
 
 /// What the command can be told in front of `bench`, put into its own terms.
@@ -59,12 +59,12 @@ void settle(bench::run_options& o, const CLI::App& sub, const masters_options& m
     const bool own = wants_its_own(sub);
     if (own && masters.are_arguments) {
         throw std::invalid_argument(
-            "bench: --local, --server, --unix and --stop-node are about masters of its own, and "
+            "bench: --local, --server, --unix and --stop-node are for nodes that bench starts, and "
             "--node names others");
     }
     const bool others = !own && !masters.nodes.empty();
     if (!others && !o.server_pids.empty()) {
-        throw std::invalid_argument("bench: --server-pids is about masters that --node names");
+        throw std::invalid_argument("bench: --server-pids is for nodes that --node names");
     }
     o.base = others ? config_of(masters) : config_without_nodes(masters);
     o.nodes = o.base.nodes;
@@ -86,11 +86,11 @@ std::function<int()> add_bench(CLI::App& sub, const masters_options& masters)
     }
     sub.fallthrough();
     sub.footer(
-        "Where no masters are named, by --node, REDLOCK_NODES or a file, it starts some. It makes\n"
-        "them work as hard as they can: do not point it at masters that others need. Its first\n"
-        "line on stderr says which masters that were named it loads. The keys it writes begin\n"
-        "with --key-prefix and bench:, or what --names says; the locks are given back, the\n"
-        "counters of the fencing tokens (--no-fencing does without) stay for a day.\n"
+        "Without nodes from --node, REDLOCK_NODES or a file, bench starts nodes of its own. It\n"
+        "makes nodes work as hard as they can: do not use nodes that other programs need. If you\n"
+        "name nodes, the first line on stderr says which ones it loads. Its keys begin with\n"
+        "--key-prefix and bench:, or with the text of --names. bench releases its locks. The\n"
+        "counters of the fencing tokens stay for a day (--no-fencing makes none).\n"
         "    redlock bench --local 5 --workers 1000");
     return [o, &sub, &masters] {
         settle(*o, sub, masters);
@@ -102,14 +102,14 @@ std::function<int()> add_demo(CLI::App& sub, const masters_options& masters)
 {
     const auto o = std::make_shared<bench::show_options>();
     bench::add_show(sub, *o);
-    sub.footer("The masters are always its own, whatever REDLOCK_NODES or a file names.");
+    sub.footer("demo always starts its own nodes, whatever REDLOCK_NODES or a file names.");
     return [o, &masters] {
         if (masters.are_arguments) {
             throw std::invalid_argument(
-                "demo: it starts masters of its own, which it kills: there is no --node for it");
+                "demo: it starts nodes of its own and kills them, so it takes no --node");
         }
         if (masters.json) {
-            throw std::invalid_argument("demo: it is there to be looked at: it has no --json");
+            throw std::invalid_argument("demo: it prints text for a reader, and has no --json");
         }
         return bench::show(*o);
     };
@@ -120,9 +120,9 @@ std::function<int()> add_demo(CLI::App& sub, const masters_options& masters)
 std::vector<further_command> further_commands()
 {
     return {
-        {"bench", "Measures acquire and release cycles, on masters of its own or on others",
+        {"bench", "Measures cycles of acquire and release, on nodes of its own or on others",
          add_bench},
-        {"demo", "Shows locks going on while masters die and come back", add_demo},
+        {"demo", "Shows that locks go on while nodes die and come back", add_demo},
     };
 }
 

@@ -34,7 +34,7 @@ std::vector<std::string> arguments(int argc, char** argv)
 
 int main(int argc, char** argv)
 {
-    CLI::App app("Quorum locks on independent Redis masters: measured, compared and shown");
+    CLI::App app("Quorum locks on independent Redis nodes: measured, compared and shown");
     app.name("redlock-bench");
     app.set_version_flag("--version", std::string(redlock::version()));
     app.require_subcommand(0, 1);
@@ -50,14 +50,14 @@ int main(int argc, char** argv)
               to_start);
     add_compare(*app.add_subcommand("compare",
                                     "Measure the library and the reference programs beside it in "
-                                    "turn, on the same masters"),
+                                    "turn, on the same nodes"),
                 to_compare);
     add_contend(*app.add_subcommand("contend",
                                     "Measure how workers fare that all want one lock: a lone one, "
                                     "64 in one process, 64 in eight"),
                 to_contend);
     add_contender(*app.add_subcommand("contender", "One process of contend"), to_contend_alone);
-    add_show(*app.add_subcommand("show", "Show locks going on while masters die and come back"),
+    add_show(*app.add_subcommand("show", "Show that locks go on while nodes die and come back"),
              to_show);
     // Now, or the subcommands would take it over.
     app.footer("Without a subcommand: run. More of each: redlock-bench run --help");

@@ -139,23 +139,23 @@ int bench_show::operator()()
     if (interrupted_by_ == 0) {
         return conclude();
     }
-    out_.say("Interrupted: stopping the masters.");
+    out_.say("Interrupted: stopping the nodes.");
     return 128 + interrupted_by_;
 }
 
 asio::awaitable<void> bench_show::script()
 {
     const auto all = servers_.size();
-    out_.say(std::to_string(all) + " masters (" + servers_.version() + "), " +
+    out_.say(std::to_string(all) + " nodes (" + servers_.version() + "), " +
              std::to_string(o_.workers) + " workers; a lock needs " + std::to_string(all - spare_) +
-             " masters.");
+             " nodes.");
     co_await asio::co_spawn(backstage_, load_.connect(), asio::use_awaitable);
     asio::post(backstage_, [this] { load_.start(); });
     out_.start();
     looked_ = bench_clock::now();
-    co_await stay("all masters", expected::locks);
+    co_await stay("all nodes", expected::locks);
 
-    out_.say("Killing " + std::to_string(spare_) + " of the masters: locks should go on.");
+    out_.say("Killing " + std::to_string(spare_) + " of the nodes: locks should go on.");
     kill(0, spare_);
     co_await stay(alive_text(all - spare_), expected::locks);
 
@@ -166,7 +166,7 @@ asio::awaitable<void> bench_show::script()
              milliseconds_text(phases_.back().total.slowest_failure) + "; the node timeout is " +
              milliseconds_text(config{}.node_timeout) + ".");
 
-    out_.say("Starting the dead masters again: locks should come back by themselves.");
+    out_.say("Starting the dead nodes again: locks should come back by themselves.");
     co_await recover();
     co_await stay("all back", expected::locks);
     asio::post(backstage_, [this] { load_.stop(); });
@@ -209,7 +209,7 @@ asio::awaitable<void> bench_show::recover()
     }
     recovery_ = *first - began;
     out_.say("The first lock came " + milliseconds_text(*recovery_) +
-             " after the start of the masters began; " + std::to_string(ready_) + " of " +
+             " after the start of the nodes began; " + std::to_string(ready_) + " of " +
              std::to_string(servers_.size()) + " are in use again.");
 }
 
@@ -263,7 +263,7 @@ int bench_show::conclude()
     auto broken = broken_promises(phases_, config{}.node_timeout, recovery_);
     if (ready_ < servers_.size()) {
         broken.push_back("at the end " + std::to_string(servers_.size() - ready_) +
-                         " of the masters were not in use again");
+                         " of the nodes were not in use again");
     }
     if (broken.empty()) {
         std::cout

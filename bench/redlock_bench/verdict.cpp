@@ -32,7 +32,7 @@ void check_locks(const phase& p, std::vector<std::string>& broken)
     const auto locks = p.total.acquires.count();
     const auto failed = p.total.failed_otherwise();
     if (locks == 0) {
-        broken.push_back(p.name + ": no locks could be taken");
+        broken.push_back(p.name + ": no lock could be acquired");
     }
     if (static_cast<double>(failed) > tolerated_share * static_cast<double>(locks + failed)) {
         broken.push_back(p.name + ": " + std::to_string(failed) + " acquires failed");
@@ -43,7 +43,7 @@ void check_no_locks(const phase& p, std::chrono::milliseconds node_timeout,
                     std::vector<std::string>& broken)
 {
     if (p.late_acquires != 0) {
-        broken.push_back(p.name + ": locks were given by a minority");
+        broken.push_back(p.name + ": a minority granted locks");
     }
     if (p.total.failed_by(errc::unavailable) == 0) {
         broken.push_back(p.name + ": no acquire failed with unavailable");
@@ -104,7 +104,7 @@ std::vector<std::string> broken_promises(std::span<const phase> phases,
         }
     }
     if (!recovery) {
-        broken.emplace_back("no lock could be taken after the masters were back");
+        broken.emplace_back("no lock could be acquired after the nodes were back");
     }
     return broken;
 }

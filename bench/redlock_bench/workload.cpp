@@ -81,7 +81,7 @@ asio::awaitable<void> workload::hold()
     asio::steady_timer timer(io_);
     while (held_.size() < all_.todo.held) {
         if (not_held_) {
-            throw std::runtime_error("a lock to hold was not had: " + not_held_.message());
+            throw std::runtime_error("a lock to hold was not acquired: " + not_held_.message());
         }
         timer.expires_after(1ms);
         co_await timer.async_wait(asio::use_awaitable);

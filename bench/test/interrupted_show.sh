@@ -30,7 +30,7 @@ until_true() {
     done
 }
 has_five_servers() { (($(children | wc -l) == 5)); }
-shows() { [[ $(ls -A "$folder/tmp") ]] && grep -q 'masters' "$folder/output"; }
+shows() { [[ $(ls -A "$folder/tmp") ]] && grep -q 'nodes' "$folder/output"; }
 
 mkdir "$folder/tmp"
 TMPDIR=$folder/tmp "$1" show --local 5 --seconds 60 >"$folder/output" 2>&1 &

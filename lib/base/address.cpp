@@ -254,7 +254,7 @@ complaint parse_path(std::string_view text, address& out)
                " bytes, the most a unix socket can have";
     }
     if (out.path.find('\0') != std::string::npos) {
-        return "path: holds a NUL";
+        return "path: has a NUL";
     }
     return {};
 }
@@ -293,8 +293,8 @@ complaint parse_into(std::string_view url, address& out)
     }
     if (std::any_of(url.begin(), url.end(), is_blank_or_control)) {
         return url.find(' ') != std::string_view::npos
-                   ? "holds a space; in a user, a password or a path write %20"
-                   : "holds a control character";
+                   ? "has a space; in a user, a password or a path write %20"
+                   : "has a control character";
     }
     const std::size_t end = url.find(mark);
     if (end != std::string_view::npos) {

@@ -11,7 +11,8 @@ const char* text_of(errc e) noexcept
     switch (e) {
         case errc::contended: return "The resource is locked by another owner";
         case errc::unavailable: return "No majority of the nodes answered in time";
-        case errc::expired: return "The lock was granted too late for its validity to be of use";
+        case errc::expired:
+            return "The nodes granted the lock too late: too little validity is left";
         case errc::lost: return "The lock is lost";
         case errc::timed_out: return "The deadline passed before the lock was acquired";
         case errc::not_held: return "No lock is held";
@@ -20,11 +21,11 @@ const char* text_of(errc e) noexcept
         case errc::too_many_waiters: return "Too many acquires wait for their turn";
         case errc::no_entropy: return "The operating system gave no random bytes";
         case errc::held_in_part:
-            return "The owner holds some of the resources by another lock already";
+            return "The reentrant owner holds some of the resources by another lock";
         case errc::no_fencing_token:
-            return "The owner holds the resource by a lock without a fencing token";
+            return "The reentrant owner holds the resource by a lock without a fencing token";
         case errc::invalid_resource:
-            return "resource: the name is empty, too long or kept for the library's own use";
+            return "resource: the name is empty, too long or reserved for the library";
         case errc::invalid_ttl: return "ttl: too short for the node timeout or too long";
         case errc::invalid_deadline: return "deadline: negative";
         case errc::invalid_attempts: return "attempts: zero";
@@ -36,7 +37,7 @@ const char* text_of(errc e) noexcept
         case errc::duplicate_resource: return "resource: named twice in one lock";
         case errc::invalid_owner:
             return "The owner token is malformed or the lock belongs to another client";
-        case errc::invalid_config: return "The configuration is refused";
+        case errc::invalid_config: return "The configuration is invalid";
     }
     return "Unknown error";
 }

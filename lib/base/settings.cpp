@@ -158,10 +158,10 @@ void check_tls(const tls_config& tls)
 {
     // OpenSSL takes C strings: what follows a NUL would silently be ignored.
     const auto has_nul = [](const std::string& text) { return text.find('\0') != text.npos; };
-    require(!has_nul(tls.ca_file), "tls.ca_file", "holds a NUL");
-    require(!has_nul(tls.certificate_file), "tls.certificate_file", "holds a NUL");
-    require(!has_nul(tls.key_file), "tls.key_file", "holds a NUL");
-    require(!has_nul(tls.server_name), "tls.server_name", "holds a NUL");
+    require(!has_nul(tls.ca_file), "tls.ca_file", "has a NUL");
+    require(!has_nul(tls.certificate_file), "tls.certificate_file", "has a NUL");
+    require(!has_nul(tls.key_file), "tls.key_file", "has a NUL");
+    require(!has_nul(tls.server_name), "tls.server_name", "has a NUL");
     require(tls.key_file.empty() || !tls.certificate_file.empty(), "tls.certificate_file",
             "is missing, and the private key needs it");
     require(tls.certificate_file.empty() || !tls.key_file.empty(), "tls.key_file",
@@ -291,7 +291,7 @@ const char* fault_of_label(std::string_view label) noexcept
     if (label.size() > max_label_size) {
         return too_long_a_label;
     }
-    return std::ranges::any_of(label, is_control_character) ? "holds a control character" : nullptr;
+    return std::ranges::any_of(label, is_control_character) ? "has a control character" : nullptr;
 }
 
 std::optional<ttl_fault> fault_of_ttl(const settings& s, milliseconds ttl) noexcept

@@ -22,7 +22,7 @@ int admit(const masters_options& masters)
     using namespace std::chrono_literals;
     if (!masters.max_ttl) {
         throw std::invalid_argument(
-            "admit: --max-ttl is missing: that of all clients of these masters");
+            "admit: --max-ttl is missing: give the value that all clients of these nodes have");
     }
     config c = config_of(masters);
     c.restart_guard->admit_new_masters = true;
@@ -39,10 +39,9 @@ int admit(const masters_options& masters)
         }
         const auto admitted = now.nodes_ready - now.nodes_quarantined;
         if (masters.json) {
-            std::cout << nlohmann::json{{"masters", c.nodes.size()}, {"admitted", admitted}}
-                      << '\n';
+            std::cout << nlohmann::json{{"nodes", c.nodes.size()}, {"admitted", admitted}} << '\n';
         } else {
-            std::cout << admitted << " of " << c.nodes.size() << " masters are admitted\n";
+            std::cout << admitted << " of " << c.nodes.size() << " nodes are admitted\n";
         }
         co_return admitted == c.nodes.size() ? success : unavailable;
     });

@@ -39,13 +39,13 @@ command_line::command_line(const std::vector<further_command>& further)
 {
     CLI::App& app = *app_;
     app.name("redlock");
-    app.description("Locks held by a majority of independent Redis or Valkey masters");
+    app.description("Locks on a majority of independent Redis or Valkey nodes");
     app.formatter(std::make_shared<help_formatter>());
     app.set_version_flag("--version", std::string(redlock::version()));
     app.require_subcommand(1);
     app.set_config("--config", "",
-                   "A TOML or INI file with options, those of all commands in front or below "
-                   "[default], those of one below [its name] [REDLOCK_CONFIG, "
+                   "TOML or INI file with options: those of all commands come first or below "
+                   "[default], those of one command below [its name] [REDLOCK_CONFIG, "
                    "~/.config/redlock.toml, /etc/redlock.toml]")
         ->type_name("FILE");
     app.config_formatter(file_);
@@ -143,169 +143,166 @@ CLI::App* command_line::add_of_masters(const std::string& name, const std::strin
 
 void command_line::add_taking(CLI::App& sub, taking_options& o)
 {
-    sub.add_option("RESOURCE", o.resources, "What to lock; of several all or none")
+    sub.add_option("RESOURCE", o.resources, "Resource to lock; of several all or none")
         ->required()
         ->type_name("");
-    add_duration(sub, "--ttl", o.ttl, "How long the lock lives if nobody extends it");
-    add_duration(sub, "--wait", o.wait, "How long to wait for it at most [as long as it takes]");
+    add_duration(sub, "--ttl", o.ttl, "Time to live of the lock if the client does not extend it");
+    add_duration(sub, "--wait", o.wait, "Maximum wait for the lock [no limit]");
     add_duration(sub, "--max-outage", o.max_outage,
-                 "How long it tries on without a majority of the masters, connecting included; the "
-                 "wait for a holder is not shortened [until --wait ends; a wrong password or "
+                 "Maximum time without a majority of the nodes, including the time to connect; it "
+                 "does not shorten the wait for a holder [until --wait ends; a wrong password or "
                  "database ends it at once]");
     // In a file it is a wait of 0s: so whoever says how long is not in its way.
-    sub.add_flag("--no-wait", o.no_wait, "Does not wait where somebody else has it")
+    sub.add_flag("--no-wait", o.no_wait, "Does not wait if another client has the lock")
         ->configurable(false);
-    sub.add_option("--label", o.label,
-                   "Names the holder for those who inspect the lock or wait for it; '' for none "
-                   "[the command, its process and host]")
+    sub.add_option(
+           "--label", o.label,
+           "Name of the holder, for clients that inspect the lock or wait for it; '' for none "
+           "[the command, its process and host]")
         ->type_name("TEXT");
-    sub.add_flag("--fencing,!--no-fencing", o.fencing, "Whether it gets a fencing token [yes]");
+    sub.add_flag("--fencing,!--no-fencing", o.fencing,
+                 "Whether the lock gets a fencing token [yes]");
 }
 
 void command_line::add_held(CLI::App& sub, held_options& o)
 {
     sub.add_option("RESOURCE", o.resources,
-                   "What is locked; all resources of the lock have to be named")
+                   "Resource that is locked; name all resources of the lock")
         ->required()
         ->type_name("");
     add_file(sub, "--token-file", o.token_file,
-             "A file with what acquire printed, with or without --json, - for stdin "
-             "[REDLOCK_OWNER_TOKEN holds the owner token]");
+             "File with the output of acquire, with or without --json, - for stdin "
+             "[REDLOCK_OWNER_TOKEN has the owner token]");
 }
 
 void command_line::add_run()
 {
     CLI::App& sub =
-        *add_of_masters("run", "Runs a command under a lock that is kept alive", [this] {
+        *add_of_masters("run", "Runs a command under a lock that redlock keeps alive", [this] {
             if (run_.command.empty()) {
                 throw std::invalid_argument(
-                    "run: no command; it stands behind --, as in: redlock run RESOURCE -- COMMAND");
+                    "run: no command; write it after --, as in: redlock run RESOURCE -- COMMAND");
             }
             return run(masters_, run_);
         });
     add_taking(sub, run_);
-    add_duration(sub, "--grace", run_.grace,
-                 "From the SIGTERM that tells the command of a loss to the SIGKILL");
-    add_duration(
-        sub, "--max-hold", run_.max_hold,
-        "How long the lock is kept at most; a longer --ttl is shortened to this [as long as "
-        "the command runs]");
-    add_duration(
-        sub, "--min-hold", run_.min_hold,
-        "How long the lock is held at least, from the start of the attempt that won it, also if "
-        "the command ends sooner. For a job that several machines start at the same time: longer "
-        "than "
-        "their clocks differ");
-    sub.add_flag(
-        "--nested", run_.nested,
-        "Inside of a run under the same lock: runs the command under that one. The options "
-        "of taking (--ttl, --wait, --max-hold, --min-hold, --label and so on) then have "
-        "no effect; --fencing needs an outer run with --fencing");
+    add_duration(sub, "--grace", run_.grace, "Time from the SIGTERM after a loss to the SIGKILL");
+    add_duration(sub, "--max-hold", run_.max_hold,
+                 "Maximum time to keep the lock; redlock shortens a longer --ttl to this [as long "
+                 "as the command runs]");
+    add_duration(sub, "--min-hold", run_.min_hold,
+                 "Minimum time to hold the lock, from the start of the attempt that won it, also "
+                 "if the command ends sooner. For a job that several machines start at the same "
+                 "time: longer than the difference of their clocks");
+    sub.add_flag("--nested", run_.nested,
+                 "Inside a run under the same lock: runs the command under the lock of that run. "
+                 "The options about the acquire (--ttl, --wait, --max-hold, --min-hold, --label "
+                 "and others) then have no effect; --fencing needs an outer run with --fencing");
     sub.footer(
-        "The command finds REDLOCK_RESOURCE, REDLOCK_FENCING_TOKEN and REDLOCK_VALID_UNTIL (the\n"
-        "date until when the lock is held if it could not be kept alive, in seconds, as date +%s\n"
-        "has it). Signals are passed on to it and to what it began. What it leaves running is not\n"
-        "waited for and not ended, and runs on without the lock.");
+        "The command gets REDLOCK_RESOURCE, REDLOCK_FENCING_TOKEN and REDLOCK_VALID_UNTIL. The\n"
+        "last is the date at which the lock ends without a further renewal, in seconds, as date\n"
+        "+%s prints it. redlock passes signals on to the command and its descendants. Processes\n"
+        "that the command leaves running go on without the lock: redlock neither waits for them\n"
+        "nor ends them.");
 }
 
 void command_line::add_acquire()
 {
-    CLI::App& sub =
-        *add_of_masters("acquire", "Takes a lock and leaves it to who knows its owner token",
-                        [this] { return acquire(masters_, acquire_); });
+    CLI::App& sub = *add_of_masters(
+        "acquire", "Acquires a lock, and leaves it to any process that has its owner token",
+        [this] { return acquire(masters_, acquire_); });
     add_taking(sub, acquire_);
-    sub.add_flag("-q,--quiet", acquire_.quiet, "Prints nothing but the owner token");
+    sub.add_flag("-q,--quiet", acquire_.quiet, "Prints only the owner token");
     sub.footer(
-        "Whoever knows the owner token can extend and release the lock: keep it secret.\n"
+        "Any process that has the owner token can extend and release the lock: keep it secret.\n"
         "    REDLOCK_OWNER_TOKEN=$(redlock acquire --quiet nightly) && export REDLOCK_OWNER_TOKEN\n"
         "    redlock extend nightly --ttl 1m && redlock release nightly");
 }
 
 void command_line::add_extend()
 {
-    CLI::App& sub = *add_of_masters("extend", "Lets a lock live longer that acquire took",
+    CLI::App& sub = *add_of_masters("extend", "Extends a lock that acquire got",
                                     [this] { return extend(masters_, extend_); });
     add_held(sub, extend_);
-    add_duration(sub, "--ttl", extend_.ttl, "How long it lives from now on at least");
+    add_duration(sub, "--ttl", extend_.ttl, "Minimum time to live of the lock from now on");
     sub.footer(
-        "Prints for how long the lock is held at least, and until when, in UTC (valid_for_ms,\n"
-        "valid_until). An extend never shortens it: what it had before may be longer. 76 says\n"
-        "that it is not held with this owner token: it has ended, or the token is of another\n"
-        "lock. An extend brings no lock back: take it again. Name all resources of the lock:\n"
-        "those that are not named are not extended.");
+        "Prints how long the lock is held at least, and until when, in UTC (valid_for_ms,\n"
+        "valid_until). An extend never shortens a lock: its validity may already be longer.\n"
+        "Status 76: the lock is not held with this owner token. It has ended, or the token\n"
+        "belongs to another lock. An extend brings no lock back: acquire it again. Name all\n"
+        "resources of the lock: redlock does not extend the others.");
 }
 
 void command_line::add_release()
 {
-    CLI::App& sub = *add_of_masters("release", "Gives a lock back that acquire took",
+    CLI::App& sub = *add_of_masters("release", "Releases a lock that acquire got",
                                     [this] { return release(masters_, release_); });
     add_held(sub, release_);
     sub.footer(
-        "Prints nothing where it is given back. 76 says that it is not held with this owner\n"
-        "token: it had ended before, so that what was done under it may not have been done alone,\n"
-        "or the token is of another lock. What is not given back ends with its ttl. Name all\n"
-        "resources of the lock: those that are not named stay locked.");
+        "Prints nothing if the lock is released. Status 76: the lock is not held with this owner\n"
+        "token. Either it had ended before, so another client may have worked at the same time.\n"
+        "Or the token belongs to another lock. A lock that is not released ends with its ttl.\n"
+        "Name all resources of the lock: the others stay locked.");
 }
 
 void command_line::add_inspect()
 {
     CLI::App& sub =
-        *add_of_masters("inspect", "Says whether a lock is held, and what each master has of it",
+        *add_of_masters("inspect", "Shows whether a lock is held, and what each node has of it",
                         [this] { return inspect(masters_, inspect_); });
     sub.add_option("RESOURCE", inspect_.resource, "Which lock")->required()->type_name("");
-    sub.add_flag("--watch", inspect_.watch, "Goes on until it is told to end")
+    sub.add_flag("--watch", inspect_.watch, "Repeats the inspection until a signal ends it")
         ->disable_flag_override();
     add_duration(sub, "--interval", inspect_.interval,
-                 "With --watch: from one look to the next, 100ms at least",
+                 "With --watch: time between two inspections, 100ms at least",
                  {.least = std::chrono::milliseconds(100)});
     sub.footer(
-        "It only reads. Whether a lock is free may have changed by the time that this is printed:\n"
-        "who wants it takes it. Where masters have keys of several owners, those of one are\n"
-        "party A, those of the next B and so on, in each look anew; no owner token is shown. With\n"
-        "--watch each look comes with its date, in UTC; with --json too it is one value in a\n"
-        "line.");
+        "The command only reads. Another client may acquire a free lock before you read the\n"
+        "output. If nodes have keys of several owners, the output calls them party A, party B and\n"
+        "so on. Each inspection assigns the letters again; no output has an owner token. With\n"
+        "--watch each inspection has its date, in UTC; with --json it is one value in a line.");
 }
 
 void command_line::add_doctor()
 {
     CLI::App& sub = *add_of_masters(
-        "doctor", "Asks every master, and says in plain words what is wrong with it", [this] {
+        "doctor", "Asks every node, and says in plain words what is wrong with it", [this] {
             return doctor({config_of(masters_), masters_.json, watch_.length, doctor_resource_},
                           std::cout);
         });
     // The doctor keeps each of its looks, a hundred a second.
-    add_duration(sub, "--watch", watch_, "How long clocks and answers are looked at, 1h at most",
+    add_duration(sub, "--watch", watch_, "Time to measure clocks and answers, 1h at most",
                  {.most = std::chrono::hours(1)});
     sub.add_option("--resource", doctor_resource_,
-                   "One of your resources: keys that begin with its name are tried, for a user who "
-                   "may use no others [the doctor's own keys]")
+                   "One of your resources: the doctor tries keys that begin with its name, for a "
+                   "user that may use no others [the doctor's own keys]")
         ->type_name("RESOURCE");
     sub.footer(
-        "Each finding has a code in --json; docs/errors.md of the source says more of each.\n"
-        "Rates of clocks are told as exactly as the answers are fast and --watch is long: 10s\n"
-        "tells them ten times as well as 1s. It tries on each master what a client needs, with\n"
-        "two keys of its own below redlock:doctor:, which it deletes again. With --resource they\n"
-        "are below that name and redlock:doctor:, and no lock is touched.");
+        "Each finding has a code in --json; docs/errors.md of the source explains the codes. The\n"
+        "precision of clock rates depends on the answer times and on --watch: 10s measures rates\n"
+        "ten times as exactly as 1s. On each node the doctor tries what a client needs, with two\n"
+        "keys of its own that begin with redlock:doctor:, and deletes them again. With --resource\n"
+        "the keys begin with that name and redlock:doctor:. The doctor touches no lock.");
 }
 
 void command_line::add_admit()
 {
-    CLI::App& sub =
-        *add_of_masters("admit", "Lets masters that are new vote at once under the restart guard",
-                        [this] { return admit(masters_); });
+    CLI::App& sub = *add_of_masters("admit", "Admits new nodes at once under the restart guard",
+                                    [this] { return admit(masters_); });
     sub.footer(
-        "Once for a new set of masters, with the --max-ttl that all clients have: without it they\n"
-        "vote when that time has passed. A master that lost its keys looks the same: never admit\n"
-        "one of those while anybody may hold a lock.");
+        "Use it once for a new set of nodes, with the --max-ttl that all clients have. Without it\n"
+        "the nodes vote when that time has passed. A node that lost its keys looks the same:\n"
+        "never admit such a node while a client may hold a lock.");
 }
 
 void command_line::add_completion()
 {
     CLI::App& sub =
-        *add("completion", "Prints what makes a shell complete the command's words", [this] {
-            std::cout << completion(*app_, shell_);
-            return success;
-        });
+        *add("completion", "Prints a script that lets a shell complete the words of the command",
+             [this] {
+                 std::cout << completion(*app_, shell_);
+                 return success;
+             });
     sub.add_option("SHELL", shell_, "bash, zsh or fish")
         ->required()
         ->check(CLI::IsMember(shells()))
@@ -323,7 +320,7 @@ void command_line::add_manual()
         }
         return success;
     });
-    sub.add_option("COMMAND", page_, "Of which command [of redlock itself]")->type_name("");
+    sub.add_option("COMMAND", page_, "Command to describe [redlock itself]")->type_name("");
     sub.add_option("--all", pages_, "Writes all pages, each to a file in this folder")
         ->type_name("FOLDER")
         ->excludes("COMMAND");

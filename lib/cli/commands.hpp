@@ -43,7 +43,7 @@ struct run_options : taking_options {
     bool nested = false;
 };
 
-/// Runs a command under a lock that is kept alive.
+/// Runs a command under a lock that redlock keeps alive.
 [[nodiscard]] int run(const masters_options& masters, const run_options& o);
 
 struct acquire_options : taking_options {

@@ -75,7 +75,7 @@ std::string no_file(const std::string& name)
 {
     std::error_code unknown;
     if (std::filesystem::is_directory(name, unknown)) {
-        return "is a folder, and no file of options";
+        return "is a folder, not a file of options";
     }
     errno = 0;
     const std::ifstream file(name);
@@ -113,14 +113,14 @@ std::string complaints::about(const CLI::ParseError& e) const
         return place;
     }
     if (const std::string name = command(); !name.empty()) {
-        return name + ": " + why + "; redlock " + name + " --help tells more";
+        return name + ": " + why + "; see redlock " + name + " --help";
     }
     if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::RequiredError)) {
-        return why + "; redlock --help tells more";
+        return why + "; see redlock --help";
     }
     const auto rest = app_.remaining();
     return (rest.empty() ? "there is no command" : "there is no command '" + rest[0] + '\'') +
-           "; redlock --help names them";
+           "; see redlock --help";
 }
 
 std::string complaints::about(const std::invalid_argument& e) const

@@ -108,7 +108,7 @@ private:
             return c != '\t' && std::iscntrl(c) != 0;
         });
         if (!is_text) {
-            refuse(number_, "holds a control character");
+            refuse(number_, "has a control character");
         }
         return true;
     }
@@ -117,11 +117,11 @@ private:
     {
         const auto all = line_;
         if (all.back() != ']') {
-            refuse(number_, "a [SECTION] has to end with ], and nothing stands behind it");
+            refuse(number_, "a [SECTION] must end with ], and nothing may follow it");
         }
         section_ = unquoted(trimmed(all.substr(1, all.size() - 2)));
         if (!is_name(section_)) {
-            refuse(number_, "a [SECTION] has to be the name of a command");
+            refuse(number_, "a [SECTION] must be the name of a command");
         }
         plain_.replace(line_begins_, std::string::npos, '[' + section_ + ']');
         if (section_ == "default") {
@@ -143,7 +143,7 @@ private:
         if (value.starts_with('[')) {
             end_list(value);
         } else if (!is_closed(value)) {
-            refuse(number_, "the quote in front of the value is not closed, or # stands in it");
+            refuse(number_, "the quote before the value is not closed, or has a # after it");
         }
     }
 
@@ -154,7 +154,7 @@ private:
             entries_, [&](const entry& e) { return positive(e.name) == positive(name); });
         if (first != entries_.end() && entries_.back().name != name) {
             refuse(number_, (first->name == name ? name : name + ", or " + first->name + ',') +
-                                " stands in line " + std::to_string(first->line) + " already");
+                                " is in line " + std::to_string(first->line) + " already");
         }
         entries_.push_back({name, number_});
     }
@@ -172,11 +172,11 @@ private:
         plain_.erase(plain_.find('[', plain_.find('=', line_begins_)) + begun.size());
         for (bool ended = begun.back() == ']'; !ended; ended = plain_.back() == ']') {
             if (!next() || line_.starts_with('[') || assigns()) {
-                refuse(first, "the [ in front of the values is not closed by a ]");
+                refuse(first, "the [ before the values is not closed by a ]");
             }
             const auto more = uncommented(line_);
             if (std::ranges::count(more, '"') % 2 != 0 || std::ranges::count(more, '\'') % 2 != 0) {
-                refuse(number_, "a quote is not closed, or # stands in it");
+                refuse(number_, "a quote is not closed, or has a # after it");
             }
             plain_ += more;
         }

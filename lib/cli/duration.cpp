@@ -26,7 +26,7 @@ std::string read(std::string_view text, std::chrono::milliseconds& out)
                                            [&](const auto& u) { return u.first == unit; });
     if (failed != std::errc() || !std::isfinite(number) ||
         (!unit.empty() && found == std::end(units))) {
-        return "is no duration, as 500ms, 30s, 5m or 2h";
+        return "is not a duration: write it as 500ms, 30s, 5m or 2h";
     }
     if (unit.empty() && number != 0) {
         return "has no unit: write it as 500ms, 30s, 5m or 2h";
@@ -40,7 +40,7 @@ std::string read(std::string_view text, std::chrono::milliseconds& out)
         return "is too long: ten years at most";
     }
     if (std::abs(milliseconds - whole) > 1e-6) {
-        return "is too fine: whole milliseconds";
+        return "is too fine: give whole milliseconds";
     }
     out = std::chrono::milliseconds(static_cast<std::chrono::milliseconds::rep>(whole));
     return {};

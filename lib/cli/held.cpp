@@ -76,7 +76,7 @@ std::string owner_token_of(const held_options& o)
     }
     if (token.empty()) {
         throw std::invalid_argument("no owner token in " + base::printable(from) +
-                                    ": give what acquire printed in REDLOCK_OWNER_TOKEN, or in a "
+                                    ": give the output of acquire in REDLOCK_OWNER_TOKEN, or in a "
                                     "file by --token-file (- for stdin)");
     }
     if (!base::owner_token::parse(token)) {

@@ -73,13 +73,13 @@ std::string company_of(const CLI::Option& option)
 
 std::string_view exit_status_text()
 {
-    return "Exit status: 0 done; 64 wrong arguments; 69 no majority of the masters could be\n"
-           "reached; 70 what should not happen, or what was asked for could not be written; 75\n"
-           "somebody else has the lock; 76 the lock was lost, or is not held any more; 128 and\n"
-           "the number of the signal that told it to end; of run what its command ended with,\n"
-           "128 and the number of the signal that it died of, 126 or 127 if it could not be\n"
-           "begun; of doctor 0 all well, 1 warnings, 2 errors; of demo 1 if something did not\n"
-           "hold.";
+    return "Exit status: 0 done; 64 wrong arguments; 69 no majority of the nodes could be\n"
+           "reached; 70 an error that should not happen, or the output could not be written; 75\n"
+           "another client has the lock; 76 the lock was lost, or is no longer held; 128 and\n"
+           "the number of the signal that ended redlock. run: the status of its command, 128\n"
+           "and the number of the signal that ended the command, 126 or 127 if it could not be\n"
+           "started. doctor: 0 all well, 1 warnings, 2 errors. demo: 1 if something was not as\n"
+           "it should be.";
 }
 
 std::string_view duration_text(std::string_view text)
@@ -105,7 +105,7 @@ std::string help_formatter::make_help(const CLI::App* app, std::string name,
                 return option->nonpositional() && option->get_name() != "--help" &&
                        option->get_name() != "--version";
             });
-        out += make_group("Of every command that speaks to masters", false, options);
+        out += make_group("Options of every command that uses nodes", false, options);
     }
     const std::string_view durations =
         mode == CLI::AppFormatMode::Normal ? duration_text(out) : std::string_view();

@@ -90,9 +90,9 @@ const char* word_for(const inspection& found, const report& r)
 /// What these keys do to those who want the lock.
 std::string blocking_text(const report& r)
 {
-    std::string out = "; these keys keep others out";
+    std::string out = "; these keys keep other clients out";
     if (has_endless_key(r)) {
-        out += ", and those without a ttl never end by themselves: delete them (redis-cli DEL)";
+        out += ", and the keys without a ttl never expire: delete them (redis-cli DEL)";
     }
     return out;
 }
@@ -100,19 +100,18 @@ std::string blocking_text(const report& r)
 /// Why nobody has it though there are keys of somebody, or why it cannot be told; else nothing.
 std::string reason_text(const inspection& found, const report& r)
 {
-    const auto masters =
-        std::to_string(r.nodes.size()) + (r.nodes.size() == 1 ? " master" : " masters");
+    const auto nodes = std::to_string(r.nodes.size()) + (r.nodes.size() == 1 ? " node" : " nodes");
     const auto keys = keys_of_parties(r);
     switch (found.state) {
         case holding::held: return {};
         case holding::free:
             return keys.empty()
                        ? std::string()
-                       : "no party has a majority of the " + masters + votes_text(keys, found) +
+                       : "no party has a majority of the " + nodes + votes_text(keys, found) +
                              (is_blocked(found, r) ? blocking_text(r) : "");
         case holding::unknown:
-            return std::to_string(usable_in(r)) + " of " + masters +
-                   " can be used, which is no majority" + votes_text(keys, found);
+            return std::to_string(usable_in(r)) + " of " + nodes +
+                   " can be used, which is not a majority" + votes_text(keys, found);
     }
     return {};
 }

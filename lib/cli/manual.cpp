@@ -102,20 +102,19 @@ std::string section(const std::string& title, const std::pair<const char*, const
 
 std::string environment_section()
 {
-    return section(
-        "ENVIRONMENT",
-        {{"REDLOCK_NODES", "URLs of masters, separated by spaces, if --node is not given"},
-         {"REDLOCK_USER", "as --user"},
-         {"REDLOCK_PASSWORD", "the password where neither a URL nor a file has one"},
-         {"REDLOCK_CONFIG", "as --config"},
-         {"REDLOCK_OWNER_TOKEN", "the owner token for extend and release"}});
+    return section("ENVIRONMENT",
+                   {{"REDLOCK_NODES", "URLs of nodes, separated by spaces, if --node is not given"},
+                    {"REDLOCK_USER", "as --user"},
+                    {"REDLOCK_PASSWORD", "the password if neither a URL nor a file has one"},
+                    {"REDLOCK_CONFIG", "as --config"},
+                    {"REDLOCK_OWNER_TOKEN", "the owner token for extend and release"}});
 }
 
 std::string files_section()
 {
     return section(
         "FILES", {{"$XDG_CONFIG_HOME/redlock.toml", "or ~/.config/redlock.toml: options of a user"},
-                  {"/etc/redlock.toml", "options of everybody, where the user has no such file"}});
+                  {"/etc/redlock.toml", "options of all users, if the user has no such file"}});
 }
 
 std::string page_of_all(const CLI::App& app)
@@ -137,7 +136,7 @@ std::string page_of(const CLI::App& app, const CLI::App& sub)
                       plain(sub.get_description()) + ".\n" + footer_of(sub) +
                       options_section("OPTIONS", sub);
     if (sub.get_fallthrough()) {
-        out += options_section("OPTIONS OF EVERY COMMAND THAT SPEAKS TO MASTERS", app);
+        out += options_section("OPTIONS OF EVERY COMMAND THAT USES NODES", app);
     }
     return out + ".SH EXIT STATUS\n.nf\n" + plain(exit_status_text()) +
            "\n.fi\n.SH SEE ALSO\n.BR redlock (1)\n";

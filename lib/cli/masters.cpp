@@ -24,7 +24,7 @@
 namespace redlock::cli {
 namespace {
 
-constexpr std::string_view group = "Masters";
+constexpr std::string_view group = "Nodes";
 
 /// Everything but what RFC 3986 never gives a meaning to.
 std::string percent_encoded(std::string_view text)
@@ -169,8 +169,8 @@ void check_separators(const masters_options& o)
                 std::string_view(",;| ").find(*separator) != std::string_view::npos;
             throw std::invalid_argument(
                 std::string(is_variable ? "REDLOCK_NODES: " : "--node: ") +
-                (is_known ? std::string("'") + *separator + "' stands between two masters"
-                          : std::string("several masters in one URL")) +
+                (is_known ? std::string("'") + *separator + "' is between two nodes"
+                          : std::string("several nodes in one URL")) +
                 (is_variable ? "; write spaces instead" : "; give each with a --node of its own"));
         }
     }
@@ -183,7 +183,7 @@ std::string why_no_database(std::string& text)
     const char* const end = text.data() + text.size();
     const auto [rest, failed] = std::from_chars(text.data(), end, number);
     const bool is_one = failed == std::errc() && rest == end && number >= 0 && text[0] != '-';
-    return is_one ? "" : '\'' + text + "' is no database: give its number, from 0 on";
+    return is_one ? "" : '\'' + text + "' is not a database: give its number, from 0 on";
 }
 
 const char* name_of(log_level level)
@@ -233,55 +233,58 @@ void add_masters(CLI::App& app, masters_options& o)
     const std::string in(group);
     app.add_option(
            "--node", o.nodes,
-           "A master, once for each of them: redis://[user@]host[:port][/db], rediss:// for "
+           "A node; give the option once for each: redis://[user@]host[:port][/db], rediss:// for "
            "TLS (or valkey://, valkeys://), unix:///path [REDLOCK_NODES, separated by spaces]")
         ->type_name("URL")
         ->expected(1)
         ->allow_extra_args(false)
         ->take_all()
         ->group(in);
-    app.add_option("--user", o.user, "Who to log in as where a URL names nobody [REDLOCK_USER]")
+    app.add_option("--user", o.user, "User to log in as if a URL has none [REDLOCK_USER]")
         ->type_name("NAME")
         ->group(in);
     add_file(app, "--password-file", o.password_file,
-             "A file whose first line is the password where a URL has none, read again before each "
-             "connection [REDLOCK_PASSWORD holds the password otherwise]")
+             "File whose first line is the password if a URL has none; redlock reads it again "
+             "before each connection [REDLOCK_PASSWORD has the password otherwise]")
         ->group(in);
-    app.add_option("--db", o.database, "The database where a URL has none [0]")
+    app.add_option("--db", o.database, "Database if a URL has none [0]")
         ->type_name("NUMBER")
         ->check(CLI::Validator(why_no_database, "", ""))
         ->group(in);
-    app.add_option("--key-prefix", o.key_prefix, "Put before each resource to make its key")
+    app.add_option("--key-prefix", o.key_prefix, "Text before each resource in its key")
         ->type_name("TEXT")
         ->group(in);
-    add_duration(app, "--node-timeout", o.node_timeout, "How long a master may take to answer")
+    add_duration(app, "--node-timeout", o.node_timeout, "Time that a node has to answer")
         ->group(in);
-    add_duration(app, "--connect-timeout", o.connect_timeout,
-                 "How long a connection may take to be made; a command waits as long for a master "
-                 "that loads its data")
+    add_duration(
+        app, "--connect-timeout", o.connect_timeout,
+        "Time to connect to a node; a command waits as long for a node that loads its data")
         ->group(in);
-    app.add_option("--drift", o.drift_factor, "How far clocks may run apart, as a share of the ttl")
+    app.add_option("--drift", o.drift_factor,
+                   "Allowance for clocks that run apart, as a share of the ttl")
         ->type_name("SHARE")
         ->check(CLI::Range(0.0, 0.99).description(""))
         ->capture_default_str()
         ->group(in);
     add_duration(app, "--max-ttl", o.max_ttl,
-                 "Keeps restarted masters from voting for so long: the restart guard, which every "
+                 "Time for which a restarted node has no vote: the restart guard, which every "
                  "client needs with the same value")
         ->group(in);
     app.add_flag("--admit-new-masters", o.admit_new_masters,
-                 "With the restart guard: the masters are new, and may vote at once")
+                 "With the restart guard: the nodes are new, and may vote at once")
         ->needs(app.get_option("--max-ttl"))
         ->group(in);
     add_file(app, "--ca-file", o.ca_file, "Certificates to trust, PEM [the system's]")->group(in);
     add_file(app, "--cert-file", o.certificate_file, "The client's own certificate, PEM")
         ->group(in);
-    add_file(app, "--key-file", o.key_file, "The key of that, PEM")->group(in);
+    add_file(app, "--key-file", o.key_file, "The key of that certificate, PEM")->group(in);
     app.add_option("--server-name", o.server_name,
-                   "The name to find in the masters' certificates [the host's]")
+                   "Name that the certificates of the nodes must have [the host's]")
         ->type_name("NAME")
         ->group(in);
-    app.add_flag("--insecure", o.insecure, "Speaks TLS to whomever: for experiments")->group(in);
+    app.add_flag("--insecure", o.insecure,
+                 "Does not verify the certificates of the nodes: for experiments")
+        ->group(in);
     app.add_flag("--json", o.json, "JSON instead of text");
     app.add_flag("-v,--verbose", o.verbose, "Says on stderr what happens to connections");
 }
@@ -314,7 +317,7 @@ config config_of(const masters_options& o)
 {
     if (o.nodes.empty()) {
         throw std::invalid_argument(
-            "no masters: give each with --node URL, or all in REDLOCK_NODES or a file (--config)");
+            "no nodes: give each with --node URL, or all in REDLOCK_NODES or a file (--config)");
     }
     check_separators(o);
     config c = config_without_nodes(o);

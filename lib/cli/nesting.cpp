@@ -114,8 +114,8 @@ void check_fencing(const std::vector<std::string>& resources, const enclosing_lo
         if (other != token) {
             throw std::invalid_argument(
                 names(resources) +
-                ": the enclosing locks have different fencing tokens: take them together in one "
-                "run, or give this one --no-fencing");
+                ": the enclosing locks have different fencing tokens: acquire them together in one "
+                "run, or give this run --no-fencing");
         }
     }
 }
@@ -223,10 +223,10 @@ int refuse_to_wait_for_itself(const std::vector<std::string>& resources, enclosi
 {
     const std::string why =
         inside == enclosing::all
-            ? ": this runs under that lock already, and would wait for itself" +
+            ? ": this command runs under that lock already, and would wait for itself" +
                   std::string(way_out)
-            : ": this runs under one of these locks already, and would wait for itself; take them "
-              "together";
+            : ": this command runs under one of these locks already, and would wait for itself; "
+              "acquire them together";
     return fail(names(resources) + why, usage, json);
 }
 
@@ -260,14 +260,14 @@ std::optional<int> run_inside(const run_options& o, const enclosing_locks& aroun
 {
     if (const auto* const ended = around.ended_among(o.resources); o.nested && ended != nullptr) {
         const enclosing_lock& lock = *around.find(*ended);
-        return fail(base::printable(*ended) + ": the redlock run around this one (pid " +
+        return fail(base::printable(*ended) + ": the outer redlock run (pid " +
                         std::to_string(lock.holder) +
                         (lock.valid_until
-                             ? ") does not hold this lock any more: it lost it, gave it back, or "
-                               "did not renew it in time"
+                             ? ") no longer holds this lock: it lost or released the lock, or did "
+                               "not renew it in time"
                              : ") does not show this process whether it still holds this lock: run "
                                "both as the same user") +
-                        "; the command is not begun",
+                        "; redlock did not start the command",
                     exit_status::lost, json);
     }
     const auto inside = around.position_of(o.resources);

@@ -88,16 +88,16 @@ std::string remedy_for(std::string_view reason)
     };
     static constexpr remedy remedies[] = {
         {"refused user and password",
-         "; the login is of the URL, of --user (REDLOCK_USER) and of --password-file "
+         "; the login comes from the URL, --user (REDLOCK_USER) and --password-file "
          "(REDLOCK_PASSWORD)"},
         {"wants a login",
          "; give a password with --password-file or REDLOCK_PASSWORD, and a user with --user"},
-        {"refused the database", "; the database is of the URL, or of --db"},
+        {"refused the database", "; the database comes from the URL or from --db"},
         {"NOPERM", "; `redlock doctor` names the missing permissions"},
         {"has no permissions", "; `redlock doctor` names the missing permissions"},
         {"no permitted command", "; `redlock doctor` names the missing permissions"},
         {"can't run this command", "; `redlock doctor` names the missing permissions"},
-        {"within node_timeout", "; --node-timeout gives the masters more time"},
+        {"within node_timeout", "; --node-timeout gives the nodes more time"},
         {"it is not for ", "; use a name of the certificate in the URL, or --server-name"},
         {"certificate verify failed",
          "; if its authority is yours, trust it with --ca-file, else give the server a valid "
@@ -185,7 +185,7 @@ std::string why_no_majority(const report& r)
     if (reasons.empty()) {
         return make_error_code(errc::unavailable).message();
     }
-    std::string out = "No majority of the masters can be used";
+    std::string out = "No majority of the nodes can be used";
     // Several reasons and their remedies are printed beside their nodes.
     if (reasons.size() == 1) {
         const auto& [why, nodes] = *reasons.begin();

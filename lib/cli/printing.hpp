@@ -16,12 +16,12 @@
 namespace redlock::cli {
 
 /// Why a lock is lost although each node that was asked answered in time.
-inline constexpr const char* keys_are_gone = "no majority of the masters has its key any more";
+inline constexpr const char* keys_are_gone = "no majority of the nodes has its key any more";
 
 /// Of a key without a ttl.
 inline constexpr const char* without_an_end =
-    ", without an end: its key has no ttl; to free it, delete the key on every master (redis-cli "
-    "DEL)";
+    ", without an end: its key has no ttl; to free the lock, delete the key on every node "
+    "(redis-cli DEL)";
 
 /// As text: names one after the other, without anything that a terminal would act upon.
 [[nodiscard]] std::string names(const std::vector<std::string>& resources);

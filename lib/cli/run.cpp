@@ -44,8 +44,7 @@ namespace {
 
 /// Why a lock is lost whose renewal no node refused and none was late with.
 constexpr const char* stood_still =
-    "redlock did not get to renew it in time: redlock or its machine stood still (stopped, "
-    "suspended, or too busy)";
+    "redlock did not renew it in time: redlock or its machine was stopped, suspended or too busy";
 
 bool ends_us(int number)
 {
@@ -203,13 +202,13 @@ asio::awaitable<void> guarded_run::hold_until(redlock::lock& lock, boot_clock::t
             me->grace_.cancel();
         }
     });
-    say(names(o_.resources) + ": the command has ended; the lock is kept for another " +
+    say(names(o_.resources) + ": the command has ended; redlock keeps the lock for another " +
             seconds_text(left) + " (--min-hold)",
         json_);
     co_await grace_.async_wait(asio::as_tuple(asio::deferred));
     if (boot_clock::now() < end && !is_at_limit_) {
         say(names(o_.resources) + ": the command has ended, and the lock " +
-                (lock.owns() ? "is given back" : "was lost") + " before --min-hold has passed",
+                (lock.owns() ? "is released" : "was lost") + " before --min-hold has passed",
             json_);
     }
 }
@@ -259,7 +258,8 @@ asio::awaitable<void> guarded_run::name_what_is_left()
         all += std::to_string(left[i]) + " (" + base::printable(name_of(left[i])) + ')';
     }
     all += left.size() > most ? " and others" : "";
-    say(names(o_.resources) + ": the command has ended, and left running without the lock: " + all,
+    say(names(o_.resources) +
+            ": the command has ended, and its processes still run without the lock: " + all,
         json_);
 }
 
@@ -279,7 +279,8 @@ asio::awaitable<bool> guarded_run::give_back(redlock::lock lock, bool was_used)
     }
     if (error) {
         // The command did its work under the lock; the keys end by themselves.
-        say(names(o_.resources) + ": not known to be given back: " + message_of(error, nodes),
+        say(names(o_.resources) +
+                ": unknown whether the lock is released: " + message_of(error, nodes),
             nodes, json_);
     }
     co_return true;
@@ -373,7 +374,8 @@ void guarded_run::tell(int number)
 {
     if (!command_->signal(number) && !forbidden_) {
         forbidden_ = true;
-        say(names(o_.resources) + ": some of what the command began cannot be sent signals", json_);
+        say(names(o_.resources) + ": redlock may not send signals to some processes of the command",
+            json_);
     }
 }
 
@@ -382,7 +384,7 @@ void guarded_run::kill_all()
     tell(SIGKILL);
     if (!std::exchange(killed_, true)) {
         say(names(o_.resources) + ": --grace (" + to_text(o_.grace.length) +
-                ") has passed, and what still ran is killed (SIGKILL)",
+                ") has passed, and redlock kills the processes that still run (SIGKILL)",
             json_);
     }
 }
@@ -427,8 +429,9 @@ void guarded_run::on_lost() noexcept
             me->kill_all();
         }
     });
-    say_lost(is_at_limit_ ? "the lock is over, as --max-hold has it; the command is told to end"
-                          : "the lock is lost; the command is told to end",
+    say_lost(is_at_limit_
+                 ? "--max-hold has passed, and the lock ends; redlock sends the command a SIGTERM"
+                 : "the lock is lost; redlock sends the command a SIGTERM",
              stood_still);
 }
 
@@ -455,7 +458,7 @@ void check_holds(const config& c, const run_options& o)
 {
     const auto least = 4 * c.node_timeout;
     if (o.max_hold && o.max_hold->length < least) {
-        throw std::invalid_argument("--max-hold: has to be four times --node-timeout at least, " +
+        throw std::invalid_argument("--max-hold: must be at least four times --node-timeout, " +
                                     to_text(least));
     }
     if (!o.min_hold || !o.max_hold) {

@@ -116,7 +116,7 @@ std::string secret_in(const std::string& path, std::string_view option, readable
     }
     trim_secret(line);
     if (line.empty()) {
-        refuse("its first line is empty, and the secret has to stand there");
+        refuse("its first line is empty, and must be the secret");
     }
     return line;
 }

@@ -31,7 +31,7 @@ constexpr std::chrono::milliseconds look_interval = 10s;
 
 std::string waits_for_holder(const taking_options& o, const report& r)
 {
-    const std::string holder = r.holder_label.empty() ? "somebody else" : r.holder_label;
+    const std::string holder = r.holder_label.empty() ? "another client" : r.holder_label;
     std::string text = names(o.resources) + ": waiting: " + holder + " has it";
     const auto refusing = std::ranges::count(r.nodes, node_outcome::refused, &node_report::outcome);
     const auto endless = std::ranges::count(r.nodes, true, &node_report::never_ends);
@@ -105,7 +105,8 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
         }
         const bool away = cause_of(out.error, out.nodes) == errc::unavailable;
         if (away && !told) {
-            say(names(o.resources) + ": no majority yet, trying on", out.nodes, json);
+            say(names(o.resources) + ": no majority of the nodes yet; redlock tries again",
+                out.nodes, json);
         } else if (!away && !is_said) {
             const std::string text = waits_for_holder(o, out.nodes);
             all_can_be_used(out.nodes) ? say(text, json) : say(text, out.nodes, json);

@@ -421,9 +421,9 @@ nanos coordinator::own_back_off(const operation& op, nanos wait) const
     try {
         return std::max(settings_.back_off(op.attempts_made, wait), nanos{});
     } catch (const std::exception& e) {
-        log(log_level::error, {"config::back_off has thrown: ", base::printable(e.what())});
+        log(log_level::error, {"config::back_off threw an exception: ", base::printable(e.what())});
     } catch (...) {
-        log(log_level::error, {"config::back_off has thrown"});
+        log(log_level::error, {"config::back_off threw an exception"});
     }
     return wait;
 }

@@ -47,13 +47,12 @@ void coordinator::start(instant now) noexcept
 {
     now_ = now;
     if (settings_.tls.insecure_skip_verification) {
-        log(log_level::warning,
-            {"config::tls.insecure_skip_verification is set: TLS nodes are not verified"});
+        log(log_level::warning, {"config::tls.insecure_skip_verification is set: the client does "
+                                 "not verify TLS nodes"});
     }
     if (settings_.guard && settings_.guard->admit_new_masters) {
-        log(log_level::warning, {"config::restart_guard.admit_new_masters is set: masters without "
-                                 "a marker are believed "
-                                 "to be new"});
+        log(log_level::warning, {"config::restart_guard.admit_new_masters is set: nodes without a "
+                                 "marker count as new"});
     }
     for (auto& n : nodes_) {
         n->connect();

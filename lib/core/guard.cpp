@@ -96,7 +96,7 @@ std::string_view memory_fault(std::string_view info) noexcept
 {
     const std::string_view policy = info_field(info, "maxmemory_policy");
     if (policy.empty()) {
-        return "INFO tells no maxmemory_policy, which the restart guard needs";
+        return "INFO has no maxmemory_policy, which the restart guard needs";
     }
     // Without a bound there is nothing to make room for.
     if (policy != "noeviction" && info_field(info, "maxmemory") != "0") {

@@ -23,7 +23,7 @@ constexpr std::string_view nobody = "0000000000000000000000000000000000000000";
 constexpr std::string_view no_login = "the server wants a login";
 constexpr std::string_view refused_user = "the server refused user and password";
 constexpr std::string_view loads_its_data = "the server loads its data";
-constexpr std::string_view no_info = "the answer to INFO is none";
+constexpr std::string_view no_info = "the answer to INFO is not valid";
 
 constexpr std::array loaded_scripts{&resp::release_script, &resp::extend_script,
                                     &resp::inspect_script, &resp::count_script,
@@ -53,7 +53,7 @@ bool says_wrong_login(std::string_view error) noexcept
 std::string_view why_refused(std::string_view error) noexcept
 {
     if (resp::has_code(error, "DENIED")) {
-        return "the server has no password, and lets in only programs of its own machine";
+        return "the server has no password, and accepts only clients on its own machine";
     }
     if (resp::has_code(error, "NOAUTH")) {
         return no_login;
@@ -325,7 +325,7 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
         case step::load_script:
             // Where they cannot be loaded, scripts go out with their text at their first use.
             return r.is_error() && resp::is_temporary(r.text())
-                       ? refused("the server does not take scripts now", r)
+                       ? refused("the server does not accept scripts now", r)
                        : progress::going_on;
         case step::capabilities: note_capabilities(r); return progress::going_on;
         case step::probe:
@@ -361,7 +361,7 @@ handshake::progress handshake::on_auth(const resp::reply& r)
 handshake::progress handshake::on_server_info(const resp::reply& r)
 {
     if (r.is_error()) {
-        return is_guarded() ? refused("INFO is refused, which the restart guard needs", r)
+        return is_guarded() ? refused("the server refused INFO, which the restart guard needs", r)
                             : progress::going_on;
     }
     if (!r.is_string()) {
@@ -372,7 +372,7 @@ handshake::progress handshake::on_server_info(const resp::reply& r)
     }
     run_id_ = run_id_of(r.text());
     return run_id_.empty() && is_guarded()
-               ? fail("INFO tells no run_id, which the restart guard needs", true)
+               ? fail("INFO has no run_id, which the restart guard needs", true)
                : progress::going_on;
 }
 
@@ -380,7 +380,7 @@ handshake::progress handshake::on_server_info(const resp::reply& r)
 handshake::progress handshake::on_replication_info(const resp::reply& r)
 {
     if (r.is_error() && resp::is_temporary(r.text())) {
-        return refused("INFO is refused now", r);
+        return refused("the server refused INFO", r);
     }
     auto told = read_role(r, role_source::info);
     if (!told && !r.is_error() && !r.is_null()) {
@@ -397,7 +397,7 @@ handshake::progress handshake::on_replication_info(const resp::reply& r)
 handshake::progress handshake::on_memory_info(const resp::reply& r)
 {
     if (r.is_error()) {
-        return refused("INFO is refused, which the restart guard needs", r);
+        return refused("the server refused INFO, which the restart guard needs", r);
     }
     if (!r.is_string()) {
         return fail(std::string(no_info), true);
@@ -451,14 +451,14 @@ handshake::progress handshake::on_probe(step s, const resp::reply& r, std::strin
 {
     const bool is_answer = r.is_integer() && (r.integer() == 0 || r.integer() == 1);
     if (!is_answer && !r.is_error()) {
-        return fail("the answer to a trial release is none", true);
+        return fail("the answer to a trial release is not valid", true);
     }
     if (is_answer || speaks_of_a_key(r.text()) || resp::says_wrong_type(r.text())) {
         wants_text_ = s == step::probe_text_only;
         return progress::going_on;
     }
     if (resp::is_temporary(r.text()) || !resp::unfit_because(r.text()).empty()) {
-        return refused("a trial release was refused", r);
+        return refused("the server refused a trial release", r);
     }
     if (s == step::probe) {
         const bool may_use_digests = resp::has_code(r.text(), "NOSCRIPT");

@@ -128,7 +128,7 @@ void node::note_run()
     if (!run.empty() && run != known_run_) {
         if (!known_run_.empty()) {
             c_.log(log_level::info,
-                   {address_.display, " is another server than before, or was started anew"});
+                   {address_.display, " is another server than before, or was restarted"});
         }
         known_run_ = run;
     }

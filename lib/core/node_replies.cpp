@@ -46,7 +46,7 @@ void node::on_bytes(std::string_view bytes)
             case resp::read_status::more: return;
             case resp::read_status::error:
                 ++c_.stats_.protocol_errors;
-                break_off(std::string("sent what is no reply: ") + to_string(reader_.error()));
+                break_off(std::string("sent what is not a reply: ") + to_string(reader_.error()));
                 return;
         }
     }
@@ -343,7 +343,7 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
     round_details::of_node& told = asked.details->nodes[index_];
     const std::string beside = told.foreign_label
                                    ? key_text(asked.of->resource, base::holder_suffix) +
-                                         " holds something else than the label of a holder"
+                                         " has something other than the label of a holder"
                                    : std::string();
     if (r.is_error()) {
         if (judge(p, r) == scripted::again) {
@@ -383,7 +383,7 @@ bool node::on_role(const pending& p, const resp::reply& r)
         if (!resp::unfit_because(r.text()).empty()) {
             return true;  // `on_reply` gives the connection up
         }
-        break_off("does not tell its role any more: " + error_of(r));
+        break_off("no longer gives its role: " + error_of(r));
         return false;
     }
     const auto told = read_role(r, handshake_.tells_role_by());
@@ -395,7 +395,7 @@ bool node::on_role(const pending& p, const resp::reply& r)
         return false;
     }
     if (told->role.empty()) {
-        break_off("does not tell its role any more");
+        break_off("no longer gives its role");
         return false;
     }
     return true;

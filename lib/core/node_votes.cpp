@@ -210,9 +210,10 @@ void node::on_counter_gone(round& asked)
 {
     c_.counters_.forget(asked.of->resource_hash, index_);
     if (!std::exchange(missed_a_counter_, true)) {
-        c_.log(log_level::warning, {address_.display,
-                                    " has lost a fencing counter that is to live yet, and perhaps "
-                                    "locks with it"});
+        c_.log(
+            log_level::warning,
+            {address_.display,
+             " has lost a fencing counter before its ttl has passed, and perhaps locks with it"});
     }
     const form f = script_form();
     queue(command::mend, asked.of, f, [&] { append_count(*asked.of, 0, f); });
@@ -288,7 +289,8 @@ bool node::on_raise(const pending& p, const resp::reply& r)
             c_.on_counter_at(asked, index_, -n);
         } else {
             asked.partner->keyed &= ~bit(index_);
-            c_.on_no_vote(asked, index_, "the key went before the fencing counter was raised");
+            c_.on_no_vote(asked, index_,
+                          "the key was gone before the client aligned the fencing counter");
         }
         return true;
     }

@@ -104,9 +104,9 @@ void node::note_lost_watch() noexcept
     }
     lost_watches_ = 0;
     watches_again_ = c_.now_ + pause_of_watches;
-    c_.log(log_level::warning, {address_.display,
-                                " was lost each time that it was to tell when a lock is free: who "
-                                "waits has to look"});
+    c_.log(log_level::warning,
+           {address_.display,
+            ": the connection was lost each time that a notification was due: waiters poll"});
 }
 
 /// It has not told of a key that it was to tell of, as who looked after `since` found. False: it
@@ -118,10 +118,9 @@ bool node::note_silence(instant since) noexcept
     }
     is_silent_ = true;
     if (!std::exchange(missed_word_, true)) {
-        c_.log(log_level::warning,
-               {address_.display,
-                " did not tell that a lock was free or had changed hands: who waits looks until it "
-                "tells something"});
+        c_.log(log_level::warning, {address_.display,
+                                    " sent no notification of a lock that was free or had a new "
+                                    "holder: waiters poll until the next notification"});
     }
     return true;
 }
@@ -137,8 +136,7 @@ bool node::on_tracking(const pending& p, const resp::reply& r)
     if (r.is_error() && tracking_ == tracks::refused) {
         if (!std::exchange(missed_tracking_, true)) {
             c_.log(log_level::info,
-                   {address_.display, " does not tell when a lock is free: who waits has to look (",
-                    error_of(r), ")"});
+                   {address_.display, " sends no notifications: waiters poll (", error_of(r), ")"});
         }
     }
     return true;

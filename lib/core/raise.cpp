@@ -145,7 +145,7 @@ void coordinator::on_counter_at(round& r, unsigned index, std::int64_t value) no
     attempt.fencing->found(index, value);
     if (value < r.target) {
         attempt.fencing->bound(index, r.target);
-        explain(attempt, index, "the fencing counter may not go so far beyond this node's date");
+        explain(attempt, index, "the fencing counter may not go that far beyond this node's date");
     }
     after_raise(r, index, node_outcome::refused);
 }

@@ -39,7 +39,9 @@ const std::shared_ptr<tls_context>& tls_files::latest(const teller& tell)
     }
     if (std::exchange(told_, now) != now) {
         tell(log_level::warning,
-             "TLS files have changed and can't be loaded, those from before stay in use: ", fault);
+             "TLS files have changed and can't be loaded; the client still uses the ones from "
+             "before: ",
+             fault);
     }
     return context_;
 }

@@ -140,8 +140,8 @@ std::string_view unfit_because(std::string_view error)
         {"ASK", "is a node of a cluster, and moves its keys (ASK)"},
         {"CLUSTERDOWN", "is a node of a cluster that is down (CLUSTERDOWN)"},
         {"LOADING", "loads its data (LOADING)"},
-        {"NOREPLICAS", "lacks the replicas without which it takes no writes (NOREPLICAS)"},
-        {"NOAUTH", "no longer knows that we logged in (NOAUTH)"},
+        {"NOREPLICAS", "lacks the replicas that it requires for writes (NOREPLICAS)"},
+        {"NOAUTH", "no longer knows the login of this client (NOAUTH)"},
     }};
     const auto* const found = std::find_if(
         reasons.begin(), reasons.end(), [&](const reason& r) { return has_code(error, r.code); });

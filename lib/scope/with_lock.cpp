@@ -199,7 +199,7 @@ awaitable<void> run_started(scope_start& start, lock& held)
         std::rethrow_exception(*thrown);
     }
     if (ec) {
-        throw boost::system::system_error(ec, "the body of a lock");
+        throw boost::system::system_error(ec, "the function under the lock");
     }
 }
 

@@ -111,7 +111,7 @@ std::string model_master::client(session& s, const words& command)
     if (what == "CACHING") {
         return client_caching(s, command);
     }
-    throw std::runtime_error("CLIENT with what no lock needs");
+    throw std::runtime_error("CLIENT with a subcommand that no lock needs");
 }
 
 std::string model_master::client_tracking(session& s, const words& command)

@@ -293,7 +293,7 @@ std::string model_master::keyed(instant now, session& s, const words& command)
         change(command[1], is_new ? entry{{}, std::nullopt, true} : entry{*there}, &s);
         return integer(is_new);
     }
-    throw std::logic_error("a command that the model knows and does not do");
+    throw std::logic_error("the model knows this command and does not run it");
 }
 
 /// Everybody who tracks is told once, and of no key.

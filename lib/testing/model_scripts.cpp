@@ -45,7 +45,7 @@ std::string model_master::script_command(const words& command)
     }
     const auto known = script_of(command.at(2));
     if (what != "LOAD" || !known) {
-        throw std::runtime_error("a script that is none of the contract's was loaded");
+        throw std::runtime_error("a client loaded a script that the contract does not have");
     }
     const std::string_view sha1 = contract_scripts[static_cast<std::size_t>(*known)].sha1;
     scripts_.emplace(sha1);
@@ -62,7 +62,7 @@ std::string model_master::eval(instant now, session& s, const words& command)
     const auto keys = number<std::size_t>(command.at(2));
     const bool is_of_one = known && (*known <= script::count || *known == script::label);
     if (!known || !keys || *keys == 0 || command.size() < 3 + *keys || (is_of_one && *keys != 1)) {
-        throw std::runtime_error("a script that is none of the contract's");
+        throw std::runtime_error("a script that the contract does not have");
     }
     scripts_.emplace(contract_scripts[static_cast<std::size_t>(*known)].sha1);
     return run(now, s, *known, command);

@@ -19,7 +19,7 @@ std::optional<std::size_t> take_count(std::string_view& bytes, char mark)
         return std::nullopt;
     }
     if (bytes.front() != mark) {
-        throw std::runtime_error("what was written is no command");
+        throw std::runtime_error("the input is not a command");
     }
     const std::size_t end = bytes.find("\r\n");
     if (end == std::string_view::npos) {
@@ -28,7 +28,7 @@ std::optional<std::size_t> take_count(std::string_view& bytes, char mark)
     std::size_t count = 0;
     const auto parsed = std::from_chars(bytes.data() + 1, bytes.data() + end, count);
     if (parsed.ec != std::errc{} || parsed.ptr != bytes.data() + end || count > longest) {
-        throw std::runtime_error("what was written has no length");
+        throw std::runtime_error("the input has no length");
     }
     bytes.remove_prefix(end + 2);
     return count;
@@ -41,7 +41,7 @@ std::optional<std::string> take_word(std::string_view& bytes)
         return std::nullopt;
     }
     if (bytes.substr(*size, 2) != "\r\n") {
-        throw std::runtime_error("a word that was written does not end");
+        throw std::runtime_error("a word of the input has no end");
     }
     std::string word(bytes.substr(0, *size));
     bytes.remove_prefix(*size + 2);
@@ -78,7 +78,7 @@ std::vector<words> parse_commands(std::string_view bytes)
         commands.push_back(std::move(*w));
     }
     if (!bytes.empty()) {
-        throw std::runtime_error("what was written ends within a command");
+        throw std::runtime_error("the input ends within a command");
     }
     return commands;
 }

@@ -304,7 +304,7 @@ std::string node_server::done(const words& command, session& s)
     try {
         return master_.execute(at, s, command);
     } catch (const std::exception&) {
-        return wire::error("ERR this is nothing that a node for tests does");
+        return wire::error("ERR a node for tests does not know this");
     }
 }
 

@@ -158,7 +158,8 @@ std::string known_name(std::string_view name)
         contract_scripts, [&](const contract_script& s) { return said == in_capitals(s.name); });
     if (!is_purpose && find(said) == nullptr) {
         throw std::invalid_argument("scripted_node: \"" + std::string(name) +
-                                    "\" is no command that a node knows, which are " + all_names());
+                                    "\" is not a command that a node knows; it knows " +
+                                    all_names());
     }
     return said;
 }

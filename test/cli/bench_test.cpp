@@ -45,7 +45,8 @@ TEST_CASE("a benchmark runs on the masters that are named, whichever way", "[ben
     const auto load = nlohmann::json::parse(first_line).at("message").get<std::string>();
     CHECK(load.starts_with("bench: loads " + nodes[0].url() + "/0, " + nodes[1].url() + "/0, "));
     CHECK_THAT(load, ContainsSubstring(nodes[2].url() + "/0 with 2 workers for 0.3 s; writes"));
-    CHECK_THAT(load, ContainsSubstring("keys that begin with bench:, and leaves the counters"));
+    CHECK_THAT(load,
+               ContainsSubstring("keys that begin with bench:, and leaves its fencing counters"));
     CHECK_THAT(in_front.text, !ContainsSubstring("sesame"));
     const auto told = nlohmann::json::parse(in_front.text.substr(first_line.size()));
     CHECK(told.at("nodes") == 3);
@@ -64,7 +65,7 @@ TEST_CASE("a benchmark runs on the masters that are named, whichever way", "[ben
     CHECK(by_environment.text.starts_with(R"({"message":"bench: loads )"));
     const auto as_text = run(nodes, short_bench({}), {password}).text;
     CHECK(as_text.starts_with("redlock: bench: loads " + nodes[0].url() + "/0, "));
-    CHECK_THAT(as_text, ContainsSubstring("/0 (as REDLOCK_NODES or a file says; --local starts"));
+    CHECK_THAT(as_text, ContainsSubstring("/0 (from REDLOCK_NODES or a file; --local starts"));
     CHECK_THAT(by_environment.text, ContainsSubstring("\"nodes\": 3"));
 
     const temp_dir folder;
@@ -86,7 +87,7 @@ TEST_CASE("what a benchmark or a show has no use for is refused", "[bench]")
         {{node, "bench", "--local", "3"}, "bench: --local"},
         {{node, "bench", "--stop-node", "1"}, "bench: --local"},
         {{"bench", "--server-pids", "1"}, "bench: --server-pids"},
-        {{node, "demo"}, "demo: it starts masters of its own"},
+        {{node, "demo"}, "demo: it starts nodes of its own"},
         {{"demo", node}, "--node"},
         {{"--json", "demo"}, "has no --json"},
     };

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <optional>
 #include <set>
 #include <sstream>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>

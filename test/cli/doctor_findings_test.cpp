@@ -131,8 +131,8 @@ TEST_CASE("of masters that are well nothing is told", "[cli][doctor]")
     const verdict v = concluded(nodes, plain(count));
     CHECK(v.exit_status == 0);
     CHECK(v.are == verdict::locks::available);
-    CHECK(v.text == (count == 3 ? "3 masters, 2 needed, 3 well: locks can be had."
-                                : "5 masters, 3 needed, 5 well: locks can be had."));
+    CHECK(v.text == (count == 3 ? "3 nodes, 2 needed, 3 well: locks can be acquired."
+                                : "5 nodes, 3 needed, 5 well: locks can be acquired."));
 }
 
 TEST_CASE("nodes that cannot be used are counted against the majority", "[cli][doctor]")
@@ -145,12 +145,12 @@ TEST_CASE("nodes that cannot be used are counted against the majority", "[cli][d
     nodes[4] = dead(4);
     CHECK(told(nodes, plain(5)) ==
           lines{"2 error unreachable", "5 error unreachable", "0 warning no-spare"});
-    CHECK(concluded(nodes, plain(5)).text == "5 masters, 3 needed, 3 well: locks can be had.");
+    CHECK(concluded(nodes, plain(5)).text == "5 nodes, 3 needed, 3 well: locks can be acquired.");
     CHECK(concluded(nodes, plain(5)).exit_status == 2);
 
     nodes[3] = dead(3);
     CHECK(told(nodes, plain(5)).front() == "0 error no-quorum");
-    CHECK(concluded(nodes, plain(5)).text == "5 masters, 3 needed, 2 well: no lock can be had.");
+    CHECK(concluded(nodes, plain(5)).text == "5 nodes, 3 needed, 2 well: no lock can be acquired.");
 }
 
 TEST_CASE("an even number of nodes, and a single one, are told of", "[cli][doctor]")
@@ -182,10 +182,12 @@ TEST_CASE("why there is no conversation has a word of its own", "[cli][doctor]")
               f.unusable = "the server refused the greeting (WRONGPASS)";
               f.login_refused = true;
           }) == lines{"1 error login"});
-    CHECK(told_of([](node_facts& f) { f.unusable = "a trial release was refused (BUSY)"; }) ==
-          lines{"1 error unusable"});
-    CHECK(told_of([](node_facts& f) { f.unusable = "a trial release was refused (LOADING)"; }) ==
-          lines{"1 error loading"});
+    CHECK(told_of([](node_facts& f) {
+              f.unusable = "the server refused a trial release (BUSY)";
+          }) == lines{"1 error unusable"});
+    CHECK(told_of([](node_facts& f) {
+              f.unusable = "the server refused a trial release (LOADING)";
+          }) == lines{"1 error loading"});
     CHECK(told_of([](node_facts& f) {
               f.closes_at_hello = true;
               f.protocol = 2;
@@ -217,7 +219,7 @@ TEST_CASE("what keeps a node from being used is told with what helps against it"
     };
     const auto r = GENERATE(row{"the server refused the database (ERR)", "databases"},
                             row{"the server refused the greeting (DENIED)", "protected-mode"},
-                            row{"a trial release was refused (BUSY)", "SCRIPT KILL"},
+                            row{"the server refused a trial release (BUSY)", "SCRIPT KILL"},
                             row{"the server has too many clients", "maxclients"});
     auto f = healthy(0);
     f.unusable = r.unusable;
@@ -269,12 +271,12 @@ TEST_CASE("who breaks off before he has answered may want TLS", "[cli][doctor]")
     auto f = dead(0);
     f.reached = contact::broken;
     f.trouble = "Connection reset by peer";
-    CHECK(only_finding(f).text == "can be connected to, but breaks off: Connection reset by peer.");
+    CHECK(only_finding(f).text == "accepts connections, but breaks off: Connection reset by peer.");
     CHECK(only_finding(f).advice.ends_with("wants TLS (rediss://)."));
     f.latency.samples = 1;
     CHECK(only_finding(f).advice.find("TLS") == std::string::npos);
     f.trouble = "leaves commands unanswered";
-    CHECK(only_finding(f).text == "can be connected to, but leaves commands unanswered.");
+    CHECK(only_finding(f).text == "accepts connections, but leaves commands unanswered.");
 }
 
 TEST_CASE("who may neither track nor cache is told of once", "[cli][doctor]")
@@ -356,7 +358,7 @@ TEST_CASE("a master that may throw locks away breaks exclusion", "[cli][doctor]"
     const verdict v = concluded(nodes, plain(3));
     CHECK(v.are == verdict::locks::available_unsafely);
     CHECK(v.text ==
-          "3 masters, 2 needed, 3 usable, 2 well: locks can be had, but two clients may "
+          "3 nodes, 2 needed, 3 usable, 2 well: locks can be acquired, but two clients may "
           "hold the same one.");
 
     nodes[1].info->eviction = "noeviction";
@@ -491,10 +493,10 @@ TEST_CASE("without fencing nobody needs to count", "[cli][doctor]")
     auto nodes = all_healthy(3);
     std::for_each(nodes.begin(), nodes.end(), forbid);
     const auto found = judge(nodes, base::make_settings(plain(3)));
-    CHECK(found.front().text.starts_with("No lock with a fencing token can be had: 0 of 3 "));
+    CHECK(found.front().text.starts_with("No lock with a fencing token can be acquired: 0 of 3 "));
     const verdict v = concluded(nodes, plain(3));
     CHECK(v.are == verdict::locks::unavailable);
-    CHECK(v.text.ends_with("locks can be had without fencing tokens only (--no-fencing)."));
+    CHECK(v.text.ends_with("locks can be acquired without fencing tokens only (--no-fencing)."));
 }
 
 TEST_CASE("what cannot be given back is had until its ttl has passed", "[cli][doctor]")
@@ -506,7 +508,7 @@ TEST_CASE("what cannot be given back is had until its ttl has passed", "[cli][do
     const verdict v = concluded(nodes, plain(3));
     CHECK(v.are == verdict::locks::available_until_ttl);
     CHECK(v.exit_status == 2);
-    CHECK(v.text.ends_with("not given back: each stays until its ttl has passed."));
+    CHECK(v.text.ends_with("not released: each stays until its ttl has passed."));
 
     // A command of the server's own does without DEL.
     nodes[1].deletes_by = core::compare_and_delete::delex;
@@ -547,7 +549,7 @@ TEST_CASE("locks that no majority of the masters renews are had without renewal"
     CHECK(v.are == verdict::locks::available_without_renewal);
     CHECK(v.exit_status == 2);
     CHECK(v.text.ends_with(
-        "locks can be had, but not renewed: the holder loses each when its ttl has passed."));
+        "locks can be acquired, but not renewed: the holder loses each when its ttl has passed."));
 }
 
 TEST_CASE("a delete of the server's own without scripts leaves locks without renewal",
@@ -572,7 +574,7 @@ TEST_CASE("without PEXPIRE the doctor does not advise to do without fencing toke
     const verdict v = concluded(nodes, plain(3));
     CHECK(v.are == verdict::locks::unavailable);
     CHECK(v.text.ends_with(
-        "no lock with a fencing token can be had, and no lock without one be renewed."));
+        "no lock with a fencing token can be acquired, and no lock without one can be renewed."));
 }
 
 TEST_CASE("without PEXPIRE no lock is extended, and a resource gets one token", "[cli][doctor]")
@@ -596,7 +598,7 @@ TEST_CASE("a trial of a release that fails for want of a command is told by that
 {
     const auto forbid = [](std::initializer_list<needed> all) {
         return [=](node_facts& f) {
-            f.unusable = "a trial release was refused (ERR)";
+            f.unusable = "the server refused a trial release (ERR)";
             for (const needed n : all) {
                 f[n].is = outcome::forbidden;
             }
@@ -692,13 +694,13 @@ TEST_CASE("a delete of the server's own does without DEL", "[cli][doctor]")
         }
         return all;
     };
-    CHECK(texts(f).find("locks of several resources can be taken there, but not given back") !=
+    CHECK(texts(f).find("locks of several resources can be acquired there, but not released") !=
           std::string::npos);
     auto scriptless = f;
     scriptless[needed::eval].is = scriptless[needed::evalsha].is = outcome::forbidden;
-    CHECK(texts(scriptless).find("given back, renewed") == std::string::npos);
+    CHECK(texts(scriptless).find("released, renewed") == std::string::npos);
     scriptless[needed::native_delete].is = outcome::forbidden;
-    CHECK(texts(scriptless).find("given back, renewed") != std::string::npos);
+    CHECK(texts(scriptless).find("released, renewed") != std::string::npos);
     CHECK(texts(scriptless).find("does not permit DELIFEQ: ") != std::string::npos);
     f[needed::native_delete].is = outcome::forbidden;
     CHECK_FALSE(gives_back(f));
@@ -831,8 +833,9 @@ TEST_CASE("clocks that run apart from each other are told of, and who gains on w
     nodes[2].clock->rate = 0.006;
     CHECK(told(nodes, plain(3)) == lines{"3 error clock-drift"});
     const auto found = judge(nodes, base::make_settings(plain(3)));
-    CHECK(found[0].text.starts_with("has a clock that gains 1.2 % (within 20 ppm) on that of " +
-                                    nodes[0].node + ", and --drift allows 1.0 %:"));
+    CHECK(
+        found[0].text.starts_with("has a clock that gains 1.2 % (within 20 ppm) on the clock of " +
+                                  nodes[0].node + ", and --drift allows 1.0 %:"));
     CHECK(concluded(nodes, plain(3)).are == verdict::locks::available_unsafely);
 
     // Where the round trips leave it open nothing is said.
@@ -855,10 +858,10 @@ TEST_CASE("the nodes' clocks are compared with each other", "[cli][doctor]")
     auto nodes = all_healthy(3);
     const std::string a = nodes[0].node;
     const std::string b = nodes[1].node;
-    CHECK(
-        lines_of(nodes, c) ==
-        texts{"Dates: within 0.10 ms of each other, less than the 1.0 s that fencing tokens bear.",
-              "Clock rates: within 20 ppm of each other, less than the 1.0 % of --drift."});
+    CHECK(lines_of(nodes, c) ==
+          texts{"Dates: within 0.10 ms of each other, less than the 1.0 s that fencing tokens "
+                "tolerate.",
+                "Clock rates: within 20 ppm of each other, less than the 1.0 % of --drift."});
 
     nodes[0].clock->offset = 20ms;
     nodes[0].clock->rate = 0.002;
@@ -866,7 +869,7 @@ TEST_CASE("the nodes' clocks are compared with each other", "[cli][doctor]")
     nodes[1].clock->rate = -0.001;
     CHECK(lines_of(nodes, c) ==
           texts{"Dates: " + a + " is 30 ms ahead of " + b +
-                    " (within 0.10 ms), less than the 1.0 s that fencing tokens bear.",
+                    " (within 0.10 ms), less than the 1.0 s that fencing tokens tolerate.",
                 "Clock rates: " + a + " gains 0.30 % on " + b +
                     " (within 20 ppm), less than the 1.0 % of --drift."});
 
@@ -875,19 +878,18 @@ TEST_CASE("the nodes' clocks are compared with each other", "[cli][doctor]")
         f.clock->watched = 20s;
     }
     CHECK(lines_of(nodes, c)[0] ==
-          "Dates: within 90 ms of each other, less than the 1.0 s that fencing tokens bear.");
+          "Dates: within 90 ms of each other, less than the 1.0 s that fencing tokens tolerate.");
     for (node_facts& f : nodes) {
         f.clock->watched = 0s;
     }
 
     nodes[0].clock->offset = 2h;
     nodes[0].clock->rate = 0.02;
-    CHECK(lines_of(nodes, c) ==
-          texts{"Dates: " + a + " is 2.0 hours ahead of " + b +
-                    " (within 0.10 ms); as many as are needed agree to within the 1.0 s that "
-                    "fencing tokens bear.",
-                "Clock rates: " + a + " gains 2.1 % on " + b +
-                    " (within 20 ppm), more than the 1.0 % of --drift."});
+    CHECK(lines_of(nodes, c) == texts{"Dates: " + a + " is 2.0 hours ahead of " + b +
+                                          " (within 0.10 ms); a majority agrees to within the 1.0 "
+                                          "s that fencing tokens tolerate.",
+                                      "Clock rates: " + a + " gains 2.1 % on " + b +
+                                          " (within 20 ppm), more than the 1.0 % of --drift."});
     CHECK(compare_clocks(nodes, base::make_settings(c)).rates_matter);
 
     nodes[1].clock->offset = -2h;
@@ -897,7 +899,7 @@ TEST_CASE("the nodes' clocks are compared with each other", "[cli][doctor]")
     CHECK(lines_of(nodes, c) ==
           texts{"Dates: " + a + " is 4.0 hours ahead of " + b +
                     " (within 0.10 ms); no majority agrees to within the 1.0 s that fencing tokens "
-                    "bear.",
+                    "tolerate.",
                 "Clock rates: within 2.2 % of each other, not known well enough for the 1.0 % of "
                 "--drift."});
     CHECK(compare_clocks(nodes, base::make_settings(c)).dates_matter);

@@ -130,7 +130,7 @@ TEST_CASE("a server that answers HELLO with no greeting is greeted without it, a
         [&](const arguments& command) { return command[0] == "HELLO" ? answer : std::string(); }));
     const consultation told(patient({odd.url()}));
     INFO(told.text);
-    CHECK(has(told.says("no-hello"), "warning: answers HELLO with something else than a greeting"));
+    CHECK(has(told.says("no-hello"), "warning: does not answer HELLO with a greeting"));
     CHECK_FALSE(told.codes().contains("resp2"));
     CHECK(told.all["nodes"][0]["protocol"] == 2);
     CHECK(odd.commands("HELLO").size() == 1);
@@ -168,8 +168,7 @@ TEST_CASE("commands that a proxy refuses in words of its own are told of", "[cli
     const consultation told(patient({proxied.url()}));
     INFO(told.text);
     CHECK(told.says("refused-command") ==
-          "warning: refuses HELLO (ERR unsupported command): there is no RESP3, and who waits for "
-          "a lock asks for it again and again.");
+          "warning: refuses HELLO (ERR unsupported command): there is no RESP3, and waiters poll.");
     CHECK(has(told.text, "refuses SCRIPT LOAD (ERR unsupported command)"));
 }
 

@@ -81,7 +81,7 @@ TEST_CASE("of who is connected and answers nothing the line says no more", "[cli
     mute.reached = contact::broken;
     std::ostringstream out;
     print_text(out, {mute}, {}, {}, {});
-    CHECK(out.str().starts_with("a: connected, and without an answer\n"));
+    CHECK(out.str().starts_with("a: connected, but no answer\n"));
 }
 
 TEST_CASE("without findings the verdict follows the nodes", "[cli][doctor]")

@@ -104,7 +104,7 @@ TEST_CASE("of masters that write through there is nothing to say", "[cli][doctor
     INFO(told.text);
     CHECK(told.status == 0);
     CHECK(told.all["findings"].empty());
-    CHECK(told.all["verdict"]["text"] == "3 masters, 2 needed, 3 well: locks can be had.");
+    CHECK(told.all["verdict"]["text"] == "3 nodes, 2 needed, 3 well: locks can be acquired.");
     for (const auto& node : told.all["nodes"]) {
         CHECK(node["role"] == "master");
         CHECK(node["protocol"] == 3);
@@ -139,7 +139,7 @@ TEST_CASE("the text names nodes, findings and the verdict", "[cli][doctor]")
     CHECK(text.starts_with(first + ": Redis 7."));
     CHECK(has(text, "\nwarning  " + first + ", " + shown(nodes[1].url()) + ", " +
                         shown(nodes[2].url()) + ": keeps nothing on disk"));
-    CHECK(text.ends_with("\n3 masters, 2 needed, 3 well: locks can be had.\n"));
+    CHECK(text.ends_with("\n3 nodes, 2 needed, 3 well: locks can be acquired.\n"));
 }
 
 TEST_CASE("a master that is down is told of, and so are too few", "[cli][doctor]")
@@ -387,7 +387,7 @@ TEST_CASE("on Valkey 9 the doctor tells how locks are given back, and who may no
     INFO(scriptless.text);
     CHECK(way(scriptless) == "DELIFEQ");
     CHECK(scriptless.codes().contains("no-scripts"));
-    CHECK_FALSE(has(scriptless.says("no-scripts"), "given back"));
+    CHECK_FALSE(has(scriptless.says("no-scripts"), "released"));
 }
 
 TEST_CASE("each command that a user may not use is named", "[cli][doctor]")
@@ -487,7 +487,8 @@ TEST_CASE("a user without scripts, INFO, keys, or a way to end what is tried is 
         auto c = as_locker(node);
         c.restart_guard = guard_config{.max_ttl = 30s};
         const consultation guarded(c);
-        CHECK(has(guarded.says("unusable"), "INFO is refused, which the restart guard needs"));
+        CHECK(has(guarded.says("unusable"),
+                  "the server refused INFO, which the restart guard needs"));
         CHECK(guarded.status == 2);
     }
     SECTION("keys")
@@ -530,7 +531,7 @@ TEST_CASE("of a user who may use some keys only the doctor tries these if one is
 
     const consultation other(c, short_watch, "others/x");
     CHECK(other.codes() == codes{"forbidden-key", "no-quorum", "one-node"});
-    CHECK(has(other.says("forbidden-key"), "no lock of others/x can be taken there"));
+    CHECK(has(other.says("forbidden-key"), "no lock of others/x can be acquired there"));
     CHECK_THROWS_AS(consultation(c, short_watch, "orders/x:fencing"), std::invalid_argument);
 }
 
@@ -739,8 +740,8 @@ TEST_CASE("the restart guard's view of a node is told", "[cli][doctor][guard]")
                   run_id + " nodes=5 max_ttl=60000 drift=200000000 since=1700000000000000"});
     const consultation differing(c);
     INFO(differing.text);
-    CHECK(
-        has(differing.says("guard"), "5 nodes, --max-ttl 60s and --drift 0.2, and we have 1 node"));
+    CHECK(has(differing.says("guard"),
+              "5 nodes, --max-ttl 60s and --drift 0.2, and this configuration has 1 node"));
     CHECK(differing.locks() == "unavailable");
 
     node.command({"SET", "redlock:admitted",

@@ -166,7 +166,8 @@ TEST_CASE("an owner token that is none is refused with its source, and never sai
         std::ofstream(file) << content;
         out = run(nodes, {"extend", "job", "--token-file", file});
         CHECK(out.status == 64);
-        CHECK(out.text.starts_with("redlock: no owner token in " + file + ": give what acquire"));
+        CHECK(out.text.starts_with("redlock: no owner token in " + file +
+                                   ": give the output of acquire"));
     }
     out = run(nodes, {"release", "job", "--token-file", folder.path().string()});
     CHECK(out.status == 64);
@@ -246,8 +247,8 @@ TEST_CASE("an inspection says of a key without a ttl that it has no end, and how
     const auto [status, text] = run(nodes, {"inspect", "job"});
     CHECK(status == 0);
     CHECK(
-        text.starts_with("job: held, without an end: its key has no ttl; to free it, delete the "
-                         "key on every master (redis-cli DEL)\n"));
+        text.starts_with("job: held, without an end: its key has no ttl; to free the lock, delete "
+                         "the key on every node (redis-cli DEL)\n"));
 }
 
 TEST_CASE("an inspection tells parties apart, and says it where none has a majority", "[locks]")
@@ -261,10 +262,9 @@ TEST_CASE("an inspection tells parties apart, and says it where none has a major
     const auto split = run(nodes, patient);
     CAPTURE(split.text);
     CHECK(split.status == 0);
-    CHECK(
-        split.text.starts_with("job: blocked: no party has a majority of the 3 masters: party A "
-                               "has a key on 1, party B on 1, party C on 1; these keys keep others "
-                               "out\n"));
+    CHECK(split.text.starts_with(
+        "job: blocked: no party has a majority of the 3 nodes: party A "
+        "has a key on 1, party B on 1, party C on 1; these keys keep other clients out\n"));
     CHECK_THAT(split.text, ContainsSubstring(nodes[0].url() + "/0  has the key of party A for "));
     CHECK_THAT(split.text, ContainsSubstring(nodes[2].url() + "/0  has the key of party C for "));
     CHECK_THAT(split.text, !ContainsSubstring("token-of"));
@@ -289,7 +289,7 @@ TEST_CASE("an inspection tells parties apart, and says it where none has a major
     nodes[1].command({"DEL", "job"});
     nodes[2].command({"DEL", "job"});
     CHECK(run(nodes, patient)
-              .text.starts_with("job: free: no party has a majority of the 3 masters\n"));
+              .text.starts_with("job: free: no party has a majority of the 3 nodes\n"));
 }
 
 TEST_CASE("an inspection says that keys without a ttl keep others out and never end", "[locks]")
@@ -300,9 +300,8 @@ TEST_CASE("an inspection says that keys without a ttl keep others out and never 
     const auto [status, text] = run(nodes, {"inspect", "job"});
     CAPTURE(text);
     CHECK(status == 0);
-    CHECK_THAT(text,
-               ContainsSubstring("; these keys keep others out, and those without a ttl never "
-                                 "end by themselves: delete them (redis-cli DEL)\n"));
+    CHECK_THAT(text, ContainsSubstring("; these keys keep other clients out, and the keys without "
+                                       "a ttl never expire: delete them (redis-cli DEL)\n"));
     CHECK_THAT(text, ContainsSubstring("/0  has the key of party B, without an end\n"));
     const auto told = nlohmann::json::parse(run(nodes, {"inspect", "job", "--json"}).text);
     CHECK(told.at("state") == "blocked");
@@ -381,7 +380,7 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
     const masters nodes(1);
     const std::string owner = "REDLOCK_OWNER_TOKEN=" + std::string(40, 'a');
     const std::pair<std::vector<std::string>, std::string> wrong[] = {
-        {{"acquire", "job", "--ttl", "10x"}, "'10x' is no duration"},
+        {{"acquire", "job", "--ttl", "10x"}, "'10x' is not a duration"},
         {{"acquire", "job", "--ttl", "10ms"}, "--ttl: 10ms is shorter than 4 node timeouts, 8s"},
         {{"acquire", "job", "--ttl", "3650d", "--max-ttl", "1h"},
          "--ttl: 87600h is longer than the restart guard allows, 1h"},
@@ -391,7 +390,7 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
         {{"run", "job", "--ttl", "10ms", "--", "true"},
          "--ttl: 10ms is shorter than 4 node timeouts, 8s"},
         {{"acquire", "job", "--label", std::string(257, 'x')}, "--label: is longer than 256 bytes"},
-        {{"acquire", "job", "--label", "a\nb"}, "--label: holds a control character"},
+        {{"acquire", "job", "--label", "a\nb"}, "--label: has a control character"},
         {{"inspect", ""}, "resource 1: is empty"},
         {{"acquire", "job", "a:fencing"}, "resource 2: ends with ':fencing'"},
         {{"release", "a:redlock:holder"}, "resource 1: ends with ':redlock:holder'"},
@@ -400,15 +399,16 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
          "resources: all names together are longer than 65536 bytes"},
         {{"acquire", "a", "b", "c", "b"}, "resource 2: is named twice"},
         {{"acquire", "job", "--ttl", "-1s"}, "'-1s' is negative"},
-        {{"acquire", "job", "--db", "x"}, "--db: 'x' is no database: give its number, from 0 on"},
-        {{"acquire", "job", "--db", "-1"}, "--db: '-1' is no database"},
-        {{"acquire", "job", "--db", "99999999999"}, "'99999999999' is no database"},
+        {{"acquire", "job", "--db", "x"},
+         "--db: 'x' is not a database: give its number, from 0 on"},
+        {{"acquire", "job", "--db", "-1"}, "--db: '-1' is not a database"},
+        {{"acquire", "job", "--db", "99999999999"}, "'99999999999' is not a database"},
         {{"acquire", "job", "--ttl", "30"}, "'30' has no unit"},
         {{"acquire", "job", "--ttl", "4000d"}, "'4000d' is too long"},
         {{"inspect", "job", "--watch", "--interval", "10ms"},
          "'10ms' is too short: 100ms at least"},
         {{"doctor", "--watch", "999d"}, "'999d' is too long: 1h at most"},
-        {{"doctor", "--watch", "1x"}, "'1x' is no duration"},
+        {{"doctor", "--watch", "1x"}, "'1x' is not a duration"},
         {{"acquire"}, "RESOURCE"},
         {{"acquire", ""}, "resource"},
         {{"frobnicate", "job"}, "no command 'frobnicate'"},
@@ -434,7 +434,7 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
     CHECK(nodes.count("job") == 0);
     const auto lonely = command({"acquire", "job"}).end();
     CHECK(lonely.status == 64);
-    CHECK_THAT(lonely.text, ContainsSubstring("no masters"));
+    CHECK_THAT(lonely.text, ContainsSubstring("no nodes"));
 }
 
 TEST_CASE("a password comes from a file or the environment, and is never said", "[locks]")
@@ -516,13 +516,13 @@ TEST_CASE("new masters are admitted to the restart guard by a command", "[locks]
     nodes.flush();
     const auto [status, text] = run(nodes, {"admit", "--max-ttl", "1h"});
     CHECK(status == 0);
-    CHECK(text == "3 of 3 masters are admitted\n");
+    CHECK(text == "3 of 3 nodes are admitted\n");
     CHECK(run(nodes, {"acquire", "--no-wait", "--max-ttl", "1h", "job"}).status == 0);
     nodes[1].kill();
     // The command waits five seconds for the third master. A busy machine admits two in less.
     const auto two = run(nodes, {"admit", "--max-ttl", "1h", "--connect-timeout", "5s"});
     CHECK(two.status == 69);
-    CHECK(two.text == "2 of 3 masters are admitted\n");
+    CHECK(two.text == "2 of 3 nodes are admitted\n");
     CHECK(run(nodes, {"admit"}).status == 64);
 }
 
@@ -590,34 +590,33 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
         {"[run]\nttl = 9s\n[default]\ndrift = 7\n", "line 4: --drift: "},
         {"hidden\n", "line 1: is neither NAME = VALUE nor [SECTION]"},
         {"aGlkZGVu=\n", "line 1: is neither NAME = VALUE nor [SECTION]"},
-        {"node = [\n'redis://a#b',\n]\n", "line 2: a quote is not closed, or # stands in it"},
-        {"[inspect]\ninterval = \"10x\"\n", "line 2: --interval: '10x' is no duration"},
+        {"node = [\n'redis://a#b',\n]\n", "line 2: a quote is not closed, or has a # after it"},
+        {"[inspect]\ninterval = \"10x\"\n", "line 2: --interval: '10x' is not a duration"},
         {"[inspect]\ninterval = \"10ms\"\n", "line 2: --interval: '10ms' is too short: 100ms"},
         // The same option of another command is not what is wrong, wherever it stands.
-        {"[acquire]\nttl = \"9s\"\n[run]\nttl = \"9x\"\n", "line 4: --ttl: '9x' is no duration"},
-        {"[acquire]\nttl = \"9x\"\n[run]\nttl = \"9s\"\n", "line 2: --ttl: '9x' is no duration"},
+        {"[acquire]\nttl = \"9s\"\n[run]\nttl = \"9x\"\n", "line 4: --ttl: '9x' is not a duration"},
+        {"[acquire]\nttl = \"9x\"\n[run]\nttl = \"9s\"\n", "line 2: --ttl: '9x' is not a duration"},
         {"[acquire]\nttl = 9s\n[run]\nttl = 9s\n[extend]\nttl = 9x\n", "line 6: --ttl: '9x' is no"},
         {"verbose = true\n[inspect]\nwatch = 2s\n", "line 3: watch was given a disallowed"},
         {"[run]\nmax-hold = 1h\n[bench]\nheld = x\n", "line 4: --held: Value x not in range"},
-        {"acquire.ttl = \"9s\"\nrun.ttl = \"9x\"\n", "line 2: --ttl: '9x' is no duration"},
+        {"acquire.ttl = \"9s\"\nrun.ttl = \"9x\"\n", "line 2: --ttl: '9x' is not a duration"},
         {"[acquire]\nno-wait = true\n", "line 2: acquire.no-wait: This option is not allowed"},
         {"json = [true, true]\n", "line 1: json: too many inputs"},
         {"\ndrift = x\n", "line 2: --drift: Value x not in range"},
-        {"drift = 1\njson = true\ndrift = 2\n", "line 3: drift stands in line 1 already"},
-        {"[run]\nttl = 8s\n[acquire]\nttl = 8s\n[run]\nttl = 9s\n",
-         "line 6: run.ttl stands in line 2"},
+        {"drift = 1\njson = true\ndrift = 2\n", "line 3: drift is in line 1 already"},
+        {"[run]\nttl = 8s\n[acquire]\nttl = 8s\n[run]\nttl = 9s\n", "line 6: run.ttl is in line 2"},
         {"[acquire]\nno-fencing = true\nfencing = true\n",
-         "line 3: acquire.fencing, or acquire.no-fencing, stands in line 2 already"},
+         "line 3: acquire.fencing, or acquire.no-fencing, is in line 2 already"},
         {"[acquire]\nno-wait = true\n\nwait = 1s\n", "line 4: acquire.wait, or acquire.no-wait,"},
         {"# all\ndrift = 7\n", "line 2: --drift: "},
         {"json = maybe\n", "line 1: Could not convert: --json"},
-        {"user = \"ann\n", "line 1: the quote in front of the value is not closed"},
-        {"[inspect\n", "line 1: a [SECTION] has to end with ]"},
-        {"node = [\"redis://a\",\n\"redis://b\"\n[run]\n", "line 1: the [ in front of the values"},
-        {"node = [\"redis://a\",\nuser = \"x\"\n]\n", "line 1: the [ in front of the values"},
+        {"user = \"ann\n", "line 1: the quote before the value is not closed"},
+        {"[inspect\n", "line 1: a [SECTION] must end with ]"},
+        {"node = [\"redis://a\",\n\"redis://b\"\n[run]\n", "line 1: the [ before the values"},
+        {"node = [\"redis://a\",\nuser = \"x\"\n]\n", "line 1: the [ before the values"},
         {"\n= 3\n", "line 2: is neither NAME = VALUE nor [SECTION]"},
         {"redis://:hidden@h?a=b\n", "line 1: is neither NAME = VALUE nor [SECTION]"},
-        {"user\x01 = 1\n", "line 1: holds a control character"},
+        {"user\x01 = 1\n", "line 1: has a control character"},
         {"password-file = \"/no/such\"\n",
          "line 1: --password-file: /no/such: No such file or directory"},
     };
@@ -644,18 +643,18 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
     // what is an argument is not looked for in the file,
     std::ofstream(file) << "[acquire]\nttl = \"9s\"\n[run]\nttl = \"9s\"\n";
     out = command({"--config", file, "--node", "redis://h", "acquire", "--ttl", "9x", "job"}).end();
-    CHECK(out.text.starts_with("redlock: acquire: --ttl: '9x' is no duration"));
+    CHECK(out.text.starts_with("redlock: acquire: --ttl: '9x' is not a duration"));
     // and what is wrong there with another command is found beside a like argument.
     std::ofstream(file) << "[acquire]\nttl = \"9x\"\n[run]\nttl = \"9x\"\n";
     out = command({"--config", file, "acquire", "--ttl", "9s", "job"}, {"REDLOCK_NODES=redis://h"})
               .end();
-    CHECK(out.text == "redlock: " + file +
-                          ": line 4: --ttl: '9x' is no duration, as 500ms, 30s, "
-                          "5m or 2h\n");
+    CHECK(out.text ==
+          "redlock: " + file +
+              ": line 4: --ttl: '9x' is not a duration: write it as 500ms, 30s, 5m or 2h\n");
     out = command({"--config", "/no/such", "--node", "redis://h", "inspect", "job"}).end();
     CHECK(out.text == "redlock: /no/such: No such file or directory\n");
     out = command({"--node", "redis://h", "inspect", "job"}, {"REDLOCK_CONFIG=/"}).end();
-    CHECK(out.text == "redlock: /: is a folder, and no file of options\n");
+    CHECK(out.text == "redlock: /: is a folder, not a file of options\n");
     out = command({"--node", "redis://h", "--node", "redis://h:99999", "inspect", "job"}).end();
     CHECK(out.status == 64);
     CHECK(out.text == "redlock: node 2: port: must be a number from 1 to 65535\n");
@@ -698,7 +697,7 @@ TEST_CASE("where no master can be used, why is said first", "[locks]")
                                     .end();
     CHECK(status == 69);
     CHECK(
-        text.starts_with("redlock: job: No majority of the masters can be used: Connection "
+        text.starts_with("redlock: job: No majority of the nodes can be used: Connection "
                          "refused (2 of 2)\n"));
 }
 
@@ -714,15 +713,14 @@ TEST_CASE("a failure names a shared reason in front, and other reasons beside th
         return found;
     };
     const std::string refusal = "the server refused the database 99 (ERR)";
-    const std::string remedy = "; the database is of the URL, or of --db";
+    const std::string remedy = "; the database comes from the URL or from --db";
     SECTION("one reason for all of them")
     {
         const auto [status, text] = run(nodes, {"--db", "99", "acquire", "job", "--no-wait"});
         INFO(text);
         CHECK(status == 69);
-        CHECK_THAT(text,
-                   ContainsSubstring("redlock: job: No majority of the masters can be used: " +
-                                     refusal + " (3 of 3)" + remedy + '\n'));
+        CHECK_THAT(text, ContainsSubstring("redlock: job: No majority of the nodes can be used: " +
+                                           refusal + " (3 of 3)" + remedy + '\n'));
         CHECK(count(text, remedy) == 1);
         CHECK(count(text, "disconnected\n") == 3);
     }
@@ -734,8 +732,7 @@ TEST_CASE("a failure names a shared reason in front, and other reasons beside th
                 .end();
         INFO(text);
         CHECK(status == 69);
-        CHECK_THAT(text,
-                   ContainsSubstring("redlock: job: No majority of the masters can be used\n"));
+        CHECK_THAT(text, ContainsSubstring("redlock: job: No majority of the nodes can be used\n"));
         CHECK_THAT(text, ContainsSubstring("/99  disconnected: " + refusal + remedy + '\n'));
         CHECK_THAT(text, ContainsSubstring("disconnected: Connection refused\n"));
         CHECK(count(text, remedy) == 1);
@@ -761,7 +758,7 @@ TEST_CASE("an inspection whose state is unknown says why in its JSON", "[locks]"
     const auto [status, text] = run(nodes, {"inspect", "job", "--json"});
     CHECK(status == 69);
     CHECK(nlohmann::json::parse(text).at("reason") ==
-          "1 of 3 masters can be used, which is no majority");
+          "1 of 3 nodes can be used, which is not a majority");
 }
 
 TEST_CASE("an inspection tells of something else at the key of the label", "[locks]")
@@ -770,8 +767,10 @@ TEST_CASE("an inspection tells of something else at the key of the label", "[loc
     nodes[0].command({"SET", "job:redlock:holder", "theirs"});
     const auto [status, text] = run(nodes, {"inspect", "job"});
     CHECK(status == 0);
-    CHECK_THAT(text, ContainsSubstring("has no key: job:redlock:holder holds something else than "
-                                       "the label of a holder\n"));
+    CHECK_THAT(
+        text,
+        ContainsSubstring(
+            "has no key: job:redlock:holder has something other than the label of a holder\n"));
 }
 
 TEST_CASE("masters with commas between them are told apart", "[locks]")
@@ -779,13 +778,13 @@ TEST_CASE("masters with commas between them are told apart", "[locks]")
     const auto [status, text] =
         command({"inspect", "job"}, {"REDLOCK_NODES=redis://a,redis://b"}).end();
     CHECK(status == 64);
-    CHECK(text == "redlock: REDLOCK_NODES: ',' stands between two masters; write spaces instead\n");
+    CHECK(text == "redlock: REDLOCK_NODES: ',' is between two nodes; write spaces instead\n");
     const temp_dir folder;
     const auto file = (folder / "redlock.toml").string();
     std::ofstream(file) << "\nnode = \"redis://a;redis://b\"\n";
     CHECK(command({"--config", file, "inspect", "job"}).end().text ==
           "redlock: " + file +
-              ": line 2: --node: ';' stands between two masters; give each with a --node of its "
+              ": line 2: --node: ';' is between two nodes; give each with a --node of its "
               "own\n");
 }
 
@@ -805,7 +804,7 @@ TEST_CASE("a command ends once a majority has refused its login", "[locks]")
             .end();
     CHECK(status == 69);
     CHECK_THAT(text, ContainsSubstring("the server refused user and password (WRONGPASS)"));
-    CHECK_THAT(text, ContainsSubstring("; the login is of the URL, of --user"));
+    CHECK_THAT(text, ContainsSubstring("; the login comes from the URL, --user"));
 }
 
 TEST_CASE("a command ends once a majority lacks its database", "[locks]")
@@ -815,7 +814,7 @@ TEST_CASE("a command ends once a majority lacks its database", "[locks]")
         run(nodes, {"--db", "99", "--connect-timeout", "1h", "acquire", "job", "--wait", "1h"});
     CHECK(status == 69);
     CHECK_THAT(text, ContainsSubstring("the server refused the database 99"));
-    CHECK_THAT(text, ContainsSubstring("; the database is of the URL, or of --db"));
+    CHECK_THAT(text, ContainsSubstring("; the database comes from the URL or from --db"));
 }
 
 TEST_CASE("a command waits for servers whose refusal passes by itself", "[locks]")

@@ -81,8 +81,8 @@ TEST_CASE("a nested run that wants a fencing token refuses a lock without one", 
             inside(nodes, {"a"}, "$me run b -- $me run a b --nested -- echo inside");
         CHECK(status == 64);
         CHECK(text ==
-              "redlock: a, b: the enclosing locks have different fencing tokens: take them "
-              "together in one run, or give this one --no-fencing\n");
+              "redlock: a, b: the enclosing locks have different fencing tokens: acquire them "
+              "together in one run, or give this run --no-fencing\n");
     }
 }
 

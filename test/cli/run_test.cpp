@@ -170,8 +170,8 @@ TEST_CASE("a run that waits for a key without a ttl says that it never ends, and
     nodes[2].command({"SET", "job", "of a third", "PX", "60000"});
     command waits(nodes, {"run", "job", "--", "true"});
     REQUIRE(
-        waits.says("job: waiting: somebody else has it, without an end: its key has no ttl; to "
-                   "free it, delete the key on every master (redis-cli DEL)\n"));
+        waits.says("job: waiting: another client has it, without an end: its key has no ttl; to "
+                   "free the lock, delete the key on every node (redis-cli DEL)\n"));
     nodes[0].command({"DEL", "job"});
     nodes[1].command({"DEL", "job"});
     CHECK(waits.end().status == 0);
@@ -189,7 +189,7 @@ TEST_CASE("a run under the same lock in itself says so at once", "[run]")
         const auto [status, text] = inside("job", "$me run job -- echo begun");
         CHECK(status == 64);
         CHECK(text ==
-              "redlock: job: this runs under that lock already, and would wait for itself; "
+              "redlock: job: this command runs under that lock already, and would wait for itself; "
               "--nested runs the command under it\n");
     }
     SECTION("however deep")
@@ -240,11 +240,11 @@ TEST_CASE("a run under the same lock in itself says so at once", "[run]")
         nodes.flush();
         const auto [status, text] = outer.end();
         CHECK(status == 76);
-        CHECK_THAT(text, ContainsSubstring(
-                             "job: the redlock run around this one (pid " +
-                             std::to_string(outer.running().pid()) +
-                             ") does not hold this lock any more: it lost it, gave it back, or did "
-                             "not renew it in time; the command is not begun\n"));
+        CHECK_THAT(text,
+                   ContainsSubstring(
+                       "job: the outer redlock run (pid " + std::to_string(outer.running().pid()) +
+                       ") no longer holds this lock: it lost or released the lock, or did not "
+                       "renew it in time; redlock did not start the command\n"));
         CHECK_THAT(text, ContainsSubstring("status=76"));
         CHECK(text.find("inside") == text.npos);
     }
@@ -252,9 +252,9 @@ TEST_CASE("a run under the same lock in itself says so at once", "[run]")
     {
         const auto [status, text] = inside("job", "$me acquire job");
         CHECK(status == 64);
-        CHECK(text ==
-              "redlock: job: this runs under that lock already, and would wait for "
-              "itself\n");
+        CHECK(
+            text ==
+            "redlock: job: this command runs under that lock already, and would wait for itself\n");
         CHECK(inside("job", "$me acquire --quiet other >/dev/null").status == 0);
     }
     SECTION("one of several resources is enough")
@@ -354,9 +354,10 @@ TEST_CASE("what the command leaves running is named", "[run]")
         run(nodes, {"run", "job", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo pid=$!"});
     CHECK(status == 0);
     const auto pid = std::stoi(text.substr(text.find("pid=") + 4));
-    CHECK_THAT(text, ContainsSubstring("job: the command has ended, and left running without the "
-                                       "lock: " +
-                                       std::to_string(pid) + " (sleep)"));
+    CHECK_THAT(text,
+               ContainsSubstring(
+                   "job: the command has ended, and its processes still run without the lock: " +
+                   std::to_string(pid) + " (sleep)"));
     CHECK(nodes.count("job") == 0);
     CHECK(::kill(pid, SIGKILL) == 0);
     CHECK(run(nodes, {"run", "job", "--", "sh", "-c", "sleep 0.01 & wait"}).text.empty());
@@ -366,7 +367,7 @@ TEST_CASE("the lock is held for --min-hold, also if the command ends sooner", "[
 {
     const masters nodes(3);
     command one(nodes, {"run", "--min-hold", "1h", "job", "--", "sh", "-c", "exit 4"});
-    REQUIRE(one.says("redlock: job: the command has ended; the lock is kept for another 3"));
+    REQUIRE(one.says("redlock: job: the command has ended; redlock keeps the lock for another 3"));
     REQUIRE(one.says(" s (--min-hold)\n"));
     CHECK(run(nodes, {"run", "--no-wait", "job", "--", "true"}).status == 75);
     SECTION("unless it is told to end")
@@ -374,7 +375,7 @@ TEST_CASE("the lock is held for --min-hold, also if the command ends sooner", "[
         ::kill(one.running().pid(), SIGTERM);
         const auto [status, text] = one.end();
         CHECK(status == 4);
-        CHECK_THAT(text, ContainsSubstring("job: the command has ended, and the lock is given back "
+        CHECK_THAT(text, ContainsSubstring("job: the command has ended, and the lock is released "
                                            "before --min-hold has passed"));
         CHECK(nodes.count("job") == 0);
     }
@@ -404,7 +405,7 @@ TEST_CASE("the time of --min-hold counts from the start of the attempt that won 
                  "1h", "job", "--", "true"});
     REQUIRE(one.says(" s (--min-hold)\n"));
     const std::string text = one.text();
-    const std::string front = "the lock is kept for another ";
+    const std::string front = "redlock keeps the lock for another ";
     CHECK(std::stod(text.substr(text.find(front) + front.size())) <= 3599.0);
     ::kill(one.running().pid(), SIGTERM);
     CHECK(one.end().status == 0);
@@ -420,7 +421,8 @@ TEST_CASE("wrong bounds of a hold are named", "[run]")
         CHECK(status == 64);
         return text;
     };
-    CHECK_THAT(complaint({"--max-hold", "1ms"}), ContainsSubstring("--max-hold: has to be four"));
+    CHECK_THAT(complaint({"--max-hold", "1ms"}),
+               ContainsSubstring("--max-hold: must be at least four"));
     const std::string why =
         " is too long for --max-hold 1m, which clock drift may cut short (--drift): 59397ms at "
         "most\n";
@@ -450,7 +452,7 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         CHECK_THAT(text, ContainsSubstring("told"));
         CHECK_THAT(text, ContainsSubstring("redlock: now job: free\n"));
         CHECK_THAT(text, ContainsSubstring("has no key\n"));
-        CHECK(text.find("is killed") == text.npos);
+        CHECK(text.find("redlock kills") == text.npos);
     }
     SECTION("it does not heed it")
     {
@@ -463,9 +465,10 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         nodes.flush();
         const auto end = one.end();
         CHECK(end.status == 76);
-        CHECK_THAT(end.text, ContainsSubstring("redlock: job: --grace (100ms) has passed, and what "
-                                               "still ran is killed (SIGKILL)\n"));
-        CHECK(end.text.find("is killed") == end.text.rfind("is killed"));
+        CHECK_THAT(end.text,
+                   ContainsSubstring("redlock: job: --grace (100ms) has passed, and redlock kills "
+                                     "the processes that still run (SIGKILL)\n"));
+        CHECK(end.text.find("redlock kills") == end.text.rfind("redlock kills"));
         CHECK(wait_for([&] { return ::kill(grandchild, 0) != 0; }));
     }
     SECTION("it heeds it, and what it began does not")
@@ -479,7 +482,7 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         nodes.flush();
         const auto end = one.end();
         CHECK(end.status == 76);
-        CHECK_THAT(end.text, ContainsSubstring("what still ran is killed"));
+        CHECK_THAT(end.text, ContainsSubstring("redlock kills the processes that still run"));
         CHECK(wait_for([&] { return ::kill(grandchild, 0) != 0; }));
     }
     SECTION("redlock itself stood still")
@@ -492,8 +495,8 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         REQUIRE(::kill(one.running().pid(), SIGCONT) == 0);
         const auto [status, text] = one.end();
         CHECK(status == 76);
-        CHECK_THAT(text, ContainsSubstring("the command is told to end; redlock did not get to "
-                                           "renew it in time: redlock or its machine stood still"));
+        CHECK_THAT(text, ContainsSubstring("redlock sends the command a SIGTERM; redlock did not "
+                                           "renew it in time: redlock or its machine was stopped"));
     }
     SECTION("a minority has its key still")
     {
@@ -525,15 +528,16 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         };
         REQUIRE(wait_for([&] { return nodes.count("job") == nodes.size(); }));
         permit("-pexpire");
-        REQUIRE(one.says("job: the lock could not be renewed: No majority of the masters can be "));
+        REQUIRE(one.says("job: the lock could not be renewed: No majority of the nodes can be "));
         REQUIRE(one.says("; `redlock doctor` names the missing permissions; it ends in "));
         permit("+pexpire");
         REQUIRE(one.says("job: the lock is renewed again\n"));
         permit("-pexpire");
         const auto [status, text] = one.end();
         CHECK(status == 76);
-        CHECK_THAT(text, ContainsSubstring("the command is told to end; the last renewal failed: "
-                                           "No majority of the masters can be used: "));
+        CHECK_THAT(
+            text, ContainsSubstring("redlock sends the command a SIGTERM; the last renewal failed: "
+                                    "No majority of the nodes can be used: "));
     }
     SECTION("it was held for as long as it may be")
     {
@@ -641,7 +645,8 @@ TEST_CASE("a lock that is to be held for less than its ttl has a shorter one, an
     const auto [status, text] = run(nodes, {"run", brief_max_hold, "job", "--", "sleep", "1000"});
     CHECK(status == 76);
     CHECK(text ==
-          "redlock: job: the lock is over, as --max-hold has it; the command is told to end\n");
+          "redlock: job: --max-hold has passed, and the lock ends; redlock sends the command a "
+          "SIGTERM\n");
     const auto quick = run(nodes, {"run", "--ttl", "2m", "--max-hold", "1m", "job", "--", "true"});
     CHECK(quick.status == 0);
 }
@@ -676,8 +681,8 @@ TEST_CASE("a release that nodes refuse is said in their words", "[run]")
             .end();
     CHECK(status == 0);
     CHECK(
-        text.starts_with("redlock: job: not known to be given back: No majority of the masters "
-                         "can be used: NOPERM not today (1 of 1); `redlock doctor` names the "
+        text.starts_with("redlock: job: unknown whether the lock is released: No majority of the "
+                         "nodes can be used: NOPERM not today (1 of 1); `redlock doctor` names the "
                          "missing permissions\n"));
 }
 
@@ -717,7 +722,7 @@ TEST_CASE("with --json whatever run says is JSON, a value in a line", "[run]")
         command one(nodes, {"--json", "run", "--min-hold", "1h", "job", "--", "true"});
         REQUIRE(one.says("\n"));
         CHECK_THAT(nlohmann::json::parse(one.text()).at("message").get<std::string>(),
-                   ContainsSubstring("the lock is kept for another 3"));
+                   ContainsSubstring("redlock keeps the lock for another 3"));
         REQUIRE(::kill(one.running().pid(), SIGTERM) == 0);
         CHECK(one.end().status == 0);
     }
@@ -791,7 +796,7 @@ TEST_CASE("a run that waits ends with an outage of --max-outage, and still waits
     // In this time a busy machine finds the two ports closed.
     const auto [status, text] = run(nodes, {"run", "--max-outage", "2s", "job", "--", "true"});
     CHECK(status == 69);
-    CHECK_THAT(text, ContainsSubstring("No majority of the masters can be used"));
+    CHECK_THAT(text, ContainsSubstring("No majority of the nodes can be used"));
     CHECK_THAT(text, ContainsSubstring("Connection refused (2 of 3)"));
 }
 
@@ -829,7 +834,7 @@ TEST_CASE("a lock that was lost unnoticed is said to be, however the command end
         const auto [status, text] = one.end();
         CHECK(status == 76);
         CHECK_THAT(text, ContainsSubstring("the lock was lost before the command ended; no "
-                                           "majority of the masters has its key any more\n"));
+                                           "majority of the nodes has its key any more\n"));
     }
     SECTION("redlock was stopped for longer than it is valid")
     {
@@ -847,8 +852,8 @@ TEST_CASE("a lock that was lost unnoticed is said to be, however the command end
         const auto [status, text] = one.end();
         CHECK(status == 76);
         // Either the end of the command or the end of the validity comes first.
-        CHECK_THAT(text, ContainsSubstring("; redlock did not get to renew it in time: redlock or "
-                                           "its machine stood still"));
+        CHECK_THAT(text, ContainsSubstring("; redlock did not renew it in time: redlock or its "
+                                           "machine was stopped"));
     }
 }
 

@@ -49,7 +49,7 @@ TEST_CASE("a duration is a number and a unit", "[words]")
           "'99999999999999999999999999' has no unit: write it as 500ms, "
           "30s, 5m or 2h"},
          {"-1s", "'-1s' is negative"},
-         {"0.5ms", "'0.5ms' is too fine: whole milliseconds"},
+         {"0.5ms", "'0.5ms' is too fine: give whole milliseconds"},
          {"4000d", "'4000d' is too long: ten years at most"},
          {"99999999999999999999999999h",
           "'99999999999999999999999999h' is too long: ten years at "
@@ -60,7 +60,8 @@ TEST_CASE("a duration is a number and a unit", "[words]")
     for (const std::string none : {"", "s", "1 s", "1sec", "1e3", "nan", "inf", "0x10", "nans"}) {
         CAPTURE(none);
         CHECK_FALSE(parse_duration(none));
-        CHECK(why_no_duration(none) == '\'' + none + "' is no duration, as 500ms, 30s, 5m or 2h");
+        CHECK(why_no_duration(none) ==
+              '\'' + none + "' is not a duration: write it as 500ms, 30s, 5m or 2h");
     }
     for (const auto length : {0, 1, 999, 1000, 60'000, 61'000, 3'600'000, 90'000}) {
         CHECK(parse_duration(redlock::cli::to_text(milliseconds(length))) == milliseconds(length));
@@ -202,9 +203,9 @@ TEST_CASE("a password file without a password is named, and what is wrong with i
         }
     };
     const std::string front = "--password-file: " + o.password_file + ": ";
-    CHECK(why("") == front + "its first line is empty, and the secret has to stand there");
+    CHECK(why("") == front + "its first line is empty, and must be the secret");
     CHECK(why("\xef\xbb\xbf\r\nhidden\n") ==
-          front + "its first line is empty, and the secret has to stand there");
+          front + "its first line is empty, and must be the secret");
     CHECK_THAT(why(std::string(1'000'000, 'x')),
                Catch::Matchers::StartsWith(front + "its first line is longer than "));
     CHECK(why("last without a line end").empty());
@@ -234,12 +235,12 @@ TEST_CASE("a lease whose keys are gone on half of an even number of nodes has no
     r.nodes.resize(2);
     r.nodes[0].outcome = redlock::node_outcome::refused;
     r.nodes[1].outcome = redlock::node_outcome::granted;
-    CHECK(redlock::cli::why_no_majority(r) == "no majority of the masters has its key any more");
+    CHECK(redlock::cli::why_no_majority(r) == "no majority of the nodes has its key any more");
     r.nodes[0].outcome = redlock::node_outcome::timed_out;
     r.nodes[0].error = "no answer within node_timeout, 50 ms";
     CHECK(redlock::cli::why_no_majority(r) ==
-          "No majority of the masters can be used: no answer within node_timeout, 50 ms (1 of 2); "
-          "--node-timeout gives the masters more time");
+          "No majority of the nodes can be used: no answer within node_timeout, 50 ms (1 of 2); "
+          "--node-timeout gives the nodes more time");
 }
 
 TEST_CASE("an option that takes a file refuses an empty name", "[words]")
@@ -273,7 +274,7 @@ TEST_CASE("several masters in one URL are refused, and what stands between them 
     o.nodes = {r.url};
     CHECK_THROWS_WITH(redlock::cli::config_of(o),
                       std::string("--node: '") + r.separator +
-                          "' stands between two masters; give each with a --node of its own");
+                          "' is between two nodes; give each with a --node of its own");
 }
 
 TEST_CASE("a password and the path of a unix socket may hold separators", "[words]")
@@ -486,7 +487,8 @@ TEST_CASE("what stands below the options of a command is wrapped at one width", 
         // Behind the last option of its own, up to those of every command.
         std::istringstream text(help.substr(help.find("\n\n", options + 1)));
         std::string line;
-        for (std::string next; std::getline(text, next) && !next.starts_with("Of every command");
+        for (std::string next;
+             std::getline(text, next) && !next.starts_with("Options of every command");
              line = next) {
             if (is_text(line) && is_text(next)) {
                 CAPTURE(name, line);

@@ -349,7 +349,7 @@ TEST_CASE("a counter that was begun an hour ahead is in the way while another ma
     report told;
     CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
     CHECK(std::ranges::any_of(told.nodes, [](const node_report& n) {
-        return n.error == "the fencing counter may not go so far beyond this node's date";
+        return n.error == "the fencing counter may not go that far beyond this node's date";
     }));
     // What was not locked then can be had, and so can the lock without a token.
     mine.give_back(mine.take("s", {.ttl = 60s}));

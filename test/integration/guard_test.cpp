@@ -618,7 +618,7 @@ TEST_CASE("a master where the guard cannot work is not used, and it is said why"
                               "+pttl"}) == "OK");
         c.nodes = {node.url("locker", "hush")};
         c.key_prefix = "app:";
-        why = "INFO is refused, which the restart guard needs (NOPERM)";
+        why = "the server refused INFO, which the restart guard needs (NOPERM)";
     }
     SECTION("it may evict")
     {

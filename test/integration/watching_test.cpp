@@ -246,7 +246,7 @@ TEST_CASE("who is not permitted to be told waits all the same", "[integration][w
     const auto wanted = mine.begin_acquire("r", for_long());
     REQUIRE(mine.await([&] { return mine.stats().polls > 3; }));
     CHECK(trackers(nodes) == 0);
-    CHECK(mine.logged(log_level::info, "does not tell when a lock is free"));
+    CHECK(mine.logged(log_level::info, "sends no notifications"));
     delete_all(nodes);
     taken got = mine.finish(wanted);
     REQUIRE_FALSE(got.error);

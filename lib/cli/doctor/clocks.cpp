@@ -143,7 +143,7 @@ bool no_majority_agrees(const std::vector<const node_facts*>& sorted, const base
 std::string ahead_or_behind(nanoseconds offset)
 {
     return span_text(std::chrono::abs(offset)) +
-           (offset > nanoseconds::zero() ? " ahead" : " behind");
+           (offset > nanoseconds::zero() ? " ahead of" : " behind");
 }
 
 void judge_no_majority(const facts_list& nodes, const base::settings& s, std::vector<finding>& out)
@@ -155,8 +155,8 @@ void judge_no_majority(const facts_list& nodes, const base::settings& s, std::ve
          "dates-apart",
          "No majority of the nodes agrees about the date to within " + span_text(s.counter_slack) +
              " (" + gap->ahead + " is " + date_text(gap->apart) + " ahead of " + gap->behind +
-             "): no lock with a fencing token can be had of a resource that is new.",
-         "Set the dates right (NTP). Who wants no tokens can do without (--no-fencing)."});
+             "): no lock of a new resource can be acquired with a fencing token.",
+         "Set the dates right (NTP). Locks without fencing tokens need no dates (--no-fencing)."});
 }
 
 /// Locks need no dates, tokens do: a majority has to agree about them to within the slack.
@@ -178,17 +178,17 @@ void judge_dates(const facts_list& nodes, const base::settings& s, std::vector<f
         if (!is_in) {
             out.push_back({s.fencing ? severity::warning : severity::note, f.node, "date",
                            "has a date that is " + ahead_or_behind(f.clock->offset - usual) +
-                               " of the others': it may not agree on fencing tokens with them.",
-                           "Set its date right (NTP). Locks need no dates, and a date that is set "
-                           "forward ends those that are held on this node early."});
+                               " the others': it may not agree with them on fencing tokens.",
+                           "Set its date right (NTP). Locks need no dates, but a date that is set "
+                           "forward ends the locks on this node early."});
         }
     }
     if (std::chrono::abs(usual) > s.counter_slack && agreeing >= s.quorum) {
         out.push_back({severity::note,
                        {},
                        "our-date",
-                       "The nodes' date is " + ahead_or_behind(usual) + " of this machine's.",
-                       "Set the date right (NTP). Clients do not rely on it, whoever reads their "
+                       "The nodes' date is " + ahead_or_behind(usual) + " this machine's.",
+                       "Set the date right (NTP). Clients do not rely on it, but readers of their "
                        "logs may."});
     }
 }
@@ -205,14 +205,13 @@ void judge_rates(const facts_list& nodes, const base::settings& s, std::vector<f
         return f.code == "clock-rate" && (f.node == gap->ahead || f.node == gap->behind);
     });
     if (!is_said) {
-        out.push_back({severity::error, gap->ahead, "clock-drift",
-                       "has a clock that gains " + share_text(gap->apart) + " (within " +
-                           share_text(gap->precision) + ") on that of " + gap->behind +
-                           ", and --drift allows " + share_text(allowed) +
-                           ": to a client whose clock runs like the slower one locks end early "
-                           "here.",
-                       "Find out which of the two is wrong, and whether something set it just now.",
-                       true});
+        out.push_back(
+            {severity::error, gap->ahead, "clock-drift",
+             "has a clock that gains " + share_text(gap->apart) + " (within " +
+                 share_text(gap->precision) + ") on the clock of " + gap->behind +
+                 ", and --drift allows " + share_text(allowed) +
+                 ": for a client whose clock runs like the slower one, locks end early here.",
+             "Find out which of the two is wrong, and whether something set it just now.", true});
     }
 }
 
@@ -221,7 +220,7 @@ void judge_rates(const facts_list& nodes, const base::settings& s, std::vector<f
 std::string line_of_dates(const clock_comparison& c, const base::settings& s)
 {
     const clock_gap& gap = *c.dates;
-    const std::string bears = "the " + span_text(s.counter_slack) + " that fencing tokens bear";
+    const std::string bears = "the " + span_text(s.counter_slack) + " that fencing tokens tolerate";
     const bool is_within = gap.at_most <= static_cast<double>(s.counter_slack.count());
     std::string line =
         "Dates: " + (gap.is_certain()
@@ -235,8 +234,7 @@ std::string line_of_dates(const clock_comparison& c, const base::settings& s)
         return line + ", less than " + bears + ".";
     }
     return line +
-           (c.dates_matter ? "; no majority agrees to within "
-                           : "; as many as are needed agree to within ") +
+           (c.dates_matter ? "; no majority agrees to within " : "; a majority agrees to within ") +
            bears + ".";
 }
 

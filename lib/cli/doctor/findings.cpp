@@ -110,13 +110,13 @@ void judge_twins(const facts_list& nodes, const base::settings& s, std::vector<f
                            "The same server is listed twice: " + f.node +
                                (listed.node == f.node ? "" : ", as " + listed.node) +
                                ". Clients refuse such a list.",
-                           "Name each server once, and another one in the place of this."});
+                           "Name each server once, and another server in place of this one."});
         } else if (const node_facts* const twin = twin_of(nodes, f);
                    twin != nullptr &&
                    first_of(s, static_cast<std::size_t>(twin - &nodes[0])) != i) {
             out.push_back({severity::error, f.node, "same-server",
                            "is the same server as " + twin->node + ": it has one vote, not two.",
-                           "Name each server once, and another one in the place of this."});
+                           "Name each server once, and another server in place of this one."});
         }
     }
 }
@@ -130,8 +130,8 @@ void judge_number(const base::settings& s, std::vector<finding>& out)
         out.push_back({severity::note,
                        {},
                        "one-node",
-                       "There is one node only: without it no lock can be had.",
-                       "Use three or five independent masters."});
+                       "There is only one node: without it no lock can be acquired.",
+                       "Use three or five independent nodes."});
     } else if (n % 2 == 0) {
         const std::size_t spare = n - s.quorum;
         out.push_back({severity::warning,
@@ -140,7 +140,7 @@ void judge_number(const base::settings& s, std::vector<finding>& out)
                        "The number of nodes is even: of " + std::to_string(n) + " " +
                            (spare == 0 ? "none" : "no more than " + std::to_string(spare)) +
                            " may fail, as of " + std::to_string(n - 1) + ".",
-                       "Add one, or take one away."});
+                       "Add a node, or remove one."});
     }
 }
 
@@ -154,18 +154,18 @@ void judge_majority(const facts_list& nodes, const base::settings& s, std::vecto
         out.push_back({severity::error,
                        {},
                        "no-quorum",
-                       std::string(what) + " can be had: " + std::to_string(usable) + " of " +
+                       std::string(what) + " can be acquired: " + std::to_string(usable) + " of " +
                            count_text(n, "node") + " can be used, and " + std::to_string(s.quorum) +
                            (s.quorum == 1 ? " is" : " are") + " needed.",
-                       usable == 0 ? "Put right what is said of each node."
-                                   : "Put right what is said of the others."});
+                       usable == 0 ? "Correct what the doctor says of each node."
+                                   : "Correct what the doctor says of the others."});
     } else if (usable == s.quorum && usable < n) {
         out.push_back({severity::warning,
                        {},
                        "no-spare",
                        "No further node may fail: " + std::to_string(usable) + " of " +
                            count_text(n, "node") + " can be used, and all of these are needed.",
-                       "Put right what is said of the others."});
+                       "Correct what the doctor says of the others."});
     }
 }
 
@@ -175,9 +175,9 @@ void judge_settings(const base::settings& s, std::vector<finding>& out)
         out.push_back({severity::warning,
                        {},
                        "admits-new-masters",
-                       "The restart guard admits masters without a marker at once, also those "
-                       "that lost their keys (--admit-new-masters).",
-                       "Leave that option out once the masters have been admitted."});
+                       "The restart guard admits nodes without a marker at once, also nodes that "
+                       "lost their keys (--admit-new-masters).",
+                       "Leave that option out when the nodes are admitted."});
     }
 }
 
@@ -197,34 +197,35 @@ std::vector<finding> worst_first(const std::vector<finding>& findings)
 const char* rest_of_locks(const facts_list& nodes, const base::settings& s)
 {
     if (!are_had_without_tokens(nodes, s)) {
-        return "no lock can be had.";
+        return "no lock can be acquired.";
     }
     const std::size_t renewing = count_in(
         nodes, [&](const node_facts& f) { return is_usable_without_tokens(f, s) && renews(f); });
     return renewing < s.quorum
-               ? "no lock with a fencing token can be had, and no lock without one be renewed."
-               : "locks can be had without fencing tokens only (--no-fencing).";
+               ? "no lock with a fencing token can be acquired, and no lock without one can be "
+                 "renewed."
+               : "locks can be acquired without fencing tokens only (--no-fencing).";
 }
 
 std::string text_of(const verdict& v, const char* rest)
 {
     std::string text =
-        count_text(v.nodes, "master") + ", " + std::to_string(v.quorum) + " needed, " +
+        count_text(v.nodes, "node") + ", " + std::to_string(v.quorum) + " needed, " +
         (v.well == v.usable ? std::string() : std::to_string(v.usable) + " usable, ") +
         std::to_string(v.well) + " well: ";
     switch (v.are) {
-        case verdict::locks::available: return text + "locks can be had.";
+        case verdict::locks::available: return text + "locks can be acquired.";
         case verdict::locks::available_unsafely:
-            return text + "locks can be had, but two clients may hold the same one.";
+            return text + "locks can be acquired, but two clients may hold the same one.";
         case verdict::locks::available_later:
-            return text + "locks can be had when the restart guard has admitted the masters.";
+            return text + "locks can be acquired when the restart guard has admitted the nodes.";
         case verdict::locks::available_without_renewal:
             return text +
-                   "locks can be had, but not renewed: the holder loses each when its ttl has "
+                   "locks can be acquired, but not renewed: the holder loses each when its ttl has "
                    "passed.";
         case verdict::locks::available_until_ttl:
             return text +
-                   "locks can be had, but not given back: each stays until its ttl has passed.";
+                   "locks can be acquired, but not released: each stays until its ttl has passed.";
         case verdict::locks::unavailable: return text + rest;
         case verdict::locks::refused: return text + "clients refuse the list.";
     }

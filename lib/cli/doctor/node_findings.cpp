@@ -54,10 +54,11 @@ const char* what_helps_tls(std::string_view why)
                "server a certificate that is valid.";
     }
     if (why.find("certificate required") != why.npos) {
-        return "Show it a certificate of ours (--cert-file, --key-file), or let the server ask for "
+        return "Give the clients a certificate (--cert-file, --key-file), or let the server ask "
+               "for "
                "none (tls-auth-clients).";
     }
-    return "Look whether that port speaks TLS, which versions and ciphers the server takes, and "
+    return "Check whether that port speaks TLS, which versions and ciphers the server accepts, and "
            "whether it trusts our certificate (--cert-file, --key-file).";
 }
 
@@ -72,30 +73,29 @@ void judge_contact(const node_facts& f, pen& add)
     if (f.trouble == unfinished_tls) {
         add(severity::error, "tls", f.trouble + ".",
             "Name the port that speaks TLS (tls-port), or speak plainly to this one (redis://). If "
-            "it is the right port, look at the server's log: it may hang.");
+            "it is the right port, read the server's log: it may hang.");
     } else if (is_about_tls(f)) {
         add(severity::error, "tls", "does not agree on TLS: " + tls_fault(f.trouble) + ".",
             what_helps_tls(f.trouble));
     } else if (f.reached == contact::none) {
-        add(severity::error, "unreachable", "cannot be connected to: " + f.trouble + ".",
-            std::string("Look whether the server runs, listens on that address") +
-                (f.has_tls ? " and speaks TLS there" : "") + ", and is let through to from here.");
+        add(severity::error, "unreachable", "is not reachable: " + f.trouble + ".",
+            std::string("Check whether the server runs, listens on that address") +
+                (f.has_tls ? " and speaks TLS there" : "") + ", and can be reached from here.");
     } else if (f.reached == contact::broken && f.unusable.empty()) {
         const bool wants_tls = !f.has_tls && !has_spoken(f);
         add(severity::error, "silent",
-            "can be connected to, but " +
+            "accepts connections, but " +
                 (says_what_it_does(f.trouble) ? f.trouble : "breaks off: " + f.trouble) + ".",
-            std::string("Look at the server's log, and what else keeps it: slow scripts, a fork, "
-                        "memory that is swapped out") +
-                (wants_tls ? "; or whether that port wants TLS (rediss://)." : "."));
+            std::string("Read the server's log, and look for slow scripts, a fork or memory that "
+                        "is swapped out") +
+                (wants_tls ? "; or check whether that port wants TLS (rediss://)." : "."));
     }
     if (f.closes_at_hello || f.answers_hello_oddly) {
         add(severity::warning, "no-hello",
             std::string(f.closes_at_hello ? "closes the connection at HELLO"
-                                          : "answers HELLO with something else than a greeting") +
-                ", and is greeted without it: there is no RESP3, and who waits for a lock asks for "
-                "it again and again.",
-            "Look at what stands in front of the server: a proxy may know no HELLO.");
+                                          : "does not answer HELLO with a greeting") +
+                ", so clients greet it without HELLO: there is no RESP3, and waiters poll.",
+            "Check what is in front of the server: a proxy may not know HELLO.");
     }
 }
 
@@ -117,41 +117,42 @@ const char* what_helps_use(std::string_view unusable)
                "configuration), and that the user may SELECT.";
     }
     if (unusable.ends_with("(DENIED)")) {
-        return "Give the server a password or a user for clients; without one it lets in nobody "
-               "from elsewhere (protected-mode).";
+        return "Give the server a password or a user for clients; without one it accepts no "
+               "clients from other machines (protected-mode).";
     }
     if (unusable.ends_with("(BUSY)")) {
         return "A script has run there for too long: wait for its end, or use SCRIPT KILL.";
     }
     if (unusable.find("too many clients") != unusable.npos) {
-        return "Let it have more (maxclients), or look in CLIENT LIST who has so many.";
+        return "Allow more clients (maxclients), or find in CLIENT LIST which client has too many "
+               "connections.";
     }
-    return "Put that right; what else is said of this node may tell more.";
+    return "Correct that; other findings of this node may say more.";
 }
 
 void judge_use(const node_facts& f, pen& add)
 {
     if (f.login_refused) {
-        add(severity::error, "login", "refuses to let us in: " + f.unusable + ".",
+        add(severity::error, "login", "refuses the login: " + f.unusable + ".",
             "Correct user and password: here (in the URL; or --user, and REDLOCK_PASSWORD or "
             "--password-file), or in the server's ACL.");
     } else if (f.mode == "cluster") {
         add(severity::error, "cluster",
-            "is a node of a cluster, whose keys move and fail over to replicas: it is not used.",
-            "Use independent masters, with cluster-enabled no.");
+            "is a node of a cluster, whose keys move and fail over to replicas: clients do not use "
+            "it.",
+            "Use independent servers, with cluster-enabled no.");
     } else if (f.mode == "sentinel") {
-        add(severity::error, "sentinel", "is a sentinel, not a master: it is not used.",
-            "Name the masters themselves, and let no sentinel fail them over.");
+        add(severity::error, "sentinel", "is a sentinel, not a master: clients do not use it.",
+            "Name independent servers, and let no sentinel fail them over.");
     } else if (is_loading(f)) {
         add(severity::error, "loading",
-            "loads its data into memory (LOADING), and takes no locks meanwhile.",
-            "Wait until it is done; INFO persistence tells how far it is.");
+            "loads its data into memory (LOADING), and grants no locks until then.",
+            "Wait until it has loaded the data; INFO persistence shows the progress.");
     } else if (f.unusable.starts_with("has the role ")) {
         add(severity::error, "role",
             f.unusable +
-                ": what is written to another server may come to this one, and one lock "
-                "be granted twice.",
-            "Use independent masters, without replication in any direction between them "
+                ": writes to another server may reach this one, and one lock may be granted twice.",
+            "Use independent servers, without replication in any direction between them "
             "(active-replica no).");
     } else if (!f.unusable.empty() && !f.is_replica() && !is_said_of_commands(f)) {
         // Those are said by themselves.
@@ -166,15 +167,16 @@ void judge_role(const node_facts& f, pen& add)
         const bool knows = f.info && !f.info->master.empty();
         add(severity::error, "replica",
             "is a replica" + (knows ? " of " + f.info->master : std::string()) +
-                ": it takes no locks.",
-            "Name an independent master in its place, not this one's master if that is a node "
+                ": it grants no locks.",
+            "Name an independent server in its place, but not its master if that is a node "
             "already.");
     } else if (f.info && f.info->replicas != 0) {
         add(severity::warning, "replicas",
             "has " + count_text(f.info->replicas, "replica") +
-                ": one that takes over may lack the newest locks, and two clients then hold one.",
-            "Detach them, or see to it that none is promoted while locks are held. The restart "
-            "guard (--max-ttl) keeps one that was promoted from voting at once.");
+                ": a replica that takes over may lack the newest locks, and two clients then hold "
+                "one lock.",
+            "Detach them, or make sure that none is promoted while clients hold locks. The restart "
+            "guard (--max-ttl) keeps a promoted replica from voting at once.");
     }
 }
 
@@ -204,9 +206,8 @@ const char* what_a_restart_does(keeps k)
 }
 
 constexpr const char* ways_to_survive =
-    "Turn the restart guard on in all clients (--max-ttl; in the library config::restart_guard), "
-    "or "
-    "start the server again only when the longest ttl has passed, or let it write through: "
+    "Turn the restart guard on in all clients (--max-ttl; in the library config::restart_guard). "
+    "Or start the server again only when the longest ttl has passed. Or let it write through: "
     "appendonly yes, appendfsync always, no-appendfsync-on-rewrite no.";
 
 void judge_persistence(const node_facts& f, const base::settings& s, pen& add)
@@ -214,7 +215,7 @@ void judge_persistence(const node_facts& f, const base::settings& s, pen& add)
     const std::string_view loss = what_a_restart_does(f.kept);
     if (f.is_durable && !loss.empty()) {
         add(severity::error, "not-durable", "is given as durable, but " + std::string(loss),
-            "Take ?durable=1 out of its URL, or let it write through (appendonly yes, appendfsync "
+            "Remove ?durable=1 from its URL, or let it write through (appendonly yes, appendfsync "
             "always, no-appendfsync-on-rewrite no).")
             .breaks_exclusion = true;
         return;
@@ -224,8 +225,8 @@ void judge_persistence(const node_facts& f, const base::settings& s, pen& add)
     }
     if (f.kept == keeps::appended && (f.is_durable || !s.guard)) {
         add(severity::note, "persistence-unknown",
-            "does not tell when its append-only file is on the disk.",
-            "Permit CONFIG GET to know (+config|get), or look at appendfsync there.");
+            "does not say when its append-only file is on the disk.",
+            "Permit CONFIG GET (+config|get) for the doctor to know, or check appendfsync there.");
     }
 }
 
@@ -240,7 +241,7 @@ void judge_info(const node_facts& f, const base::settings& s, pen& add)
         // Under the guard the node is not used then.
         const bool is_used = !s.guard || f.is_durable;
         add(severity::error, "evicts",
-            "throws keys away, locks among them, when it has used its " + bytes_text(i.max_memory) +
+            "evicts keys, locks among them, when it has used its " + bytes_text(i.max_memory) +
                 " of memory (maxmemory-policy " + i.eviction + ").",
             "Set maxmemory-policy noeviction.")
             .breaks_exclusion = is_used;
@@ -248,12 +249,12 @@ void judge_info(const node_facts& f, const base::settings& s, pen& add)
     if (has_bound && i.used_memory >= i.max_memory / 10 * 9) {
         add(severity::warning, "memory",
             "uses " + bytes_text(i.used_memory) + " of the " + bytes_text(i.max_memory) +
-                " of memory that it may: it will refuse locks when that is full.",
-            "Give it more (maxmemory), or take other data elsewhere.");
+                " of memory that it may use: it will refuse locks when that is full.",
+            "Give it more memory (maxmemory), or move other data elsewhere.");
     }
     if (i.writes_fail) {
-        add(severity::warning, "disk", "could not write its file the last time that it tried.",
-            "Look at its log, and at the room on its disk.");
+        add(severity::warning, "disk", "failed to write its file the last time.",
+            "Check its log and the room on its disk.");
     }
 }
 
@@ -263,8 +264,9 @@ void judge_guard(const node_facts& f, const base::settings& s, pen& add)
         add(severity::error, "guard",
             "is admitted for clients with another restart guard" +
                 (f.disagreement.empty() ? std::string() : ", " + f.disagreement) +
-                ", and we have " + guard_text(s.nodes.size(), s.guard->max_ttl, s.drift_ppb) +
-                ": no lock is taken there.",
+                ", and this configuration has " +
+                guard_text(s.nodes.size(), s.guard->max_ttl, s.drift_ppb) +
+                ": its clients do not use this node.",
             "Give all clients the same --max-ttl, --drift and nodes. To change them, stop the "
             "clients and delete the marker " +
                 base::printable(s.key_prefix) + std::string(base::marker_resource) +
@@ -272,16 +274,16 @@ void judge_guard(const node_facts& f, const base::settings& s, pen& add)
     } else if (f.admitted == admittance::not_admitted) {
         add(severity::warning, "not-admitted",
             "is not admitted by the restart guard yet: it is new, or has lost its keys.",
-            "Wait: clients that run admit it " + span_text(s.guard->quarantine) +
-                " after the first of them has seen it. Masters that are new, and never gave a "
-                "lock, can be let in at once: redlock admit.");
+            "Wait: running clients admit it " + span_text(s.guard->quarantine) +
+                " after the first of them has seen it. If the nodes are new and never granted a "
+                "lock, you can admit them at once: redlock admit.");
     } else if (f.guard_of_others) {
         const std::string& theirs = *f.guard_of_others;
         add(severity::warning, "unguarded",
             "is admitted by clients with a restart guard" +
                 (theirs.empty() ? std::string() : ", " + theirs) +
-                ", and we have none: a client like us counts its vote though it may have lost "
-                "locks, and two clients then hold one.",
+                ", and this configuration has none: its clients count a vote although the node may "
+                "have lost locks, and two clients then hold one lock.",
             "Turn the guard on in all clients, with one --max-ttl (in the library "
             "config::restart_guard). If no client has it any more, delete the marker " +
                 base::printable(s.key_prefix) + std::string(base::marker_resource) +
@@ -292,7 +294,8 @@ void judge_guard(const node_facts& f, const base::settings& s, pen& add)
 void judge_tls_trust(const node_facts& f, const base::settings& s, pen& add)
 {
     if (f.has_tls && s.tls.insecure_skip_verification) {
-        add(severity::warning, "unverified", "may be anybody: its certificate is not looked at.",
+        add(severity::warning, "unverified",
+            "may be any server: clients do not verify its certificate.",
             "Leave out --insecure; name an authority of your own with --ca-file.");
     }
 }
@@ -302,12 +305,12 @@ void judge_answers(const node_facts& f, pen& add)
     if (f[needed::info].is_missing()) {
         add(severity::note, "no-info",
             "does not permit INFO: its replicas, persistence and memory are not known.",
-            "Permit it (+info); two names of one server are found by it too.");
+            "Permit it (+info); it also shows two names of one server.");
     }
     if (f[needed::config_get].is_missing() && f.info && f.kept == keeps::nothing_or_snapshots) {
         add(severity::note, "no-config",
-            "does not permit CONFIG GET: whether it makes snapshots is not known.",
-            "Permit it to know (+config|get); clients do not need it.");
+            "does not permit CONFIG GET: the doctor does not know whether it makes snapshots.",
+            "Permit it (+config|get) for the doctor to know; clients do not need it.");
     }
 }
 
@@ -347,10 +350,10 @@ void judge_measures(const node_facts& f, const base::settings& s, std::vector<fi
             "--node-timeout at least; or bring node and clients closer together.");
     } else if (l.samples != 0 && l.p99 >= s.node_timeout) {
         add(severity::warning, "slow", took + ": some of its answers come too late to count.",
-            "Look at what holds it up (SLOWLOG, forks, swapping), or set a longer --node-timeout.");
+            "Find out what delays it (SLOWLOG, forks, swapping), or set a longer --node-timeout.");
     } else if (l.samples != 0 && 2 * l.p99 >= s.node_timeout) {
         add(severity::note, "slow", took + ": there is little to spare.",
-            "Think of a longer --node-timeout.");
+            "Consider a longer --node-timeout.");
     }
     if (!f.clock || !f.clock->rate) {
         return;
@@ -364,17 +367,17 @@ void judge_measures(const node_facts& f, const base::settings& s, std::vector<fi
     if (rate - unsure > allowed) {
         add(severity::error, "clock-rate",
             "has a clock that gains " + differs + "locks end there before clients here expect it.",
-            "Find out which clock is wrong, and whether something set it just now: dates must not "
-            "be set forward on nodes while locks are held.")
+            "Find out which clock is wrong, and whether something set it just now: do not set "
+            "dates forward on nodes while clients hold locks.")
             .breaks_exclusion = true;
     } else if (-rate - unsure > allowed) {
         add(severity::warning, "clock-rate",
             "has a clock that loses " + differs +
-                "locks that are not given back last longer there than they should.",
+                "locks that are not released last longer there than they should.",
             "Find out which clock is wrong, and whether something set it just now.");
     } else if (unsure > allowed) {
         add(severity::note, "clock-rate-unknown",
-            "was not watched for long enough to tell its clock's rate to within the " +
+            "was not watched for long enough to know the rate of its clock to within the " +
                 share_text(allowed) + " of --drift: it is known to within " + share_text(unsure) +
                 ".",
             "Watch it for longer (--watch 10s).");

@@ -21,50 +21,49 @@ struct duty {
 };
 
 constexpr duty duties[] = {
-    {needed::set, severity::error, "SET", "+set", "no lock can be taken there"},
+    {needed::set, severity::error, "SET", "+set", "no lock can be acquired there"},
     {needed::pttl, severity::error, "PTTL", "+pttl",
-     "locks can be neither renewed, extended, adopted nor inspected there, nor be of several "
+     "clients can neither renew, extend, adopt nor inspect locks there, nor lock several "
      "resources, so redlock run loses its lock and redlock release fails"},
     {needed::getrange, severity::note, "GETRANGE", "+getrange",
      "the labels of holders are neither stored nor shown there"},
     {needed::ping, severity::note, "PING", "+ping",
-     "idle connections are looked at with it; a refusal will do"},
+     "clients check idle connections with it; a refusal is enough"},
     {needed::client_setname, severity::note, "CLIENT SETNAME", "+client|setname",
      "connections have no name in CLIENT LIST"},
 };
 
 constexpr duty reading{
     needed::get, severity::error, "GET", "+get",
-    "no script runs that gives a lock back or extends it, and clients do not use such a node"};
+    "no script can release or extend a lock, and clients do not use such a node"};
 /// Where the server has a command of its own that gives one lock back.
-constexpr duty reading_for_scripts{
-    needed::get, severity::error, "GET", "+get",
-    "locks cannot be renewed or extended there, nor have fencing tokens, and locks of several "
-    "resources not be given back"};
+constexpr duty reading_for_scripts{needed::get, severity::error, "GET", "+get",
+                                   "locks cannot be renewed or extended there, nor have fencing "
+                                   "tokens, and locks of several resources cannot be released"};
 
 constexpr duty tracking{needed::client_tracking, severity::warning, "CLIENT TRACKING",
-                        "+client|tracking", "who waits for a lock asks for it again and again"};
+                        "+client|tracking", "waiters poll"};
 constexpr duty caching{needed::client_caching, severity::warning, "CLIENT CACHING",
-                       "+client|caching", "who waits for a lock asks for it again and again"};
+                       "+client|caching", "waiters poll"};
 /// Who lacks the one mostly lacks the other.
-constexpr duty tracking_and_caching{
-    needed::client_tracking, severity::warning, "CLIENT TRACKING and CLIENT CACHING",
-    "+client|tracking +client|caching", "who waits for a lock asks for it again and again"};
+constexpr duty tracking_and_caching{needed::client_tracking, severity::warning,
+                                    "CLIENT TRACKING and CLIENT CACHING",
+                                    "+client|tracking +client|caching", "waiters poll"};
 
 constexpr duty greeting{needed::hello, severity::warning, "HELLO", "+hello",
-                        "there is no RESP3, and who waits for a lock asks for it again and again"};
+                        "there is no RESP3, and waiters poll"};
 
 constexpr duty deleting{
     needed::del, severity::error, "DEL", "+del",
-    "locks can be taken there, but not given back: each stays until its ttl has passed"};
+    "locks can be acquired there, but not released: each stays until its ttl has passed"};
 /// Where the server has a command of its own for one lock.
 constexpr duty deleting_several{needed::del, severity::warning, "DEL", "+del",
-                                "locks of several resources can be taken there, but not given "
-                                "back: each stays until its ttl has passed"};
+                                "locks of several resources can be acquired there, but not "
+                                "released: each stays until its ttl has passed"};
 constexpr duty deleting_by_delifeq{needed::native_delete, severity::note, "DELIFEQ", "+delifeq",
-                                   "locks are given back by a script"};
+                                   "a script releases the locks"};
 constexpr duty deleting_by_delex{needed::native_delete, severity::note, "DELEX", "+delex",
-                                 "locks are given back by a script"};
+                                 "a script releases the locks"};
 
 constexpr duty extending{
     needed::pexpire, severity::error, "PEXPIRE", "+pexpire",
@@ -79,20 +78,20 @@ constexpr duty extending_counters{
 constexpr duty counting{needed::incr, severity::error, "INCR", "+incr",
                         "a resource gets a fencing token there only once"};
 constexpr duty dating{needed::time, severity::error, "TIME", "+time",
-                      "no fencing token can be begun with there"};
+                      "no resource gets its first fencing token there"};
 constexpr duty dating_of_guard{needed::time, severity::error, "TIME", "+time",
-                               "the restart guard admits no master, and fencing tokens need it"};
+                               "the restart guard admits no node, and fencing tokens need it"};
 
 constexpr duty no_load{needed::script_load, severity::note, "SCRIPT LOAD", "+script|load",
-                       "each script is sent with its text the first time"};
+                       "clients send each script with its text the first time"};
 constexpr duty no_digest{needed::evalsha, severity::note, "EVALSHA", "+evalsha",
-                         "every script is sent with its text"};
-constexpr duty no_text{needed::eval, severity::warning, "EVAL", "+eval",
-                       "the labels of holders (--label) are not kept there, no lock of several "
-                       "resources can be had, and no script be sent again that the server has "
-                       "forgotten (SCRIPT FLUSH)"};
+                         "clients send every script with its text"};
+constexpr duty no_text{
+    needed::eval, severity::warning, "EVAL", "+eval",
+    "the labels of holders (--label) are not kept there, no lock of several resources can be "
+    "acquired, and clients cannot send a script again after SCRIPT FLUSH"};
 constexpr duty no_text_guarded{needed::eval, severity::error, "EVAL", "+eval",
-                               "the restart guard admits no master, and the labels of holders "
+                               "the restart guard admits no node, and the labels of holders "
                                "(--label) are not kept there"};
 
 class clerk {
@@ -113,8 +112,7 @@ public:
         } else if (t.is == trial::outcome::refused) {
             add(d.weight, "refused-command",
                 std::string("refuses ") + d.name + " (" + t.error + "): " + d.consequence + ".",
-                "Look at what stands in front of the server: a proxy may let through only some "
-                "commands.");
+                "Check what is in front of the server: a proxy may pass only some commands.");
         }
     }
 
@@ -152,9 +150,8 @@ void look_at_protocol(const node_facts& f, const base::settings& s, clerk& c)
     if (hello == trial::outcome::untried) {
         return;  // it has answered nothing, or closes the connection at that word
     }
-    c.add(severity::note, "resp2",
-          "speaks RESP2 only: who waits for a lock asks for it again and again.",
-          "Use Redis from 6 on, or any Valkey, with HELLO and without a proxy before it.");
+    c.add(severity::note, "resp2", "speaks RESP2 only: waiters poll.",
+          "Use Redis from 6 on, or any Valkey, with HELLO and without a proxy in front of it.");
 }
 
 void look_at_deletes(const node_facts& f, clerk& c)
@@ -173,7 +170,7 @@ void look_at_scripts(const node_facts& f, const base::settings& s, clerk& c)
     if (no_sha && no_eval) {
         c.add(severity::error, "no-scripts",
               std::string("permits no scripts, neither EVAL nor EVALSHA: locks cannot be ") +
-                  (f[needed::native_delete].is == trial::outcome::went ? "" : "given back, ") +
+                  (f[needed::native_delete].is == trial::outcome::went ? "" : "released, ") +
                   "renewed or extended there, nor have fencing tokens or labels.",
               "Permit them to the user that clients log in as: +eval +evalsha.");
         return;
@@ -181,7 +178,7 @@ void look_at_scripts(const node_facts& f, const base::settings& s, clerk& c)
     if (!f.unusable.empty() && no_eval && f[needed::script_load].is_missing()) {
         c.add(severity::error, "no-scripts",
               "permits neither EVAL nor SCRIPT LOAD: it has no script to run, a lock could not be "
-              "given back there, and clients do not use such a node.",
+              "released there, and clients do not use such a node.",
               "Permit them to the user that clients log in as: +eval +script|load.");
         return;
     }
@@ -202,7 +199,7 @@ void look_at_keys(const node_facts& f, const base::settings& s, clerk& c)
     if (f.resource.empty()) {
         c.add(severity::error, "forbidden-key",
               "does not permit the keys that the doctor tried, which are its own (" + prefix +
-                  own_keys({}) + "...): no lock of such a name can be taken there.",
+                  own_keys({}) + "...): no lock of such a name can be acquired there.",
               "If the user that clients log in as may use other keys, name one of your resources "
               "(--resource): the doctor then tries keys that begin with its name. Else permit the "
               "keys of your locks to that user, or all: ~" +
@@ -211,7 +208,7 @@ void look_at_keys(const node_facts& f, const base::settings& s, clerk& c)
         const std::string resource = base::printable(f.resource);
         c.add(severity::error, "forbidden-key",
               "does not permit keys that begin with " + prefix + resource + ": no lock of " +
-                  resource + " can be taken there with its fencing counter.",
+                  resource + " can be acquired there with its fencing counter.",
               "Permit them to the user that clients log in as: ~" + prefix + resource + "*.");
     }
 }
@@ -219,15 +216,16 @@ void look_at_keys(const node_facts& f, const base::settings& s, clerk& c)
 const char* what_helps_writes(std::string_view error)
 {
     if (resp::has_code(error, "NOREPLICAS")) {
-        return "Attach the replicas that it wants, or let it want none: min-replicas-to-write 0.";
+        return "Attach the replicas that it requires, or let it require none: "
+               "min-replicas-to-write 0.";
     }
     if (resp::has_code(error, "OOM")) {
-        return "Give it more memory (maxmemory), or take other data elsewhere.";
+        return "Give it more memory (maxmemory), or move other data elsewhere.";
     }
     if (resp::has_code(error, "MISCONF")) {
-        return "Look at its log, and at the room on its disk: it could not save its data.";
+        return "Check its log and the room on its disk: it could not save its data.";
     }
-    return "Put that right: until then it takes no locks.";
+    return "Correct that: until then it grants no locks.";
 }
 
 /// What a lock begins with was refused for another reason: memory, disk, replicas that are missing.

@@ -84,10 +84,10 @@ std::string line_of(const node_facts& f)
         return f.node + ": not connected";
     }
     if (f.login_refused) {
-        return f.node + ": not let in";
+        return f.node + ": login refused";
     }
     if (f.reached == contact::broken && !f.info && f.latency.samples == 0) {
-        return f.node + ": connected, and without an answer";
+        return f.node + ": connected, but no answer";
     }
     std::string line = f.node + ": ";
     if (f.info && !f.info->product.empty()) {

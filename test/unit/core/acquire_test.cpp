@@ -435,7 +435,7 @@ TEST_CASE("who has a back-off of his own is asked for it", "[core]")
         (void)w.acquire("r", {.deadline = 1h, .attempts = 2});
         w.advance(1s);
         REQUIRE(w.log_lines.size() == 1);
-        CHECK(w.log_lines.front() == "config::back_off has thrown: no\\nidea\\x1b[2J");
+        CHECK(w.log_lines.front() == "config::back_off threw an exception: no\\nidea\\x1b[2J");
     }
     SECTION("and if it throws, it is as if there was none")
     {
@@ -447,7 +447,7 @@ TEST_CASE("who has a back-off of his own is asked for it", "[core]")
         w.advance(1s);
         CHECK(taken.error == errc::contended);
         CHECK(w.log_lines.size() >= 2);
-        CHECK(w.log_lines.front() == "config::back_off has thrown: no idea");
+        CHECK(w.log_lines.front() == "config::back_off threw an exception: no idea");
     }
 }
 

@@ -116,7 +116,7 @@ TEST_CASE("a server may evict where it has a bound and a policy to", "[core][gua
     }
     for (const std::string_view says_nothing :
          {"used_memory:1\r\n", "maxmemory:0\r\n", "maxmemory:1\r\nmaxmemory_policy:\r\n", ""}) {
-        CHECK(core::memory_fault(says_nothing).starts_with("INFO tells no maxmemory_policy"));
+        CHECK(core::memory_fault(says_nothing).starts_with("INFO has no maxmemory_policy"));
     }
     CHECK(core::memory_fault("maxmemory:1\r\nmaxmemory_policy:noeviction\r\n").empty());
     CHECK(core::memory_fault("maxmemory_policy:noeviction\r\n").empty());
@@ -566,7 +566,7 @@ TEST_CASE("a master where the guard cannot work is not used, and it is said why"
     SECTION("INFO is forbidden")
     {
         m.refusals["INFO"] = "NOPERM this user has no permissions to run the 'info' command";
-        why = "INFO is refused, which the restart guard needs (NOPERM)";
+        why = "the server refused INFO, which the restart guard needs (NOPERM)";
     }
     SECTION("it tells no run id")
     {
@@ -582,7 +582,7 @@ TEST_CASE("a master where the guard cannot work is not used, and it is said why"
     SECTION("it does not tell whether it may")
     {
         m.maxmemory_policy.clear();
-        why = "INFO tells no maxmemory_policy, which the restart guard needs";
+        why = "INFO has no maxmemory_policy, which the restart guard needs";
     }
     SECTION("clients allow for another drift")
     {

@@ -556,12 +556,12 @@ TEST_CASE("what answers HELLO with something else is greeted in the older words"
 TEST_CASE("a node that answers the handshake with what fits nothing is not used", "[core]")
 {
     const auto [asked, reply, why] = GENERATE(table<std::string, std::string, std::string>(
-        {{"EVALSHA", "+OK\r\n", "the answer to a trial release is none"},
-         {"EVALSHA", ":2\r\n", "the answer to a trial release is none"},
-         {"EVALSHA", "_\r\n", "the answer to a trial release is none"},
-         {"EVALSHA", "*1\r\n:0\r\n", "the answer to a trial release is none"},
-         {"INFO", ":1\r\n", "the answer to INFO is none"},
-         {"INFO", "*1\r\n$4\r\nINFO\r\n", "the answer to INFO is none"}}));
+        {{"EVALSHA", "+OK\r\n", "the answer to a trial release is not valid"},
+         {"EVALSHA", ":2\r\n", "the answer to a trial release is not valid"},
+         {"EVALSHA", "_\r\n", "the answer to a trial release is not valid"},
+         {"EVALSHA", "*1\r\n:0\r\n", "the answer to a trial release is not valid"},
+         {"INFO", ":1\r\n", "the answer to INFO is not valid"},
+         {"INFO", "*1\r\n$4\r\nINFO\r\n", "the answer to INFO is not valid"}}));
     CAPTURE(asked, reply);
     bench_world w{1};
     w.peers[0]->manual_handshake = true;
@@ -760,7 +760,7 @@ TEST_CASE("the reason of a refused greeting says what is missing", "[core]")
             "the server refused user and password (WRONGPASS)"},
         row{"-DENIED Redis is running in protected mode because protected mode is enabled and no "
             "password is set for the default user.\r\n",
-            "the server has no password, and lets in only programs of its own machine (DENIED)"});
+            "the server has no password, and accepts only clients on its own machine (DENIED)"});
     bench_world w{1};
     w.peers[0]->manual_handshake = true;
     w.start();
@@ -907,5 +907,5 @@ TEST_CASE("another server at the same address is announced", "[core]")
     w.close(0);
     w.advance(3s);
     CHECK(is_usable(w));
-    CHECK(says_somewhere(w, "is another server than before, or was started anew"));
+    CHECK(says_somewhere(w, "is another server than before, or was restarted"));
 }

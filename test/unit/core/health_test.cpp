@@ -759,7 +759,7 @@ TEST_CASE("a node that answers without its role loses its connection", "[core]")
     w.peers[0]->master.role.clear();
     w.advance(5s);
     CHECK(w.peers[0]->closes == 1);
-    CHECK(lines_about(w, "does not tell its role any more") == 1);
+    CHECK(lines_about(w, "no longer gives its role") == 1);
 }
 
 TEST_CASE("a busy connection is asked for the node's role once a second", "[core]")

@@ -240,7 +240,7 @@ TEST_CASE("a label replaces no key of another program", "[core][label]")
     call& found = w.inspect("r", true);
     CHECK(found.found.holder_label.empty());
     const std::string told =
-        value.empty() ? "" : "r:redlock:holder holds something else than the label of a holder";
+        value.empty() ? "" : "r:redlock:holder has something other than the label of a holder";
     CHECK(std::ranges::all_of(found.report.nodes, [&](const node_report& n) {
         return n.outcome == node_outcome::granted && n.error == told;
     }));
@@ -271,7 +271,7 @@ TEST_CASE("an inspection tells of a label's key of another type, and not of an e
         CHECK(c.report.nodes[0].outcome == outcome);
         CHECK(
             c.report.nodes[0].error ==
-            (is_foreign ? "r:redlock:holder holds something else than the label of a holder" : ""));
+            (is_foreign ? "r:redlock:holder has something other than the label of a holder" : ""));
         if (outcome == node_outcome::refused) {
             (void)w.lock("r");
         }

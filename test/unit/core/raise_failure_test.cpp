@@ -20,7 +20,8 @@ TEST_CASE("a key that went before the raise is no vote", "[core][fencing]")
     w.refuse(2);
     w.answer(2, ":500\r\n");
     CHECK(c.error == errc::expired);
-    CHECK(c.report.nodes[0].error == "the key went before the fencing counter was raised");
+    CHECK(c.report.nodes[0].error ==
+          "the key was gone before the client aligned the fencing counter");
     for (unsigned i = 0; i < 3; ++i) {
         CHECK(w.pending(i) == strings{"EVALSHA"});
         CHECK(w.peers[i]->asked[0][1] == resp::release_script.sha1);

@@ -137,7 +137,7 @@ TEST_CASE("a node lets its counter go only so far", "[core][fencing]")
         CHECK(c.error == errc::unavailable);
     }
     CHECK(c.report.nodes[0].error ==
-          "the fencing counter may not go so far beyond this node's date");
+          "the fencing counter may not go that far beyond this node's date");
 }
 
 TEST_CASE("the value of a seed is the client's date", "[core][fencing]")

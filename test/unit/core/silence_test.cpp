@@ -48,7 +48,7 @@ struct silent_world : watch_world {
     [[nodiscard]] std::size_t complaints() const
     {
         return static_cast<std::size_t>(std::ranges::count_if(log_lines, [](const auto& line) {
-            return line.find("did not tell that a lock was free") != std::string::npos;
+            return line.find("sent no notification of a lock that was free") != std::string::npos;
         }));
     }
 };

@@ -134,8 +134,8 @@ TEST_CASE("TLS files that can't be loaded leave those from before, with one warn
     }
     REQUIRE(f.lines.size() == 1);
     CHECK(
-        f.lines[0].starts_with("warning: TLS files have changed and can't be loaded, those from "
-                               "before stay in use: config::" +
+        f.lines[0].starts_with("warning: TLS files have changed and can't be loaded; the client "
+                               "still uses the ones from before: config::" +
                                field + ": "));
     // Another change that does not do either.
     fs::resize_file(f.certificate, 1);
