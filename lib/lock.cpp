@@ -54,7 +54,7 @@ unsigned lock::granted_by() const noexcept
                               std::popcount(l->root().granted.load(std::memory_order_relaxed)));
 }
 
-std::string lock::hand_over() &&
+std::string lock::detach() &&
 {
     std::string token{owner_token()};
     const auto d = held_.driver();

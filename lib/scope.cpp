@@ -11,7 +11,7 @@ namespace redlock {
 
 using boost::asio::cancellation_type;
 
-held_scope::held_scope(executor_type ex, boost::asio::any_completion_handler<void(error_code)> done,
+lock_scope::lock_scope(executor_type ex, boost::asio::any_completion_handler<void(error_code)> done,
                        boost::asio::cancellation_state told, lock& held) noexcept
     : executor_(std::move(ex)),
       done_(std::move(done)),
@@ -19,9 +19,9 @@ held_scope::held_scope(executor_type ex, boost::asio::any_completion_handler<voi
       held_(&held)
 {}
 
-held_scope::held_scope(held_scope&&) noexcept = default;
+lock_scope::lock_scope(lock_scope&&) noexcept = default;
 
-held_scope& held_scope::operator=(held_scope&& other) noexcept
+lock_scope& lock_scope::operator=(lock_scope&& other) noexcept
 {
     if (this != &other) {
         give_up();
@@ -33,23 +33,23 @@ held_scope& held_scope::operator=(held_scope&& other) noexcept
     return *this;
 }
 
-held_scope::~held_scope()
+lock_scope::~lock_scope()
 {
     give_up();
 }
 
-boost::asio::cancellation_slot held_scope::slot() const noexcept
+boost::asio::cancellation_slot lock_scope::slot() const noexcept
 {
     return done_ ? boost::asio::get_associated_cancellation_slot(done_)
                  : boost::asio::cancellation_slot();
 }
 
-bool held_scope::stopped() const noexcept
+bool lock_scope::stopped() const noexcept
 {
     return done_ && told_.cancelled() != cancellation_type::none;
 }
 
-void held_scope::done(error_code ec)
+void lock_scope::done(error_code ec)
 {
     if (!done_) {
         return;
@@ -57,7 +57,7 @@ void held_scope::done(error_code ec)
     boost::asio::post(executor_, [h = std::move(done_), ec]() mutable { std::move(h)(ec); });
 }
 
-void held_scope::give_up() noexcept
+void lock_scope::give_up() noexcept
 {
     try {
         done(boost::asio::error::operation_aborted);
@@ -70,11 +70,11 @@ namespace detail {
 
 void scope_ending::require_completed() const
 {
-    if (end == scope_end::failed) {
+    if (status == with_lock_status::failed) {
         std::rethrow_exception(failure);
     }
-    if (end != scope_end::completed) {
-        throw boost::system::system_error(error, to_string(end));
+    if (status != with_lock_status::completed) {
+        throw boost::system::system_error(error, to_string(status));
     }
 }
 

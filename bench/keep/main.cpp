@@ -100,7 +100,7 @@ public:
         held_.clear();
         return run_until([this] {
             const redlock::stats s = client_.stats();
-            return s.unanswered == 0 && s.debts == 0;
+            return s.unanswered == 0 && s.pending_releases == 0;
         });
     }
 
@@ -230,10 +230,10 @@ int run(const keep_options& o)
         {"bytes_per_lock", a_lock(rss_held)},
         {"bytes_per_lock_renewed", a_lock(rss_renewed)},
         {"renewals_unknown", after.renewal_unknown},
-        {"renewals_late", after.renewals_late},
+        {"late_renewals", after.late_renewals},
         {"node_timeouts", after.node_timeouts},
         {"owned_at_the_end", owned},
-        {"lost", after.kept_lost},
+        {"lost", after.kept_alive_lost},
         {"keys_left", left},
     };
     if (o.json) {
@@ -243,7 +243,7 @@ int run(const keep_options& o)
             std::cout << name << std::string(28 - name.size(), ' ') << value << '\n';
         }
     }
-    const bool well = owned == o.locks && after.kept_lost == 0 && all_given_back && left == 0;
+    const bool well = owned == o.locks && after.kept_alive_lost == 0 && all_given_back && left == 0;
     return well ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -77,12 +77,12 @@ void add_work(CLI::App& sub, run_options& o)
     sub.add_option("--held", o.work.held, "Further locks that each client holds during the run")
         ->capture_default_str()
         ->check(CLI::Range(0, 1'000'000));
-    sub.add_flag("--wake-ups,!--no-wake-ups", o.wake_ups,
+    sub.add_flag("--release-notifications,!--no-release-notifications", o.release_notifications,
                  "Whether nodes send notifications when a lock is free [yes]");
     add_milliseconds(sub, "--hold", o.hold_ms, 0, a_day_ms, "Time that each lock is held");
     add_milliseconds(sub, "--ttl", o.ttl_ms, 4, a_day_ms,
                      "Time to live of a lock, at least 4 node timeouts");
-    add_milliseconds(sub, "--deadline", o.deadline_ms, 0, a_day_ms,
+    add_milliseconds(sub, "--timeout", o.timeout_ms, 0, a_day_ms,
                      "Maximum time to acquire a lock; 0: one attempt");
     sub.add_flag("--fencing,!--no-fencing", o.fencing, "Whether locks get fencing tokens [yes]");
     sub.add_option("--label", o.label, "Name of the holder of each lock [no label]");

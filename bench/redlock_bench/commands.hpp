@@ -20,7 +20,7 @@ struct library_options : measuring_options {
     config base;               ///< what the others leave as it is
     std::string ca_file;       ///< of masters that speak TLS; empty: that of `base`
     bool thread_safe = false;  ///< with a strand of its own
-    bool wake_ups = true;
+    bool release_notifications = true;
     std::int64_t node_timeout_ms = 50;
 
     [[nodiscard]] config config_for(std::vector<std::string> urls) const;
@@ -31,7 +31,7 @@ struct run_options : library_options {
     std::size_t resources = 0;  ///< 0: one a worker
     std::int64_t hold_ms = 0;
     std::int64_t ttl_ms = 10'000;
-    std::int64_t deadline_ms = 10'000;
+    std::int64_t timeout_ms = 10'000;
     std::size_t threads = 1;
     std::optional<std::size_t> stop_node;
     std::string stop_with = "stop";

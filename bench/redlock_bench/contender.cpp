@@ -129,9 +129,9 @@ config config_for(const contender_options& o)
     config c;
     c.nodes = o.nodes;
     if (o.delay_ms > 0) {
-        c.wake_ups = false;
-        c.back_off = [random = std::minstd_rand(std::random_device{}()), delay = o.delay_ms](
-                         std::uint32_t, std::chrono::nanoseconds) mutable {
+        c.release_notifications = false;
+        c.backoff = [random = std::minstd_rand(std::random_device{}()), delay = o.delay_ms](
+                        std::uint32_t, std::chrono::nanoseconds) mutable {
             std::uniform_int_distribution<std::int64_t> any(delay / 2, delay + delay / 2);
             return std::chrono::milliseconds(any(random));
         };
@@ -160,7 +160,7 @@ private:
 contender_run::contender_run(const contender_options& o) : o_(o), all_{o, {}, {}}
 {
     all_.acquire.ttl = std::chrono::milliseconds(o.ttl_ms);
-    all_.acquire.deadline = 1h;
+    all_.acquire.timeout = 1h;
     all_.acquire.fencing = o.fencing;
     for (std::size_t i = 0; i < o.clients; ++i) {
         clients_.emplace_back(io_.get_executor(), config_for(o));

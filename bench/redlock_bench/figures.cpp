@@ -45,13 +45,13 @@ std::string name_of(error_code code)
         case errc::invalid_resource: return "invalid_resource";
         case errc::invalid_ttl: return "invalid_ttl";
         case errc::invalid_max_hold: return "invalid_max_hold";
-        case errc::invalid_deadline: return "invalid_deadline";
-        case errc::invalid_attempts: return "invalid_attempts";
+        case errc::invalid_timeout: return "invalid_timeout";
+        case errc::invalid_max_attempts: return "invalid_max_attempts";
         case errc::invalid_label: return "invalid_label";
         case errc::invalid_max_outage: return "invalid_max_outage";
         case errc::invalid_min_validity: return "invalid_min_validity";
         case errc::duplicate_resource: return "duplicate_resource";
-        case errc::invalid_owner: return "invalid_owner";
+        case errc::invalid_owner_token: return "invalid_owner_token";
         case errc::invalid_config: return "invalid_config";
     }
     return code.message();

@@ -35,8 +35,8 @@ void print_waiting(std::ostream& out, const measurement& m)
     const auto done = [&](std::uint64_t stats::*what) { return m.after.*what - m.before.*what; };
     out << m.common.name << ": cycles a worker " << least << " to " << most
         << ", commands a node and cycle " << std::setprecision(2) << commands_per_cycle(m)
-        << std::setprecision(0) << ", wake-ups " << done(&stats::wake_ups_granted)
-        << " granted and " << done(&stats::wake_ups_refused) << " refused, polls "
+        << std::setprecision(0) << ", notified attempts " << done(&stats::notified_attempts_granted)
+        << " granted and " << done(&stats::notified_attempts_refused) << " refused, polls "
         << done(&stats::polls) << '\n';
 }
 
@@ -69,8 +69,10 @@ void to_json(nlohmann::json& to, const measurement& from)
     to["least_cycles_of_a_worker"] = least;
     to["most_cycles_of_a_worker"] = most;
     to["commands_per_node_and_cycle"] = commands_per_cycle(from);
-    to["wake_ups_granted"] = from.after.wake_ups_granted - from.before.wake_ups_granted;
-    to["wake_ups_refused"] = from.after.wake_ups_refused - from.before.wake_ups_refused;
+    to["notified_attempts_granted"] =
+        from.after.notified_attempts_granted - from.before.notified_attempts_granted;
+    to["notified_attempts_refused"] =
+        from.after.notified_attempts_refused - from.before.notified_attempts_refused;
     to["polls"] = from.after.polls - from.before.polls;
 }
 

@@ -89,8 +89,8 @@ stats sum(const stats& a, const stats& b)
 {
     stats both;
     both.commands = a.commands + b.commands;
-    both.wake_ups_granted = a.wake_ups_granted + b.wake_ups_granted;
-    both.wake_ups_refused = a.wake_ups_refused + b.wake_ups_refused;
+    both.notified_attempts_granted = a.notified_attempts_granted + b.notified_attempts_granted;
+    both.notified_attempts_refused = a.notified_attempts_refused + b.notified_attempts_refused;
     both.polls = a.polls + b.polls;
     both.nodes_ready = std::min(a.nodes_ready, b.nodes_ready);
     return both;
@@ -295,7 +295,7 @@ void settle(run_options& o)
     o.work.resources = o.resources == 0 ? o.work.workers : o.resources;
     o.work.hold = std::chrono::milliseconds(o.hold_ms);
     o.work.acquire.ttl = std::chrono::milliseconds(o.ttl_ms);
-    o.work.acquire.deadline = std::chrono::milliseconds(o.deadline_ms);
+    o.work.acquire.timeout = std::chrono::milliseconds(o.timeout_ms);
     o.work.acquire.fencing = o.fencing;
     o.work.acquire.label = o.label;
     if (o.ttl_ms < 4 * o.node_timeout_ms) {
@@ -327,7 +327,7 @@ config library_options::config_for(std::vector<std::string> urls) const
 {
     config c = base;
     c.nodes = std::move(urls);
-    c.wake_ups = wake_ups;
+    c.release_notifications = release_notifications;
     c.node_timeout = std::chrono::milliseconds(node_timeout_ms);
     c.thread_safe = thread_safe;
     if (!ca_file.empty()) {

@@ -49,7 +49,7 @@ plan plan_for(const show_options& o)
     p.shared = shared_resources;
     p.hold_shared = 1ms;
     p.pause = 10ms;
-    p.acquire.deadline = 0ms;
+    p.acquire.timeout = 0ms;
     return p;
 }
 

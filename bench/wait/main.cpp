@@ -126,7 +126,8 @@ public:
         held_.clear();
         return run_until([this] {
                    const redlock::stats s = client_.stats();
-                   return served_ == options_.waiters && s.unanswered == 0 && s.debts == 0;
+                   return served_ == options_.waiters && s.unanswered == 0 &&
+                          s.pending_releases == 0;
                }) &&
                failures_ == 0;
     }
@@ -150,7 +151,7 @@ private:
     {
         redlock::acquire_options o;
         o.ttl = long_enough;
-        o.deadline = long_enough;
+        o.timeout = long_enough;
         o.fencing = false;  // their counters would stay, and be counted
         return o;
     }

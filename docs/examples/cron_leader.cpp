@@ -37,12 +37,12 @@ asio::awaitable<void> on_tick(redlock::client& locks, long tick)
     // majority. So the acquire has time for several attempts. A fencing counter would be of no use,
     // because each tick has a name of its own.
     auto [error, lock] = co_await locks.async_acquire(
-        name, {.ttl = max_lateness, .deadline = 500ms, .fencing = false, .report = &report},
+        name, {.ttl = max_lateness, .timeout = 500ms, .fencing = false, .report = &report},
         asio::as_tuple(asio::deferred));
     if (!error) {
         std::cout << tick << ": run here" << std::endl;  // the job
         // No process adopts the lease: the keys stay until the ttl ends.
-        [[maybe_unused]] const auto owner_token = std::move(lock).hand_over();
+        [[maybe_unused]] const auto owner_token = std::move(lock).detach();
     } else if (report.holder_ttl) {
         std::cout << tick << ": run elsewhere" << std::endl;
     } else {

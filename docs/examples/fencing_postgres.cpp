@@ -80,7 +80,7 @@ bool write(const char* database, const std::string& state, std::uint64_t token)
 
 asio::awaitable<void> work(redlock::client& locks, const std::string& name, const char* database)
 {
-    auto [error, lock] = co_await locks.async_acquire("orders/42", {.ttl = 1s, .deadline = 10s},
+    auto [error, lock] = co_await locks.async_acquire("orders/42", {.ttl = 1s, .timeout = 10s},
                                                       asio::as_tuple(asio::deferred));
     if (error) {
         throw boost::system::system_error(error, "no lock");

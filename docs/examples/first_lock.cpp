@@ -23,7 +23,7 @@ asio::awaitable<int> work(redlock::client& locks)
 {
     redlock::report report;
     auto [error, lock] =
-        co_await locks.async_acquire("orders/42", {.ttl = 10s, .deadline = 2s, .report = &report},
+        co_await locks.async_acquire("orders/42", {.ttl = 10s, .timeout = 2s, .report = &report},
                                      asio::as_tuple(asio::deferred));
     if (error) {
         std::cerr << "no lock: " << error.message() << '\n';

@@ -23,8 +23,8 @@ using namespace std::chrono_literals;
 void work(redlock::client& locks)
 {
     // Both acquires run at the same time.
-    auto coming = locks.async_acquire("orders/42", {.ttl = 10s, .deadline = 5s}, asio::use_future);
-    auto other = locks.async_acquire("orders/43", {.ttl = 10s, .deadline = 5s}, asio::use_future);
+    auto coming = locks.async_acquire("orders/42", {.ttl = 10s, .timeout = 5s}, asio::use_future);
+    auto other = locks.async_acquire("orders/43", {.ttl = 10s, .timeout = 5s}, asio::use_future);
     redlock::lock lock = coming.get();
     std::cout << lock.resource() << " is ours\n";
     std::cout << other.get().resource() << " was ours, and is dropped\n";
@@ -32,7 +32,7 @@ void work(redlock::client& locks)
     // One attempt, no waiting. The lock may well be taken, so the error is a value and not an
     // exception.
     auto [error, again] = locks
-                              .async_acquire("orders/42", {.deadline = 0s, .attempts = 1},
+                              .async_acquire("orders/42", {.timeout = 0s, .max_attempts = 1},
                                              asio::as_tuple(asio::use_future))
                               .get();
     std::cout << "once more: " << error.message() << '\n';

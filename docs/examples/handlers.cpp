@@ -41,7 +41,7 @@ public:
             }
         });
         locks_.async_acquire(
-            "orders/42", {.ttl = 2s, .deadline = 1min},
+            "orders/42", {.ttl = 2s, .timeout = 1min},
             asio::bind_cancellation_slot(called_off_.slot(),
                                          [self = shared_from_this()](auto error, auto lock) {
                                              self->on_acquired(error, std::move(lock));

@@ -89,18 +89,18 @@ asio::awaitable<response> serve(const request& req, redlock::client& locks)
     redlock::report report;
     auto body = [&](redlock::lock&) { return charge(customer, takes); };
     const auto result = co_await redlock::with_lock(
-        locks, customer, {.ttl = 2s, .deadline = 2s, .report = &report}, body);
-    switch (result.end) {
-        case redlock::scope_end::completed: co_return answer(http::status::ok, "charged");
-        case redlock::scope_end::failed:
+        locks, customer, {.ttl = 2s, .timeout = 2s, .report = &report}, body);
+    switch (result.status) {
+        case redlock::with_lock_status::completed: co_return answer(http::status::ok, "charged");
+        case redlock::with_lock_status::failed:
             co_return answer(http::status::internal_server_error, "failed");
-        case redlock::scope_end::not_acquired:
+        case redlock::with_lock_status::not_acquired:
             if (report.holder_ttl) {
                 co_return answer(http::status::conflict, result.error.message());
             }
             [[fallthrough]];
-        case redlock::scope_end::lost:
-        case redlock::scope_end::cancelled: break;
+        case redlock::with_lock_status::lost:
+        case redlock::with_lock_status::cancelled: break;
     }
     co_return answer(http::status::service_unavailable, result.error.message());
 }

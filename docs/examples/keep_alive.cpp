@@ -37,14 +37,14 @@ asio::awaitable<void> run(redlock::client& locks)
 {
     const auto result = co_await redlock::with_lock(
         locks, "orders/42", {.ttl = 1s, .keep_alive = redlock::keep_alive{.max_hold = 1h}}, work);
-    switch (result.end) {
-        case redlock::scope_end::completed:
+    switch (result.status) {
+        case redlock::with_lock_status::completed:
             std::cout << "done after " << *result.value << " steps\n";
             break;
-        case redlock::scope_end::failed: std::cout << "the work failed\n"; break;
-        case redlock::scope_end::lost: std::cout << "the lock was lost on the way\n"; break;
-        case redlock::scope_end::cancelled: std::cout << "cancelled\n"; break;
-        case redlock::scope_end::not_acquired:
+        case redlock::with_lock_status::failed: std::cout << "the work failed\n"; break;
+        case redlock::with_lock_status::lost: std::cout << "the lock was lost on the way\n"; break;
+        case redlock::with_lock_status::cancelled: std::cout << "cancelled\n"; break;
+        case redlock::with_lock_status::not_acquired:
             std::cout << "no lock: " << result.error.message() << '\n';
             break;
     }
@@ -59,7 +59,7 @@ try {
     }
     asio::io_context context;
     redlock::config config{.nodes = {argv + 1, argv + argc}};
-    config.renewals = [](const redlock::renewal& r) {
+    config.on_renewal = [](const redlock::renewal& r) {
         std::cerr << r.resource << ": " << to_string(r.outcome) << '\n';
     };
     redlock::client locks(context, config);

@@ -50,26 +50,26 @@ asio::awaitable<void> several(redlock::client& locks)
     std::cout << "both: " << lock.resources()[0] << ' ' << lock.resources()[1] << '\n';
 }
 
-asio::awaitable<void> send_invoice(redlock::client& locks, const redlock::owner& me)
+asio::awaitable<void> send_invoice(redlock::client& locks, const redlock::reentrant_owner& me)
 {
     // A further hold if the caller has the lock; otherwise a lock of its own.
-    auto lock = co_await locks.async_acquire("orders/43", {.ttl = 10s, .owner = &me});
+    auto lock = co_await locks.async_acquire("orders/43", {.ttl = 10s, .reentrant_owner = &me});
     std::cout << "invoice under token " << lock.fencing_token() << '\n';
-    if (co_await locks.async_release(std::move(lock)) == redlock::release_result::nested) {
+    if (co_await locks.async_release(std::move(lock)) == redlock::release_result::still_held) {
         std::cout << "the caller still has the lock\n";
     }
 }
 
 asio::awaitable<void> close_order(redlock::client& locks)
 {
-    redlock::owner me;
-    auto lock = co_await locks.async_acquire("orders/43", {.ttl = 10s, .owner = &me});
+    redlock::reentrant_owner me;
+    auto lock = co_await locks.async_acquire("orders/43", {.ttl = 10s, .reentrant_owner = &me});
     co_await send_invoice(locks, me);
 }
 
 asio::awaitable<void> told_apart(redlock::client& locks, std::string_view resource)
 {
-    auto [error, lock] = co_await locks.async_acquire(resource, {.ttl = 5s, .deadline = 0s},
+    auto [error, lock] = co_await locks.async_acquire(resource, {.ttl = 5s, .timeout = 0s},
                                                       asio::as_tuple(asio::deferred));
     if (error == redlock::errc::contended) {
         std::cout << "another client works\n";  // and that is all right
@@ -88,7 +88,7 @@ void read(redlock::client& locks, asio::local::stream_protocol::socket& socket,
 {
     redlock::with_lock(
         locks, "orders/44", {.ttl = 10s},
-        [&socket, buffer](redlock::held_scope scope) {
+        [&socket, buffer](redlock::lock_scope scope) {
             const auto ex = scope.get_executor();
             const auto slot = scope.slot();  // emits there when the lock is lost
             auto on_read = [scope = std::move(scope)](auto error, std::size_t) mutable {
@@ -97,8 +97,8 @@ void read(redlock::client& locks, asio::local::stream_protocol::socket& socket,
             socket.async_read_some(buffer, asio::bind_cancellation_slot(
                                                slot, asio::bind_executor(ex, std::move(on_read))));
         },
-        [](const redlock::scope_result<void>& result) {
-            std::cout << "read: " << to_string(result.end) << '\n';
+        [](const redlock::with_lock_result<void>& result) {
+            std::cout << "read: " << to_string(result.status) << '\n';
         });
 }
 
@@ -117,7 +117,7 @@ redlock::config observed(std::vector<std::string> nodes)
             std::cerr << line << '\n';
         }
     };
-    config.renewals = [](const redlock::renewal& news) {
+    config.on_renewal = [](const redlock::renewal& news) {
         if (news.outcome != redlock::renewal_outcome::renewed) {
             std::cerr << news.resource << ": " << to_string(news.outcome) << '\n';
         }

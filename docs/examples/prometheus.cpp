@@ -51,13 +51,13 @@ constexpr metric<std::uint64_t> counters[] = {
     {&redlock::stats::timed_out, "timed_out", "Acquires that ended timed_out"},
     {&redlock::stats::cancelled, "cancelled", "Acquires that their caller cancelled"},
     {&redlock::stats::attempts, "attempts", "Attempts begun: rounds of SET"},
-    {&redlock::stats::handed_over, "handed_over",
+    {&redlock::stats::hand_overs, "hand_overs",
      "Locks that ended while other acquires of the client waited for them"},
-    {&redlock::stats::wake_ups_granted, "wake_ups_granted",
+    {&redlock::stats::notified_attempts_granted, "notified_attempts_granted",
      "Attempts after a notification that got the lock"},
-    {&redlock::stats::wake_ups_refused, "wake_ups_refused",
+    {&redlock::stats::notified_attempts_refused, "notified_attempts_refused",
      "Attempts after a notification that did not get the lock"},
-    {&redlock::stats::wake_ups_missed, "wake_ups_missed",
+    {&redlock::stats::notifications_missed, "notifications_missed",
      "Polls that found a change without a notification"},
     {&redlock::stats::polls, "polls", "Further attempts without a notification"},
     {&redlock::stats::released, "released", "Releases that ended released"},
@@ -69,9 +69,9 @@ constexpr metric<std::uint64_t> counters[] = {
     {&redlock::stats::extend_unknown, "extend_unknown", "Extends that no majority answered"},
     {&redlock::stats::renewed, "renewed", "Renewals that gave new validity"},
     {&redlock::stats::renewal_unknown, "renewal_unknown", "Renewals that no majority answered"},
-    {&redlock::stats::renewals_late, "renewals_late",
+    {&redlock::stats::late_renewals, "late_renewals",
      "Renewals that began a node timeout late, or later"},
-    {&redlock::stats::kept_lost, "kept_lost", "Kept-alive locks that were lost"},
+    {&redlock::stats::kept_alive_lost, "kept_alive_lost", "Kept-alive locks that were lost"},
     {&redlock::stats::limits_reached, "limits_reached", "Kept-alive locks that reached a limit"},
     {&redlock::stats::commands, "commands", "Commands queued, on all nodes"},
     {&redlock::stats::node_timeouts, "node_timeouts",
@@ -80,10 +80,12 @@ constexpr metric<std::uint64_t> counters[] = {
     {&redlock::stats::late_replies, "late_replies",
      "Replies that came after their command's deadline"},
     {&redlock::stats::late_grants, "late_grants", "Grants for which no acquire waited any more"},
-    {&redlock::stats::give_backs, "give_backs", "Releases for which no caller waits, a node each"},
-    {&redlock::stats::debts_dropped, "debts_dropped",
+    {&redlock::stats::background_releases, "background_releases",
+     "Releases for which no caller waits, a node each"},
+    {&redlock::stats::pending_releases_dropped, "pending_releases_dropped",
      "Pending releases dropped: too many, or no memory"},
-    {&redlock::stats::raises, "raises", "Rounds that aligned fencing counters"},
+    {&redlock::stats::counter_alignments, "counter_alignments",
+     "Rounds that aligned fencing counters"},
     {&redlock::stats::script_reloads, "script_reloads", "Scripts that a node no longer knew"},
     {&redlock::stats::connects, "connects", "Connections that became usable"},
     {&redlock::stats::disconnects, "disconnects", "Usable connections that were lost or closed"},
@@ -97,12 +99,13 @@ constexpr metric<std::size_t> gauges[] = {
      "Nodes whose first attempt to connect has not ended"},
     {&redlock::stats::nodes_quarantined, "nodes_quarantined", "Nodes whose votes do not count yet"},
     {&redlock::stats::in_flight, "in_flight", "Operations begun and not completed"},
-    {&redlock::stats::waiting, "waiting", "Waiters in the wait queues of the client"},
-    {&redlock::stats::kept, "kept", "Locks that the client keeps alive"},
+    {&redlock::stats::waiters, "waiters", "Waiters in the wait queues of the client"},
+    {&redlock::stats::kept_alive, "kept_alive", "Locks that the client keeps alive"},
     {&redlock::stats::leases, "leases",
      "Leases that are held, acquired or not completely released"},
     {&redlock::stats::unanswered, "unanswered", "Commands without a reply yet, on all nodes"},
-    {&redlock::stats::debts, "debts", "Pending releases and expiry repairs, on all nodes"},
+    {&redlock::stats::pending_releases, "pending_releases",
+     "Pending releases and expiry repairs, on all nodes"},
     {&redlock::stats::buffered_bytes, "buffered_bytes",
      "Bytes queued and not yet written, on all nodes"},
 };
@@ -168,7 +171,7 @@ asio::awaitable<void> work(redlock::client& locks)
     asio::steady_timer timer(co_await asio::this_coro::executor);
     for (;;) {
         auto [error, lock] =
-            co_await locks.async_acquire("orders/42", {.ttl = 5s, .deadline = 1s}, no_throw);
+            co_await locks.async_acquire("orders/42", {.ttl = 5s, .timeout = 1s}, no_throw);
         timer.expires_after(100ms);
         co_await timer.async_wait(no_throw);
     }

@@ -17,7 +17,7 @@ asio::awaitable<void> job(redlock::client& locks)
 {
     const auto result = co_await redlock::with_lock(locks, "invoices", {.ttl = 30s}, send_invoices);
     if (!result) {
-        std::cerr << to_string(result.end) << ": " << result.error.message() << '\n';
+        std::cerr << to_string(result.status) << ": " << result.error.message() << '\n';
     }
     co_await locks.async_close();
 }

@@ -54,7 +54,7 @@ void log_to(const std::shared_ptr<spdlog::logger>& logger, redlock::config& conf
     config.log = [logger](redlock::log_level level, std::string_view line) {
         logger->log(level_of(level), "{}", line);  // not as the format: a line may hold braces
     };
-    config.renewals = [logger](const redlock::renewal& r) {
+    config.on_renewal = [logger](const redlock::renewal& r) {
         logger->log(level_of(r.outcome), "{}: {}, valid for {} ms", r.resource,
                     to_string(r.outcome), r.remaining / 1ms);
     };
@@ -62,7 +62,7 @@ void log_to(const std::shared_ptr<spdlog::logger>& logger, redlock::config& conf
 
 asio::awaitable<void> work(redlock::client& locks, std::shared_ptr<spdlog::logger> logger)
 {
-    auto [error, lock] = co_await locks.async_acquire("orders/42", {.ttl = 10s, .deadline = 2s},
+    auto [error, lock] = co_await locks.async_acquire("orders/42", {.ttl = 10s, .timeout = 2s},
                                                       asio::as_tuple(asio::deferred));
     if (error) {
         logger->error("no lock: {}", error.message());

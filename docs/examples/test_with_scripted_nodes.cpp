@@ -29,7 +29,7 @@ using redlock::testing::scripted_node;
 using three_nodes = std::array<scripted_node, 3>;
 
 // Code under test: ships an order, and returns how that ended. `step` is the work under the lock.
-asio::awaitable<redlock::scope_end> ship(redlock::client& locks, std::function<void()> step)
+asio::awaitable<redlock::with_lock_status> ship(redlock::client& locks, std::function<void()> step)
 {
     auto body = [&step](redlock::lock&) -> asio::awaitable<void> {
         step();
@@ -37,13 +37,13 @@ asio::awaitable<redlock::scope_end> ship(redlock::client& locks, std::function<v
         co_await timer.async_wait(asio::deferred);
     };
     const auto result =
-        co_await redlock::with_lock(locks, "orders/42", {.ttl = 2s, .deadline = 2s}, body);
-    co_return result.end;
+        co_await redlock::with_lock(locks, "orders/42", {.ttl = 2s, .timeout = 2s}, body);
+    co_return result.status;
 }
 
 // Runs that code with nodes as `prepare` has left them. `midway` happens in the middle of the work.
-redlock::scope_end outcome(std::function<void(three_nodes&)> prepare,
-                           std::function<void(three_nodes&)> midway)
+redlock::with_lock_status outcome(std::function<void(three_nodes&)> prepare,
+                                  std::function<void(three_nodes&)> midway)
 {
     three_nodes nodes;
     prepare(nodes);
@@ -51,9 +51,9 @@ redlock::scope_end outcome(std::function<void(three_nodes&)> prepare,
     redlock::client locks(context, {.nodes = {nodes[0].url(), nodes[1].url(), nodes[2].url()},
                                     .node_timeout = 250ms});  // enough for a busy machine
     locks.async_run(asio::detached);
-    auto result = redlock::scope_end::failed;
+    auto result = redlock::with_lock_status::failed;
     asio::co_spawn(context, ship(locks, [&] { midway(nodes); }),
-                   [&](std::exception_ptr thrown, redlock::scope_end end) {
+                   [&](std::exception_ptr thrown, redlock::with_lock_status end) {
                        if (!thrown) {
                            result = end;
                        }
@@ -93,11 +93,12 @@ void it_is_lost(three_nodes& nodes)
 int main()
 {
     int failures = 0;
-    const auto check = [&](const char* what, redlock::scope_end is, redlock::scope_end wanted) {
+    const auto check = [&](const char* what, redlock::with_lock_status is,
+                           redlock::with_lock_status wanted) {
         std::cout << what << ": " << to_string(is) << '\n';
         failures += is != wanted;
     };
-    using enum redlock::scope_end;
+    using enum redlock::with_lock_status;
     check("all is well", outcome(all_is_well, all_is_well), completed);
     check("one node is frozen", outcome(one_is_frozen, all_is_well), completed);
     check("another holder has it", outcome(another_has_it, all_is_well), not_acquired);

@@ -64,12 +64,13 @@ asio::awaitable<void> transfer(redlock::client& locks, const order& o)
     const std::vector<std::string> accounts{"accounts/" + o.from, "accounts/" + o.to};
     redlock::report report;
     auto [error, lock] = co_await locks.async_acquire(
-        accounts, {.ttl = 5s, .deadline = 10s, .report = &report}, asio::as_tuple(asio::deferred));
+        accounts, {.ttl = 5s, .timeout = 10s, .report = &report}, asio::as_tuple(asio::deferred));
     if (error) {
         std::cout << "no lock: " << error.message() << '\n';
         for (const auto& node : report.nodes) {
-            if (!node.held.empty()) {
-                std::cout << node.held << " has another holder on " << node.node << '\n';
+            if (!node.refused_resource.empty()) {
+                std::cout << node.refused_resource << " has another holder on " << node.node
+                          << '\n';
             }
         }
     } else {

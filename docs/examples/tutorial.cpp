@@ -92,18 +92,18 @@ asio::awaitable<std::string> serve(redlock::client& locks, table& orders, std::s
     const auto result =
         co_await redlock::with_lock(locks, "orders/" + order,
                                     {.ttl = 2s,
-                                     .deadline = 1s,
+                                     .timeout = 1s,
                                      .keep_alive = redlock::keep_alive{.max_hold = 1min},
                                      .report = &report},
                                     body);
-    switch (result.end) {
-        case redlock::scope_end::completed: co_return *result.value;
-        case redlock::scope_end::not_acquired: co_return explain(result.error, report);
-        case redlock::scope_end::lost: co_return "not written: the lock was lost on the way";
-        case redlock::scope_end::failed:
-        case redlock::scope_end::cancelled: break;
+    switch (result.status) {
+        case redlock::with_lock_status::completed: co_return *result.value;
+        case redlock::with_lock_status::not_acquired: co_return explain(result.error, report);
+        case redlock::with_lock_status::lost: co_return "not written: the lock was lost on the way";
+        case redlock::with_lock_status::failed:
+        case redlock::with_lock_status::cancelled: break;
     }
-    co_return "not written: " + std::string(to_string(result.end));
+    co_return "not written: " + std::string(to_string(result.status));
 }
 
 asio::awaitable<void> session(tcp::socket socket, redlock::client& locks, table& orders)

@@ -43,19 +43,19 @@ asio::awaitable<void> run(redlock::client& locks)
 {
     int done = 0;
     auto body = [&done](redlock::lock& lock) { return work(done, lock); };
-    auto end = redlock::scope_end::lost;
-    while (end == redlock::scope_end::lost) {
+    auto end = redlock::with_lock_status::lost;
+    while (end == redlock::with_lock_status::lost) {
         const auto result =
-            co_await redlock::with_lock(locks, "orders/42", {.ttl = 1s, .deadline = 3s}, body);
-        end = result.end;
+            co_await redlock::with_lock(locks, "orders/42", {.ttl = 1s, .timeout = 3s}, body);
+        end = result.status;
         switch (end) {
-            case redlock::scope_end::completed: std::cout << "done" << std::endl; break;
-            case redlock::scope_end::lost:
+            case redlock::with_lock_status::completed: std::cout << "done" << std::endl; break;
+            case redlock::with_lock_status::lost:
                 std::cout << "lost after step " << done << ", once more" << std::endl;
                 break;
-            case redlock::scope_end::failed: std::rethrow_exception(result.failure);
-            case redlock::scope_end::not_acquired:
-            case redlock::scope_end::cancelled:
+            case redlock::with_lock_status::failed: std::rethrow_exception(result.failure);
+            case redlock::with_lock_status::not_acquired:
+            case redlock::with_lock_status::cancelled:
                 std::cout << to_string(end) << ": " << result.error.message() << std::endl;
                 break;
         }

@@ -113,11 +113,11 @@ public:
     }
 
     /**
-     * Acquires a lock. The client makes up to `acquire_options::attempts` attempts, until one wins
-     * or the deadline passes. An attempt is one round of `SET key token NX PX ttl` to the nodes,
-     * and the first answer that makes its outcome certain decides it. After a refused attempt the
-     * acquire waits for a notification that the lock is free, or for a back-off. See
-     * `config::wake_ups`.
+     * Acquires a lock. The client makes up to `acquire_options::max_attempts` attempts, until one
+     * wins or the deadline passes. An attempt is one round of `SET key token NX PX ttl` to the
+     * nodes, and the first answer that makes its outcome certain decides it. After a refused
+     * attempt the acquire waits for a notification that the lock is free, or for a back-off. See
+     * `config::release_notifications`.
      *
      * Acquires of one client for one resource form a wait queue. The first asks the nodes. The next
      * one asks as soon as the lock of the first has ended, at the latest when its validity ends. An
@@ -132,7 +132,7 @@ public:
      * - `unavailable`: also after `acquire_options::max_outage`, or if the nodes that accept user,
      *   password and database are too few for a majority
      * - `timed_out`, `closed`, `overloaded`, `too_many_waiters`, `no_entropy`
-     * - `invalid_resource`, `invalid_ttl`, `invalid_deadline`, `invalid_attempts`,
+     * - `invalid_resource`, `invalid_ttl`, `invalid_timeout`, `invalid_max_attempts`,
      *   `invalid_max_outage`, `invalid_min_validity`, `invalid_max_hold`, `invalid_label`
      * - `operation_aborted`, `not_enough_memory`
      * - for a reentrant owner that already holds a resource: `lost`, `no_fencing_token`,
@@ -231,7 +231,7 @@ public:
     }
 
     /**
-     * Adopts a lease that `lock::hand_over` detached from another lock object, in this or another
+     * Adopts a lease that `lock::detach` separated from another lock object, in this or another
      * process. The client extends the lease under `owner_token`, and holds it if that succeeds. It
      * never sets a key.
      *
@@ -244,7 +244,7 @@ public:
      * Errors: one of these:
      * - `lost`: a majority does not hold the key under that token
      * - `unavailable`: too few nodes answered
-     * - `closed`, `overloaded`, `invalid_resource`, `invalid_ttl`, `invalid_owner`,
+     * - `closed`, `overloaded`, `invalid_resource`, `invalid_ttl`, `invalid_owner_token`,
      *   `operation_aborted`, `not_enough_memory`
      *
      * Cancellation: terminal and partial complete at once, and the client leaves the keys as they
@@ -333,8 +333,8 @@ public:
      * - `lost`: a majority no longer holds the key, or the validity had passed before; final
      * - `unavailable`: unknown, as too few nodes answered; the validity known before still holds,
      *   and another extend may succeed
-     * - `not_held`, `invalid_ttl`, `invalid_owner`, `closed`, `overloaded`, `operation_aborted`,
-     *   `not_enough_memory`
+     * - `not_held`, `invalid_ttl`, `invalid_owner_token`, `closed`, `overloaded`,
+     *   `operation_aborted`, `not_enough_memory`
      *
      * Cancellation: terminal and partial complete at once, and the known validity still holds.
      * Total takes effect only before anything was sent.
@@ -371,7 +371,7 @@ public:
      * Errors: one of these; an expired lease is a result and no error:
      * - `unavailable`: too few nodes answered to know the result
      * - `not_held`: the lock was empty
-     * - `invalid_owner`, `closed`, `operation_aborted`, `not_enough_memory`
+     * - `invalid_owner_token`, `closed`, `operation_aborted`, `not_enough_memory`
      *
      * Cancellation: terminal and partial end the wait. The client sends the release nevertheless.
      */
@@ -403,9 +403,9 @@ public:
      * Completion signature: `void(redlock::error_code, redlock::inspection)`.
      * Completes when: the answer is certain, or with `every_node` once each node has answered or
      * failed. That takes at most one `node_timeout`. If the answers are too few by then, the
-     * inspection has `holding::unknown`.
-     * Errors: `invalid_resource`, `invalid_owner`, `closed`, `overloaded`, `operation_aborted`,
-     * `not_enough_memory`.
+     * inspection has `lock_state::unknown`.
+     * Errors: `invalid_resource`, `invalid_owner_token`, `closed`, `overloaded`,
+     * `operation_aborted`, `not_enough_memory`.
      * Cancellation: terminal, partial and total complete at once.
      */
     template <boost::asio::completion_token_for<void(error_code, inspection)> Token =

@@ -4,7 +4,7 @@
 #include <redlock/detail/export.hpp>
 #include <redlock/keep_alive.hpp>
 #include <redlock/log.hpp>
-#include <redlock/owner.hpp>
+#include <redlock/reentrant_owner.hpp>
 #include <redlock/report.hpp>
 
 #include <chrono>
@@ -90,7 +90,7 @@ struct guard_config {
     /// succeeds. Off by default. It is for the first client of new nodes. A node that lost its keys
     /// looks the same, so set this once and remove it afterwards. The client logs a warning when
     /// `async_run` begins.
-    bool admit_new_masters = false;
+    bool admit_new_nodes = false;
 };
 
 /**
@@ -151,11 +151,11 @@ struct config {
     /// Minimum wait between two attempts to connect to a node. Positive. 10 ms by default: the
     /// client soon finds a node that restarts, and does not flood it. There is no wait if a node
     /// closes a connection that has worked well and is idle.
-    std::chrono::milliseconds reconnect_min{10};
+    std::chrono::milliseconds reconnect_backoff_min{10};
     /// Maximum wait between two attempts to connect to a node. The wait is random between
-    /// `reconnect_min` and this. At least `reconnect_min`. 2 s by default: a node that is back gets
-    /// its votes back after 2 s at the latest.
-    std::chrono::milliseconds reconnect_max{2000};
+    /// `reconnect_backoff_min` and this. At least `reconnect_backoff_min`. 2 s by default: a node
+    /// that is back gets its votes back after 2 s at the latest.
+    std::chrono::milliseconds reconnect_backoff_max{2000};
 
     /// Maximum time that a command stays unanswered before the client closes the connection and
     /// connects again. At least `node_timeout`. 2 s by default: longer than a fork or a long script
@@ -171,22 +171,23 @@ struct config {
     /// no node will send a notification. It is random below the bound (full jitter), and the bound
     /// doubles with each attempt. The client adds the time in which a majority usually answers.
     ///
-    /// Zero: no back-off at first, then a bound of 1 ms. If `retry_max` is zero, too, there is no
+    /// Zero: no back-off at first, then a bound of 1 ms. If `backoff_max` is zero, too, there is no
     /// back-off at all. 5 ms by default: some round trips, so that two acquires that collided do
     /// not collide again.
-    std::chrono::milliseconds retry_min{5};
-    /// Maximum back-off between two attempts: the bound grows up to this. At least `retry_min`. 250
-    /// ms by default: the longest that a free lock waits for an acquire that has waited for long.
+    std::chrono::milliseconds backoff_min{5};
+    /// Maximum back-off between two attempts: the bound grows up to this. At least `backoff_min`.
+    /// 250 ms by default: the longest that a free lock waits for an acquire that has waited for
+    /// long.
     ///
     /// It limits another pause, too. A client that holds a lock nearly all the time pauses to leave
-    /// it to other clients. No pause is longer than `retry_max`, nor longer than 250 ms. About
+    /// it to other clients. No pause is longer than `backoff_max`, nor longer than 250 ms. About
     /// every 15 s one pause has this full length.
-    std::chrono::milliseconds retry_max{250};
+    std::chrono::milliseconds backoff_max{250};
 
     /**
      * Custom back-off: returns how long to wait before the next attempt. `attempts` is the number
-     * of attempts made. `wait` is the back-off that `retry_min` and `retry_max` would give. Empty
-     * by default: the client waits for `wait`.
+     * of attempts made. `wait` is the back-off that `backoff_min` and `backoff_max` would give.
+     * Empty by default: the client waits for `wait`.
      *
      * - A result below zero counts as zero.
      * - The deadline of the acquire and the ttl of the lock in its way end the wait sooner.
@@ -195,26 +196,26 @@ struct config {
      * - If the function throws, the client logs the exception and waits for `wait`.
      */
     std::function<std::chrono::nanoseconds(std::uint32_t attempts, std::chrono::nanoseconds wait)>
-        back_off{};
+        backoff{};
 
     /**
      * Whether a refused acquire asks a node for a notification that the lock is free, instead of
      * asking for the lock again and again. On by default.
      *
-     * A notification is a hint: a lost one costs a wait of `poll_max`. A node without RESP3 sends
-     * no notifications. A node whose user may not call CLIENT TRACKING sends none either. Acquires
-     * then ask again after a back-off.
+     * A notification is a hint: a lost one costs a wait of `max_poll_interval`. A node without
+     * RESP3 sends no notifications. A node whose user may not call CLIENT TRACKING sends none
+     * either. Acquires then ask again after a back-off.
      */
-    bool wake_ups = true;
+    bool release_notifications = true;
 
     /// Maximum wait between two polls of an acquire that expects a notification. Positive. The wait
     /// ends sooner if the ttl of the lock in the way ends. 1 s by default: the cost of a lost
     /// notification, and the interval in which the nodes hear from a waiting acquire.
     ///
-    /// If a client waits for more resources than `poll_max` has milliseconds, the maximum wait is 1
-    /// ms for each of them. So a client with very many waiting acquires polls about 1000 times a
-    /// second in total, and whenever a ttl ends.
-    std::chrono::milliseconds poll_max{1000};
+    /// If a client waits for more resources than `max_poll_interval` has milliseconds, the maximum
+    /// wait is 1 ms for each of them. So a client with very many waiting acquires polls about 1000
+    /// times a second in total, and whenever a ttl ends.
+    std::chrono::milliseconds max_poll_interval{1000};
 
     /// Maximum time that `async_close` waits for releases that are still going out. Zero: no wait.
     /// 500 ms by default, ten node timeouts. A release without an answer by then gets none soon,
@@ -274,7 +275,7 @@ struct config {
     /// waits for another resource.
     std::size_t max_waiters = 1'000'000;
     /// Maximum number of waiters for one resource, otherwise as `max_waiters`. 100 000 by default:
-    /// more than the client can serve within any deadline.
+    /// more than the client can serve within any timeout.
     std::size_t max_waiters_per_resource = 100'000;
 
     /// Maximum number of bytes that are queued for one node and not yet written. A node at this
@@ -292,7 +293,7 @@ struct config {
      * - a release that was sent before, whose keys expire by themselves
      * - the oldest release, whose keys expire by themselves
      */
-    std::size_t max_debts = 100'000;
+    std::size_t max_pending_releases = 100'000;
 
     /// Restart guard, which quarantines nodes that may have forgotten locks. Empty by default: the
     /// client trusts the nodes to keep their keys.
@@ -314,7 +315,7 @@ struct config {
     log_sink log{};
 
     /// Receiver of the renewals and losses of kept-alive locks. Empty by default: no receiver.
-    renewal_sink renewals{};
+    renewal_sink on_renewal{};
 };
 
 /// Options of one acquire. Trivially copyable, as all options are: GCC 12 destroys an object twice
@@ -328,18 +329,18 @@ struct acquire_options {
     /// Maximum time that the acquire goes on trying. Zero: one attempt, and no waiting. Never
     /// negative. 10 s by default, like the ttl: about as long as a dead holder's lock is in the
     /// way.
-    std::chrono::milliseconds deadline{10'000};
+    std::chrono::milliseconds timeout{10'000};
 
     /// Maximum number of attempts. At least 1. Unlimited by default. One: the acquire does not
     /// enter the client's wait queue either.
-    std::uint32_t attempts = unlimited;
+    std::uint32_t max_attempts = unlimited;
 
     /**
      * Longest outage that the acquire waits through. An outage is a time without a majority of the
      * nodes. Never negative.
      *
      * - Once an outage has lasted this long, the acquire ends `unavailable`.
-     * - While another holder has the lock, the acquire still waits until `deadline`.
+     * - While another holder has the lock, the acquire still waits until its deadline.
      * - An outage counts from its beginning, even if that was before the acquire.
      * - A client without a majority is in an outage from `async_run` on, also while it connects for
      *   the first time. So allow for the time that connecting takes.
@@ -374,7 +375,7 @@ struct acquire_options {
      *
      * The owner object must live until the acquire begins, as the resource's name must.
      */
-    const redlock::owner* owner = nullptr;
+    const redlock::reentrant_owner* reentrant_owner = nullptr;
 
     /**
      * Label that names the holder for other clients, for example with host, process and task. They
@@ -425,9 +426,10 @@ struct inspect_options {
     /// of all nodes.
     bool every_node = false;
 
-    /// Owner token of a lock, as `lock::owner_token` returns it: `inspection::own` then shows which
-    /// nodes have keys of that lock. Empty by default: no lock. `errc::invalid_owner` if it is not
-    /// such a text. Like the name of the resource, the text must live until the operation starts.
+    /// Owner token of a lock, as `lock::owner_token` returns it: `inspection::own_group` then shows
+    /// which nodes have keys of that lock. Empty by default: no lock. `errc::invalid_owner_token`
+    /// if it is not such a text. Like the name of the resource, the text must live until the
+    /// operation starts.
     std::string_view owner_token{};
 };
 

@@ -33,10 +33,9 @@ enum class errc {
     /// The lease is gone: no majority can have the key any more, or the validity has passed. This
     /// is final.
     lost,
-    /// The caller's own `deadline` passed before the acquire got the lock.
+    /// The caller's own `timeout` passed before the acquire got the lock.
     timed_out,
-    /// The lock object holds nothing: it was default constructed, moved from, released or handed
-    /// over.
+    /// The lock object holds nothing: it was default constructed, moved from, released or detached.
     not_held,
     /// The client was closed or destroyed.
     closed,
@@ -67,10 +66,10 @@ enum class errc {
     /// - It is longer than `guard_config::max_ttl`, under `config::restart_guard`.
     /// - The clock drift leaves no validity of it.
     invalid_ttl,
-    /// `deadline` is negative.
-    invalid_deadline,
-    /// `attempts` is zero.
-    invalid_attempts,
+    /// `timeout` is negative.
+    invalid_timeout,
+    /// `max_attempts` is zero.
+    invalid_max_attempts,
     /// `max_outage` is negative.
     invalid_max_outage,
     /// `min_validity` is negative, or `ttl` can never give that much validity.
@@ -83,7 +82,7 @@ enum class errc {
     duplicate_resource,
     /// The owner token is not 40 lower-case hexadecimal digits, or the lock belongs to another
     /// client.
-    invalid_owner,
+    invalid_owner_token,
     /// The client's constructor refused the configuration. The message of the exception names the
     /// field.
     invalid_config,

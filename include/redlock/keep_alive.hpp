@@ -11,8 +11,8 @@
 
 namespace redlock {
 
-/// Value that means "no limit". In `acquire_options::attempts` it allows as many attempts as fit
-/// before the deadline. In `keep_alive::max_renewals` it allows any number of renewals.
+/// Value that means "no limit". In `acquire_options::max_attempts` it allows as many attempts as
+/// fit before the deadline. In `keep_alive::max_renewals` it allows any number of renewals.
 inline constexpr std::uint32_t unlimited = std::numeric_limits<std::uint32_t>::max();
 
 /**
@@ -22,7 +22,7 @@ inline constexpr std::uint32_t unlimited = std::numeric_limits<std::uint32_t>::m
  * background. A renewal extends the keys for another whole ttl. If too few nodes answer, the client
  * tries again while validity is left.
  *
- * The client stops renewing a lock that is lost, released, dropped or handed over. An adopted lock
+ * The client stops renewing a lock that is lost, released, dropped or detached. An adopted lock
  * is not renewed either: only an acquire starts to keep a lock alive.
  *
  * A holder that hangs would keep its lock for ever. The two limits below prevent that. Once one of

@@ -44,7 +44,7 @@ public:
     /// For the library: makes a lock of a lease.
     explicit lock(detail::held_lease held) noexcept : held_(std::move(held)) {}
 
-    /// Returns whether the lock holds a lease, valid or not. False after a release, a hand-over or
+    /// Returns whether the lock holds a lease, valid or not. False after a release, a detach or
     /// a move.
     [[nodiscard]] explicit operator bool() const noexcept { return held_.get() != nullptr; }
 
@@ -133,7 +133,7 @@ public:
      * Completes when: the lease has ended, in one of the ways that the errors name.
      * Errors: always one of these:
      * - `lost`: the lease is lost, which is final.
-     * - `not_held`: the lock was released, dropped, assigned over or handed over, or held nothing.
+     * - `not_held`: the lock was released, dropped, assigned over or detached, or held nothing.
      * - `closed`: the client was closed or destroyed.
      * - `operation_aborted`: the operation was cancelled.
      * - `not_enough_memory`: there was no memory for the operation.
@@ -151,10 +151,10 @@ public:
      * Detaches the lease from this lock without releasing it, and returns the owner token. Another
      * lock object, in this process or another one, can take the lease over with
      * `client::async_adopt`. Afterwards this lock holds nothing, and other holds of its reentrant
-     * owner own nothing. Empty when the lock held nothing, or when another hold was handed over
+     * owner own nothing. Empty when the lock held nothing, or when another hold was detached
      * before.
      */
-    [[nodiscard]] REDLOCK_API std::string hand_over() &&;
+    [[nodiscard]] REDLOCK_API std::string detach() &&;
 
 private:
     friend struct detail::operations;

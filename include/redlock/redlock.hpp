@@ -13,7 +13,7 @@
 #include <redlock/keep_alive.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/log.hpp>
-#include <redlock/owner.hpp>
+#include <redlock/reentrant_owner.hpp>
 #include <redlock/report.hpp>
 #include <redlock/result.hpp>
 #include <redlock/scope.hpp>

@@ -81,14 +81,14 @@ struct node_report {
     /// Name of the resource that the node refused, for an acquire, extend or adopt of several
     /// resources. If the node refused several, the first of them in the order in which they were
     /// given. Otherwise empty.
-    std::string held;
+    std::string refused_resource;
     /// Number that shows which nodes have keys of one owner. Set for an inspect where the node has
     /// a key; otherwise empty. The number does not identify the owner:
     /// - Nodes with the same number have keys of one owner, as far as the first 64 bytes of the
     ///   value show.
     /// - Numbers count from zero in the order of the nodes. Each report starts again.
     /// - All keys of another type count as keys of one owner.
-    std::optional<unsigned> party;
+    std::optional<unsigned> key_group;
     /// Time that the node still stays in quarantine; empty if it is not in quarantine. The
     /// quarantine ends sooner if another client admits the node. It lasts longer if the node loses
     /// its keys again.
@@ -113,7 +113,7 @@ struct report {
     std::uint32_t attempts = 0;
     /// Position of an acquire in the wait queue of its client when it began to wait: the number of
     /// waiters before it. The leader of the queue does not count.
-    std::size_t ahead = 0;
+    std::size_t queue_position = 0;
     /// Time for which the holder may keep the resource without an extend, if known. Only for an
     /// acquire that did not get the lock:
     /// - After an attempt, it is the smallest ttl that the nodes reported in the last attempt.

@@ -14,11 +14,11 @@ enum class release_result : std::uint8_t {
     /// No majority can have had the key: the lease had expired, or was released before.
     not_held,
     /// The reentrant owner has further holds. The lock stays with those holds.
-    nested,
+    still_held,
 };
 
 /// State of a resource, as a majority of the nodes shows it.
-enum class holding : std::uint8_t {
+enum class lock_state : std::uint8_t {
     /// No owner has a majority, nor can one have it among the nodes that did not answer.
     free,
     /// One owner has a majority.
@@ -30,15 +30,15 @@ enum class holding : std::uint8_t {
 /// Result of an inspect. It is a fact of the past when you read it: to hold a lock, acquire it.
 struct inspection {
     /// State of the resource.
-    holding state = holding::unknown;
+    lock_state state = lock_state::unknown;
 
-    /// The `node_report::party` of the holder: nodes of the report with this number are a majority
-    /// of all nodes. Empty unless the resource is held.
-    std::optional<unsigned> majority;
+    /// The `node_report::key_group` of the holder: nodes of the report with this number are a
+    /// majority of all nodes. Empty unless the resource is held.
+    std::optional<unsigned> holder_group;
 
-    /// The `node_report::party` that has the keys of `inspect_options::owner_token`. Empty: no node
-    /// reported such a key.
-    std::optional<unsigned> own;
+    /// The `node_report::key_group` that has the keys of `inspect_options::owner_token`. Empty: no
+    /// node reported such a key.
+    std::optional<unsigned> own_group;
 
     /// Whether the holder's key is of the type that this library writes. False for a key of another
     /// type, as Redisson writes them.

@@ -24,8 +24,8 @@ namespace detail {
 }
 /// @endcond
 
-/// End of a `with_lock`.
-enum class scope_end : std::uint8_t {
+/// Status of a `with_lock`.
+enum class with_lock_status : std::uint8_t {
     /// The body returned, and the lock was held all the time.
     completed,
     /// The body threw while the lock was held.
@@ -39,15 +39,15 @@ enum class scope_end : std::uint8_t {
     not_acquired,
 };
 
-/// Returns the English name of an end, for logs and messages.
-[[nodiscard]] constexpr const char* to_string(scope_end e) noexcept
+/// Returns the English name of a status, for logs and messages.
+[[nodiscard]] constexpr const char* to_string(with_lock_status s) noexcept
 {
-    switch (e) {
-        case scope_end::completed: return "completed";
-        case scope_end::failed: return "failed";
-        case scope_end::lost: return "lost";
-        case scope_end::cancelled: return "cancelled";
-        case scope_end::not_acquired: return "not acquired";
+    switch (s) {
+        case with_lock_status::completed: return "completed";
+        case with_lock_status::failed: return "failed";
+        case with_lock_status::lost: return "lost";
+        case with_lock_status::cancelled: return "cancelled";
+        case with_lock_status::not_acquired: return "not acquired";
     }
     return "?";
 }
@@ -56,10 +56,10 @@ namespace detail {
 
 /// Part of a result that does not depend on what the body returns.
 struct scope_ending {
-    /// End of the operation.
-    scope_end end = scope_end::not_acquired;
+    /// Status of the operation.
+    with_lock_status status = with_lock_status::not_acquired;
 
-    /// Reason for the end. For each value of `end`:
+    /// Reason for the status. For each value of `status`:
     /// - `not_acquired`: the error of the acquire.
     /// - `lost`: `lost` or `closed`.
     /// - `cancelled`: `operation_aborted`, or `not_enough_memory` if there was no memory to watch
@@ -73,7 +73,10 @@ struct scope_ending {
     std::exception_ptr failure;
 
     /// Returns whether the body completed, with the lock held all the time.
-    [[nodiscard]] explicit operator bool() const noexcept { return end == scope_end::completed; }
+    [[nodiscard]] explicit operator bool() const noexcept
+    {
+        return status == with_lock_status::completed;
+    }
 
 protected:
     /// Throws the exceptions that `get` documents.
@@ -84,7 +87,7 @@ protected:
 
 /// Result of a body that ran under a lock.
 template <class T>
-struct [[nodiscard]] scope_result : detail::scope_ending {
+struct [[nodiscard]] with_lock_result : detail::scope_ending {
     /// Value that the body returned, also if the lock was lost meanwhile.
     std::optional<T> value;
 
@@ -99,7 +102,7 @@ struct [[nodiscard]] scope_result : detail::scope_ending {
 
 /// Result of a body that returns nothing.
 template <>
-struct [[nodiscard]] scope_result<void> : detail::scope_ending {
+struct [[nodiscard]] with_lock_result<void> : detail::scope_ending {
     /// Checks that the body completed. If the body failed, throws its exception. If the body did
     /// not complete for another reason, throws `boost::system::system_error` with `error`.
     void get() && { require_completed(); }
@@ -110,23 +113,23 @@ struct [[nodiscard]] scope_result<void> : detail::scope_ending {
  * handlers of the body. The operation releases the lock after you call `done` or destroy the
  * handle.
  */
-class [[nodiscard]] held_scope {
+class [[nodiscard]] lock_scope {
 public:
     /// Type of the executor that the body runs on.
     using executor_type = boost::asio::any_io_executor;
 
     /// For `with_lock`, which makes the handle.
-    REDLOCK_API held_scope(executor_type ex,
+    REDLOCK_API lock_scope(executor_type ex,
                            boost::asio::any_completion_handler<void(error_code)> done,
                            boost::asio::cancellation_state told, lock& held) noexcept;
     /// Takes over the lock. The handle that was moved from does nothing more.
-    REDLOCK_API held_scope(held_scope&&) noexcept;
+    REDLOCK_API lock_scope(lock_scope&&) noexcept;
     /// Takes over the lock, after ending the body of this handle as the destructor does.
-    REDLOCK_API held_scope& operator=(held_scope&&) noexcept;
-    held_scope(const held_scope&) = delete;
-    held_scope& operator=(const held_scope&) = delete;
+    REDLOCK_API lock_scope& operator=(lock_scope&&) noexcept;
+    lock_scope(const lock_scope&) = delete;
+    lock_scope& operator=(const lock_scope&) = delete;
     /// Ends the body as `done` with `operation_aborted` does.
-    REDLOCK_API ~held_scope();
+    REDLOCK_API ~lock_scope();
 
     /// Returns the lock. The reference is valid until `done`.
     [[nodiscard]] lock& held() const noexcept { return *held_; }

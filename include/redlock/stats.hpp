@@ -25,19 +25,19 @@ struct stats {
     std::uint64_t attempts = 0;
     /// Locks that ended while acquires of this client waited for the same resource. The first
     /// waiter then asked for the lock.
-    std::uint64_t handed_over = 0;
+    std::uint64_t hand_overs = 0;
     /// Attempts that a notification started and that got the lock. For an acquire of several
     /// resources a release of one of them by this client counts as a notification, too.
-    std::uint64_t wake_ups_granted = 0;
+    std::uint64_t notified_attempts_granted = 0;
     /// Attempts that a notification started and that did not get the lock.
-    std::uint64_t wake_ups_refused = 0;
+    std::uint64_t notified_attempts_refused = 0;
     /// Polls that found a change for which a node should have sent a notification.
-    std::uint64_t wake_ups_missed = 0;
+    std::uint64_t notifications_missed = 0;
     /// Polls: further attempts that begin without a notification.
     std::uint64_t polls = 0;
     /// Releases that ended `released`.
     std::uint64_t released = 0;
-    /// Releases that found no key to delete. `nested` releases count neither here nor in
+    /// Releases that found no key to delete. `still_held` releases count neither here nor in
     /// `released`.
     std::uint64_t not_held = 0;
     /// Releases that no majority answered.
@@ -58,9 +58,9 @@ struct stats {
     /// Renewals that no majority answered.
     std::uint64_t renewal_unknown = 0;
     /// Renewals that began at least one node timeout late.
-    std::uint64_t renewals_late = 0;
+    std::uint64_t late_renewals = 0;
     /// Kept-alive locks that were lost, for whatever reason.
-    std::uint64_t kept_lost = 0;
+    std::uint64_t kept_alive_lost = 0;
     /// Kept-alive locks that reached `max_hold` or `max_renewals`.
     std::uint64_t limits_reached = 0;
 
@@ -78,11 +78,12 @@ struct stats {
     /// Grants of a lock for which no acquire waited any more.
     std::uint64_t late_grants = 0;
     /// Releases for which no caller waits, counted once per node. They were queued or are pending.
-    std::uint64_t give_backs = 0;
-    /// Pending releases that the client dropped because of `max_debts` or for lack of memory.
-    std::uint64_t debts_dropped = 0;
+    std::uint64_t background_releases = 0;
+    /// Pending releases that the client dropped because of `max_pending_releases` or for lack of
+    /// memory.
+    std::uint64_t pending_releases_dropped = 0;
     /// Rounds that aligned fencing counters.
-    std::uint64_t raises = 0;
+    std::uint64_t counter_alignments = 0;
     /// Scripts that a node no longer knew and got again.
     std::uint64_t script_reloads = 0;
     /// Connections that became usable.
@@ -107,16 +108,16 @@ struct stats {
     /// Operations that have begun and not completed. Renewals do not count.
     std::size_t in_flight = 0;
     /// Waiters: acquires of `in_flight` that wait in a wait queue of this client.
-    std::size_t waiting = 0;
+    std::size_t waiters = 0;
     /// Locks that the client keeps alive.
-    std::size_t kept = 0;
+    std::size_t kept_alive = 0;
     /// Leases that the client has a record for: leases that are held, that an operation works on,
     /// or that have a pending release or expiry repair.
     std::size_t leases = 0;
     /// Commands without a reply so far, on all nodes.
     std::size_t unanswered = 0;
     /// Pending releases and expiry repairs, on all nodes.
-    std::size_t debts = 0;
+    std::size_t pending_releases = 0;
     /// Bytes queued and not yet written, on all nodes.
     std::size_t buffered_bytes = 0;
 };

@@ -43,9 +43,9 @@ namespace redlock {
  * If `options.keep_alive` is empty, the operation sets it. Set its `max_hold` to bound a body that
  * may hang.
  *
- * Completion signature: `void(redlock::scope_result<T>)`.
+ * Completion signature: `void(redlock::with_lock_result<T>)`.
  * Completes when: the acquire failed, or both the body and the release have ended.
- * Errors: in the result, for each value of `scope_result::end`:
+ * Errors: in the result, for each value of `with_lock_result::status`:
  * - `not_acquired`: an error of `client::async_acquire`.
  * - `lost`: `lost` or `closed`.
  * - `cancelled`: `operation_aborted` or `not_enough_memory`.
@@ -68,21 +68,21 @@ namespace redlock {
  * A body that captures by reference may be written in place.
  */
 template <detail::scope_body Body,
-          boost::asio::completion_token_for<void(scope_result<detail::value_of_body<Body>>)> Token =
-              boost::asio::deferred_t>
+          boost::asio::completion_token_for<void(with_lock_result<detail::value_of_body<Body>>)>
+              Token = boost::asio::deferred_t>
 auto with_lock(client& locks, std::vector<std::string> resources, acquire_options options,
                Body body, Token&& token = Token{})
 {
     using value = detail::value_of_body<Body>;
-    return boost::asio::async_initiate<Token, void(scope_result<value>)>(
+    return boost::asio::async_initiate<Token, void(with_lock_result<value>)>(
         detail::scope_initiation<value>{detail::operations::engine_of(locks)}, token,
         std::move(resources), options, std::move(body));
 }
 
 /// The same, with the names of the resources in an initializer list.
 template <detail::scope_body Body,
-          boost::asio::completion_token_for<void(scope_result<detail::value_of_body<Body>>)> Token =
-              boost::asio::deferred_t>
+          boost::asio::completion_token_for<void(with_lock_result<detail::value_of_body<Body>>)>
+              Token = boost::asio::deferred_t>
 auto with_lock(client& locks, std::initializer_list<std::string_view> resources,
                acquire_options options, Body body, Token&& token = Token{})
 {
@@ -92,8 +92,8 @@ auto with_lock(client& locks, std::initializer_list<std::string_view> resources,
 
 /// The same under a lock of one resource.
 template <detail::scope_body Body,
-          boost::asio::completion_token_for<void(scope_result<detail::value_of_body<Body>>)> Token =
-              boost::asio::deferred_t>
+          boost::asio::completion_token_for<void(with_lock_result<detail::value_of_body<Body>>)>
+              Token = boost::asio::deferred_t>
 auto with_lock(client& locks, std::string_view resource, acquire_options options, Body body,
                Token&& token = Token{})
 {
@@ -103,14 +103,14 @@ auto with_lock(client& locks, std::string_view resource, acquire_options options
 
 /**
  * The same for code that works with completion handlers. Once the lock is acquired, the operation
- * calls `start` with a `redlock::held_scope`. `start` begins the work under the lock and returns;
- * `held_scope::done` ends the body. An exception of `start` is the failure of the body.
+ * calls `start` with a `redlock::lock_scope`. `start` begins the work under the lock and returns;
+ * `lock_scope::done` ends the body. An exception of `start` is the failure of the body.
  *
- * Completion signature: `void(redlock::scope_result<void>)`.
+ * Completion signature: `void(redlock::with_lock_result<void>)`.
  */
 template <
-    std::invocable<held_scope> Start,
-    boost::asio::completion_token_for<void(scope_result<void>)> Token = boost::asio::deferred_t>
+    std::invocable<lock_scope> Start,
+    boost::asio::completion_token_for<void(with_lock_result<void>)> Token = boost::asio::deferred_t>
 auto with_lock(client& locks, std::vector<std::string> resources, acquire_options options,
                Start start, Token&& token = Token{})
 {
@@ -120,8 +120,8 @@ auto with_lock(client& locks, std::vector<std::string> resources, acquire_option
 
 /// The same, with the names of the resources in an initializer list.
 template <
-    std::invocable<held_scope> Start,
-    boost::asio::completion_token_for<void(scope_result<void>)> Token = boost::asio::deferred_t>
+    std::invocable<lock_scope> Start,
+    boost::asio::completion_token_for<void(with_lock_result<void>)> Token = boost::asio::deferred_t>
 auto with_lock(client& locks, std::initializer_list<std::string_view> resources,
                acquire_options options, Start start, Token&& token = Token{})
 {
@@ -131,8 +131,8 @@ auto with_lock(client& locks, std::initializer_list<std::string_view> resources,
 
 /// The same under a lock of one resource.
 template <
-    std::invocable<held_scope> Start,
-    boost::asio::completion_token_for<void(scope_result<void>)> Token = boost::asio::deferred_t>
+    std::invocable<lock_scope> Start,
+    boost::asio::completion_token_for<void(with_lock_result<void>)> Token = boost::asio::deferred_t>
 auto with_lock(client& locks, std::string_view resource, acquire_options options, Start start,
                Token&& token = Token{})
 {

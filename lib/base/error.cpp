@@ -14,7 +14,7 @@ const char* text_of(errc e) noexcept
         case errc::expired:
             return "The nodes granted the lock too late: too little validity is left";
         case errc::lost: return "The lock is lost";
-        case errc::timed_out: return "The deadline passed before the lock was acquired";
+        case errc::timed_out: return "The timeout passed before the lock was acquired";
         case errc::not_held: return "No lock is held";
         case errc::closed: return "The client is closed";
         case errc::overloaded: return "Too many operations are in flight";
@@ -27,15 +27,15 @@ const char* text_of(errc e) noexcept
         case errc::invalid_resource:
             return "resource: the name is empty, too long or reserved for the library";
         case errc::invalid_ttl: return "ttl: too short for the node timeout or too long";
-        case errc::invalid_deadline: return "deadline: negative";
-        case errc::invalid_attempts: return "attempts: zero";
+        case errc::invalid_timeout: return "timeout: negative";
+        case errc::invalid_max_attempts: return "max_attempts: zero";
         case errc::invalid_max_outage: return "max_outage: negative";
         case errc::invalid_min_validity:
             return "min_validity: negative or more than the ttl can give";
         case errc::invalid_max_hold: return "keep_alive.max_hold: shorter than the ttl";
         case errc::invalid_label: return "label: longer than 256 bytes, or with control characters";
         case errc::duplicate_resource: return "resource: named twice in one lock";
-        case errc::invalid_owner:
+        case errc::invalid_owner_token:
             return "The owner token is malformed or the lock belongs to another client";
         case errc::invalid_config: return "The configuration is invalid";
     }
@@ -60,14 +60,14 @@ bool holds(condition c, errc e) noexcept
         case errc::timed_out: return c == condition::not_acquired;
         case errc::invalid_resource:
         case errc::invalid_ttl:
-        case errc::invalid_deadline:
-        case errc::invalid_attempts:
+        case errc::invalid_timeout:
+        case errc::invalid_max_attempts:
         case errc::invalid_max_outage:
         case errc::invalid_min_validity:
         case errc::invalid_max_hold:
         case errc::invalid_label:
         case errc::duplicate_resource:
-        case errc::invalid_owner:
+        case errc::invalid_owner_token:
         case errc::invalid_config: return c == condition::invalid_argument;
         case errc::lost:
         case errc::not_held:

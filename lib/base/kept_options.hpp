@@ -1,7 +1,7 @@
 #pragma once
 
 #include <redlock/config.hpp>
-#include <redlock/owner.hpp>
+#include <redlock/reentrant_owner.hpp>
 
 #include <optional>
 #include <string>
@@ -14,8 +14,8 @@ public:
     /// @throws std::bad_alloc
     explicit kept_options(const acquire_options& o) : options_(o), label_(o.label)
     {
-        if (o.owner != nullptr) {
-            owner_ = *o.owner;
+        if (o.reentrant_owner != nullptr) {
+            owner_ = *o.reentrant_owner;
         }
     }
 
@@ -23,14 +23,14 @@ public:
     [[nodiscard]] acquire_options options() const noexcept
     {
         acquire_options o = options_;
-        o.owner = owner_ ? &*owner_ : nullptr;
+        o.reentrant_owner = owner_ ? &*owner_ : nullptr;
         o.label = label_;
         return o;
     }
 
 private:
     acquire_options options_;
-    std::optional<redlock::owner> owner_;
+    std::optional<redlock::reentrant_owner> owner_;
     std::string label_;
 };
 

@@ -121,13 +121,13 @@ struct span_rule {
 constexpr span_rule span_rules[] = {
     {"node_timeout", &config::node_timeout, milliseconds{1}},
     {"connect_timeout", &config::connect_timeout, milliseconds{1}},
-    {"reconnect_min", &config::reconnect_min, milliseconds{1}},
-    {"reconnect_max", &config::reconnect_max, milliseconds{1}},
+    {"reconnect_backoff_min", &config::reconnect_backoff_min, milliseconds{1}},
+    {"reconnect_backoff_max", &config::reconnect_backoff_max, milliseconds{1}},
     {"stall_timeout", &config::stall_timeout, milliseconds{1}},
     {"ping_interval", &config::ping_interval, milliseconds{0}},
-    {"retry_min", &config::retry_min, milliseconds{0}},
-    {"retry_max", &config::retry_max, milliseconds{0}},
-    {"poll_max", &config::poll_max, milliseconds{1}},
+    {"backoff_min", &config::backoff_min, milliseconds{0}},
+    {"backoff_max", &config::backoff_max, milliseconds{0}},
+    {"max_poll_interval", &config::max_poll_interval, milliseconds{1}},
     {"close_timeout", &config::close_timeout, milliseconds{0}},
 };
 
@@ -140,8 +140,9 @@ void check_spans(const config& c)
                 positive ? "must be positive" : "must not be negative");
         require(value <= max_timeout, rule.field, too_long_a_span);
     }
-    require(c.reconnect_min <= c.reconnect_max, "reconnect_min", "is above reconnect_max");
-    require(c.retry_min <= c.retry_max, "retry_min", "is above retry_max");
+    require(c.reconnect_backoff_min <= c.reconnect_backoff_max, "reconnect_backoff_min",
+            "is above reconnect_backoff_max");
+    require(c.backoff_min <= c.backoff_max, "backoff_min", "is above backoff_max");
     require(c.stall_timeout >= c.node_timeout, "stall_timeout", "is below node_timeout");
 }
 
@@ -190,7 +191,7 @@ guard_settings make_guard(const settings& s, const guard_config& c)
     }
     g.max_ttl = c.max_ttl;
     g.quarantine = g.max_ttl + s.drift(g.max_ttl);
-    g.admit_new_masters = c.admit_new_masters;
+    g.admit_new_nodes = c.admit_new_nodes;
     g.fingerprint = " nodes=" + std::to_string(s.nodes.size()) +
                     " max_ttl=" + std::to_string(c.max_ttl.count()) +
                     " drift=" + std::to_string(s.drift_ppb);
@@ -237,15 +238,15 @@ settings make_settings(const config& c, tls_support tls)
     s.node_timeout = c.node_timeout;
     s.drift_ppb = rounded_up(c.drift_factor * 1e9);
     s.connect_timeout = c.connect_timeout;
-    s.reconnect_min = c.reconnect_min;
-    s.reconnect_max = c.reconnect_max;
+    s.reconnect_backoff_min = c.reconnect_backoff_min;
+    s.reconnect_backoff_max = c.reconnect_backoff_max;
     s.stall_timeout = c.stall_timeout;
     s.ping_interval = c.ping_interval;
-    s.retry_min = c.retry_min;
-    s.retry_max = c.retry_max;
-    s.back_off = c.back_off;
-    s.wake_ups = c.wake_ups;
-    s.poll_max = c.poll_max;
+    s.backoff_min = c.backoff_min;
+    s.backoff_max = c.backoff_max;
+    s.backoff = c.backoff;
+    s.release_notifications = c.release_notifications;
+    s.max_poll_interval = c.max_poll_interval;
     s.close_timeout = c.close_timeout;
     s.fencing = c.fencing;
     s.counter_ttl = c.counter_ttl;
@@ -254,7 +255,7 @@ settings make_settings(const config& c, tls_support tls)
     s.max_waiters = c.max_waiters;
     s.max_waiters_per_resource = c.max_waiters_per_resource;
     s.max_buffered_bytes = c.max_buffered_bytes;
-    s.max_debts = c.max_debts;
+    s.max_pending_releases = c.max_pending_releases;
     if (c.restart_guard) {
         s.guard = make_guard(s, *c.restart_guard);
         s.counter_slack = std::min<nanos>(s.counter_slack, s.guard->max_ttl / 4);
@@ -263,7 +264,7 @@ settings make_settings(const config& c, tls_support tls)
     s.tls = c.tls;
     s.thread_safe = c.thread_safe;
     s.log = c.log;
-    s.renewals = c.renewals;
+    s.on_renewal = c.on_renewal;
     return s;
 }
 
@@ -377,11 +378,11 @@ error_code validate_options(const settings& s, const acquire_options& options) n
     if (const error_code wrong = validate_ttl(s, options.ttl)) {
         return wrong;
     }
-    if (options.deadline < milliseconds::zero()) {
-        return errc::invalid_deadline;
+    if (options.timeout < milliseconds::zero()) {
+        return errc::invalid_timeout;
     }
-    if (options.attempts == 0) {
-        return errc::invalid_attempts;
+    if (options.max_attempts == 0) {
+        return errc::invalid_max_attempts;
     }
     if (options.max_outage.value_or(milliseconds::zero()) < milliseconds::zero()) {
         return errc::invalid_max_outage;

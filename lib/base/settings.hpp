@@ -54,7 +54,7 @@ struct guard_settings {
     nanos max_ttl{};
     /// How long a node is out of votes from when it was seen to have lost its keys.
     nanos quarantine{};
-    bool admit_new_masters = false;
+    bool admit_new_nodes = false;
     /// What a marker says behind the run id: all that clients have to agree on.
     std::string fingerprint;
 };
@@ -71,18 +71,18 @@ struct settings {
     /// machine.
     std::int64_t drift_ppb = 0;
     nanos connect_timeout{};
-    nanos reconnect_min{};
-    nanos reconnect_max{};
+    nanos reconnect_backoff_min{};
+    nanos reconnect_backoff_max{};
     nanos stall_timeout{};
     nanos ping_interval{};
-    nanos retry_min{};
-    nanos retry_max{};
-    std::function<nanos(std::uint32_t, nanos)> back_off;
-    bool wake_ups = false;
+    nanos backoff_min{};
+    nanos backoff_max{};
+    std::function<nanos(std::uint32_t, nanos)> backoff;
+    bool release_notifications = false;
     /// Those who are woken, or want what others were seen to want, ask one node first. Off only
     /// where that is to be compared.
     bool asks_one_first = true;
-    nanos poll_max{};
+    nanos max_poll_interval{};
     nanos close_timeout{};
     bool fencing = false;
     nanos counter_ttl{};
@@ -92,13 +92,13 @@ struct settings {
     std::size_t max_waiters = 0;
     std::size_t max_waiters_per_resource = 0;
     std::size_t max_buffered_bytes = 0;
-    std::size_t max_debts = 0;
+    std::size_t max_pending_releases = 0;
     std::optional<guard_settings> guard;
     credentials_provider credentials;
     tls_config tls;
     bool thread_safe = false;
     log_sink log;
-    renewal_sink renewals;
+    renewal_sink on_renewal;
 
     /// What clocks may take from a lock of `ttl`, rounded up. `ttl` is from 0 to `max_ttl`, here
     /// and below.
@@ -175,7 +175,7 @@ struct resources_fault {
 [[nodiscard]] error_code validate_options(const settings& s,
                                           const acquire_options& options) noexcept;
 
-/// A valid `acquire_options::deadline` as a span that can be added to any instant: at most
+/// A valid `acquire_options::timeout` as a span that can be added to any instant: at most
 /// `max_ttl`.
 [[nodiscard]] nanos deadline_span(std::chrono::milliseconds deadline) noexcept;
 

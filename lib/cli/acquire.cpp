@@ -72,7 +72,7 @@ int acquire(const masters_options& masters, const acquire_options& o)
             // Given back, as nobody could.
             co_return say("the owner token cannot be written", internal, masters.json);
         }
-        [[maybe_unused]] const std::string left = std::move(got.lock).hand_over();
+        [[maybe_unused]] const std::string left = std::move(got.lock).detach();
         co_return success;
     });
 }

@@ -25,7 +25,7 @@ int admit(const masters_options& masters)
             "admit: --max-ttl is missing: give the value that all clients of these nodes have");
     }
     config c = config_of(masters);
-    c.restart_guard->admit_new_masters = true;
+    c.restart_guard->admit_new_nodes = true;
     return with_client(c, interrupts::cancel_work, [&](client& locks) -> asio::awaitable<int> {
         const auto end = boot_clock::now() + c.connect_timeout;
         asio::steady_timer timer(locks.get_executor());

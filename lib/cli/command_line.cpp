@@ -258,7 +258,7 @@ void command_line::add_inspect()
                  {.least = std::chrono::milliseconds(100)});
     sub.footer(
         "The command only reads. Another client may acquire a free lock before you read the\n"
-        "output. If nodes have keys of several owners, the output calls them party A, party B and\n"
+        "output. If nodes have keys of several owners, the output calls them group A, group B and\n"
         "so on. Each inspection assigns the letters again; no output has an owner token. With\n"
         "--watch each inspection has its date, in UTC; with --json it is one value in a line.");
 }

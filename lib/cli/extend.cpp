@@ -39,7 +39,7 @@ int extend(const masters_options& masters, const extend_options& o)
             std::chrono::duration_cast<std::chrono::milliseconds>(lock.remaining()).count();
         const auto valid_until = date_text(end_of(lock));
         // It stays with whoever has the token.
-        [[maybe_unused]] const std::string left = std::move(lock).hand_over();
+        [[maybe_unused]] const std::string left = std::move(lock).detach();
         if (masters.json) {
             std::cout << nlohmann::json{{"valid_for_ms", valid_for}, {"valid_until", valid_until}}
                       << '\n'

@@ -63,7 +63,7 @@ asio::awaitable<int> look(client& locks, const config& c, const inspect_options&
             co_return internal;  // nobody looks
         }
         if (!o.watch) {
-            co_return found.state == holding::unknown ? unavailable : success;
+            co_return found.state == lock_state::unknown ? unavailable : success;
         }
         timer.expires_after(o.interval.length);
         co_await timer.async_wait(asio::deferred);

@@ -14,34 +14,34 @@
 namespace redlock::cli {
 namespace {
 
-/// Parties are told apart by letters: who their owners are is a secret.
-std::string letter_of(unsigned party)
+/// Groups are told apart by letters: who their owners are is a secret.
+std::string letter_of(unsigned key_group)
 {
     constexpr unsigned letters = 26;
-    const std::string last(1, static_cast<char>('A' + party % letters));
-    return party < letters ? last : 'A' + last;
+    const std::string last(1, static_cast<char>('A' + key_group % letters));
+    return key_group < letters ? last : 'A' + last;
 }
 
-/// How many masters have a key of each party.
-std::vector<unsigned> keys_of_parties(const report& r)
+/// How many masters have a key of each group.
+std::vector<unsigned> keys_of_groups(const report& r)
 {
     std::vector<unsigned> keys;
     for (const auto& node : r.nodes) {
-        if (node.party) {
-            keys.resize(std::max<std::size_t>(keys.size(), *node.party + 1));
-            ++keys[*node.party];
+        if (node.key_group) {
+            keys.resize(std::max<std::size_t>(keys.size(), *node.key_group + 1));
+            ++keys[*node.key_group];
         }
     }
     return keys;
 }
 
 /// Of an inspection that was asked for the keys of a lock of ours.
-std::string name_of(unsigned party, const inspection& found)
+std::string name_of(unsigned key_group, const inspection& found)
 {
-    return found.own == party ? "this lock itself" : "party " + letter_of(party);
+    return found.own_group == key_group ? "this lock itself" : "group " + letter_of(key_group);
 }
 
-/// ": party A has a key on 1, party B on 2", where there are several.
+/// ": group A has a key on 1, group B on 2", where there are several.
 std::string votes_text(const std::vector<unsigned>& keys, const inspection& found)
 {
     std::string out;
@@ -63,26 +63,27 @@ bool has_endless_key(const report& r)
     return std::ranges::any_of(r.nodes, &node_report::never_ends);
 }
 
-bool has_endless_key(const report& r, const std::optional<unsigned>& party)
+bool has_endless_key(const report& r, const std::optional<unsigned>& key_group)
 {
-    return std::ranges::any_of(
-        r.nodes, [&](const node_report& node) { return node.never_ends && node.party == party; });
+    return std::ranges::any_of(r.nodes, [&](const node_report& node) {
+        return node.never_ends && node.key_group == key_group;
+    });
 }
 
-/// No party has a majority, and too few nodes are without a key for anybody else to get one.
+/// No group has a majority, and too few nodes are without a key for anybody else to get one.
 bool is_blocked(const inspection& found, const report& r)
 {
     const auto keys = std::ranges::count(r.nodes, node_outcome::granted, &node_report::outcome);
     const auto others = r.nodes.size() - static_cast<std::size_t>(keys);
-    return found.state == holding::free && others < r.nodes.size() / 2 + 1;
+    return found.state == lock_state::free && others < r.nodes.size() / 2 + 1;
 }
 
 const char* word_for(const inspection& found, const report& r)
 {
     switch (found.state) {
-        case holding::free: return is_blocked(found, r) ? "blocked" : "free";
-        case holding::held: return "held";
-        case holding::unknown: return "unknown";
+        case lock_state::free: return is_blocked(found, r) ? "blocked" : "free";
+        case lock_state::held: return "held";
+        case lock_state::unknown: return "unknown";
     }
     return "?";
 }
@@ -101,15 +102,15 @@ std::string blocking_text(const report& r)
 std::string reason_text(const inspection& found, const report& r)
 {
     const auto nodes = std::to_string(r.nodes.size()) + (r.nodes.size() == 1 ? " node" : " nodes");
-    const auto keys = keys_of_parties(r);
+    const auto keys = keys_of_groups(r);
     switch (found.state) {
-        case holding::held: return {};
-        case holding::free:
+        case lock_state::held: return {};
+        case lock_state::free:
             return keys.empty()
                        ? std::string()
-                       : "no party has a majority of the " + nodes + votes_text(keys, found) +
+                       : "no group has a majority of the " + nodes + votes_text(keys, found) +
                              (is_blocked(found, r) ? blocking_text(r) : "");
-        case holding::unknown:
+        case lock_state::unknown:
             return std::to_string(usable_in(r)) + " of " + nodes +
                    " can be used, which is not a majority" + votes_text(keys, found);
     }
@@ -121,11 +122,12 @@ std::string word_for(const node_report& node, const inspection& found, bool one_
 {
     switch (node.outcome) {
         case node_outcome::granted:
-            if (node.party && node.party == found.own) {
+            if (node.key_group && node.key_group == found.own_group) {
                 return "has this lock's own key";
             }
-            return one_of_several && node.party ? "has the key of party " + letter_of(*node.party)
-                                                : "has the key";
+            return one_of_several && node.key_group
+                       ? "has the key of group " + letter_of(*node.key_group)
+                       : "has the key";
         case node_outcome::refused: return "has no key";
         default: return to_string(node.outcome);
     }
@@ -135,18 +137,19 @@ std::string word_for(const node_report& node, const inspection& found, bool one_
 
 std::string inspection_text(const std::string& resource, const inspection& found, const report& r)
 {
-    const auto keys = keys_of_parties(r);
+    const auto keys = keys_of_groups(r);
     const bool several = keys.size() > 1;
     std::string out = base::printable(resource) + ": " + word_for(found, r);
-    if (found.state == holding::held) {
-        const bool is_own = found.majority && found.majority == found.own;
-        out +=
-            (several || is_own) && found.majority ? " by " + name_of(*found.majority, found) : "";
+    if (found.state == lock_state::held) {
+        const bool is_own = found.holder_group && found.holder_group == found.own_group;
+        out += (several || is_own) && found.holder_group
+                   ? " by " + name_of(*found.holder_group, found)
+                   : "";
         out += found.owner_known ? "" : " by another kind of lock";
         out += found.holder_label.empty() || is_own ? "" : " by " + found.holder_label;
         if (found.remaining) {
             out += ", for " + seconds_text(*found.remaining) + " at least";
-        } else if (has_endless_key(r, found.majority)) {
+        } else if (has_endless_key(r, found.holder_group)) {
             out += without_an_end;
         }
     } else if (const auto reason = reason_text(found, r); !reason.empty()) {
@@ -181,26 +184,26 @@ nlohmann::json inspection_json(const std::string& resource, const inspection& fo
         if (outcome == node_outcome::granted || outcome == node_outcome::refused) {
             nodes[i]["has_key"] = outcome == node_outcome::granted;
         }
-        if (r.nodes[i].party) {
-            nodes[i]["party"] = letter_of(*r.nodes[i].party);
-            if (r.nodes[i].party == found.own) {
+        if (r.nodes[i].key_group) {
+            nodes[i]["key_group"] = letter_of(*r.nodes[i].key_group);
+            if (r.nodes[i].key_group == found.own_group) {
                 nodes[i]["own"] = true;
             }
         }
     }
-    const auto keys = keys_of_parties(r);
-    auto parties = nlohmann::json::object();
+    const auto keys = keys_of_groups(r);
+    auto key_groups = nlohmann::json::object();
     for (unsigned i = 0; i < keys.size(); ++i) {
-        parties[letter_of(i)] = keys[i];
+        key_groups[letter_of(i)] = keys[i];
     }
     nlohmann::json out{{"resource", resource},
                        {"state", word_for(found, r)},
                        {"owner_known", found.owner_known},
                        {"agreeing", found.agreeing},
-                       {"parties", std::move(parties)},
+                       {"key_groups", std::move(key_groups)},
                        {"nodes", std::move(nodes)}};
-    if (found.majority) {
-        out["majority"] = letter_of(*found.majority);
+    if (found.holder_group) {
+        out["holder_group"] = letter_of(*found.holder_group);
     }
     if (const auto reason = reason_text(found, r); !reason.empty()) {
         out["reason"] = reason;

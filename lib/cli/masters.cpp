@@ -270,7 +270,7 @@ void add_masters(CLI::App& app, masters_options& o)
                  "Time for which a restarted node has no vote: the restart guard, which every "
                  "client needs with the same value")
         ->group(in);
-    app.add_flag("--admit-new-masters", o.admit_new_masters,
+    app.add_flag("--admit-new-nodes", o.admit_new_nodes,
                  "With the restart guard: the nodes are new, and may vote at once")
         ->needs(app.get_option("--max-ttl"))
         ->group(in);
@@ -342,7 +342,7 @@ config config_without_nodes(const masters_options& o)
     c.connect_timeout = o.connect_timeout.length;
     c.drift_factor = o.drift_factor;
     if (o.max_ttl) {
-        c.restart_guard = guard_config{o.max_ttl->length, o.admit_new_masters};
+        c.restart_guard = guard_config{o.max_ttl->length, o.admit_new_nodes};
     }
     c.tls = {o.ca_file, o.certificate_file, o.key_file, o.server_name, o.insecure};
     const log_level least = o.verbose ? log_level::debug : log_level::error;

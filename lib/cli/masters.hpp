@@ -28,7 +28,7 @@ struct masters_options {
     duration connect_timeout{std::chrono::milliseconds(2000)};
     double drift_factor = 0.01;
     std::optional<duration> max_ttl;
-    bool admit_new_masters = false;
+    bool admit_new_nodes = false;
     std::string ca_file;
     std::string certificate_file;
     std::string key_file;

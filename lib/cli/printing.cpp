@@ -124,8 +124,8 @@ std::string node_lines(const report& r, const std::string& message)
             out += ", its key lives for " + seconds_text(*node.holder_ttl);
         }
         out += node.never_ends ? ", its key has no ttl" : "";
-        if (!node.held.empty()) {
-            out += ", for " + base::printable(node.held);
+        if (!node.refused_resource.empty()) {
+            out += ", for " + base::printable(node.refused_resource);
         }
         if (node.quarantine) {
             out += " for " + seconds_text(*node.quarantine);
@@ -143,8 +143,8 @@ std::string missing_in(const report& r)
 {
     std::map<std::string, std::size_t> named;
     for (const auto& node : r.nodes) {
-        if (!node.held.empty()) {
-            ++named[node.held];
+        if (!node.refused_resource.empty()) {
+            ++named[node.refused_resource];
         }
     }
     const auto most =
@@ -238,8 +238,8 @@ nlohmann::json to_json(const report& r)
         if (!node.error.empty()) {
             one["error"] = node.error;
         }
-        if (!node.held.empty()) {
-            one["held"] = base::printable(node.held);
+        if (!node.refused_resource.empty()) {
+            one["refused_resource"] = base::printable(node.refused_resource);
         }
         if (node.holder_ttl) {
             one["holder_ttl_ms"] = node.holder_ttl->count();

@@ -490,7 +490,7 @@ int run(const masters_options& masters, const run_options& o)
     }
     check_taking(c, bounded);
     std::weak_ptr<guarded_run> told;
-    c.renewals = [&told](const renewal& news) {
+    c.on_renewal = [&told](const renewal& news) {
         if (const auto course = told.lock()) {
             course->note(news);
         }

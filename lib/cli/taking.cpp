@@ -85,8 +85,8 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
     }
     const bool once = o.no_wait || (o.wait && o.wait->length == 0ms);
     if (once) {
-        options.attempts = 1;
-        options.deadline = 0ms;
+        options.max_attempts = 1;
+        options.timeout = 0ms;
     }
     bool is_said = false;
     auto interval = first_look;
@@ -95,7 +95,7 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
             std::chrono::duration_cast<std::chrono::milliseconds>(boot_clock::now() - begun);
         const bool last = once || (o.wait && o.wait->length - waited <= interval);
         if (!once) {
-            options.deadline = last ? std::max(o.wait->length - waited, 1ms) : interval;
+            options.timeout = last ? std::max(o.wait->length - waited, 1ms) : interval;
         }
         interval = look_interval;
         std::tie(out.error, out.lock) =

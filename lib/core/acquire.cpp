@@ -192,7 +192,7 @@ bool coordinator::is_last(operation& op, const round& r, bool was_woken)
 {
     const bool is_had = !op.cancelled && succeed(op, r);
     if (was_woken) {
-        ++(is_had ? stats_.wake_ups_granted : stats_.wake_ups_refused);
+        ++(is_had ? stats_.notified_attempts_granted : stats_.notified_attempts_refused);
         op.refusals += is_had ? 0 : 1;
     }
     if (is_had) {
@@ -391,16 +391,16 @@ bool coordinator::is_worth_having(const operation& op, instant end) const noexce
 nanos coordinator::next_wait(const operation& op, const round& r)
 {
     const unsigned doublings = std::min(op.attempts_made - 1, 30u);
-    nanos bound = settings_.retry_min;
-    for (unsigned i = 0; i < doublings && bound < settings_.retry_max; ++i) {
+    nanos bound = settings_.backoff_min;
+    for (unsigned i = 0; i < doublings && bound < settings_.backoff_max; ++i) {
         bound = std::max(bound * 2, least_wait);  // from nothing nothing would grow
     }
-    bound = std::min(bound, settings_.retry_max);
+    bound = std::min(bound, settings_.backoff_max);
     nanos wait{};
     if (bound > nanos{}) {
         wait = std::min(round_trip_, settings_.node_timeout) + random_below(bound);
     }
-    if (settings_.back_off) {
+    if (settings_.backoff) {
         wait = own_back_off(op, wait);
     }
     if (r.holder_ttl && *r.holder_ttl < wait) {
@@ -419,11 +419,11 @@ nanos coordinator::next_wait(const operation& op, const round& r)
 nanos coordinator::own_back_off(const operation& op, nanos wait) const
 {
     try {
-        return std::max(settings_.back_off(op.attempts_made, wait), nanos{});
+        return std::max(settings_.backoff(op.attempts_made, wait), nanos{});
     } catch (const std::exception& e) {
-        log(log_level::error, {"config::back_off threw an exception: ", base::printable(e.what())});
+        log(log_level::error, {"config::backoff threw an exception: ", base::printable(e.what())});
     } catch (...) {
-        log(log_level::error, {"config::back_off threw an exception"});
+        log(log_level::error, {"config::backoff threw an exception"});
     }
     return wait;
 }

@@ -41,8 +41,8 @@ std::optional<unsigned> coordinator::first_for(const lease& l, node_mask these) 
 std::optional<unsigned> coordinator::gate_for(const operation& op) const noexcept
 {
     // Only where it leaves time for the others.
-    const bool is_late_comer = settings_.wake_ups && op.attempts_made == 0 && !op.is_next &&
-                               op.deadline - now_ > settings_.node_timeout &&
+    const bool is_late_comer = settings_.release_notifications && op.attempts_made == 0 &&
+                               !op.is_next && op.deadline - now_ > settings_.node_timeout &&
                                is_contended(*op.subject);
     if (!(op.is_woken || is_late_comer) || !settings_.asks_one_first || op.attempts_left == 1) {
         return std::nullopt;

@@ -50,8 +50,8 @@ void coordinator::start(instant now) noexcept
         log(log_level::warning, {"config::tls.insecure_skip_verification is set: the client does "
                                  "not verify TLS nodes"});
     }
-    if (settings_.guard && settings_.guard->admit_new_masters) {
-        log(log_level::warning, {"config::restart_guard.admit_new_masters is set: nodes without a "
+    if (settings_.guard && settings_.guard->admit_new_nodes) {
+        log(log_level::warning, {"config::restart_guard.admit_new_nodes is set: nodes without a "
                                  "marker count as new"});
     }
     for (auto& n : nodes_) {

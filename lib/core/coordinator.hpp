@@ -321,13 +321,13 @@ private:
     [[nodiscard]] static base::nanos time_between_looks(std::size_t watchers) noexcept;
     [[nodiscard]] base::nanos least_change(const operation& op) const noexcept;
     [[nodiscard]] base::instant end_of_watch(const operation& op) noexcept;
-    [[nodiscard]] base::instant end_of_doubt(const operation& op, base::nanos back_off) noexcept;
+    [[nodiscard]] base::instant end_of_doubt(const operation& op, base::nanos backoff) noexcept;
     [[nodiscard]] static bool is_asleep(const operation& op) noexcept;
     void wake(operation& op, base::nanos later = {}) noexcept;
     void look_by(operation& op, base::instant when) noexcept;
-    [[nodiscard]] base::instant begin_pause(operation& op, base::nanos back_off) noexcept;
+    [[nodiscard]] base::instant begin_pause(operation& op, base::nanos backoff) noexcept;
     [[nodiscard]] base::nanos wake_up_delay(const operation& op) noexcept;
-    [[nodiscard]] base::instant end_of_pause(const operation& op, base::nanos back_off) noexcept;
+    [[nodiscard]] base::instant end_of_pause(const operation& op, base::nanos backoff) noexcept;
     void on_key_gone(unsigned index, std::string_view resource) noexcept;
     template <class Do>
     void for_watchers(unsigned index, Do each) noexcept;
@@ -480,7 +480,7 @@ private:
     /// smoothed; the least a retry waits.
     base::nanos round_trip_{};
     /// Who waits asks at least so often while there is no majority.
-    outage outage_{2 * (settings_.retry_max + settings_.node_timeout)};
+    outage outage_{2 * (settings_.backoff_max + settings_.node_timeout)};
 
     redlock::stats stats_;
 };

@@ -21,16 +21,17 @@ lease* coordinator::held_for(const operation& op) const
 
 bool coordinator::is_had(std::string_view resource, const acquire_options& o) const
 {
-    if (o.owner == nullptr) {
+    if (o.reentrant_owner == nullptr) {
         return false;
     }
     const std::string name(resource);
-    return holdings_.find(o.owner->identity(), std::span(&name, 1), now_) != nullptr;
+    return holdings_.find(o.reentrant_owner->identity(), std::span(&name, 1), now_) != nullptr;
 }
 
 bool coordinator::is_had(const group& resources, const acquire_options& o) const
 {
-    return o.owner != nullptr && holdings_.find(o.owner->identity(), *resources, now_) != nullptr;
+    return o.reentrant_owner != nullptr &&
+           holdings_.find(o.reentrant_owner->identity(), *resources, now_) != nullptr;
 }
 
 /// Another lease of what the operation is about, instead of the one it has.

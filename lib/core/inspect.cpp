@@ -25,10 +25,10 @@ bool same_owner(const round_details::of_node& a, const round_details::of_node& b
     return a.foreign_kind == b.foreign_kind && a.owner == b.owner;
 }
 
-/// The nodes that have keys of one owner, party by party, in the order of the first node of each.
-class parties {
+/// The nodes that have keys of one owner, group by group, in the order of the first node of each.
+class key_groups {
 public:
-    explicit parties(const round& r) noexcept
+    explicit key_groups(const round& r) noexcept
     {
         for (unsigned i = 0; i < r.tally.nodes(); ++i) {
             if ((r.tally.granted_by() & bit(i)) != 0) {
@@ -37,21 +37,24 @@ public:
         }
     }
 
-    /// The party of that owner.
+    /// The group of that owner.
     [[nodiscard]] std::optional<unsigned> of(std::string_view owner,
                                              const round_details& told) const noexcept
     {
-        for (unsigned party = 0; party < count_; ++party) {
-            const auto& first = told.nodes[first_of(party)];
+        for (unsigned key_group = 0; key_group < count_; ++key_group) {
+            const auto& first = told.nodes[first_of(key_group)];
             if (!first.foreign_kind && first.owner == owner) {
-                return party;
+                return key_group;
             }
         }
         return std::nullopt;
     }
 
     [[nodiscard]] unsigned count() const noexcept { return count_; }
-    [[nodiscard]] node_mask nodes_of(unsigned party) const noexcept { return nodes_[party]; }
+    [[nodiscard]] node_mask nodes_of(unsigned key_group) const noexcept
+    {
+        return nodes_[key_group];
+    }
 
     /// That of most nodes, the first of several; where there are no keys, one without nodes.
     [[nodiscard]] unsigned largest() const noexcept
@@ -62,19 +65,20 @@ public:
     }
 
 private:
-    [[nodiscard]] unsigned first_of(unsigned party) const noexcept
+    [[nodiscard]] unsigned first_of(unsigned key_group) const noexcept
     {
-        return static_cast<unsigned>(std::countr_zero(nodes_[party]));
+        return static_cast<unsigned>(std::countr_zero(nodes_[key_group]));
     }
 
     void add(unsigned node, const round_details& told) noexcept
     {
-        unsigned party = 0;
-        while (party < count_ && !same_owner(told.nodes[first_of(party)], told.nodes[node])) {
-            ++party;
+        unsigned key_group = 0;
+        while (key_group < count_ &&
+               !same_owner(told.nodes[first_of(key_group)], told.nodes[node])) {
+            ++key_group;
         }
-        nodes_[party] |= bit(node);
-        count_ = std::max(count_, party + 1);
+        nodes_[key_group] |= bit(node);
+        count_ = std::max(count_, key_group + 1);
     }
 
     std::array<node_mask, max_nodes> nodes_{};
@@ -82,12 +86,12 @@ private:
 };
 
 /// No more of an owner token leaves the core than which nodes told the same one.
-void fill_in(report& told, const parties& all) noexcept
+void fill_in(report& told, const key_groups& all) noexcept
 {
-    for (unsigned party = 0; party < all.count(); ++party) {
+    for (unsigned key_group = 0; key_group < all.count(); ++key_group) {
         for (unsigned i = 0; i < told.nodes.size(); ++i) {
-            if ((all.nodes_of(party) & bit(i)) != 0) {
-                told.nodes[i].party = party;
+            if ((all.nodes_of(key_group) & bit(i)) != 0) {
+                told.nodes[i].key_group = key_group;
             }
         }
     }
@@ -107,7 +111,7 @@ flow coordinator::run_inspect(operation& op)
     conclude_inspection(op, *r);
     fill_report(op, *r);
     if (op.report != nullptr) {
-        fill_in(*op.report, parties(*r));
+        fill_in(*op.report, key_groups(*r));
     }
     co_return finish(op, {});
 }
@@ -115,41 +119,41 @@ flow coordinator::run_inspect(operation& op)
 /// Granted means here: has the key; refused: has none.
 verdict coordinator::outcome_of_inspect(const round& r) const noexcept
 {
-    const parties all(r);
-    const auto party = static_cast<unsigned>(std::popcount(all.nodes_of(all.largest())));
-    if (party >= r.tally.quorum()) {
+    const key_groups all(r);
+    const auto members = static_cast<unsigned>(std::popcount(all.nodes_of(all.largest())));
+    if (members >= r.tally.quorum()) {
         return verdict::won;
     }
-    if (party + r.tally.open() + r.tally.failed() < r.tally.quorum()) {
+    if (members + r.tally.open() + r.tally.failed() < r.tally.quorum()) {
         return verdict::refused;
     }
-    const bool may_be_held = party + r.tally.open() >= r.tally.quorum();
-    const bool may_be_free = party + r.tally.failed() < r.tally.quorum();
+    const bool may_be_held = members + r.tally.open() >= r.tally.quorum();
+    const bool may_be_free = members + r.tally.failed() < r.tally.quorum();
     return may_be_held || may_be_free ? verdict::open : verdict::unavailable;
 }
 
 void coordinator::conclude_inspection(operation& op, const round& r)
 {
     inspection& found = op.inspection;
-    const parties all(r);
+    const key_groups all(r);
     const unsigned largest = all.largest();
-    const node_mask party = all.nodes_of(largest);
-    found.own = all.of(op.subject->token.view(), *r.details);
-    found.agreeing = static_cast<unsigned>(std::popcount(party));
+    const node_mask members = all.nodes_of(largest);
+    found.own_group = all.of(op.subject->token.view(), *r.details);
+    found.agreeing = static_cast<unsigned>(std::popcount(members));
     found.empty = r.tally.refused();
     found.silent = r.tally.open() + r.tally.failed();
     switch (outcome_of_inspect(r)) {
-        case verdict::won: found.state = holding::held; break;
-        case verdict::refused: found.state = holding::free; return;
+        case verdict::won: found.state = lock_state::held; break;
+        case verdict::refused: found.state = lock_state::free; return;
         case verdict::open:
-        case verdict::unavailable: found.state = holding::unknown; return;
+        case verdict::unavailable: found.state = lock_state::unknown; return;
     }
-    found.majority = largest;
+    found.holder_group = largest;
     std::array<milliseconds, max_nodes> ttls{};
     std::size_t told = 0;
     for (unsigned i = 0; i < r.tally.nodes(); ++i) {
         const auto& n = r.details->nodes[i];
-        if ((party & bit(i)) != 0) {
+        if ((members & bit(i)) != 0) {
             found.owner_known = !n.foreign_kind;
             if (found.holder_label.empty()) {
                 found.holder_label = base::printable(untied(n.label));

@@ -150,9 +150,9 @@ void coordinator::forget_if_idle(keeper& k) noexcept
 
 void coordinator::end_keeping(keeper& k, error_code why) noexcept
 {
-    --stats_.kept;
+    --stats_.kept_alive;
     if (why == errc::lost) {
-        ++stats_.kept_lost;
+        ++stats_.kept_alive_lost;
         announce(k, renewal_outcome::lost);
     } else {
         leave_news(k);
@@ -234,7 +234,7 @@ void coordinator::renew(keeper& k) noexcept
         rest(k);
         return;
     }
-    stats_.renewals_late += now_ - k.next_renewal >= settings_.node_timeout;
+    stats_.late_renewals += now_ - k.next_renewal >= settings_.node_timeout;
     operation* op = nullptr;
     try {
         op = &new_operation(operation::kind::renew, nullptr);
@@ -267,7 +267,7 @@ flow coordinator::run_renewal(operation& op)
     end_renewal(op);
 }
 
-/// For `config::renewals`; null: the renewal has succeeded, or there is no memory for a report.
+/// For `config::on_renewal`; null: the renewal has succeeded, or there is no memory for a report.
 std::unique_ptr<report> coordinator::report_of_failure(operation& op, const round& r) const noexcept
 {
     if (r.details == nullptr || outcome_of(r) == verdict::won) {
@@ -380,7 +380,7 @@ void coordinator::stop_waiting(operation& op, error_code why) noexcept
 /// What was not told yet of the same lock is out of date.
 void coordinator::announce(keeper& k, renewal_outcome what) noexcept
 {
-    if (!settings_.renewals) {
+    if (!settings_.on_renewal) {
         return;
     }
     k.news = what;

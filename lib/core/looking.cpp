@@ -26,26 +26,26 @@ constexpr std::uint8_t most_doubts = 64;
 }  // namespace
 
 /// Until when who was refused waits, unless it is told something, or out of time.
-instant coordinator::begin_pause(operation& op, nanos back_off) noexcept
+instant coordinator::begin_pause(operation& op, nanos backoff) noexcept
 {
-    op.looks_at = end_of_pause(op, back_off);
+    op.looks_at = end_of_pause(op, backoff);
     return std::min(op.looks_at, op.deadline);
 }
 
-instant coordinator::end_of_pause(const operation& op, nanos back_off) noexcept
+instant coordinator::end_of_pause(const operation& op, nanos backoff) noexcept
 {
     if (op.is_woken) {
         return now_ + wake_up_delay(op);
     }
     if (op.was_roused) {
-        return now_ + std::min(back_off, least_wait);
+        return now_ + std::min(backoff, least_wait);
     }
     if (op.watches == 0) {
         // Who is to be told hears that first, however soon it would ask again.
         const nanos answer = std::min(2 * round_trip_, settings_.node_timeout);
-        return now_ + (op.is_watch_asked ? std::max(back_off, answer) : back_off);
+        return now_ + (op.is_watch_asked ? std::max(backoff, answer) : backoff);
     }
-    return is_doubtful(op) ? end_of_doubt(op, back_off) : end_of_watch(op);
+    return is_doubtful(op) ? end_of_doubt(op, backoff) : end_of_watch(op);
 }
 
 /// Servers tell those who wait always in the same order, and the last of many long after the first:
@@ -70,7 +70,7 @@ nanos coordinator::spread_of(std::uint32_t crowd) const noexcept
 /// When to look, as nothing was told.
 instant coordinator::end_of_watch(const operation& op) noexcept
 {
-    const nanos longest = std::max(settings_.poll_max, time_between_looks(watching()));
+    const nanos longest = std::max(settings_.max_poll_interval, time_between_looks(watching()));
     nanos wait = longest - random_below(longest / 4);
     if (op.refused_until != unknown_end) {
         const nanos lives = op.refused_until - now_;
@@ -95,9 +95,9 @@ bool coordinator::is_doubtful(const operation& op) const noexcept
 
 /// Who was let down looks as often as who is never told; many keep the distance that those keep who
 /// are told.
-instant coordinator::end_of_doubt(const operation& op, nanos back_off) noexcept
+instant coordinator::end_of_doubt(const operation& op, nanos backoff) noexcept
 {
-    return std::min(end_of_watch(op), now_ + std::max(back_off, time_between_looks(watching())));
+    return std::min(end_of_watch(op), now_ + std::max(backoff, time_between_looks(watching())));
 }
 
 /// Who looked has found the key it knows of, as far as can be told: what it knew goes on, until the
@@ -146,7 +146,7 @@ nanos coordinator::least_change(const operation& op) const noexcept
 void coordinator::note_silence(operation& op, unsigned index) noexcept
 {
     if (nodes_[index]->note_silence(op.subject->t0)) {
-        ++stats_.wake_ups_missed;
+        ++stats_.notifications_missed;
         op.doubts = most_doubts;
     }
 }

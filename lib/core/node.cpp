@@ -178,8 +178,9 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
     // One that stalls was well until it was asked what it has not answered.
     const instant well_until = fifo_.empty() ? c_.now_ : fifo_.front().sent;
     const bool is_idle = whom == ended_by::peer && fifo_.empty();
-    const nanos well = is_idle ? std::min<nanos>(c_.settings_.reconnect_max, well_while_idle)
-                               : c_.settings_.reconnect_max;
+    const nanos well = is_idle
+                           ? std::min<nanos>(c_.settings_.reconnect_backoff_max, well_while_idle)
+                           : c_.settings_.reconnect_backoff_max;
     const bool lived_well = was_ready && unfit_.empty() && well_until - ready_since_ >= well;
     const bool at_once = lived_well && is_idle;
     c_.to_connect_ &= ~bit(index_);
@@ -264,9 +265,10 @@ void node::schedule_reconnect(bool lived_well, bool at_once) noexcept
         connect();
         return;
     }
-    const nanos upper = std::max(back_off_, s.reconnect_min) * 3;
+    const nanos upper = std::max(back_off_, s.reconnect_backoff_min) * 3;
     back_off_ =
-        std::min(s.reconnect_max, s.reconnect_min + c_.random_below(upper - s.reconnect_min));
+        std::min(s.reconnect_backoff_max,
+                 s.reconnect_backoff_min + c_.random_below(upper - s.reconnect_backoff_min));
     wake_up_ = c_.now_ + back_off_;
 }
 
@@ -626,7 +628,7 @@ void node::give_back(lease& l, encoded& same) noexcept
     if ((l.asked & bit(index_)) == 0) {
         return;
     }
-    ++c_.stats_.give_backs;
+    ++c_.stats_.background_releases;
     if (!is_ready() || !has_room()) {
         static_cast<void>(owe_now(l, nullptr, false));
         return;

@@ -64,10 +64,10 @@ bool node::owe(debt what) noexcept
         return false;
     }
     try {
-        if (debts() >= c_.settings_.max_debts && !unmended_.empty()) {
+        if (debts() >= c_.settings_.max_pending_releases && !unmended_.empty()) {
             c_.unref(*unmended_.pop());  // it is missed less
-        } else if (debts() >= c_.settings_.max_debts) {
-            ++c_.stats_.debts_dropped;
+        } else if (debts() >= c_.settings_.max_pending_releases) {
+            ++c_.stats_.pending_releases_dropped;
             if (owed_.empty() || what.is_repeat()) {
                 return false;
             }
@@ -83,7 +83,7 @@ bool node::owe(debt what) noexcept
         owed_.push(d);
     } catch (const std::bad_alloc&) {
         // The key expires by itself; that the release was given up can be seen in the stats.
-        ++c_.stats_.debts_dropped;
+        ++c_.stats_.pending_releases_dropped;
         return false;
     }
     wake_up_ = is_ready() ? std::min(wake_up_, what.due) : wake_up_;
@@ -194,7 +194,7 @@ void node::forget_pointless_debts() noexcept
 /// has failed: that script is sent once more.
 void node::owe_mend(lease& l) noexcept
 {
-    if (c_.stopped_ || debts() >= c_.settings_.max_debts) {
+    if (c_.stopped_ || debts() >= c_.settings_.max_pending_releases) {
         return;  // the counter stays until the resource is locked again
     }
     try {

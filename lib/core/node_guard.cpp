@@ -192,7 +192,7 @@ void node::begin_admission(bool is_first)
         return;
     }
     const bool is_news = admission_.suspend(c_.now_);
-    if (is_first && !marker && c_.settings_.guard->admit_new_masters) {
+    if (is_first && !marker && c_.settings_.guard->admit_new_nodes) {
         admission_.trust();
     } else if (is_news) {
         suspect(marker ? restarted : forgot);

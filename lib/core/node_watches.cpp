@@ -32,7 +32,7 @@ bool is_for_good(command asked, std::string_view error) noexcept
 
 bool node::can_track() const noexcept
 {
-    return c_.settings_.wake_ups && is_ready() && handshake_.protocol() == 3 &&
+    return c_.settings_.release_notifications && is_ready() && handshake_.protocol() == 3 &&
            tracking_ != tracks::refused && watches_again_ <= c_.now_;
 }
 

@@ -116,7 +116,7 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
     /// Stands among those that watch the resource as one of several.
     bool is_listed = false;
     /// How many stood in front of it when it began to wait.
-    std::size_t ahead = 0;
+    std::size_t queue_position = 0;
     /// Of an acquire that is to be kept alive: for when it is had. Of a wait or a renewal: whose
     /// it is, null once it need not care.
     core::keeper* keeper = nullptr;

@@ -50,7 +50,7 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     op.doubts = 0;
     op.is_listed = false;
     op.since = instant{};
-    op.ahead = 0;
+    op.queue_position = 0;
     in_flight_.push_back(op);
     ++by_kind_[static_cast<std::size_t>(what)];
     return op;
@@ -139,12 +139,12 @@ operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
     op.ttl = o.ttl;
     op.min_validity = o.min_validity;
     op.fencing = o.fencing.value_or(settings_.fencing);
-    if (o.owner != nullptr) {
-        op.owner = o.owner->identity();
+    if (o.reentrant_owner != nullptr) {
+        op.owner = o.reentrant_owner->identity();
     }
     op.since = now_;
-    op.deadline = now_ + base::deadline_span(o.deadline);
-    op.attempts_left = o.deadline == o.deadline.zero() ? 1 : o.attempts;
+    op.deadline = now_ + base::deadline_span(o.timeout);
+    op.attempts_left = o.timeout == o.timeout.zero() ? 1 : o.max_attempts;
     if (o.max_outage) {
         op.max_outage = base::deadline_span(*o.max_outage);
     }
@@ -227,7 +227,7 @@ operation& coordinator::release(instant now, lease& l, report* r)
     operation& op = new_operation(operation::kind::release, r);
     op.subject = &l;
     if (l.root().holds > 1 || l.root().left) {
-        op.released = l.root().left ? release_result::not_held : release_result::nested;
+        op.released = l.root().left ? release_result::not_held : release_result::still_held;
         static_cast<void>(end_hold(l));
         finish(op, {});
         run();

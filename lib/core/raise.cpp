@@ -64,7 +64,7 @@ round& coordinator::new_raise(round& attempt, unsigned tries)
     attempt.partner = &r;
     r.target = next_target(attempt, tries).value_or(0);
     by_deadline_.insert_after(attempt, r);
-    ++stats_.raises;
+    ++stats_.counter_alignments;
     return r;
 }
 

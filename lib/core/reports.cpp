@@ -18,7 +18,7 @@ void coordinator::fill_report(const operation& op, const round& r) const
     }
     report& out = *op.report;
     out.attempts = std::max(op.attempts_made, 1u);
-    out.ahead = op.ahead;
+    out.queue_position = op.queue_position;
     out.holder_ttl = r.holder_ttl;
     out.holder_label.clear();
     out.nodes.resize(nodes_.size());
@@ -35,16 +35,16 @@ void coordinator::fill_report(const operation& op, const round& r) const
             n.holder_ttl = known.ttl;
         }
         n.never_ends = known.ttl == round_details::no_ttl;
-        n.held.clear();
+        n.refused_resource.clear();
         if (n.outcome == node_outcome::refused) {
             if (known.held > 0) {
-                n.held = r.of->resources()[known.held - 1];
+                n.refused_resource = r.of->resources()[known.held - 1];
             }
             if (out.holder_label.empty()) {
                 out.holder_label = base::printable(untied(known.label));
             }
         }
-        n.party.reset();  // whoever asks for it fills it in
+        n.key_group.reset();  // whoever asks for it fills it in
         n.quarantine.reset();
         if (n.outcome == node_outcome::quarantined) {
             n.quarantine =
@@ -61,7 +61,7 @@ void coordinator::report_no_attempt(const operation& op) const
     }
     report& out = *op.report;
     out.attempts = op.attempts_made;
-    out.ahead = op.ahead;
+    out.queue_position = op.queue_position;
     out.holder_ttl.reset();
     out.holder_label.clear();
     out.nodes.assign(nodes_.size(), {});
@@ -78,7 +78,7 @@ void coordinator::report_place(const operation& op) const noexcept
 {
     if (op.report != nullptr) {
         op.report->attempts = op.attempts_made;
-        op.report->ahead = op.ahead;
+        op.report->queue_position = op.queue_position;
     }
 }
 
@@ -107,7 +107,7 @@ void coordinator::clear_report(const operation& op) noexcept
     if (op.report != nullptr) {
         op.report->nodes.clear();
         op.report->attempts = 0;
-        op.report->ahead = 0;
+        op.report->queue_position = 0;
         op.report->holder_ttl.reset();
         op.report->holder_label.clear();
     }
@@ -146,14 +146,14 @@ stats coordinator::snapshot() const noexcept
 {
     redlock::stats s = stats_;
     s.in_flight = operations();
-    s.waiting = waiting_;
+    s.waiters = waiting_;
     s.leases = leases_.in_use();
     for (const auto& n : nodes_) {
         s.nodes_ready += n->is_ready() ? 1u : 0u;
         s.nodes_connecting += !stopped_ && n->is_connecting() ? 1u : 0u;
         s.nodes_quarantined += n->is_quarantined() ? 1u : 0u;
         s.unanswered += n->unanswered();
-        s.debts += n->debts();
+        s.pending_releases += n->debts();
         s.buffered_bytes += n->out().size();
     }
     return s;

@@ -26,7 +26,7 @@ constexpr bool is_attempt(command what) noexcept
 
 round& coordinator::new_round(operation& op, command what)
 {
-    const bool is_told = op.what == operation::kind::renew && settings_.renewals;
+    const bool is_told = op.what == operation::kind::renew && settings_.on_renewal;
     const bool wants_details =
         op.report != nullptr || is_told || what == command::set_asked || what == command::inspect;
     round& r = rounds_.take();

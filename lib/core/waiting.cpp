@@ -108,7 +108,7 @@ void coordinator::stand_in_line(operation& op, lease& first)
     const bool is_first = op.attempts_made > 0 || q.waiting.empty();
     op.in_line = &q;
     if (op.attempts_made == 0) {
-        op.ahead = q.waiting.size();
+        op.queue_position = q.waiting.size();
     }
     if (is_first) {
         q.waiting.push_front(op);
@@ -215,7 +215,7 @@ void coordinator::end_lead(lease& l) noexcept
     }
     operation& next = l.line->waiting.front();
     if (l.is_had) {
-        ++stats_.handed_over;
+        ++stats_.hand_overs;
         l.is_counted = true;
         count_hand_over(l.line->of_client, false);
         next.is_next = l.given_back && l.line->of_client.rest == nanos{};
@@ -329,7 +329,7 @@ nanos coordinator::long_rest(stint& s, bool is_met) noexcept
 
 nanos coordinator::longest_rest() const noexcept
 {
-    return std::min<nanos>(settings_.retry_max, most_rest);
+    return std::min<nanos>(settings_.backoff_max, most_rest);
 }
 
 /// The acquire has it. Whom a deadline has kept from resting to the end leaves the rest of it to

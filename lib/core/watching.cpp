@@ -222,7 +222,8 @@ void coordinator::on_keys_gone(unsigned index) noexcept
 /// It tells nothing any more: who relied on it looks soon, not all of them at once.
 void coordinator::on_watch_lost(unsigned index) noexcept
 {
-    const nanos apart = std::max<nanos>(settings_.retry_max, time_between_looks(watchers_[index]));
+    const nanos apart =
+        std::max<nanos>(settings_.backoff_max, time_between_looks(watchers_[index]));
     for_watchers(index, [this, apart](operation& op) {
         watch_no_more(op);
         look_by(op, now_ + random_below(std::min(apart, (op.deadline - now_) / 2)));

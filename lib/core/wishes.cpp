@@ -34,7 +34,7 @@ void coordinator::begin_keeping(keeper& wish, lease& hold) noexcept
     }
     keeper& k = *l.kept_by;
     if (!std::exchange(k.renews, true)) {
-        ++stats_.kept;
+        ++stats_.kept_alive;
     }
     k.next_renewal =
         std::min(k.next_renewal, std::max(next_renewal(l.valid_until(), wish.ttl), now_));
@@ -79,7 +79,7 @@ void coordinator::end_wishes(lease& hold) noexcept
 void coordinator::stop_renewals(keeper& k) noexcept
 {
     k.renews = false;
-    --stats_.kept;
+    --stats_.kept_alive;
     k.next_renewal = instant::max();
     leave_turn(k);
     leave_news(k);

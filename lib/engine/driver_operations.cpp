@@ -163,7 +163,7 @@ void driver::begin_adopt(Resource resource, error_code invalid, std::string_view
     }
     const auto token = base::owner_token::parse(owner);
     if (!invalid && !token) {
-        invalid = errc::invalid_owner;
+        invalid = errc::invalid_owner_token;
     }
     enter([=, resource = std::move(resource), done = std::move(done)](driver& d) mutable {
         d.begin(kind::adopt, std::move(done), t, o.report, invalid,
@@ -180,7 +180,7 @@ std::optional<error_code> driver::refuses(const detail::held_lease& l) const noe
         return errc::not_held;
     }
     if (l.driver().get() != this) {
-        return errc::invalid_owner;
+        return errc::invalid_owner_token;
     }
     return std::nullopt;
 }
@@ -246,7 +246,7 @@ void driver::inspect(std::string_view resource, const inspect_options& o, comple
 {
     error_code invalid = base::validate_resource(settings_, resource);
     if (!invalid && !o.owner_token.empty() && !base::owner_token::parse(o.owner_token)) {
-        invalid = errc::invalid_owner;
+        invalid = errc::invalid_owner_token;
     }
     enter([=, name = std::string(resource), owner = std::string(o.owner_token),
            done = std::move(done)](driver& d) mutable {

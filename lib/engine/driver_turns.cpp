@@ -124,7 +124,7 @@ void driver::tell_renewals() noexcept
     for (std::size_t n = core_.news(); n > 0 && core_.take_news(news); --n) {
         const base::nanos left = std::max(base::nanos{}, news.of->valid_until() - now());
         try {
-            settings_.renewals({news.of->resource, news.outcome, left, news.report.get()});
+            settings_.on_renewal({news.of->resource, news.outcome, left, news.report.get()});
         } catch (...) {
             // As keep_alive.hpp says.
         }

@@ -100,10 +100,10 @@ void cancel(const std::shared_ptr<watch>& w, cancellation_type type)
 void judge(detail::scope_ending& ending, const watch& w, bool still_owns)
 {
     if (w.lost() || !still_owns) {
-        ending.end = scope_end::lost;
+        ending.status = with_lock_status::lost;
         ending.error = w.lost() ? w.lost() : make_error_code(errc::lost);
-    } else if (ending.end != scope_end::completed && w.called_off()) {
-        ending.end = scope_end::cancelled;
+    } else if (ending.status != with_lock_status::completed && w.called_off()) {
+        ending.status = with_lock_status::cancelled;
         ending.error = w.called_off();
     }
 }

@@ -43,12 +43,12 @@ awaitable<void> run_body(scope_task& task, lock& held, watch_ptr watch)
         const scope::body_run run(std::move(watch), held);
         if (run.may_begin()) {
             co_await task.run(held);
-            ending.end = scope_end::completed;
+            ending.status = with_lock_status::completed;
         } else {
-            ending.end = scope_end::cancelled;
+            ending.status = with_lock_status::cancelled;
         }
     } catch (...) {
-        ending.end = scope_end::failed;
+        ending.status = with_lock_status::failed;
         ending.failure = std::current_exception();
     }
     co_await this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
@@ -105,8 +105,9 @@ awaitable<void> run_scope(engine_ptr engine, watch_ptr watch, std::vector<std::s
         ec = watch->called_off();  // too late for the acquire; it is dropped
     }
     if (ec) {
-        ending.end = ec == boost::asio::error::operation_aborted ? scope_end::cancelled
-                                                                 : scope_end::not_acquired;
+        ending.status = ec == boost::asio::error::operation_aborted
+                            ? with_lock_status::cancelled
+                            : with_lock_status::not_acquired;
         ending.error = ec;
         co_return;
     }
@@ -168,7 +169,7 @@ void begin_scope(const engine_ptr& engine, const watch_ptr& watch,
         run_scope(engine, watch, std::move(resources), base::kept_options(options), task),
         [told = std::move(told), &task](std::exception_ptr thrown) mutable {
             if (thrown) {  // no memory, for what is not the body's
-                task.ending().end = scope_end::failed;
+                task.ending().status = with_lock_status::failed;
                 task.ending().error = {};
                 task.ending().failure = std::move(thrown);
             }
@@ -178,7 +179,7 @@ void begin_scope(const engine_ptr& engine, const watch_ptr& watch,
 
 awaitable<void> run_started(scope_start& start, lock& held)
 {
-    // Outlives the coroutine, which may go with the handle: see held_scope::give_up.
+    // Outlives the coroutine, which may go with the handle: see lock_scope::give_up.
     const auto thrown = std::make_shared<std::exception_ptr>();
     const auto ex = co_await this_coro::executor;
     const auto told = co_await this_coro::cancellation_state;
@@ -187,7 +188,7 @@ awaitable<void> run_started(scope_start& start, lock& held)
         [told](auto handler, executor_type on, scope_start* begins, lock* l,
                std::shared_ptr<std::exception_ptr> thrown_here) {
             const auto failure = std::move(thrown_here);
-            held_scope handle(std::move(on), std::move(handler), told, *l);
+            lock_scope handle(std::move(on), std::move(handler), told, *l);
             try {
                 begins->begin(std::move(handle));
             } catch (...) {

@@ -50,7 +50,7 @@ inline constexpr std::array contract_scripts{
                     "redis.call(\"pexpire\",KEYS[1],ARGV[3])\n"
                     "return counter"},
     contract_script{
-        "raise", "586c90f576aa5098072f303d054dc76666ebc4c9",
+        "align", "586c90f576aa5098072f303d054dc76666ebc4c9",
         "local n = #KEYS/2\n"
         "for i = 1,n do\n"
         "    if redis.pcall(\"get\",KEYS[i]) ~= ARGV[1] then\n"

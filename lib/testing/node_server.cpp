@@ -134,16 +134,10 @@ void node_server::delay(milliseconds span)
     delay_ = span;
 }
 
-void node_server::fill()
+void node_server::set_out_of_memory(bool on)
 {
     const guard here(mutex_);
-    master_.is_full = true;
-}
-
-void node_server::make_room()
-{
-    const guard here(mutex_);
-    master_.is_full = false;
+    master_.is_full = on;
 }
 
 void node_server::disconnect()

@@ -46,8 +46,7 @@ public:
     void freeze();
     void thaw();
     void delay(std::chrono::milliseconds span);
-    void fill();
-    void make_room();
+    void set_out_of_memory(bool on);
     void disconnect();
     void refuse();
     void accept();

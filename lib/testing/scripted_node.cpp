@@ -159,14 +159,9 @@ void scripted_node::delay(std::chrono::milliseconds span)
     parts_->server->delay(span);
 }
 
-void scripted_node::fill()
+void scripted_node::set_out_of_memory(bool on)
 {
-    parts_->server->fill();
-}
-
-void scripted_node::make_room()
-{
-    parts_->server->make_room();
+    parts_->server->set_out_of_memory(on);
 }
 
 void scripted_node::disconnect()

@@ -79,9 +79,9 @@ TEST_CASE_METHOD(fixture, "an acquire refuses what makes no sense", "[arguments]
         CHECK(with([&](auto& o) { o.ttl = ttl; }) == errc::invalid_ttl);
     }
     for (const ms deadline : {ms(-1), ms::min()}) {
-        CHECK(with([&](auto& o) { o.deadline = deadline; }) == errc::invalid_deadline);
+        CHECK(with([&](auto& o) { o.timeout = deadline; }) == errc::invalid_timeout);
     }
-    CHECK(with([](auto& o) { o.attempts = 0; }) == errc::invalid_attempts);
+    CHECK(with([](auto& o) { o.max_attempts = 0; }) == errc::invalid_max_attempts);
     for (const ms outage : {ms(-1), ms::min()}) {
         CHECK(with([&](auto& o) { o.max_outage = outage; }) == errc::invalid_max_outage);
     }
@@ -102,13 +102,13 @@ TEST_CASE_METHOD(fixture, "an acquire takes what is just right", "[arguments]")
     CHECK(acquire_in_earnest(std::string(max_resource_size, 'x'), long_lease()) == error_code{});
     CHECK(with_in_earnest([](auto& o) { o.ttl = least_ttl; }) == error_code{});
     name = fresh_name();
-    CHECK(with_in_earnest([](auto& o) { o.deadline = 0ms; }) == error_code{});
+    CHECK(with_in_earnest([](auto& o) { o.timeout = 0ms; }) == error_code{});
     name = fresh_name();
-    CHECK(with_in_earnest([](auto& o) { o.attempts = 1; }) == error_code{});
+    CHECK(with_in_earnest([](auto& o) { o.max_attempts = 1; }) == error_code{});
     name = fresh_name();
     CHECK(with_in_earnest([](auto& o) { o.min_validity = long_ttl / 2; }) == error_code{});
     name = fresh_name();
-    CHECK(with_in_earnest([](auto& o) { o.deadline = std::chrono::milliseconds::max(); }) ==
+    CHECK(with_in_earnest([](auto& o) { o.timeout = std::chrono::milliseconds::max(); }) ==
           error_code{});
     name = fresh_name();
     CHECK(with_in_earnest([](auto& o) { o.max_outage = 0ms; }) == error_code{});
@@ -167,10 +167,10 @@ TEST_CASE_METHOD(fixture, "a lock of another client is refused", "[arguments]")
     other.start();
     held = other.take(name);
     CHECK(refused<extending>([&](auto token) { locks->async_extend(held, long_ttl, token); }) ==
-          errc::invalid_owner);
+          errc::invalid_owner_token);
     CHECK(held.owns());
     CHECK(refused<releasing>([&](auto token) { locks->async_release(std::move(held), token); }) ==
-          errc::invalid_owner);
+          errc::invalid_owner_token);
     // It was handed in all the same, so its own client gives it back.
     CHECK(other.keys_become(0, name));
 }
@@ -191,7 +191,7 @@ TEST_CASE_METHOD(fixture, "an adoption refuses what makes no sense", "[arguments
     for (const std::string& wrong : {std::string(), somebody.substr(1), somebody + 'a',
                                      std::string(40, 'A'), std::string(40, 'g')}) {
         CAPTURE(wrong);
-        CHECK(adopt(name, wrong, long_ttl) == errc::invalid_owner);
+        CHECK(adopt(name, wrong, long_ttl) == errc::invalid_owner_token);
     }
     outcome<adopting> got;
     locks->async_adopt(name, somebody, long_ttl, got.receiver());
@@ -209,7 +209,7 @@ TEST_CASE_METHOD(fixture, "an inspection refuses what makes no sense", "[argumen
     CHECK(inspect(std::string(max_resource_size + 1, 'x')) == errc::invalid_resource);
     CHECK(refused<inspecting>([&](auto token) {
               locks->async_inspect(name, {.owner_token = "of nobody"}, token);
-          }) == errc::invalid_owner);
+          }) == errc::invalid_owner_token);
 }
 
 TEST_CASE("one operation more than the limit is refused", "[arguments]")

@@ -232,7 +232,7 @@ TEST_CASE("the context does not run out while an operation of the client is pend
     SECTION("not yet run")
     {
         acquire_options o = long_lease();
-        o.deadline = 20ms;
+        o.timeout = 20ms;
         s.locks->async_acquire(s.name, o, [&](error_code ec, lock) {
             called = true;
             CHECK(ec);

@@ -73,7 +73,7 @@ inline acquire_options long_lease()
 {
     acquire_options o;
     o.ttl = long_ttl;
-    o.deadline = never;
+    o.timeout = never;
     return o;
 }
 

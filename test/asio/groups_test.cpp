@@ -143,7 +143,7 @@ TEST_CASE("several resources that are adopted are named by a list or by a vector
     s.locks->async_acquire(s.both(), long_lease(), had.receiver());
     REQUIRE(run_until(s.io, [&] { return had.done; }));
     REQUIRE_FALSE(had.error);
-    const std::string owner = std::move(*had.value).hand_over();
+    const std::string owner = std::move(*had.value).detach();
     outcome<acquiring> got;
     SECTION("a list, with options")
     {
@@ -174,13 +174,13 @@ TEST_CASE("several resources under which a handler begins something are named by
     s.name = "asio/groups/from";
     s.other = "asio/groups/to";
     names held;
-    const auto start = [&](held_scope scope) {
+    const auto start = [&](lock_scope scope) {
         const lock& l = scope.held();
         held.assign(l.resources().begin(), l.resources().end());
         scope.done();
     };
-    std::optional<scope_result<void>> ended;
-    const auto keep = [&](scope_result<void> r) { ended.emplace(std::move(r)); };
+    std::optional<with_lock_result<void>> ended;
+    const auto keep = [&](with_lock_result<void> r) { ended.emplace(std::move(r)); };
     SECTION("variables")
     {
         with_lock(*s.locks, {s.name, s.other}, long_lease(), start, keep);
@@ -196,7 +196,7 @@ TEST_CASE("several resources under which a handler begins something are named by
         std::move(scope)(keep);
     }
     REQUIRE(run_until(s.io, [&] { return ended.has_value(); }));
-    CHECK(ended->end == scope_end::completed);
+    CHECK(ended->status == with_lock_status::completed);
     CHECK(held == s.both());
 }
 
@@ -260,8 +260,8 @@ TEST_CASE("each of several resources has a fencing token", "[groups]")
     joint_scene s;
     CHECK(s.held.fencing_token(s.name) == 0);
     acquire_options o = long_lease();
-    const redlock::owner someone;
-    o.owner = &someone;
+    const redlock::reentrant_owner someone;
+    o.reentrant_owner = &someone;
     o.fencing = true;
     outcome<acquiring> all;
     s.locks->async_acquire(s.both(), o, all.receiver());
@@ -284,7 +284,7 @@ TEST_CASE("each of several resources has a fencing token", "[groups]")
 
     const std::string third = fresh_name();
     outcome<acquiring> alone;
-    o.owner = nullptr;
+    o.reentrant_owner = nullptr;
     s.locks->async_acquire(third, o, alone.receiver());
     REQUIRE(run_until(s.io, [&] { return alone.done; }));
     REQUIRE_FALSE(alone.error);
@@ -305,7 +305,7 @@ TEST_CASE("who holds one of several resources keeps others from all", "[groups]"
     joint_scene s;
     const lock one = s.take(s.other);
     acquire_options o = long_lease();
-    o.attempts = 1;
+    o.max_attempts = 1;
     outcome<acquiring> got;
     s.locks->async_acquire(s.both(), o, got.receiver());
     REQUIRE(run_until(s.io, [&] { return got.done; }));
@@ -318,8 +318,8 @@ TEST_CASE("an owner holds a part of what it has, in the names it asks by", "[gro
 {
     joint_scene s;
     acquire_options o = long_lease();
-    const redlock::owner someone;
-    o.owner = &someone;
+    const redlock::reentrant_owner someone;
+    o.reentrant_owner = &someone;
     outcome<acquiring> all;
     s.locks->async_acquire(s.both(), o, all.receiver());
     REQUIRE(run_until(s.io, [&] { return all.done; }));

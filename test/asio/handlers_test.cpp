@@ -90,7 +90,7 @@ TEST_CASE("what was begun in the turn of a handler that throws is sent all the s
     s.start();
     outcome<acquiring> got;
     acquire_options o = long_lease();
-    o.attempts = 1;
+    o.max_attempts = 1;
     // Refused at once, so that it completes in the very turn that has to send the SET.
     s.locks->async_acquire("", [](error_code, lock) { throw_it(); });
     s.locks->async_acquire(s.name, o, got.receiver());

@@ -41,7 +41,7 @@ struct keeping_scene : scene {
 
     config telling(config c)
     {
-        c.renewals = [this](const renewal& r) {
+        c.on_renewal = [this](const renewal& r) {
             told.push_back(r.outcome);
             ++told_of[std::string(r.resource)];
             if (act) {
@@ -163,7 +163,7 @@ TEST_CASE("p34: a kept lock goes with the stack that an exception unwinds",
     };
     CHECK_THROWS_AS(body(), std::runtime_error);
     CHECK(s.keys_become(0, s.name));
-    CHECK(run_until(s.io, [&] { return s.locks->stats().kept == 0; }));
+    CHECK(run_until(s.io, [&] { return s.locks->stats().kept_alive == 0; }));
 }
 
 TEST_CASE("p36: a lock that is left while there is no memory is kept no more",
@@ -187,7 +187,7 @@ TEST_CASE("p36: a lock that is left while there is no memory is kept no more",
         std::string owner;
         {
             const scarce_memory for_the_name_only(2);
-            owner = std::move(held).hand_over();
+            owner = std::move(held).detach();
         }
         CHECK(owner == token);
         REQUIRE(run_until(s.io, [&] { return end.ended.has_value(); }));
@@ -195,7 +195,7 @@ TEST_CASE("p36: a lock that is left while there is no memory is kept no more",
     }
     REQUIRE(run_until(s.io, [&] { return end.ended.has_value(); }));
     CHECK(end.ended == make_error_code(errc::not_held));
-    CHECK(run_until(s.io, [&] { return s.locks->stats().kept == 1; }));
+    CHECK(run_until(s.io, [&] { return s.locks->stats().kept_alive == 1; }));
     CHECK(other.owns());
 }
 

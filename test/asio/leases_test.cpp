@@ -44,7 +44,7 @@ TEST_CASE("p36: acquiring a resource once more leaves the held lock as it is",
     const auto until = s.held.valid_until();
     outcome<acquiring> again;
     acquire_options o = long_lease();
-    o.attempts = 1;
+    o.max_attempts = 1;
     s.locks->async_acquire(s.name, o, again.receiver());
     REQUIRE(run_until(s.io, [&] { return again.done; }));
     CHECK(again.error == errc::contended);
@@ -95,7 +95,7 @@ TEST_CASE("a lock that is taken up knows the nodes that have its key", "[leases]
     s.start();
     lock left = s.take(s.name);
     REQUIRE(s.keys_become(nodes().size(), s.name));
-    const std::string owner = std::move(left).hand_over();
+    const std::string owner = std::move(left).detach();
     CHECK(s.held.granted_by() == 0);
     if (!everywhere) {
         nodes()[0].command({"DEL", s.name});
@@ -120,7 +120,7 @@ TEST_CASE("p10: no handler is told of a lock whose lease shrank too far while an
     scene s;
     s.start();
     acquire_options o = long_lease();
-    o.attempts = 1;
+    o.max_attempts = 1;
     o.min_validity = std::chrono::floor<std::chrono::milliseconds>(
         o.ttl * (1 - shared_config().drift_factor) - 200ms);
     // Both answers are here when the first handler runs; the second waits until it is done. Where

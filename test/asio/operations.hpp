@@ -77,7 +77,7 @@ struct adopting : while_running {
     static void prepare(scene& s)
     {
         s.start();
-        s.owner = s.take(s.name).hand_over();
+        s.owner = s.take(s.name).detach();
     }
     template <class... Token>
     static auto begin(scene& s, Token&&... token)
@@ -132,7 +132,7 @@ struct inspecting : extending {
     }
     static bool fulfilled(scene&, const inspection& i)
     {
-        return i.state == holding::held && i.owner_known && i.agreeing >= 2;
+        return i.state == lock_state::held && i.owner_known && i.agreeing >= 2;
     }
 };
 

@@ -39,7 +39,7 @@ struct pending_handler {
 acquire_options patiently()
 {
     acquire_options o = long_lease();
-    o.deadline = patience / 2;
+    o.timeout = patience / 2;
     return o;
 }
 
@@ -90,9 +90,9 @@ private:
         c.connect_timeout = 5s;
         c.stall_timeout = 5s;
         c.close_timeout = 2s;
-        c.reconnect_min = 1ms;
-        c.reconnect_max = 5ms;
-        c.retry_max = 5ms;
+        c.reconnect_backoff_min = 1ms;
+        c.reconnect_backoff_max = 5ms;
+        c.backoff_max = 5ms;
         return c;
     }
 
@@ -225,10 +225,10 @@ private:
     template <class Body>
     void scope(const char* what, Body body)
     {
-        auto& p = pending<scope_end>();
+        auto& p = pending<with_lock_status>();
         attempt([&] {
             with_lock(*locks_, "scope", patiently(), std::move(body),
-                      once(p.in, [&p](scope_result<void> r) { p.result = r.end; }));
+                      once(p.in, [&p](with_lock_result<void> r) { p.result = r.status; }));
         });
         await(what, p);
     }
@@ -242,7 +242,7 @@ private:
             const auto own = std::move(l);
             co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
         });
-        scope("handlers under a lock", [](held_scope s) {
+        scope("handlers under a lock", [](lock_scope s) {
             const auto ex = s.get_executor();
             asio::post(ex, [s = std::move(s)]() mutable { s.done(); });
         });

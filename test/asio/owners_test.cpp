@@ -1,6 +1,6 @@
 #include "asio/operations.hpp"
 
-#include <redlock/owner.hpp>
+#include <redlock/reentrant_owner.hpp>
 #include <redlock/with_lock.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -37,7 +37,7 @@ struct owning_scene : scene {
     [[nodiscard]] acquire_options for_me() const
     {
         acquire_options o = long_lease();
-        o.owner = &me;
+        o.reentrant_owner = &me;
         return o;
     }
 
@@ -74,7 +74,7 @@ struct owning_scene : scene {
         return got.error;
     }
 
-    redlock::owner me;  // the scene has another one, which is a token
+    redlock::reentrant_owner me;  // the scene has another one, which is a token
 };
 
 /// How a lock object comes to hold no more what it held.
@@ -119,7 +119,7 @@ asio::awaitable<void> nest(owning_scene& s, int& done)
     co_await s.locks->async_extend(outer, long_ttl, asio::use_awaitable);
     lock inner = co_await s.locks->async_acquire(s.name, o, asio::use_awaitable);
     const auto one = co_await s.locks->async_release(std::move(outer), asio::use_awaitable);
-    CHECK(one == release_result::nested);
+    CHECK(one == release_result::still_held);
     CHECK(inner.owns());
     CHECK(inner.owner_token() == token);
     const auto last = co_await s.locks->async_release(std::move(inner), asio::use_awaitable);
@@ -159,7 +159,7 @@ TEST_CASE("the holds of an owner end in any order and in any way", "[owner]")
     for (const std::size_t next : {first, second}) {
         lock l = std::move(holds[next]);
         holds.erase(holds.begin() + static_cast<std::ptrdiff_t>(next));
-        part(s, l, way, release_result::nested);
+        part(s, l, way, release_result::still_held);
         for (lock& other : holds) {
             CHECK(other.owns());
             CHECK_FALSE(s.extend(other));
@@ -198,15 +198,15 @@ TEST_CASE("who is not the owner does not hold its lock", "[owner]")
     owning_scene s;
     const lock held = s.mine();
     acquire_options o = long_lease();
-    o.attempts = 1;
+    o.max_attempts = 1;
     CHECK(s.ask(o).error == errc::contended);
-    const redlock::owner someone;
-    o.owner = &someone;
+    const redlock::reentrant_owner someone;
+    o.reentrant_owner = &someone;
     CHECK(s.ask(o).error == errc::contended);
     // Nor is another client's of the same owner.
     client_alone others(shared_config());
     others.start();
-    o.owner = &s.me;
+    o.reentrant_owner = &s.me;
     outcome<acquiring> got;
     others.locks->async_acquire(s.name, o, got.receiver());
     REQUIRE(run_until(others.io, [&] { return got.done; }));
@@ -219,7 +219,7 @@ TEST_CASE("a lock that is handed over is no more its owner's, however often it w
     lock first = s.mine();
     lock second = s.mine();
     lock third = s.mine();
-    const std::string token = std::move(second).hand_over();
+    const std::string token = std::move(second).detach();
     CHECK(first.owner_token() == token);
     REQUIRE(run_until(s.io, [&] { return !first.owns(); }));
     CHECK(s.extend(first) == errc::not_held);
@@ -275,8 +275,8 @@ TEST_CASE("a further hold has room where no other acquire has", "[owner]")
     scene s(c);
     s.start();
     acquire_options o = long_lease();
-    const redlock::owner someone;
-    o.owner = &someone;
+    const redlock::reentrant_owner someone;
+    o.reentrant_owner = &someone;
     outcome<acquiring> held;
     s.locks->async_acquire(s.name, o, held.receiver());
     REQUIRE(run_until(s.io, [&] { return held.done; }));
@@ -310,12 +310,14 @@ TEST_CASE("options are written within a co_await", "[owner]")
 {
     scene s(some_config());
     s.start();
-    const redlock::owner me;
+    const redlock::reentrant_owner me;
     const auto twice = [&]() -> asio::awaitable<void> {
-        lock outer = co_await s.locks->async_acquire(s.name, {.ttl = long_ttl, .owner = &me});
-        lock inner = co_await s.locks->async_acquire(s.name, {.ttl = long_ttl, .owner = &me});
+        lock outer =
+            co_await s.locks->async_acquire(s.name, {.ttl = long_ttl, .reentrant_owner = &me});
+        lock inner =
+            co_await s.locks->async_acquire(s.name, {.ttl = long_ttl, .reentrant_owner = &me});
         const auto first = co_await s.locks->async_release(std::move(inner));
-        CHECK(first == release_result::nested);
+        CHECK(first == release_result::still_held);
         const auto last = co_await s.locks->async_release(std::move(outer));
         CHECK(last == release_result::released);
     };
@@ -328,9 +330,9 @@ TEST_CASE("what options point to may be destroyed once an acquire was begun", "[
     s.start();
     outcome<acquiring> first;
     outcome<acquiring> second;
-    std::optional<redlock::owner> brief(std::in_place);
+    std::optional<redlock::reentrant_owner> brief(std::in_place);
     acquire_options o = long_lease();
-    o.owner = &*brief;
+    o.reentrant_owner = &*brief;
     std::string label = "a name that is longer than a short string";
     const std::string lasting = label;
     o.label = label;
@@ -338,12 +340,12 @@ TEST_CASE("what options point to may be destroyed once an acquire was begun", "[
     s.locks->async_acquire(s.name, o, second.receiver());
     const std::string other = s.name + "/2";
     std::string found;
-    std::optional<scope_result<void>> ended;
+    std::optional<with_lock_result<void>> ended;
     const auto body = [&](lock&) -> asio::awaitable<void> {
         const inspection i = co_await s.locks->async_inspect(other);
         found = i.holder_label;
     };
-    with_lock(*s.locks, other, o, body, [&](scope_result<void> r) { ended = std::move(r); });
+    with_lock(*s.locks, other, o, body, [&](with_lock_result<void> r) { ended = std::move(r); });
     brief.reset();
     std::ranges::fill(label, '?');
     REQUIRE(run_until(s.io, [&] { return first.done && second.done && ended; }));

@@ -59,12 +59,13 @@ struct running_scope {
     running_scope(scene& in, Body body, acquire_options o = long_lease()) : s(in)
     {
         with_lock(*s.locks, s.name, o, std::move(body),
-                  asio::bind_cancellation_slot(
-                      signal.slot(),
-                      once(handlers, [this](scope_result<T> r) { ended.emplace(std::move(r)); })));
+                  asio::bind_cancellation_slot(signal.slot(),
+                                               once(handlers, [this](with_lock_result<T> r) {
+                                                   ended.emplace(std::move(r));
+                                               })));
     }
 
-    scope_result<T>& end()
+    with_lock_result<T>& end()
     {
         REQUIRE(run_until(s.io, [&] { return ended.has_value(); }));
         CHECK(handlers.called_again == 0);
@@ -74,7 +75,7 @@ struct running_scope {
     scene& s;
     ledger handlers;
     asio::cancellation_signal signal;
-    std::optional<scope_result<T>> ended;
+    std::optional<with_lock_result<T>> ended;
 };
 
 }  // namespace redlock::test

@@ -91,7 +91,7 @@ TEST_CASE("no memory that is freed holds the password", "[asio][secrets]")
     {
         asio::io_context context;
         old_server node(context);
-        c.reconnect_min = c.reconnect_max = 1ms;
+        c.reconnect_backoff_min = c.reconnect_backoff_max = 1ms;
         std::string url = "redis://";
         url.reserve(100);
         if (is_given) {

@@ -234,12 +234,12 @@ TEST_CASE("the overloads without options work", "[tokens]")
     s.start();
     const auto body = [&]() -> asio::awaitable<void> {
         lock l = co_await s.locks->async_acquire(s.name);
-        const std::string owner = std::move(l).hand_over();
+        const std::string owner = std::move(l).detach();
         CHECK_FALSE(l);
         l = co_await s.locks->async_adopt(s.name, owner, long_ttl);
         co_await s.locks->async_extend(l, long_ttl, extend_options{});
         const inspection i = co_await s.locks->async_inspect(s.name, inspect_options{});
-        CHECK(i.state == holding::held);
+        CHECK(i.state == lock_state::held);
         const auto r = co_await s.locks->async_release(std::move(l), release_options{});
         CHECK(r == release_result::released);
     };

@@ -38,11 +38,11 @@ TEST_CASE("a scope that is called off cancels its body", "[with_lock]")
     auto& r = scope.end();
     CHECK(ended);
     if (heeds) {
-        CHECK(r.end == scope_end::cancelled);
+        CHECK(r.status == with_lock_status::cancelled);
         CHECK(r.error == asio::error::operation_aborted);
         CHECK(r.failure);
     } else {
-        CHECK(r.end == scope_end::completed);
+        CHECK(r.status == with_lock_status::completed);
         CHECK(r.value == 3);
     }
     CHECK(s.keys_become(0, s.name));
@@ -68,11 +68,11 @@ TEST_CASE("a scope that is called off before it has its lock does not begin its 
     });
     REQUIRE(run_until(s.io, [&] {
         const stats now = s.locks->stats();
-        return in_line ? now.waiting == 1 : now.attempts >= 3;
+        return in_line ? now.waiters == 1 : now.attempts >= 3;
     }));
     scope.signal.emit(cancellation_type::terminal);
     auto& r = scope.end();
-    CHECK(r.end == scope_end::cancelled);
+    CHECK(r.status == with_lock_status::cancelled);
     CHECK(r.error == asio::error::operation_aborted);
     CHECK_FALSE(r.failure);
     CHECK((in_line ? held : has->theirs).owns());
@@ -89,7 +89,7 @@ TEST_CASE("a scope that is called off before its first step is called off", "[wi
         co_return;
     });
     auto& r = scope->end();
-    CHECK(r.end == scope_end::cancelled);
+    CHECK(r.status == with_lock_status::cancelled);
     CHECK(r.error == asio::error::operation_aborted);
     CHECK_FALSE(r.failure);
     CHECK(s.keys_become(0, s.name));
@@ -101,14 +101,15 @@ TEST_CASE("a scope whose body is about to begin elsewhere is called off", "[with
     s.start();
     asio::io_context other;
     asio::cancellation_signal signal;
-    std::optional<scope_result<void>> ended;
+    std::optional<with_lock_result<void>> ended;
     with_lock(
         *s.locks, s.name, long_lease(),
         [](lock&) -> asio::awaitable<void> { co_await sleep(never); },
-        asio::bind_cancellation_slot(
-            signal.slot(), asio::bind_executor(
-                               other, [&](scope_result<void> r) { ended.emplace(std::move(r)); })));
-    REQUIRE(run_until(s.io, [&] { return s.locks->stats().kept == 1; }));
+        asio::bind_cancellation_slot(signal.slot(),
+                                     asio::bind_executor(other, [&](with_lock_result<void> r) {
+                                         ended.emplace(std::move(r));
+                                     })));
+    REQUIRE(run_until(s.io, [&] { return s.locks->stats().kept_alive == 1; }));
     s.io.poll();
     signal.emit(cancellation_type::terminal);
     REQUIRE(run_until(s.io, [&] {
@@ -116,7 +117,7 @@ TEST_CASE("a scope whose body is about to begin elsewhere is called off", "[with
         other.poll();
         return ended.has_value();
     }));
-    CHECK(ended->end == scope_end::cancelled);
+    CHECK(ended->status == with_lock_status::cancelled);
     CHECK(ended->error == asio::error::operation_aborted);
     CHECK(s.keys_become(0, s.name));
 }
@@ -131,7 +132,7 @@ TEST_CASE("a body that calls its own scope off and never waits ends it", "[with_
         co_return 4;
     });
     self = &scope;
-    CHECK(scope.end().end == scope_end::completed);
+    CHECK(scope.end().status == with_lock_status::completed);
     CHECK(scope.end().value == 4);
     CHECK(s.keys_become(0, s.name));
 }
@@ -147,8 +148,8 @@ TEST_CASE("a scope that is called off at any moment ends once and leaves no key"
             s.io.run_one_for(5ms);
         }
         scope.signal.emit(cancellation_type::terminal);
-        const auto end = scope.end().end;
-        CHECK((end == scope_end::completed || end == scope_end::cancelled));
+        const auto end = scope.end().status;
+        CHECK((end == with_lock_status::completed || end == with_lock_status::cancelled));
         CHECK(s.keys_become(0, s.name));
     }
 }
@@ -168,9 +169,9 @@ TEST_CASE("a body that is destroyed where it waits takes its lock with it", "[wi
     };
     bool has_ended = false;
     with_lock(*s.locks, s.name, long_lease(), body,
-              [&](const scope_result<void>&) { has_ended = true; });
-    REQUIRE(run_until(s.io, [&] { return s.locks->stats().kept == 1; }));
-    REQUIRE(run_until(s.io, [&] { return s.locks->stats().kept == 0; }));
+              [&](const with_lock_result<void>&) { has_ended = true; });
+    REQUIRE(run_until(s.io, [&] { return s.locks->stats().kept_alive == 1; }));
+    REQUIRE(run_until(s.io, [&] { return s.locks->stats().kept_alive == 0; }));
     CHECK(s.keys_become(0, s.name));
     CHECK_FALSE(has_ended);
     CHECK(here.use_count() == 2);  // ours and the one in our copy of the body

@@ -54,7 +54,7 @@ TEST_CASE("a body runs under its lock for as long as it wants, and its value com
         brief());
     auto& r = scope.end();
     CHECK(r);
-    CHECK(r.end == scope_end::completed);
+    CHECK(r.status == with_lock_status::completed);
     CHECK_FALSE(r.error);
     CHECK_FALSE(r.failure);
     CHECK(std::move(r).get() == 42);
@@ -78,7 +78,7 @@ TEST_CASE("the end of a scope is told when a majority has its lock back", "[with
     };
     std::optional<std::size_t> unanswered;
     with_lock(*s.locks, s.name, long_lease(), body,
-              [&](const scope_result<void>&) { unanswered = s.locks->stats().unanswered; });
+              [&](const with_lock_result<void>&) { unanswered = s.locks->stats().unanswered; });
     REQUIRE(run_until(s.io, [&] { return unanswered.has_value(); }));
     CHECK(*unanswered <= 1);
 }
@@ -96,7 +96,7 @@ TEST_CASE("a body that throws fails, and the lock is given back", "[with_lock]")
     });
     auto& r = scope.end();
     CHECK_FALSE(r);
-    CHECK(r.end == scope_end::failed);
+    CHECK(r.status == with_lock_status::failed);
     CHECK_FALSE(r.error);
     CHECK_THROWS_AS(std::move(r).get(), std::runtime_error);
     CHECK(s.keys_become(0, s.name));
@@ -109,7 +109,7 @@ TEST_CASE("a body that does not become a coroutine fails too", "[with_lock]")
     running_scope<void> scope(s, [](lock&) -> asio::awaitable<void> {
         throw std::runtime_error("before the first step");
     });
-    CHECK(scope.end().end == scope_end::failed);
+    CHECK(scope.end().status == with_lock_status::failed);
     CHECK(s.keys_become(0, s.name));
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("a body whose lock is lost is cancelled, and told apart", "[with_lock]
     auto& r = scope.end();
     CHECK(ended);
     CHECK(seen == make_error_code(asio::error::operation_aborted));
-    CHECK(r.end == scope_end::lost);
+    CHECK(r.status == with_lock_status::lost);
     CHECK(r.error == errc::lost);
     CHECK(static_cast<bool>(r.failure) == (how != manner::swallows));
     CHECK(r.value.has_value() == (how == manner::swallows));
@@ -168,7 +168,7 @@ TEST_CASE("a body that does not heed the loss is waited for, and reported as los
             ended = true;
         },
         brief());
-    CHECK(scope.end().end == scope_end::lost);
+    CHECK(scope.end().status == with_lock_status::lost);
     CHECK(ended);
 }
 
@@ -180,14 +180,14 @@ TEST_CASE("a body whose lock goes with another hold of its owner is cancelled",
     scene s(c);
     s.start();
     acquire_options o = long_lease();
-    const redlock::owner someone;
-    o.owner = &someone;
+    const redlock::reentrant_owner someone;
+    o.reentrant_owner = &someone;
     lock outer = s.take(s.name, o);
     std::optional<error_code> seen;
     running_scope<void> scope(
         s,
         [&](lock&) -> asio::awaitable<void> {
-            CHECK_FALSE(std::move(outer).hand_over().empty());
+            CHECK_FALSE(std::move(outer).detach().empty());
             try {
                 co_await sleep(never);
             } catch (const boost::system::system_error& e) {
@@ -195,7 +195,7 @@ TEST_CASE("a body whose lock goes with another hold of its owner is cancelled",
             }
         },
         o);
-    CHECK(scope.end().end == scope_end::lost);
+    CHECK(scope.end().status == with_lock_status::lost);
     CHECK(scope.end().error == errc::lost);
     CHECK(seen == make_error_code(asio::error::operation_aborted));
     delete_keys(s.name);
@@ -207,7 +207,7 @@ TEST_CASE("a lock that is not had begins no body", "[with_lock]")
     s.start();
     const lock held = s.take(s.name);
     acquire_options o = long_lease();
-    o.deadline = 0ms;
+    o.timeout = 0ms;
     running_scope<void> scope(
         s,
         [&](lock&) -> asio::awaitable<void> {
@@ -215,7 +215,7 @@ TEST_CASE("a lock that is not had begins no body", "[with_lock]")
             co_return;
         },
         o);
-    CHECK(scope.end().end == scope_end::not_acquired);
+    CHECK(scope.end().status == with_lock_status::not_acquired);
     CHECK(scope.end().error == errc::contended);
 }
 
@@ -228,7 +228,7 @@ TEST_CASE("a body may give its lock back itself", "[with_lock]")
         CHECK(how == release_result::released);
         co_await outlast_end(s);
     });
-    CHECK(scope.end().end == scope_end::completed);
+    CHECK(scope.end().status == with_lock_status::completed);
 }
 
 TEST_CASE("a client that is closed or destroyed ends a scope", "[with_lock]")
@@ -246,7 +246,7 @@ TEST_CASE("a client that is closed or destroyed ends a scope", "[with_lock]")
     } else {
         s.locks->async_close(asio::detached);
     }
-    CHECK(scope.end().end == scope_end::lost);
+    CHECK(scope.end().status == with_lock_status::lost);
     CHECK(scope.end().error == errc::closed);
     CHECK(run_out(s.io));
 }
@@ -266,7 +266,7 @@ TEST_CASE("p34: a context that goes with a scope in it destroys its body and its
                 begun = true;
                 co_await sleep(never);
             },
-            once(handlers, [](const scope_result<void>&) {}));
+            once(handlers, [](const with_lock_result<void>&) {}));
         REQUIRE(run_until(s.io, [&] { return begun; }));
     }
     CHECK(handlers.called == 0);
@@ -278,7 +278,7 @@ TEST_CASE("a body runs where its handler belongs, and never beside what ends it"
 {
     config c = brisk_config();
     std::atomic<bool> is_renewed{false};
-    c.renewals = [&](const renewal&) { is_renewed = true; };
+    c.on_renewal = [&](const renewal&) { is_renewed = true; };
     scene s(c);
     s.start();
     asio::thread_pool pool(2);
@@ -309,8 +309,8 @@ TEST_CASE("nothing of a scope runs behind its end", "[with_lock]")
             kept = std::move(l);  // and goes on as long as it likes
             co_return;
         },
-        asio::bind_executor(of_body, [&](const scope_result<void>& r) {
-            CHECK(r.end == scope_end::completed);
+        asio::bind_executor(of_body, [&](const with_lock_result<void>& r) {
+            CHECK(r.status == with_lock_status::completed);
             is_over = true;
         }));
     REQUIRE(run_until(s.io, [&] {
@@ -332,14 +332,14 @@ TEST_CASE("handlers can make a body too", "[with_lock]")
     scene s(brisk_config());
     s.start();
     asio::steady_timer timer(s.io);
-    std::optional<held_scope> kept;
+    std::optional<lock_scope> kept;
     std::optional<error_code> seen;
     const auto run = [&](auto start, const acquire_options& o = long_lease()) {
         return std::make_unique<running_scope<void>>(s, std::move(start), o);
     };
     SECTION("done")
     {
-        std::function<void(held_scope)> work = [&](held_scope h) {
+        std::function<void(lock_scope)> work = [&](lock_scope h) {
             CHECK(h.held().owns());
             if (s.locks->stats().renewed >= more_than_a_ttl) {
                 h.done();
@@ -350,45 +350,45 @@ TEST_CASE("handlers can make a body too", "[with_lock]")
             timer.async_wait(asio::bind_executor(
                 on, [&work, h = std::move(h)](error_code) mutable { work(std::move(h)); }));
         };
-        auto scope = run([&](held_scope h) { work(std::move(h)); }, brief());
-        CHECK(scope->end().end == scope_end::completed);
+        auto scope = run([&](lock_scope h) { work(std::move(h)); }, brief());
+        CHECK(scope->end().status == with_lock_status::completed);
     }
     SECTION("at once")
     {
-        auto scope = run([](held_scope h) { h.done(); });
-        CHECK(scope->end().end == scope_end::completed);
+        auto scope = run([](lock_scope h) { h.done(); });
+        CHECK(scope->end().status == with_lock_status::completed);
     }
     SECTION("failed")
     {
-        auto scope = run([](held_scope h) { h.done(asio::error::eof); });
-        CHECK(scope->end().end == scope_end::failed);
+        auto scope = run([](lock_scope h) { h.done(asio::error::eof); });
+        CHECK(scope->end().status == with_lock_status::failed);
         CHECK_THROWS_AS(std::move(scope->end()).get(), boost::system::system_error);
     }
     SECTION("thrown")
     {
-        auto scope = run([](held_scope) { throw std::runtime_error("of the start"); });
-        CHECK(scope->end().end == scope_end::failed);
+        auto scope = run([](lock_scope) { throw std::runtime_error("of the start"); });
+        CHECK(scope->end().status == with_lock_status::failed);
         CHECK_THROWS_AS(std::move(scope->end()).get(), std::runtime_error);
     }
     SECTION("forgotten")
     {
-        auto scope = run([](const held_scope&) {});
-        CHECK(scope->end().end == scope_end::failed);
+        auto scope = run([](const lock_scope&) {});
+        CHECK(scope->end().status == with_lock_status::failed);
     }
     SECTION("done twice, and asked behind that")
     {
-        auto scope = run([](held_scope h) {
+        auto scope = run([](lock_scope h) {
             CHECK_FALSE(h.stopped());
             h.done();
             h.done(make_error_code(asio::error::eof));
             CHECK_FALSE(h.slot().is_connected());
             CHECK_FALSE(h.stopped());
         });
-        CHECK(scope->end().end == scope_end::completed);
+        CHECK(scope->end().status == with_lock_status::completed);
     }
     SECTION("lost between two operations")
     {
-        std::function<void(held_scope)> next = [&](held_scope h) {
+        std::function<void(lock_scope)> next = [&](lock_scope h) {
             if (h.stopped()) {
                 h.done(make_error_code(asio::error::operation_aborted));
                 return;
@@ -398,17 +398,17 @@ TEST_CASE("handlers can make a body too", "[with_lock]")
             asio::post(ex, [&next, h = std::move(h)]() mutable { next(std::move(h)); });
         };
         auto scope = run(
-            [&](held_scope h) {
+            [&](lock_scope h) {
                 delete_keys(s.name);
                 next(std::move(h));
             },
             brief());
-        CHECK(scope->end().end == scope_end::lost);
+        CHECK(scope->end().status == with_lock_status::lost);
     }
     SECTION("lost")
     {
         auto scope = run(
-            [&](held_scope h) {
+            [&](lock_scope h) {
                 delete_keys(s.name);
                 timer.expires_after(never);
                 const auto slot = h.slot();
@@ -419,7 +419,7 @@ TEST_CASE("handlers can make a body too", "[with_lock]")
                     }));
             },
             brief());
-        CHECK(scope->end().end == scope_end::lost);
+        CHECK(scope->end().status == with_lock_status::lost);
         CHECK(seen == make_error_code(asio::error::operation_aborted));
     }
     CHECK(s.keys_become(0, s.name));
@@ -431,11 +431,11 @@ TEST_CASE("a body runs under a lock of several resources, and one within it unde
     scene s(brisk_config());
     s.start();
     acquire_options o = long_lease();
-    const redlock::owner someone;
-    o.owner = &someone;
+    const redlock::reentrant_owner someone;
+    o.reentrant_owner = &someone;
     const std::vector<std::string> both{s.name, s.name + "/2"};
     bool was_within = false;
-    std::optional<scope_result<int>> ended;
+    std::optional<with_lock_result<int>> ended;
     const auto inner = [&](lock& held) -> asio::awaitable<void> {
         was_within = held.owns() && held.resource() == both[1];
         co_return;
@@ -445,16 +445,16 @@ TEST_CASE("a body runs under a lock of several resources, and one within it unde
         for (int i = 0; i < 3; ++i) {
             const auto within =
                 co_await with_lock(*s.locks, both[1], o, inner, asio::use_awaitable);
-            CHECK(within.end == scope_end::completed);
+            CHECK(within.status == with_lock_status::completed);
         }
         // Nothing of a scope goes on behind its end; what was counted is a turn old.
         CHECK(s.locks->stats().in_flight <= before + 1);
         co_return held.owns() ? static_cast<int>(held.resources().size()) : 0;
     };
     with_lock(*s.locks, {both[0], both[1]}, o, outer,
-              [&](scope_result<int> r) { ended.emplace(std::move(r)); });
+              [&](with_lock_result<int> r) { ended.emplace(std::move(r)); });
     REQUIRE(run_until(s.io, [&] { return ended.has_value(); }));
-    CHECK(ended->end == scope_end::completed);
+    CHECK(ended->status == with_lock_status::completed);
     CHECK(ended->value == 2);
     CHECK(was_within);
     for (const std::string& name : both) {

@@ -54,8 +54,8 @@ TEST_CASE("a scope has a handler whose type nobody knows", "[with_lock]")
     scene s(c);
     s.start();
     std::optional<int> value;
-    asio::any_completion_handler<void(scope_result<int>)> handler =
-        [&](const scope_result<int>& r) { value = r.value; };
+    asio::any_completion_handler<void(with_lock_result<int>)> handler =
+        [&](const with_lock_result<int>& r) { value = r.value; };
     with_lock(
         *s.locks, s.name, brief(), [](lock&) -> asio::awaitable<int> { co_return 5; },
         std::move(handler));
@@ -69,10 +69,10 @@ TEST_CASE("a scope that is deferred may be begun more than once", "[with_lock]")
     scene s(brisk_config());
     s.start();
     const auto deferred = with_lock(
-        *s.locks, s.name, brief(), [](held_scope h) { h.done(); }, asio::deferred);
+        *s.locks, s.name, brief(), [](lock_scope h) { h.done(); }, asio::deferred);
     unsigned completed = 0;
-    const auto count = [&](const scope_result<void>& r) {
-        completed += r.end == scope_end::completed ? 1 : 0;
+    const auto count = [&](const with_lock_result<void>& r) {
+        completed += r.status == with_lock_status::completed ? 1 : 0;
     };
     deferred(count);
     deferred(count);

@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    static constexpr acquire_options options{.ttl = 60s, .deadline = never};
+    static constexpr acquire_options options{.ttl = 60s, .timeout = never};
 
     void give_back()
     {

@@ -64,14 +64,14 @@ reason reason_of(const error_code& e)
         case errc::no_fencing_token:
         case errc::invalid_resource:
         case errc::invalid_ttl:
-        case errc::invalid_deadline:
-        case errc::invalid_attempts:
+        case errc::invalid_timeout:
+        case errc::invalid_max_attempts:
         case errc::invalid_max_outage:
         case errc::invalid_label:
         case errc::invalid_min_validity:
         case errc::invalid_max_hold:
         case errc::duplicate_resource:
-        case errc::invalid_owner:
+        case errc::invalid_owner_token:
         case errc::invalid_config: break;
     }
     return reason::other;
@@ -85,10 +85,10 @@ config config_of(const client_options& o)
     c.drift_factor = o.drift_factor;
     c.connect_timeout = 1s;
     // What a fault leaves behind is over soon, so that there are many of them.
-    c.reconnect_max = 200ms;
+    c.reconnect_backoff_max = 200ms;
     c.stall_timeout = 600ms;
     c.ping_interval = 500ms;
-    c.retry_max = 60ms;
+    c.backoff_max = 60ms;
     c.thread_safe = o.threads > 1;
     if (o.guarded) {
         c.restart_guard = guard_config{.max_ttl = 2 * o.ttl};
@@ -217,8 +217,8 @@ private:
     asio::awaitable<lock> take()
     {
         acquire_options wanted{.ttl = some_ttl(),
-                               .deadline = index_ == 0 ? own_patience : shared_patience};
-        note(event::acquire_begins, longest(wanted.deadline));
+                               .timeout = index_ == 0 ? own_patience : shared_patience};
+        note(event::acquire_begins, longest(wanted.timeout));
         is_kept_ = !shop_.options.heedless && one_in(4);
         if (is_kept_) {
             wanted.keep_alive.emplace();

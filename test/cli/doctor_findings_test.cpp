@@ -635,7 +635,7 @@ TEST_CASE("advice names what can be done at a shell", "[cli][doctor]")
     nodes[2].clock->offset = 4h;
     nodes[3].admitted = admittance::other_configuration;
     auto c = guarded(4);
-    c.restart_guard->admit_new_masters = true;
+    c.restart_guard->admit_new_nodes = true;
     c.tls.insecure_skip_verification = true;
     auto found = judge(nodes, base::make_settings(c));
     nodes[3].admitted = admittance::not_guarded;  // as without the guard
@@ -644,7 +644,7 @@ TEST_CASE("advice names what can be done at a shell", "[cli][doctor]")
     for (const finding& f : found) {
         CAPTURE(f.code, f.text, f.advice);
         for (const char* const field :
-             {"drift_factor", "node_timeout", "restart_guard,", "admit_new_masters", "ca_file",
+             {"drift_factor", "node_timeout", "restart_guard,", "admit_new_nodes", "ca_file",
               "server_name", "config::fencing", "(config::restart_guard)"}) {
             CHECK(f.text.find(field) == std::string::npos);
             CHECK(f.advice.find(field) == std::string::npos);
@@ -760,7 +760,7 @@ TEST_CASE("RESP2 alone is a note, and HELLO that is forbidden a warning", "[cli]
                                  : is == outcome::refused ? "1 warning refused-command"
                                                           : "1 note resp2"});
     auto c = plain(1);
-    c.wake_ups = false;
+    c.release_notifications = false;
     CHECK(told_of(with, c).empty());
 }
 
@@ -940,9 +940,9 @@ TEST_CASE("what the restart guard thinks of a node decides of its vote", "[cli][
     nodes[1].admitted = admittance::not_admitted;
     CHECK(concluded(nodes, guarded(3)).are == verdict::locks::available_later);
     auto c = guarded(3);
-    c.restart_guard->admit_new_masters = true;
+    c.restart_guard->admit_new_nodes = true;
     CHECK(concluded(nodes, c).are == verdict::locks::available);
-    CHECK(told(nodes, c).front() == "0 warning admits-new-masters");
+    CHECK(told(nodes, c).front() == "0 warning admits-new-nodes");
 
     nodes[1].admitted = admittance::other_configuration;
     CHECK(told(nodes, guarded(3)).front() == "2 error guard");

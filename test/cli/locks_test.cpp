@@ -251,7 +251,7 @@ TEST_CASE("an inspection says of a key without a ttl that it has no end, and how
                          "the key on every node (redis-cli DEL)\n"));
 }
 
-TEST_CASE("an inspection tells parties apart, and says it where none has a majority", "[locks]")
+TEST_CASE("an inspection tells groups apart, and says it where none has a majority", "[locks]")
 {
     masters nodes(3);
     const std::vector<std::string> patient{"inspect", "job"};
@@ -263,33 +263,33 @@ TEST_CASE("an inspection tells parties apart, and says it where none has a major
     CAPTURE(split.text);
     CHECK(split.status == 0);
     CHECK(split.text.starts_with(
-        "job: blocked: no party has a majority of the 3 nodes: party A "
-        "has a key on 1, party B on 1, party C on 1; these keys keep other clients out\n"));
-    CHECK_THAT(split.text, ContainsSubstring(nodes[0].url() + "/0  has the key of party A for "));
-    CHECK_THAT(split.text, ContainsSubstring(nodes[2].url() + "/0  has the key of party C for "));
+        "job: blocked: no group has a majority of the 3 nodes: group A "
+        "has a key on 1, group B on 1, group C on 1; these keys keep other clients out\n"));
+    CHECK_THAT(split.text, ContainsSubstring(nodes[0].url() + "/0  has the key of group A for "));
+    CHECK_THAT(split.text, ContainsSubstring(nodes[2].url() + "/0  has the key of group C for "));
     CHECK_THAT(split.text, !ContainsSubstring("token-of"));
 
     const auto as_json = run(nodes, {"inspect", "job", "--json"}).text;
     CHECK_THAT(as_json, !ContainsSubstring("token-of"));
     auto told = nlohmann::json::parse(as_json);
     CHECK(told.at("state") == "blocked");
-    CHECK(told.at("parties") == nlohmann::json{{"A", 1}, {"B", 1}, {"C", 1}});
-    CHECK(told.at("reason").get<std::string>().starts_with("no party has a majority of the 3"));
-    CHECK(told.at("nodes")[1].at("party") == "B");
-    CHECK_FALSE(told.contains("majority"));
+    CHECK(told.at("key_groups") == nlohmann::json{{"A", 1}, {"B", 1}, {"C", 1}});
+    CHECK(told.at("reason").get<std::string>().starts_with("no group has a majority of the 3"));
+    CHECK(told.at("nodes")[1].at("key_group") == "B");
+    CHECK_FALSE(told.contains("holder_group"));
     CHECK_FALSE(told.contains("date"));
 
     nodes[2].command({"SET", "job", secrets[1], "PX", "60000"});
-    CHECK(run(nodes, patient).text.starts_with("job: held by party B, for "));
+    CHECK(run(nodes, patient).text.starts_with("job: held by group B, for "));
     told = nlohmann::json::parse(run(nodes, {"inspect", "job", "--json"}).text);
-    CHECK(told.at("majority") == "B");
-    CHECK(told.at("parties") == nlohmann::json{{"A", 1}, {"B", 2}});
+    CHECK(told.at("holder_group") == "B");
+    CHECK(told.at("key_groups") == nlohmann::json{{"A", 1}, {"B", 2}});
     CHECK_FALSE(told.contains("reason"));
 
     nodes[1].command({"DEL", "job"});
     nodes[2].command({"DEL", "job"});
     CHECK(run(nodes, patient)
-              .text.starts_with("job: free: no party has a majority of the 3 nodes\n"));
+              .text.starts_with("job: free: no group has a majority of the 3 nodes\n"));
 }
 
 TEST_CASE("an inspection says that keys without a ttl keep others out and never end", "[locks]")
@@ -302,7 +302,7 @@ TEST_CASE("an inspection says that keys without a ttl keep others out and never 
     CHECK(status == 0);
     CHECK_THAT(text, ContainsSubstring("; these keys keep other clients out, and the keys without "
                                        "a ttl never expire: delete them (redis-cli DEL)\n"));
-    CHECK_THAT(text, ContainsSubstring("/0  has the key of party B, without an end\n"));
+    CHECK_THAT(text, ContainsSubstring("/0  has the key of group B, without an end\n"));
     const auto told = nlohmann::json::parse(run(nodes, {"inspect", "job", "--json"}).text);
     CHECK(told.at("state") == "blocked");
     CHECK(told.at("nodes")[0].at("never_ends") == true);

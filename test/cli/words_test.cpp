@@ -462,7 +462,7 @@ TEST_CASE("the help says what options are given in words of its own", "[words]")
     const auto run = command({"run", "--help"}).end().text;
     CHECK_THAT(run, ContainsSubstring("--fencing,--no-fencing "));
     CHECK_THAT(run, ContainsSubstring("--ttl DURATION=10s"));
-    CHECK_THAT(run, ContainsSubstring("--admit-new-masters (with --max-ttl)"));
+    CHECK_THAT(run, ContainsSubstring("--admit-new-nodes (with --max-ttl)"));
     for (const char* name : {"run", "acquire", "inspect", "doctor", "manual"}) {
         CAPTURE(name);
         const auto help = command({name, "--help"}).end().text;

@@ -28,8 +28,8 @@ constexpr std::array manners{
     named{manner::by_chance, "not told: by chance"},
 };
 
-const double look_ms = static_cast<double>(redlock::config{}.poll_max.count());
-const double rest_ms = static_cast<double>(redlock::config{}.retry_max.count());
+const double look_ms = static_cast<double>(redlock::config{}.max_poll_interval.count());
+const double rest_ms = static_cast<double>(redlock::config{}.backoff_max.count());
 
 /// Who is not told has no turn, and finds it free by chance, or when others let him in. Nothing
 /// bounds that; so long it took in none of thousands of plays.

@@ -54,7 +54,7 @@ config config_of(const plan& p, manner how)
         c.nodes.push_back("redis://10.0.0." + std::to_string(i + 1));
     }
     c.ping_interval = 0ms;
-    c.wake_ups = how != manner::by_chance;
+    c.release_notifications = how != manner::by_chance;
     return c;
 }
 
@@ -299,7 +299,7 @@ void play::begin(worker& w)
 {
     w.wanted = now_;
     core::coordinator& c = clients_[w.client]->core;
-    const acquire_options o{.ttl = std::chrono::minutes{10}, .deadline = deadline};
+    const acquire_options o{.ttl = std::chrono::minutes{10}, .timeout = deadline};
     core::operation& op =
         w.wants == 3 ? c.acquire(now_, both_, o) : c.acquire(now_, resources[w.wants - 1], o);
     op.user = &w;

@@ -27,5 +27,5 @@ TEST_CASE("the example of futures says why it has no lock", "[examples]")
     nodes[1].kill();
     program example("futures", nodes.urls());
     CHECK(example.process().wait() == 1);
-    CHECK(example.said() == "no lock: The deadline passed before the lock was acquired\n");
+    CHECK(example.said() == "no lock: The timeout passed before the lock was acquired\n");
 }

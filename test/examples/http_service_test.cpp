@@ -82,7 +82,7 @@ TEST_CASE("a request waits for none of another customer, and no longer than its 
         const auto answer = one->charge("7", "1")->answer();
         CAPTURE(answer);
         CHECK(has_status(answer, "409"));
-        CHECK(answer.ends_with("The deadline passed before the lock was acquired\n"));
+        CHECK(answer.ends_with("The timeout passed before the lock was acquired\n"));
     }
     CHECK(!example.running().has_said("customers/7: ends"));
 }

@@ -33,6 +33,6 @@ TEST_CASE("the example of a loss ends when another holder has the lock", "[examp
     const auto said = example.said();
     CAPTURE(said);
     CHECK(said.find("lost after step ") != std::string::npos);
-    CHECK(said.ends_with("not acquired: The deadline passed before the lock was acquired\n"));
+    CHECK(said.ends_with("not acquired: The timeout passed before the lock was acquired\n"));
     CHECK(nodes.count("orders/42") == 3);
 }

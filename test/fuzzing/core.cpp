@@ -68,21 +68,21 @@ redlock::config configured(unsigned how, unsigned kind)
 {
     redlock::config c;
     c.connect_timeout = 200ms;
-    c.reconnect_max = 100ms;
+    c.reconnect_backoff_max = 100ms;
     c.stall_timeout = 200ms;
     c.ping_interval = (how & 1U) != 0 ? 500ms : 0ms;
     c.key_prefix = (how & 2U) != 0 ? "app:" : "";
     c.drift_factor = (how & 4U) != 0 ? 0.25 : 0.01;
-    c.max_debts = (how & 8U) != 0 ? 2 : 1000;
-    c.retry_min = (how & 16U) != 0 ? 0ms : 5ms;
-    c.retry_max = (how & 32U) != 0 ? c.retry_min : 250ms;
+    c.max_pending_releases = (how & 8U) != 0 ? 2 : 1000;
+    c.backoff_min = (how & 16U) != 0 ? 0ms : 5ms;
+    c.backoff_max = (how & 32U) != 0 ? c.backoff_min : 250ms;
     c.client_name = (how & 64U) != 0 ? "" : "redlock";
     if ((how & 128U) != 0) {
         c.restart_guard = guard_config{
-            .max_ttl = 1000ms, .admit_new_masters = guard_of(kind) == guarded::by_new_masters};
+            .max_ttl = 1000ms, .admit_new_nodes = guard_of(kind) == guarded::by_new_masters};
     }
     if ((kind & 4U) != 0) {
-        c.renewals = [](const renewal&) {};
+        c.on_renewal = [](const renewal&) {};
     }
     return c;
 }
@@ -144,9 +144,9 @@ private:
     void acquire()
     {
         const names& what = some_resources();
-        acquire_options o{.ttl = one_of(ttls), .deadline = one_of(deadlines)};
+        acquire_options o{.ttl = one_of(ttls), .timeout = one_of(deadlines)};
         const unsigned how = in_.byte();
-        o.attempts = how % 4 == 0 ? unlimited : how % 4;
+        o.max_attempts = how % 4 == 0 ? unlimited : how % 4;
         o.min_validity = (how & 4U) != 0 ? o.ttl / 2 : 0ms;
         o.fencing = (how & 8U) != 0;
         if ((how & 64U) != 0) {

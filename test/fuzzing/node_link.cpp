@@ -17,21 +17,21 @@ using std::chrono::milliseconds;
 void begin_something(world& w, unsigned what)
 {
     switch (what % 12) {
-        case 0: w.acquire({"a"}, {.ttl = 1000ms, .deadline = 0ms}); return;
-        case 1: w.acquire({"a"}, {.ttl = 1000ms, .deadline = 300ms}); return;
+        case 0: w.acquire({"a"}, {.ttl = 1000ms, .timeout = 0ms}); return;
+        case 1: w.acquire({"a"}, {.ttl = 1000ms, .timeout = 300ms}); return;
         case 2: w.inspect("a"); return;
         case 3: w.extend(0, 1000ms); return;
         case 4: w.release(0); return;
         case 5: w.drop(0); return;
         case 6: w.adopt({"a"}, w.token_of(0), 1000ms); return;
         case 7: w.cancel(0); return;
-        case 8: w.acquire({"a", "b"}, {.ttl = 1000ms, .deadline = 300ms, .fencing = true}); return;
+        case 8: w.acquire({"a", "b"}, {.ttl = 1000ms, .timeout = 300ms, .fencing = true}); return;
         case 9:
-            w.acquire({"a"}, {.ttl = 1000ms, .deadline = 0ms, .keep_alive = keep_alive{}},
+            w.acquire({"a"}, {.ttl = 1000ms, .timeout = 0ms, .keep_alive = keep_alive{}},
                       whose::ones);
             return;
         case 10: w.wait_lost(0); return;
-        case 11: w.acquire({"a"}, {.ttl = 1000ms, .deadline = 0ms, .fencing = true}); return;
+        case 11: w.acquire({"a"}, {.ttl = 1000ms, .timeout = 0ms, .fencing = true}); return;
     }
 }
 
@@ -61,10 +61,10 @@ void run_target(std::string_view bytes)
     const unsigned how = in.byte();
     redlock::config c;
     c.connect_timeout = c.stall_timeout = 200ms;
-    c.reconnect_max = 100ms;
-    c.max_debts = (how & 1U) != 0 ? 2 : 1000;
+    c.reconnect_backoff_max = 100ms;
+    c.max_pending_releases = (how & 1U) != 0 ? 2 : 1000;
     if ((how & 64U) != 0) {
-        c.restart_guard = guard_config{.max_ttl = milliseconds{1000}, .admit_new_masters = true};
+        c.restart_guard = guard_config{.max_ttl = milliseconds{1000}, .admit_new_nodes = true};
     }
     world w(c, 1, static_cast<std::uint8_t>(how));
     w.with_reports = (how & 2U) != 0;

@@ -463,7 +463,8 @@ void world::heal()
         peers_[i]->does = peer::habit::answers;
         hang_up(i);
     }
-    advance(settings_.connect_timeout + settings_.stall_timeout + 2 * settings_.reconnect_max);
+    advance(settings_.connect_timeout + settings_.stall_timeout +
+            2 * settings_.reconnect_backoff_max);
     require(core_.is_quiet(), "what is owed to nodes that work is given to them");
     require(!started_ || core_.snapshot().nodes_ready == nodes(), "nodes that work are found");
     check_given_back();
@@ -476,7 +477,7 @@ void world::check_given_back()
     if (!started_ || lied || may_leave_keys_) {
         return;
     }
-    for (int i = 0; i < most_jumps && core_.snapshot().debts > 0; ++i) {
+    for (int i = 0; i < most_jumps && core_.snapshot().pending_releases > 0; ++i) {
         jump(5s);
     }
     const redlock::stats s = core_.snapshot();
@@ -485,7 +486,8 @@ void world::check_given_back()
         const bool is_empty = std::none_of(all.begin(), all.end(), [&](const auto& k) {
             return is_of_a_lock(k.first) && p->master.find(now_, k.first) != nullptr;
         });
-        require(is_empty || s.debts > 0 || s.debts_dropped > 0, "what was taken is given back");
+        require(is_empty || s.pending_releases > 0 || s.pending_releases_dropped > 0,
+                "what was taken is given back");
     }
 }
 
@@ -496,7 +498,7 @@ void world::end()
         drop(0);
     }
     const redlock::stats s = core_.snapshot();
-    require(s.in_flight == 0 && s.leases == 0 && s.unanswered == 0 && s.debts == 0 &&
+    require(s.in_flight == 0 && s.leases == 0 && s.unanswered == 0 && s.pending_releases == 0 &&
                 s.buffered_bytes == 0 && s.nodes_ready == 0,
             "after the end nothing is in use");
     require(core_.next_deadline() == instant::max(), "after the end nothing is due");

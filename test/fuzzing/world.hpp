@@ -8,7 +8,7 @@
 #include "sim/token_order.hpp"
 
 #include <redlock/keep_alive.hpp>
-#include <redlock/owner.hpp>
+#include <redlock/reentrant_owner.hpp>
 
 #include <algorithm>
 #include <array>
@@ -280,7 +280,7 @@ private:
     std::vector<handed_over> handed_over_;
     /// Of all that ever were.
     std::set<std::string, std::less<>> left_;
-    const std::array<redlock::owner, 2> owners_;
+    const std::array<redlock::reentrant_owner, 2> owners_;
     /// By token; of locks that have one.
     std::map<std::string, whose, std::less<>> owner_of_;
     /// Until when a lease may be believed in at most, by token, where no renewal moves it.

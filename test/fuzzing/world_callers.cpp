@@ -31,7 +31,7 @@ void world::acquire(const names& resources, acquire_options o, whose owner)
         return;
     }
     if (owner != whose::nobodys) {
-        o.owner = &owners_.at(owner == whose::ones ? 0 : 1);
+        o.reentrant_owner = &owners_.at(owner == whose::ones ? 0 : 1);
     }
     caller as;
     as.what = kind::acquire;
@@ -40,7 +40,7 @@ void world::acquire(const names& resources, acquire_options o, whose owner)
     as.owner = owner;
     as.fencing = o.fencing.value_or(settings_.fencing);
     as.keeps = o.keep_alive;
-    begin(std::move(as), base::deadline_span(o.deadline),
+    begin(std::move(as), base::deadline_span(o.timeout),
           [&](redlock::report* r) -> core::operation& {
               o.report = r;
               return resources.size() == 1

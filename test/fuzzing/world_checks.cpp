@@ -186,7 +186,7 @@ void world::conclude_extend(const caller& c)
 
 void world::conclude_release(const caller& c, release_result said) const
 {
-    require((said == release_result::nested) == (c.is_nested && !c.is_left),
+    require((said == release_result::still_held) == (c.is_nested && !c.is_left),
             "all holds but the last are nested");
     require(!c.is_left || said == release_result::not_held, "what was handed over is not held");
     const node_mask outlived = ledger_.outlived(c.token, now_, settings_.stall_timeout);
@@ -235,11 +235,11 @@ void world::check_report(const caller& c, const core::operation& op)
 void world::check_inspection(const redlock::inspection& found) const
 {
     require(found.agreeing + found.empty + found.silent <= nodes(), "a node is counted once");
-    require(found.state != holding::held || found.agreeing >= settings_.quorum,
+    require(found.state != lock_state::held || found.agreeing >= settings_.quorum,
             "held is what a majority says");
-    require(found.majority.has_value() == (found.state == holding::held),
+    require(found.holder_group.has_value() == (found.state == lock_state::held),
             "who holds it is told where it is held, and nowhere else");
-    require(!found.remaining || (found.state == holding::held && *found.remaining >= 0ms &&
+    require(!found.remaining || (found.state == lock_state::held && *found.remaining >= 0ms &&
                                  *found.remaining <= base::max_ttl),
             "a remaining ttl is one");
 }
@@ -263,8 +263,9 @@ void world::check_stats()
     }
     require(s.nodes_ready <= connected, "only a connected node is ready");
     require(!in_step || s.unanswered == asked, "each request waits for its reply");
-    require(s.debts <= nodes() * settings_.max_debts, "debts are bounded");
-    require(s.leases <= s.in_flight + held_.size() + s.unanswered + s.debts + further_holds(),
+    require(s.pending_releases <= nodes() * settings_.max_pending_releases, "debts are bounded");
+    require(s.leases <=
+                s.in_flight + held_.size() + s.unanswered + s.pending_releases + further_holds(),
             "a lease is kept by somebody");
     const auto under_way = static_cast<std::size_t>(
         std::count_if(callers_.begin(), callers_.end(), [](const caller& c) { return !c.done(); }));

@@ -113,10 +113,10 @@ TEST_CASE("a user with the fewest permissions can lock inside its prefix", "[int
     report told;
     lock held = mine.take("r", {.ttl = 60s, .report = &told});
     CHECK(mine.acquire(both, once(&told)).error == errc::contended);
-    CHECK(told.nodes.at(0).held == "r");
+    CHECK(told.nodes.at(0).refused_resource == "r");
     CHECK(mine.acquire("r", once(&told)).error == errc::contended);
     CHECK(told.nodes.at(0).holder_ttl.value_or(0ms) > 0ms);
-    CHECK(mine.inspect("r").found.state == holding::held);
+    CHECK(mine.inspect("r").found.state == lock_state::held);
 }
 
 TEST_CASE("a user who may not ask for a ttl can lock, and neither extend nor inspect",
@@ -130,7 +130,7 @@ TEST_CASE("a user who may not ask for a ttl can lock, and neither extend nor ins
     CHECK(mine.acquire("r", once(&told)).error == errc::contended);
     CHECK(told.nodes.at(0).outcome == node_outcome::refused);
     CHECK_FALSE(told.nodes.at(0).holder_ttl);
-    CHECK(mine.inspect("r", &told).found.state == holding::unknown);
+    CHECK(mine.inspect("r", &told).found.state == lock_state::unknown);
     CHECK(told.nodes.at(0).outcome == node_outcome::failed);
     CHECK(mine.extend(held, 90s, &told) == errc::unavailable);
     CHECK(told.nodes.at(0).outcome == node_outcome::failed);
@@ -159,7 +159,7 @@ TEST_CASE("a user who may not call scripts by their digest sends their text", "[
     locks mine(as_locker(node));
     lock held = mine.take("r");
     CHECK_FALSE(mine.extend(held, longer_ttl));
-    CHECK(mine.inspect("r").found.state == holding::held);
+    CHECK(mine.inspect("r").found.state == lock_state::held);
     CHECK(node.pttl("app:r") > never);
     mine.give_back(std::move(held));
     CHECK_FALSE(node.exists("app:r"));
@@ -185,7 +185,7 @@ TEST_CASE("without HELLO the older words do: AUTH, SELECT and CLIENT SETNAME", "
     locks mine(std::move(c));
     check_works(mine);
     lock held = mine.take("r");
-    CHECK(mine.inspect("r").found.state == holding::held);
+    CHECK(mine.inspect("r").found.state == lock_state::held);
     const auto direct = node.connect();
     CHECK(direct->ask({"CLIENT", "LIST"}).text.find("name=oldtimer") != std::string::npos);
     CHECK(direct->ask({"EXISTS", "r"}).integer == 0);
@@ -219,8 +219,8 @@ TEST_CASE("a refused node is not asked again and again without a pause", "[integ
 {
     const server node({.password = "hush-hush"});
     auto c = patient({node.url()});
-    c.reconnect_min = 100ms;
-    c.reconnect_max = 200ms;
+    c.reconnect_backoff_min = 100ms;
+    c.reconnect_backoff_max = 200ms;
     locks mine(std::move(c));
     const auto greetings = [&] {
         const auto text = node.ask({"INFO", "commandstats"}).text;

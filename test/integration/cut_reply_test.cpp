@@ -147,7 +147,7 @@ private:
     {
         do {
             auto quick = patient(net_.urls());
-            quick.reconnect_min = quick.reconnect_max = 1ms;
+            quick.reconnect_backoff_min = quick.reconnect_backoff_max = 1ms;
             begun_ = std::chrono::steady_clock::now();
             client_.emplace(std::move(quick));
             REQUIRE(client_->await_ready(extent_.nodes));
@@ -186,8 +186,8 @@ TEST_CASE("p21: the answer to a SET that is cut anywhere is no vote", "[integrat
         s.arm(c);
         report told;
         auto got = s.client().acquire("r", {.ttl = ttl,
-                                            .deadline = 0s,
-                                            .attempts = 1,
+                                            .timeout = 0s,
+                                            .max_attempts = 1,
                                             .fencing = fencing,
                                             .report = reports ? &told : nullptr});
         if (s.may_have_asked_role()) {

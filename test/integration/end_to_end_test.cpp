@@ -53,7 +53,7 @@ void live_a_lock(masters& nodes)
                               })));
     const auto seen = theirs.inspect("orders/42");
     REQUIRE_FALSE(seen.error);
-    CHECK(seen.found.state == holding::held);
+    CHECK(seen.found.state == lock_state::held);
     CHECK(seen.found.owner_known);
     CHECK(seen.found.agreeing >= quorum);
     CHECK(seen.found.remaining.value_or(0ms) > 0ms);
@@ -66,7 +66,7 @@ void live_a_lock(masters& nodes)
         CHECK(nodes[i].pttl("orders/42") > 90s);
     }
 
-    CHECK(std::move(held).hand_over() == token);
+    CHECK(std::move(held).detach() == token);
     auto adopted = theirs.adopt("orders/42", token, 300s);
     REQUIRE_FALSE(adopted.error);
     CHECK(adopted.lock.remaining() > 200s);
@@ -78,7 +78,7 @@ void live_a_lock(masters& nodes)
     REQUIRE(theirs.await_quiet());
     REQUIRE(mine.await_quiet());
     CHECK(nodes.count("orders/42") == 0);
-    CHECK(mine.inspect("orders/42").found.state == holding::free);
+    CHECK(mine.inspect("orders/42").found.state == lock_state::free);
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ TEST_CASE("p13: the key lives as long as was asked for, after 0, 1 and 5 contend
             nodes[i].command({"SET", "r", "somebody", "PX", "60000"});
         }
     }
-    const auto begun = mine.begin_acquire("r", {.ttl = 80s, .deadline = never});
+    const auto begun = mine.begin_acquire("r", {.ttl = 80s, .timeout = never});
     if (rounds > 0) {
         REQUIRE(mine.await([&] { return mine.stats().attempts > rounds; }));
         nodes.flush();
@@ -157,7 +157,7 @@ TEST_CASE("p14: a minority kept from one attempt does not stand in the way of th
     REQUIRE(mine.await_ready(3));
     nodes[1].command({"SET", "r", "somebody"});
     nodes[2].command({"SET", "r", "somebody"});
-    const auto begun = mine.begin_acquire("r", {.ttl = 60s, .deadline = never});
+    const auto begun = mine.begin_acquire("r", {.ttl = 60s, .timeout = never});
     REQUIRE(mine.await([&] { return mine.stats().attempts >= 3; }));
     nodes[1].flush();
     const auto [error, held] = mine.finish(begun);
@@ -205,7 +205,7 @@ TEST_CASE("p17: after an acquire that failed no reachable node keeps a key",
     for (const std::size_t i : {1U, 2U, 4U}) {
         CHECK(nodes[i].get("r") == "somebody");
     }
-    CHECK(mine.stats().give_backs > 0);
+    CHECK(mine.stats().background_releases > 0);
 }
 
 TEST_CASE(
@@ -257,7 +257,7 @@ TEST_CASE("p10, p23: a lease that really expired is lost at the server and here"
     c.node_timeout = ending_ttl / 4;
     locks mine(std::move(c));
     REQUIRE(mine.await_ready(3));
-    lock held = mine.take("r", {.ttl = ending_ttl, .deadline = never});
+    lock held = mine.take("r", {.ttl = ending_ttl, .timeout = never});
     const auto end = held.valid_until();
     REQUIRE(mine.await([&] { return boot_clock::now() >= end; }));
     CHECK_FALSE(held.owns());
@@ -339,7 +339,7 @@ TEST_CASE("a resource may hold any bytes and is never taken for a command", "[in
     CHECK(mine.acquire(resource, once()).error == errc::contended);
     CHECK_FALSE(mine.extend(held, longer_ttl));
     CHECK(nodes[0].pttl(resource) > never);
-    CHECK(mine.inspect(resource).found.state == holding::held);
+    CHECK(mine.inspect(resource).found.state == lock_state::held);
     mine.give_back(std::move(held));
     CHECK(nodes[0].get("canary") == "sings");
     CHECK_FALSE(nodes[0].exists(resource));
@@ -396,7 +396,7 @@ TEST_CASE("clients that contend hold one resource one after the other", "[integr
     std::vector<pending<taken>> begun;
     for (std::size_t i = 0; i < workers; ++i) {
         clients.push_back(std::make_unique<locks>(nodes.urls()));
-        begun.push_back(clients[i]->begin_acquire("r", {.ttl = 60s, .deadline = never}));
+        begun.push_back(clients[i]->begin_acquire("r", {.ttl = 60s, .timeout = never}));
     }
     std::vector<unsigned> turns(workers, 0);
     const auto missing = [&] { return turns != std::vector(workers, turns_each); };
@@ -416,7 +416,7 @@ TEST_CASE("clients that contend hold one resource one after the other", "[integr
             }
             CHECK(clients[i]->release(std::move(held)).result == release_result::released);
             if (++turns[i] < turns_each) {
-                begun[i] = clients[i]->begin_acquire("r", {.ttl = 60s, .deadline = never});
+                begun[i] = clients[i]->begin_acquire("r", {.ttl = 60s, .timeout = never});
             }
         }
     }

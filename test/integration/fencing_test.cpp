@@ -81,7 +81,7 @@ std::vector<std::uint64_t> contend(const std::vector<std::unique_ptr<locks>>& cl
                 continue;
             }
             if (begun[i] == nullptr) {
-                begun[i] = clients[i]->begin_acquire("r", {.ttl = 60s, .deadline = never});
+                begun[i] = clients[i]->begin_acquire("r", {.ttl = 60s, .timeout = never});
             }
             if (clients[i]->await([&] { return begun[i]->has_value(); }, 1ms)) {
                 auto [error, held] = clients[i]->finish(begun[i]);
@@ -102,8 +102,8 @@ std::vector<std::unique_ptr<locks>> clients_of(const std::vector<std::string>& u
     std::vector<std::unique_ptr<locks>> all;
     for (std::size_t i = 0; i < count; ++i) {
         config c = patient(urls);
-        c.retry_min = 1ms;
-        c.retry_max = 10ms;
+        c.backoff_min = 1ms;
+        c.backoff_max = 10ms;
         all.push_back(std::make_unique<locks>(std::move(c)));
         REQUIRE(all.back()->await_ready(urls.size()));
     }
@@ -241,7 +241,7 @@ TEST_CASE("p39: counters lost on all nodes begin again with the date",
         nodes.flush();
     }
     CHECK(grow(tokens));
-    CHECK(mine.stats().raises > 0);
+    CHECK(mine.stats().counter_alignments > 0);
 }
 
 TEST_CASE("a counter without a ttl is given one by who wants the lock next",
@@ -405,7 +405,7 @@ TEST_CASE("p40: masters whose dates are an hour apart keep a stranger out",
     CHECK(theirs.adopt("r", nobody, 60s).error == errc::lost);
     const auto [error, found] = theirs.inspect("r");
     CHECK_FALSE(error);
-    CHECK(found.state == holding::held);
+    CHECK(found.state == lock_state::held);
     REQUIRE(found.remaining);
     CHECK(*found.remaining <= 60s);
     CHECK(*found.remaining > 10s);
@@ -427,8 +427,8 @@ TEST_CASE("p39: answers to raises that are late, or never come, turn no token ba
     auto c = patient(net.urls());
     // Each turn waits for this. If a busy machine makes an attempt too slow, there is another one.
     c.node_timeout = 500ms;
-    c.retry_min = 1ms;
-    c.retry_max = 10ms;
+    c.backoff_min = 1ms;
+    c.backoff_max = 10ms;
     locks mine(c);
     locks theirs(c);
     for (const auto& path : net.paths) {
@@ -447,8 +447,9 @@ TEST_CASE("p39: answers to raises that are late, or never come, turn no token ba
         net.nodes[(i + 1) % 3].command({"INCRBY", counter, std::to_string(3 * apart)});
         apart *= 10;
         const auto before = mine.stats();
-        const auto begun = mine.begin_acquire("r", {.ttl = 60s, .deadline = never});
-        REQUIRE(mine.await([&] { return mine.stats().raises > before.raises; }));
+        const auto begun = mine.begin_acquire("r", {.ttl = 60s, .timeout = never});
+        REQUIRE(mine.await(
+            [&] { return mine.stats().counter_alignments > before.counter_alignments; }));
         for (const auto& path : net.paths) {
             if (how == late) {
                 path->delay(direction::down, 2 * c.node_timeout);
@@ -469,7 +470,7 @@ TEST_CASE("p39: answers to raises that are late, or never come, turn no token ba
         tokens.push_back(held.fencing_token());
         // On a slow machine its answers may be late themselves; the keys go all the same.
         (void)mine.release(std::move(held));
-        lock next = theirs.take("r", {.ttl = 60s, .deadline = never});
+        lock next = theirs.take("r", {.ttl = 60s, .timeout = never});
         tokens.push_back(next.fencing_token());
         (void)theirs.release(std::move(next));
     }
@@ -490,9 +491,9 @@ TEST_CASE("p39: who stands still beyond its lease has the smaller token",
     REQUIRE(theirs.await_ready(3));
     std::vector<std::uint64_t> tokens;
     for (int i = 0; i < 2; ++i) {
-        lock slept = mine.take("r", {.ttl = ending_ttl, .deadline = never});
+        lock slept = mine.take("r", {.ttl = ending_ttl, .timeout = never});
         // Meanwhile its client is not run.
-        lock held = theirs.take("r", {.ttl = 60s, .deadline = never});
+        lock held = theirs.take("r", {.ttl = 60s, .timeout = never});
         CHECK_FALSE(slept.owns());
         CHECK(mine.extend(slept, 60s) == errc::lost);
         CHECK(held.owns());
@@ -500,7 +501,7 @@ TEST_CASE("p39: who stands still beyond its lease has the smaller token",
         tokens.push_back(held.fencing_token());
         (void)theirs.release(std::move(held));
     }
-    tokens.push_back(mine.take("r", {.ttl = 60s, .deadline = never}).fencing_token());
+    tokens.push_back(mine.take("r", {.ttl = 60s, .timeout = never}).fencing_token());
     CHECK(grow(tokens));
 }
 

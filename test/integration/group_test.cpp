@@ -46,9 +46,10 @@ TEST_CASE("several resources are one lock on real masters", "[integration][group
     // In another order, and with others.
     report told;
     CHECK(mine.acquire(names{"x", "a", "b"}, once(&told)).error == errc::contended);
-    CHECK(std::ranges::any_of(told.nodes, [](const node_report& n) { return n.held == "a"; }));
+    CHECK(std::ranges::any_of(told.nodes,
+                              [](const node_report& n) { return n.refused_resource == "a"; }));
     CHECK(std::ranges::all_of(told.nodes, [](const node_report& n) {
-        return n.held == (n.outcome == node_outcome::refused ? "a" : "");
+        return n.refused_resource == (n.outcome == node_outcome::refused ? "a" : "");
     }));
     CHECK(nodes.count("x") == 0);
 
@@ -58,7 +59,7 @@ TEST_CASE("several resources are one lock on real masters", "[integration][group
     // Another program takes it over, and gives it back.
     locks other(with_fencing(patient(nodes.urls()), fencing));
     REQUIRE(other.await_ready(3));
-    const std::string token = std::move(held).hand_over();
+    const std::string token = std::move(held).detach();
     CHECK(other.adopt(names{"a", "b", "y"}, token, 60s).error == errc::lost);
     auto adopted = other.adopt(three, token, 60s);
     REQUIRE_FALSE(adopted.error);
@@ -141,7 +142,7 @@ TEST_CASE("several resources are taken while a master is down, and after it is b
     locks mine(patient(nodes.urls()));
     REQUIRE(mine.await_ready(3));
     nodes[1].kill();
-    lock held = mine.take(names{"a", "b"}, {.ttl = 60s, .deadline = never});
+    lock held = mine.take(names{"a", "b"}, {.ttl = 60s, .timeout = never});
     CHECK(held.granted_by() == 2);
     nodes[1].start();
     REQUIRE(mine.await_ready(3));
@@ -207,7 +208,8 @@ TEST_CASE("a lock of another kind is in the way of several", "[integration][grou
     }
     report told;
     CHECK(mine.acquire(names{"a", "b"}, once(&told)).error == errc::contended);
-    CHECK(std::ranges::any_of(told.nodes, [](const node_report& n) { return n.held == "b"; }));
+    CHECK(std::ranges::any_of(told.nodes,
+                              [](const node_report& n) { return n.refused_resource == "b"; }));
     CHECK(nodes.count("a") == 0);
 
     // Put in the place of one that is held, it is left alone, and the others are given back.

@@ -46,14 +46,14 @@ config guarded(std::vector<std::string> nodes, std::chrono::milliseconds max_ttl
 config first_of_all(std::vector<std::string> nodes, std::chrono::milliseconds max_ttl = longest)
 {
     config c = guarded(std::move(nodes), max_ttl);
-    c.restart_guard->admit_new_masters = true;
+    c.restart_guard->admit_new_nodes = true;
     return c;
 }
 
 /// One attempt that does not wait for anything.
 acquire_options at_once(report* told = nullptr)
 {
-    return {.ttl = longest, .deadline = 0s, .attempts = 1, .report = told};
+    return {.ttl = longest, .timeout = 0s, .max_attempts = 1, .report = told};
 }
 
 bool is_admitted(const server& node)
@@ -81,7 +81,7 @@ bool all_vote(const locks& client, std::size_t nodes)
 lock hold_on_two(locks& client, masters& nodes, const std::string& resource, std::size_t not_on,
                  std::chrono::milliseconds ttl = longest)
 {
-    lock held = client.take(resource, {.ttl = ttl, .deadline = never});
+    lock held = client.take(resource, {.ttl = ttl, .timeout = never});
     REQUIRE(client.await_quiet());
     REQUIRE(held.granted_by() == 3);
     REQUIRE(nodes[not_on].command({"DEL", resource}) == "1");
@@ -93,7 +93,7 @@ lock hold_on_two(locks& client, masters& nodes, const std::string& resource, std
 bool is_taken_from(locks& other, std::vector<const lock*> held)
 {
     const auto come_for = [&other](const lock* one) {
-        return other.begin_acquire(one->resource(), {.ttl = longest, .deadline = never});
+        return other.begin_acquire(one->resource(), {.ttl = longest, .timeout = never});
     };
     std::vector<pending<taken>> begun(held.size());
     std::transform(held.begin(), held.end(), begun.begin(), come_for);
@@ -191,7 +191,7 @@ std::vector<std::uint64_t> tokens_of(locks& client, std::size_t count)
 {
     std::vector<std::uint64_t> tokens;
     while (tokens.size() < count) {
-        taken got = client.acquire("r", {.ttl = longest, .deadline = never});
+        taken got = client.acquire("r", {.ttl = longest, .timeout = never});
         REQUIRE_FALSE(got.error);
         tokens.push_back(got.lock.fencing_token());
         client.give_back(std::move(got.lock));
@@ -287,7 +287,7 @@ struct rivals {
     static config with_guard(const masters& all, bool admits = false)
     {
         config c = without_guard(all);
-        c.restart_guard = guard_config{.max_ttl = ttl, .admit_new_masters = admits};
+        c.restart_guard = guard_config{.max_ttl = ttl, .admit_new_nodes = admits};
         return c;
     }
 
@@ -310,7 +310,7 @@ struct rivals {
     {
         for (std::size_t i = 0; i < held.size(); ++i) {
             if (asked[i] == nullptr) {
-                asked[i] = theirs.begin_acquire(names[i], {.ttl = ttl, .deadline = 0s});
+                asked[i] = theirs.begin_acquire(names[i], {.ttl = ttl, .timeout = 0s});
             } else if (asked[i]->has_value()) {
                 const taken got = theirs.finish(std::exchange(asked[i], nullptr));
                 attempts += 1;
@@ -402,7 +402,7 @@ TEST_CASE("locks that are kept alive outlast the quarantine of a master, and nob
     CHECK(r.held[0].owns());
     CHECK(r.held[1].owns());
     CHECK_FALSE(r.held[2].owns());
-    CHECK(r.mine.stats().kept_lost == 1);
+    CHECK(r.mine.stats().kept_alive_lost == 1);
 }
 
 TEST_CASE("without the restart guard somebody else has locks that are kept alive",
@@ -531,7 +531,7 @@ TEST_CASE("after a power loss of all masters locks are had again by themselves, 
         CHECK_FALSE(n.error.empty());
     }
     CHECK(mine.logged(log_level::warning, "may have forgotten locks"));
-    const taken again = mine.acquire("r", {.ttl = longest, .deadline = never});
+    const taken again = mine.acquire("r", {.ttl = longest, .timeout = never});
     CHECK_FALSE(again.error);
     CHECK(boot_clock::now() - lost >= longest);
     CHECK_FALSE(held.owns());
@@ -655,7 +655,7 @@ TEST_CASE("no lock is for longer than the restart guard knows of", "[integration
     lock held = mine.take("r", {.ttl = longest});
     CHECK(mine.extend(held, too_long) == errc::invalid_ttl);
     CHECK_FALSE(mine.extend(held, longest));
-    const std::string token = std::move(held).hand_over();
+    const std::string token = std::move(held).detach();
     CHECK(mine.adopt("r", token, too_long).error == errc::invalid_ttl);
     CHECK(mine.adopt(both, token, too_long).error == errc::invalid_ttl);
     taken adopted = mine.adopt("r", token, longest);

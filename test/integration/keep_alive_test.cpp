@@ -20,7 +20,7 @@ struct diary {
 
     [[nodiscard]] config keeping(config c)
     {
-        c.renewals = [this](const renewal& r) { told.push_back(r.outcome); };
+        c.on_renewal = [this](const renewal& r) { told.push_back(r.outcome); };
         return c;
     }
 
@@ -39,7 +39,7 @@ config renewing(std::vector<std::string> nodes)
 
 acquire_options kept(std::chrono::milliseconds span, const keep_alive& how = {})
 {
-    return {.ttl = span, .deadline = never, .keep_alive = how};
+    return {.ttl = span, .timeout = never, .keep_alive = how};
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ TEST_CASE("a kept lock outlives its ttl, and leaves nothing when it is released"
     locks mine(told.keeping(renewing(nodes.urls())));
     REQUIRE(mine.await_ready(3));
     lock held = mine.take("r", kept(brief_ttl));
-    lock plain = mine.take("p", {.ttl = brief_ttl, .deadline = never});
+    lock plain = mine.take("p", {.ttl = brief_ttl, .timeout = never});
     const auto lost = mine.begin_wait_lost(plain);
     // The client makes four renewals in each ttl, so more than one ttl has passed.
     REQUIRE(mine.await([&] { return told.count(renewal_outcome::renewed) >= 6; }));
@@ -66,7 +66,7 @@ TEST_CASE("a kept lock outlives its ttl, and leaves nothing when it is released"
     CHECK(mine.finish(ended) == errc::not_held);
     CHECK(nodes.count("r") == 0);
     CHECK(told.count(renewal_outcome::lost) == 0);
-    CHECK(mine.stats().kept == 0);
+    CHECK(mine.stats().kept_alive == 0);
 }
 
 TEST_CASE("p28: a frozen master keeps no lock from being renewed", "[integration][pitfall][p28]")
@@ -128,7 +128,7 @@ TEST_CASE("a kept lock is lost when a majority forgot it, and nothing sets it ag
     nodes[1].restart(memory::lost);
     CHECK(mine.finish(lost) == errc::lost);
     CHECK_FALSE(held.owns());
-    CHECK(mine.stats().kept_lost == 1);
+    CHECK(mine.stats().kept_alive_lost == 1);
     held = {};
     REQUIRE(mine.await([&] { return nodes.count("r") == 0; }));
 }

@@ -162,8 +162,8 @@ TEST_CASE("two of five masters die, then a third, and come back", "[integration]
     // end sooner if it did not heed its own deadline of 100 ms.
     asio::cancellation_signal stop;
     const auto longer =
-        mine.begin_acquire("two of five", {.ttl = 60s, .deadline = patience / 4}, stop.slot());
-    CHECK(mine.acquire("other", {.ttl = 60s, .deadline = 100ms}).error == errc::timed_out);
+        mine.begin_acquire("two of five", {.ttl = 60s, .timeout = patience / 4}, stop.slot());
+    CHECK(mine.acquire("other", {.ttl = 60s, .timeout = 100ms}).error == errc::timed_out);
     CHECK_FALSE(longer->has_value());
     stop.emit(asio::cancellation_type::terminal);
     CHECK(mine.finish(longer).error == asio::error::operation_aborted);
@@ -211,7 +211,7 @@ TEST_CASE(
     locks mine({path.url()});
     REQUIRE(mine.await_ready(1));
     path.hold(direction::down);
-    const auto begun = mine.begin_acquire("r", {.ttl = 60s, .deadline = 0s});
+    const auto begun = mine.begin_acquire("r", {.ttl = 60s, .timeout = 0s});
     REQUIRE(mine.await([&] { return nodes[0].exists("r"); }));
     path.refuse();
     path.cut(ending::rst);
@@ -232,7 +232,7 @@ TEST_CASE("p18, p20: a SET that is executed long after its deadline is followed 
     REQUIRE(mine.await_ready(1));
     path.hold(direction::up);
     report told;
-    CHECK(mine.acquire("r", {.ttl = 60s, .deadline = 0s, .report = &told}).error ==
+    CHECK(mine.acquire("r", {.ttl = 60s, .timeout = 0s, .report = &told}).error ==
           errc::unavailable);
     CHECK(told.nodes[0].outcome == node_outcome::timed_out);
     CHECK_FALSE(nodes[0].exists("r"));
@@ -421,7 +421,8 @@ TEST_CASE("connections the server closes are made anew before anybody misses the
 {
     masters nodes(3, {.kind = each_kind()});
     config c = patient(nodes.urls());
-    c.reconnect_min = c.reconnect_max = 1min;  // what is not made anew at once stays away
+    c.reconnect_backoff_min = c.reconnect_backoff_max =
+        1min;  // what is not made anew at once stays away
     locks mine(c);
     REQUIRE(mine.await_ready(3));
     for (std::size_t i = 0; i < 3; ++i) {
@@ -429,7 +430,7 @@ TEST_CASE("connections the server closes are made anew before anybody misses the
     }
     for (std::uint64_t lost = 3; lost <= 6; lost += 3) {
         REQUIRE(mine.await([&] { return mine.stats().disconnects >= lost; }));
-        mine.give_back(mine.take("r", {.ttl = 60s, .deadline = 0s}));
+        mine.give_back(mine.take("r", {.ttl = 60s, .timeout = 0s}));
     }
 }
 

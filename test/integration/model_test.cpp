@@ -919,7 +919,7 @@ TEST_CASE("all that the library says is compared", "[integration][model]")
         config c = patient({asked.url("default", "open-sesame", 1)});
         const bool is_guarded = arguments.empty();
         if (is_guarded) {
-            c.restart_guard = guard_config{.max_ttl = longer_ttl, .admit_new_masters = true};
+            c.restart_guard = guard_config{.max_ttl = longer_ttl, .admit_new_nodes = true};
         }
         c.client_name = "some";
         c.ping_interval = 20ms;

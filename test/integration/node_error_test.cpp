@@ -348,7 +348,7 @@ TEST_CASE("scripts that are flushed while many commands are in flight are not mi
         std::vector<pending<taken>> asked;
         for (unsigned i = 0; i < 64; ++i) {
             asked.push_back(
-                mine.begin_acquire("r" + std::to_string(i), {.ttl = 60s, .deadline = never}));
+                mine.begin_acquire("r" + std::to_string(i), {.ttl = 60s, .timeout = never}));
         }
         std::vector<lock> held;
         for (const auto& each : asked) {
@@ -380,7 +380,7 @@ TEST_CASE("scripts that are flushed between and amid commands are never missed",
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
     for (std::size_t i = 0; i < 30; ++i) {
-        lock held = mine.take("r", {.ttl = 60s, .deadline = never});
+        lock held = mine.take("r", {.ttl = 60s, .timeout = never});
         nodes[i % 3].command({"SCRIPT", "FLUSH"});
         const auto extended = mine.begin_extend(held, 90s);
         nodes[(i + 1) % 3].command({"SCRIPT", "FLUSH", "ASYNC"});

@@ -23,7 +23,7 @@ constexpr const char* stranger = "a stranger's";
 config never_polling(std::vector<std::string> nodes)
 {
     config c = patient(std::move(nodes));
-    c.poll_max = 1h;
+    c.max_poll_interval = 1h;
     return c;
 }
 
@@ -73,7 +73,7 @@ std::size_t trackers(masters& nodes)
 
 acquire_options for_long()
 {
-    return {.ttl = 60s, .deadline = 1h};
+    return {.ttl = 60s, .timeout = 1h};
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ TEST_CASE("who waits is woken by whoever deletes the key", "[integration][watch]
         delete_all_by(nodes, how);
         taken got = mine.finish(wanted);
         REQUIRE_FALSE(got.error);
-        CHECK(mine.stats().wake_ups_granted == before.wake_ups_granted + 1);
+        CHECK(mine.stats().notified_attempts_granted == before.notified_attempts_granted + 1);
         CHECK(mine.stats().polls == before.polls);
         mine.give_back(std::move(got.lock));
     }
@@ -127,7 +127,7 @@ TEST_CASE("who waits is woken by another client of its kind", "[integration][wat
         REQUIRE_FALSE(got.error);
         mine.give_back(std::move(got.lock));
     }
-    CHECK(mine.stats().wake_ups_granted == 5);
+    CHECK(mine.stats().notified_attempts_granted == 5);
 }
 
 TEST_CASE("who waits is served when the key expires", "[integration][watch]")
@@ -151,14 +151,14 @@ TEST_CASE("who waits is woken by a server that finds that the key has expired",
     locks mine(never_polling(nodes.urls()));
     REQUIRE(mine.await_ready(3));
     // Who waits looks at that time too, mostly a moment later.
-    for (int i = 0; i < 200 && mine.stats().wake_ups_granted == 0; ++i) {
+    for (int i = 0; i < 200 && mine.stats().notified_attempts_granted == 0; ++i) {
         take_all(mine, nodes, 100ms);
         taken got = mine.acquire("r", for_long());
         REQUIRE_FALSE(got.error);
         mine.give_back(std::move(got.lock));
         REQUIRE(mine.await_quiet());
     }
-    CHECK(mine.stats().wake_ups_granted > 0);
+    CHECK(mine.stats().notified_attempts_granted > 0);
 }
 
 TEST_CASE("who waits goes on when the server that was to tell dies and comes back empty",
@@ -222,7 +222,7 @@ TEST_CASE("p47: whose connections are lost looks by itself", "[integration][watc
         delete_all(nodes);
         taken got = mine.finish(wanted);
         REQUIRE_FALSE(got.error);
-        CHECK(mine.stats().wake_ups_granted == 1);
+        CHECK(mine.stats().notified_attempts_granted == 1);
         mine.give_back(std::move(got.lock));
     }
 }
@@ -250,7 +250,7 @@ TEST_CASE("who is not permitted to be told waits all the same", "[integration][w
     delete_all(nodes);
     taken got = mine.finish(wanted);
     REQUIRE_FALSE(got.error);
-    CHECK(mine.stats().wake_ups_granted == 0);
+    CHECK(mine.stats().notified_attempts_granted == 0);
     mine.give_back(std::move(got.lock));
 }
 
@@ -265,7 +265,7 @@ TEST_CASE("one more than may wait is told so at once, and the others get their t
     std::vector<pending<taken>> waiting{mine.begin_acquire("r", for_long()),
                                         mine.begin_acquire("r", for_long())};
     CHECK(mine.acquire("r", for_long()).error == errc::too_many_waiters);
-    CHECK(mine.stats().waiting == 2);
+    CHECK(mine.stats().waiters == 2);
     mine.give_back(std::move(held));
     for (const auto& each : waiting) {
         taken got = mine.finish(each);

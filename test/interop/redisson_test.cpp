@@ -48,7 +48,7 @@ TEST_CASE("Redisson's hash is a lock of a foreign kind: contended, not a fault o
     CHECK_FALSE(nodes[2].exists("r"));
     const auto [error, found] = ours.inspect("r");
     CHECK_FALSE(error);
-    CHECK(found.state == holding::held);
+    CHECK(found.state == lock_state::held);
     CHECK_FALSE(found.owner_known);
     CHECK(found.agreeing == 2);
 }

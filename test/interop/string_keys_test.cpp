@@ -158,7 +158,7 @@ TEST_CASE("a lock of another client excludes us, and we leave it alone", "[inter
     CHECK(sides.ours.acquire("r", once(&told)).error == errc::contended);
     REQUIRE(sides.ours.await_quiet());
     const auto seen = sides.ours.inspect("r");
-    CHECK(seen.found.state == holding::held);
+    CHECK(seen.found.state == lock_state::held);
     CHECK(seen.found.owner_known);
     CHECK(seen.found.agreeing == 2);
     CHECK(seen.found.remaining.value_or(0ms) > 20s);
@@ -209,7 +209,7 @@ TEST_CASE("a key without a ttl, as SETNX makes it, is held for ever", "[interop]
         CHECK_FALSE(node.holder_ttl);
     }
     const auto seen = ours.inspect("r");
-    CHECK(seen.found.state == holding::held);
+    CHECK(seen.found.state == lock_state::held);
     CHECK_FALSE(seen.found.remaining);
     CHECK(nodes.count("r") == 3);
 }
@@ -221,7 +221,7 @@ TEST_CASE("the digests of our scripts are those the server computes", "[interop]
     REQUIRE(ours.await_ready(1));
     lock held = ours.take("r");
     CHECK_FALSE(ours.extend(held, longer_ttl));
-    CHECK(ours.inspect("r").found.state == holding::held);
+    CHECK(ours.inspect("r").found.state == lock_state::held);
     ours.give_back(std::move(held));
     CHECK(ours.stats().script_reloads == 0);
     CHECK(ours.stats().node_errors == 0);

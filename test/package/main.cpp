@@ -29,7 +29,7 @@ redlock::error_code acquire_from_nobody()
     redlock::client locks(context, config);
     locks.async_run(boost::asio::detached);
     redlock::error_code got;
-    locks.async_acquire("resource", {.deadline = 300ms},
+    locks.async_acquire("resource", {.timeout = 300ms},
                         [&](redlock::error_code ec, redlock::lock held) {
                             got = held.owns() ? redlock::error_code() : ec;
                             locks.async_close(boost::asio::detached);

@@ -6,7 +6,7 @@
 #include <redlock/keep_alive.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/log.hpp>
-#include <redlock/owner.hpp>
+#include <redlock/reentrant_owner.hpp>
 #include <redlock/report.hpp>
 #include <redlock/result.hpp>
 #include <redlock/scope.hpp>
@@ -39,7 +39,7 @@ int main()
 {
     redlock::lock held;
     const bool was_let = may_write(held, 0);
-    const std::string token = std::move(held).hand_over();
+    const std::string token = std::move(held).detach();
     redlock::report met;
     met.nodes.emplace_back().node = "redis://127.0.0.1";
     const bool is_well = !was_let && token.empty() && !redlock::version().empty() &&

@@ -45,7 +45,7 @@ struct busy_clients : timed_clients {
     void contend()
     {
         begin(elsewhere, others);
-        const acquire_options o{.ttl = ttl, .deadline = 10min, .fencing = false};
+        const acquire_options o{.ttl = ttl, .timeout = 10min, .fencing = false};
         others->async_acquire("r", o, [this](error_code ec, lock l) {
             REQUIRE_FALSE(ec);
             had_by_others = clock.now();
@@ -77,13 +77,13 @@ TEST_CASE("p32: a busy program renews late, counts that, and keeps its lock",
     s.contend();
     REQUIRE_FALSE(s.run_for(2 * ttl, [&] { return !held.owns(); }));
     CHECK(s.locks->stats().renewed >= 6);
-    CHECK(s.locks->stats().renewals_late == 0);
+    CHECK(s.locks->stats().late_renewals == 0);
     // A renewal waits for the alarm's turn, and its answers for theirs.
     s.be_busy(100, 1ms);
     REQUIRE_FALSE(s.run_for(20 * ttl, [&] { return !held.owns(); }));
-    CHECK(s.locks->stats().renewals_late >= 40);
+    CHECK(s.locks->stats().late_renewals >= 40);
     CHECK(s.locks->stats().renewed >= 46);
-    CHECK(s.locks->stats().kept_lost == 0);
+    CHECK(s.locks->stats().kept_alive_lost == 0);
     CHECK_FALSE(s.had_by_others);
 }
 

@@ -34,7 +34,7 @@ redlock::config any_config(clockwork& c, const std::deque<sim_node>& nodes)
         }
     }
     wanted.connect_timeout = 200ms;
-    wanted.reconnect_max = 100ms;
+    wanted.reconnect_backoff_max = 100ms;
     wanted.stall_timeout = 200ms;
     wanted.ping_interval = std::chrono::milliseconds{c.below(2) * 300};
     wanted.close_timeout = std::chrono::milliseconds{c.below(3) * 150};
@@ -110,7 +110,7 @@ play::play(std::uint64_t seed, std::ostream* trace)
         s.config = any_config(clock_, nodes_);
         s.config.thread_safe = s.how == seat::kind::thread_safe;
         if (clock_.one_in(2)) {
-            s.config.renewals = [this, &s](const renewal& news) { on_renewal(s, news); };
+            s.config.on_renewal = [this, &s](const renewal& news) { on_renewal(s, news); };
         }
         s.executor = main_->get_executor();
         if (s.how == seat::kind::on_strand) {

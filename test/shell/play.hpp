@@ -93,7 +93,7 @@ private:
     };
     /// A body made of handlers.
     struct open_scope {
-        held_scope handle;
+        lock_scope handle;
         record* of;
     };
     static constexpr std::array<std::string_view, 3> names{"a", "b", "c"};
@@ -165,19 +165,19 @@ private:
     void begin_scope(seat& s);
     asio::awaitable<void> body(seat& s, record& r, lock& l);
     asio::awaitable<void> body_step(seat& s, lock& l);
-    void begin_handlers(record& r, held_scope handle);
+    void begin_handlers(record& r, lock_scope handle);
     void end_a_scope(const record* of);
     void on_renewal(seat& s, const renewal& news);
 
     // What they are told.
     void on_called(record& r, error_code ec, lock l) override;
     void on_thrown(record& r, std::exception_ptr e) override;
-    void on_scope(record& r, const scope_result<void>& result) override;
+    void on_scope(record& r, const with_lock_result<void>& result) override;
     void on_destroyed(record& r) noexcept override;
     void check_call(record& r);
     void check_error(const record& r, const life& l, verb what, error_code ec, bool has_lock);
     void check_loss(const record& r, error_code ec);
-    void check_scope(const record& r, const scope_result<void>& result);
+    void check_scope(const record& r, const with_lock_result<void>& result);
     void react(record& r);
 
     clockwork clock_;
@@ -197,7 +197,7 @@ private:
     std::optional<sim_context> other_;
     std::array<seat, 2> seats_;
     /// Of both clients, who do not share what it holds.
-    const redlock::owner me_;
+    const redlock::reentrant_owner me_;
     std::deque<life> lives_;
     std::deque<record> records_;
     std::vector<record*> open_;

@@ -47,7 +47,7 @@ void play::begin_scope(seat& s)
                    return body(s, r, l);
                }));
     } else {
-        launch(s, r, with_lock(*s.locks, any_names(), o, [this, &r](held_scope handle) {
+        launch(s, r, with_lock(*s.locks, any_names(), o, [this, &r](lock_scope handle) {
                    begin_handlers(r, std::move(handle));
                }));
     }
@@ -88,7 +88,7 @@ asio::awaitable<void> play::body_step(seat& s, lock& l)
 }
 
 /// It goes on until somebody ends it.
-void play::begin_handlers(record& r, held_scope handle)
+void play::begin_handlers(record& r, lock_scope handle)
 {
     ++r.bodies;
     ++verdict_.bodies;
@@ -119,9 +119,9 @@ void play::end_a_scope(const record* of)
     }
 }
 
-void play::on_scope(record& r, const scope_result<void>& result)
+void play::on_scope(record& r, const with_lock_result<void>& result)
 {
-    clock_.note("scope ended", r.number, static_cast<std::uint64_t>(result.end));
+    clock_.note("scope ended", r.number, static_cast<std::uint64_t>(result.status));
     check_call(r);
     check_scope(r, result);
     if (actions_left_ > 0 && clock_.one_in(3)) {
@@ -130,7 +130,7 @@ void play::on_scope(record& r, const scope_result<void>& result)
     }
 }
 
-void play::check_scope(const record& r, const scope_result<void>& result)
+void play::check_scope(const record& r, const with_lock_result<void>& result)
 {
     const auto demand = [this](bool holds, std::string_view what) {
         if (!holds) {
@@ -139,24 +139,28 @@ void play::check_scope(const record& r, const scope_result<void>& result)
     };
     demand(r.bodies <= 1, "a body was begun twice");
     demand(!r.body_runs, "a body outlived its scope");
-    const bool fits_an_end = result.end == scope_end::completed || result.end == scope_end::failed;
+    const bool fits_an_end =
+        result.status == with_lock_status::completed || result.status == with_lock_status::failed;
     demand(fits_an_end != static_cast<bool>(result.error), "an end and its error do not fit");
-    demand(result.end != scope_end::completed || !result.failure, "what failed has completed");
+    demand(result.status != with_lock_status::completed || !result.failure,
+           "what failed has completed");
     demand(!fits_an_end || r.bodies == 1, "a body is said to have ended that never began");
-    switch (result.end) {
-        case scope_end::completed: return;
-        case scope_end::failed: demand(result.failure != nullptr, "a failure is not told"); return;
-        case scope_end::lost:
+    switch (result.status) {
+        case with_lock_status::completed: return;
+        case with_lock_status::failed:
+            demand(result.failure != nullptr, "a failure is not told");
+            return;
+        case with_lock_status::lost:
             ++verdict_.stopped;
             demand(result.error == errc::lost || r.of.asked_to_end,
                    "a scope ended with its client, which did not end");
             return;
-        case scope_end::cancelled:
+        case with_lock_status::cancelled:
             ++verdict_.stopped;
             demand((r.emitted & cancellation_type::terminal) != cancellation_type::none,
                    "a scope was called off that nobody cancelled");
             return;
-        case scope_end::not_acquired:
+        case with_lock_status::not_acquired:
             demand(r.bodies == 0, "a body ran without a lock");
             demand(result.error != errc::closed || r.of.asked_to_end,
                    "a scope ended with its client, which did not end");

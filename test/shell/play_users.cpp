@@ -211,7 +211,7 @@ void play::hand_over(lock l)
 {
     const auto all = l.resources();
     handed_over h{{all.begin(), all.end()}, {}};
-    h.owner = std::move(l).hand_over();
+    h.owner = std::move(l).detach();
     if (!h.owner.empty()) {
         const auto owns = [&h](const held& other) {
             return other.l.owner_token() == h.owner && other.l.owns();
@@ -231,10 +231,10 @@ std::chrono::milliseconds play::any_ttl()
 acquire_options play::any_options()
 {
     acquire_options o{.ttl = any_ttl(),
-                      .deadline = std::chrono::milliseconds{clock_.below(3) * clock_.below(200)},
-                      .attempts = clock_.one_in(3) ? 1 + clock_.below(3) : unlimited};
+                      .timeout = std::chrono::milliseconds{clock_.below(3) * clock_.below(200)},
+                      .max_attempts = clock_.one_in(3) ? 1 + clock_.below(3) : unlimited};
     if (clock_.one_in(2)) {
-        o.owner = &me_;
+        o.reentrant_owner = &me_;
     }
     if (clock_.one_in(3)) {
         o.keep_alive.emplace();
@@ -334,9 +334,9 @@ void play::begin(seat& s, verb what)
 void play::begin_acquire(seat& s, record& r)
 {
     const acquire_options o = any_options();
-    *r.due += o.deadline;
+    *r.due += o.timeout;
     const auto known = static_cast<std::uint32_t>(held_.size());
-    if (o.owner && known > 0 && !clock_.one_in(8)) {
+    if (o.reentrant_owner && known > 0 && !clock_.one_in(8)) {
         // It may have it already.
         const auto all = held_[clock_.below(known)].l.resources();
         launch(s, r,

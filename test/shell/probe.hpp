@@ -88,7 +88,7 @@ class audience {
 public:
     virtual void on_called(record& r, error_code ec, lock l) = 0;
     virtual void on_thrown(record& r, std::exception_ptr e) = 0;
-    virtual void on_scope(record& r, const scope_result<void>& result) = 0;
+    virtual void on_scope(record& r, const with_lock_result<void>& result) = 0;
     virtual void on_destroyed(record& r) noexcept = 0;
 
 protected:
@@ -117,11 +117,11 @@ public:
     void operator()(error_code ec, lock l) { call(ec, std::move(l)); }
     void operator()(error_code ec, release_result what)
     {
-        record_->is_nested = !ec && what == release_result::nested;
+        record_->is_nested = !ec && what == release_result::still_held;
         call(ec, {});
     }
     void operator()(error_code ec, const inspection&) { call(ec, {}); }
-    void operator()(const scope_result<void>& result)
+    void operator()(const with_lock_result<void>& result)
     {
         spent_ = true;
         audience_->on_scope(*record_, result);

@@ -32,25 +32,25 @@ TEST_CASE("a scope that cannot hear of a loss says why its body was called off",
     CHECK(run.may_begin());
     watch->on_end(no_memory);
     CHECK(stopped == asio::cancellation_type::terminal);
-    scope_result<void> r;
+    with_lock_result<void> r;
     SECTION("heeded")
     {
         r.failure = std::make_exception_ptr(std::runtime_error("of the body"));
         scope::judge(r, *watch, true);
-        CHECK(r.end == scope_end::cancelled);
+        CHECK(r.status == with_lock_status::cancelled);
         CHECK(r.error == no_memory);
     }
     SECTION("too late")
     {
-        r.end = scope_end::completed;
+        r.status = with_lock_status::completed;
         scope::judge(r, *watch, true);
-        CHECK(r.end == scope_end::completed);
+        CHECK(r.status == with_lock_status::completed);
         CHECK_FALSE(r.error);
     }
     SECTION("and the lock is lost")
     {
         scope::judge(r, *watch, false);
-        CHECK(r.end == scope_end::lost);
+        CHECK(r.status == with_lock_status::lost);
         CHECK(r.error == errc::lost);
     }
 }

@@ -44,7 +44,7 @@ TEST_CASE(
     }
     const base::instant begun = s.clock.now();
     std::optional<error_code> done;
-    s.locks->async_acquire("r", {.attempts = 1}, [&](error_code ec, lock) { done = ec; });
+    s.locks->async_acquire("r", {.max_attempts = 1}, [&](error_code ec, lock) { done = ec; });
     REQUIRE(s.run_for(10s, [&] { return done.has_value(); }));
     CHECK(done == make_error_code(errc::unavailable));
     CHECK(s.clock.now() - begun < 2 * config{}.node_timeout);
@@ -57,7 +57,7 @@ TEST_CASE("what was begun before a suspend of the machine ends within a second b
     const lock held = s.take("r", {.ttl = 24h});
     std::optional<error_code> done;
     // In line.
-    s.locks->async_acquire("r", {.deadline = 1h}, [&](error_code ec, lock) { done = ec; });
+    s.locks->async_acquire("r", {.timeout = 1h}, [&](error_code ec, lock) { done = ec; });
     CHECK_FALSE(s.run_for(3s, [&] { return done.has_value(); }));
     s.clock.suspend(2h);
     CHECK(s.run_for(1s, [&] { return done.has_value(); }));

@@ -106,22 +106,22 @@ void application::acquire(unsigned t)
     acquire_options o;
     o.ttl = some_ttl();
     switch (random_.below(5)) {
-        case 0: o.deadline = 0ms; break;
-        case 1: o.deadline = milliseconds{random_.between(1, 300)}; break;
+        case 0: o.timeout = 0ms; break;
+        case 1: o.timeout = milliseconds{random_.between(1, 300)}; break;
         case 2:
             // What dead clients leave behind is waited for, too.
-            o.deadline = w_.planned().longest_ttl() < 10s ? for_ever : 20s;
+            o.timeout = w_.planned().longest_ttl() < 10s ? for_ever : 20s;
             break;
-        default: o.deadline = milliseconds{random_.between(500, 20'000)}; break;
+        default: o.timeout = milliseconds{random_.between(500, 20'000)}; break;
     }
-    const bool waits = w_.planned().retry_max > 0ms;
+    const bool waits = w_.planned().backoff_max > 0ms;
     if (!waits || random_.one_in(8)) {
-        o.attempts = static_cast<std::uint32_t>(random_.between(1, 4));
+        o.max_attempts = static_cast<std::uint32_t>(random_.between(1, 4));
     }
     if (random_.one_in(8)) {
         // Half of it; or so much that most attempts take too long, of who does not wait long.
         const auto most = std::chrono::floor<milliseconds>(c_.settings().validity(o.ttl));
-        o.min_validity = o.deadline > 300ms ? o.ttl / 2 : most - milliseconds{random_.below(10)};
+        o.min_validity = o.timeout > 300ms ? o.ttl / 2 : most - milliseconds{random_.below(10)};
     }
     task& mine = tasks_[t];
     mine.now = state::waiting;
@@ -129,7 +129,7 @@ void application::acquire(unsigned t)
     may_own(mine, o);
     may_keep(mine, o);
     const call& begun = c_.acquire(t, mine.resource, o);
-    may_cancel(begun, random_.one_in(2) ? nanos{80ms} : nanos{o.deadline});
+    may_cancel(begun, random_.one_in(2) ? nanos{80ms} : nanos{o.timeout});
 }
 
 /// The next thing with a lock that is held.
@@ -315,7 +315,7 @@ void application::prove(const std::string& resource)
     o.ttl = some_ttl();
     // Of connections that are gone nobody knows who never asks.
     const bool may_be_surprised = w_.planned().has(fault::half_open) && !w_.planned().pings;
-    o.deadline = may_be_surprised ? 500ms : 0ms;
+    o.timeout = may_be_surprised ? 500ms : 0ms;
     (void)c_.acquire(0, resource, o);
 }
 
@@ -324,7 +324,7 @@ void application::prove_waiting(const std::string& resource)
     proof_ = stage::waiting;
     acquire_options o;
     o.ttl = some_ttl();
-    o.deadline = 1h;
+    o.timeout = 1h;
     (void)c_.acquire(0, resource, o);
 }
 
@@ -333,7 +333,7 @@ void application::prove_keeping(const std::string& resource)
     proof_ = stage::holding;
     acquire_options o;
     o.ttl = *std::min_element(w_.planned().ttls.begin(), w_.planned().ttls.end());
-    o.deadline = 1h;
+    o.timeout = 1h;
     o.keep_alive = keep_alive{};
     tasks_[0].kept = true;
     (void)c_.acquire(0, resource, o);
@@ -352,7 +352,7 @@ void application::prove_passing_on(const std::string& resource)
     proof_ = stage::leading;
     acquire_options o;
     o.ttl = w_.planned().longest_ttl();
-    o.deadline = 1h;
+    o.timeout = 1h;
     (void)c_.acquire(0, resource, o);
 }
 
@@ -406,14 +406,14 @@ void application::on_proof(const call& c, const ending& e)
             return;
         case stage::looking:
             // The acquire's commands may still fill a tight buffer.
-            if (!e.error && e.found.state == holding::unknown && w_.planned().is_tight()) {
+            if (!e.error && e.found.state == lock_state::unknown && w_.planned().is_tight()) {
                 proof_ = stage::looking_anew;
                 (void)c_.inspect(0, c.resource);
                 return;
             }
             [[fallthrough]];
         case stage::looking_anew:
-            demand(!e.error && e.found.state == holding::held && e.found.owner_known,
+            demand(!e.error && e.found.state == lock_state::held && e.found.owner_known,
                    "who looks at a lock does not see that it is held");
             demand(e.found.remaining && *e.found.remaining <= w_.planned().longest_ttl(),
                    "who looks at a lock does not see how long");
@@ -447,7 +447,7 @@ void application::on_proof(const call& c, const ending& e)
             proof_ = stage::standing;
             acquire_options o;
             o.ttl = w_.planned().longest_ttl();
-            o.deadline = 1h;
+            o.timeout = 1h;
             (void)c_.acquire(0, c.resource, o);
             return;
         }
@@ -467,14 +467,14 @@ void application::on_proof(const call& c, const ending& e)
         case stage::looking_again:
             // A node that permits the script alone is asked with it behind what came in between,
             // and a majority was without the key before.
-            if (!e.error && e.found.state == holding::unknown) {
+            if (!e.error && e.found.state == lock_state::unknown) {
                 proof_ = stage::looking_once_more;
                 (void)c_.inspect(0, c.resource);
                 return;
             }
             [[fallthrough]];
         case stage::looking_once_more:
-            demand(!e.error && e.found.state == holding::free,
+            demand(!e.error && e.found.state == lock_state::free,
                    "who looks at a lock does not see that it is free");
             proof_ = stage::done;
             return;

@@ -5,7 +5,7 @@
 #include "sim/clock.hpp"
 #include "sim/random.hpp"
 
-#include <redlock/owner.hpp>
+#include <redlock/reentrant_owner.hpp>
 
 #include <array>
 #include <chrono>
@@ -139,7 +139,7 @@ private:
     random_source owning_;
     random_source choosing_;
     /// On whose behalf tasks share locks.
-    const std::array<redlock::owner, 2> owners_;
+    const std::array<redlock::reentrant_owner, 2> owners_;
     /// When one of them last gave back a resource.
     std::map<std::pair<unsigned, std::string>, instant> owned_until_;
     std::vector<task> tasks_;

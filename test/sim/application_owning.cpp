@@ -20,7 +20,7 @@ void application::may_own(task& mine, acquire_options& o)
     if (!owned) {
         return;
     }
-    o.owner = &owners_[mine.owner - 1];
+    o.reentrant_owner = &owners_[mine.owner - 1];
     const task& other = tasks_[owning_.below(tasks_.size())];
     if (other.lease == nullptr || other.owner == 0 || owning_.one_in(4)) {
         return;

@@ -998,7 +998,7 @@ bool checker::was_behind_others(const call& c) const
                                                : led->second;
     const instant until = has_asked ? c.attempted : w_.now();
     return others != instant::min() &&
-           until <= others + 2 * s.node_timeout + std::max(s.retry_max, s.poll_max);
+           until <= others + 2 * s.node_timeout + std::max(s.backoff_max, s.max_poll_interval);
 }
 
 /// Of a lock of its owner that was not had once more.
@@ -1025,7 +1025,7 @@ void checker::check_hold(const call& c, const error_code& ec) const
 /// Who is told so gives nothing back, as others hold it.
 void checker::check_nested_release(const call& c, const ending& e) const
 {
-    const bool is_nested = !e.error && e.released == release_result::nested;
+    const bool is_nested = !e.error && e.released == release_result::still_held;
     if (is_nested != c.is_nested) {
         fail("c" + std::to_string(c.client) + ": releasing " + c.resource +
              (is_nested ? ": nested, but nobody else holds it" : ": not nested, but it is held"));
@@ -1214,7 +1214,7 @@ void checker::check_inspection(const call& c, const ending& e) const
     if (e.error) {
         fail(who + e.error.message());
     }
-    if (e.found.majority.has_value() != (e.found.state == holding::held)) {
+    if (e.found.holder_group.has_value() != (e.found.state == lock_state::held)) {
         fail(who + "held by nobody, or not held by somebody");
     }
     if (count_of(healthy_for(c)) < w_.planned().nodes) {
@@ -1237,7 +1237,7 @@ void checker::check_inspection(const call& c, const ending& e) const
         }
         most = std::max(most, ++owners[at->second.value]);
     }
-    if (e.found.state != (most >= quorum() ? holding::held : holding::free)) {
+    if (e.found.state != (most >= quorum() ? lock_state::held : lock_state::free)) {
         fail(who + "not what all nodes have");
     }
     if (most >= quorum() && (!e.found.owner_known || e.found.agreeing < quorum())) {

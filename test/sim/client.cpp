@@ -44,19 +44,19 @@ redlock::config config_of(const plan& p, unsigned client)
     c.key_prefix = p.key_prefix;
     c.drift_factor = p.drift_factor;
     c.connect_timeout = 300ms;
-    c.reconnect_max = 200ms;
+    c.reconnect_backoff_max = 200ms;
     c.stall_timeout = 200ms;
     c.ping_interval = p.pings ? 30s : 0s;
-    c.max_debts = p.max_debts;
-    c.renewals = [](const renewal&) {};
-    c.retry_min = p.retry_min;
-    c.retry_max = p.retry_max;
-    c.wake_ups = p.wake_ups;
-    c.poll_max = p.poll_max;
+    c.max_pending_releases = p.max_pending_releases;
+    c.on_renewal = [](const renewal&) {};
+    c.backoff_min = p.backoff_min;
+    c.backoff_max = p.backoff_max;
+    c.release_notifications = p.release_notifications;
+    c.max_poll_interval = p.max_poll_interval;
     c.fencing = p.fencing;
     if (p.guard && (p.outside != beyond::one_unguarded || client > 0)) {
         c.restart_guard = guard_config{.max_ttl = p.longest_ttl_of(client)};
-        c.restart_guard->admit_new_masters = p.outside == beyond::admitted_at_once;
+        c.restart_guard->admit_new_nodes = p.outside == beyond::admitted_at_once;
     }
     return c;
 }
@@ -689,7 +689,7 @@ void client::check_bounds() const
         }
     };
     most("operations", s.in_flight, calls_.size());
-    most("debts", s.debts, nodes * settings_->max_debts);
+    most("debts", s.pending_releases, nodes * settings_->max_pending_releases);
     // A row of commands that begins below the bound may end above it, and a release that is owed
     // needs no room where nothing is unanswered. Of a row no more than one is a script. Nor does a
     // handshake need room, with all of its scripts and what waited for it.
@@ -705,8 +705,9 @@ void client::check_bounds() const
         static_cast<std::size_t>(std::count_if(calls_.begin(), calls_.end(), [](const call& c) {
             return c.op->subject != nullptr && c.op->subject->within != nullptr;
         }));
-    most("leases", s.leases,
-         s.in_flight + of_holds + app_->held() + app_->nested() + s.unanswered + s.debts);
+    most(
+        "leases", s.leases,
+        s.in_flight + of_holds + app_->held() + app_->nested() + s.unanswered + s.pending_releases);
 }
 
 // Operations.
@@ -740,16 +741,16 @@ call& client::acquire(unsigned task, const std::string& resource, const acquire_
     const base::settings& s = *settings_;
     const bool is_full =
         in_lines() >= s.max_waiters || in_lines(resource) >= s.max_waiters_per_resource;
-    call& c = start(core::operation::kind::acquire, task, resource, o.deadline,
-                    [&]() -> core::operation& {
-                        return names->size() > 1 ? core_->acquire(local_now(), names, o)
-                                                 : core_->acquire(local_now(), resource, o);
-                    });
-    c.most_attempts = o.attempts;
+    call& c =
+        start(core::operation::kind::acquire, task, resource, o.timeout, [&]() -> core::operation& {
+            return names->size() > 1 ? core_->acquire(local_now(), names, o)
+                                     : core_->acquire(local_now(), resource, o);
+        });
+    c.most_attempts = o.max_attempts;
     c.ttl = o.ttl;
     c.min_validity = o.min_validity;
-    c.owned = o.owner != nullptr;
-    c.may_wait = names->size() == 1 && o.attempts > 1 && o.deadline > 0s;
+    c.owned = o.reentrant_owner != nullptr;
+    c.may_wait = names->size() == 1 && o.max_attempts > 1 && o.timeout > 0s;
     for (const std::string& name : *names) {
         w_.checks.allow_ttl(index_, name, o.ttl);
     }

@@ -115,12 +115,12 @@ plan make_plan(const options& o)
         p.longest_counter_ttl *= static_cast<std::int64_t>(unequal.between(4, 8));
     }
     p.key_prefix = r.one_in(3) ? "locks:" : "";
-    p.max_debts = r.one_in(6) ? r.below(6) : 1000;
+    p.max_pending_releases = r.one_in(6) ? r.below(6) : 1000;
     // Scripts of fencing tokens may go out as their text.
     p.max_buffered_bytes =
         r.one_in(10) ? r.between(200, 3000) + (p.fencing ? 1500 : 0) : 1024 * 1024;
     if (r.one_in(6)) {
-        p.retry_min = p.retry_max = 0ms;
+        p.backoff_min = p.backoff_max = 0ms;
     }
     if (p.is_tight()) {
         p.key_prefix += std::string(r.below(400), 'k');
@@ -142,8 +142,8 @@ plan make_plan(const options& o)
     random_source grouping(o.seed, 301);
     p.groups_one_in = grouping.one_in(3) ? static_cast<std::uint32_t>(grouping.between(1, 4)) : 0;
     random_source waking(o.seed, 303);
-    p.wake_ups = !waking.one_in(4);
-    p.poll_max = milliseconds{waking.between(50, 1000)};
+    p.release_notifications = !waking.one_in(4);
+    p.max_poll_interval = milliseconds{waking.between(50, 1000)};
     random_source owning(o.seed, 302);
     p.owns_one_in = owning.one_in(2) ? static_cast<std::uint32_t>(owning.between(1, 3)) : 0;
 

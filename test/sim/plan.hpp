@@ -150,15 +150,15 @@ struct plan {
     base::nanos counter_ttl{};
     base::nanos longest_counter_ttl{};
     // What a client may keep, and how it waits.
-    std::size_t max_debts = 1000;
+    std::size_t max_pending_releases = 1000;
     std::size_t max_buffered_bytes = 1024 * 1024;
     std::size_t max_in_flight = 1000;
     std::size_t max_waiters = 1000;
     std::size_t max_waiters_per_resource = 1000;
-    std::chrono::milliseconds retry_min{5};
-    std::chrono::milliseconds retry_max{250};
-    bool wake_ups = true;
-    std::chrono::milliseconds poll_max{1000};
+    std::chrono::milliseconds backoff_min{5};
+    std::chrono::milliseconds backoff_max{250};
+    bool release_notifications = true;
+    std::chrono::milliseconds max_poll_interval{1000};
     std::string key_prefix;
     /// Clients have the restart guard: all, but for `one_unguarded`.
     bool guard = false;

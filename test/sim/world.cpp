@@ -65,10 +65,10 @@ void tally::add(const tally& t)
 
 void tally::add(const stats& s)
 {
-    woken_granted += s.wake_ups_granted;
-    woken_refused += s.wake_ups_refused;
+    woken_granted += s.notified_attempts_granted;
+    woken_refused += s.notified_attempts_refused;
     polls += s.polls;
-    raises += s.raises;
+    raises += s.counter_alignments;
 }
 
 world::world(plan p, std::ostream* trace)
@@ -248,7 +248,7 @@ void world::calm_down()
 void world::forgive_dropped_debts()
 {
     for (unsigned i = 0; i < clients.size(); ++i) {
-        if (clients[i]->snapshot().debts_dropped > 0) {
+        if (clients[i]->snapshot().pending_releases_dropped > 0) {
             checks.orphan_tokens_of(i);
         }
     }
@@ -325,7 +325,7 @@ void world::prove_thrift(client& c, const std::string& resource)
 /// or by looking.
 void world::prove_waiting(client& c, unsigned index, const std::string& resource)
 {
-    if (plan_.retry_max == 0ms) {
+    if (plan_.backoff_max == 0ms) {
         return;  // who pauses for no time has it whatever he is told
     }
     random_source r(plan_.seed, 800 + index);
@@ -340,9 +340,9 @@ void world::prove_waiting(client& c, unsigned index, const std::string& resource
         s->take_from_stranger(key, how);
     }
     // Some round trips; who has to look does it as seldom as he may.
-    nanos bound = 40 * plan_.longest_way + plan_.retry_max;
-    bound += how == parting::untold ? nanos{plan_.poll_max} : 0ms;
-    bound += how == parting::cut ? nanos{c.settings().node_timeout + plan_.retry_max} : 0ms;
+    nanos bound = 40 * plan_.longest_way + plan_.backoff_max;
+    bound += how == parting::untold ? nanos{plan_.max_poll_interval} : 0ms;
+    bound += how == parting::cut ? nanos{c.settings().node_timeout + plan_.backoff_max} : 0ms;
     const instant end = now_ + bound * 5 / 4;  // by any clock
     while (!c.app().has_proved() && now_ < end) {
         run_until(now_ + 5ms);
@@ -425,7 +425,7 @@ bool world::rests() const
 bool world::rests(const client& c) const
 {
     const stats s = c.snapshot();
-    return s.in_flight == 0 && s.leases == 0 && s.debts == 0 && s.unanswered == 0 &&
+    return s.in_flight == 0 && s.leases == 0 && s.pending_releases == 0 && s.unanswered == 0 &&
            s.buffered_bytes == 0 && c.has_no_records() && s.nodes_ready == c.nodes() &&
            s.nodes_quarantined == 0;
 }
@@ -458,9 +458,9 @@ void world::check_rest()
         }
         if (!rests(c)) {
             const stats s = c.snapshot();
-            say("c", i, ": in flight ", s.in_flight, ", leases ", s.leases, ", debts ", s.debts,
-                ", unanswered ", s.unanswered, ", bytes ", s.buffered_bytes, ", ready ",
-                s.nodes_ready, ", quarantined ", s.nodes_quarantined, ", no records ",
+            say("c", i, ": in flight ", s.in_flight, ", leases ", s.leases, ", debts ",
+                s.pending_releases, ", unanswered ", s.unanswered, ", bytes ", s.buffered_bytes,
+                ", ready ", s.nodes_ready, ", quarantined ", s.nodes_quarantined, ", no records ",
                 c.has_no_records());
             checks.condemn("c" + std::to_string(i) + ": something is left when nothing happens");
         }

@@ -43,8 +43,8 @@ config patient(std::vector<std::string> nodes)
     c.node_timeout = 15s;
     c.connect_timeout = patience;
     c.stall_timeout = patience;
-    c.reconnect_min = 5ms;
-    c.reconnect_max = 50ms;
+    c.reconnect_backoff_min = 5ms;
+    c.reconnect_backoff_max = 50ms;
     c.close_timeout = never;
     return c;
 }
@@ -60,12 +60,12 @@ config brisk(std::vector<std::string> nodes, std::chrono::milliseconds stall_tim
 
 acquire_options lasting()
 {
-    return {.ttl = never, .deadline = never};
+    return {.ttl = never, .timeout = never};
 }
 
 acquire_options once(report* told)
 {
-    return {.ttl = never, .deadline = 0s, .attempts = 1, .report = told};
+    return {.ttl = never, .timeout = 0s, .max_attempts = 1, .report = told};
 }
 
 struct locks::state {

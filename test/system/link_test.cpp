@@ -58,9 +58,9 @@ TEST_CASE("a link that goes down and up again is connected over anew, without a 
     masters nodes(3);
     auto c = brisk(nodes.urls());
     c.connect_timeout = 250ms;  // what a storm would have between its attempts
-    c.reconnect_min = 500ms;
-    c.reconnect_max = 1s;
-    const auto pause = c.reconnect_min;
+    c.reconnect_backoff_min = 500ms;
+    c.reconnect_backoff_max = 1s;
+    const auto pause = c.reconnect_backoff_min;
     auto shortly = once();
     shortly.ttl = 4 * c.node_timeout;
     locks mine(std::move(c));

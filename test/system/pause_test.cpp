@@ -47,7 +47,7 @@ config hasty(std::vector<std::string> nodes,
 
 acquire_options for_moments(std::chrono::milliseconds ttl)
 {
-    return {.ttl = ttl, .deadline = never, .min_validity = ttl / 2};
+    return {.ttl = ttl, .timeout = never, .min_validity = ttl / 2};
 }
 
 bool has_passed(boot_clock::time_point t)
@@ -169,7 +169,7 @@ TEST_CASE("a process killed while it holds a lock keeps others out until its key
 {
     masters nodes(3);
     auto by_the_key = hasty(nodes.urls());
-    by_the_key.poll_max = never;  // so that the client knows of the end by the keys alone
+    by_the_key.max_poll_interval = never;  // so that the client knows of the end by the keys alone
     locks mine(std::move(by_the_key));
     REQUIRE(mine.await_ready(3));
     const temp_dir folder;
@@ -188,7 +188,7 @@ TEST_CASE("a process killed while it holds a lock keeps others out until its key
     // that lock's ttl twice.
     const lock later = mine.take("other", for_moments(brief_ttl * 7 / 4));
     const auto before = mine.stats().attempts;
-    const auto waiting = mine.begin_acquire("r", {.ttl = 60s, .deadline = never});
+    const auto waiting = mine.begin_acquire("r", {.ttl = 60s, .timeout = never});
     REQUIRE(mine.await([&] { return mine.stats().attempts > before; }));
     holder.kill();
     const auto [error, held] = mine.finish(waiting);
@@ -223,7 +223,7 @@ TEST_CASE(keeping_child, "[.child]")
         }
     };
     bool was_renewed = false;
-    c.renewals = [&](const renewal& r) {
+    c.on_renewal = [&](const renewal& r) {
         happens(to_string(r.outcome));
         was_renewed = was_renewed || r.outcome == renewal_outcome::renewed;
     };

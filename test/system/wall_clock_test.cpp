@@ -211,7 +211,7 @@ TEST_CASE("p09: a step of the system time neither lengthens nor shortens a wait"
     locks mine(nodes.urls());
     REQUIRE(mine.await_ready(3));
     const auto began = std::chrono::steady_clock::now();
-    const auto waiting = mine.begin_acquire("r", {.ttl = 60s, .deadline = wait});
+    const auto waiting = mine.begin_acquire("r", {.ttl = 60s, .timeout = wait});
     REQUIRE(mine.await([&] { return mine.stats().attempts > 0; }));
     machine.step_system_time(by);
     CHECK(mine.finish(waiting).error == errc::timed_out);
@@ -255,7 +255,7 @@ TEST_CASE("p40: clients whose dates are an hour apart exclude each other", "[sys
     CHECK(theirs.acquire("r", once()).error == errc::contended);
     CHECK(theirs.adopt("r", std::string(40, '0'), 60s).error == errc::lost);
     const auto found = theirs.inspect("r").found;
-    CHECK(found.state == holding::held);
+    CHECK(found.state == lock_state::held);
     REQUIRE(found.remaining);
     CHECK(*found.remaining <= 60s);
     REQUIRE(theirs.await_quiet());

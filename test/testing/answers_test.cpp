@@ -82,7 +82,7 @@ TEST_CASE("scripts are answered for by what they are for", "[testing]")
 TEST_CASE("commands are answered for by their second word too", "[testing]")
 {
     three_nodes t;
-    t.settings.poll_max = 20ms;
+    t.settings.max_poll_interval = 20ms;
     for (scripted_node& each : t.nodes) {
         each.answer("client tracking", scripted_node::reply::error("NOPERM this user may not"));
         each.answer("SCRIPT", scripted_node::reply::error("NOPERM this user may not"));

@@ -42,14 +42,14 @@ TEST_CASE("a node tells what it was asked, and no secret", "[testing][secrets]")
     for (std::string& url : t.settings.nodes) {
         url.insert(url.find("//") + 2, "somebody:hush-hush@");
     }
-    t.settings.poll_max = 20ms;
-    t.settings.restart_guard = guard_config{.max_ttl = for_ever, .admit_new_masters = true};
+    t.settings.max_poll_interval = 20ms;
+    t.settings.restart_guard = guard_config{.max_ttl = for_ever, .admit_new_nodes = true};
     t.start();
     t.until([&] { return t.locks->stats().nodes_quarantined == 0; });
     // Each kind of command with the token in it, of one resource and of several.
     lock one = t.take("one");
     CHECK(t.extend(one, for_ever) == error_code{});
-    const std::string token = std::move(one).hand_over();
+    const std::string token = std::move(one).detach();
     REQUIRE(token.size() == 40);
     std::optional<error_code> adopted;
     t.locks->async_adopt("one", token, for_ever, [&](error_code ec, lock) { adopted = ec; });
@@ -59,7 +59,7 @@ TEST_CASE("a node tells what it was asked, and no secret", "[testing][secrets]")
     t.locks->async_acquire({"a", "b"}, patient(), [&](error_code, lock l) { both = std::move(l); });
     t.until([&] { return both.has_value(); });
     CHECK(t.extend(*both, for_ever) == error_code{});
-    const std::string second = std::move(*both).hand_over();
+    const std::string second = std::move(*both).detach();
     REQUIRE(second.size() == 40);
     t.until([&] { return t.nodes[0].count("release", "one") == 1; });
     resp_client raw(t.nodes[0].port());
@@ -160,7 +160,7 @@ TEST_CASE("commands that no node knows are refused by name", "[testing]")
                           ContainsSubstring(" CLIENT TRACKING, ") &&
                           ContainsSubstring(" release, ") && ContainsSubstring(" admit, "));
     for (const char* name : {"set", "Client Tracking", "EVALSHA", "release", "extend", "inspect",
-                             "count", "raise", "admit", "take"}) {
+                             "count", "align", "admit", "take"}) {
         CAPTURE(name);
         CHECK_NOTHROW(node.answer(name, scripted_node::reply::ok(), 1));
         CHECK(node.count(name) == 0);

@@ -73,7 +73,7 @@ TEST_CASE("a node that thaws hears those out who have gone", "[testing]")
     three_nodes t;
     t.start();
     t.nodes[2].freeze();
-    CHECK(!std::move(t.take("one")).hand_over().empty());
+    CHECK(!std::move(t.take("one")).detach().empty());
     t.until([&] { return t.nodes[2].count("SET", "one") == 1; });
     t.locks.reset();
     t.until([&] { return t.nodes[0].connections() == 0; });
@@ -90,7 +90,7 @@ TEST_CASE("full nodes give no locks, and have those that they gave extended and 
     t.start();
     lock held = t.take("one");
     t.until([&] { return t.holding("one") == 3; });
-    t.on_majority([](scripted_node& n) { n.fill(); });
+    t.on_majority([](scripted_node& n) { n.set_out_of_memory(true); });
     report said;
     acquire_options o = at_once();
     o.report = &said;
@@ -103,7 +103,7 @@ TEST_CASE("full nodes give no locks, and have those that they gave extended and 
     // The test's own hand is above that.
     t.nodes[0].hold("three", for_ever);
     CHECK(t.nodes[0].held("three"));
-    t.on_majority([](scripted_node& n) { n.make_room(); });
+    t.on_majority([](scripted_node& n) { n.set_out_of_memory(false); });
     CHECK(t.acquire("two", at_once()).first == error_code{});
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("a node that cannot listen says so, and stays what it was", "[testing]
 {
     scripted_node node;
     node.refuse();
-    node.fill();
+    node.set_out_of_memory(true);
     asio::io_context io;
     asio::ip::tcp::acceptor somebody(io, asio::ip::tcp::v4());
     somebody.set_option(asio::ip::tcp::acceptor::reuse_address(true));
@@ -306,7 +306,7 @@ TEST_CASE("a node that restarts has its keys, or has lost them", "[testing]")
 TEST_CASE("the restart guard keeps a node out that restarted", "[testing]")
 {
     three_nodes t;
-    t.settings.restart_guard = guard_config{.max_ttl = for_ever, .admit_new_masters = true};
+    t.settings.restart_guard = guard_config{.max_ttl = for_ever, .admit_new_nodes = true};
     t.start();
     CHECK(t.acquire("one", patient()).first == error_code{});
     t.nodes[0].disconnect();
@@ -343,7 +343,7 @@ TEST_CASE("a node that recovers is as it was, but for its keys", "[testing]")
     for (scripted_node& each : t.nodes) {
         each.hold("held", for_ever);
         each.answer("SET", scripted_node::reply::error("LOADING not yet"));
-        each.fill();
+        each.set_out_of_memory(true);
         each.delay(1h);
         each.freeze();
         each.refuse();

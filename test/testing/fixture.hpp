@@ -34,7 +34,7 @@ inline acquire_options at_once()
 {
     acquire_options o;
     o.ttl = for_ever;
-    o.deadline = 0ms;
+    o.timeout = 0ms;
     return o;
 }
 
@@ -42,7 +42,7 @@ inline acquire_options at_once()
 inline acquire_options patient()
 {
     acquire_options o = at_once();
-    o.deadline = never;
+    o.timeout = never;
     return o;
 }
 
@@ -65,7 +65,7 @@ public:
         settings.stall_timeout = patience;
         settings.connect_timeout = patience;
         settings.close_timeout = never;
-        settings.reconnect_max = 10ms;
+        settings.reconnect_backoff_max = 10ms;
     }
 
     /// Makes the client, and waits for its connections.

@@ -95,7 +95,7 @@ TEST_CASE("a stranger may stay without end", "[testing]")
     t.on_majority([](scripted_node& n) { n.hold("orders/42", std::chrono::milliseconds::max()); });
     report said;
     acquire_options o = at_once();
-    o.deadline = 1s;
+    o.timeout = 1s;
     o.report = &said;
     // The nodes say within the deadline how long the stranger has it. If a busy machine makes that
     // too slow, there is another acquire.
@@ -118,7 +118,7 @@ TEST_CASE("who waits is told of a key that is dropped", "[testing]")
 {
     three_nodes t;
     // It would look by itself too late for the test.
-    t.settings.poll_max = never;
+    t.settings.max_poll_interval = never;
     t.start();
     for (scripted_node& each : t.nodes) {
         each.hold("orders/42", for_ever);
@@ -166,16 +166,16 @@ TEST_CASE("a body under a lock that is dropped is cancelled", "[testing]")
     three_nodes t;
     t.start();
     lock* begun = nullptr;
-    std::optional<scope_result<void>> result;
+    std::optional<with_lock_result<void>> result;
     auto body = [&begun](lock& held) { return work_without_end(held, begun); };
     with_lock(*t.locks, "orders/42", kept(), body,
-              [&](scope_result<void> r) { result = std::move(r); });
+              [&](with_lock_result<void> r) { result = std::move(r); });
     t.until([&] { return begun != nullptr && t.holding("orders/42") == 3; });
     CHECK(!result);
     t.drop("orders/42");
     CHECK(t.extend(*begun, 2 * for_ever) == errc::lost);
     t.until([&] { return result.has_value(); });
-    CHECK(result->end == scope_end::lost);
+    CHECK(result->status == with_lock_status::lost);
     CHECK(result->error == errc::lost);
 }
 

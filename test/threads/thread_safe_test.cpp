@@ -1,6 +1,6 @@
 #include "threads/shared_client.hpp"
 
-#include <redlock/owner.hpp>
+#include <redlock/reentrant_owner.hpp>
 #include <redlock/with_lock.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -74,7 +74,7 @@ asio::awaitable<void> cycles(client& locks, std::string name, unsigned count,
         lock l = co_await locks.async_acquire(name, long_lease(), asio::use_awaitable);
         co_await locks.async_extend(l, 2 * long_ttl, asio::use_awaitable);
         const inspection seen = co_await locks.async_inspect(name, asio::use_awaitable);
-        const bool held = seen.state == holding::held && l.owns();
+        const bool held = seen.state == lock_state::held && l.owns();
         const auto r = co_await locks.async_release(std::move(l), asio::use_awaitable);
         done += held && r == release_result::released ? 1U : 0U;
     }
@@ -313,13 +313,13 @@ TEST_CASE("kept locks, their owner and their losses are shared by threads", "[th
     std::atomic<unsigned> told{0};
     config how = safe();
     how.node_timeout = brief_timeout;
-    how.renewals = [&](const renewal& r) { told += r.outcome == renewal_outcome::renewed; };
+    how.on_renewal = [&](const renewal& r) { told += r.outcome == renewal_outcome::renewed; };
     shared_client c(how);
     acquire_options o = long_lease();
     o.ttl = brief_ttl;
     o.keep_alive.emplace();
-    const redlock::owner someone;
-    o.owner = &someone;
+    const redlock::reentrant_owner someone;
+    o.reentrant_owner = &someone;
     const std::string name = fresh_name();
     std::atomic<unsigned> owned{0};
     std::atomic<unsigned> ended{0};
@@ -339,7 +339,7 @@ TEST_CASE("kept locks, their owner and their losses are shared by threads", "[th
         completed +=
             with_lock(*c.locks, name, o, body, asio::use_future).get().value.value_or(false);
         const auto r = c.locks->async_release(std::move(l), asio::use_future).get();
-        nested += r == release_result::nested;
+        nested += r == release_result::still_held;
     });
     CHECK(told >= 2);
     CHECK(owned == thread_count);
@@ -355,8 +355,8 @@ TEST_CASE("a lock is handed over by one thread while others hold it", "[threads]
     shared_client c;
     for (int i = 0; i < 20; ++i) {
         acquire_options o = long_lease();
-        const redlock::owner someone;
-        o.owner = &someone;
+        const redlock::reentrant_owner someone;
+        o.reentrant_owner = &someone;
         const std::string name = fresh_name();
         std::array<lock, thread_count> held;
         for (lock& l : held) {
@@ -364,7 +364,7 @@ TEST_CASE("a lock is handed over by one thread while others hold it", "[threads]
         }
         std::atomic<unsigned> given{0};
         in_threads([&](unsigned t) {
-            const std::string token = std::move(held[t]).hand_over();
+            const std::string token = std::move(held[t]).detach();
             given += token.empty() ? 0U : 1U;
         });
         CHECK(given == 1);

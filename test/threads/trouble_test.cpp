@@ -36,7 +36,7 @@ acquire_options brief()
 {
     acquire_options o;
     o.ttl = ttl;
-    o.deadline = 10s;
+    o.timeout = 10s;
     return o;
 }
 
@@ -45,7 +45,7 @@ config in_trouble()
 {
     config c = safe();
     c.node_timeout = ttl / 4;
-    c.reconnect_max = 100ms;
+    c.reconnect_backoff_max = 100ms;
     return c;
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("threads use a client while masters that forget are started anew", "[t
     masters servers(3);
     config c = in_trouble();
     c.nodes = servers.urls();
-    c.restart_guard = guard_config{.max_ttl = ttl, .admit_new_masters = true};
+    c.restart_guard = guard_config{.max_ttl = ttl, .admit_new_nodes = true};
     shared_client shared(c);
     std::vector<std::function<void()>> troubles;
     for (std::size_t i = 0; i < servers.size(); ++i) {

@@ -77,7 +77,7 @@ public:
     }
 
     [[nodiscard]] scope_ending& ending() noexcept override { return result_; }
-    [[nodiscard]] scope_result<T> result() && { return std::move(result_); }
+    [[nodiscard]] with_lock_result<T> result() && { return std::move(result_); }
 
 private:
     boost::asio::awaitable<void> keep_value(lock& held)
@@ -86,7 +86,7 @@ private:
     }
 
     Body body_;
-    scope_result<T> result_;
+    with_lock_result<T> result_;
 };
 
 /// The user's handler, and the task that has its result.
@@ -97,7 +97,7 @@ struct scope_handler {
 
     void operator()()
     {
-        scope_result<T> result = std::move(*task).result();
+        with_lock_result<T> result = std::move(*task).result();
         task.reset();  // no part of the body outlives this
         std::move(handler)(std::move(result));
     }
@@ -165,7 +165,7 @@ struct scope_initiation {
 /// Begins a body, with a handle to the lock.
 class scope_start {
 public:
-    virtual void begin(held_scope handle) = 0;
+    virtual void begin(lock_scope handle) = 0;
 
 protected:
     scope_start() = default;
@@ -187,7 +187,7 @@ public:
     boost::asio::awaitable<void> operator()(lock& held) { return run_started(*this, held); }
 
 private:
-    void begin(held_scope handle) override { std::invoke(std::move(start_), std::move(handle)); }
+    void begin(lock_scope handle) override { std::invoke(std::move(start_), std::move(handle)); }
 
     Start start_;
 };

@@ -151,7 +151,7 @@ public:
      * - "take", the script that takes a lock of several resources.
      * - "count", the script for a fencing counter that the client does not know yet. From then on
      *   the client sends "INCR".
-     * - "raise", the script that aligns counters that differ.
+     * - "align", the script that aligns counters that differ.
      * - "admit", the script of the restart guard.
      * - "label", the script for the label of a holder.
      *
@@ -175,11 +175,10 @@ public:
     /// @throws std::invalid_argument for a negative span.
     void delay(std::chrono::milliseconds span);
 
-    /// Leaves the node no memory to spare from now on. It refuses commands that take more memory
-    /// with OOM: locks can be extended and released, but not taken.
-    void fill();
-    /// Gives the node memory to spare again.
-    void make_room();
+    /// Leaves the node no memory to spare from now on, or gives it memory to spare again. Without
+    /// memory it refuses commands that take more memory with OOM: locks can be extended and
+    /// released, but not taken.
+    void set_out_of_memory(bool on);
 
     /// Cuts all connections. Commands that arrived over them and were not done are never done. The
     /// client connects again.

@@ -171,12 +171,12 @@ void judge_majority(const facts_list& nodes, const base::settings& s, std::vecto
 
 void judge_settings(const base::settings& s, std::vector<finding>& out)
 {
-    if (s.guard && s.guard->admit_new_masters) {
+    if (s.guard && s.guard->admit_new_nodes) {
         out.push_back({severity::warning,
                        {},
-                       "admits-new-masters",
+                       "admits-new-nodes",
                        "The restart guard admits nodes without a marker at once, also nodes that "
-                       "lost their keys (--admit-new-masters).",
+                       "lost their keys (--admit-new-nodes).",
                        "Leave that option out when the nodes are admitted."});
     }
 }
@@ -270,7 +270,7 @@ verdict conclude(const facts_list& nodes, const std::vector<finding>& findings,
         v.are = verdict::locks::unavailable;
     } else if (is_unsafe) {
         v.are = verdict::locks::available_unsafely;
-    } else if (v.usable - waiting < v.quorum && !s.guard->admit_new_masters) {
+    } else if (v.usable - waiting < v.quorum && !s.guard->admit_new_nodes) {
         v.are = verdict::locks::available_later;
     } else if (usable_in(nodes, s, renews) < v.quorum) {
         v.are = verdict::locks::available_without_renewal;

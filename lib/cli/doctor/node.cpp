@@ -292,7 +292,7 @@ void conversation::try_scripts()
 
 void conversation::try_tracking()
 {
-    if (!settings_.wake_ups || facts_.protocol != 3) {
+    if (!settings_.release_notifications || facts_.protocol != 3) {
         return;
     }
     attempt(needed::client_tracking, {"CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"});

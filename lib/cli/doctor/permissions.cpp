@@ -139,7 +139,7 @@ void look_at_wake_ups(const node_facts& f, clerk& c)
 
 void look_at_protocol(const node_facts& f, const base::settings& s, clerk& c)
 {
-    if (f.protocol == 3 || !s.wake_ups) {
+    if (f.protocol == 3 || !s.release_notifications) {
         return;
     }
     const auto hello = f[needed::hello].is;

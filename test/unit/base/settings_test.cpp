@@ -64,12 +64,12 @@ struct span_field {
 const std::vector<span_field> span_fields = {
     {"node_timeout", &config::node_timeout, false},
     {"connect_timeout", &config::connect_timeout, false},
-    {"reconnect_min", &config::reconnect_min, false},
-    {"reconnect_max", &config::reconnect_max, false},
+    {"reconnect_backoff_min", &config::reconnect_backoff_min, false},
+    {"reconnect_backoff_max", &config::reconnect_backoff_max, false},
     {"stall_timeout", &config::stall_timeout, false},
     {"ping_interval", &config::ping_interval, true},
-    {"retry_min", &config::retry_min, true},
-    {"retry_max", &config::retry_max, true},
+    {"backoff_min", &config::backoff_min, true},
+    {"backoff_max", &config::backoff_max, true},
     {"close_timeout", &config::close_timeout, true},
 };
 
@@ -80,10 +80,10 @@ config loose_but(milliseconds config::*field, milliseconds value)
     config c = one_node();
     c.node_timeout = 1ms;
     c.stall_timeout = max_timeout;
-    c.reconnect_min = 1ms;
-    c.reconnect_max = max_timeout;
-    c.retry_min = 0ms;
-    c.retry_max = max_timeout;
+    c.reconnect_backoff_min = 1ms;
+    c.reconnect_backoff_max = max_timeout;
+    c.backoff_min = 0ms;
+    c.backoff_max = max_timeout;
     c.*field = value;
     return c;
 }
@@ -126,18 +126,18 @@ TEST_CASE("the settings carry every field of the configuration", "[base][setting
     c.node_timeout = 11ms;
     c.drift_factor = 0.05;
     c.connect_timeout = 12ms;
-    c.reconnect_min = 13ms;
-    c.reconnect_max = 14ms;
+    c.reconnect_backoff_min = 13ms;
+    c.reconnect_backoff_max = 14ms;
     c.stall_timeout = 15ms;
     c.ping_interval = 16ms;
-    c.retry_min = 17ms;
-    c.retry_max = 18ms;
+    c.backoff_min = 17ms;
+    c.backoff_max = 18ms;
     c.close_timeout = 19ms;
     c.fencing = false;
     c.counter_ttl = 90s;
     c.max_in_flight = 20;
     c.max_buffered_bytes = 2'000'000;
-    c.max_debts = 21;
+    c.max_pending_releases = 21;
     c.tls.ca_file = "ca";
     c.thread_safe = true;
     c.log = [](log_level, std::string_view) {};
@@ -149,19 +149,19 @@ TEST_CASE("the settings carry every field of the configuration", "[base][setting
     CHECK(s.node_timeout == 11ms);
     CHECK(s.drift_ppb == 50'000'000);
     CHECK(s.connect_timeout == 12ms);
-    CHECK(s.reconnect_min == 13ms);
-    CHECK(s.reconnect_max == 14ms);
+    CHECK(s.reconnect_backoff_min == 13ms);
+    CHECK(s.reconnect_backoff_max == 14ms);
     CHECK(s.stall_timeout == 15ms);
     CHECK(s.ping_interval == 16ms);
-    CHECK(s.retry_min == 17ms);
-    CHECK(s.retry_max == 18ms);
+    CHECK(s.backoff_min == 17ms);
+    CHECK(s.backoff_max == 18ms);
     CHECK(s.close_timeout == 19ms);
     CHECK_FALSE(s.fencing);
     CHECK(make_settings(nodes(3)).fencing);
     CHECK(s.counter_ttl == 90s);
     CHECK(s.max_in_flight == 20);
     CHECK(s.max_buffered_bytes == 2'000'000);
-    CHECK(s.max_debts == 21);
+    CHECK(s.max_pending_releases == 21);
     CHECK(s.tls.ca_file == "ca");
     CHECK(s.thread_safe);
     CHECK(s.log);
@@ -235,15 +235,16 @@ TEST_CASE("durations that depend on each other", "[base][settings]")
     CHECK(stall(50ms, 50ms).empty());
 
     const auto reconnect = [](milliseconds least, milliseconds most) {
-        return refusal_after([&](config& c) { c.reconnect_min = least, c.reconnect_max = most; });
+        return refusal_after(
+            [&](config& c) { c.reconnect_backoff_min = least, c.reconnect_backoff_max = most; });
     };
-    CHECK(begins_with(reconnect(8ms, 7ms), "config::reconnect_min: "));
+    CHECK(begins_with(reconnect(8ms, 7ms), "config::reconnect_backoff_min: "));
     CHECK(reconnect(8ms, 8ms).empty());
 
     const auto retry = [](milliseconds least, milliseconds most) {
-        return refusal_after([&](config& c) { c.retry_min = least, c.retry_max = most; });
+        return refusal_after([&](config& c) { c.backoff_min = least, c.backoff_max = most; });
     };
-    CHECK(begins_with(retry(8ms, 7ms), "config::retry_min: "));
+    CHECK(begins_with(retry(8ms, 7ms), "config::backoff_min: "));
     CHECK(retry(8ms, 8ms).empty());
     CHECK(retry(0ms, 0ms).empty());
 }
@@ -297,7 +298,7 @@ TEST_CASE("counts at their limits", "[base][settings]")
     CHECK(buffered(most).empty());
 
     for (const std::size_t n : {std::size_t{0}, std::size_t{1}, most}) {
-        CHECK(refusal_after([&](config& c) { c.max_debts = n; }).empty());
+        CHECK(refusal_after([&](config& c) { c.max_pending_releases = n; }).empty());
     }
 }
 
@@ -524,15 +525,15 @@ TEST_CASE("p45: acquire options at 0, 1 and the largest", "[base][settings][pitf
     CHECK(code({.ttl = 0ms}) == errc::invalid_ttl);
     CHECK(code({.ttl = milliseconds::max()}) == errc::invalid_ttl);
 
-    CHECK_FALSE(code({.deadline = 0ms}));
-    CHECK_FALSE(code({.deadline = 1ms}));
-    CHECK_FALSE(code({.deadline = milliseconds::max()}));
-    CHECK(code({.deadline = -1ms}) == errc::invalid_deadline);
-    CHECK(code({.deadline = milliseconds::min()}) == errc::invalid_deadline);
+    CHECK_FALSE(code({.timeout = 0ms}));
+    CHECK_FALSE(code({.timeout = 1ms}));
+    CHECK_FALSE(code({.timeout = milliseconds::max()}));
+    CHECK(code({.timeout = -1ms}) == errc::invalid_timeout);
+    CHECK(code({.timeout = milliseconds::min()}) == errc::invalid_timeout);
 
-    CHECK(code({.attempts = 0}) == errc::invalid_attempts);
-    CHECK_FALSE(code({.attempts = 1}));
-    CHECK_FALSE(code({.attempts = unlimited}));
+    CHECK(code({.max_attempts = 0}) == errc::invalid_max_attempts);
+    CHECK_FALSE(code({.max_attempts = 1}));
+    CHECK_FALSE(code({.max_attempts = unlimited}));
 
     CHECK_FALSE(code({.ttl = 10s, .min_validity = 0ms}));
     CHECK_FALSE(code({.ttl = 10s, .min_validity = 1ms}));
@@ -557,14 +558,14 @@ TEST_CASE("the default ttl leaves room for a node timeout of 2.5 s", "[base][set
 TEST_CASE("the first wrong argument is the one reported", "[base][settings]")
 {
     const settings s = with_drift(0.01, 50ms);
-    acquire_options options{.ttl = 0ms, .deadline = -1ms, .attempts = 0, .min_validity = -1ms};
+    acquire_options options{.ttl = 0ms, .timeout = -1ms, .max_attempts = 0, .min_validity = -1ms};
     CHECK(validate(s, "", options) == errc::invalid_resource);
     CHECK(validate(s, "r", options) == errc::invalid_ttl);
     options.ttl = 10s;
-    CHECK(validate(s, "r", options) == errc::invalid_deadline);
-    options.deadline = 0ms;
-    CHECK(validate(s, "r", options) == errc::invalid_attempts);
-    options.attempts = 1;
+    CHECK(validate(s, "r", options) == errc::invalid_timeout);
+    options.timeout = 0ms;
+    CHECK(validate(s, "r", options) == errc::invalid_max_attempts);
+    options.max_attempts = 1;
     CHECK(validate(s, "r", options) == errc::invalid_min_validity);
     options.min_validity = 0ms;
     CHECK_FALSE(validate(s, "r", options));

@@ -90,7 +90,7 @@ TEST_CASE("p03: a node unreachable from birth still counts", "[core][pitfall][p0
         w.peers[dead]->dial = peer::dialling::refused;
     }
     w.start();
-    call& c = w.acquire("r", {.deadline = 0ms});
+    call& c = w.acquire("r", {.timeout = 0ms});
     REQUIRE(c.done());
     CHECK(c.error == errc::unavailable);
     CHECK(w.keys() == 0);
@@ -113,7 +113,7 @@ TEST_CASE("p06: a quorum that comes too late fails and gives back", "[core][pitf
     bench_world w;
     w.start();
     w.manual();
-    call& c = w.acquire("r", {.ttl = 1s, .deadline = 0ms});
+    call& c = w.acquire("r", {.ttl = 1s, .timeout = 0ms});
     w.now += w.settings.validity(1s) + 1ms;
     w.answer(0, ok);
     w.answer(1, ok);
@@ -132,7 +132,7 @@ TEST_CASE("an acquire that is cancelled behind an attempt won too late reports n
     w.start();
     w.manual();
     w.with_report = true;
-    call& c = w.acquire("r", {.ttl = 1s, .deadline = 10s});
+    call& c = w.acquire("r", {.ttl = 1s, .timeout = 10s});
     w.now += w.settings.validity(1s) + 1ms;
     for (unsigned i = 0; i < 3; ++i) {
         w.answer(i, ok);
@@ -163,7 +163,7 @@ TEST_CASE("p08: the validity's last nanosecond", "[core][pitfall][p08]")
         bench_world w;
         w.start();
         w.manual();
-        call& c = w.acquire("r", {.ttl = 1s, .deadline = 0ms, .min_validity = least});
+        call& c = w.acquire("r", {.ttl = 1s, .timeout = 0ms, .min_validity = least});
         w.now += age;
         w.answer(0, ok);
         w.answer(1, ok);
@@ -183,11 +183,11 @@ TEST_CASE("p13: the ttl on the server is the one asked for in every round", "[co
 {
     for (const unsigned rounds : {0u, 1u, 5u}) {
         config c;
-        c.retry_min = c.retry_max = 100ms;
+        c.backoff_min = c.backoff_max = 100ms;
         bench_world w{3, c};
         w.start();
         hold(w, "r", {0, 1, 2}, 1h);
-        call& taken = w.acquire("r", {.ttl = 7s, .deadline = 1min});
+        call& taken = w.acquire("r", {.ttl = 7s, .timeout = 1min});
         while (w.core->snapshot().attempts < rounds + 1) {
             w.advance(1ms);
         }
@@ -225,11 +225,11 @@ TEST_CASE("p14: a minority of one round does not block the next", "[core][pitfal
 TEST_CASE("p14: each attempt has its own token", "[core][pitfall][p14]")
 {
     config c;
-    c.wake_ups = false;
+    c.release_notifications = false;
     bench_world w{1, c};
     w.start();
     hold(w, "r", {0}, 1h);
-    (void)w.acquire("r", {.deadline = 1s});
+    (void)w.acquire("r", {.timeout = 1s});
     w.advance(2s);
     std::vector<std::string> tokens;
     for (const words& said : w.peers[0]->log) {
@@ -249,7 +249,7 @@ TEST_CASE("p15: an error of a minority is a success with a report", "[core][pitf
         w.start();
         w.peers[bad]->master.refusals["SET"] = "READONLY You can't write against a replica.";
         w.with_report = true;
-        call& c = w.acquire("r", {.deadline = 0ms});
+        call& c = w.acquire("r", {.timeout = 0ms});
         REQUIRE(c.held != nullptr);
         REQUIRE(c.report.nodes.size() == 3);
         CHECK(c.report.attempts == 1);
@@ -288,7 +288,7 @@ TEST_CASE("p17: a failed acquire leaves nothing on any node", "[core][pitfall][p
                 hold(w, "r", {i}, 1h);
             }
         }
-        call& c = w.acquire("r", {.deadline = 0ms});
+        call& c = w.acquire("r", {.timeout = 0ms});
         REQUIRE(c.done());
         const bool won = held == 1 || held == 2 || held == 4;
         CHECK(c.error == (won ? error_code{} : errc::contended));
@@ -308,20 +308,20 @@ TEST_CASE("a key of another kind is contention", "[core]")
     bench_world w{1};
     w.start();
     w.peers[0]->master.put("r", {.value = {}, .end = {}, .foreign_kind = true});
-    CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::contended);
+    CHECK(w.acquire("r", {.timeout = 0ms}).error == errc::contended);
     CHECK(w.is_idle());
 }
 
 TEST_CASE("p43: waiting costs a bounded number of commands", "[core][pitfall][p43]")
 {
     config c;
-    c.wake_ups = false;
-    c.retry_min = 20ms;
-    c.retry_max = 200ms;
+    c.release_notifications = false;
+    c.backoff_min = 20ms;
+    c.backoff_max = 200ms;
     bench_world w{3, c};
     w.start();
     hold(w, "r", {0, 1, 2}, 1h);
-    call& taken = w.acquire("r", {.deadline = 20s});
+    call& taken = w.acquire("r", {.timeout = 20s});
     w.advance(21s);
     CHECK(taken.error == errc::timed_out);
     // 100 ms between two on the average once backed off, and the last ones halve what is left.
@@ -333,16 +333,16 @@ TEST_CASE("p43: waiting costs a bounded number of commands", "[core][pitfall][p4
 TEST_CASE("p43: waits that begin with none grow all the same", "[core][pitfall][p43]")
 {
     config c;
-    c.wake_ups = false;
-    c.retry_min = 0ms;
-    c.retry_max = 200ms;
+    c.release_notifications = false;
+    c.backoff_min = 0ms;
+    c.backoff_max = 200ms;
     bench_world w{3, c};
     w.start();
     for (auto& p : w.peers) {
         p->way_there = 1ms;
     }
     hold(w, "r", {0, 1, 2}, 1h);
-    call& taken = w.acquire("r", {.deadline = 20s});
+    call& taken = w.acquire("r", {.timeout = 20s});
     w.advance(1ms);
     CHECK(w.count(0, "SET") == 2);  // the first one waits for nothing
     w.advance(21s);
@@ -354,8 +354,8 @@ TEST_CASE("p43: waits that begin with none grow all the same", "[core][pitfall][
 TEST_CASE("p37: clients that were refused together try again apart", "[core][pitfall][p37]")
 {
     config c;
-    c.wake_ups = false;
-    c.retry_min = c.retry_max = 100ms;
+    c.release_notifications = false;
+    c.backoff_min = c.backoff_max = 100ms;
     std::set<nanos> waits;
     for (std::uint32_t seed = 0; seed < 100; ++seed) {
         bench_world w{1, c, seed};
@@ -376,11 +376,11 @@ TEST_CASE("who has a back-off of his own is asked for it", "[core]")
     std::vector<std::uint32_t> attempts;
     std::vector<nanos> suggested;
     config c;
-    c.wake_ups = false;
-    c.retry_min = c.retry_max = 100ms;
+    c.release_notifications = false;
+    c.backoff_min = c.backoff_max = 100ms;
     SECTION("and obeyed")
     {
-        c.back_off = [&](std::uint32_t n, nanos wait) {
+        c.backoff = [&](std::uint32_t n, nanos wait) {
             attempts.push_back(n);
             suggested.push_back(wait);
             return n * 10ms;
@@ -388,7 +388,7 @@ TEST_CASE("who has a back-off of his own is asked for it", "[core]")
         bench_world w{3, c};
         w.start();
         hold(w, "r", {0, 1, 2}, 1h);
-        (void)w.acquire("r", {.deadline = 1h});
+        (void)w.acquire("r", {.timeout = 1h});
         for (const nanos span : {10ms, 20ms, 30ms}) {
             const std::size_t sets = w.count(0, "SET");
             w.advance(span - 1ns);
@@ -402,17 +402,17 @@ TEST_CASE("who has a back-off of his own is asked for it", "[core]")
     }
     SECTION("but not beyond the deadline")
     {
-        c.back_off = [&](std::uint32_t, nanos) { return nanos::max(); };
+        c.backoff = [&](std::uint32_t, nanos) { return nanos::max(); };
         bench_world w{3, c};
         w.start();
         hold(w, "r", {0, 1, 2}, 1h);
-        call& taken = w.acquire("r", {.deadline = 1s});
+        call& taken = w.acquire("r", {.timeout = 1s});
         w.advance(1s);
         CHECK(taken.error == errc::timed_out);
     }
     SECTION("nor below zero")
     {
-        c.back_off = [&](std::uint32_t, nanos) { return nanos::min(); };
+        c.backoff = [&](std::uint32_t, nanos) { return nanos::min(); };
         bench_world w{3, c};
         for (auto& p : w.peers) {
             p->way_there = p->way_back = 1ms;
@@ -420,46 +420,46 @@ TEST_CASE("who has a back-off of his own is asked for it", "[core]")
         w.start();
         w.advance(100ms);
         hold(w, "r", {0, 1, 2}, 1h);
-        (void)w.acquire("r", {.deadline = 1s});
+        (void)w.acquire("r", {.timeout = 1s});
         w.advance(20ms);
         CHECK(w.count(0, "SET") == 11);
     }
     SECTION("and what it throws is one line, whatever it says")
     {
-        c.back_off = [](std::uint32_t, nanos) -> nanos {
+        c.backoff = [](std::uint32_t, nanos) -> nanos {
             throw std::runtime_error("no\nidea\x1b[2J");
         };
         bench_world w{3, c};
         w.start();
         hold(w, "r", {0, 1, 2}, 1h);
-        (void)w.acquire("r", {.deadline = 1h, .attempts = 2});
+        (void)w.acquire("r", {.timeout = 1h, .max_attempts = 2});
         w.advance(1s);
         REQUIRE(w.log_lines.size() == 1);
-        CHECK(w.log_lines.front() == "config::back_off threw an exception: no\\nidea\\x1b[2J");
+        CHECK(w.log_lines.front() == "config::backoff threw an exception: no\\nidea\\x1b[2J");
     }
     SECTION("and if it throws, it is as if there was none")
     {
-        c.back_off = [&](std::uint32_t, nanos) -> nanos { throw std::runtime_error("no idea"); };
+        c.backoff = [&](std::uint32_t, nanos) -> nanos { throw std::runtime_error("no idea"); };
         bench_world w{3, c};
         w.start();
         hold(w, "r", {0, 1, 2}, 1h);
-        call& taken = w.acquire("r", {.deadline = 1h, .attempts = 3});
+        call& taken = w.acquire("r", {.timeout = 1h, .max_attempts = 3});
         w.advance(1s);
         CHECK(taken.error == errc::contended);
         CHECK(w.log_lines.size() >= 2);
-        CHECK(w.log_lines.front() == "config::back_off threw an exception: no idea");
+        CHECK(w.log_lines.front() == "config::backoff threw an exception: no idea");
     }
 }
 
 TEST_CASE("p43: the holder's remaining ttl brings the next try forward", "[core][pitfall][p43]")
 {
     config c;
-    c.retry_min = c.retry_max = 10s;
+    c.backoff_min = c.backoff_max = 10s;
     bench_world w{3, c, 7};
     w.start();
     hold(w, "r", {0, 1, 2}, 5ms);
     w.with_report = true;
-    call& taken = w.acquire("r", {.deadline = 1min});
+    call& taken = w.acquire("r", {.timeout = 1min});
     w.advance(1min);
     REQUIRE(taken.held != nullptr);
     CHECK(taken.ended - taken.begun >= 5ms);
@@ -470,15 +470,15 @@ TEST_CASE("p43: a holder's ttl that is beyond all bounds makes nobody wait for l
           "[core][pitfall][p43]")
 {
     config c;
-    c.wake_ups = false;
-    c.retry_min = c.retry_max = 10ms;
+    c.release_notifications = false;
+    c.backoff_min = c.backoff_max = 10ms;
     bench_world w{3, c, 7};
     w.start();
     for (auto& p : w.peers) {
         p->master.put("r", {.value = "somebody else's", .end = base::instant::max()});
     }
     w.with_report = true;
-    call& taken = w.acquire("r", {.deadline = 1min});
+    call& taken = w.acquire("r", {.timeout = 1min});
     w.advance(1s);
     CHECK(w.core->snapshot().attempts > 50);
     for (auto& p : w.peers) {
@@ -494,7 +494,7 @@ TEST_CASE("a report tells how long the holder's key lives", "[core]")
     w.start();
     hold(w, "r", {0, 1}, 1234ms);
     w.with_report = true;
-    call& c = w.acquire("r", {.deadline = 0ms});
+    call& c = w.acquire("r", {.timeout = 0ms});
     REQUIRE(c.error == errc::contended);
     CHECK(c.report.nodes[0].outcome == node_outcome::refused);
     CHECK(c.report.nodes[0].holder_ttl == 1234ms);
@@ -509,7 +509,7 @@ TEST_CASE("a report tells that the holder's key has no ttl", "[core]")
     hold(w, "r", {0}, 1234ms);
     w.peers[1]->master.write("r", {.value = "another", .end = {}});
     w.with_report = true;
-    call& c = w.acquire("r", {.deadline = 0ms});
+    call& c = w.acquire("r", {.timeout = 0ms});
     REQUIRE(c.error == errc::contended);
     CHECK(c.report.holder_ttl == 1234ms);
     CHECK_FALSE(c.report.nodes[0].never_ends);
@@ -533,7 +533,7 @@ TEST_CASE("a report tells how long each node took", "[core]")
     w.peers[2]->way_back = 7ms;
     w.peers[3]->frozen = true;
     w.peers[4]->way_back = 1s;
-    call& c = w.acquire("r", {.deadline = 0ms});
+    call& c = w.acquire("r", {.timeout = 0ms});
     w.advance(9ms);
     w.close(4);
     w.advance(w.settings.node_timeout);
@@ -555,25 +555,25 @@ TEST_CASE("a report tells how long each node took", "[core]")
 TEST_CASE("p44: zero means zero", "[core][pitfall][p44]")
 {
     config told_nothing;
-    told_nothing.wake_ups = false;
+    told_nothing.release_notifications = false;
     bench_world w{3, told_nothing};
     w.start();
     hold(w, "r", {0, 1, 2}, 1h);
     SECTION("deadline")
     {
-        call& c = w.acquire("r", {.deadline = 0ms});
+        call& c = w.acquire("r", {.timeout = 0ms});
         CHECK(c.error == errc::contended);
         CHECK(w.core->snapshot().attempts == 1);
     }
     SECTION("one attempt does not sleep behind it")
     {
-        call& c = w.acquire("r", {.deadline = 1h, .attempts = 1});
+        call& c = w.acquire("r", {.timeout = 1h, .max_attempts = 1});
         CHECK(c.error == errc::contended);
         CHECK(c.ended == c.begun);
     }
     SECTION("three attempts sleep twice")
     {
-        call& c = w.acquire("r", {.deadline = 1h, .attempts = 3});
+        call& c = w.acquire("r", {.timeout = 1h, .max_attempts = 3});
         w.advance(1s);
         CHECK(c.error == errc::contended);
         CHECK(w.core->snapshot().attempts == 3);
@@ -584,15 +584,15 @@ TEST_CASE("p44: zero means zero", "[core][pitfall][p44]")
 TEST_CASE("p44: no wait at all between attempts", "[core][pitfall][p44]")
 {
     config c;
-    c.wake_ups = false;
-    c.retry_min = c.retry_max = 0ms;
+    c.release_notifications = false;
+    c.backoff_min = c.backoff_max = 0ms;
     bench_world w{3, c};
     w.start();
     for (auto& p : w.peers) {
         p->way_there = 1ms;
     }
     hold(w, "r", {0, 1, 2}, 1h);
-    call& taken = w.acquire("r", {.deadline = 1h, .attempts = 10});
+    call& taken = w.acquire("r", {.timeout = 1h, .max_attempts = 10});
     w.advance(1s);
     CHECK(taken.error == errc::contended);
     CHECK(taken.ended - taken.begun == 10ms);
@@ -606,7 +606,7 @@ TEST_CASE("an acquire that is woken behind its deadline asks nobody any more", "
     {
         w.start();
         hold(w, "r", {0, 1, 2}, 1h);
-        c = &w.acquire("r", {.deadline = 200ms});
+        c = &w.acquire("r", {.timeout = 200ms});
     }
     SECTION("from the wait for the first connections")
     {
@@ -614,7 +614,7 @@ TEST_CASE("an acquire that is woken behind its deadline asks nobody any more", "
             p->dial = peer::dialling::silent;
         }
         w.start();
-        c = &w.acquire("r", {.deadline = 200ms});
+        c = &w.acquire("r", {.timeout = 200ms});
     }
     REQUIRE_FALSE(c->done());
     const auto asked = w.count(0, "SET");
@@ -650,7 +650,7 @@ TEST_CASE("p44: the whole wait is at most the deadline and one node timeout",
             for (auto& p : w.peers) {
                 p->frozen = t == trouble::frozen;
             }
-            call& c = w.acquire("r", {.deadline = deadline});
+            call& c = w.acquire("r", {.timeout = deadline});
             w.advance(2s);
             REQUIRE(c.done());
             CHECK(c.ended - c.begun <= deadline + w.settings.node_timeout);
@@ -663,14 +663,14 @@ TEST_CASE("p44: the whole wait is at most the deadline and one node timeout",
 TEST_CASE("who would wait until behind the deadline asks once more before it", "[core]")
 {
     config c;
-    c.wake_ups = false;
-    c.retry_min = c.retry_max = 1h;
+    c.release_notifications = false;
+    c.backoff_min = c.backoff_max = 1h;
     for (std::uint32_t seed = 0; seed < 20; ++seed) {
         CAPTURE(seed);
         bench_world w{3, c, seed};
         w.start();
         hold(w, "r", {0, 1, 2}, 2h);
-        const call& taken = w.acquire("r", {.deadline = 1s});
+        const call& taken = w.acquire("r", {.timeout = 1s});
         w.advance(1s + w.settings.node_timeout);
         CHECK(taken.error == errc::timed_out);
         CHECK(w.count(0, "SET") >= 2);
@@ -684,7 +684,7 @@ TEST_CASE("p44: who wakes up long after the deadline makes no further attempt",
     w.start();
     hold(w, "r", {0, 1, 2}, 1min);
     w.with_report = true;
-    call& c = w.acquire("r", {.deadline = 300ms});
+    call& c = w.acquire("r", {.timeout = 300ms});
     w.advance(100ms);
     const auto attempts = w.core->snapshot().attempts;
     // As a machine that was suspended: the lock would be free by now.
@@ -705,7 +705,7 @@ TEST_CASE("an acquire that is cancelled between two attempts has an empty report
     w.start();
     hold(w, "r", {0, 1, 2}, 1min);
     w.with_report = true;
-    call& c = w.acquire("r", {.deadline = 10s});
+    call& c = w.acquire("r", {.timeout = 10s});
     w.advance(1s);
     CHECK(w.core->snapshot().attempts > 1);
     w.cancel(c);
@@ -719,7 +719,7 @@ TEST_CASE("p45: every option at its least and its largest", "[core][pitfall][p45
         for (const auto deadline : {0ms, 1ms, std::chrono::milliseconds::max()}) {
             for (const std::uint32_t attempts : {1u, 2u, unlimited}) {
                 config c;
-                c.retry_min = c.retry_max = wait;
+                c.backoff_min = c.backoff_max = wait;
                 bench_world w{3, c};
                 w.start();
                 for (auto& p : w.peers) {
@@ -727,7 +727,7 @@ TEST_CASE("p45: every option at its least and its largest", "[core][pitfall][p45
                 }
                 hold(w, "r", {0, 1, 2}, 30ms);
                 const acquire_options o{
-                    .ttl = base::max_ttl, .deadline = deadline, .attempts = attempts};
+                    .ttl = base::max_ttl, .timeout = deadline, .max_attempts = attempts};
                 REQUIRE_FALSE(base::validate(w.settings, "r", o));
                 call& taken = w.acquire("r", o);
                 w.advance(base::max_timeout + 1h);
@@ -742,10 +742,11 @@ TEST_CASE("p45: every timeout at its least and its largest", "[core][pitfall][p4
     for (const auto span : {1ms, std::chrono::milliseconds{base::max_timeout}}) {
         config c;
         c.node_timeout = c.stall_timeout = c.connect_timeout = span;
-        c.reconnect_min = c.reconnect_max = c.ping_interval = c.close_timeout = span;
+        c.reconnect_backoff_min = c.reconnect_backoff_max = c.ping_interval = c.close_timeout =
+            span;
         bench_world w{3, c};
         w.start();
-        const acquire_options least{.ttl = 4 * span, .deadline = 0ms};
+        const acquire_options least{.ttl = 4 * span, .timeout = 0ms};
         REQUIRE_FALSE(base::validate(w.settings, "r", least));
         call& taken = w.acquire("r", least);
         REQUIRE(taken.held != nullptr);
@@ -770,7 +771,7 @@ TEST_CASE("p45: all the validity there can be may be asked for", "[core][pitfall
     w.start();
     const auto all = std::chrono::floor<std::chrono::milliseconds>(
         w.settings.validity_end(w.now, base::max_ttl) - w.now);
-    const acquire_options most{.ttl = base::max_ttl, .deadline = 0ms, .min_validity = all - 1ms};
+    const acquire_options most{.ttl = base::max_ttl, .timeout = 0ms, .min_validity = all - 1ms};
     REQUIRE_FALSE(base::validate(w.settings, "r", most));
     CHECK_FALSE(w.acquire("a", most).error);
     for (auto& p : w.peers) {
@@ -787,18 +788,18 @@ TEST_CASE("p46: cancelled, out of time, contended and unavailable are four codes
     bench_world w;
     w.start();
     hold(w, "r", {0, 1, 2}, 1h);
-    CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::contended);
-    call& late = w.acquire("r", {.deadline = 100ms});
+    CHECK(w.acquire("r", {.timeout = 0ms}).error == errc::contended);
+    call& late = w.acquire("r", {.timeout = 100ms});
     w.advance(1s);
     CHECK(late.error == errc::timed_out);
-    call& cancelled = w.acquire("r", {.deadline = 1s});
+    call& cancelled = w.acquire("r", {.timeout = 1s});
     w.cancel(cancelled);
     CHECK(cancelled.error == error_code(ECANCELED, boost::system::system_category()));
     for (unsigned i = 0; i < 3; ++i) {
         w.peers[i]->dial = peer::dialling::refused;
         w.close(i);
     }
-    CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::unavailable);
+    CHECK(w.acquire("r", {.timeout = 0ms}).error == errc::unavailable);
     const stats s = w.core->snapshot();
     CHECK(s.contended == 1);
     CHECK(s.timed_out == 1);

@@ -62,7 +62,7 @@ TEST_CASE("p20: the compensating release stands behind the SET on its connection
     bench_world w;
     w.start();
     w.peers[0]->way_there = w.peers[1]->way_there = w.peers[2]->way_there = 60ms;
-    call& c = w.acquire("r", {.deadline = 0ms});
+    call& c = w.acquire("r", {.timeout = 0ms});
     w.advance(50ms);
     REQUIRE(c.error == errc::unavailable);
     for (unsigned i = 0; i < 3; ++i) {
@@ -84,7 +84,7 @@ TEST_CASE("p20: a SET whose connection was lost is never sent again, its release
           "[core][pitfall][p20]")
 {
     config c;
-    c.reconnect_max = 20ms;
+    c.reconnect_backoff_max = 20ms;
     bench_world w{3, c};
     w.start();
     w.peers[2]->frozen = true;  // has the bytes, does nothing
@@ -98,7 +98,7 @@ TEST_CASE("p20: a SET whose connection was lost is never sent again, its release
     REQUIRE(w.core->snapshot().nodes_ready == 3);
     (void)w.release(l);
     CHECK(w.count(2, "EVALSHA") == 1);
-    CHECK(w.core->snapshot().debts == 1);
+    CHECK(w.core->snapshot().pending_releases == 1);
 
     SECTION("until the key could not be alive")
     {
@@ -107,7 +107,7 @@ TEST_CASE("p20: a SET whose connection was lost is never sent again, its release
         CHECK(w.count(2, "EVALSHA") == 3);
         w.advance(4s);
         CHECK(w.count(2, "EVALSHA") == 4);
-        CHECK(w.core->snapshot().debts == 0);
+        CHECK(w.core->snapshot().pending_releases == 0);
         CHECK(w.is_idle());
     }
     SECTION("at once on a new connection")
@@ -130,7 +130,7 @@ TEST_CASE("p20: a SET whose connection was lost is never sent again, its release
 TEST_CASE("p20: a release lost with its SET is sent again and again", "[core][pitfall][p20]")
 {
     config c;
-    c.reconnect_max = 20ms;
+    c.reconnect_backoff_max = 20ms;
     bench_world w{3, c};
     w.start();
     w.peers[2]->frozen = true;
@@ -160,7 +160,7 @@ TEST_CASE("a release owed to a node that is away goes out first when it is back"
     lose(w, 1);
     (void)w.release(l);
     CHECK(w.peers[1]->master.keys(w.now) == 1);
-    CHECK(w.core->snapshot().debts == 1);
+    CHECK(w.core->snapshot().pending_releases == 1);
     CHECK_FALSE(w.core->is_quiet());
     bring_back(w, 1);
     w.advance(2s);
@@ -176,9 +176,9 @@ TEST_CASE("what is owed to a node that stays away is forgotten when it is pointl
     core::lease& l = w.lock("r", {.ttl = 3s});
     lose(w, 1);
     (void)w.release(l);
-    CHECK(w.core->snapshot().debts == 1);
+    CHECK(w.core->snapshot().pending_releases == 1);
     w.advance(8s);
-    CHECK(w.core->snapshot().debts == 0);
+    CHECK(w.core->snapshot().pending_releases == 0);
     CHECK(w.core->snapshot().leases == 0);
     CHECK(w.core->is_quiet());
 }
@@ -233,7 +233,7 @@ TEST_CASE("a node that refuses releases is tried with one a second, and given al
     w.advance(100s);
     CHECK(w.count(0, "EVALSHA") - sent <= 101);
     CHECK(w.count(0, "EVALSHA") - sent >= 99);
-    CHECK(w.core->snapshot().debts == 100);
+    CHECK(w.core->snapshot().pending_releases == 100);
     refusals.clear();
     w.advance(1s);
     CHECK(w.keys() == 0);
@@ -262,7 +262,7 @@ TEST_CASE("an adopted key is owed for as long as another client may have made it
     w.advance(1min);
     CHECK(w.keys() == 1);
     bring_back(w, 2);
-    w.advance(w.settings.reconnect_max);
+    w.advance(w.settings.reconnect_backoff_max);
     CHECK(w.keys() == 0);
     CHECK(w.is_idle());
 }
@@ -270,7 +270,7 @@ TEST_CASE("an adopted key is owed for as long as another client may have made it
 TEST_CASE("debts are bounded, the oldest are given up", "[core]")
 {
     config c;
-    c.max_debts = 3;
+    c.max_pending_releases = 3;
     bench_world w{1, c};
     w.start();
     std::vector<core::lease*> held;
@@ -281,8 +281,8 @@ TEST_CASE("debts are bounded, the oldest are given up", "[core]")
     for (core::lease* l : held) {
         w.drop(*l);
     }
-    CHECK(w.core->snapshot().debts == 3);
-    CHECK(w.core->snapshot().debts_dropped == 2);
+    CHECK(w.core->snapshot().pending_releases == 3);
+    CHECK(w.core->snapshot().pending_releases_dropped == 2);
     CHECK(w.core->snapshot().dropped == 5);
     bring_back(w, 0);
     w.advance(2s);
@@ -294,7 +294,7 @@ TEST_CASE("debts are bounded, the oldest are given up", "[core]")
 TEST_CASE("a release that was not sent displaces one that is to be repeated", "[core]")
 {
     config c;
-    c.max_debts = 2;
+    c.max_pending_releases = 2;
     bench_world w{1, c};
     w.start();
     std::vector<core::lease*> held;
@@ -304,12 +304,12 @@ TEST_CASE("a release that was not sent displaces one that is to be repeated", "[
     w.peers[0]->master.refusals["EVALSHA"] = "BUSY Redis is busy running a script.";
     w.drop(*held[0]);
     w.drop(*held[1]);
-    CHECK(w.core->snapshot().debts == 2);
+    CHECK(w.core->snapshot().pending_releases == 2);
     w.peers[0]->master.refusals.clear();
     lose(w, 0);
     w.drop(*held[2]);
     w.drop(*held[3]);
-    CHECK(w.core->snapshot().debts == 2);
+    CHECK(w.core->snapshot().pending_releases == 2);
     bring_back(w, 0);
     w.advance(2s);
     CHECK(w.peers[0]->master.find(w.now, "c") == nullptr);
@@ -322,15 +322,15 @@ TEST_CASE("a node that answered the SET with an error is owed nothing", "[core]"
     w.start();
     w.peers[0]->master.refusals["SET"] = "MISCONF Errors writing to the AOF file";
     w.peers[0]->master.refusals["EVALSHA"] = "MISCONF Errors writing to the AOF file";
-    CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::unavailable);
-    CHECK(w.core->snapshot().debts == 0);
+    CHECK(w.acquire("r", {.timeout = 0ms}).error == errc::unavailable);
+    CHECK(w.core->snapshot().pending_releases == 0);
     CHECK(w.is_idle());
 }
 
 TEST_CASE("no debts at all where none are wanted", "[core]")
 {
     config c;
-    c.max_debts = 0;
+    c.max_pending_releases = 0;
     bench_world w{1, c};
     w.start();
     core::lease& l = w.lock("a");
@@ -354,14 +354,14 @@ TEST_CASE("of a key that has certainly ended no node is waited for", "[core]")
     call& r = w.release(l);
     CHECK_FALSE(r.error);
     CHECK(r.released == release_result::not_held);
-    CHECK(w.core->snapshot().debts == 0);
+    CHECK(w.core->snapshot().pending_releases == 0);
     CHECK(w.is_idle());
 }
 
 TEST_CASE("a release that is not owed is not waited for", "[core]")
 {
     config c;
-    c.max_debts = 0;
+    c.max_pending_releases = 0;
     bench_world w{1, c};
     w.start();
     core::lease& l = w.lock("a");
@@ -384,13 +384,13 @@ TEST_CASE("a release that is not owed is not waited for", "[core]")
     REQUIRE(r->done());
     CHECK(r->error == errc::unavailable);
     CHECK(r->report.nodes.at(0).outcome == node_outcome::disconnected);
-    CHECK(w.core->snapshot().debts_dropped == 1);
+    CHECK(w.core->snapshot().pending_releases_dropped == 1);
 }
 
 TEST_CASE("a release that is owed no more is not waited for", "[core]")
 {
     config c;
-    c.max_debts = 1;
+    c.max_pending_releases = 1;
     bench_world w{1, c};
     w.start();
     core::lease& a = w.lock("a");
@@ -417,7 +417,7 @@ TEST_CASE("more debts than go out at once all go out", "[core]")
     for (core::lease* l : held) {
         w.drop(*l);
     }
-    CHECK(w.core->snapshot().debts == 3000);
+    CHECK(w.core->snapshot().pending_releases == 3000);
     bring_back(w, 0);
     w.advance(2s);
     CHECK(w.keys() == 0);
@@ -441,7 +441,7 @@ TEST_CASE("p19: a cancelled acquire leaves no key, wherever it was", "[core][pit
                 w.advance(1s);
             }
             w.peers[0]->master.put("r", {.value = "x", .end = w.now + 40ms});
-            call& c = w.acquire("r", {.deadline = 10s});
+            call& c = w.acquire("r", {.timeout = 10s});
             for (unsigned i = 0; i < steps && !c.done(); ++i) {
                 w.advance(1ms);
             }
@@ -502,7 +502,7 @@ TEST_CASE("p18: a SET that a node kept for longer than its ttl is undone when th
     w.go_astray(2, 1, 0s);
     w.advance(20s);
     CHECK(w.peers[2]->connects > 1);
-    CHECK(w.core->snapshot().debts == 1);
+    CHECK(w.core->snapshot().pending_releases == 1);
     w.thaw(2);
     w.advance(3s);
     CHECK(w.peers[2]->master.sets == 1);
@@ -560,7 +560,7 @@ TEST_CASE("a close waits for releases that found no room, and they go out", "[co
     for (core::lease* l : held) {
         w.core->drop(w.now, *l);  // nothing is written in between
     }
-    CHECK(w.core->snapshot().debts > 0);
+    CHECK(w.core->snapshot().pending_releases > 0);
     CHECK(w.core->snapshot().buffered_bytes < 1024 * 1024 + 2 * name.size());
     w.core->close(w.now);
     CHECK_FALSE(w.core->is_quiet());
@@ -582,7 +582,7 @@ TEST_CASE("what is being written counts as buffered", "[core]")
     std::size_t stalled = 0;
     std::size_t taken = 0;
     for (int i = 0; i < 60; ++i) {
-        begun.push_back(&core->acquire(w.now, name + std::to_string(i), {.deadline = 0ms}));
+        begun.push_back(&core->acquire(w.now, name + std::to_string(i), {.timeout = 0ms}));
         begun.back()->user = nullptr;
         stalled += core->finished() > 0 ? 1u : 0u;
         if (core->has_output(0) && i == 5) {
@@ -627,8 +627,8 @@ TEST_CASE("what a node did not execute is sent again where there is room, or owe
         core.on_bytes(w.now, 0, "-NOSCRIPT No matching script.\r\n");
     }
     CHECK(core.snapshot().buffered_bytes < 1024 * 1024 + 2 * name.size());
-    CHECK(core.snapshot().debts > 20);
-    CHECK(core.snapshot().debts + core.snapshot().unanswered == 40);
+    CHECK(core.snapshot().pending_releases > 20);
+    CHECK(core.snapshot().pending_releases + core.snapshot().unanswered == 40);
     w.settle();
     CHECK(prolonged.error == errc::unavailable);
     for (int i = 0; i < 39; ++i) {
@@ -637,7 +637,7 @@ TEST_CASE("what a node did not execute is sent again where there is room, or owe
     REQUIRE(core.snapshot().unanswered == 1);
     CHECK_FALSE(awaited.done());
     w.answer(0, ":0\r\n");  // and not since it had been executed before
-    CHECK(core.snapshot().debts == 0);
+    CHECK(core.snapshot().pending_releases == 0);
     CHECK(awaited.done());
     CHECK(awaited.released == release_result::not_held);
     CHECK(core.snapshot().leases == 1);
@@ -652,14 +652,14 @@ TEST_CASE("what is owed is paid when all is answered, though a write has not end
     core::coordinator& core = *w.core;
     w.settings.max_buffered_bytes = 50'000;  // less than one write may have
     call dummy;
-    core::operation& begun = core.acquire(w.now, std::string(60'000, 'x'), {.attempts = 1});
+    core::operation& begun = core.acquire(w.now, std::string(60'000, 'x'), {.max_attempts = 1});
     begun.user = &dummy;
     core.take_output(0).clear();
     core.cancel(w.now, begun);  // no room for the release
-    REQUIRE(core.snapshot().debts == 1);
+    REQUIRE(core.snapshot().pending_releases == 1);
     CHECK_FALSE(core.has_output(0));
     core.on_bytes(w.now, 0, ok);
-    CHECK(core.snapshot().debts == 0);
+    CHECK(core.snapshot().pending_releases == 0);
     CHECK(core.has_output(0));
     while (core::operation* op = core.take_finished(w.now)) {
         core.recycle(*op);
@@ -686,7 +686,7 @@ TEST_CASE("a cancelled acquire that has asked nobody leaves no trace", "[core]")
 TEST_CASE("an acquire that is cancelled between two attempts sends nothing more", "[core]")
 {
     config c;
-    c.retry_min = c.retry_max = 1s;
+    c.backoff_min = c.backoff_max = 1s;
     bench_world w{1, c};
     w.start();
     w.peers[0]->master.put("r", {.value = "x", .end = w.now + 1h});
@@ -725,7 +725,7 @@ TEST_CASE("p21: after any loss the next acquire succeeds once reconnected", "[co
             bench_world w;
             w.start();
             w.manual();
-            call& c = w.acquire("r", {.deadline = 0ms});
+            call& c = w.acquire("r", {.timeout = 0ms});
             for (const unsigned i : {first, (first + 1) % 3}) {
                 switch (how) {
                     case loss::closed: w.close(i); break;
@@ -740,7 +740,7 @@ TEST_CASE("p21: after any loss the next acquire succeeds once reconnected", "[co
             w.advance(w.settings.node_timeout);
             REQUIRE(c.error == errc::unavailable);
             w.manual(false);
-            w.advance(w.settings.stall_timeout + w.settings.reconnect_max);
+            w.advance(w.settings.stall_timeout + w.settings.reconnect_backoff_max);
             REQUIRE(w.core->snapshot().nodes_ready == 3);
             CHECK(w.lock("r").granted == 0b111);
         }
@@ -752,13 +752,13 @@ TEST_CASE("p21: a reply that the deadline cuts in two is still one reply", "[cor
     bench_world w{1};
     w.start();
     w.manual();
-    call& first = w.acquire("a", {.deadline = 0ms});
+    call& first = w.acquire("a", {.timeout = 0ms});
     w.send(0, "+O");
     w.advance(50ms);
     REQUIRE(first.error == errc::unavailable);
     w.answer(0, "K\r\n");
     CHECK(w.core->snapshot().late_grants == 1);
-    call& second = w.acquire("b", {.deadline = 0ms});
+    call& second = w.acquire("b", {.timeout = 0ms});
     w.answer(0, yes);  // the release of "a"
     CHECK_FALSE(second.done());
     w.answer(0, ok);
@@ -771,12 +771,12 @@ TEST_CASE("p21: a late reply is never taken for another's", "[core][pitfall][p21
     bench_world w{1};
     w.start();
     w.manual();
-    call& first = w.acquire("a", {.deadline = 0ms});
+    call& first = w.acquire("a", {.timeout = 0ms});
     w.advance(50ms);
     REQUIRE(first.error == errc::unavailable);
     CHECK(w.pending(0) == std::vector<std::string>{"SET", "EVALSHA"});
     w.answer(0, ok);  // late: the grant of "a", which stays nobody's
-    call& second = w.acquire("b", {.deadline = 0ms});
+    call& second = w.acquire("b", {.timeout = 0ms});
     CHECK_FALSE(second.done());
     w.answer(0, yes);  // the release of "a"
     CHECK_FALSE(second.done());

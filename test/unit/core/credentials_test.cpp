@@ -139,7 +139,7 @@ TEST_CASE("an error of a server that repeats a given password is told without it
     REQUIRE(w.core->snapshot().nodes_ready == 1);
     w.manual();
     w.with_report = true;
-    call& asked = w.acquire("r", {.deadline = 0ms, .attempts = 1});
+    call& asked = w.acquire("r", {.timeout = 0ms, .max_attempts = 1});
     w.answer(0, "-ERR no, " + std::string(given_password) + "\r\n");
     REQUIRE(asked.done());
     const std::string& error = asked.report.nodes.at(0).error;

@@ -15,7 +15,7 @@ using strings = std::vector<std::string>;
 
 inline const std::string counter = "r:fencing";
 inline constexpr acquire_options fenced{.fencing = true};
-inline constexpr acquire_options once{.deadline = 0ms, .fencing = true};
+inline constexpr acquire_options once{.timeout = 0ms, .fencing = true};
 
 inline std::string number(std::int64_t n)
 {

@@ -136,7 +136,7 @@ TEST_CASE("counters of a time before the admission are no votes, and are raised"
     w.put_counters(-2);  // counted once they are below by one
     w.advance(3s);
     CHECK(w.lock("r", fenced).fencing_token == static_cast<std::uint64_t>(date_of(w.now)));
-    CHECK(w.core->snapshot().raises == 1);
+    CHECK(w.core->snapshot().counter_alignments == 1);
     for (unsigned i = 0; i < 3; ++i) {
         const words& raised = w.peers[i]->log.back();
         REQUIRE(raised.at(1) == resp::raise_script.sha1);
@@ -149,7 +149,7 @@ TEST_CASE("later ones vote", "[core][fencing]")
     admitted_world w{1};
     w.put_counters(-1);
     CHECK(w.lock("r", fenced).fencing_token == static_cast<std::uint64_t>(w.begun - slack));
-    CHECK(w.core->snapshot().raises == 0);
+    CHECK(w.core->snapshot().counter_alignments == 0);
 }
 
 TEST_CASE("without the restart guard every counter that was seeded votes", "[core][fencing]")
@@ -229,7 +229,7 @@ TEST_CASE("a master whose date is behind its admission does not vote with new co
     REQUIRE(c.done());
     CHECK(c.error == errc::unavailable);
     CHECK(c.report.nodes[0].error == "this node's date is too early for a new fencing counter");
-    CHECK(w.core->snapshot().raises == 1);
+    CHECK(w.core->snapshot().counter_alignments == 1);
 }
 
 TEST_CASE("a master that is out of votes by now is not raised", "[core][fencing]")

@@ -30,7 +30,7 @@ TEST_CASE("a majority that agrees gives a token in one round trip", "[core][fenc
     for (const auto& p : w.peers) {
         CHECK(p->log.back() == words{"INCR", counter});
     }
-    CHECK(w.core->snapshot().raises == 0);
+    CHECK(w.core->snapshot().counter_alignments == 0);
 }
 
 TEST_CASE("without fencing no counter is touched", "[core][fencing]")
@@ -115,10 +115,10 @@ TEST_CASE("a counter that was raised is known on the other nodes too", "[core][f
         w.peers[i]->master.put(counter, {.value = std::to_string(token + 10 * i),
                                          .end = w.now + w.settings.counter_ttl});
     }
-    const auto raises = w.core->snapshot().raises;
+    const auto raises = w.core->snapshot().counter_alignments;
     core::lease& second = w.lock("r", fenced);
     CHECK(second.fencing_token == token + 11);
-    CHECK(w.core->snapshot().raises > raises);
+    CHECK(w.core->snapshot().counter_alignments > raises);
     w.drop(second);
     (void)w.lock("r", fenced);
     CHECK(last_counted_by(w) == strings{"INCR", "INCR", "INCR"});
@@ -256,7 +256,7 @@ TEST_CASE("a counter whose increment was not answered is given a ttl on the next
     CHECK(counters_without_ttl(w) == 0);
     w.advance(until_all_is_paid);
     CHECK(w.is_idle());
-    CHECK(w.core->snapshot().debts == 0);
+    CHECK(w.core->snapshot().pending_releases == 0);
     // Once each.
     w.close(0);
     w.advance(5s);
@@ -270,15 +270,15 @@ TEST_CASE("ttls of counters are owed within the bound for debts, and behind rele
           "[core][fencing]")
 {
     config c;
-    c.max_debts = GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{2});
-    CAPTURE(c.max_debts);
+    c.max_pending_releases = GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{2});
+    CAPTURE(c.max_pending_releases);
     bench_world w{3, c};
     lose_answers_amid_lost_counters(w);
     // Of each node the release of the attempt and the ttl of the counter.
-    CHECK(w.core->snapshot().debts == 3 * c.max_debts);
+    CHECK(w.core->snapshot().pending_releases == 3 * c.max_pending_releases);
     w.advance(until_all_is_paid);
-    CHECK(counters_without_ttl(w) == (c.max_debts == 2 ? 0 : 3));
-    CHECK(w.core->snapshot().debts == 0);
+    CHECK(counters_without_ttl(w) == (c.max_pending_releases == 2 ? 0 : 3));
+    CHECK(w.core->snapshot().pending_releases == 0);
     CHECK(w.is_idle());
 }
 
@@ -314,13 +314,13 @@ TEST_CASE("a counter that could not be given a ttl is tried with one a second", 
         CHECK(w.peers[0]->asked[0] == words{"EVALSHA", std::string(resp::count_script.sha1), "1",
                                             counter, "0", "1000000", "86400000"});
         w.answer(0, broken);
-        CHECK(w.core->snapshot().debts == 1);
+        CHECK(w.core->snapshot().pending_releases == 1);
         w.advance(999ms);
         CHECK(w.pending(0).empty());
         w.advance(1ms);
     }
     w.answer(0, number(2));
-    CHECK(w.core->snapshot().debts == 0);
+    CHECK(w.core->snapshot().pending_releases == 0);
     w.advance(2s);
     CHECK(w.pending(0).empty());
     w.drop(*second.held);
@@ -343,7 +343,7 @@ TEST_CASE("a counter that can be given no ttl is left as it is, and that is said
     REQUIRE(w.pending(0) == strings{"EVALSHA"});
     const std::size_t said = w.log_lines.size();
     w.answer(0, "-" + std::string(why) + "\r\n");
-    CHECK(w.core->snapshot().debts == 0);
+    CHECK(w.core->snapshot().pending_releases == 0);
     REQUIRE(w.log_lines.size() == said + 1);
     CHECK(w.log_lines.back().find("stays without a ttl") != std::string::npos);
     w.advance(2s);
@@ -414,7 +414,7 @@ TEST_CASE("p39: lost on all nodes, counters begin above with the date",
     }
     // The connections still know them: each is counted from one, which is no vote, and is raised.
     CHECK(w.lock("r", fenced).fencing_token > before);
-    CHECK(w.core->snapshot().raises == 1);
+    CHECK(w.core->snapshot().counter_alignments == 1);
     CHECK(counted(w, 0) >= core::least_seeded_counter);
 }
 
@@ -531,8 +531,8 @@ TEST_CASE("whichever majorities answer, the node that they share keeps tokens in
           "[core][fencing]")
 {
     config c;
-    c.reconnect_min = 1ms;
-    c.reconnect_max = 10ms;
+    c.reconnect_backoff_min = 1ms;
+    c.reconnect_backoff_max = 10ms;
     bench_world w{3, c};
     w.start();
     // Of what the first two agreed on, ahead of the date, the third knows nothing, or little.
@@ -556,5 +556,5 @@ TEST_CASE("whichever majorities answer, the node that they share keeps tokens in
         w.drop(l);
         w.settle();
     }
-    CHECK(w.core->snapshot().raises == 6);
+    CHECK(w.core->snapshot().counter_alignments == 6);
 }

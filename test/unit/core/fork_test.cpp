@@ -31,7 +31,7 @@ public:
     /// How long it waits before it tries again.
     [[nodiscard]] std::int64_t first_wait()
     {
-        (void)w_.acquire("r", {.deadline = longest});
+        (void)w_.acquire("r", {.timeout = longest});
         return (w_.core->next_deadline() - w_.now).count();
     }
 
@@ -41,8 +41,8 @@ private:
     static redlock::config config_of()
     {
         redlock::config c;
-        c.wake_ups = false;
-        c.retry_min = c.retry_max = longest;
+        c.release_notifications = false;
+        c.backoff_min = c.backoff_max = longest;
         c.stall_timeout = longest;
         c.ping_interval = 0s;
         return c;

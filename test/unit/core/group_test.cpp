@@ -72,16 +72,16 @@ TEST_CASE("where one of several is held none is taken, and it is named", "[core]
     w.start();
     w.with_report = true;
     core::lease& holder = w.lock("r", {.ttl = 7s});
-    call& c = w.acquire(names, {.deadline = 0ms});
+    call& c = w.acquire(names, {.timeout = 0ms});
     w.advance(5ms);
     CHECK(c.error == errc::contended);
     for (const node_report& n : c.report.nodes) {
         if (n.outcome == node_outcome::refused) {
-            CHECK(n.held == "r");
+            CHECK(n.refused_resource == "r");
             CHECK(n.holder_ttl > 6s);
         }
     }
-    CHECK(std::ranges::count(c.report.nodes, "r", &node_report::held) >= 2);
+    CHECK(std::ranges::count(c.report.nodes, "r", &node_report::refused_resource) >= 2);
     w.advance(5ms);
     CHECK(w.keys() == 3);
     w.drop(holder);
@@ -99,12 +99,12 @@ TEST_CASE("where one of several has a key without a ttl, the report says so", "[
     for (const auto& p : w.peers) {
         p->master.write("s", {.value = "another", .end = {}});
     }
-    call& c = w.acquire(both, {.deadline = 0ms});
+    call& c = w.acquire(both, {.timeout = 0ms});
     w.advance(5ms);
     CHECK(c.error == errc::contended);
     for (const node_report& n : c.report.nodes) {
         if (n.outcome == node_outcome::refused) {
-            CHECK(n.held == "s");
+            CHECK(n.refused_resource == "s");
             CHECK(n.never_ends);
         }
     }
@@ -124,9 +124,9 @@ TEST_CASE("where one of several is not held, an adopt changes none and names it"
     w.advance(5ms);
     CHECK(c.error == errc::lost);
     for (const node_report& n : c.report.nodes) {
-        CHECK(n.held == (n.outcome == node_outcome::refused ? "c" : ""));
+        CHECK(n.refused_resource == (n.outcome == node_outcome::refused ? "c" : ""));
     }
-    CHECK(std::ranges::count(c.report.nodes, "c", &node_report::held) >= 2);
+    CHECK(std::ranges::count(c.report.nodes, "c", &node_report::refused_resource) >= 2);
     w.advance(3s);
     CHECK(w.keys() == 0);
 }
@@ -143,7 +143,7 @@ TEST_CASE("where one of several is lost, an extend names it", "[core][group]")
     call& c = w.extend(l, 1h);
     w.advance(5ms);
     CHECK(c.error == errc::lost);
-    CHECK(std::ranges::count(c.report.nodes, "s", &node_report::held) >= 2);
+    CHECK(std::ranges::count(c.report.nodes, "s", &node_report::refused_resource) >= 2);
 }
 
 TEST_CASE("a node of a cluster that wants one slot for all of them is told of by its word",
@@ -154,7 +154,7 @@ TEST_CASE("a node of a cluster that wants one slot for all of them is told of by
     w.with_report = true;
     w.peers[0]->master.refusals["EVALSHA"] =
         "CROSSSLOT Keys in request don't hash to the same slot";
-    call& one = w.acquire(both, {.ttl = 3s, .deadline = 0ms});
+    call& one = w.acquire(both, {.ttl = 3s, .timeout = 0ms});
     w.advance(5ms);
     REQUIRE(one.held != nullptr);
     CHECK(one.held->granted == 0b110);
@@ -162,7 +162,7 @@ TEST_CASE("a node of a cluster that wants one slot for all of them is told of by
     w.advance(5ms);
 
     w.peers[1]->master.refusals["EVALSHA"] = w.peers[0]->master.refusals["EVALSHA"];
-    call& other = w.acquire(both, {.ttl = 3s, .deadline = 0ms});
+    call& other = w.acquire(both, {.ttl = 3s, .timeout = 0ms});
     w.advance(5ms);
     CHECK(other.error == errc::unavailable);
     for (const unsigned i : {0U, 1U}) {
@@ -175,8 +175,8 @@ TEST_CASE("two that want the same in another order do not block each other", "[c
 {
     bench_world w;
     w.start();
-    call& one = w.acquire({"r", "s", "t"}, {.ttl = 3s, .deadline = 10s});
-    call& other = w.acquire({"t", "s", "r"}, {.ttl = 3s, .deadline = 10s});
+    call& one = w.acquire({"r", "s", "t"}, {.ttl = 3s, .timeout = 10s});
+    call& other = w.acquire({"t", "s", "r"}, {.ttl = 3s, .timeout = 10s});
     w.advance(5ms);
     REQUIRE(one.held != nullptr);
     CHECK_FALSE(other.done());
@@ -192,7 +192,7 @@ TEST_CASE("a later attempt is for all of them too", "[core][group]")
     bench_world w;
     w.start();
     core::lease& holder = w.lock("s", {.ttl = 3s});
-    call& c = w.acquire(both, {.ttl = 3s, .deadline = 10s});
+    call& c = w.acquire(both, {.ttl = 3s, .timeout = 10s});
     w.advance(50ms);
     REQUIRE_FALSE(c.done());
     w.drop(holder);
@@ -227,7 +227,7 @@ TEST_CASE("the token of several is greater than all earlier ones of each", "[cor
         last = token;
     }
     // All counters stood at one value before the last.
-    CHECK(w.core->snapshot().raises <= 3);
+    CHECK(w.core->snapshot().counter_alignments <= 3);
 }
 
 TEST_CASE("counters that differ are raised with one script, while the locks are ours",
@@ -264,7 +264,7 @@ TEST_CASE("an answer to the taking of several that does not fit is none", "[core
                  "*2\r\n:-1\r\n:5\r\n", "*2\r\n:0\r\n$1\r\n5\r\n");
     CAPTURE(answer);
     manual_world w;
-    call& c = w.acquire(both, {.deadline = 0ms, .fencing = false});
+    call& c = w.acquire(both, {.timeout = 0ms, .fencing = false});
     w.answer(0, answer);
     CHECK(w.core->snapshot().protocol_errors == 1);
     w.answer(1, "*2\r\n:0\r\n:0\r\n");
@@ -280,7 +280,7 @@ TEST_CASE("a node that cannot take several fails alone", "[core][group]")
         "-NOPERM this user has no permissions\r\n", "-WRONGTYPE Operation against a key\r\n");
     manual_world w;
     w.with_report = true;
-    call& c = w.acquire(both, {.deadline = 0ms, .fencing = false});
+    call& c = w.acquire(both, {.timeout = 0ms, .fencing = false});
     w.answer(0, answer);
     w.answer(1, "*2\r\n:0\r\n:0\r\n");
     w.answer(2, "*2\r\n:0\r\n:0\r\n");

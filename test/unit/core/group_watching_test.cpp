@@ -20,7 +20,7 @@ const std::vector<std::string> both{"r", "s"};
 struct group_world : watch_world {
     using watch_world::watch_world;
 
-    call& waiting_for_both(const acquire_options& o = {.deadline = 60s})
+    call& waiting_for_both(const acquire_options& o = {.timeout = 60s})
     {
         call& c = acquire(both, o);
         advance(4 * round_trip);  // the script has to be told first
@@ -52,7 +52,7 @@ TEST_CASE("who wants several is told when the one in its way goes, and asks one 
 {
     group_world w;
     w.take_all(1h, "s");
-    call& c = w.waiting_for_both({.deadline = 60s, .fencing = true});
+    call& c = w.waiting_for_both({.timeout = 60s, .fencing = true});
     CHECK(std::ranges::count(w.first().log, words{"PTTL", "s"}) == 1);
     CHECK(w.count(w.order[1], "CLIENT") + w.count(w.order[2], "CLIENT") == 0);
     w.advance(300ms);
@@ -68,7 +68,7 @@ TEST_CASE("who wants several is told when the one in its way goes, and asks one 
     CHECK(c.ended - then <= way + 4 * round_trip);
     CHECK(c.held->granted == 0b111);
     CHECK(c.held->fencing_token > 0);
-    CHECK(w.told().wake_ups_granted == 1);
+    CHECK(w.told().notified_attempts_granted == 1);
     CHECK(w.told().polls == 0);
     CHECK(w.core->watching() == 0);
     w.drop(*c.held);
@@ -83,7 +83,7 @@ TEST_CASE("who wants the same resources asks the same node first, in whatever or
     const auto* second = GENERATE("s", "t", "u", "v", "w", "x", "y", "z");
     group_world w;
     w.take_all();
-    call& c = w.acquire(std::vector<std::string>{second, "r"}, {.deadline = 60s});
+    call& c = w.acquire(std::vector<std::string>{second, "r"}, {.timeout = 60s});
     w.advance(4 * round_trip);
     CHECK_FALSE(c.done());
     REQUIRE(w.core->watching() == 1);
@@ -106,7 +106,7 @@ TEST_CASE("what is in the way of several may change", "[core][watch][group]")
         w.take_all(1h, comes);
         const std::size_t before = w.all_commands();
         w.advance(6 * round_trip);
-        CHECK(w.told().wake_ups_refused == static_cast<std::size_t>(i) + 1);
+        CHECK(w.told().notified_attempts_refused == static_cast<std::size_t>(i) + 1);
         CHECK(w.core->watching() == 1);
         // The question tells the server what to watch as well.
         CHECK(w.last(w.order[0], 2)[0] == "CLIENT CACHING YES");
@@ -114,7 +114,7 @@ TEST_CASE("what is in the way of several may change", "[core][watch][group]")
     }
     w.give_back_all("r");  // which is not in the way any more
     w.advance(6 * round_trip);
-    CHECK(w.told().wake_ups_refused == 4);
+    CHECK(w.told().notified_attempts_refused == 4);
     w.give_back_all("s");
     w.advance(6 * round_trip);
     CHECK(c.held != nullptr);
@@ -151,7 +151,7 @@ TEST_CASE("nothing is left of who watched one of several and went", "[core][watc
 TEST_CASE("what this client gives back wakes those who want it with others", "[core][watch][group]")
 {
     config config;
-    config.poll_max = 1h;
+    config.max_poll_interval = 1h;
     group_world w{config};
     call& before = w.acquire("s");
     w.advance(round_trip);
@@ -162,19 +162,19 @@ TEST_CASE("what this client gives back wakes those who want it with others", "[c
     w.drop(*before.held);
     w.advance(5 * round_trip);
     CHECK(c.held != nullptr);
-    CHECK(w.told().wake_ups_granted == 1);
+    CHECK(w.told().notified_attempts_granted == 1);
 }
 
 TEST_CASE("several of one client that want the same are served one after the other",
           "[core][watch][group]")
 {
     config config;
-    config.poll_max = 1h;
+    config.max_poll_interval = 1h;
     group_world w{config};
     w.take_all();
     std::vector<call*> all;
     for (int i = 0; i < 5; ++i) {
-        all.push_back(&w.acquire(both, {.deadline = 60s}));
+        all.push_back(&w.acquire(both, {.timeout = 60s}));
     }
     w.advance(4 * round_trip);
     CHECK(w.core->watching() == 5);
@@ -201,7 +201,7 @@ TEST_CASE("the vote of a node that was asked first for several is proven as any 
           "[core][watch][group][guard]")
 {
     config config;
-    config.restart_guard = guard_config{.max_ttl = 1h, .admit_new_masters = true};
+    config.restart_guard = guard_config{.max_ttl = 1h, .admit_new_nodes = true};
     group_world w{config};
     w.take_all();
     call& c = w.waiting_for_both();
@@ -209,7 +209,7 @@ TEST_CASE("the vote of a node that was asked first for several is proven as any 
     w.advance(5 * round_trip);
     REQUIRE(c.held != nullptr);
     CHECK(c.held->counted == 0b111);
-    CHECK(w.told().wake_ups_granted == 1);
+    CHECK(w.told().notified_attempts_granted == 1);
 }
 
 TEST_CASE("a node that has forgotten the script is told once more to watch", "[core][watch][group]")
@@ -221,7 +221,7 @@ TEST_CASE("a node that has forgotten the script is told once more to watch", "[c
     w.give_back_all();
     w.take_all();
     w.advance(6 * round_trip);
-    CHECK(w.told().wake_ups_refused == 1);
+    CHECK(w.told().notified_attempts_refused == 1);
     CHECK(w.core->watching() == 1);
     w.give_back_all();
     w.advance(6 * round_trip);
@@ -258,10 +258,10 @@ TEST_CASE("who wants several and cannot be remembered as one to tell asks by cha
           "[core][watch][group]")
 {
     config config;
-    config.poll_max = 1h;
+    config.max_poll_interval = 1h;
     group_world w{config};
     w.take_all();
-    call& c = w.acquire(both, {.deadline = 60s});
+    call& c = w.acquire(both, {.timeout = 60s});
     w.advance_until([&] { return w.count(w.order[0], "PTTL") == 1; });
     w.fail_every = 1;
     w.advance(round_trip);
@@ -269,9 +269,9 @@ TEST_CASE("who wants several and cannot be remembered as one to tell asks by cha
     CHECK_FALSE(c.done());
     CHECK(w.core->watching() == 0);
     w.give_back_all();
-    w.advance(w.settings.retry_max + 4 * round_trip);
+    w.advance(w.settings.backoff_max + 4 * round_trip);
     REQUIRE(c.held != nullptr);
-    CHECK(w.told().wake_ups_granted == 0);
+    CHECK(w.told().notified_attempts_granted == 0);
     CHECK(w.told().polls > 0);
     w.drop(*c.held);
     w.advance(2 * round_trip);

@@ -82,7 +82,7 @@ std::size_t lines_with(const bench_world& w, std::string_view text)
                       [&](const std::string& line) { return line.find(text) != line.npos; }));
 }
 
-const acquire_options at_once{.deadline = 0ms, .attempts = 1};
+const acquire_options at_once{.timeout = 0ms, .max_attempts = 1};
 
 }  // namespace
 
@@ -504,7 +504,7 @@ TEST_CASE("a quarantined master is released on, and not asked who holds what", "
     core::lease& l = w.lock("r", {.ttl = longest});
     restart(w, 0, true);
     CHECK(quarantined(w) == 1);
-    CHECK(w.inspect("r").found.state == holding::unknown);
+    CHECK(w.inspect("r").found.state == lock_state::unknown);
     // Its key is still the one whose grant counted.
     CHECK_FALSE(w.extend(l, longest).error);
     CHECK(w.release(l).released == release_result::released);
@@ -527,13 +527,13 @@ TEST_CASE("new masters are admitted at once where that was asked for, and once o
           "[core][guard]")
 {
     config c = guarded();
-    c.restart_guard->admit_new_masters = true;
+    c.restart_guard->admit_new_nodes = true;
     bench_world w{1, c};
     SECTION("a new one")
     {
         w.start();
         CHECK(quarantined(w) == 0);
-        CHECK(lines_with(w, "admit_new_masters is set") == 1);
+        CHECK(lines_with(w, "admit_new_nodes is set") == 1);
         CHECK(w.log_levels.at(0) == log_level::warning);
         (void)w.lock("r", {.ttl = longest});
         restart(w, 0, false);
@@ -663,7 +663,7 @@ TEST_CASE("who waits for a lock gets it when the quarantine ends", "[core][guard
 {
     bench_world w{3, guarded()};
     w.start();
-    call& c = w.acquire("r", {.ttl = longest, .deadline = 20s});
+    call& c = w.acquire("r", {.ttl = longest, .timeout = 20s});
     w.advance(quarantine - 1ns);
     CHECK_FALSE(c.done());
     w.advance(1s);

@@ -29,7 +29,7 @@ bool is_usable(bench_world& w)
 std::string trouble(bench_world& w)
 {
     w.with_report = true;
-    call& c = w.acquire("r", {.deadline = 0ms, .attempts = 1});
+    call& c = w.acquire("r", {.timeout = 0ms, .max_attempts = 1});
     w.advance(60ms);
     REQUIRE(c.error == errc::unavailable);
     return c.report.nodes.at(0).error;
@@ -163,7 +163,7 @@ TEST_CASE("a server without room for another client has not refused the password
     w.start();
     CHECK(trouble(w).find("too many clients") != std::string::npos);
     CHECK(w.log_levels.at(0) == log_level::warning);
-    call& c = w.acquire("r", {.deadline = 1min});
+    call& c = w.acquire("r", {.timeout = 1min});
     w.advance(10s);
     CHECK_FALSE(c.done());
     w.peers[0]->master.refusals.clear();
@@ -240,7 +240,7 @@ TEST_CASE("an error that repeats the password in any place of the handshake", "[
         if (!w.peers[0]->asked.empty()) {
             w.answer(0, echo);
         }
-        (void)w.acquire("r", {.deadline = 0ms});
+        (void)w.acquire("r", {.timeout = 0ms});
         w.advance(60ms);
         CHECK_FALSE(says_somewhere(w, secret));
         CHECK_FALSE(says_somewhere(w, "I was told"));
@@ -338,7 +338,7 @@ TEST_CASE("without leave to load scripts they go out with their text", "[core]")
     REQUIRE(is_usable(w));
     core::lease& l = w.lock("r");
     CHECK_FALSE(w.extend(l, 10s).error);
-    CHECK(w.inspect("r").found.state == holding::held);
+    CHECK(w.inspect("r").found.state == lock_state::held);
     CHECK(w.release(l).released == release_result::released);
     CHECK(w.count(0, "EVAL") == 2);
     CHECK(w.core->snapshot().script_reloads == 2);
@@ -361,7 +361,7 @@ TEST_CASE("where scripts are permitted by their text alone, all of them go out s
     REQUIRE(w.core->snapshot().nodes_ready == 3);
     core::lease& l = w.lock("r");
     CHECK_FALSE(w.extend(l, 20s).error);
-    CHECK(w.inspect("r").found.state == holding::held);
+    CHECK(w.inspect("r").found.state == lock_state::held);
     for (unsigned i : {1U, 2U}) {
         // From now on its own command is not permitted either.
         w.peers[i]->master.refusals["DELIFEQ"] = "NOPERM this user has no permissions to run it";
@@ -466,7 +466,7 @@ TEST_CASE("a replica has no vote until it is promoted, though it may take what i
     CHECK(w.log_levels.at(0) == log_level::error);
     CHECK(node.sets == 0);
     node.role = "master";
-    w.advance(w.settings.reconnect_max + 1s);
+    w.advance(w.settings.reconnect_backoff_max + 1s);
     CHECK(is_usable(w));
 }
 
@@ -621,7 +621,7 @@ TEST_CASE("of two names of one server one is used, and the other names it", "[co
                               "redis://10.0.0.2:6379/0") != std::string::npos);
     CHECK(w.log_levels[0] == log_level::error);
     w.with_report = true;
-    call& c = w.acquire("r", {.deadline = 0ms, .attempts = 1});
+    call& c = w.acquire("r", {.timeout = 0ms, .max_attempts = 1});
     REQUIRE(c.held != nullptr);
     CHECK(c.report.nodes[2].outcome == node_outcome::disconnected);
     CHECK(c.report.nodes[2].error.find("the same server") != std::string::npos);
@@ -789,7 +789,7 @@ TEST_CASE("a login that is refused in unknown words ends an acquire, however the
     refuse();
     CHECK(trouble(w).ends_with(", after it refused user and password"));
     w.advance(1s);
-    call& c = w.acquire("r", {.deadline = 1min});
+    call& c = w.acquire("r", {.timeout = 1min});
     CHECK_FALSE(c.done());
     refuse();
     CHECK(c.error == errc::unavailable);

@@ -45,7 +45,7 @@ redlock::config completed(redlock::config c, unsigned nodes, bench_world& w)
         w.log_levels.push_back(level);
         w.log_lines.emplace_back(line);
     };
-    c.renewals = [](const renewal&) {};
+    c.on_renewal = [](const renewal&) {};
     return c;
 }
 

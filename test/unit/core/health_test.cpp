@@ -141,8 +141,8 @@ TEST_CASE("a ping interval of zero asks never", "[core]")
 TEST_CASE("reconnects back off at random within their bounds", "[core]")
 {
     config c;
-    c.reconnect_min = 10ms;
-    c.reconnect_max = 500ms;
+    c.reconnect_backoff_min = 10ms;
+    c.reconnect_backoff_max = 500ms;
     std::set<nanos> first_waits;
     for (std::uint32_t seed = 0; seed < 20; ++seed) {
         bench_world w{1, c, seed};
@@ -207,7 +207,7 @@ TEST_CASE("a connection that ends in trouble is made anew after a wait, however 
         if (how == "framing" || how == "unasked") {
             w.send(0, how == "framing" ? "?\r\n" : ok);
         } else {
-            (void)w.acquire("r", {.deadline = 0ms});
+            (void)w.acquire("r", {.timeout = 0ms});
             w.advance(how == "stalled" ? w.settings.stall_timeout : nanos{1ms});
             if (how != "stalled") {
                 w.close(0);
@@ -272,7 +272,7 @@ TEST_CASE("of two replies to one request the second ends the connection", "[core
     bench_world w{3};
     w.start();
     w.manual();
-    call& c = w.acquire("r", {.deadline = 0ms});
+    call& c = w.acquire("r", {.timeout = 0ms});
     w.answer(0, "+OK\r\n+OK\r\n");
     CHECK(w.peers[0]->closes == 1);
     // What it said before it went out of step is a vote.
@@ -287,13 +287,13 @@ TEST_CASE("a SET answered with something else is a lost connection", "[core]")
         w.start();
         w.manual();
         w.with_report = true;
-        call& c = w.acquire("r", {.deadline = 0ms});
+        call& c = w.acquire("r", {.timeout = 0ms});
         w.answer(0, reply);
         w.answer(1, reply);
         REQUIRE(c.error == errc::unavailable);
         CHECK(c.report.nodes[0].outcome == node_outcome::disconnected);
         CHECK_FALSE(c.report.nodes[0].error.empty());
-        CHECK(w.core->snapshot().debts == 2);
+        CHECK(w.core->snapshot().pending_releases == 2);
     }
 }
 
@@ -303,7 +303,7 @@ TEST_CASE("a refusal stays one when the holder's ttl does not come", "[core]")
     w.start();
     w.manual();
     w.with_report = true;
-    call& c = w.acquire("r", {.deadline = 0ms});
+    call& c = w.acquire("r", {.timeout = 0ms});
     w.answer(0, nil);
     CHECK_FALSE(c.done());
     SECTION("but something else")
@@ -364,7 +364,7 @@ TEST_CASE("the loss of a connection fails what is in flight, once each", "[core]
     w.start();
     core::lease& l = w.lock("held");
     w.manual();
-    call& a = w.acquire("a", {.deadline = 0ms});
+    call& a = w.acquire("a", {.timeout = 0ms});
     call& b = w.extend(l, 10s);
     call& c = w.inspect("c");
     w.close(0);
@@ -373,7 +373,7 @@ TEST_CASE("the loss of a connection fails what is in flight, once each", "[core]
     CHECK(b.completions == 1);
     CHECK(b.error == errc::unavailable);
     CHECK(c.completions == 1);
-    CHECK(c.found.state == holding::unknown);
+    CHECK(c.found.state == lock_state::unknown);
 }
 
 TEST_CASE("what is asked of a node that is being connected to goes out when it is ready", "[core]")
@@ -381,7 +381,7 @@ TEST_CASE("what is asked of a node that is being connected to goes out when it i
     bench_world w{1};
     w.peers[0]->way_there = w.peers[0]->way_back = 5ms;
     w.start();
-    call& c = w.acquire("r", {.deadline = 0ms});
+    call& c = w.acquire("r", {.timeout = 0ms});
     w.advance(19ms);
     CHECK(w.count(0, "SET") == 0);
     w.advance(1ms);
@@ -398,7 +398,7 @@ TEST_CASE("and fails at its deadline if the node is not ready by then", "[core]"
     w.peers[0]->dial = peer::dialling::silent;
     w.start();
     w.with_report = true;
-    call& c = w.acquire("r", {.deadline = 0ms});
+    call& c = w.acquire("r", {.timeout = 0ms});
     w.advance(50ms - 1ns);
     CHECK_FALSE(c.done());
     w.advance(1ns);
@@ -416,7 +416,7 @@ TEST_CASE("an acquire that never came to an attempt tells why of each node", "[c
     }
     w.start();
     w.with_report = true;
-    call& c = w.acquire("r", {.deadline = 1s});
+    call& c = w.acquire("r", {.timeout = 1s});
     w.advance(1s);
     REQUIRE(c.error == errc::timed_out);
     CHECK(c.report.attempts == 0);
@@ -436,7 +436,7 @@ TEST_CASE("an acquire of a client that is never run tells so of each node", "[co
 {
     bench_world w{3};
     w.with_report = true;
-    call& c = w.acquire("r", {.deadline = 1s});
+    call& c = w.acquire("r", {.timeout = 1s});
     w.advance(1s);
     REQUIRE(c.error == errc::timed_out);
     CHECK(c.report.attempts == 0);
@@ -453,7 +453,7 @@ TEST_CASE("or at once when the attempt to connect fails", "[core]")
     w.peers[0]->dial = peer::dialling::silent;
     w.start();
     w.with_report = true;
-    call& c = w.acquire("r", {.deadline = 0ms});
+    call& c = w.acquire("r", {.timeout = 0ms});
     w.advance(10ms);
     w.close(0, "connection refused");
     CHECK(c.error == errc::unavailable);
@@ -465,7 +465,7 @@ TEST_CASE("nothing is sent behind its deadline, even if the timer is late", "[co
     bench_world w{1};
     w.peers[0]->manual_handshake = true;
     w.start();
-    call& c = w.acquire("r", {.deadline = 0ms});
+    call& c = w.acquire("r", {.timeout = 0ms});
     w.now += 60ms;
     w.peers[0]->manual_handshake = false;
     w.answer(0, "%1\r\n+proto\r\n:3\r\n");
@@ -483,7 +483,7 @@ TEST_CASE("the first acquire waits for the first connections", "[core]")
     }
     w.peers[2]->dial = peer::dialling::silent;
     w.start();
-    call& c = w.acquire("r", {.deadline = 1s});
+    call& c = w.acquire("r", {.timeout = 1s});
     w.advance(400ms);
     for (auto& p : w.peers) {
         p->way_there = p->way_back = 0ms;
@@ -503,7 +503,7 @@ TEST_CASE("the first acquire makes one attempt as soon as a majority is there", 
         w.peers[i]->way_there = w.peers[i]->way_back = 20ms;
     }
     w.start();
-    call& c = w.acquire("r", {.deadline = 1s});
+    call& c = w.acquire("r", {.timeout = 1s});
     w.advance(1s);
     REQUIRE(c.held != nullptr);
     CHECK(c.ended - c.begun == 120ms);
@@ -517,7 +517,7 @@ TEST_CASE("the first acquire does not wait for nodes that refuse", "[core]")
         p->dial = peer::dialling::refused;
     }
     w.start();
-    call& c = w.acquire("r", {.deadline = 1s, .attempts = 1});
+    call& c = w.acquire("r", {.timeout = 1s, .max_attempts = 1});
     CHECK(c.error == errc::unavailable);
     CHECK(c.ended == c.begun);
 }
@@ -533,7 +533,7 @@ TEST_CASE("a node whose buffer is full counts as stalled", "[core]")
     for (unsigned i = 0; i < 20; ++i) {
         std::string name(max_resource_size - 2, 'x');
         name += std::to_string(10 + i);
-        core::operation& op = w.core->acquire(w.now, name, {.deadline = 0ms});
+        core::operation& op = w.core->acquire(w.now, name, {.timeout = 0ms});
         op.user = &calls.emplace_back();
     }
     CHECK(w.core->snapshot().buffered_bytes < 1024 * 1024 + 2 * max_resource_size);
@@ -595,7 +595,7 @@ TEST_CASE("stop while nodes are away, owed releases, waiting or dialled", "[core
     w.close(0);
     w.close(1);
     w.drop(l);
-    CHECK(w.core->snapshot().debts == 2);
+    CHECK(w.core->snapshot().pending_releases == 2);
     call& c = w.acquire("s");
     w.stop();
     CHECK(c.error == errc::closed);
@@ -654,7 +654,7 @@ TEST_CASE(
     w.peers[0]->master.refusals[command] = front + code + " some words";
     if (command == "SET") {
         w.with_report = true;
-        const call& c = w.acquire("s", {.deadline = 0ms});
+        const call& c = w.acquire("s", {.timeout = 0ms});
         CHECK(c.error == errc::unavailable);
         CHECK(c.report.nodes.at(0).outcome == node_outcome::failed);
     } else {
@@ -669,7 +669,7 @@ TEST_CASE(
     for (int i = 0; i < 100; ++i) {
         w.advance(500ms);
         if (command == "SET") {
-            (void)w.acquire("s", {.deadline = 0ms});
+            (void)w.acquire("s", {.timeout = 0ms});
         }
     }
     CHECK(lines_about(w, "out of use") <= (command == "SET" ? 1 : 2));
@@ -691,7 +691,7 @@ TEST_CASE("a word of an error that is no code of its own is no reason to leave a
         GENERATE("ERR unknown command 'SET', with args beginning with: 'a READONLY lock'",
                  "MISCONF Errors writing to the AOF file", "OOM command not allowed",
                  "ERR READONLYISH state", "BUSY Redis is busy running a script");
-    CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::unavailable);
+    CHECK(w.acquire("r", {.timeout = 0ms}).error == errc::unavailable);
     CHECK(w.peers[0]->closes == 0);
 }
 
@@ -712,7 +712,7 @@ TEST_CASE("p48: a master that has become a replica has no vote, though it takes 
     SECTION("when its next vote is asked for, a second after its role was asked for last")
     {
         w.advance(1s);
-        CHECK(w.acquire("r", {.deadline = 0ms}).error == errc::unavailable);
+        CHECK(w.acquire("r", {.timeout = 0ms}).error == errc::unavailable);
     }
     SECTION("while a lock is extended")
     {

@@ -43,27 +43,27 @@ inspection inspected(unsigned nodes, const std::vector<std::string>& replies, na
 enum class said : unsigned { a, b, empty, failed };
 constexpr unsigned kinds = 4;
 
-holding final_state(const std::vector<said>& all)
+lock_state final_state(const std::vector<said>& all)
 {
     const std::size_t quorum = all.size() / 2 + 1;
     std::array<std::size_t, kinds> count{};
     for (const said s : all) {
         ++count[static_cast<unsigned>(s)];
     }
-    const std::size_t party = std::max(count[0], count[1]);
-    if (party >= quorum) {
-        return holding::held;
+    const std::size_t members = std::max(count[0], count[1]);
+    if (members >= quorum) {
+        return lock_state::held;
     }
-    return party + count[3] < quorum ? holding::free : holding::unknown;
+    return members + count[3] < quorum ? lock_state::free : lock_state::unknown;
 }
 
 /// The state that is certain whatever the others will say.
-std::optional<holding> certain(std::vector<said> all, std::size_t nodes)
+std::optional<lock_state> certain(std::vector<said> all, std::size_t nodes)
 {
     if (all.size() == nodes) {
         return final_state(all);
     }
-    std::optional<holding> only;
+    std::optional<lock_state> only;
     for (unsigned k = 0; k < kinds; ++k) {
         all.push_back(static_cast<said>(k));
         const auto then = certain(all, nodes);
@@ -82,7 +82,7 @@ TEST_CASE("p11: the quorum-th largest of the answers counts", "[core][pitfall][p
 {
     const inspection found =
         inspected(5, {held_by("x", 100), held_by("x", 200), held_by("x", 9000)}, 10ms);
-    CHECK(found.state == holding::held);
+    CHECK(found.state == lock_state::held);
     CHECK(found.owner_known);
     // 100 ms less 1 % and 2 ms, less the 10 ms since the question.
     CHECK(found.remaining == ms(87));
@@ -111,26 +111,26 @@ TEST_CASE("p12: remaining ttls need not agree", "[core][pitfall][p12]")
 {
     for (const int off : {1, 10, 999, 1000}) {
         const inspection found = inspected(3, {held_by("x", 5000), held_by("x", 5000 + off)});
-        CHECK(found.state == holding::held);
+        CHECK(found.state == lock_state::held);
         CHECK(found.remaining == ms(5000 - 52));
     }
 }
 
 TEST_CASE("p41: silence is no answer", "[core][pitfall][p41]")
 {
-    CHECK(inspected(3, {std::string(nobody)}).state == holding::unknown);
-    CHECK(inspected(3, {}).state == holding::unknown);
-    CHECK(inspected(3, {std::string(nobody), std::string(nobody)}).state == holding::free);
+    CHECK(inspected(3, {std::string(nobody)}).state == lock_state::unknown);
+    CHECK(inspected(3, {}).state == lock_state::unknown);
+    CHECK(inspected(3, {std::string(nobody), std::string(nobody)}).state == lock_state::free);
     CHECK(inspected(3, {held_by("x", 1), std::string(broken), std::string(broken)}).state ==
-          holding::unknown);
+          lock_state::unknown);
     CHECK(inspected(3, {held_by("x", 1), held_by("y", 1), std::string(nobody)}).state ==
-          holding::free);
+          lock_state::free);
 }
 
 TEST_CASE("p40: a foreign kind of lock is held by somebody unknown", "[core][pitfall][p40]")
 {
     const inspection found = inspected(3, {std::string(foreign_kind), std::string(foreign_kind)});
-    CHECK(found.state == holding::held);
+    CHECK(found.state == lock_state::held);
     CHECK_FALSE(found.owner_known);
     CHECK_FALSE(found.remaining);
 }
@@ -138,7 +138,7 @@ TEST_CASE("p40: a foreign kind of lock is held by somebody unknown", "[core][pit
 TEST_CASE("a key without a ttl is held without an end", "[core]")
 {
     const inspection found = inspected(3, {held_by("x", -1), held_by("x", -1)});
-    CHECK(found.state == holding::held);
+    CHECK(found.state == lock_state::held);
     CHECK_FALSE(found.remaining);
 }
 
@@ -184,10 +184,10 @@ TEST_CASE("an inspection of this client's own lock", "[core]")
     w.start();
     core::lease& l = w.lock("r", {.ttl = 10s});
     call& c = w.inspect("r");
-    CHECK(c.found.state == holding::held);
+    CHECK(c.found.state == lock_state::held);
     CHECK(c.found.remaining == ms(10'000 - 102));
     (void)w.release(l);
-    CHECK(w.inspect("r").found.state == holding::free);
+    CHECK(w.inspect("r").found.state == lock_state::free);
     CHECK(w.is_idle());
 }
 
@@ -200,7 +200,7 @@ TEST_CASE("no more is believed of an owner than the node was asked for", "[core]
     call& c = w.inspect("r");
     w.answer(0, held_by(std::string(is_too_long ? 65 : 64, 'x'), 1000));
     CHECK(c.done());
-    CHECK(c.found.state == (is_too_long ? holding::unknown : holding::held));
+    CHECK(c.found.state == (is_too_long ? lock_state::unknown : lock_state::held));
     CHECK(w.peers[0]->closes == (is_too_long ? 1 : 0));
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("an inspection that is answered with nonsense", "[core]")
         call& c = w.inspect("r");
         w.answer(0, reply);
         CHECK(c.done());
-        CHECK(c.found.state == holding::unknown);
+        CHECK(c.found.state == lock_state::unknown);
         CHECK(w.peers[0]->closes == 1);
     }
 }
@@ -238,7 +238,7 @@ TEST_CASE("an inspection that asks for every node waits for each, and for no dea
         w.answer(4, nobody);
     }
     REQUIRE(c.done());
-    CHECK(c.found.state == holding::held);
+    CHECK(c.found.state == lock_state::held);
     CHECK(c.found.agreeing == 4);
     CHECK(c.found.silent == (is_last_silent ? 1 : 0));
     CHECK(c.report.nodes[4].outcome ==
@@ -249,12 +249,12 @@ TEST_CASE("an inspection that asks for every node waits for each, and for no dea
 TEST_CASE("a report tells which nodes have keys of one owner, and no more of who that is", "[core]")
 {
     const std::string long_one(64, 'x');
-    using party = std::optional<unsigned>;
-    constexpr party none;
+    using key_group = std::optional<unsigned>;
+    constexpr key_group none;
     struct vote {
         std::vector<std::string> replies;
-        std::vector<party> parties;
-        party majority;
+        std::vector<key_group> key_groups;
+        key_group majority;
     };
     const std::string empty(nobody);
     const std::string foreign(foreign_kind);
@@ -270,7 +270,7 @@ TEST_CASE("a report tells which nodes have keys of one owner, and no more of who
         {{held_by(long_one, 10), held_by(long_one, -1), held_by("x", 10)}, {0, 0, 1}, 0},
         {{empty, empty, empty}, {none, none, none}, none},
     };
-    for (const auto& [replies, parties, majority] : votes) {
+    for (const auto& [replies, key_groups, majority] : votes) {
         CAPTURE(replies);
         bench_world w{3};
         w.with_report = true;
@@ -281,26 +281,26 @@ TEST_CASE("a report tells which nodes have keys of one owner, and no more of who
             w.answer(i, replies[i]);
         }
         REQUIRE(c.done());
-        CHECK(c.found.majority == majority);
+        CHECK(c.found.holder_group == majority);
         for (unsigned i = 0; i < 3; ++i) {
-            CHECK(c.report.nodes[i].party == parties[i]);
+            CHECK(c.report.nodes[i].key_group == key_groups[i]);
             CHECK(c.report.nodes[i].error.find('x') == std::string::npos);
         }
     }
 }
 
-TEST_CASE("the largest party is no majority where most nodes have no key, or say nothing", "[core]")
+TEST_CASE("the largest group is no majority where most nodes have no key, or say nothing", "[core]")
 {
     CHECK(inspected(5, {held_by("x", 9), held_by("x", 9), std::string(nobody), std::string(nobody),
                         std::string(nobody)})
-              .majority == std::nullopt);
-    CHECK(inspected(5, {held_by("x", 9), held_by("x", 9)}).majority == std::nullopt);
+              .holder_group == std::nullopt);
+    CHECK(inspected(5, {held_by("x", 9), held_by("x", 9)}).holder_group == std::nullopt);
     // As it is numbered in a report, whether there is one or not.
     CHECK(inspected(5, {held_by("y", 9), held_by("x", 9), held_by("x", 9), held_by("x", 9)})
-              .majority == 1U);
+              .holder_group == 1U);
 }
 
-TEST_CASE("a report that served an inspection says of no party in what comes next", "[core]")
+TEST_CASE("a report that served an inspection says of no group in what comes next", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -310,12 +310,12 @@ TEST_CASE("a report that served an inspection says of no party in what comes nex
     w.core->inspect(w.now, "r", {.report = &same}).user = &look;
     w.settle();
     REQUIRE(look.done());
-    CHECK(same.nodes.at(0).party == 0U);
+    CHECK(same.nodes.at(0).key_group == 0U);
     call extension;
     w.core->extend(w.now, l, 10s, &same).user = &extension;
     w.settle();
     REQUIRE(extension.done());
-    CHECK(same.nodes.at(0).party == std::nullopt);
+    CHECK(same.nodes.at(0).key_group == std::nullopt);
 }
 
 TEST_CASE("an inspection for an owner token tells which keys are of that owner", "[core]")
@@ -324,19 +324,19 @@ TEST_CASE("an inspection for an owner token tells which keys are of that owner",
     w.start();
     core::lease& l = w.lock("r");
     w.with_report = true;
-    CHECK_FALSE(w.inspect("r").found.own);
-    CHECK_FALSE(w.inspect("r", true, std::string(40, 'a')).found.own);
-    CHECK_FALSE(w.inspect("r", true, "no token").found.own);
+    CHECK_FALSE(w.inspect("r").found.own_group);
+    CHECK_FALSE(w.inspect("r", true, std::string(40, 'a')).found.own_group);
+    CHECK_FALSE(w.inspect("r", true, "no token").found.own_group);
     call& held = w.inspect("r", true, l.token.view());
-    CHECK(held.found.own == 0u);
-    CHECK(held.found.majority == held.found.own);
+    CHECK(held.found.own_group == 0u);
+    CHECK(held.found.holder_group == held.found.own_group);
     // Another owner has the first two nodes.
     for (unsigned i = 0; i < 2; ++i) {
         w.peers[i]->master.lose("r");
         w.peers[i]->master.put("r", {.value = std::string(40, 'b'), .end = w.now + 10s});
     }
     call& kept = w.inspect("r", true, l.token.view());
-    CHECK(kept.found.own == 1u);
-    CHECK(kept.found.majority == 0u);
-    CHECK(kept.report.nodes[2].party == kept.found.own);
+    CHECK(kept.found.own_group == 1u);
+    CHECK(kept.found.holder_group == 0u);
+    CHECK(kept.report.nodes[2].key_group == kept.found.own_group);
 }

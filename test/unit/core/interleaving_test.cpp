@@ -119,7 +119,7 @@ private:
     {
         redlock::config c;
         c.ping_interval = 0s;  // nothing is written but for the lock
-        c.reconnect_min = c.reconnect_max = 1ms;
+        c.reconnect_backoff_min = c.reconnect_backoff_max = 1ms;
         return c;
     }
 
@@ -157,7 +157,7 @@ private:
         sets_done_ = 0;
         prolongations_left_ = plan_.how == prolonged::never ? 0 : plan_.renewals;
         is_cancelled_ = !plan_.cancels;
-        acquire_options o{.ttl = ttl, .deadline = 1s, .attempts = 1};
+        acquire_options o{.ttl = ttl, .timeout = 1s, .max_attempts = 1};
         if (plan_.how == prolonged::by_renewal) {
             o.keep_alive = keep_alive{};
         }
@@ -318,7 +318,7 @@ private:
         // A release is repeated for as long as a SET without an answer may be done yet.
         run_until(w_.now + 1min);
         demand(w_.is_idle(), "a record is left");
-        demand(w_.core->snapshot().kept == 0, "it is kept still");
+        demand(w_.core->snapshot().kept_alive == 0, "it is kept still");
         w_.advance(2 * ttl);
         check_that_it_is_over();
         for (unsigned i = 0; i < nodes; ++i) {

@@ -71,13 +71,13 @@ TEST_CASE("a kept lock stays, and its validity is never below two thirds of the 
     }
     CHECK(w.keys() == 3);
     const stats s = w.core->snapshot();
-    CHECK(s.kept == 1);
+    CHECK(s.kept_alive == 1);
     // Each between a quarter and a third of the ttl behind the one before.
     CHECK(s.renewed >= 60);
     CHECK(s.renewed <= 80);
     CHECK(w.told(renewal_outcome::renewed) == s.renewed);
     CHECK(s.in_flight == 0);
-    CHECK(s.renewals_late == 0);
+    CHECK(s.late_renewals == 0);
 
     REQUIRE_FALSE(w.release(l).error);
     const auto sent = w.count(0, "EVALSHA");
@@ -113,8 +113,8 @@ TEST_CASE("a loss is told when the validity ends, to whoever waits", "[core][kee
     CHECK(first.error == errc::lost);
     CHECK(second.error == errc::lost);
     CHECK(first.ended == end);
-    CHECK(w.core->snapshot().kept == 0);
-    CHECK(w.core->snapshot().kept_lost == (kept ? 1 : 0));
+    CHECK(w.core->snapshot().kept_alive == 0);
+    CHECK(w.core->snapshot().kept_alive_lost == (kept ? 1 : 0));
     CHECK(w.told(renewal_outcome::lost) == (kept ? 1 : 0));
 
     // Once lost it stays so.
@@ -151,7 +151,7 @@ TEST_CASE("a kept lock is lost as soon as a majority is seen without its key", "
     w.advance(1s);
     CHECK(wait.error == errc::lost);
     CHECK(w.news.back() == renewal_outcome::lost);
-    CHECK(w.core->snapshot().kept_lost == 1);
+    CHECK(w.core->snapshot().kept_alive_lost == 1);
     // Nothing is set again.
     CHECK(w.keys() == 0);
     CHECK(w.is_idle_without(l));
@@ -271,7 +271,7 @@ TEST_CASE("p31: whatever ttl is taken, it is renewed twice before it would have 
         REQUIRE_FALSE(w.release(l).error);
     }
     CHECK(taken > 90);
-    CHECK(w.core->snapshot().kept_lost == 0);
+    CHECK(w.core->snapshot().kept_alive_lost == 0);
     CHECK(w.is_idle());
 }
 
@@ -354,7 +354,7 @@ TEST_CASE("p32: renewals that begin late are counted", "[core][keep_alive][pitfa
     w.now += 2s;
     w.core->on_time(w.now);
     w.settle();
-    CHECK(w.core->snapshot().renewals_late == 1);
+    CHECK(w.core->snapshot().late_renewals == 1);
     CHECK(w.core->snapshot().renewed == 1);
 }
 
@@ -409,7 +409,7 @@ TEST_CASE("a kept lock is renewed no more often than it may be", "[core][keep_al
     w.advance(3s);
     CHECK(w.core->snapshot().renewed == most);
     CHECK(l.valid_until() <= w.now);
-    CHECK(w.core->snapshot().kept_lost == 1);
+    CHECK(w.core->snapshot().kept_alive_lost == 1);
 }
 
 TEST_CASE("who waits for a loss hears of every other end too", "[core][keep_alive]")
@@ -458,7 +458,7 @@ TEST_CASE("who waits for a loss hears of every other end too", "[core][keep_aliv
     const auto renewed = w.core->snapshot().renewed;
     w.advance(10s);
     CHECK(w.core->snapshot().renewed == renewed);
-    CHECK(w.core->snapshot().kept == 0);
+    CHECK(w.core->snapshot().kept_alive == 0);
     CHECK(w.told(renewal_outcome::lost) == 0);
     CHECK(w.core->snapshot().leases == 0);
 }
@@ -580,7 +580,7 @@ TEST_CASE("many locks that were taken at one time are not renewed at one time",
         most = std::max(most, w.core->snapshot().renewed - before);
     }
     CHECK(most < 30);
-    CHECK(w.core->snapshot().kept_lost == 0);
+    CHECK(w.core->snapshot().kept_alive_lost == 0);
 }
 
 TEST_CASE("renewals that fall due in one turn go to each node in as few writes as take them",
@@ -634,7 +634,7 @@ TEST_CASE("what a bound on operations keeps out are new locks, not those that ar
     kept_world w(3, c);
     core::lease& l = w.keep("r", 3s);
     w.manual();
-    call& more = w.acquire("s", {.ttl = 60s, .deadline = 0ms});
+    call& more = w.acquire("s", {.ttl = 60s, .timeout = 0ms});
     using kind = core::operation::kind;
     CHECK_FALSE(w.core->has_room_for(kind::acquire));
     CHECK_FALSE(w.core->has_room_for(kind::adopt));
@@ -675,7 +675,7 @@ TEST_CASE("kept locks survive a want of memory, or are lost, and nothing is left
     }
     w.advance(10s);
     CHECK(w.keys() == 0);
-    CHECK(w.core->snapshot().kept == 0);
+    CHECK(w.core->snapshot().kept_alive == 0);
     CHECK(w.core->snapshot().leases == 0);
     CHECK(w.core->snapshot().in_flight == 0);
 }

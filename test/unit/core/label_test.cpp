@@ -24,7 +24,7 @@ acquire_options labelled()
 acquire_options once()
 {
     acquire_options o;
-    o.deadline = 0ms;
+    o.timeout = 0ms;
     return o;
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("an inspection names the holder by its label", "[core][label]")
     (void)w.release(l);
     CHECK(labels(w) == 0);
     const call& free = w.inspect("r");
-    CHECK(free.found.state == holding::free);
+    CHECK(free.found.state == lock_state::free);
     CHECK(free.found.holder_label.empty());
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("a contended acquire with a report names the holder", "[core][label]")
     CHECK(c.report.holder_ttl);
     // A node that is still asked for the label has not voted.
     CHECK(std::ranges::all_of(c.report.nodes, [&](const node_report& n) {
-        return n.held == (of_several && n.outcome == node_outcome::refused ? "r" : "");
+        return n.refused_resource == (of_several && n.outcome == node_outcome::refused ? "r" : "");
     }));
     w.with_report = false;
     const auto before = sent(w, "GETRANGE");
@@ -130,7 +130,7 @@ TEST_CASE("a node that has refused in time is not late, if it tells the label la
     REQUIRE(late.done());
     CHECK(late.error == errc::contended);
     CHECK(std::ranges::all_of(late.report.nodes, [](const node_report& n) {
-        return n.outcome == node_outcome::refused && n.held == "r";
+        return n.outcome == node_outcome::refused && n.refused_resource == "r";
     }));
     CHECK(w.core->snapshot().node_timeouts == 0);
 }
@@ -324,7 +324,7 @@ TEST_CASE("a node that refuses the label keeps its vote", "[core][label]")
     CHECK(c.error == errc::contended);
     CHECK(c.report.holder_label.empty());
     CHECK(c.report.nodes[0].outcome == node_outcome::refused);
-    CHECK(w.inspect("r").found.state == holding::held);
+    CHECK(w.inspect("r").found.state == lock_state::held);
     CHECK(w.extend(l, 20s).error == error_code{});
     CHECK(w.release(l).released == release_result::released);
     CHECK(w.core->snapshot().node_errors == 0);
@@ -375,7 +375,7 @@ TEST_CASE("a label that its lock has left behind names nobody", "[core][label]")
     }
     w.with_report = true;
     const call& c = w.inspect("r");
-    CHECK(c.found.state == (is_foreign ? holding::held : holding::free));
+    CHECK(c.found.state == (is_foreign ? lock_state::held : lock_state::free));
     CHECK(c.found.holder_label.empty());
     CHECK(c.report.holder_label.empty());
 }

@@ -54,7 +54,7 @@ TEST_CASE("a short extend does not shorten a long lease", "[core]")
 TEST_CASE("an extend from a lost connection does not shorten what a later one gave", "[core]")
 {
     config c;
-    c.reconnect_max = 20ms;
+    c.reconnect_backoff_max = 20ms;
     bench_world w{3, c};
     w.start();
     core::lease& l = w.lock("r", {.ttl = 10s});
@@ -148,25 +148,25 @@ TEST_CASE("p10: a lock that is over before its caller can hear of it was never h
     };
     SECTION("the last attempt was won too late")
     {
-        call& c = had_before_a_pause({.ttl = 10s, .deadline = 1h, .attempts = 1}, 10s);
+        call& c = had_before_a_pause({.ttl = 10s, .timeout = 1h, .max_attempts = 1}, 10s);
         CHECK(c.error == errc::expired);
         CHECK(w.core->snapshot().expired == 1);
     }
     SECTION("the deadline is over as well")
     {
-        call& c = had_before_a_pause({.ttl = 10s, .deadline = 5s}, 10s);
+        call& c = had_before_a_pause({.ttl = 10s, .timeout = 5s}, 10s);
         CHECK(c.error == errc::timed_out);
         CHECK(w.core->snapshot().timed_out == 1);
     }
     SECTION("less is left than was wished for")
     {
-        call& c =
-            had_before_a_pause({.ttl = 10s, .deadline = 1h, .attempts = 1, .min_validity = 5s}, 5s);
+        call& c = had_before_a_pause(
+            {.ttl = 10s, .timeout = 1h, .max_attempts = 1, .min_validity = 5s}, 5s);
         CHECK(c.error == errc::expired);
     }
     SECTION("the client has been closed")
     {
-        call& c = w.acquire("r", {.ttl = 10s, .deadline = 1h});
+        call& c = w.acquire("r", {.ttl = 10s, .timeout = 1h});
         everybody_answers(w, ok);
         w.core->close(w.now);
         w.now += 10s;
@@ -176,7 +176,7 @@ TEST_CASE("p10: a lock that is over before its caller can hear of it was never h
     SECTION("its caller has cancelled it")
     {
         w.with_report = true;
-        call& c = w.acquire("r", {.ttl = 10s, .deadline = 1h});
+        call& c = w.acquire("r", {.ttl = 10s, .timeout = 1h});
         everybody_answers(w, ok);
         w.core->cancel(w.now, *c.op);
         w.now += 10s;
@@ -189,7 +189,7 @@ TEST_CASE("p10: a lock that is over before its caller can hear of it was never h
     SECTION("one nanosecond is left")
     {
         const nanos left = w.settings.validity_end(w.now, 10s) - w.now;
-        call& c = had_before_a_pause({.ttl = 10s, .attempts = 1}, left - nanos{1});
+        call& c = had_before_a_pause({.ttl = 10s, .max_attempts = 1}, left - nanos{1});
         REQUIRE_FALSE(c.error);
         CHECK(c.held->valid_until() == w.now + nanos{1});
         return;
@@ -205,7 +205,7 @@ TEST_CASE("what is decided stands, though it is cancelled before it is told", "[
     bench_world w;
     w.start();
     w.manual();
-    call& c = w.acquire("r", {.ttl = 10s, .deadline = 1h});
+    call& c = w.acquire("r", {.ttl = 10s, .timeout = 1h});
     everybody_answers(w, ok);
     w.core->cancel(w.now, *c.op);
     w.settle();
@@ -221,7 +221,7 @@ TEST_CASE("an acquire whose lock is over before it can be told goes on until its
     bench_world w;
     w.start();
     w.manual();
-    call& c = w.acquire("r", {.ttl = 10s, .deadline = 1h});
+    call& c = w.acquire("r", {.ttl = 10s, .timeout = 1h});
     const std::string first(c.op->subject->token.view());
     everybody_answers(w, ok);
     w.now += 20s;
@@ -312,7 +312,7 @@ TEST_CASE("p23: an extend creates nothing", "[core][pitfall][p23]")
     for (auto& p : w.peers) {
         p->master.flush_keys();
     }
-    core::lease& b = w.lock("r", {.ttl = 1s, .attempts = 1});
+    core::lease& b = w.lock("r", {.ttl = 1s, .max_attempts = 1});
     (void)w.release(b);
     CHECK(w.extend(a, 1s).error == errc::lost);
     CHECK(w.keys() == 0);
@@ -407,7 +407,7 @@ TEST_CASE("p25: a full node is a node error to an acquire, and extends and relea
         p->master.refusals["SET"] = "OOM command not allowed when used memory > 'maxmemory'.";
     }
     w.with_report = true;
-    call& full = w.acquire("other", {.deadline = 0ms});
+    call& full = w.acquire("other", {.timeout = 0ms});
     CHECK(full.error == errc::unavailable);
     CHECK(full.report.nodes[0].outcome == node_outcome::failed);
     CHECK(full.report.nodes[0].error.starts_with("OOM"));
@@ -517,7 +517,7 @@ TEST_CASE("p33: releasing an expired lock takes one round trip", "[core][pitfall
 TEST_CASE("p35: a missing key behind an ambiguous release was released", "[core][pitfall][p35]")
 {
     config c;
-    c.reconnect_max = 10ms;
+    c.reconnect_backoff_max = 10ms;
     bench_world w{1, c};
     w.start();
     core::lease& l = w.lock("r");
@@ -538,7 +538,7 @@ TEST_CASE("p35: a missing key behind an ambiguous release was released", "[core]
 TEST_CASE("a release waits for a node that comes back in time, and no longer", "[core]")
 {
     config c;
-    c.reconnect_max = 10ms;
+    c.reconnect_backoff_max = 10ms;
     bench_world w{1, c};
     w.start();
     core::lease& l = w.lock("r");
@@ -551,7 +551,7 @@ TEST_CASE("a release waits for a node that comes back in time, and no longer", "
     CHECK_FALSE(r.done());
     w.advance(1ms);
     CHECK(r.error == errc::unavailable);
-    CHECK(w.core->snapshot().debts == 1);
+    CHECK(w.core->snapshot().pending_releases == 1);
     w.peers[0]->dial = peer::dialling::at_once;
     w.advance(3s);
     CHECK(w.keys() == 0);

@@ -14,11 +14,11 @@ TEST_CASE("expected failure: a node that grants a key twice gives a lock twice",
     bench_world w;
     w.start();
     w.manual();
-    call& one = w.acquire("r", {.ttl = 10s, .deadline = 0ms});
+    call& one = w.acquire("r", {.ttl = 10s, .timeout = 0ms});
     w.answer(0, ok);
     w.answer(1, nil);
     w.answer(2, ok);
-    call& other = w.acquire("r", {.ttl = 10s, .deadline = 0ms});
+    call& other = w.acquire("r", {.ttl = 10s, .timeout = 0ms});
     w.answer(0, nil);
     w.answer(1, ok);
     w.answer(2, ok);  // it has granted that before
@@ -36,7 +36,7 @@ TEST_CASE("a node that withholds and talks nonsense costs its own vote", "[core]
          {nil, std::string_view(":1\r\n"), std::string_view("+YES\r\n"),
           std::string_view("-ERR no\r\n")}) {
         w.manual();
-        call& c = w.acquire("r", {.ttl = 10s, .deadline = 0ms});
+        call& c = w.acquire("r", {.ttl = 10s, .timeout = 0ms});
         w.answer(2, lie);
         CHECK_FALSE(c.done());
         w.answer(0, ok);
@@ -49,6 +49,6 @@ TEST_CASE("a node that withholds and talks nonsense costs its own vote", "[core]
     // Nor does one that says that nobody has what the others hold.
     call& held = w.acquire("r", {.ttl = 10s});
     w.peers[1]->master.flush_keys();
-    CHECK(w.acquire("r", {.ttl = 10s, .deadline = 0ms}).error == errc::contended);
+    CHECK(w.acquire("r", {.ttl = 10s, .timeout = 0ms}).error == errc::contended);
     CHECK(held.held->valid_until() > w.now);
 }

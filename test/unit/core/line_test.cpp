@@ -1,6 +1,6 @@
 #include "harness.hpp"
 
-#include <redlock/owner.hpp>
+#include <redlock/reentrant_owner.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -32,7 +32,7 @@ struct line_world : bench_world {
 
     [[nodiscard]] static acquire_options patient(std::chrono::milliseconds ttl = 10s)
     {
-        return {.ttl = ttl, .deadline = 60s};
+        return {.ttl = ttl, .timeout = 60s};
     }
     core::lease& had(std::string_view resource, const acquire_options& o = patient())
     {
@@ -47,7 +47,7 @@ struct line_world : bench_world {
         REQUIRE_FALSE(c.done());
         return c;
     }
-    [[nodiscard]] std::size_t in_line() const { return core->snapshot().waiting; }
+    [[nodiscard]] std::size_t in_line() const { return core->snapshot().waiters; }
     /// The first words of what a node was sent since, in their order.
     [[nodiscard]] std::vector<std::string> sent(std::size_t since) const
     {
@@ -69,7 +69,7 @@ struct line_world : bench_world {
         for (auto& p : peers) {
             p->master.put("r", {.value = "somebody else's", .end = now + 1h});
         }
-        call& refused = acquire("r", {.deadline = 0ms});
+        call& refused = acquire("r", {.timeout = 0ms});
         advance(round_trip);
         CHECK(refused.error == errc::contended);
         for (auto& p : peers) {
@@ -131,7 +131,7 @@ TEST_CASE("acquires of one client stand in line, and only the first asks the nod
         }
         w.give_back(*calls[i]);
     }
-    CHECK(w.core->snapshot().handed_over == 4);
+    CHECK(w.core->snapshot().hand_overs == 4);
     CHECK(w.core->snapshot().attempts == 6);
     w.end_all({&other});
 }
@@ -177,7 +177,7 @@ TEST_CASE("a place in line is left by deadline or cancellation, wherever it is",
     for (std::size_t i = 0; i < 3; ++i) {
         acquire_options o = w.patient();
         if (i == who && !cancelled) {
-            o.deadline = 2s;
+            o.timeout = 2s;
         }
         calls.push_back(&w.waiting("r", o));
     }
@@ -194,7 +194,7 @@ TEST_CASE("a place in line is left by deadline or cancellation, wherever it is",
         CHECK(calls[who]->error == errc::timed_out);
         const report& told = calls[who]->report;
         CHECK(told.attempts == 0);
-        CHECK(told.ahead == who);
+        CHECK(told.queue_position == who);
         REQUIRE(told.holder_ttl);
         CHECK(*told.holder_ttl <= 8s);
         CHECK(*told.holder_ttl > 7s);
@@ -209,7 +209,7 @@ TEST_CASE("who stands in line is told how long another client keeps all of them 
           "[core][line]")
 {
     config c;
-    c.wake_ups = GENERATE(false, true);
+    c.release_notifications = GENERATE(false, true);
     line_world w{c};
     const bool is_lasting = GENERATE(false, true);
     for (auto& p : w.peers) {
@@ -217,10 +217,10 @@ TEST_CASE("who stands in line is told how long another client keeps all of them 
                             .end = is_lasting ? std::nullopt : std::optional{w.now + 10s}});
     }
     call& first = w.waiting("r");
-    w.advance(w.settings.retry_max);  // it has asked once more
+    w.advance(w.settings.backoff_max);  // it has asked once more
     w.with_report = true;
     acquire_options o = w.patient();
-    o.deadline = 2s;
+    o.timeout = 2s;
     call& second = w.waiting("r", o);
     w.advance(2s);
     REQUIRE(second.error == errc::timed_out);
@@ -272,9 +272,9 @@ TEST_CASE("one attempt does not wait", "[core][line]")
     const bool by_deadline = GENERATE(false, true);
     acquire_options o = w.patient();
     if (by_deadline) {
-        o.deadline = 0s;
+        o.timeout = 0s;
     } else {
-        o.attempts = 1;
+        o.max_attempts = 1;
     }
     w.with_report = true;
     call& c = w.acquire("r", o);
@@ -349,7 +349,7 @@ TEST_CASE("who may not get enough of it does not keep the others waiting", "[cor
     acquire_options o = w.patient(1s);
     // A millisecond more than there will be.
     o.min_validity = 988ms - 1ms;
-    o.deadline = 1s;
+    o.timeout = 1s;
     call& first = w.waiting("r", o);
     call& second = w.waiting("r");
     (void)w.release(held);
@@ -474,7 +474,7 @@ TEST_CASE("a client that takes what others want again and again lets them in too
 TEST_CASE("others are let in for no longer than who asks by chance sleeps", "[core][line]")
 {
     line_world w;
-    const acquire_options for_days{.ttl = 24h, .deadline = 24h};
+    const acquire_options for_days{.ttl = 24h, .timeout = 24h};
     call* has_it = &w.acquire("r", for_days);
     w.advance(round_trip);
     for (int i = 0; i < 4; ++i) {
@@ -485,7 +485,7 @@ TEST_CASE("others are let in for no longer than who asks by chance sleeps", "[co
         while (!next.done()) {
             w.advance(1ms);
         }
-        CHECK(w.now - given <= w.settings.retry_max + round_trip);
+        CHECK(w.now - given <= w.settings.backoff_max + round_trip);
         has_it = &next;
     }
     w.give_back(*has_it);
@@ -519,8 +519,8 @@ TEST_CASE("a line lets in those too who ask by chance and never found it free", 
         if (is_met) {
             w.peers[0]->master.flush_keys();
         }
-        CHECK(rest <= w.settings.retry_max + 2 * round_trip);
-        long_ones += rest >= w.settings.retry_max ? 1U : 0U;
+        CHECK(rest <= w.settings.backoff_max + 2 * round_trip);
+        long_ones += rest >= w.settings.backoff_max ? 1U : 0U;
     }
     CHECK(long_ones == 2);
     w.give_back(*has_it);
@@ -553,8 +553,8 @@ TEST_CASE("a client that lets others in and meets none of them is alone again", 
 TEST_CASE("clients that no server tells are let in for longer", "[core][line]")
 {
     config config;
-    config.wake_ups = GENERATE(false, true);
-    config.retry_max = 1s;
+    config.release_notifications = GENERATE(false, true);
+    config.backoff_max = 1s;
     line_world w{config};
     unsigned long_ones = 0;
     const instant begun = w.now;
@@ -563,10 +563,10 @@ TEST_CASE("clients that no server tells are let in for longer", "[core][line]")
             w.meet_others();
         }
         const nanos waited = w.cycle();
-        CHECK(waited <= config.retry_max + round_trip);
+        CHECK(waited <= config.backoff_max + round_trip);
         long_ones += waited > 6 * round_trip + 1ms ? 1u : 0u;
     }
-    if (config.wake_ups) {
+    if (config.release_notifications) {
         CHECK(long_ones <= (w.now - begun) / 1s);
     } else {
         CHECK(long_ones >= 4);
@@ -577,7 +577,7 @@ TEST_CASE("clients that no server tells are let in for longer", "[core][line]")
 TEST_CASE("who takes a lock again at once lets others in though it never met any", "[core][line]")
 {
     config config;
-    config.wake_ups = GENERATE(false, true);
+    config.release_notifications = GENERATE(false, true);
     line_world w{config};
     const bool were_met = GENERATE(false, true);
     if (were_met) {
@@ -588,8 +588,8 @@ TEST_CASE("who takes a lock again at once lets others in though it never met any
     std::vector<nanos> other_waits;
     while (w.now - begun < 34s) {
         const nanos waited = w.cycle(10ms, 0ms);
-        if (waited >= w.settings.retry_max) {
-            CHECK(waited <= w.settings.retry_max + round_trip);
+        if (waited >= w.settings.backoff_max) {
+            CHECK(waited <= w.settings.backoff_max + round_trip);
             let_in.push_back(w.now - begun);
         } else {
             other_waits.push_back(waited);
@@ -601,15 +601,15 @@ TEST_CASE("who takes a lock again at once lets others in though it never met any
     const instants of_told{15s, 30s};
     const instants of_untold =
         were_met ? instants{2s, 6s, 14s, 22s, 30s} : instants{8s, 16s, 24s, 32s};
-    const instants& expected = config.wake_ups ? of_told : of_untold;
+    const instants& expected = config.release_notifications ? of_told : of_untold;
     REQUIRE(let_in.size() == expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
         const auto n = static_cast<std::int64_t>(i + 1);
         CHECK(let_in[i] >= expected[i]);
-        CHECK(let_in[i] <= expected[i] + n * (w.settings.retry_max + 150ms));
+        CHECK(let_in[i] <= expected[i] + n * (w.settings.backoff_max + 150ms));
     }
     // Who is alone pays for nothing else, but for asking one node first soon after it met others.
-    const nanos usual = were_met && config.wake_ups ? 2 * round_trip : round_trip;
+    const nanos usual = were_met && config.release_notifications ? 2 * round_trip : round_trip;
     const auto paused = std::ranges::count_if(other_waits, [&](nanos n) { return n > usual; });
     CHECK(paused <= (were_met ? 9 : 0));
     w.advance(round_trip);
@@ -619,7 +619,7 @@ TEST_CASE("who takes a lock again at once lets others in though it never met any
 TEST_CASE("who leaves a lock free for moments lets in nobody whom it never met", "[core][line]")
 {
     config config;
-    config.wake_ups = GENERATE(false, true);
+    config.release_notifications = GENERATE(false, true);
     line_world w{config};
     // For an eighth of the time, and for half of it.
     const nanos hold = GENERATE(nanos{}, nanos{12ms});
@@ -644,7 +644,7 @@ TEST_CASE("whoever may not wait for so long leaves the rest of a pause to the ne
 {
     line_world w;
     acquire_options o = w.patient();
-    o.deadline = 100ms;
+    o.timeout = 100ms;
     std::vector<nanos> rests;
     for (const instant begun = w.now; w.now - begun < 17s;) {
         const nanos waited = w.cycle(10ms, 0ms, o);
@@ -661,7 +661,7 @@ TEST_CASE("however long clients sleep, a lock is left to them for a quarter of a
           "[core][line]")
 {
     config config;
-    config.retry_max = 10s;
+    config.backoff_max = 10s;
     line_world w{config};
     const bool is_line = GENERATE(false, true);
     const auto spare = [&](bool is_wanted) { return is_wanted ? &w.acquire("r") : nullptr; };
@@ -721,9 +721,9 @@ TEST_CASE("of very many of one owner that wait for one lock each is served as fa
     // What the processor spends on so many.
     const auto spent_on = [](unsigned many) {
         line_world w;
-        owner me;
+        reentrant_owner me;
         acquire_options mine = w.patient();
-        mine.owner = &me;
+        mine.reentrant_owner = &me;
         core::lease& others = w.had("r");
         std::vector<call*> all;
         for (unsigned i = 0; i < many; ++i) {
@@ -751,7 +751,7 @@ TEST_CASE("of very many of one owner that wait for one lock each is served as fa
 TEST_CASE("a line that no server tells has its turn before it lets others in", "[core][line]")
 {
     config config;
-    config.wake_ups = GENERATE(false, true);
+    config.release_notifications = GENERATE(false, true);
     line_world w{config};
     const nanos hold = GENERATE(nanos{}, nanos{30ms}, nanos{90ms});
     constexpr unsigned in_line = 20;
@@ -779,7 +779,7 @@ TEST_CASE("a line that no server tells has its turn before it lets others in", "
         }
     }
     const auto within = [&](nanos run) { return 1 + run / (hold + round_trip); };
-    if (config.wake_ups) {
+    if (config.release_notifications) {
         CHECK(at_once == std::min<std::int64_t>(15, within(100ms)));
     } else {
         CHECK(at_once == std::min<std::int64_t>(in_line - 1, within(1s)));
@@ -798,9 +798,9 @@ TEST_CASE("who waits on behalf of an owner is given the lock as soon as the owne
           "[core][line][owner]")
 {
     line_world w;
-    owner me;
+    reentrant_owner me;
     acquire_options mine = w.patient();
-    mine.owner = &me;
+    mine.reentrant_owner = &me;
     SECTION("behind another one of the owner")
     {
         call& first = w.waiting("r", mine);
@@ -881,7 +881,7 @@ TEST_CASE("a success that is over when it is told lets the next one go at once",
     w.manual();
     acquire_options o = w.patient(1s);
     o.fencing = false;
-    o.deadline = 1s;
+    o.timeout = 1s;
     call& first = w.waiting("r", o);
     call& second = w.waiting("r");
     w.advance(round_trip);

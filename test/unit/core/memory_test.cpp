@@ -27,7 +27,7 @@ config without_health_checks()
 config without_wake_ups()
 {
     config c = without_health_checks();
-    c.wake_ups = false;
+    c.release_notifications = false;
     return c;
 }
 
@@ -232,7 +232,7 @@ struct bare_world {
                 say(i, ok);
             }
         }
-        return c.snapshot().wake_ups_refused == 0 && drop(taken);
+        return c.snapshot().notified_attempts_refused == 0 && drop(taken);
     }
 };
 
@@ -259,7 +259,7 @@ TEST_CASE("taking, renewing and giving back allocates nothing", "[core]")
     CHECK(w.dressed.is_idle());
 }
 
-TEST_CASE("a renewal that succeeds and is told to config::renewals allocates nothing", "[core]")
+TEST_CASE("a renewal that succeeds and is told to config::on_renewal allocates nothing", "[core]")
 {
     bare_world w;
     core::operation& taken = w.c.acquire(w.now, "r", {.keep_alive = keep_alive{}});
@@ -303,7 +303,7 @@ TEST_CASE("a fencing token allocates nothing", "[core][fencing]")
     }
     CHECK(allocated_here().blocks - before == 0);
     CHECK(went_well);
-    CHECK(w.dressed.core->snapshot().raises == 1100);
+    CHECK(w.dressed.core->snapshot().counter_alignments == 1100);
     CHECK(w.dressed.is_idle());
 }
 
@@ -344,7 +344,7 @@ TEST_CASE("many locks at once leave nothing in use behind them", "[core]")
     }
     std::vector<call*> taken;
     for (unsigned i = 0; i < 500; ++i) {
-        taken.push_back(&w.acquire("r" + std::to_string(i % 250), {.deadline = 20ms}));
+        taken.push_back(&w.acquire("r" + std::to_string(i % 250), {.timeout = 20ms}));
     }
     CHECK(w.core->snapshot().in_flight == 500);
     w.advance(100ms);

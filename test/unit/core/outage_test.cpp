@@ -24,7 +24,7 @@ public:
 config quick()
 {
     config c;
-    c.reconnect_max = 100ms;
+    c.reconnect_backoff_max = 100ms;
     return c;
 }
 
@@ -32,7 +32,7 @@ acquire_options patient(std::optional<std::chrono::milliseconds> max_outage)
 {
     acquire_options o;
     o.ttl = 10min;
-    o.deadline = 1h;
+    o.timeout = 1h;
     o.max_outage = max_outage;
     return o;
 }
@@ -53,7 +53,7 @@ TEST_CASE("an acquire ends once an outage has lasted for max_outage", "[core][ou
     w.advance(1s);
     REQUIRE(c.done());
     CHECK(c.error == errc::unavailable);
-    CHECK(c.ended - begun <= 3s + 2 * w.config.retry_max);
+    CHECK(c.ended - begun <= 3s + 2 * w.config.backoff_max);
     REQUIRE(c.report.nodes.size() == 3);
     CHECK(c.report.nodes[0].outcome == node_outcome::disconnected);
     CHECK_FALSE(c.report.nodes[0].error.empty());
@@ -189,7 +189,7 @@ TEST_CASE("nodes that answer with errors are an outage too", "[core][outage]")
     REQUIRE(c.done());
     CHECK(c.error == errc::unavailable);
     CHECK(c.ended - begun >= 1s);
-    CHECK(c.ended - begun <= 1s + 2 * w.config.retry_max);
+    CHECK(c.ended - begun <= 1s + 2 * w.config.backoff_max);
 }
 
 TEST_CASE("a waiter behind a lock of its own client ends with the outage that it waits through",
@@ -353,13 +353,13 @@ TEST_CASE("an attempt of long ago that met no majority begins no outage", "[core
         p->master.refusals["SET"] = "ERR broken";
     }
     acquire_options once;
-    once.deadline = 0ms;
+    once.timeout = 0ms;
     CHECK(w.acquire("r", once).error == errc::unavailable);
     w.advance(10min);
     call& c = w.acquire("r", patient(1s));
     w.advance(900ms);
     CHECK_FALSE(c.done());
-    w.advance(100ms + 2 * w.config.retry_max);
+    w.advance(100ms + 2 * w.config.backoff_max);
     CHECK(c.error == errc::unavailable);
 }
 

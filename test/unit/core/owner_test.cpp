@@ -1,6 +1,6 @@
 #include "harness.hpp"
 
-#include <redlock/owner.hpp>
+#include <redlock/reentrant_owner.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -23,7 +23,7 @@ struct owned_world : bench_world {
 
     acquire_options for_me(acquire_options o = {.ttl = 10s})
     {
-        o.owner = &me;
+        o.reentrant_owner = &me;
         return o;
     }
     core::lease& mine(std::string_view resource) { return lock(resource, for_me()); }
@@ -35,7 +35,7 @@ struct owned_world : bench_world {
         return c;
     }
 
-    owner me;
+    reentrant_owner me;
 };
 
 }  // namespace
@@ -54,7 +54,7 @@ TEST_CASE("who holds a lock is given it once more without a word to the nodes", 
     const bool first_ends_first = GENERATE(true, false);
     core::lease& one = first_ends_first ? first : second;
     core::lease& other = first_ends_first ? second : first;
-    CHECK(w.given_back(one).released == release_result::nested);
+    CHECK(w.given_back(one).released == release_result::still_held);
     CHECK(w.commands() == asked);
     CHECK(other.root().valid_until() > w.now);
     CHECK(w.keys() == 3);
@@ -74,13 +74,13 @@ TEST_CASE("another owner, and nobody in particular, has to wait", "[core][owner]
 {
     owned_world w;
     core::lease& held = w.mine("r");
-    acquire_options other{.deadline = 0ms};
+    acquire_options other{.timeout = 0ms};
     CHECK(w.acquire("r", other).error == errc::contended);
-    const redlock::owner someone;
-    other.owner = &someone;
+    const redlock::reentrant_owner someone;
+    other.reentrant_owner = &someone;
     CHECK(w.acquire("r", other).error == errc::contended);
-    const owner same = w.me;
-    other.owner = &same;
+    const reentrant_owner same = w.me;
+    other.reentrant_owner = &same;
     call& again = w.acquire("r", other);
     REQUIRE(again.held != nullptr);
     w.drop(*again.held);
@@ -119,7 +119,7 @@ TEST_CASE("a further hold that would not last extends the lock", "[core][owner]"
         for (unsigned i = 0; i < 2; ++i) {
             w.peers[i]->frozen = true;
         }
-        call& c = w.acquire("r", w.for_me({.ttl = 9s, .deadline = 0ms}));
+        call& c = w.acquire("r", w.for_me({.ttl = 9s, .timeout = 0ms}));
         w.advance(100ms);
         CHECK(c.error == errc::unavailable);
         CHECK(first.valid_until() == before);
@@ -133,7 +133,7 @@ TEST_CASE("a further hold that would not last extends the lock", "[core][owner]"
             w.peers[i]->frozen = true;
         }
         const bool is_in_time = GENERATE(true, false);
-        call& c = w.acquire("r", w.for_me({.ttl = 9s, .deadline = is_in_time ? 3s : 1s}));
+        call& c = w.acquire("r", w.for_me({.ttl = 9s, .timeout = is_in_time ? 3s : 1s}));
         w.advance(is_in_time ? 500ms : 2s);
         CHECK(c.done() == !is_in_time);
         w.thaw(0);
@@ -153,7 +153,7 @@ TEST_CASE("a further hold that would not last extends the lock", "[core][owner]"
         for (unsigned i = 0; i < 2; ++i) {
             w.peers[i]->frozen = true;
         }
-        call& c = w.acquire("r", w.for_me({.ttl = 9s, .attempts = 2}));
+        call& c = w.acquire("r", w.for_me({.ttl = 9s, .max_attempts = 2}));
         w.advance(2s);
         CHECK(c.error == errc::unavailable);
         w.thaw(0);
@@ -162,7 +162,7 @@ TEST_CASE("a further hold that would not last extends the lock", "[core][owner]"
     SECTION("which is not begun behind the deadline, however late it wakes")
     {
         w.peers[0]->frozen = w.peers[1]->frozen = true;
-        call& c = w.acquire("r", w.for_me({.ttl = 9s, .deadline = 1s}));
+        call& c = w.acquire("r", w.for_me({.ttl = 9s, .timeout = 1s}));
         w.advance(60ms);
         CHECK_FALSE(c.done());
         const auto asked = w.count(2, "EVALSHA");
@@ -255,7 +255,7 @@ TEST_CASE("what is handed over is nobody else's, however often it was held", "[c
     w.settle();
     CHECK(lost.error == errc::not_held);
     CHECK(second.root().valid_until() <= w.now);
-    CHECK(w.acquire("r", w.for_me({.deadline = 0ms})).error == errc::contended);
+    CHECK(w.acquire("r", w.for_me({.timeout = 0ms})).error == errc::contended);
     CHECK(w.given_back(second).released == release_result::not_held);
     CHECK(w.keys() == 3);
     CHECK(w.core->snapshot().leases == 0);
@@ -267,8 +267,8 @@ TEST_CASE("a further hold waits for no node that was never heard of", "[core][ow
     w.peers[2]->dial = peer::dialling::silent;
     w.start();
     acquire_options mine{.ttl = 10s};
-    const redlock::owner someone;
-    mine.owner = &someone;
+    const redlock::reentrant_owner someone;
+    mine.reentrant_owner = &someone;
     core::lease& first = w.lock("r", mine);
     w.close(0);
     call& c = w.acquire("r", mine);
@@ -282,8 +282,8 @@ TEST_CASE("who waits for its own lock to be had holds it too, once it is", "[cor
 {
     owned_world w;
     core::lease& others = w.lock("r", {.ttl = 10s});
-    call& one = w.acquire("r", w.for_me({.ttl = 10s, .deadline = 5s}));
-    call& two = w.acquire("r", w.for_me({.ttl = 10s, .deadline = 5s}));
+    call& one = w.acquire("r", w.for_me({.ttl = 10s, .timeout = 5s}));
+    call& two = w.acquire("r", w.for_me({.ttl = 10s, .timeout = 5s}));
     w.advance(300ms);
     CHECK_FALSE(one.done());
     w.drop(others);
@@ -315,9 +315,9 @@ TEST_CASE("one of several resources, or some of them, are held with all", "[core
     CHECK(two.held->resources().front() == "c");
     CHECK(w.acquire(names{"a", "d"}, w.for_me()).error == errc::held_in_part);
     CHECK(w.acquire(names{"d", "b"}, w.for_me()).error == errc::held_in_part);
-    acquire_options other{.ttl = 10s, .deadline = 0ms};
-    const redlock::owner someone;
-    other.owner = &someone;
+    acquire_options other{.ttl = 10s, .timeout = 0ms};
+    const redlock::reentrant_owner someone;
+    other.reentrant_owner = &someone;
     CHECK(w.acquire(names{"a", "d"}, other).error == errc::contended);
     w.drop(*all.held);
     w.drop(one);
@@ -338,7 +338,7 @@ TEST_CASE("a hold within keeps the lock alive, extends it and hears of its loss"
     call* early = is_waited_for ? &w.wait_lost(first) : nullptr;
     core::lease& second = w.lock("r", w.for_me({.ttl = 2s, .keep_alive = keep_alive{}}));
     core::lease& third = w.lock("r", w.for_me({.ttl = 2s, .keep_alive = keep_alive{}}));
-    CHECK(w.core->snapshot().kept == 1);
+    CHECK(w.core->snapshot().kept_alive == 1);
     call& lost = w.wait_lost(second);
     w.advance(10s);
     CHECK(first.valid_until() > w.now);
@@ -353,12 +353,12 @@ TEST_CASE("a hold within keeps the lock alive, extends it and hears of its loss"
     w.advance(5ms);
     // The lock goes on; of this hold there is nothing more to be lost.
     CHECK(lost.error == errc::not_held);
-    CHECK(w.core->snapshot().kept == 1);
+    CHECK(w.core->snapshot().kept_alive == 1);
     w.advance(60s);
     CHECK(third.root().valid_until() > w.now);
     w.drop(third);
     w.advance(5ms);
-    CHECK(w.core->snapshot().kept == 0);
+    CHECK(w.core->snapshot().kept_alive == 0);
     CHECK(w.is_idle());
 }
 
@@ -373,7 +373,7 @@ TEST_CASE("a lock is kept for as long as a hold wants that", "[core][owner][keep
     w.drop(ends_in_turn ? second : third);
     w.advance(10s);
     CHECK(first.valid_until() > w.now);
-    CHECK(w.core->snapshot().kept == 1);
+    CHECK(w.core->snapshot().kept_alive == 1);
     const bool is_renewing = GENERATE(true, false);
     if (is_renewing) {
         w.peers[0]->frozen = w.peers[1]->frozen = true;
@@ -384,7 +384,7 @@ TEST_CASE("a lock is kept for as long as a hold wants that", "[core][owner][keep
     w.drop(ends_in_turn ? third : second);
     w.thaw(0);
     w.thaw(1);
-    CHECK(w.core->snapshot().kept == 0);
+    CHECK(w.core->snapshot().kept_alive == 0);
     const auto end = first.valid_until();
     CHECK(end > w.now);
     w.advance(300ms);
@@ -496,7 +496,7 @@ TEST_CASE("a hold whose lock has ended before it is told of is lost", "[core][ow
     owned_world w;
     core::lease& first = w.lock("r", w.for_me({.ttl = 1s}));
     w.advance(5ms);
-    acquire_options o = w.for_me({.ttl = 1s, .deadline = 10s});
+    acquire_options o = w.for_me({.ttl = 1s, .timeout = 10s});
     core::operation& op = w.core->acquire(w.now, "r", o);
     op.user = nullptr;
     // The program stands still between the decision and the handler.
@@ -558,7 +558,7 @@ TEST_CASE("where memory runs out nothing is known of several resources that were
     }
     w.advance(1s);
     for (const char* name : {"a", "b", "c"}) {
-        core::lease& next = w.lock(name, w.for_me({.ttl = 10s, .deadline = 30s}));
+        core::lease& next = w.lock(name, w.for_me({.ttl = 10s, .timeout = 30s}));
         CHECK(next.within == nullptr);
         w.drop(next);
     }

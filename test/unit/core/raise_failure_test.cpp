@@ -244,13 +244,13 @@ TEST_CASE("a node that is raised too late to answer in time is none that stalls"
     REQUIRE(w.raised_to(0) == 9);
     w.advance(1ms);
     CHECK(c.error == errc::unavailable);
-    (void)w.acquire("q", {.deadline = 0ms});
+    (void)w.acquire("q", {.timeout = 0ms});
     CHECK(w.count(0, "SET") == 2);
     CHECK(w.count(2, "SET") == 1);
 
     // One that does not answer then either does.
     w.advance(50ms);
-    (void)w.acquire("s", {.deadline = 0ms});
+    (void)w.acquire("s", {.timeout = 0ms});
     CHECK(w.count(0, "SET") == 2);
 }
 
@@ -258,7 +258,7 @@ TEST_CASE("p06: validity is looked at behind the token", "[core][fencing][pitfal
 {
     manual_world w;
     const nanos late = GENERATE(-1ns, 0ns);
-    call& c = w.acquire("r", {.ttl = 1s, .deadline = 0ms, .fencing = true});
+    call& c = w.acquire("r", {.ttl = 1s, .timeout = 0ms, .fencing = true});
     w.grant(0, 5);
     w.grant(1, 9);
     w.now += w.settings.validity(1s) + late;

@@ -27,7 +27,7 @@ TEST_CASE("the counters of a quorum are raised to one value", "[core][fencing]")
     w.counted(0, 9);
     CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 9));
     CHECK(c.held->token.view() == owner);
-    CHECK(w.core->snapshot().raises == 1);
+    CHECK(w.core->snapshot().counter_alignments == 1);
 }
 
 TEST_CASE("a grant that comes during a raise joins it", "[core][fencing]")
@@ -92,7 +92,7 @@ TEST_CASE("a value that others went past is aimed over", "[core][fencing]")
     CHECK(w.raised_to(0) == 9);
     w.stands_at(0, 12);
     REQUIRE_FALSE(c.done());
-    CHECK(w.core->snapshot().raises == 2);
+    CHECK(w.core->snapshot().counter_alignments == 2);
     const std::int64_t next = w.raised_to(0);
     CHECK(next > 12);
     CHECK(w.raised_to(1) == next);

@@ -41,7 +41,7 @@ public:
         sum.released += s.released;
         sum.extended += s.extended;
         sum.late_grants += s.late_grants;
-        sum.raises += s.raises;
+        sum.counter_alignments += s.counter_alignments;
         sum.script_reloads += s.script_reloads;
         sum.disconnects += s.disconnects;
     }
@@ -76,10 +76,10 @@ private:
     config configured()
     {
         config c;
-        c.reconnect_max = ms(100);
+        c.reconnect_backoff_max = ms(100);
         c.stall_timeout = ms(200);
-        c.max_debts = 1000;
-        c.wake_ups = below(2) == 0;
+        c.max_pending_releases = 1000;
+        c.release_notifications = below(2) == 0;
         return c;
     }
 
@@ -109,7 +109,7 @@ private:
     {
         const auto deadline = ms(below(3) * below(200));
         w_.with_report = below(4) == 0;
-        const acquire_options options{.ttl = ttl, .deadline = deadline, .fencing = below(2) == 0};
+        const acquire_options options{.ttl = ttl, .timeout = deadline, .fencing = below(2) == 0};
         const std::string resource = name();
         call& c = watch(w_.acquire(resource, options), deadline);
         if (*options.fencing) {
@@ -286,7 +286,7 @@ private:
             REQUIRE(c.completions == 1);
         }
         // A release that there was no memory for is left to the key's ttl, and counted.
-        REQUIRE((w_.keys() == 0 || w_.core->snapshot().debts_dropped > 0));
+        REQUIRE((w_.keys() == 0 || w_.core->snapshot().pending_releases_dropped > 0));
         REQUIRE(w_.core->is_quiet());
         w_.advance(ttl + ms(2000));
         REQUIRE(w_.is_idle());
@@ -320,8 +320,9 @@ TEST_CASE("whatever happens, operations end, leases exclude and keys are given b
         p.run(120);
         play::add(sum, p.snapshot());
     }
-    for (const std::uint64_t often : {sum.acquired, sum.timed_out, sum.cancelled, sum.released,
-                                      sum.extended, sum.disconnects, sum.unavailable, sum.raises}) {
+    for (const std::uint64_t often :
+         {sum.acquired, sum.timed_out, sum.cancelled, sum.released, sum.extended, sum.disconnects,
+          sum.unavailable, sum.counter_alignments}) {
         CHECK(often > seeds / 2);
     }
     for (const std::uint64_t now_and_then : {sum.contended, sum.late_grants, sum.script_reloads}) {

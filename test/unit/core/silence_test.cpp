@@ -22,7 +22,7 @@ struct silent_world : watch_world {
     static redlock::config often()
     {
         redlock::config c;
-        c.retry_min = c.retry_max = 50ms;
+        c.backoff_min = c.backoff_max = 50ms;
         return c;
     }
     /// What the client waits for nobody will tell it.
@@ -66,10 +66,10 @@ TEST_CASE("who was not told that a lock changed hands looks as often as who is n
     w.change_hands();
     w.advance(1s);
     CHECK(w.told().polls > 0);
-    CHECK(w.told().wake_ups_missed == 1);
+    CHECK(w.told().notifications_missed == 1);
     CHECK(w.looks() > 10);
     // It is the same key since.
-    CHECK(w.told().wake_ups_missed == 1);
+    CHECK(w.told().notifications_missed == 1);
     CHECK(w.complaints() == 1);
     CHECK(w.core->watching() == 1);
 
@@ -78,11 +78,11 @@ TEST_CASE("who was not told that a lock changed hands looks as often as who is n
         w.give_back_all();
         w.advance(8 * round_trip);
         REQUIRE(c.held != nullptr);
-        CHECK(w.told().wake_ups_granted == 1);
+        CHECK(w.told().notified_attempts_granted == 1);
         w.drop(*c.held);
         w.advance(round_trip);
         w.take_all();
-        (void)w.acquire("r", {.deadline = 60s});
+        (void)w.acquire("r", {.timeout = 60s});
         w.advance(1s);
         CHECK(w.looks() <= 2);
     }
@@ -90,11 +90,11 @@ TEST_CASE("who was not told that a lock changed hands looks as often as who is n
     {
         w.change_hands();
         w.advance(8 * round_trip);
-        CHECK(w.told().wake_ups_refused == 1);
+        CHECK(w.told().notified_attempts_refused == 1);
         CHECK(w.looks() > 10);
         w.advance(10s);
         CHECK(w.looks() <= 2);
-        CHECK(w.told().wake_ups_missed == 1);
+        CHECK(w.told().notifications_missed == 1);
     }
     SECTION("who is let down again begins again")
     {
@@ -103,7 +103,7 @@ TEST_CASE("who was not told that a lock changed hands looks as often as who is n
         w.forget_watches();
         w.change_hands();
         w.advance(5s);
-        REQUIRE(w.told().wake_ups_missed == 2);
+        REQUIRE(w.told().notifications_missed == 2);
         w.change_hands();
         w.advance(8 * round_trip);
         CHECK(w.looks() > 10);
@@ -124,7 +124,7 @@ TEST_CASE("who was not told that a lock changed hands looks as often as who is n
             w.advance(20ms);
             w.take_all();
         }
-        CHECK(w.told().wake_ups_missed > 30);
+        CHECK(w.told().notifications_missed > 30);
     }
     SECTION("it is said once")
     {
@@ -133,7 +133,7 @@ TEST_CASE("who was not told that a lock changed hands looks as often as who is n
             w.change_hands();
             w.advance(500ms);
         }
-        CHECK(w.told().wake_ups_missed > 3);
+        CHECK(w.told().notifications_missed > 3);
         CHECK(w.complaints() == 1);
     }
 }
@@ -150,11 +150,11 @@ TEST_CASE("while a server does not tell, who comes anew looks as often as who is
     w.advance(1s);
     // It looked, and found the lock free.
     REQUIRE(c.held != nullptr);
-    CHECK(w.told().wake_ups_missed == 1);
+    CHECK(w.told().notifications_missed == 1);
     w.drop(*c.held);
     w.advance(round_trip);
     w.take_all();
-    (void)w.acquire("r", {.deadline = 60s});
+    (void)w.acquire("r", {.timeout = 60s});
     w.advance(round_trip);
     CHECK(w.looks() > 10);
     CHECK(w.core->watching() == 1);
@@ -164,14 +164,14 @@ TEST_CASE("who finds a lock free without a vote was not told either", "[core][wa
 {
     silent_world w{1};
     w.take_all();
-    (void)w.waiting({.deadline = 60s, .fencing = true});
+    (void)w.waiting({.timeout = 60s, .fencing = true});
     w.advance(100ms);
     w.forget_watches();
     w.give_back_all();
     w.peers[0]->master.put("r:fencing", {.value = "no number", .end = std::nullopt});
     w.advance(1s);
     CHECK(w.told().polls > 0);
-    CHECK(w.told().wake_ups_missed == 1);
+    CHECK(w.told().notifications_missed == 1);
     CHECK(w.complaints() == 1);
 }
 
@@ -216,11 +216,11 @@ TEST_CASE("who looks and finds nothing that was to be told relies on the server"
         w.change_hands();  // before the look is there
     }
     w.advance(10 * way);
-    CHECK(w.told().wake_ups_missed == 0);
+    CHECK(w.told().notifications_missed == 0);
     const std::uint64_t polls = w.told().polls;
     w.advance(20s);
     CHECK(w.told().polls - polls <= 20 * 4 / 3);
-    CHECK(w.told().wake_ups_missed == 0);
+    CHECK(w.told().notifications_missed == 0);
 }
 
 TEST_CASE("what a client does to its own keys no server needs to tell it", "[core][watch][silence]")
@@ -230,14 +230,14 @@ TEST_CASE("what a client does to its own keys no server needs to tell it", "[cor
     const bool is_kept = GENERATE(false, true);
     silent_world w;
     const std::vector<std::string> both{"r", "s"};
-    acquire_options held{.ttl = 3s, .deadline = 60s};
+    acquire_options held{.ttl = 3s, .timeout = 60s};
     if (is_kept) {
         held.keep_alive.emplace();
     }
     call& first = is_of_several ? w.acquire(both, held) : w.acquire("r", held);
     w.advance(8 * round_trip);
     REQUIRE(first.held != nullptr);
-    const acquire_options o{.deadline = 60s};
+    const acquire_options o{.timeout = 60s};
     call& c = is_of_several ? w.acquire("r", o) : w.acquire(both, o);
     w.advance(8 * round_trip);
     REQUIRE_FALSE(c.done());
@@ -249,7 +249,7 @@ TEST_CASE("what a client does to its own keys no server needs to tell it", "[cor
         }
     }
     CHECK(w.told().polls > 0);
-    CHECK(w.told().wake_ups_missed == 0);
+    CHECK(w.told().notifications_missed == 0);
     CHECK(w.complaints() == 0);
 }
 
@@ -270,7 +270,7 @@ TEST_CASE("nor what it does with a lock that it took over", "[core][watch][silen
         CHECK_FALSE(w.extend(*adopted.held, 3s).error);
     }
     CHECK(w.told().polls > 0);
-    CHECK(w.told().wake_ups_missed == 0);
+    CHECK(w.told().notifications_missed == 0);
 }
 
 TEST_CASE("nor what it does while who waits looks", "[core][watch][silence]")
@@ -285,7 +285,7 @@ TEST_CASE("nor what it does while who waits looks", "[core][watch][silence]")
     call& first = is_of_several ? w.acquire(both, held) : w.acquire("r", held);
     w.advance(8 * round_trip);
     REQUIRE(first.held != nullptr);
-    const acquire_options o{.deadline = 5min};
+    const acquire_options o{.timeout = 5min};
     call& c = is_of_several ? w.acquire("r", o) : w.acquire(both, o);
     w.advance(8 * round_trip);
     REQUIRE(w.core->watching() == 1);
@@ -307,13 +307,13 @@ TEST_CASE("nor what it does while who waits looks", "[core][watch][silence]")
     }
     w.advance(20s);
     CHECK_FALSE(c.done());
-    CHECK(w.told().wake_ups_missed == 0);
+    CHECK(w.told().notifications_missed == 0);
 }
 
 TEST_CASE("an answer that took long says nothing of when a key ends", "[core][watch][silence]")
 {
     redlock::config seldom;
-    seldom.retry_min = seldom.retry_max = 2s;
+    seldom.backoff_min = seldom.backoff_max = 2s;
     watch_world w{seldom};
     w.take_all();
     (void)w.waiting();
@@ -338,7 +338,7 @@ TEST_CASE("an answer that took long says nothing of when a key ends", "[core][wa
         }
         REQUIRE(w.core->watching() == 1);
     }
-    CHECK(w.told().wake_ups_missed == 0);
+    CHECK(w.told().notifications_missed == 0);
 }
 
 TEST_CASE("the end of one of several says nothing of another's", "[core][watch][silence]")
@@ -346,7 +346,7 @@ TEST_CASE("the end of one of several says nothing of another's", "[core][watch][
     silent_world w;
     w.take_all(7s);
     w.take_all(1h, "s");
-    (void)w.acquire(std::vector<std::string>{"r", "s"}, {.deadline = 60s});
+    (void)w.acquire(std::vector<std::string>{"r", "s"}, {.timeout = 60s});
     w.advance(8 * round_trip);
     REQUIRE(w.core->watching() == 1);
     SECTION("one that is asked for behind it")
@@ -360,7 +360,7 @@ TEST_CASE("the end of one of several says nothing of another's", "[core][watch][
         w.advance(15s);
     }
     CHECK(w.told().polls > 1);
-    CHECK(w.told().wake_ups_missed == 0);
+    CHECK(w.told().notifications_missed == 0);
 }
 
 TEST_CASE("very many who were let down keep the distance of those who are told",
@@ -383,7 +383,7 @@ TEST_CASE("very many who were let down keep the distance of those who are told",
     };
     take_each(1h);
     for (unsigned i = 0; i < many; ++i) {
-        w.acquire(std::to_string(i), {.deadline = 2h});
+        w.acquire(std::to_string(i), {.timeout = 2h});
     }
     w.advance(2 * round_trip);
     REQUIRE(w.core->watching() == many);
@@ -391,6 +391,6 @@ TEST_CASE("very many who were let down keep the distance of those who are told",
     // As the date of the server is set.
     take_each(2h);
     (void)looks_in(8);
-    REQUIRE(w.told().wake_ups_missed > 0);
+    REQUIRE(w.told().notifications_missed > 0);
     CHECK(looks_in(8) <= 8 * 1000 * 5 / 4);
 }

@@ -172,7 +172,7 @@ void play(const std::vector<vote>& all, const std::vector<unsigned>& order, bool
     w.start();
     w.manual();
     w.with_report = with_report;
-    call& c = w.acquire("r", {.ttl = 10s, .deadline = 0ms});
+    call& c = w.acquire("r", {.ttl = 10s, .timeout = 0ms});
     counts seen;
     bool decided = false;
     for (const unsigned i : order) {
@@ -286,7 +286,7 @@ TEST_CASE("as many nodes as there may be are a quorum like any other", "[core]")
     SECTION("a majority grants it")
     {
         with_key(0, nodes - quorum);
-        call& c = w.acquire("r", {.deadline = 0ms, .fencing = true});
+        call& c = w.acquire("r", {.timeout = 0ms, .fencing = true});
         REQUIRE(c.held != nullptr);
         CHECK(std::popcount(c.held->granted.load()) == static_cast<int>(quorum));
         CHECK(c.held->fencing_token > 0);
@@ -298,7 +298,7 @@ TEST_CASE("as many nodes as there may be are a quorum like any other", "[core]")
     SECTION("one more refuses it")
     {
         with_key(0, nodes - quorum + 1);
-        call& c = w.acquire("r", {.deadline = 0ms});
+        call& c = w.acquire("r", {.timeout = 0ms});
         CHECK(c.error == errc::contended);
         CHECK(c.report.nodes.front().outcome == node_outcome::refused);
     }
@@ -342,7 +342,7 @@ TEST_CASE("p04: two errors and a refusal of five fail at once", "[core][pitfall]
     bench_world w{5};
     w.start();
     w.manual();
-    call& c = w.acquire("r", {.deadline = 0ms});
+    call& c = w.acquire("r", {.timeout = 0ms});
     w.answer(0, broken);
     w.answer(1, broken);
     CHECK_FALSE(c.done());

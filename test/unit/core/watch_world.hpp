@@ -64,7 +64,7 @@ struct watch_world : bench_world {
     }
 
     /// Refused by all, and watching since.
-    call& waiting(const acquire_options& o = {.deadline = 60s})
+    call& waiting(const acquire_options& o = {.timeout = 60s})
     {
         call& c = acquire("r", o);
         advance(2 * round_trip);

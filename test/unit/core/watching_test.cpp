@@ -50,8 +50,8 @@ TEST_CASE("who was refused has one node tell when the key goes, and asks it firs
     // The push, at most a round trip of pause, one to the first node and one to the others.
     CHECK(c.ended - then <= way + 3 * round_trip);
     CHECK(c.held->granted == 0b111);
-    CHECK(w.told().wake_ups_granted == 1);
-    CHECK(w.told().wake_ups_refused == 0);
+    CHECK(w.told().notified_attempts_granted == 1);
+    CHECK(w.told().notified_attempts_refused == 0);
     CHECK(w.told().polls == 0);
     CHECK(w.core->watching() == 0);
 }
@@ -68,7 +68,7 @@ TEST_CASE("who is woken and refused again is told again, for one round trip to o
         const std::size_t before = w.all_commands();
         w.advance(8 * round_trip);
         CHECK(w.sets() == counts{1 + n, 1, 1});
-        CHECK(w.told().wake_ups_refused == n);
+        CHECK(w.told().notified_attempts_refused == n);
         CHECK(w.core->watching() == 1);
         // SET, CACHING and PTTL in one row. There is nothing to give back.
         CHECK(w.all_commands() - before == 3);
@@ -83,7 +83,7 @@ TEST_CASE("who is woken and refused again is told again, for one round trip to o
 TEST_CASE("p43: who waits sends nothing but a poll now and then", "[core][watch][pitfall][p43]")
 {
     config c;
-    c.poll_max = 2s;
+    c.max_poll_interval = 2s;
     c.ping_interval = 0ms;
     watch_world w{c};
     w.take_all();
@@ -96,7 +96,7 @@ TEST_CASE("p43: who waits sends nothing but a poll now and then", "[core][watch]
     const std::uint64_t polls = w.told().polls;
     CHECK(polls >= 60 / 2);
     CHECK(polls <= 60 * 4 / (2 * 3));
-    CHECK(w.told().wake_ups_refused == 0);
+    CHECK(w.told().notified_attempts_refused == 0);
     CHECK(w.core->watching() == 0);
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("very many who wait look a thousand times a second, all of them togeth
     for (unsigned i = 0; i < many; ++i) {
         const std::string name = std::to_string(i);
         w.take_all(1h, name);
-        w.acquire(name, {.deadline = 1h});
+        w.acquire(name, {.timeout = 1h});
         for (auto& p : w.peers) {
             p->log.clear();
         }
@@ -138,7 +138,7 @@ TEST_CASE("very many who wait look when what is in their way ends", "[core][watc
     for (unsigned i = 0; i < many; ++i) {
         const std::string name = std::to_string(i);
         w.take_all(i == 0 ? nanos{10s} : nanos{1h}, name);
-        w.acquire(name, {.deadline = 1h});
+        w.acquire(name, {.timeout = 1h});
         for (auto& p : w.peers) {
             p->log.clear();
         }
@@ -159,7 +159,7 @@ TEST_CASE("very many who wait look when what is in their way ends", "[core][watc
 TEST_CASE("p47: a wake-up that is lost costs no more than a poll", "[core][watch][pitfall][p47]")
 {
     config config;
-    config.poll_max = 500ms;
+    config.max_poll_interval = 500ms;
     watch_world w{config};
     SECTION("the longest one")
     {
@@ -172,7 +172,7 @@ TEST_CASE("p47: a wake-up that is lost costs no more than a poll", "[core][watch
         w.give_back_all();
         w.advance(500ms + round_trip);
         REQUIRE(c.held != nullptr);
-        CHECK(w.told().wake_ups_granted == 0);
+        CHECK(w.told().notified_attempts_granted == 0);
         CHECK(w.told().polls == 1);
     }
     SECTION("or the remaining ttl")
@@ -197,7 +197,7 @@ TEST_CASE("a key that expires wakes as well as one that is deleted", "[core][wat
     w.first().master.expire(w.now);
     w.settle();
     w.advance(100ms);
-    CHECK(w.told().wake_ups_refused + w.told().wake_ups_granted >= 1);
+    CHECK(w.told().notified_attempts_refused + w.told().notified_attempts_granted >= 1);
     w.advance(100ms);
     CHECK(c.held != nullptr);
 }
@@ -206,14 +206,14 @@ TEST_CASE("a key that has gone before it could be watched is asked for at once",
 {
     watch_world w;
     w.take_all();
-    call& c = w.acquire("r", {.deadline = 60s});
+    call& c = w.acquire("r", {.timeout = 60s});
     w.advance(round_trip);
     for (unsigned i = 0; i < 3; ++i) {
         w.give_back(i);
     }
     w.advance(4 * round_trip);
     REQUIRE(c.held != nullptr);
-    CHECK(w.told().wake_ups_granted == 1);
+    CHECK(w.told().notified_attempts_granted == 1);
 }
 
 TEST_CASE("who watches is told of what went while it asked", "[core][watch]")
@@ -234,18 +234,18 @@ TEST_CASE("who is to be told hears that before it asks again, however soon it wo
           "[core][watch]")
 {
     config config;
-    config.poll_max = 1h;
+    config.max_poll_interval = 1h;
     SECTION("for it does not pause")
     {
-        config.retry_min = config.retry_max = 0ms;
+        config.backoff_min = config.backoff_max = 0ms;
     }
     SECTION("as its user wants")
     {
-        config.back_off = [](unsigned, std::chrono::nanoseconds) { return 0ns; };
+        config.backoff = [](unsigned, std::chrono::nanoseconds) { return 0ns; };
     }
     watch_world w{config};
     w.take_all();
-    call& c = w.acquire("r", {.deadline = 60s});
+    call& c = w.acquire("r", {.timeout = 60s});
     w.advance(10s);
     CHECK(w.told().attempts == 1);
     CHECK(w.core->watching() == 1);
@@ -257,20 +257,20 @@ TEST_CASE("who is to be told hears that before it asks again, however soon it wo
 TEST_CASE("whoever comes next pauses as the one that left", "[core][watch][line]")
 {
     config config;
-    config.poll_max = 20s;
+    config.max_poll_interval = 20s;
     watch_world w{config};
     w.take_all();
     std::vector<call*> calls;
     for (int i = 0; i < 500; ++i) {
-        calls.push_back(&w.acquire("r", {.deadline = std::chrono::milliseconds{1000 + 10 * i}}));
+        calls.push_back(&w.acquire("r", {.timeout = std::chrono::milliseconds{1000 + 10 * i}}));
     }
-    call& last = w.acquire("r", {.deadline = 1h});
+    call& last = w.acquire("r", {.timeout = 1h});
     w.advance(4s);
     REQUIRE(calls[200]->error == errc::timed_out);
     REQUIRE(calls[100]->error == errc::timed_out);
     CHECK(w.told().attempts == 1);
     CHECK(w.core->watching() == 1);
-    CHECK(w.told().waiting > 100);
+    CHECK(w.told().waiters > 100);
     SECTION("and is told as that one was")
     {
         w.give_back_all();
@@ -278,13 +278,13 @@ TEST_CASE("whoever comes next pauses as the one that left", "[core][watch][line]
         const auto had = std::count_if(calls.begin(), calls.end(),
                                        [](const call* c) { return c->held != nullptr; });
         CHECK(had == 1);
-        CHECK(w.told().wake_ups_granted == 1);
+        CHECK(w.told().notified_attempts_granted == 1);
     }
     SECTION("and looks when that one would have")
     {
         w.advance(5s);
         CHECK(w.told().attempts == 1);
-        CHECK(w.told().waiting == 0);
+        CHECK(w.told().waiters == 0);
         CHECK_FALSE(last.done());
         w.advance(12s);
         CHECK(w.told().attempts == 2);
@@ -302,9 +302,9 @@ TEST_CASE("whoever comes next pauses as the one that left", "[core][watch][line]
     SECTION("and knows as much of who holds it")
     {
         w.take_all(30s, "q");
-        call& other = w.acquire("q", {.deadline = 1s});
+        call& other = w.acquire("q", {.timeout = 1s});
         w.with_report = true;
-        call& heir = w.acquire("q", {.deadline = 2s});
+        call& heir = w.acquire("q", {.timeout = 2s});
         w.advance(3s);
         REQUIRE(other.error == errc::timed_out);
         REQUIRE(heir.error == errc::timed_out);
@@ -326,24 +326,24 @@ TEST_CASE("whoever comes behind one that nobody was to tell asks at once, and be
           "[core][watch][line]")
 {
     config config;
-    config.back_off = [](unsigned, std::chrono::nanoseconds) { return 10s; };
-    config.wake_ups = GENERATE(false, true);
+    config.backoff = [](unsigned, std::chrono::nanoseconds) { return 10s; };
+    config.release_notifications = GENERATE(false, true);
     watch_world w{config};
     w.take_all();
-    call& first = w.acquire("r", {.deadline = 60s});
-    w.acquire("r", {.deadline = 60s});
+    call& first = w.acquire("r", {.timeout = 60s});
+    w.acquire("r", {.timeout = 60s});
     w.advance(100ms);
     REQUIRE(w.told().attempts == 1);
-    REQUIRE(w.core->watching() == (config.wake_ups ? 1 : 0));
+    REQUIRE(w.core->watching() == (config.release_notifications ? 1 : 0));
     w.cancel(first);
     w.advance(round_trip);
-    CHECK(w.told().attempts == (config.wake_ups ? 1 : 2));
+    CHECK(w.told().attempts == (config.release_notifications ? 1 : 2));
 }
 
 TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]")
 {
     config config;
-    config.retry_min = config.retry_max = 50ms;
+    config.backoff_min = config.backoff_max = 50ms;
     SECTION("they do not speak RESP3")
     {
         watch_world w{config};
@@ -356,7 +356,7 @@ TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]"
         w.advance(5s);
         REQUIRE(w.told().nodes_ready == 3);
         w.take_all();
-        call& c = w.acquire("r", {.deadline = 60s});
+        call& c = w.acquire("r", {.timeout = 60s});
         w.advance(2s);
         CHECK(w.told().polls > 20);
         w.give_back_all();
@@ -372,7 +372,7 @@ TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]"
                 "NOPERM User x has no permissions to run the 'client|tracking' command";
         }
         w.take_all();
-        (void)w.acquire("r", {.deadline = 60s});
+        (void)w.acquire("r", {.timeout = 60s});
         w.advance(2s);
         CHECK(w.told().polls > 20);
         CHECK(w.core->watching() == 0);
@@ -394,7 +394,7 @@ TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]"
                 "NOPERM User x has no permissions to run the 'client|caching' command";
         }
         w.take_all();
-        (void)w.acquire("r", {.deadline = 60s});
+        (void)w.acquire("r", {.timeout = 60s});
         w.advance(2s);
         CHECK(w.told().polls > 20);
         CHECK(w.core->watching() == 0);
@@ -405,10 +405,10 @@ TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]"
     }
     SECTION("it is not wanted")
     {
-        config.wake_ups = false;
+        config.release_notifications = false;
         watch_world w{config};
         w.take_all();
-        (void)w.acquire("r", {.deadline = 60s});
+        (void)w.acquire("r", {.timeout = 60s});
         w.advance(2s);
         CHECK(w.told().polls > 20);
         CHECK(w.count(0, "CLIENT") + w.count(1, "CLIENT") + w.count(2, "CLIENT") == 0);
@@ -418,7 +418,7 @@ TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]"
 TEST_CASE("a server that could not tell for a moment is asked to again", "[core][watch]")
 {
     config config;
-    config.retry_min = config.retry_max = 50ms;
+    config.backoff_min = config.backoff_max = 50ms;
     const std::string what = GENERATE("CLIENT TRACKING", "CLIENT CACHING", "CLIENT");
     CAPTURE(what);
     watch_world w{config};
@@ -426,7 +426,7 @@ TEST_CASE("a server that could not tell for a moment is asked to again", "[core]
         p->master.refusals[what] = "BUSY Redis is busy running a script.";
     }
     w.take_all();
-    call& c = w.acquire("r", {.deadline = 60s});
+    call& c = w.acquire("r", {.timeout = 60s});
     w.advance(1s);
     CHECK(w.core->watching() == 0);
     CHECK(w.log_lines.empty());
@@ -438,7 +438,7 @@ TEST_CASE("a server that could not tell for a moment is asked to again", "[core]
     w.give_back_all();
     w.advance(8 * round_trip);
     CHECK(c.held != nullptr);
-    CHECK(w.told().wake_ups_granted == 1);
+    CHECK(w.told().notified_attempts_granted == 1);
 }
 
 TEST_CASE("p43: a key that lives on for a moment when it was to end is not asked for all the time",
@@ -454,16 +454,16 @@ TEST_CASE("p43: a key that lives on for a moment when it was to end is not asked
     w.advance(later + 2 * round_trip);
     CHECK(w.told().polls - polls <= 3);
     CHECK(c.held != nullptr);
-    CHECK(w.told().wake_ups_missed == 0);
+    CHECK(w.told().notifications_missed == 0);
 }
 
 TEST_CASE("who ends connections when asked to tell is not asked for ever", "[core][watch]")
 {
     config config;
-    config.retry_min = config.retry_max = 50ms;
+    config.backoff_min = config.backoff_max = 50ms;
     watch_world w{config, 1};
     w.take_all();
-    (void)w.acquire("r", {.deadline = 1h});
+    (void)w.acquire("r", {.timeout = 1h});
     unsigned losses = 0;
     for (int i = 0; i < 10'000; ++i) {
         w.advance(1ms);
@@ -485,7 +485,7 @@ TEST_CASE("one connection that is lost while many ask to be told is one", "[core
     for (int i = 0; i < 8; ++i) {
         const std::string name = std::to_string(i);
         w.take_all(1h, name);
-        (void)w.acquire(name, {.deadline = 1h});
+        (void)w.acquire(name, {.timeout = 1h});
     }
     w.advance_until([&] { return w.count(0, "PTTL") == 8; });
     REQUIRE(w.core->watching() == 0);
@@ -497,7 +497,7 @@ TEST_CASE("one connection that is lost while many ask to be told is one", "[core
 TEST_CASE("a key on the first node alone keeps nobody from a majority", "[core][watch]")
 {
     config config;
-    config.poll_max = 500ms;
+    config.max_poll_interval = 500ms;
     watch_world w{config};
     w.take_all();
     call& c = w.waiting();
@@ -515,7 +515,7 @@ TEST_CASE("who set the first node's key has another tell, before that vote is co
 {
     watch_world w;
     w.take_all();
-    call& c = w.waiting({.deadline = 60s, .fencing = true});
+    call& c = w.waiting({.timeout = 60s, .fencing = true});
     w.give_back(w.order[0]);
     w.settle();
     w.advance_until([&] { return w.count(w.order[1], "SET") == 2; });
@@ -524,7 +524,7 @@ TEST_CASE("who set the first node's key has another tell, before that vote is co
     w.advance(100 * round_trip);
     CHECK(w.sets() == counts{2, 2, 2});
     CHECK(w.count(w.order[0], "PTTL") == looks);
-    CHECK(w.told().wake_ups_refused == 1);
+    CHECK(w.told().notified_attempts_refused == 1);
     CHECK(w.core->watching() == 1);
     w.give_back_all();
     w.advance_until([&] { return c.done(); });
@@ -591,7 +591,7 @@ TEST_CASE("no other node is asked behind the deadline", "[core][watch]")
 {
     watch_world w;
     w.take_all();
-    call& c = w.waiting({.deadline = 100ms});
+    call& c = w.waiting({.timeout = 100ms});
     w.advance(c.begun + 90ms - w.now);
     w.give_back_all();
     w.first().way_there = 20ms;
@@ -607,7 +607,7 @@ TEST_CASE("the last attempt asks all nodes", "[core][watch]")
 {
     watch_world w;
     w.take_all();
-    call& c = w.waiting({.deadline = 60s, .attempts = 2});
+    call& c = w.waiting({.timeout = 60s, .max_attempts = 2});
     w.give_back_all();
     w.take_all();
     w.advance(4 * round_trip);
@@ -619,7 +619,7 @@ TEST_CASE("the last attempt asks all nodes", "[core][watch]")
 TEST_CASE("a node that may not vote is not asked first", "[core][watch][guard]")
 {
     config config;
-    config.restart_guard = guard_config{.max_ttl = 1h, .admit_new_masters = true};
+    config.restart_guard = guard_config{.max_ttl = 1h, .admit_new_nodes = true};
     watch_world w{config};
     w.take_all();
     call& c = w.waiting();
@@ -635,8 +635,8 @@ TEST_CASE("a node that may not vote is not asked first", "[core][watch][guard]")
 TEST_CASE("who watched on a connection that is lost looks soon, and watches again", "[core][watch]")
 {
     config config;
-    config.poll_max = 1h;
-    config.retry_max = 100ms;
+    config.max_poll_interval = 1h;
+    config.backoff_max = 100ms;
     watch_world w{config};
     w.take_all();
     call& c = w.waiting();
@@ -665,14 +665,14 @@ TEST_CASE("very many who watched on a connection that is lost do not look all at
           "[core][watch]")
 {
     config config;
-    config.poll_max = 1h;
+    config.max_poll_interval = 1h;
     config.ping_interval = 0ms;
     watch_world w{config, 1};
     const unsigned many = 2000;
     for (unsigned i = 0; i < many; ++i) {
         const std::string name = std::to_string(i);
         w.take_all(1h, name);
-        (void)w.acquire(name, {.deadline = 1h});
+        (void)w.acquire(name, {.timeout = 1h});
     }
     w.advance(2 * round_trip);
     REQUIRE(w.core->watching() == many);
@@ -690,7 +690,7 @@ TEST_CASE("of very many who watched on a connection that is lost each looks with
           "[core][watch]")
 {
     config config;
-    config.poll_max = 1h;
+    config.max_poll_interval = 1h;
     config.ping_interval = 0ms;
     watch_world w{config, 1};
     const unsigned many = 4000;
@@ -698,7 +698,7 @@ TEST_CASE("of very many who watched on a connection that is lost each looks with
     for (unsigned i = 0; i < many; ++i) {
         const std::string name = std::to_string(i);
         w.take_all(1h, name);
-        (void)w.acquire(name, {.deadline = i < hurried ? 1000ms : 3'600'000ms});
+        (void)w.acquire(name, {.timeout = i < hurried ? 1000ms : 3'600'000ms});
     }
     w.advance(2 * round_trip);
     REQUIRE(w.core->watching() == many);
@@ -726,7 +726,7 @@ TEST_CASE("a server that lost all keys wakes all who watch there", "[core][watch
     w.settle();
     w.advance(4 * round_trip);
     CHECK(c.held != nullptr);
-    CHECK(w.told().wake_ups_granted == 1);
+    CHECK(w.told().notified_attempts_granted == 1);
 }
 
 TEST_CASE("pushes are hints, whatever they say", "[core][watch]")
@@ -749,7 +749,7 @@ TEST_CASE("pushes are hints, whatever they say", "[core][watch]")
     w.first().coming.push_back({w.now, push});
     w.settle();
     w.advance(4 * round_trip);
-    CHECK(w.told().wake_ups_refused == (is_of_all ? 1u : 0u));
+    CHECK(w.told().notified_attempts_refused == (is_of_all ? 1u : 0u));
     CHECK(w.told().protocol_errors == 0);
     // Of a key that is not gone, three times over.
     for (int i = 0; i < 3; ++i) {
@@ -758,7 +758,7 @@ TEST_CASE("pushes are hints, whatever they say", "[core][watch]")
     w.settle();
     w.advance(6 * round_trip);
     CHECK_FALSE(c.done());
-    CHECK(w.told().wake_ups_refused == (is_of_all ? 2u : 1u));
+    CHECK(w.told().notified_attempts_refused == (is_of_all ? 2u : 1u));
     for (unsigned i = 0; i < 3; ++i) {
         CHECK(w.peers[i]->master.value(w.now, "locks:r") == stranger);
     }
@@ -877,29 +877,29 @@ TEST_CASE("who asks first and is refused counts nothing", "[core][watch][fencing
     w.drop(*before.held);
     w.advance(round_trip);
     w.take_all();
-    call& c = w.waiting({.deadline = 60s, .fencing = true});
+    call& c = w.waiting({.timeout = 60s, .fencing = true});
     for (int i = 0; i < 5; ++i) {
         w.give_back_all();
         w.take_all();
         w.advance(4 * round_trip);
     }
-    CHECK(w.told().wake_ups_refused == 5);
+    CHECK(w.told().notified_attempts_refused == 5);
     w.give_back_all();
     w.advance(4 * round_trip);
     REQUIRE(c.held != nullptr);
     CHECK(c.held->granted == 0b111);
     // The first, refused attempt had them counted, and this one did.
     CHECK(c.held->fencing_token == token + 2);
-    CHECK(w.told().raises == 0);
+    CHECK(w.told().counter_alignments == 0);
 }
 
 TEST_CASE("the vote of a node that was asked first is proven as any other", "[core][watch][guard]")
 {
     config config;
-    config.restart_guard = guard_config{.max_ttl = 1h, .admit_new_masters = true};
+    config.restart_guard = guard_config{.max_ttl = 1h, .admit_new_nodes = true};
     watch_world w{config};
     w.take_all();
-    call& c = w.waiting({.deadline = 60s, .fencing = true});
+    call& c = w.waiting({.timeout = 60s, .fencing = true});
     w.give_back_all();
     SECTION("it is admitted")
     {
@@ -924,7 +924,7 @@ TEST_CASE("a report tells who was not asked", "[core][watch]")
     watch_world w;
     w.take_all();
     w.with_report = true;
-    call& c = w.waiting({.deadline = 200ms});
+    call& c = w.waiting({.timeout = 200ms});
     w.advance(c.begun + 190ms - w.now);
     w.give_back_all();
     w.take_all();
@@ -966,36 +966,36 @@ TEST_CASE("who comes after one that was woken asks all nodes", "[core][watch]")
     call& next = w.acquire("r");
     w.advance(round_trip);
     REQUIRE(next.held != nullptr);
-    CHECK(w.told().wake_ups_granted == 0);
+    CHECK(w.told().notified_attempts_granted == 0);
 }
 
 TEST_CASE("who comes anew for what others want asks one node first", "[core][watch]")
 {
     watch_world w;
     w.take_all();
-    call& before = w.acquire("r", {.deadline = 0ms});
+    call& before = w.acquire("r", {.timeout = 0ms});
     w.advance(round_trip);
     CHECK(before.error == errc::contended);
     const counts asked = w.sets();
 
     SECTION("and is told as any other")
     {
-        call& c = w.acquire("r", {.deadline = 60s});
+        call& c = w.acquire("r", {.timeout = 60s});
         w.advance(2 * round_trip);
         CHECK(w.sets() == counts{asked[0] + 1, asked[1], asked[2]});
         CHECK(w.core->watching() == 1);
-        CHECK(w.told().wake_ups_refused == 0);
+        CHECK(w.told().notified_attempts_refused == 0);
         w.give_back_all();
         w.advance(4 * round_trip);
         CHECK(c.held != nullptr);
-        CHECK(w.told().wake_ups_granted == 1);
+        CHECK(w.told().notified_attempts_granted == 1);
     }
     SECTION("and is not kept by what that node alone has")
     {
         for (const unsigned i : {w.order[1], w.order[2]}) {
             w.give_back(i);
         }
-        call& c = w.acquire("r", {.deadline = 60s});
+        call& c = w.acquire("r", {.timeout = 60s});
         w.advance(3s);
         CHECK(c.held != nullptr);
         CHECK(w.told().polls == 1);
@@ -1005,13 +1005,13 @@ TEST_CASE("who comes anew for what others want asks one node first", "[core][wat
         for (const unsigned i : {w.order[1], w.order[2]}) {
             w.give_back(i);
         }
-        call& once = w.acquire("r", {.deadline = 60s});
+        call& once = w.acquire("r", {.timeout = 60s});
         w.advance(3s);
         REQUIRE(once.held != nullptr);
         w.drop(*once.held);
         w.advance(round_trip);
         for (int i = 0; i < 5; ++i) {
-            call& c = w.acquire("r", {.deadline = 60s});
+            call& c = w.acquire("r", {.timeout = 60s});
             w.advance(round_trip);
             REQUIRE(c.held != nullptr);
             w.drop(*c.held);
@@ -1029,14 +1029,14 @@ TEST_CASE("who comes anew for what others want asks one node first", "[core][wat
     SECTION("nor where little time is left")
     {
         w.give_back_all();
-        call& c = w.acquire("r", {.deadline = 2ms});
+        call& c = w.acquire("r", {.timeout = 2ms});
         w.advance(round_trip);
         CHECK(c.held != nullptr);
     }
     SECTION("nor where it tries once")
     {
         w.give_back_all();
-        call& c = w.acquire("r", {.deadline = 0ms});
+        call& c = w.acquire("r", {.timeout = 0ms});
         w.advance(round_trip);
         CHECK(c.held != nullptr);
     }
@@ -1054,7 +1054,7 @@ TEST_CASE("what others want is remembered for as long as one has it", "[core][wa
     w.drop(*c.held);
     w.advance(round_trip);
     const counts asked = w.sets();
-    w.acquire("r", {.deadline = 60s});
+    w.acquire("r", {.timeout = 60s});
     w.advance(way);
     CHECK(w.sets() == counts{asked[0] + 1, asked[1], asked[2]});
 }
@@ -1065,11 +1065,11 @@ TEST_CASE("the client's own lock is not others'", "[core][watch]")
     call& c = w.acquire("r");
     w.advance(round_trip);
     REQUIRE(c.held != nullptr);
-    call& tries = w.acquire("r", {.deadline = 0ms});
+    call& tries = w.acquire("r", {.timeout = 0ms});
     w.advance(round_trip);
     CHECK(tries.error == errc::contended);
     w.drop(*c.held);
-    call& next = w.acquire("r", {.deadline = 60s});
+    call& next = w.acquire("r", {.timeout = 60s});
     w.advance(round_trip);
     CHECK(next.held != nullptr);
 }
@@ -1077,10 +1077,10 @@ TEST_CASE("the client's own lock is not others'", "[core][watch]")
 TEST_CASE("who is told nothing by choice asks all nodes", "[core][watch]")
 {
     config config;
-    config.wake_ups = false;
+    config.release_notifications = false;
     watch_world w{config};
     w.take_all();
-    w.acquire("r", {.deadline = 0ms});
+    w.acquire("r", {.timeout = 0ms});
     w.advance(round_trip);
     w.give_back_all();
     call& c = w.acquire("r");
@@ -1130,16 +1130,16 @@ TEST_CASE("who meets many asks at a later time, and who has waited less behind t
 TEST_CASE("what this client gives back itself wakes as well", "[core][watch]")
 {
     config config;
-    config.poll_max = 1h;
+    config.max_poll_interval = 1h;
     watch_world w{config};
     w.take_all();
     call& c = w.waiting();
     // One that stands in no line gets the first node's key for as long as the others take.
     w.peers[w.order[1]]->way_back = w.peers[w.order[2]]->way_back = 40ms;
     w.give_back(w.order[0]);
-    call& passing = w.acquire("r", {.deadline = 0ms});
+    call& passing = w.acquire("r", {.timeout = 0ms});
     w.advance(20ms);
-    CHECK(w.told().wake_ups_refused == 1);
+    CHECK(w.told().notified_attempts_refused == 1);
     CHECK_FALSE(passing.done());
     CHECK(w.core->watching() == 1);
     w.give_back_all();
@@ -1154,7 +1154,7 @@ TEST_CASE("one that cannot tell is not asked first where another can", "[core][w
     watch_world w;
     w.first().master.refusals["CLIENT TRACKING"] = "NOPERM no permissions to run it";
     w.take_all();
-    call& c = w.acquire("r", {.deadline = 60s});
+    call& c = w.acquire("r", {.timeout = 60s});
     w.advance(100ms);
     REQUIRE(w.core->watching() == 1);
     for (int i = 0; i < 3; ++i) {

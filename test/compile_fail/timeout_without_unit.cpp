@@ -4,7 +4,7 @@
 using namespace std::chrono_literals;
 
 #ifdef REDLOCK_TWIN
-redlock::acquire_options options{.deadline = 2s};
+redlock::acquire_options options{.timeout = 2s};
 #else
-redlock::acquire_options options{.deadline = 2};
+redlock::acquire_options options{.timeout = 2};
 #endif

@@ -1,11 +1,11 @@
 // expect: discards qualifiers|passing .* as .*this.*|rvalue
 #include <redlock/lock.hpp>
 
-std::string hand_over(redlock::lock& held)
+std::string detach(redlock::lock& held)
 {
 #ifdef REDLOCK_TWIN
-    return std::move(held).hand_over();
+    return std::move(held).detach();
 #else
-    return held.hand_over();
+    return held.detach();
 #endif
 }

@@ -6,7 +6,7 @@ namespace redlock {
 
 /**
  * Identity for code that may take a lock again while it holds it: a reentrant owner. Name it in
- * `acquire_options::owner`.
+ * `acquire_options::reentrant_owner`.
  *
  * An acquire of a reentrant owner first checks whether one lock of the same owner and the same
  * client holds all its resources. If so, the acquire gets a further hold of that lock. The client
@@ -17,14 +17,15 @@ namespace redlock {
  *
  * Thread safety: as a `std::shared_ptr`.
  */
-class owner {
+class reentrant_owner {
 public:
     /// Makes a new identity.
     /// @throws std::bad_alloc
-    owner() : identity_(std::make_shared<char>()) {}
+    reentrant_owner() : identity_(std::make_shared<char>()) {}
 
     /// Returns whether both are the same owner, which is true for an owner and its copies.
-    [[nodiscard]] friend bool operator==(const owner&, const owner&) noexcept = default;
+    [[nodiscard]] friend bool operator==(const reentrant_owner&,
+                                         const reentrant_owner&) noexcept = default;
 
     /// For the library: the identity, which lives as long as any copy of the owner.
     [[nodiscard]] const std::shared_ptr<const char>& identity() const noexcept { return identity_; }
