@@ -10,10 +10,11 @@
  */
 
 #define REDLOCK_VERSION_MAJOR 0  ///< changes with each incompatible interface
-#define REDLOCK_VERSION_MINOR 1  ///< grows with each addition, and below version one with breaks
+#define REDLOCK_VERSION_MINOR 2  ///< grows with each addition, and below version one with breaks
 #define REDLOCK_VERSION_PATCH 0  ///< grows with each correction
 
-/// The version as one number, for comparisons: 0.1.0 is 100, and 1.2.3 is 10203.
+/// The version as one number, for comparisons. Its last two decimal digits are the patch, and the
+/// two before are the minor version.
 #define REDLOCK_VERSION \
     (REDLOCK_VERSION_MAJOR * 10000 + REDLOCK_VERSION_MINOR * 100 + REDLOCK_VERSION_PATCH)
 

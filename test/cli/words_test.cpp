@@ -454,7 +454,7 @@ TEST_CASE("the help and the manual name every option", "[words]")
     }
     CHECK_THAT(command({"manual"}).end().text, ContainsSubstring("redlock\\-run"));
     CHECK(command({"manual", "nothing"}).end().status == 64);
-    CHECK(command({"--version"}).end().text == "0.1.0\n");
+    CHECK(command({"--version"}).end().text == "0.2.0\n");
 }
 
 TEST_CASE("the help says what options are given in words of its own", "[words]")
