@@ -275,7 +275,7 @@ struct config {
     /// waits for another resource.
     std::size_t max_waiters = 1'000'000;
     /// Maximum number of waiters for one resource, otherwise as `max_waiters`. 100 000 by default:
-    /// more than the client can serve within any timeout.
+    /// more than the client can serve within the timeout of an acquire.
     std::size_t max_waiters_per_resource = 100'000;
 
     /// Maximum number of bytes that are queued for one node and not yet written. A node at this

@@ -22,8 +22,8 @@ inline constexpr std::uint32_t unlimited = std::numeric_limits<std::uint32_t>::m
  * background. A renewal extends the keys for another whole ttl. If too few nodes answer, the client
  * tries again while validity is left.
  *
- * The client stops renewing a lock that is lost, released, dropped or detached. An adopted lock
- * is not renewed either: only an acquire starts to keep a lock alive.
+ * The client stops renewing a lock that is lost, released, dropped or detached. An adopted lock is
+ * not renewed either: only an acquire starts to keep a lock alive.
  *
  * A holder that hangs would keep its lock for ever. The two limits below prevent that. Once one of
  * them is reached, the lock ends with the validity that it has.

@@ -44,8 +44,8 @@ public:
     /// For the library: makes a lock of a lease.
     explicit lock(detail::held_lease held) noexcept : held_(std::move(held)) {}
 
-    /// Returns whether the lock holds a lease, valid or not. False after a release, a detach or
-    /// a move.
+    /// Returns whether the lock holds a lease, valid or not. False once the lock was released,
+    /// detached or moved from.
     [[nodiscard]] explicit operator bool() const noexcept { return held_.get() != nullptr; }
 
     /**

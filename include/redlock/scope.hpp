@@ -24,7 +24,7 @@ namespace detail {
 }
 /// @endcond
 
-/// Status of a `with_lock`.
+/// Way in which a `with_lock` ended.
 enum class with_lock_status : std::uint8_t {
     /// The body returned, and the lock was held all the time.
     completed,
@@ -56,7 +56,7 @@ namespace detail {
 
 /// Part of a result that does not depend on what the body returns.
 struct scope_ending {
-    /// Status of the operation.
+    /// Way in which the operation ended.
     with_lock_status status = with_lock_status::not_acquired;
 
     /// Reason for the status. For each value of `status`:

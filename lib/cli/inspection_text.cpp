@@ -14,7 +14,7 @@
 namespace redlock::cli {
 namespace {
 
-/// Groups are told apart by letters: who their owners are is a secret.
+/// Letters tell key groups apart: who their owners are is a secret.
 std::string letter_of(unsigned key_group)
 {
     constexpr unsigned letters = 26;
@@ -22,7 +22,7 @@ std::string letter_of(unsigned key_group)
     return key_group < letters ? last : 'A' + last;
 }
 
-/// How many masters have a key of each group.
+/// How many nodes have a key of each key group.
 std::vector<unsigned> keys_of_groups(const report& r)
 {
     std::vector<unsigned> keys;

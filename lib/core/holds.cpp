@@ -155,7 +155,7 @@ flow coordinator::run_hold(operation& op)
         co_return give_up(op);
     }
     if (ec == errc::not_held) {
-        // Handed over. Who asks once more relies on what it has had all the time.
+        // Detached. Who asks once more relies on what it has had all the time.
         ec = errc::lost;
     }
     if (!ec && !is_worth_having(op, held.valid_until())) {

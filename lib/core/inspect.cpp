@@ -25,7 +25,7 @@ bool same_owner(const round_details::of_node& a, const round_details::of_node& b
     return a.foreign_kind == b.foreign_kind && a.owner == b.owner;
 }
 
-/// The nodes that have keys of one owner, group by group, in the order of the first node of each.
+/// The nodes that have keys of one owner, by key group, in the order of the first node of each.
 class key_groups {
 public:
     explicit key_groups(const round& r) noexcept
@@ -37,7 +37,7 @@ public:
         }
     }
 
-    /// The group of that owner.
+    /// The key group of that owner.
     [[nodiscard]] std::optional<unsigned> of(std::string_view owner,
                                              const round_details& told) const noexcept
     {

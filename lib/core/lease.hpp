@@ -73,7 +73,7 @@ struct lease {
 
     /// This record's own hold has ended.
     bool is_hold_over = false;
-    /// It was handed over, which any thread may do: what is on the nodes is somebody else's.
+    /// It was detached, which any thread may do: what is on the nodes is somebody else's.
     std::atomic<bool> left = false;
     /// The one of its client that has the resource, or asks for it: see `line`.
     bool leads = false;

@@ -13,7 +13,7 @@ struct contract_script {
     std::string_view text;
 };
 
-/// To release, to extend, to inspect, to count with a fencing counter and to raise some, to admit a
+/// To release, to extend, to inspect, to count with a fencing counter and to align some, to admit a
 /// node, to take, extend and release several keys, and to store a label. Written out here once
 /// more, and not taken from the library: it is what is agreed, whatever the library sends.
 inline constexpr std::array contract_scripts{

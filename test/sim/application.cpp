@@ -496,7 +496,7 @@ void application::end()
             continue;
         }
         note_end_of_hold(t);  // what was refused because of it may be told behind this
-        // What is handed over is no more held by others of its owner.
+        // What is detached is no more held by others of its owner.
         if (random_.one_in(2) || t.lease->root().holds > 1) {
             c_.drop(*t.lease);
         } else {

@@ -175,9 +175,8 @@ public:
     /// @throws std::invalid_argument for a negative span.
     void delay(std::chrono::milliseconds span);
 
-    /// Leaves the node no memory to spare from now on, or gives it memory to spare again. Without
-    /// memory it refuses commands that take more memory with OOM: locks can be extended and
-    /// released, but not taken.
+    /// Sets whether the node is out of memory from now on. While it is, it answers commands that
+    /// need more memory with the error OOM: locks can be extended and released, but not taken.
     void set_out_of_memory(bool on);
 
     /// Cuts all connections. Commands that arrived over them and were not done are never done. The
