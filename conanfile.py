@@ -11,7 +11,7 @@ required_conan_version = ">=2.0"
 
 class RedlockConan(ConanFile):
     name = "redlock"
-    description = "Distributed locks on a majority of Redis masters, for Boost.Asio"
+    description = "Distributed locks on a majority of Redis nodes, for Boost.Asio"
     license = "BSL-1.0"
     topics = ("redis", "valkey", "redlock", "distributed-lock", "asio", "coroutines")
     package_type = "library"

@@ -12,10 +12,10 @@
 
 int main(int argc, char** argv)
 {
-    CLI::App app("redlock-delay: a proxy in front of a master, which makes it slow");
+    CLI::App app("redlock-delay: a proxy that makes a node slow");
     std::uint16_t port = 0;
     std::int64_t delay_ms = 0;
-    app.add_option("--port", port, "Of the master, on 127.0.0.1")->required();
+    app.add_option("--port", port, "Port of the node, on 127.0.0.1")->required();
     app.add_option("--delay", delay_ms, "Milliseconds that its replies travel")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);

@@ -10,9 +10,9 @@ namespace redlock {
 
 /// User and password with which a client logs in at one node. Any bytes, at most 16 KiB in sum.
 struct credentials {
-    /// User name. Empty: the default user of the node.
+    /// User name. Empty: the user of the node's URL, or without one the default user of the node.
     std::string user{};
-    /// Password. If the user is empty, too, the client does not log in.
+    /// Password. If the user is empty, too, the client does not log in, whatever the URL has.
     std::string password{};
 };
 

@@ -10,7 +10,7 @@ const char* text_of(errc e) noexcept
 {
     switch (e) {
         case errc::contended: return "The resource is locked by another owner";
-        case errc::unavailable: return "No majority of the nodes answered in time";
+        case errc::unavailable: return "No majority of the nodes gave an answer that counts";
         case errc::expired:
             return "The nodes granted the lock too late: too little validity is left";
         case errc::lost: return "The lock is lost";

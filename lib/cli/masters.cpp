@@ -52,7 +52,9 @@ std::string password_of(const masters_options& o)
 {
     if (o.password_file.empty()) {
         const char* const set = std::getenv("REDLOCK_PASSWORD");
-        return set == nullptr ? "" : set;
+        std::string password = set == nullptr ? "" : set;
+        trim_secret(password);
+        return password;
     }
     return secret_in(o.password_file, password_option, readable::any);
 }

@@ -185,14 +185,16 @@ std::string why_no_majority(const report& r)
     if (reasons.empty()) {
         return make_error_code(errc::unavailable).message();
     }
-    std::string out = "No majority of the nodes can be used";
+    const std::string out = "No majority of the nodes can be used";
+    const std::string advice = "; `redlock doctor` says what to do";
     // Several reasons and their remedies are printed beside their nodes.
-    if (reasons.size() == 1) {
-        const auto& [why, nodes] = *reasons.begin();
-        out += ": " + why + " (" + std::to_string(nodes) + " of " + std::to_string(r.nodes.size()) +
-               ')' + remedy_for(why);
+    if (reasons.size() > 1) {
+        return out + advice;
     }
-    return out;
+    const auto& [why, nodes] = *reasons.begin();
+    const std::string remedy = remedy_for(why);
+    return out + ": " + why + " (" + std::to_string(nodes) + " of " +
+           std::to_string(r.nodes.size()) + ')' + (remedy.empty() ? advice : remedy);
 }
 
 std::string names(const std::vector<std::string>& resources)

@@ -114,6 +114,9 @@ std::string secret_in(const std::string& path, std::string_view option, readable
     if (const std::string fault = read_line(file.get(), line, patience); !fault.empty()) {
         refuse(fault);
     }
+    if (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff")) {
+        refuse("it is UTF-16 text; save it as UTF-8");
+    }
     trim_secret(line);
     if (line.empty()) {
         refuse("its first line is empty, and must be the secret");

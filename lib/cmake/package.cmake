@@ -39,19 +39,19 @@ endif()
 set(CPACK_DEBIAN_REDLOCK_DEV_PACKAGE_NAME libredlock-dev)
 set(CPACK_DEBIAN_REDLOCK_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_REDLOCK_DEV_PACKAGE_DEPENDS "${dev_needs}")
-set(dev_has "What it takes to build with it: headers, and what find_package and pkg-config look for.")
+set(dev_has "Headers of the library, and the files that find_package and pkg-config read.")
 if(REDLOCK_TESTING)
-    string(APPEND dev_has " Has redlock::testing too, masters for tests of code that uses locks.")
+    string(APPEND dev_has " Also redlock::testing, nodes for tests of code that uses locks.")
 endif()
 set(CPACK_COMPONENT_REDLOCK_DEV_DESCRIPTION "${dev_has}")
 if(REDLOCK_CLI AND NOT CMAKE_CROSSCOMPILING)
     list(APPEND CPACK_COMPONENTS_ALL redlock_command)
     set(CPACK_DEBIAN_REDLOCK_COMMAND_PACKAGE_NAME redlock)
     set(CPACK_DEBIAN_REDLOCK_COMMAND_PACKAGE_SECTION utils)
-    # What demo and bench start masters of. No more than suggested: installed, it would run as a service.
+    # demo and bench start servers of it. It is only suggested, because an installed one would run as a service.
     set(CPACK_DEBIAN_REDLOCK_COMMAND_PACKAGE_SUGGESTS "redis-server | valkey-server")
     set(CPACK_COMPONENT_REDLOCK_COMMAND_DESCRIPTION
-        "The redlock command: runs programs under a lock, says what is wrong with the masters, and measures them."
+        "The redlock command: runs programs under a lock, says what is wrong with the nodes, and measures them."
     )
 endif()
 include(CPack)

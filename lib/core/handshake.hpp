@@ -129,7 +129,12 @@ private:
 
     [[nodiscard]] const std::string& user() const noexcept
     {
-        return given_ ? given_->user : node_->user;
+        return is_given_user() ? given_->user : node_->user;
+    }
+    /// A password without a user is for the user of the URL. Without both there is no login.
+    [[nodiscard]] bool is_given_user() const noexcept
+    {
+        return given_ && (!given_->user.empty() || given_->password.view().empty());
     }
     [[nodiscard]] bool logs_in() const noexcept { return !user().empty() || !password().empty(); }
     void make_room(std::string& out) const;

@@ -447,6 +447,9 @@ TEST_CASE("a password comes from a file or the environment, and is never said", 
     std::ofstream(file) << "open sesame@/#\n";
     CHECK(run(nodes, {"acquire", "a", "--password-file", file}).status == 0);
     CHECK(run(nodes, {"acquire", "b"}, {"REDLOCK_PASSWORD=open sesame@/#"}).status == 0);
+    // As an editor of another system writes it.
+    CHECK(run(nodes, {"acquire", "e"}, {"REDLOCK_PASSWORD=\xef\xbb\xbfopen sesame@/#\r"}).status ==
+          0);
     // A pipe can't be read twice.
     process piped("/usr/bin/env",
                   {"bash", "-c", "\"$REDLOCK\" acquire d --password-file <(echo 'open sesame@/#')"},
@@ -698,7 +701,7 @@ TEST_CASE("where no master can be used, why is said first", "[locks]")
     CHECK(status == 69);
     CHECK(
         text.starts_with("redlock: job: No majority of the nodes can be used: Connection "
-                         "refused (2 of 2)\n"));
+                         "refused (2 of 2); `redlock doctor` says what to do\n"));
 }
 
 TEST_CASE("a failure names a shared reason in front, and other reasons beside their nodes",
@@ -732,7 +735,9 @@ TEST_CASE("a failure names a shared reason in front, and other reasons beside th
                 .end();
         INFO(text);
         CHECK(status == 69);
-        CHECK_THAT(text, ContainsSubstring("redlock: job: No majority of the nodes can be used\n"));
+        CHECK_THAT(text,
+                   ContainsSubstring("redlock: job: No majority of the nodes can be used; `redlock "
+                                     "doctor` says what to do\n"));
         CHECK_THAT(text, ContainsSubstring("/99  disconnected: " + refusal + remedy + '\n'));
         CHECK_THAT(text, ContainsSubstring("disconnected: Connection refused\n"));
         CHECK(count(text, remedy) == 1);

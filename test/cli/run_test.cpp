@@ -159,6 +159,34 @@ TEST_CASE("who waits says so once, and who is in the way", "[run]")
     CHECK((text.front() == '{') == json);
 }
 
+TEST_CASE("a run that waits names the nodes that are away too", "[run]")
+{
+    masters nodes(3);
+    for (std::size_t i = 0; i < 2; ++i) {
+        nodes[i].command({"SET", "job", "of another client", "PX", "3600000"});
+    }
+    nodes[2].kill();
+    command waits(nodes, {"run", "job", "--", "true"});
+    REQUIRE(waits.says("job: waiting: another client has it, for 35"));
+    REQUIRE(waits.says("disconnected: Connection refused"));
+    nodes[0].command({"DEL", "job"});
+    nodes[1].command({"DEL", "job"});
+    CHECK(waits.end().status == 0);
+}
+
+TEST_CASE("a run that waits for a majority of the nodes says so once", "[run]")
+{
+    masters nodes(3);
+    nodes[1].kill();
+    nodes[2].kill();
+    command waits(nodes, {"run", "job", "--", "true"});
+    REQUIRE(waits.says("job: no majority of the nodes yet; redlock tries again\n"));
+    nodes[1].start();
+    const auto [status, text] = waits.end();
+    CHECK(status == 0);
+    CHECK(text.find("no majority") == text.rfind("no majority"));
+}
+
 TEST_CASE("a run that waits for a key without a ttl says that it never ends, and what to do",
           "[run]")
 {

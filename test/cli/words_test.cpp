@@ -209,6 +209,8 @@ TEST_CASE("a password file without a password is named, and what is wrong with i
     CHECK_THAT(why(std::string(1'000'000, 'x')),
                Catch::Matchers::StartsWith(front + "its first line is longer than "));
     CHECK(why("last without a line end").empty());
+    CHECK(why(std::string_view("\xff\xfeh\0i\0\n\0", 8)) ==
+          front + "it is UTF-16 text; save it as UTF-8");
     o.password_file = folder / ".";
     CHECK_THROWS_WITH(redlock::cli::config_of(o),
                       "--password-file: " + o.password_file + ": Is a directory");

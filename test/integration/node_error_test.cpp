@@ -14,6 +14,7 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -130,7 +131,11 @@ TEST_CASE("a server's error is a node error with its text, and neither a vote no
                told.nodes[i].error == "is a replica, not a master"));
     }
     CHECK(mine.stats().node_errors >= 2);
-    CHECK((mine.stats().disconnects > 0) == ill.ends_connection);
+    // The client asks for the role once a second. That question meets BUSY too, and ends the
+    // connection.
+    if (std::string_view(ill.word) != "BUSY") {
+        CHECK((mine.stats().disconnects > 0) == ill.ends_connection);
+    }
 
     ill.end(nodes[0]);
     ill.end(nodes[1]);

@@ -43,7 +43,7 @@ struct one_node {
 
 }  // namespace
 
-TEST_CASE("a connection logs in with what the provider gave, and not with what its URL has",
+TEST_CASE("a connection logs in with what the provider gave, and its URL completes the user",
           "[core][credentials]")
 {
     bench_world w{1, with_provider()};
@@ -59,7 +59,7 @@ TEST_CASE("a connection logs in with what the provider gave, and not with what i
     w.close(0);
     w.advance(3s);
     CHECK(w.peers[0]->asked.at(0) ==
-          words{"HELLO", "3", "AUTH", "default", "the next password", "SETNAME", "redlock"});
+          words{"HELLO", "3", "AUTH", "somebody", "the next password", "SETNAME", "redlock"});
     // Without user and password the client does not log in.
     w.peers[0]->given = {};
     w.answer(0, "%1\r\n+proto\r\n:3\r\n");

@@ -886,6 +886,9 @@ TEST_CASE("a node that could not be connected to after cut greetings is greeted 
         REQUIRE(w.pending(0) == std::vector<std::string>{"HELLO"});
         w.peers[0]->dial = i == 0 ? peer::dialling::at_once : peer::dialling::refused;
         w.close(0);
+        CHECK(says_somewhere(w,
+                             ", at the greeting: it may want TLS, or be a proxy that does not "
+                             "know HELLO"));
         w.advance(2s);
     }
     // Without that failure this would be the third greeting in a row, which leaves HELLO out.
