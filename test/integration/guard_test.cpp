@@ -318,7 +318,7 @@ struct rivals {
             }
         }
         for (locks* each : {&mine, &theirs}) {
-            (void)each->await([] { return false; }, 1ms);
+            (void)each->await([] { return false; }, 10ms);
         }
     }
 
