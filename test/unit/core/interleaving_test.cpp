@@ -1,6 +1,6 @@
 #include "harness.hpp"
 #include "sim/model_master.hpp"
-#include "support/sanitizers.hpp"
+#include "support/tier.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -408,11 +408,11 @@ TEST_CASE(
         {.how = prolonged::by_hand, .extends_vary = true},
         {.how = prolonged::by_hand, .cancels = true},
     };
-    // A sanitizer takes several times as long: with one, a plan of each kind of prolongation.
-    constexpr std::size_t step = REDLOCK_TEST_SANITIZED ? 3 : 1;
+    // A part is one plan of each kind of prolongation.
+    const std::size_t step = plays_a_part() ? 3 : 1;
     std::uint64_t plays = 0;
     for (std::size_t i = 0; i < std::size(plans); i += step) {
         plays += race(plans[i]).play_all();
     }
-    CHECK(plays > (REDLOCK_TEST_SANITIZED ? 30'000u : 100'000u));
+    CHECK(plays > (plays_a_part() ? 30'000u : 100'000u));
 }

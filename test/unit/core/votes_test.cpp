@@ -1,7 +1,7 @@
 #include "core/votes.hpp"
 
 #include "harness.hpp"
-#include "support/sanitizers.hpp"
+#include "support/tier.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -313,8 +313,7 @@ TEST_CASE("as many nodes as there may be are a quorum like any other", "[core]")
 
 TEST_CASE("p01: every assignment of votes ends, at the deciding vote", "[core][pitfall][p01]")
 {
-    // A sanitizer takes several times as long, and sees nothing in six nodes that five have not.
-    constexpr unsigned most = REDLOCK_TEST_SANITIZED ? 5 : 6;
+    const unsigned most = plays_a_part() ? 5 : 6;
     for (unsigned nodes = 1; nodes <= most; ++nodes) {
         std::vector<unsigned> order(nodes);
         std::iota(order.begin(), order.end(), 0u);
