@@ -3,6 +3,8 @@
 # environment: SOURCE, LIBRARY (what was built), KIND (is it shared), UNITY (are several sources compiled as one), TYPE (of
 # build), CMAKE, GENERATOR, CXX, FLAGS.
 set -euo pipefail
+# At most two compilers at a time, as PROCESSORS says.
+[[ ${CMAKE_BUILD_PARALLEL_LEVEL-} == 1 ]] || export CMAKE_BUILD_PARALLEL_LEVEL=2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -6,6 +6,8 @@
 # here, whichever built the library. With settings it compares compiler options, as settings.sh says. From ctest, in the
 # environment: SOURCE and BUILD (the library's trees), CMAKE, GENERATOR, CXX, FLAGS.
 set -euo pipefail
+# At most two compilers at a time, as PROCESSORS says.
+[[ ${CMAKE_BUILD_PARALLEL_LEVEL-} == 1 ]] || export CMAKE_BUILD_PARALLEL_LEVEL=2
 way=$1
 here=$(dirname "$(realpath "$0")")
 work=$(mktemp -d)
