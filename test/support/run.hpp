@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <memory>
@@ -65,16 +66,19 @@ private:
     int count_ = 0;
 };
 
-/// Asks `done` again and again until it says yes. False when `bound` has passed first.
+/// Asks `done` again and again until it says yes. False when `bound` has passed first. A short wait
+/// ends at once, and a long one leaves the processor to the servers that it waits for.
 template <class Predicate>
 [[nodiscard]] bool wait_for(Predicate&& done, std::chrono::milliseconds bound = patience)
 {
     const auto end = std::chrono::steady_clock::now() + bound;
+    std::chrono::milliseconds pause{1};
     while (!done()) {
         if (std::chrono::steady_clock::now() >= end) {
             return false;
         }
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, std::chrono::milliseconds(10));
     }
     return true;
 }
