@@ -1,17 +1,28 @@
 #pragma once
 
+#include "examples/program.hpp"
+
 #include <catch2/catch_test_macros.hpp>
 
 #include <regex>
 #include <string>
+#include <vector>
 
 namespace redlock::test {
 
 /// What both examples of fencing say: the second worker has the greater token, and the first one's
 /// write comes after its, and is refused.
-inline void check_fenced(const std::string& said)
+inline void check_fenced(const std::string& name, const std::vector<std::string>& arguments)
 {
+    // A worker that stands still for a second no longer has its lock, and does not write.
+    ended_program example;
+    CHECK(wait_for([&] {
+        example = run_in_time(name, arguments, {no_majority, timeout_passed, granted_too_late});
+        return example.has_said("first is stopped\n") && example.has_said("second: written\n");
+    }));
+    const std::string& said = example.said;
     CAPTURE(said);
+    REQUIRE(example.status == 0);
     std::smatch found;
     const std::regex story(
         "first: token (\\d+)\n"

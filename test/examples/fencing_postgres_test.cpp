@@ -110,9 +110,7 @@ TEST_CASE("PostgreSQL refuses the write of a holder that was paused", "[examples
     }
     const postgres database(installed);
     const masters nodes(3);
-    program example("fencing_postgres", with({database.name()}, nodes.urls()));
-    REQUIRE(example.process().wait() == 0);
-    check_fenced(example.said());
+    check_fenced("fencing_postgres", with({database.name()}, nodes.urls()));
 }
 
 TEST_CASE("the example of PostgreSQL says what is wrong", "[examples]")

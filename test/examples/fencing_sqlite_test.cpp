@@ -10,9 +10,7 @@ TEST_CASE("SQLite refuses the write of a holder that was paused", "[examples]")
 {
     const masters nodes(3);
     const temp_dir folder;
-    program example("fencing_sqlite", with({folder / "orders.db"}, nodes.urls()));
-    REQUIRE(example.process().wait() == 0);
-    check_fenced(example.said());
+    check_fenced("fencing_sqlite", with({folder / "orders.db"}, nodes.urls()));
 }
 
 TEST_CASE("the example of SQLite says what is wrong", "[examples]")

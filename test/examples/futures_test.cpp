@@ -8,9 +8,10 @@ using namespace redlock::test;
 TEST_CASE("the example of futures waits for its locks", "[examples]")
 {
     const masters nodes(3);
-    program example("futures", nodes.urls());
-    CHECK(example.process().wait() == 0);
-    CHECK(example.said() ==
+    const auto example =
+        run_in_time("futures", nodes.urls(), {no_majority, timeout_passed, granted_too_late});
+    CHECK(example.status == 0);
+    CHECK(example.said ==
           "orders/42 is ours\n"
           "orders/43 was ours, and is dropped\n"
           "once more: The resource is locked by another owner\n"

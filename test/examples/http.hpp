@@ -11,6 +11,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -53,6 +54,13 @@ public:
             }
             result.append(part, static_cast<std::size_t>(size));
         }
+    }
+
+    /// Whether some of the answer is here, or the service has closed the connection.
+    [[nodiscard]] bool is_answered() const
+    {
+        pollfd answer{fd_, POLLIN, 0};
+        return ::poll(&answer, 1, 0) == 1;
     }
 
     /// Closes the connection.

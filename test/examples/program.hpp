@@ -4,6 +4,7 @@
 #include "support/run.hpp"
 #include "support/temp_dir.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -44,6 +45,44 @@ private:
     temp_dir folder_;
     redlock::test::process process_;
 };
+
+/// What an example said until its end, and its exit status.
+struct ended_program {
+    std::string said;
+    int status = 0;
+
+    [[nodiscard]] bool has_said(std::string_view text) const
+    {
+        return said.find(text) != std::string::npos;
+    }
+};
+
+/**
+ * Runs an example to its end, and again while it says one of `when_late`. The examples have the
+ * timeouts of users' programs: a node has 50 ms for an answer, and a lock may last for a second.
+ * Programs and nodes on a busy machine take longer at times, and then the program says so. Any
+ * other output ends the runs.
+ */
+[[nodiscard]] inline ended_program run_in_time(const std::string& name,
+                                               const std::vector<std::string>& arguments,
+                                               const std::vector<std::string>& when_late)
+{
+    ended_program last;
+    // If the program is late until the end of `patience`, its last output fails the test.
+    (void)wait_for([&] {
+        program example(name, arguments);
+        last.status = example.process().wait();
+        last.said = example.said();
+        return std::none_of(when_late.begin(), when_late.end(),
+                            [&](const std::string& text) { return last.has_said(text); });
+    });
+    return last;
+}
+
+// What the client says when nodes were late.
+inline const std::string no_majority = "No majority of the nodes gave an answer that counts";
+inline const std::string timeout_passed = "The timeout passed before the lock was acquired";
+inline const std::string granted_too_late = "The nodes granted the lock too late";
 
 /// The arguments, and the nodes behind them.
 inline std::vector<std::string> with(std::vector<std::string> arguments,
