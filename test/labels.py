@@ -1,5 +1,6 @@
 """usage: labels.py <root of the source tree> <build folder> <ctest> <1 with the full tests, else 0>
-Compares the labels of ctest with the table in CONTRIBUTING.md. Each label must be in both.
+Compares the labels of ctest with the table in CONTRIBUTING.md. Each label must be in both. The column `asan` must say which
+tests the filters of the test presets asan and asan-full take.
 """
 
 import json
@@ -12,9 +13,10 @@ import tempfile
 root, build, ctest, full = sys.argv[1:]
 page = (pathlib.Path(root) / "CONTRIBUTING.md").read_text("utf-8")
 table = page.partition("\n| label |")[2].partition("\n\n")[0]
-documented, expected = set(), set()
-for names, what, when in re.findall(r"^\| (`.*?) \| (.*?) \| .*? \| (.*?) \| .*? \|$", table, re.MULTILINE):
+documented, expected, column = set(), set(), []
+for names, what, when, sanitized in re.findall(r"^\| (`.*?) \| (.*?) \| .*? \| (.*?) \| (.*?) \|$", table, re.MULTILINE):
     labels = set(re.findall(r"`(\w+)`", names))
+    column += [(label, sanitized) for label in sorted(labels)]
     # A label of some tests of the row is between parentheses.
     documented |= labels | set(re.findall(r"\(`(\w+)`\)", what))
     if when == "full" and full != "1" or when.startswith("check "):
@@ -25,13 +27,42 @@ for names, what, when in re.findall(r"^\| (`.*?) \| (.*?) \| .*? \| (.*?) \| .*?
 with tempfile.TemporaryDirectory() as folder:
     (pathlib.Path(folder) / "CTestTestfile.cmake").write_text(f'subdirs("{build}")\n', "utf-8")
     said = subprocess.run([ctest, "--test-dir", folder, "--show-only=json-v1"], check=True, capture_output=True).stdout
-faults, found = [], set()
+presets = {p["name"]: p for p in json.loads((pathlib.Path(root) / "CMakePresets.json").read_text("utf-8"))["testPresets"]}
+
+
+def takes(preset, labels):
+    """Whether ctest runs a test with these labels."""
+    wanted = presets[preset]["filter"]
+    left_out = wanted.get("exclude", {}).get("label", "^$")
+    return (any(re.search(wanted["include"]["label"], label) for label in labels)
+            and not any(re.search(left_out, label) for label in labels))
+
+
+def column_is_wrong(sanitized, tests):
+    """Whether the presets take other tests than this text of the column says. Each test is a set of labels."""
+    without = re.findall(r"without `(\w+)`", sanitized)
+    taken = {preset: [takes(preset, labels) for labels in tests] for preset in ("asan", "asan-full")}
+    if sanitized in ("never", "`tsan`"):
+        return any(taken["asan"] + taken["asan-full"]) or (sanitized == "`tsan`") != all(takes("tsan", t) for t in tests)
+    if sanitized == "one":
+        return sum(taken["asan"]) != 1 or sum(taken["asan-full"]) != 1
+    if sanitized == "full":
+        return any(taken["asan"]) or not all(taken["asan-full"])
+    return taken["asan"] != [not labels & set(without) for labels in tests] or not all(taken["asan-full"])
+
+
+faults, found, tests = [], set(), []
 for test in json.loads(said)["tests"]:
     labels = {label for p in test.get("properties", []) if p["name"] == "LABELS" for label in p["value"]}
     found |= labels
+    tests.append(labels)
     if not labels:
         faults.append(f"a test without a label: {test['name']}")
 faults += [f"CONTRIBUTING.md lacks the label {label}" for label in sorted(found - documented)]
 faults += [f"no test has the label {label} of CONTRIBUTING.md" for label in sorted(expected - found)]
+for label, sanitized in column:
+    of_label = [labels for labels in tests if label in labels]
+    if of_label and column_is_wrong(sanitized, of_label):
+        faults.append(f"the column asan says of {label}: {sanitized}; the presets asan and asan-full take other tests")
 print("\n".join(faults) or f"{len(found)} labels")
 sys.exit(bool(faults))
