@@ -1,5 +1,6 @@
 #include "base/owner_token.hpp"
 #include "base/system_entropy.hpp"
+#include "support/tier.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -21,6 +22,7 @@
 using redlock::base::entropy;
 using redlock::base::owner_token;
 using redlock::base::system_entropy;
+using redlock::test::plays_a_part;
 
 namespace {
 
@@ -211,7 +213,9 @@ TEST_CASE("p37: 1000 forks make no token twice", "[base][owner_token][pitfall][p
 {
     system_entropy source;
     std::set<std::string> tokens;
-    for (int i = 0; i < 1000; ++i) {
+    // A fork of a process with a sanitizer copies the tables of a shadow memory.
+    const std::size_t forks = plays_a_part() ? 100 : 1000;
+    for (std::size_t i = 0; i < forks; ++i) {
         const auto own = owner_token::make(source);
         REQUIRE(own);
         REQUIRE(tokens.emplace(own->view()).second);
@@ -220,5 +224,5 @@ TEST_CASE("p37: 1000 forks make no token twice", "[base][owner_token][pitfall][p
         REQUIRE(owner_token::parse(text));
         REQUIRE(tokens.insert(text).second);
     }
-    CHECK(tokens.size() == 2000);
+    CHECK(tokens.size() == 2 * forks);
 }
