@@ -30,7 +30,7 @@ enum class command : std::uint8_t {
     tracking,   ///< CLIENT TRACKING, on or off: the server tells when a key that was read changes
     caching,    ///< CLIENT CACHING YES: the command behind it reads such a key
     watch,      ///< PTTL behind that, of a key that is waited for
-    role,       ///< HELLO or INFO replication: is it still a master?
+    role,       ///< HELLO, INFO replication or ROLE: is it still a master?
     ping,       ///< is anybody there?
     handshake,  ///< a step of the handshake
 };

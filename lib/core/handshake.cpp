@@ -132,21 +132,28 @@ std::string_view mode_of(std::string_view info) noexcept
 
 void append_role_query(std::string& out, role_source by)
 {
-    if (by == role_source::hello) {
-        resp::append_hello(out, {}, {}, {});
-    } else {
-        resp::append_info(out, "replication");
+    switch (by) {
+        case role_source::hello: resp::append_hello(out, {}, {}, {}); return;
+        case role_source::info: resp::append_info(out, "replication"); return;
+        case role_source::role: resp::append_command(out, {"ROLE"}); return;
+        case role_source::none: break;
     }
+    assert(false && "no command gives the role");
 }
 
 std::optional<role_answer> read_role(const resp::reply& r, role_source by)
 {
     const bool is_greeting = by == role_source::hello;
-    if (is_greeting ? !r.find("proto").is_integer() : !r.is_string()) {
+    const bool is_answer = is_greeting               ? r.find("proto").is_integer()
+                           : by == role_source::info ? r.is_string()
+                                                     : r.at(0).is_string();
+    if (!is_answer) {
         return std::nullopt;
     }
     role_answer out;
-    out.role = is_greeting ? r.find("role").text() : info_field(r.text(), "role");
+    out.role = is_greeting               ? r.find("role").text()
+               : by == role_source::info ? info_field(r.text(), "role")
+                                         : r.at(0).text();
     out.fault = is_greeting ? mode_fault(r.find("mode").text()) : std::string();
     if (out.fault.empty()) {
         out.fault = fault_of_role(out.role);
@@ -333,7 +340,8 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
         case step::probe_text_only:
         case step::probe_native: return on_probe(s, r, out, more);
         case step::server_info: return on_server_info(r);
-        case step::replication_info: return on_replication_info(r);
+        case step::replication_info: return on_role(role_source::info, r, out, more);
+        case step::role: return on_role(role_source::role, r, out, more);
         case step::memory_info: return on_memory_info(r);
         case step::marker: return on_marker(r);
         case step::hello:
@@ -376,22 +384,30 @@ handshake::progress handshake::on_server_info(const resp::reply& r)
                : progress::going_on;
 }
 
-/// As little permitted as the other INFO; a replica that takes nothing says so to each SET.
-handshake::progress handshake::on_replication_info(const resp::reply& r)
+/// INFO may be as little permitted as the other one, and ROLE as well. A replica that takes nothing
+/// says so to each SET.
+handshake::progress handshake::on_role(role_source by, const resp::reply& r, std::string& out,
+                                       unsigned& more)
 {
+    const std::string name = by == role_source::info ? "INFO" : "ROLE";
     if (r.is_error() && resp::is_temporary(r.text())) {
-        return refused("the server refused INFO", r);
+        return refused("the server refused " + name, r);
     }
-    auto told = read_role(r, role_source::info);
+    auto told = read_role(r, by);
     if (!told && !r.is_error() && !r.is_null()) {
-        return fail(std::string(no_info), true);
+        return fail("the answer to " + name + " is not valid", true);
     }
-    if (!told || told->role.empty()) {
-        return progress::going_on;
+    if (told && !told->role.empty()) {
+        tells_role_by_ = by;
+        is_replica_ = is_replicas(told->role);
+        return told->fault.empty() ? progress::going_on : fail(std::move(told->fault), true);
     }
-    tells_role_by_ = role_source::info;
-    is_replica_ = is_replicas(told->role);
-    return told->fault.empty() ? progress::going_on : fail(std::move(told->fault), true);
+    if (by == role_source::info && tells_role_by_ == role_source::none) {
+        append_role_query(out, role_source::role);
+        expect(step::role);
+        ++more;
+    }
+    return progress::going_on;
 }
 
 handshake::progress handshake::on_memory_info(const resp::reply& r)

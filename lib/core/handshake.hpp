@@ -19,7 +19,7 @@ enum class compare_and_delete : std::uint8_t {
 };
 
 /// Which command a server answers with its role.
-enum class role_source : std::uint8_t { none, hello, info };
+enum class role_source : std::uint8_t { none, hello, info, role };
 
 /// Appends that command.
 void append_role_query(std::string& out, role_source by);
@@ -125,6 +125,7 @@ private:
         replication_info,
         memory_info,
         marker,
+        role,  ///< neither HELLO nor INFO has told one
     };
 
     [[nodiscard]] const std::string& user() const noexcept
@@ -151,7 +152,7 @@ private:
     progress on_step(step s, const resp::reply& r, std::string& out, unsigned& more);
     progress on_probe(step s, const resp::reply& r, std::string& out, unsigned& more);
     progress on_server_info(const resp::reply& r);
-    progress on_replication_info(const resp::reply& r);
+    progress on_role(role_source by, const resp::reply& r, std::string& out, unsigned& more);
     progress on_memory_info(const resp::reply& r);
     progress on_marker(const resp::reply& r);
     void append_native_probe(std::string& out) const;

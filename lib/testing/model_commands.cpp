@@ -43,6 +43,7 @@ constexpr std::array known_commands{
     command_traits{"PEXPIRE", -3, false, false, true},
     command_traits{"PING", -1},
     command_traits{"PTTL", 2},
+    command_traits{"ROLE", 1, true},
     command_traits{"SCRIPT", -2},
     command_traits{"SELECT", 2, true},
     command_traits{"SET", -3, false, true},
@@ -72,7 +73,8 @@ std::string told_of(const command_traits& c, const session& s)
 bool model_master::has(std::string_view name) const
 {
     return traits_of(name) != nullptr && (name != "HELLO" || knows_hello) &&
-           (name != "DELIFEQ" || has_delifeq) && (name != "DELEX" || has_delex);
+           (name != "DELIFEQ" || has_delifeq) && (name != "DELEX" || has_delex) &&
+           (name != "ROLE" || !role.empty());
 }
 
 /// What the server says instead of doing it, in the order in which servers look at these things.

@@ -225,6 +225,9 @@ std::string model_master::reply_to(instant now, session& s, const words& command
     if (name == "INFO") {
         return info(s, command);
     }
+    if (name == "ROLE") {
+        return "*3\r\n" + bulk(role) + integer(0) + "*0\r\n";
+    }
     if (name == "PING") {
         return "+PONG\r\n";
     }

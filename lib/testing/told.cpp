@@ -50,6 +50,7 @@ constexpr std::array names{
     named{"PEXPIRE", place::next},
     named{"PING"},
     named{"PTTL", place::next},
+    named{"ROLE"},
     named{"SCRIPT"},
     named{"SCRIPT EXISTS"},
     named{"SCRIPT FLUSH"},

@@ -15,7 +15,7 @@ namespace {
 bool is_greeting(const words& w)
 {
     constexpr std::string_view names[] = {"HELLO",  "AUTH",    "CLIENT", "SELECT",
-                                          "SCRIPT", "COMMAND", "INFO"};
+                                          "SCRIPT", "COMMAND", "INFO",   "ROLE"};
     return std::find(std::begin(names), std::end(names), w[0]) != std::end(names) ||
            std::any_of(w.begin(), w.end(),
                        [](const std::string& word) { return word.ends_with("redlock:probe"); });

@@ -264,6 +264,31 @@ TEST_CASE("a replica is named as one and has no vote, until it is promoted", "[i
     CHECK_FALSE(mine.acquire("s").error);
 }
 
+TEST_CASE("p48: a replica without HELLO and INFO is named as one by ROLE, and has no vote",
+          "[integration][pitfall][p48]")
+{
+    // The support of the tests itself does without both commands.
+    server node({.kind = each_kind(),
+                 .arguments = {"--rename-command", "HELLO", "", "--rename-command", "INFO", ""}});
+    const bool from_the_start = GENERATE(true, false);
+    set(node, "replica-read-only", "no");
+    if (from_the_start) {
+        follow_nobody(node);
+    }
+    auto c = patient({node.url()});
+    c.ping_interval = 100ms;
+    locks mine(std::move(c));
+    if (!from_the_start) {
+        REQUIRE(mine.await_ready(1));
+        follow_nobody(node);
+    }
+    REQUIRE(
+        mine.await([&] { return mine.logged(log_level::error, "is a replica, not a master"); }));
+    lead_again(node);
+    REQUIRE(mine.await_ready(1));
+    mine.give_back(mine.take("r"));
+}
+
 TEST_CASE("p48: a master that becomes a replica loses its vote, though it takes what is written",
           "[integration][pitfall][p48]")
 {

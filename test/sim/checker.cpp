@@ -364,8 +364,9 @@ void checker::on_reply(link& l, const test::words& command, std::string_view rep
 {
     using kind = vote::kind;
     const bool is_error = reply.starts_with('-');
-    const bool tells_role = (command.front() == "HELLO" || command.front() == "INFO") &&
-                            reply.find("role") != reply.npos;
+    const bool tells_role =
+        command.front() == "ROLE" || ((command.front() == "HELLO" || command.front() == "INFO") &&
+                                      reply.find("role") != reply.npos);
     const bool is_no_master = tells_role && w_.servers[l.node]->master.role != "master";
     if (is_no_master || reply.starts_with("-READONLY") || reply.starts_with("-LOADING")) {
         l.is_left = true;

@@ -91,6 +91,9 @@ std::string obedient(const arguments& command)
                   integer(3), bulk("id"), integer(1), bulk("mode"), bulk("standalone"),
                   bulk("role"), bulk("master"), bulk("modules"), aggregate('*', {})});
     }
+    if (name == "ROLE") {
+        return aggregate('*', {bulk("master"), integer(0), aggregate('*', {})});
+    }
     if (name == "PING") {
         return status("PONG");
     }

@@ -74,6 +74,9 @@ TEST_CASE("a handshake with HELLO", "[core]")
     CHECK_FALSE(is_usable(w));
     w.answer(0, "-NOPERM this user has no permissions to run the 'info' command\r\n");
     w.answer(0, "-NOPERM this user has no permissions to run the 'info' command\r\n");
+    CHECK_FALSE(is_usable(w));
+    REQUIRE(w.pending(0) == std::vector<std::string>{"ROLE"});
+    w.answer(0, "-NOPERM this user has no permissions to run the 'role' command\r\n");
     CHECK(is_usable(w));
     CHECK(w.core->snapshot().connects == 1);
     CHECK(w.log_lines.empty());
@@ -215,7 +218,8 @@ TEST_CASE("the buffer with the password does not grow in a handshake", "[core]")
     replies.feed(
         "-ERR unknown command\r\n+OK\r\n+OK\r\n+OK\r\n"
         "$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n"
-        "*2\r\n*1\r\n:1\r\n*-1\r\n-NOSCRIPT\r\n-NOPERM\r\n-NOPERM\r\n-NOPERM\r\n:0\r\n");
+        "*2\r\n*1\r\n:1\r\n*-1\r\n-NOSCRIPT\r\n-NOPERM\r\n-NOPERM\r\n-NOPERM\r\n-NOPERM\r\n"
+        ":0\r\n");
     resp::reply r;
     auto how = core::handshake::progress::going_on;
     while (replies.next(r) == resp::read_status::ready) {
@@ -470,13 +474,53 @@ TEST_CASE("a replica has no vote until it is promoted, though it may take what i
     CHECK(is_usable(w));
 }
 
-TEST_CASE("where neither HELLO nor INFO is permitted the role is not asked for", "[core]")
+namespace {
+
+void permit_neither_hello_nor_info(model_master& node)
+{
+    node.refusals["HELLO"] = "NOPERM User x has no permissions to run the 'hello' command";
+    node.refusals["INFO"] = "NOPERM User x has no permissions to run the 'info' command";
+}
+
+}  // namespace
+
+TEST_CASE("p48: a node that permits neither HELLO nor INFO is asked for its role by ROLE",
+          "[core][pitfall][p48]")
+{
+    const auto [role, why] = GENERATE(table<std::string, std::string>(
+        {{"slave", "is a replica, not a master"},
+         {"sentinel", "has the role 'sentinel', and only a master has a vote"}}));
+    bench_world w{1};
+    model_master& node = w.peers[0]->master;
+    node.role = role;
+    permit_neither_hello_nor_info(node);
+    w.start();
+    CHECK_FALSE(is_usable(w));
+    CHECK(trouble(w) == why);
+    CHECK(node.sets == 0);
+    node.role = "master";
+    w.advance(w.settings.reconnect_backoff_max + 1s);
+    REQUIRE(is_usable(w));
+    w.drop(w.lock("r"));
+
+    const auto before = w.role_queries(0);
+    w.advance(5s);
+    CHECK(w.role_queries(0) == before + 1);
+    CHECK(is_usable(w));
+    node.role = role;
+    w.advance(5s);
+    CHECK_FALSE(is_usable(w));
+    CHECK(w.log_lines.back().ends_with(why));
+}
+
+TEST_CASE("a node that permits none of HELLO, INFO and ROLE is not asked for its role again",
+          "[core]")
 {
     bench_world w{1};
     model_master& node = w.peers[0]->master;
     node.role = "slave";
-    node.refusals["HELLO"] = "NOPERM User x has no permissions to run the 'hello' command";
-    node.refusals["INFO"] = "NOPERM User x has no permissions to run the 'info' command";
+    permit_neither_hello_nor_info(node);
+    node.refusals["ROLE"] = "NOPERM User x has no permissions to run the 'role' command";
     node.refusals["SET"] = "READONLY You can't write against a read only replica.";
     w.start();
     CHECK(is_usable(w));
@@ -561,14 +605,17 @@ TEST_CASE("a node that answers the handshake with what fits nothing is not used"
          {"EVALSHA", "_\r\n", "the answer to a trial release is not valid"},
          {"EVALSHA", "*1\r\n:0\r\n", "the answer to a trial release is not valid"},
          {"INFO", ":1\r\n", "the answer to INFO is not valid"},
-         {"INFO", "*1\r\n$4\r\nINFO\r\n", "the answer to INFO is not valid"}}));
+         {"INFO", "*1\r\n$4\r\nINFO\r\n", "the answer to INFO is not valid"},
+         {"ROLE", "+OK\r\n", "the answer to ROLE is not valid"},
+         {"ROLE", "*0\r\n", "the answer to ROLE is not valid"}}));
     CAPTURE(asked, reply);
     bench_world w{1};
     w.peers[0]->manual_handshake = true;
     w.start();
     w.answer(0, "%1\r\n+proto\r\n:3\r\n");
     while (!w.pending(0).empty() && w.pending(0).front() != asked) {
-        w.answer(0, w.pending(0).front() == "COMMAND" ? "*2\r\n*-1\r\n*-1\r\n" : no);
+        const std::string name = w.pending(0).front();
+        w.answer(0, name == "COMMAND" ? "*2\r\n*-1\r\n*-1\r\n" : name == "INFO" ? nil : no);
     }
     w.answer(0, reply);
     CHECK(w.peers[0]->closes == 1);
@@ -710,6 +757,8 @@ TEST_CASE("an INFO that is answered with no text tells no role", "[core]")
         w.answer(0, w.pending(0).front() == "COMMAND" ? "*2\r\n*-1\r\n*-1\r\n" : no);
     }
     w.answer(0, reply);
+    w.answer(0, reply);
+    REQUIRE(w.pending(0) == std::vector<std::string>{"ROLE"});
     w.answer(0, reply);
     CHECK(is_usable(w));
 }

@@ -218,7 +218,7 @@ bool bench_world::take_finished()
 
 bool bench_world::is_handshake(const peer&, const words& w) const
 {
-    for (const char* name : {"HELLO", "AUTH", "SELECT", "SCRIPT", "COMMAND", "INFO"}) {
+    for (const char* name : {"HELLO", "AUTH", "SELECT", "SCRIPT", "COMMAND", "INFO", "ROLE"}) {
         if (w[0] == name) {
             return true;
         }
@@ -233,7 +233,8 @@ bool bench_world::is_handshake(const peer&, const words& w) const
 bool bench_world::is_role_query(const peer& p, const words& w)
 {
     return p.greeted && !p.manual_handshake &&
-           (w == words{"HELLO", "3"} || w == words{"INFO", "replication"});
+           (w == words{"HELLO", "3"} || w == words{"INFO", "replication"} ||
+            (w == words{"ROLE"} && p.said_role));
 }
 
 bool bench_world::answers_itself(const peer& p, const words& w)
@@ -263,7 +264,7 @@ void bench_world::dial(unsigned node)
     p.connected = true;
     ++p.connects;
     ++p.connection;
-    p.greeted = false;
+    p.greeted = p.said_role = false;
     p.master.forget(p.speaks);
     p.speaks = {};
     inside([&] { core->on_connected(now, node); });
@@ -306,6 +307,7 @@ void bench_world::carry_out(unsigned node)
         }
         // The last that every handshake says, with HELLO and without.
         p.greeted = p.greeted || w == words{"INFO", "replication"};
+        p.said_role = p.said_role || w == words{"ROLE"};
         const bool is_mine = greets ? p.manual_handshake : !p.automatic;
         if (is_mine && !(answers_itself(p, w) && p.asked.empty())) {
             p.asked.push_back(std::move(w));

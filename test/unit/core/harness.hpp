@@ -73,8 +73,9 @@ struct peer {
     /// Commands the test is to answer, oldest first. Questions about the role, and about the label
     /// of a holder, answer themselves, in their turn.
     std::deque<words> asked;
-    /// The present connection has said all of its handshake.
+    /// The present connection has said all of its handshake, but for a ROLE.
     bool greeted = false;
+    bool said_role = false;
     /// All that was written on any connection, the handshakes left out.
     std::vector<words> log;
 

@@ -698,11 +698,15 @@ TEST_CASE("a word of an error that is no code of its own is no reason to leave a
 TEST_CASE("p48: a master that has become a replica has no vote, though it takes what is written",
           "[core][pitfall][p48]")
 {
-    const bool knows_hello = GENERATE(true, false);
+    const std::string told_by = GENERATE("HELLO", "INFO", "ROLE");
     const std::string role = GENERATE("replica", "slave", "active-replica");
+    CAPTURE(told_by, role);
     bench_world w{3};
     for (auto& p : w.peers) {
-        p->master.knows_hello = knows_hello;
+        p->master.knows_hello = told_by == "HELLO";
+        if (told_by != "INFO") {
+            p->master.refusals["INFO"] = "NOPERM no permissions to run it";
+        }
     }
     w.start();
     w.drop(w.lock("r"));
