@@ -38,16 +38,11 @@ bool is_final(std::string_view error, bool gave_password) noexcept
            (resp::has_code(error, "NOAUTH") && !gave_password) || resp::is_temporary(error);
 }
 
-/// Servers before Redis 6.2 say by a sentence alone that a password is wrong, or that they have
-/// none.
+/// Servers before Redis 6.2 say by a sentence alone that a password is wrong.
 bool says_wrong_login(std::string_view error) noexcept
 {
-    constexpr std::array<std::string_view, 3> sentences{"invalid password", "no password is set",
-                                                        "called without any password configured"};
     return resp::has_code(error, "WRONGPASS") || resp::has_code(error, "NOAUTH") ||
-           (!resp::has_code(error, "DENIED") &&
-            std::any_of(sentences.begin(), sentences.end(),
-                        [&](std::string_view s) { return error.find(s) != error.npos; }));
+           error.find("invalid password") != error.npos;
 }
 
 std::string_view why_refused(std::string_view error) noexcept
@@ -171,7 +166,7 @@ unsigned handshake::start(std::string& out, bool says_hello)
     protocol_ = 2;
     tells_role_by_ = role_source::none;
     is_replica_ = wants_text_ = needs_attention_ = hello_refused_ = false;
-    is_refused_login_ = is_refused_database_ = false;
+    is_refused_login_ = is_login_unused_ = is_refused_database_ = false;
     make_room(out);
     if (!says_hello) {
         return greet_without_hello(out) + ask_the_rest(out);
@@ -220,7 +215,7 @@ handshake::progress handshake::on_reply(const resp::reply& r, std::string& out, 
     if (p != progress::going_on || next_ < last_) {
         return p;
     }
-    is_refused_login_ = false;
+    is_login_unused_ = std::exchange(is_refused_login_, false);
     return progress::ready;
 }
 
@@ -350,8 +345,8 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
     return fail("a reply came out of turn", true);
 }
 
-/// A server that refuses AUTH in other words than the known ones may not need a login. If it needs
-/// one, it refuses a later command, and the reason then names the login.
+/// A server that refuses AUTH in other words than the known ones may not need a login: it may have
+/// no password. If it needs one, it refuses a later command, and the reason then names the login.
 handshake::progress handshake::on_auth(const resp::reply& r)
 {
     const bool is_refused = r.is_error() && (has_no_room(r.text()) || says_wrong_login(r.text()) ||

@@ -83,6 +83,8 @@ public:
     [[nodiscard]] bool needs_attention() const noexcept { return needs_attention_; }
     /// The server refused user or password, and the handshake has not succeeded.
     [[nodiscard]] bool is_refused_login() const noexcept { return is_refused_login_; }
+    /// The server refused AUTH and needs no login: the handshake has succeeded without one.
+    [[nodiscard]] bool is_login_unused() const noexcept { return is_login_unused_; }
     /// The server refused user, password or database. The next handshake ends like this one unless
     /// the configuration of server or client changes.
     [[nodiscard]] bool is_refused_for_good() const noexcept
@@ -174,6 +176,7 @@ private:
     bool wants_text_ = false;
     bool needs_attention_ = false;
     bool is_refused_login_ = false;
+    bool is_login_unused_ = false;
     bool is_refused_database_ = false;
     bool hello_refused_ = false;
 };

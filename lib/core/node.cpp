@@ -113,6 +113,10 @@ void node::become_ready()
     } else {
         c_.log(log_level::debug, {address_.display, ": usable"});
     }
+    if (handshake_.is_login_unused() && !std::exchange(missed_no_login_, true)) {
+        c_.log(log_level::warning,
+               {address_.display, " refuses AUTH and needs no login: it may have no password"});
+    }
     begin_admission(is_first);
     mends_due_ = {};
     pay_debts(true);

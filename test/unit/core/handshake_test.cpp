@@ -796,6 +796,29 @@ TEST_CASE("p49: whatever the words in which AUTH is refused, the next command de
     }
 }
 
+TEST_CASE("a server without a password that refuses AUTH is used, and said once to need no login",
+          "[core]")
+{
+    const std::string text = GENERATE(
+        "ERR Client sent AUTH, but no password is set",
+        "ERR AUTH <password> called without any password configured for the default user. Are you "
+        "sure your configuration is correct?");
+    bench_world w{1, with_password()};
+    w.peers[0]->master.knows_hello = false;
+    w.peers[0]->master.refusals["AUTH"] = text;
+    w.start();
+    for (int i = 0; i < 2; ++i) {
+        REQUIRE(is_usable(w));
+        w.drop(w.lock("r"));
+        w.close(0);
+        w.advance(3s);
+    }
+    const std::string said =
+        "redis://10.0.0.1:6379/0 refuses AUTH and needs no login: it may have no password";
+    CHECK(std::count(w.log_lines.begin(), w.log_lines.end(), said) == 1);
+    CHECK_FALSE(says_somewhere(w, secret));
+}
+
 TEST_CASE("the reason of a refused greeting says what is missing", "[core]")
 {
     struct row {
