@@ -219,6 +219,43 @@ handshake::progress handshake::on_reply(const resp::reply& r, std::string& out, 
     return progress::ready;
 }
 
+std::string_view handshake::name_of(step s) const noexcept
+{
+    switch (s) {
+        case step::hello: return "HELLO";
+        case step::auth: return "AUTH";
+        case step::client_name: return "CLIENT SETNAME";
+        case step::select: return "SELECT";
+        case step::load_script: return "SCRIPT LOAD";
+        case step::capabilities: return "COMMAND INFO";
+        case step::probe: return "EVALSHA";
+        case step::probe_with_text:
+        case step::probe_text_only: return "EVAL";
+        case step::probe_native:
+            return deletes_by_ == compare_and_delete::delifeq ? "DELIFEQ" : "DELEX";
+        case step::server_info:
+        case step::replication_info:
+        case step::memory_info: return "INFO";
+        case step::marker: return "GET";
+        case step::role: return "ROLE";
+    }
+    return {};
+}
+
+std::string handshake::unanswered() const
+{
+    std::string out;
+    std::string_view last;
+    for (unsigned i = next_; i < last_; ++i) {
+        const std::string_view name = name_of(expected_[i]);
+        if (name != last) {
+            out.append(out.empty() ? "" : ", ").append(name);
+        }
+        last = name;
+    }
+    return out;
+}
+
 handshake::progress handshake::fail(std::string reason, bool needs_attention)
 {
     reason_ = std::move(reason);

@@ -77,6 +77,14 @@ public:
         return next_ > (hello_refused_ ? 1U : 0U);
     }
 
+    /// HELLO was said, and the server has answered no other command.
+    [[nodiscard]] bool is_at_hello() const noexcept
+    {
+        return expected_[0] == step::hello && !has_got_an_answer();
+    }
+    /// Names of the commands that have no answer, for a message.
+    [[nodiscard]] std::string unanswered() const;
+
     /// Why it failed, in our own words.
     [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
     /// Somebody has to change a configuration before another try can do better.
@@ -144,6 +152,7 @@ private:
     unsigned greet_without_hello(std::string& out);
     [[nodiscard]] bool is_guarded() const noexcept { return settings_->guard && !node_->durable; }
     void expect(step s) noexcept;
+    [[nodiscard]] std::string_view name_of(step s) const noexcept;
     unsigned ask_the_rest(std::string& out);
     progress fail(std::string reason, bool needs_attention);
     progress refused(std::string_view what, const resp::reply& r);

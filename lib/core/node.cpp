@@ -26,6 +26,8 @@ using base::nanos;
 namespace {
 
 constexpr std::string_view cut_greeting =
+    ", at the greeting: it may be a proxy that does not know HELLO";
+constexpr std::string_view cut_plain_greeting =
     ", at the greeting: it may want TLS, or be a proxy that does not know HELLO";
 constexpr std::string_view no_tls =
     "no TLS handshake within connect_timeout, though TCP is connected: the server does not seem to "
@@ -143,23 +145,46 @@ void node::on_closed(std::string_view reason) noexcept
     if (state_ == state::idle || state_ == state::waiting) {
         return;
     }
-    const bool is_cut = state_ == state::handshaking && !handshake_.has_got_an_answer();
+    const bool greets = state_ == state::handshaking;
+    const bool is_cut = greets && (!handshake_.has_got_an_answer() || is_cut_at_hello());
     cut_greetings_ = is_cut ? cut_greetings_ + 1 : 0;
     std::string text;
-    if (state_ == state::handshaking && handshake_.is_refused_login()) {
-        try {
-            reason = text.append(reason).append(", after it refused user and password");
-        } catch (const std::bad_alloc&) {
-            text.clear();  // without the hint
-        }
-    } else if (is_cut && address_.via == base::address::transport::tcp) {
-        try {
-            reason = text.append(reason).append(cut_greeting);
-        } catch (const std::bad_alloc&) {
-            text.clear();  // without the hint
-        }
+    try {
+        // The greeting without HELLO told most of such a node: one reason, and not two in turn.
+        const bool is_known = cut_greetings_ > greeting_without_hello;
+        text = is_known ? trouble_ : std::string(reason) + (greets ? hint_of_cut(reason) : "");
+        reason = text;
+    } catch (const std::bad_alloc&) {
+        // Without the hint.
     }
     forget_connection(reason, log_level::warning, ended_by::peer);
+}
+
+/// What the server may be that closes the connection amid a handshake; follows how that ended.
+std::string node::hint_of_cut(std::string_view reason) const
+{
+    if (handshake_.is_refused_login()) {
+        return ", after it refused user and password";
+    }
+    if (handshake_.is_at_hello()) {
+        const bool is_about_tls = reason.find("SSL routines") != reason.npos;
+        return std::string(address_.via == base::address::transport::tcp ? cut_plain_greeting
+                           : is_about_tls                                ? std::string_view()
+                                                                         : cut_greeting);
+    }
+    return ", with " + handshake_.unanswered() +
+           " unanswered: a proxy may not know one of these commands";
+}
+
+/// What the server may be whose first answer is none.
+std::string_view node::hint_of_nonsense() const noexcept
+{
+    if (state_ != state::handshaking || handshake_.has_got_an_answer()) {
+        return {};
+    }
+    return address_.via == base::address::transport::tcp
+               ? ", at the greeting: it may want TLS, or speak another protocol"
+               : ", at the greeting: it may speak another protocol";
 }
 
 /// A server that is stopped may close at any word. What closes at the first one again and again is
@@ -307,7 +332,10 @@ void node::on_time()
                       : awaits_tls_       ? no_tls
                                           : "no connection within connect_timeout");
             return;
-        case state::handshaking: break_off("no complete handshake within connect_timeout"); return;
+        case state::handshaking:
+            break_off("no complete handshake within connect_timeout, with " +
+                      handshake_.unanswered() + " unanswered");
+            return;
         case state::ready: check_health(); return;
     }
 }

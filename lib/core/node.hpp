@@ -276,6 +276,8 @@ private:
     void become_ready();
     enum class ended_by : std::uint8_t { peer, us };
     void forget_connection(std::string_view reason, log_level level, ended_by whom) noexcept;
+    [[nodiscard]] std::string hint_of_cut(std::string_view reason) const;
+    [[nodiscard]] std::string_view hint_of_nonsense() const noexcept;
     void complain(std::string_view reason, log_level level) noexcept;
     void forget_command(const pending& p) noexcept;
     void schedule_reconnect(bool lived_well, bool at_once) noexcept;
@@ -335,7 +337,8 @@ private:
     base::instant last_reply_{};
     base::nanos back_off_{};
     base::instant role_due_ = base::instant::max();
-    /// How many connections in a row were closed before anything was answered.
+    /// How many connections in a row were closed before HELLO was answered, or in a greeting
+    /// without HELLO.
     unsigned cut_greetings_ = 0;
     /// After two greetings that were cut, the third is without HELLO, and so on.
     static constexpr unsigned greeting_without_hello = 3;

@@ -46,7 +46,9 @@ void node::on_bytes(std::string_view bytes)
             case resp::read_status::more: return;
             case resp::read_status::error:
                 ++c_.stats_.protocol_errors;
-                break_off(std::string("sent what is not a reply: ") + to_string(reader_.error()));
+                break_off(std::string("sent what is not a reply: ")
+                              .append(to_string(reader_.error()))
+                              .append(hint_of_nonsense()));
                 return;
         }
     }

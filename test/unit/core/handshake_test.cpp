@@ -948,6 +948,116 @@ TEST_CASE("what closes the connection at HELLO is greeted without it", "[core]")
     CHECK(w.pending(0) == std::vector<std::string>{"HELLO"});
 }
 
+TEST_CASE("a connection that ends within the handshake is told with the commands without an answer",
+          "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    w.answer(0, "%1\r\n+proto\r\n:3\r\n");
+    SECTION("the node closes it")
+    {
+        w.close(0, "End of file");
+        CHECK(trouble(w) ==
+              "End of file, with SCRIPT LOAD, COMMAND INFO, EVALSHA, INFO unanswered: a proxy may "
+              "not know one of these commands");
+    }
+    SECTION("the node swallows some commands")
+    {
+        for (int i = 0; i < 5; ++i) {
+            w.answer(0, "$3\r\nsha\r\n");
+        }
+        w.advance(w.settings.connect_timeout);
+        CHECK(trouble(w) ==
+              "no complete handshake within connect_timeout, with COMMAND INFO, EVALSHA, INFO "
+              "unanswered");
+    }
+}
+
+TEST_CASE("a node that swallows HELLO is told with that word", "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->frozen = true;
+    w.start();
+    w.advance(w.settings.connect_timeout);
+    CHECK(trouble(w) == "no complete handshake within connect_timeout, with HELLO unanswered");
+}
+
+TEST_CASE("a node that closes at HELLO and at a later command is told with that, in two lines",
+          "[core]")
+{
+    bench_world w{1, with_password()};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    for (int i = 0; i < 9; ++i) {
+        const std::string first = w.pending(0).front();
+        CHECK(first == (i % 3 == 2 ? "AUTH" : "HELLO"));
+        if (first == "AUTH") {
+            w.answer(0, ok);
+        }
+        w.close(0);
+        while (!w.peers[0]->connected) {
+            w.advance(10ms);
+        }
+    }
+    REQUIRE(w.log_lines.size() == 2);
+    CHECK(w.log_lines[0].ends_with("it may want TLS, or be a proxy that does not know HELLO"));
+    CHECK(w.log_lines[1].ends_with(
+        ", with CLIENT SETNAME, SCRIPT LOAD, COMMAND INFO, EVALSHA, INFO unanswered: a proxy may "
+        "not know one of these commands"));
+}
+
+TEST_CASE("what a cut greeting may mean depends on the transport", "[core]")
+{
+    struct row {
+        const char* url;
+        const char* reason;
+        const char* hint;
+    };
+    const row r =
+        GENERATE(row{"redis://h", "End of file",
+                     ", at the greeting: it may want TLS, or be a proxy that does not know HELLO"},
+                 row{"rediss://h", "stream truncated",
+                     ", at the greeting: it may be a proxy that does not know HELLO"},
+                 row{"rediss://h", "tlsv13 alert certificate required (SSL routines)", ""},
+                 row{"unix:///s", "End of file",
+                     ", at the greeting: it may be a proxy that does not know HELLO"});
+    CAPTURE(r.url, r.reason);
+    config c;
+    c.nodes = {r.url};
+    bench_world w{1, c};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    w.close(0, r.reason);
+    CHECK(trouble(w) == std::string(r.reason) + r.hint);
+}
+
+TEST_CASE("a first answer that is no reply is told with what the server may be", "[core]")
+{
+    const auto [url, hint] = GENERATE(table<std::string, std::string>(
+        {{"redis://h", ", at the greeting: it may want TLS, or speak another protocol"},
+         {"rediss://h", ", at the greeting: it may speak another protocol"},
+         {"unix:///s", ", at the greeting: it may speak another protocol"}}));
+    config c;
+    c.nodes = {url};
+    bench_world w{1, c};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    SECTION("at the greeting")
+    {
+        w.send(0, "HTTP/1.1 400 Bad Request\r\n");
+        CHECK(trouble(w).starts_with("sent what is not a reply: "));
+        CHECK(trouble(w).ends_with(hint));
+    }
+    SECTION("later nothing is said of that")
+    {
+        w.answer(0, "%1\r\n+proto\r\n:3\r\n");
+        w.answer(0, "$3\r\nsha\r\n");
+        w.send(0, "HTTP/1.1 400 Bad Request\r\n");
+        CHECK(trouble(w).find("at the greeting") == std::string::npos);
+    }
+}
+
 TEST_CASE("a node that could not be connected to after cut greetings is greeted with HELLO again",
           "[core]")
 {
