@@ -9,7 +9,7 @@ namespace redlock {
 enum class log_level {
     debug,    ///< a connection event, one line each, for troubleshooting
     info,     ///< other events, such as a node that became usable again
-    warning,  ///< a node is out of use, or the client does without something
+    warning,  ///< a node is out of use or another server, or the client does without something
     error,    ///< a mistake that only a change of configuration or code can correct
 };
 

@@ -133,7 +133,7 @@ void node::note_run()
     const std::string& run = handshake_.run_id();
     if (!run.empty() && run != known_run_) {
         if (!known_run_.empty()) {
-            c_.log(log_level::info,
+            c_.log(log_level::warning,
                    {address_.display, " is another server than before, or was restarted"});
         }
         known_run_ = run;

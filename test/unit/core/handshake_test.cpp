@@ -1093,4 +1093,9 @@ TEST_CASE("another server at the same address is announced", "[core]")
     w.advance(3s);
     CHECK(is_usable(w));
     CHECK(says_somewhere(w, "is another server than before, or was restarted"));
+    const auto line = std::find_if(w.log_lines.begin(), w.log_lines.end(), [](const auto& text) {
+        return text.find("is another server than before") != text.npos;
+    });
+    REQUIRE(line != w.log_lines.end());
+    CHECK(w.log_levels[static_cast<std::size_t>(line - w.log_lines.begin())] == log_level::warning);
 }
