@@ -220,6 +220,8 @@ TEST_CASE("what keeps a node from being used is told with what helps against it"
     const auto r = GENERATE(row{"the server refused the database (ERR)", "databases"},
                             row{"the server refused the greeting (DENIED)", "protected-mode"},
                             row{"the server refused a trial release (BUSY)", "SCRIPT KILL"},
+                            row{"the server refused a trial release (MOVED)", "cluster-enabled no"},
+                            row{"the server refused INFO (CLUSTERDOWN)", "cluster-enabled no"},
                             row{"the server has too many clients", "maxclients"});
     auto f = healthy(0);
     f.unusable = r.unusable;
@@ -738,6 +740,8 @@ TEST_CASE("a server that refuses to write tells why", "[cli][doctor]")
     const auto r = GENERATE(row{"OOM command not allowed", "maxmemory"},
                             row{"NOREPLICAS Not enough good replicas to write.", "min-replicas"},
                             row{"MISCONF Errors writing to the AOF file", "disk"},
+                            row{"READONLY You can't write", "an independent server"},
+                            row{"MASTERDOWN Link with MASTER is down", "an independent server"},
                             row{"ERR something else", "until then"});
     auto f = healthy(0);
     f[needed::set] = {outcome::failed, r.error};

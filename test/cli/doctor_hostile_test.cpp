@@ -100,6 +100,141 @@ TEST_CASE("a server with another role than a master's is told of in its word", "
     CHECK(told.locks() == "unavailable");
 }
 
+TEST_CASE("a replica that tells no role is known by its answer to a write", "[cli][doctor]")
+{
+    const std::string code = GENERATE("READONLY", "MASTERDOWN");
+    const bool refuses_scripts = GENERATE(false, true);
+    scripted_server replica(answering([&](const arguments& command) {
+        if (command[0] == "HELLO" || command[0] == "INFO" || command[0] == "ROLE") {
+            return wire::error("NOPERM this user may not run the command");
+        }
+        const bool is_refused =
+            command[0] == "SET" || (refuses_scripts && command[0].starts_with("EVAL"));
+        return is_refused ? wire::error(code + " in the server's words") : std::string();
+    }));
+    const consultation told(patient({replica.url()}));
+    INFO(told.text);
+    CHECK(told.says("replica") == "error: is a replica: it grants no locks.");
+    CHECK_FALSE(told.codes().contains("unusable"));
+    CHECK_FALSE(told.codes().contains("refuses-writes"));
+    CHECK(told.locks() == "unavailable");
+}
+
+TEST_CASE("a replica that tells its role by ROLE alone is told of", "[cli][doctor]")
+{
+    scripted_server replica(answering([](const arguments& command) {
+        if (command[0] == "HELLO" || command[0] == "INFO") {
+            return wire::error("NOPERM this user may not run the command");
+        }
+        return command[0] == "ROLE" ? wire::aggregate('*', {wire::bulk("slave")}) : std::string();
+    }));
+    const consultation told(patient({replica.url()}));
+    INFO(told.text);
+    CHECK(told.says("replica") == "error: is a replica: it grants no locks.");
+    CHECK_FALSE(told.codes().contains("unusable"));
+}
+
+TEST_CASE("a mode that nobody knows is told in the server's word", "[cli][doctor]")
+{
+    scripted_server odd(answering([](const arguments& command) {
+        return command[0] == "INFO" ? wire::bulk("redis_mode:proxy\r\nrole:master\r\n")
+                                    : std::string();
+    }));
+    const consultation told(patient({odd.url()}));
+    INFO(told.text);
+    CHECK(has(told.says("mode"), "error: runs in the mode 'proxy', not standalone: "));
+    CHECK_FALSE(told.codes().contains("unusable"));
+    CHECK(told.locks() == "unavailable");
+}
+
+TEST_CASE("a bound of memory that is no number counts as a bound", "[cli][doctor]")
+{
+    const std::string policy = GENERATE("allkeys-lru", "noeviction");
+    scripted_server odd(answering([&](const arguments& command) {
+        return command[0] == "INFO" ? wire::bulk(
+                                          "role:master\r\nmaxmemory:1gb\r\nused_memory:1\r\n"
+                                          "maxmemory_policy:" +
+                                          policy + "\r\n")
+                                    : std::string();
+    }));
+    const consultation told(patient({odd.url()}));
+    INFO(told.text);
+    CHECK(told.says("evicts") ==
+          (policy == "noeviction"
+               ? ""
+               : "error: may evict keys, locks among them: it gives no number for the memory that "
+                 "it may use (maxmemory-policy allkeys-lru)."));
+    CHECK(told.all["nodes"][0]["maxmemory"].is_null());
+}
+
+TEST_CASE("a refusal that speaks of scripts is told of, also of a command that is none",
+          "[cli][doctor]")
+{
+    const auto [name, shown] = GENERATE(table<std::string, std::string>(
+        {{"SCRIPT", "SCRIPT LOAD"}, {"EVAL", "EVAL"}, {"GETRANGE", "GETRANGE"}}));
+    scripted_server odd(answering([&](const arguments& command) {
+        return command[0] == name ? wire::error("ERR no script commands here") : std::string();
+    }));
+    const consultation told(patient({odd.url()}));
+    INFO(told.text);
+    CHECK(has(told.text, "refuses " + shown + " (ERR no script commands here)"));
+}
+
+TEST_CASE("a command that is refused within a script is no refusal of the script", "[cli][doctor]")
+{
+    const std::string within = GENERATE(
+        "ERR The user executing the script can't run this command or subcommand script: "
+        "8f3a, on @user_script:1.",
+        "ERR Error running script (call to f_8f3a): @user_script:1: ERR no permissions");
+    scripted_server odd(answering([&](const arguments& command) {
+        return command[0] == "EVAL" ? wire::error(within) : std::string();
+    }));
+    const consultation told(patient({odd.url()}));
+    INFO(told.text);
+    CHECK_FALSE(has(told.text, "refuses EVAL"));
+}
+
+TEST_CASE("a server that ends the greeting amid its commands is told with those", "[cli][doctor]")
+{
+    const std::string name = GENERATE("SCRIPT", "INFO", "COMMAND");
+    const bool closes = GENERATE(true, false);
+    scripted_server proxied([&](scripted_connection& c) -> asio::awaitable<void> {
+        for (;;) {
+            const auto command = co_await c.read_command();
+            if (command[0] == name && closes) {
+                co_return;
+            }
+            if (command[0] == name) {
+                co_await c.ignore();
+            }
+            co_await c.send(obedient(command));
+        }
+    });
+    const consultation told(impatient({proxied.url()}));
+    INFO(told.text);
+    const std::string says = told.says("unanswered");
+    const std::string first = name == "SCRIPT"    ? "SCRIPT LOAD"
+                              : name == "COMMAND" ? "COMMAND INFO"
+                                                  : name;
+    CHECK(says.starts_with(closes ? "error: breaks off: " : "error: leaves " + first));
+    CHECK(has(says, first));
+    CHECK(has(says, " unanswered."));
+    CHECK_FALSE(told.codes().contains("silent"));
+    CHECK(told.locks() == "unavailable");
+}
+
+TEST_CASE("a server that swallows HELLO is told with that word", "[cli][doctor]")
+{
+    scripted_server proxied([](scripted_connection& c) -> asio::awaitable<void> {
+        co_await c.read_command();
+        co_await c.ignore();
+    });
+    const consultation told(impatient({proxied.url()}));
+    INFO(told.text);
+    CHECK(told.says("silent") == "error: accepts connections, but leaves HELLO unanswered.");
+    CHECK(has(told.finding("silent")["advice"].get<std::string>(), "name the server itself"));
+}
+
 TEST_CASE("a server that closes at HELLO is greeted without it, and that is told", "[cli][doctor]")
 {
     scripted_server proxied([](scripted_connection& c) -> asio::awaitable<void> {
@@ -222,7 +357,7 @@ TEST_CASE("whatever a connection ends at is told, and nothing is left behind", "
         CAPTURE(bytes);
         network.cut_after(way, bytes, how);
         const consultation told(patient({network.url()}), 10s);
-        CHECK(told.codes().contains("silent"));
+        CHECK(told.codes().contains("silent") != told.codes().contains("unanswered"));
         CHECK(told.locks() == "unavailable");
     }
     for (const auto& key : node.ask({"KEYS", "*"}).items) {

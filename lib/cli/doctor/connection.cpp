@@ -101,7 +101,7 @@ asio::awaitable<void> doctor_connection::something()
         throw no_answer(trouble_);
     }
     if (!has_news_) {
-        throw no_answer(is_up_        ? "leaves commands unanswered"
+        throw no_answer(is_up_        ? std::string(unanswered_commands)
                         : awaits_tls_ ? std::string(unfinished_tls)
                                       : "does not answer in time");
     }

@@ -29,6 +29,9 @@ inline constexpr std::string_view unfinished_tls =
     "does not finish the TLS handshake, though TCP is connected: the server does not seem to speak "
     "TLS on this port";
 
+/// The time allowed is up before all commands are answered.
+inline constexpr std::string_view unanswered_commands = "leaves commands unanswered";
+
 /// It goes on from the node's name by itself; others only say how the connection ended.
 [[nodiscard]] inline bool says_what_it_does(std::string_view trouble) noexcept
 {

@@ -10,12 +10,19 @@ namespace redlock::cli {
 
 namespace {
 
-std::uint64_t number(std::string_view info, std::string_view field) noexcept
+/// Nothing: the field is not there, or is not a number.
+std::optional<std::uint64_t> number_if_any(std::string_view info, std::string_view field) noexcept
 {
     const std::string_view text = core::info_field(info, field);
+    const char* const end = text.data() + text.size();
     std::uint64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc{} && rest == end ? std::optional(value) : std::nullopt;
+}
+
+std::uint64_t number(std::string_view info, std::string_view field) noexcept
+{
+    return number_if_any(info, field).value_or(0);
 }
 
 std::string text(std::string_view info, std::string_view field)
@@ -71,7 +78,7 @@ server_facts read_info(std::string_view info)
     f.uptime = std::chrono::seconds(number(info, "uptime_in_seconds"));
     f.loading = is_not(info, "loading", "0");
     f.used_memory = number(info, "used_memory");
-    f.max_memory = number(info, "maxmemory");
+    f.max_memory = number_if_any(info, "maxmemory");
     f.eviction = text(info, "maxmemory_policy");
     f.appends = core::info_field(info, "aof_enabled") == "1";
     f.writes_fail =

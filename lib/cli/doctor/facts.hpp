@@ -73,10 +73,11 @@ struct server_facts {
     std::chrono::seconds uptime{};
     bool loading = false;
     std::uint64_t used_memory = 0;
-    std::uint64_t max_memory = 0;  ///< 0: no bound
-    std::string eviction;          ///< maxmemory_policy
-    bool appends = false;          ///< aof_enabled
-    bool writes_fail = false;      ///< the last write of the append-only file or the snapshot
+    /// 0: no bound; empty: the server gives no number.
+    std::optional<std::uint64_t> max_memory = 0;
+    std::string eviction;      ///< maxmemory_policy
+    bool appends = false;      ///< aof_enabled
+    bool writes_fail = false;  ///< the last write of the append-only file or the snapshot
 };
 
 /// Reads the answer to INFO; what is not there stays empty.
@@ -146,6 +147,10 @@ struct node_facts {
 
     contact reached = contact::none;
     std::string trouble{};
+    /// Whether it has answered any command.
+    bool has_answered = false;
+    /// The commands of the greeting that it left without an answer.
+    std::string unanswered{};
     /// Why a client would not use it; empty: it would.
     std::string unusable{};
     bool login_refused = false;

@@ -58,9 +58,15 @@ bool speaks_of_its_state(std::string_view error)
 }
 
 /// A command within the script was refused, not the script.
-bool comes_from_within(std::string_view error)
+bool comes_from_within(needed n, std::string_view error)
 {
-    return error.find("script") != error.npos;
+    return (n == needed::eval || n == needed::evalsha) && error.find("@user_script") != error.npos;
+}
+
+/// Only a replica answers a write so.
+bool is_replicas(std::string_view error)
+{
+    return resp::has_code(error, "READONLY") || resp::has_code(error, "MASTERDOWN");
 }
 
 std::string random_digits()
@@ -121,9 +127,9 @@ public:
     /// The node closed the connection at the first word.
     [[nodiscard]] bool was_cut_off(std::string_view trouble) const
     {
-        return facts_.reached == contact::broken && !has_heard_ && !says_what_it_does(trouble);
+        return facts_.reached == contact::broken && !facts_.has_answered &&
+               !says_what_it_does(trouble);
     }
-    [[nodiscard]] bool has_heard() const noexcept { return has_heard_; }
 
 private:
     using words = std::initializer_list<std::string_view>;
@@ -156,7 +162,6 @@ private:
     const std::string key_;
     const std::string counter_;
 
-    bool has_heard_ = false;
     bool has_database_ = false;
     /// What the replies to come answer.
     std::vector<needed> asked_;
@@ -178,8 +183,9 @@ asio::awaitable<void> conversation::greet(bool says_hello)
     auto progress = core::handshake::progress::going_on;
     for (unsigned heard = 0; heard != expected; ++heard) {
         talk_.send();
+        facts_.unanswered = shake.unanswered();
         const resp::reply r = co_await talk_.next();
-        has_heard_ = true;
+        facts_.has_answered = true;
         if (heard == 0) {
             facts_.mode = base::printable(r.find("mode").text().substr(0, longest_word));
             facts_.role = base::printable(r.find("role").text().substr(0, longest_word));
@@ -196,6 +202,10 @@ asio::awaitable<void> conversation::greet(bool says_hello)
             facts_.unusable = shake.reason();
             facts_.login_refused = is_login_error(shake.reason());
         }
+    }
+    facts_.unanswered.clear();
+    if (facts_.role.empty() && shake.is_replica()) {
+        facts_.role = "replica";
     }
     facts_.protocol = shake.protocol();
     facts_.deletes_by = shake.deletes_by();
@@ -241,6 +251,9 @@ asio::awaitable<void> conversation::question()
     }
     co_await hear();
     facts_.kept = kept();
+    if (facts_.role.empty() && is_replicas(facts_[needed::set].error)) {
+        facts_.role = "replica";
+    }
     if (facts_.info && facts_.run_id.empty()) {
         facts_.run_id = facts_.info->run_id;
     }
@@ -375,7 +388,7 @@ trial conversation::tried(needed n, const resp::reply& r) const
     }
     // Clients see to writes by what a SET is answered, whatever that is.
     const bool is_failure =
-        n == needed::set || speaks_of_its_state(text) || comes_from_within(text);
+        n == needed::set || speaks_of_its_state(text) || comes_from_within(n, text);
     return {is_failure ? outcome::failed : outcome::refused,
             resp::clean_error(text, address_.password.view())};
 }
@@ -472,7 +485,7 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
                 facts.reached = contact::broken;
             }
         }
-        facts.closes_at_hello = facts.closes_at_hello && talk->has_heard();
+        facts.closes_at_hello = facts.closes_at_hello && facts.has_answered;
         if (!talk->was_cut_off(facts.trouble)) {
             break;
         }

@@ -68,6 +68,18 @@ bool has_spoken(const node_facts& f)
     return f.info || f.latency.samples != 0 || !f.mode.empty();
 }
 
+std::string what_it_does(const node_facts& f)
+{
+    if (f.trouble == unanswered_commands && !f.unanswered.empty()) {
+        return "leaves " + f.unanswered + " unanswered";
+    }
+    if (says_what_it_does(f.trouble)) {
+        return f.trouble;
+    }
+    return "breaks off: " + f.trouble +
+           (f.unanswered.empty() ? "" : ", with " + f.unanswered + " unanswered");
+}
+
 void judge_contact(const node_facts& f, pen& add)
 {
     if (f.trouble == unfinished_tls) {
@@ -81,14 +93,22 @@ void judge_contact(const node_facts& f, pen& add)
         add(severity::error, "unreachable", "is not reachable: " + f.trouble + ".",
             std::string("Check whether the server runs, listens on that address") +
                 (f.has_tls ? " and speaks TLS there" : "") + ", and can be reached from here.");
+    } else if (f.reached == contact::broken && f.unusable.empty() && f.has_answered &&
+               !f.unanswered.empty()) {
+        add(severity::error, "unanswered",
+            what_it_does(f) +
+                ". Clients send these commands on each connection, and do not use it.",
+            "Name the server itself: a proxy in front of it may not know one of these commands. "
+            "If there is no proxy, read the server's log.");
     } else if (f.reached == contact::broken && f.unusable.empty()) {
         const bool wants_tls = !f.has_tls && !has_spoken(f);
-        add(severity::error, "silent",
-            "accepts connections, but " +
-                (says_what_it_does(f.trouble) ? f.trouble : "breaks off: " + f.trouble) + ".",
+        add(severity::error, "silent", "accepts connections, but " + what_it_does(f) + ".",
             std::string("Read the server's log, and look for slow scripts, a fork or memory that "
                         "is swapped out") +
-                (wants_tls ? "; or check whether that port wants TLS (rediss://)." : "."));
+                (wants_tls ? "; or check whether that port wants TLS (rediss://)." : ".") +
+                (f.unanswered.empty() ? ""
+                                      : " If a proxy is in front of the server, name the server "
+                                        "itself: the proxy may not know these commands."));
     }
     if (f.closes_at_hello || f.answers_hello_oddly) {
         add(severity::warning, "no-hello",
@@ -127,6 +147,10 @@ const char* what_helps_use(std::string_view unusable)
         return "Allow more clients (maxclients), or find in CLIENT LIST which client has too many "
                "connections.";
     }
+    if (unusable.ends_with("(MOVED)") || unusable.ends_with("(ASK)") ||
+        unusable.ends_with("(CLUSTERDOWN)")) {
+        return "Use independent servers, with cluster-enabled no.";
+    }
     return "Correct that; other findings of this node may say more.";
 }
 
@@ -154,6 +178,11 @@ void judge_use(const node_facts& f, pen& add)
                 ": writes to another server may reach this one, and one lock may be granted twice.",
             "Use independent servers, without replication in any direction between them "
             "(active-replica no).");
+    } else if (f.unusable.starts_with("runs in the mode ")) {
+        add(severity::error, "mode",
+            f.unusable + ": clients do not use it, because its keys may move.",
+            "Name an independent server that runs standalone (redis_mode in INFO server), and no "
+            "proxy in front of servers.");
     } else if (!f.unusable.empty() && !f.is_replica() && !is_said_of_commands(f)) {
         // Those are said by themselves.
         add(severity::error, "unusable", "is not used by clients: " + f.unusable + ".",
@@ -236,19 +265,23 @@ void judge_info(const node_facts& f, const base::settings& s, pen& add)
         return;
     }
     const server_facts& i = *f.info;
-    const bool has_bound = i.max_memory != 0;
-    if (has_bound && !i.eviction.empty() && i.eviction != "noeviction") {
+    // A bound that is not known counts as one.
+    if (i.max_memory != 0 && !i.eviction.empty() && i.eviction != "noeviction") {
         // Under the guard the node is not used then.
         const bool is_used = !s.guard || f.is_durable;
         add(severity::error, "evicts",
-            "evicts keys, locks among them, when it has used its " + bytes_text(i.max_memory) +
-                " of memory (maxmemory-policy " + i.eviction + ").",
+            (i.max_memory ? "evicts keys, locks among them, when it has used its " +
+                                bytes_text(*i.max_memory) + " of memory"
+                          : std::string("may evict keys, locks among them: it gives no number for "
+                                        "the memory that it may use")) +
+                " (maxmemory-policy " + i.eviction + ").",
             "Set maxmemory-policy noeviction.")
             .breaks_exclusion = is_used;
     }
-    if (has_bound && i.used_memory >= i.max_memory / 10 * 9) {
+    const std::uint64_t bound = i.max_memory.value_or(0);
+    if (bound != 0 && i.used_memory >= bound / 10 * 9) {
         add(severity::warning, "memory",
-            "uses " + bytes_text(i.used_memory) + " of the " + bytes_text(i.max_memory) +
+            "uses " + bytes_text(i.used_memory) + " of the " + bytes_text(bound) +
                 " of memory that it may use: it will refuse locks when that is full.",
             "Give it more memory (maxmemory), or move other data elsewhere.");
     }

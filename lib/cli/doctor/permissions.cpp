@@ -215,6 +215,10 @@ void look_at_keys(const node_facts& f, const base::settings& s, clerk& c)
 
 const char* what_helps_writes(std::string_view error)
 {
+    if (resp::has_code(error, "READONLY") || resp::has_code(error, "MASTERDOWN")) {
+        return "Name an independent server in its place: it answers as a replica, and a proxy in "
+               "front of it may lead to one.";
+    }
     if (resp::has_code(error, "NOREPLICAS")) {
         return "Attach the replicas that it requires, or let it require none: "
                "min-replicas-to-write 0.";

@@ -184,7 +184,7 @@ void add_info(json& j, const server_facts& i)
     j["uptime_s"] = i.uptime.count();
     j["replicas"] = i.replicas;
     j["used_memory"] = i.used_memory;
-    j["maxmemory"] = i.max_memory;
+    j["maxmemory"] = i.max_memory ? json(*i.max_memory) : json();
     j["maxmemory_policy"] = i.eviction;
 }
 
