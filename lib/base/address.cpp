@@ -148,6 +148,20 @@ bool looks_like_ipv4(std::string_view host) noexcept
     return !last.empty() && std::all_of(last.begin(), last.end(), is_digit);
 }
 
+constexpr const char* several_nodes = "has several nodes; give each node a URL of its own";
+
+/// Whether the URL of another node follows in the text.
+bool has_another(std::string_view url) noexcept
+{
+    constexpr std::array<std::string_view, 5> schemes{"redis://", "rediss://", "valkey://",
+                                                      "valkeys://", "unix://"};
+    const std::size_t begin = url.find("://");
+    return begin != url.npos &&
+           std::any_of(schemes.begin(), schemes.end(), [&](std::string_view scheme) {
+               return url.find(scheme, begin) != url.npos;
+           });
+}
+
 complaint check_name(const std::string& host)
 {
     const auto allowed = [](char c) {
@@ -202,6 +216,9 @@ complaint parse_port(std::string_view text, address& out)
 
 complaint parse_host_and_port(std::string_view text, address& out)
 {
+    if (text.find_first_of(",;|") != text.npos) {
+        return several_nodes;
+    }
     if (!text.starts_with('[')) {
         if (text.find(':') != text.rfind(':')) {
             return "host and port: more than one ':'; an IPv6 address goes in brackets";
@@ -290,6 +307,9 @@ complaint parse_into(std::string_view url, address& out)
     constexpr std::string_view mark = "://";
     if (url.size() > max_url_size) {
         return "longer than " + std::to_string(max_url_size) + " bytes";
+    }
+    if (has_another(url)) {
+        return several_nodes;
     }
     if (std::any_of(url.begin(), url.end(), is_blank_or_control)) {
         return url.find(' ') != std::string_view::npos
