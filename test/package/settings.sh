@@ -69,7 +69,10 @@ differs 'boost_version<1, 92, 0>' client.hpp -I.
 differs 'rtti<false>' client.hpp -fno-rtti
 differs 'asio_exceptions<false>' client.hpp -DBOOST_ASIO_NO_EXCEPTIONS
 differs 'asio_threads<false>' client.hpp -DBOOST_ASIO_DISABLE_THREADS
-differs 'asio_epoll<false>' client.hpp -DBOOST_ASIO_DISABLE_EPOLL
+differs 'asio_thread_keyword<false>' client.hpp -DBOOST_ASIO_DISABLE_THREAD_KEYWORD_EXTENSION
+differs 'asio_ts_executor<true>' client.hpp -DBOOST_ASIO_USE_TS_EXECUTOR_AS_DEFAULT
+# Not every Boost has a macro for the timerfd alone.
+differs 'asio_epoll<false> asio_timerfd<false>' client.hpp -DBOOST_ASIO_DISABLE_EPOLL
 differs 'asio_io_uring<true>' client.hpp -DBOOST_ASIO_HAS_IO_URING
 differs 'asio_eventfd<false>' client.hpp -DBOOST_ASIO_DISABLE_EVENTFD
 differs 'asio_handler_tracking<true>' client.hpp -DBOOST_ASIO_ENABLE_HANDLER_TRACKING

@@ -35,6 +35,26 @@ using my_asio_threads = asio_threads<true>;
 using my_asio_threads = asio_threads<false>;
 #endif
 
+/// Whether thread-specific memory is a variable of the compiler or a key of the threads library.
+template <bool>
+struct REDLOCK_API asio_thread_keyword;
+
+#if defined(BOOST_ASIO_HAS_THREAD_KEYWORD_EXTENSION)
+using my_asio_thread_keyword = asio_thread_keyword<true>;
+#else
+using my_asio_thread_keyword = asio_thread_keyword<false>;
+#endif
+
+/// Whether the default executor is the one of the Networking TS.
+template <bool>
+struct REDLOCK_API asio_ts_executor;
+
+#if defined(BOOST_ASIO_USE_TS_EXECUTOR_AS_DEFAULT)
+using my_asio_ts_executor = asio_ts_executor<true>;
+#else
+using my_asio_ts_executor = asio_ts_executor<false>;
+#endif
+
 /// Whether execution contexts wait with epoll. Without epoll they wait with io_uring, and without
 /// both with select().
 template <bool>
@@ -63,6 +83,16 @@ struct REDLOCK_API asio_eventfd;
 using my_asio_eventfd = asio_eventfd<true>;
 #else
 using my_asio_eventfd = asio_eventfd<false>;
+#endif
+
+/// Whether epoll wakes for timers through a timerfd, or by its timeout.
+template <bool>
+struct REDLOCK_API asio_timerfd;
+
+#if defined(BOOST_ASIO_HAS_TIMERFD)
+using my_asio_timerfd = asio_timerfd<true>;
+#else
+using my_asio_timerfd = asio_timerfd<false>;
 #endif
 
 /// Whether handlers carry a number for Asio's log.
@@ -100,10 +130,10 @@ using my_asio_recycling_allocator_cache_size = asio_recycling_allocator_cache_si
 
 /// Settings that change executors and the objects that run on them.
 template <class... More>
-using in_asio =
-    common<my_glibcxx_debug, my_glibcxx_cxx11_abi, my_boost_version, my_rtti, my_asio_threads,
-           my_asio_epoll, my_asio_io_uring, my_asio_eventfd, my_asio_handler_tracking,
-           my_asio_buffer_debugging, my_asio_recycling_allocator_cache_size, More...>;
+using in_asio = common<my_glibcxx_debug, my_glibcxx_cxx11_abi, my_boost_version, my_rtti,
+                       my_asio_threads, my_asio_thread_keyword, my_asio_ts_executor, my_asio_epoll,
+                       my_asio_io_uring, my_asio_eventfd, my_asio_timerfd, my_asio_handler_tracking,
+                       my_asio_buffer_debugging, my_asio_recycling_allocator_cache_size, More...>;
 
 /// Whether a thread that runs a context keeps an exception until the end of its turn. Only units
 /// that use clients must agree on it: units that use scopes may be compiled without exceptions.
