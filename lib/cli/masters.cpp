@@ -199,6 +199,16 @@ const char* name_of(log_level level)
     return "?";
 }
 
+/// Whether the command prints the line without --verbose. The command itself says at its end which
+/// nodes are out of use, but not these changes.
+bool is_for_every_user(log_level level, std::string_view line)
+{
+    return level == log_level::error ||
+           (level == log_level::warning &&
+            (line.starts_with("TLS files have changed") ||
+             line.find(" is another server than before") != line.npos));
+}
+
 bool is_tls(const std::string& url)
 {
     const auto parsed = base::parse_address(url);
@@ -347,9 +357,8 @@ config config_without_nodes(const masters_options& o)
         c.restart_guard = guard_config{o.max_ttl->length, o.admit_new_nodes};
     }
     c.tls = {o.ca_file, o.certificate_file, o.key_file, o.server_name, o.insecure};
-    const log_level least = o.verbose ? log_level::debug : log_level::error;
-    c.log = [least, json = o.json](log_level level, std::string_view line) {
-        if (level >= least) {
+    c.log = [shows_all = o.verbose, json = o.json](log_level level, std::string_view line) {
+        if (shows_all || is_for_every_user(level, line)) {
             say(std::string(line), name_of(level), json);
         }
     };

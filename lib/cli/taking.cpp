@@ -73,7 +73,19 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
     const auto outage = o.max_outage ? o.max_outage->length : c.connect_timeout;
     // On all masters if possible, not only on those that were connected to first.
     const auto longest = std::min({patience, c.connect_timeout, outage});
-    co_await connected(locks, c, longest);
+    const bool once = o.no_wait || (o.wait && o.wait->length == 0ms);
+    const auto in_silence = once ? longest : std::min(longest, first_look);
+    co_await connected(locks, c, in_silence);
+    if (in_silence < longest && boot_clock::now() - begun >= in_silence) {
+        const stats now = locks.stats();
+        if (2 * now.nodes_ready <= c.nodes.size() && now.nodes_connecting != 0) {
+            say(names(o.resources) + ": waiting for a majority of the nodes: " +
+                    std::to_string(now.nodes_ready) + " of " + std::to_string(c.nodes.size()) +
+                    " can be asked, and others have not answered yet",
+                json);
+        }
+        co_await connected(locks, c, longest - in_silence);
+    }
     taken out;
     redlock::acquire_options options{
         .ttl = o.ttl.length, .fencing = o.fencing, .keep_alive = keep, .report = &out.nodes};
@@ -83,7 +95,6 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
     if (o.max_outage) {
         options.max_outage = o.max_outage->length;
     }
-    const bool once = o.no_wait || (o.wait && o.wait->length == 0ms);
     if (once) {
         options.max_attempts = 1;
         options.timeout = 0ms;

@@ -1,5 +1,6 @@
 #include "support/run.hpp"
 #include "cli/command.hpp"
+#include "support/certificates.hpp"
 #include "support/proxy.hpp"
 #include "support/resp_text.hpp"
 #include "support/scripted_server.hpp"
@@ -187,6 +188,44 @@ TEST_CASE("a run that waits for a majority of the nodes says so once", "[run]")
     const auto [status, text] = waits.end();
     CHECK(status == 0);
     CHECK(text.find("no majority") == text.rfind("no majority"));
+}
+
+TEST_CASE("a run that waits for silent nodes says so before it gives them up", "[run]")
+{
+    masters nodes(3);
+    nodes[1].stop();
+    nodes[2].stop();
+    command waits(nodes, {"run", "--connect-timeout", "1h", "job", "--", "true"});
+    REQUIRE(
+        waits.says("job: waiting for a majority of the nodes: 1 of 3 can be asked, and others have "
+                   "not answered yet\n"));
+    nodes[1].cont();
+    const auto [status, text] = waits.end();
+    nodes[2].cont();
+    CHECK(status == 0);
+    CHECK(text.find("waiting") == text.rfind("waiting"));
+}
+
+TEST_CASE("a run warns of TLS files that it cannot load again, and of another server", "[run][tls]")
+{
+    const certificates world;
+    masters nodes(
+        1, {.tls = server_tls{world.ca.certificate, world.server.certificate, world.server.key}});
+    const temp_dir folder;
+    const auto ca = folder / "ca.pem";
+    std::filesystem::copy_file(world.ca.certificate, ca);
+    command one({"run", "--node", nodes[0].tls_url(), "--ca-file", ca.string(), "--ttl", "1h",
+                 "job", "--", "sh", "-c", "echo begun; while ! [ -e \"$0\" ]; do sleep 0.05; done",
+                 (folder / "go").string()});
+    REQUIRE(one.says("begun"));
+    std::filesystem::resize_file(ca, 100);
+    nodes[0].restart();
+    CHECK(
+        one.says("TLS files have changed and can't be loaded; the client still uses the ones from "
+                 "before: "));
+    CHECK(one.says("/0 is another server than before, or was restarted\n"));
+    std::ofstream(folder / "go").flush();
+    (void)one.end();
 }
 
 TEST_CASE("a run that waits for a key without a ttl says that it never ends, and what to do",
