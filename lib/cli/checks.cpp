@@ -13,18 +13,18 @@ void check_resources(const config& c, const std::vector<std::string>& resources)
     }
 }
 
-void check_ttl(const config& c, const duration& ttl)
+void check_ttl(const config& c, const duration& ttl, const char* option)
 {
     if (const auto wrong = base::fault_of_ttl(base::make_settings(c), ttl.length)) {
-        throw std::invalid_argument("--ttl: " + to_text(ttl.length) + ' ' + wrong->why + ", " +
-                                    to_text(wrong->limit));
+        throw std::invalid_argument(std::string(option) + ": " + to_text(ttl.length) + ' ' +
+                                    wrong->why + ", " + to_text(wrong->limit));
     }
 }
 
-void check_taking(const config& c, const taking_options& o)
+void check_taking(const config& c, const taking_options& o, const char* ttl_option)
 {
     check_resources(c, o.resources);
-    check_ttl(c, o.ttl);
+    check_ttl(c, o.ttl, ttl_option);
     if (const char* const why = base::fault_of_label(o.label.value_or(""))) {
         throw std::invalid_argument(std::string("--label: ") + why);
     }

@@ -14,7 +14,8 @@ namespace redlock::cli {
 
 /// @throws std::invalid_argument with a text for the user, as both others.
 void check_resources(const config& c, const std::vector<std::string>& resources);
-void check_ttl(const config& c, const duration& ttl);
-void check_taking(const config& c, const taking_options& o);
+/// `option`: the one that the ttl is from.
+void check_ttl(const config& c, const duration& ttl, const char* option = "--ttl");
+void check_taking(const config& c, const taking_options& o, const char* ttl_option = "--ttl");
 
 }  // namespace redlock::cli

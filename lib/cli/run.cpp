@@ -465,7 +465,7 @@ void check_holds(const config& c, const run_options& o)
         return;
     }
     const auto validity = base::make_settings(c).validity(o.max_hold->length);
-    if (o.min_hold->length >= validity) {
+    if (validity > 0ns && o.min_hold->length >= validity) {
         const auto most = std::chrono::ceil<std::chrono::milliseconds>(validity) - 1ms;
         throw std::invalid_argument(
             "--min-hold: " + to_text(o.min_hold->length) + " is too long for --max-hold " +
@@ -485,10 +485,11 @@ int run(const masters_options& masters, const run_options& o)
         return *status;
     }
     run_options bounded = o;
-    if (o.max_hold) {
-        bounded.ttl.length = std::min(o.ttl.length, o.max_hold->length);
+    const bool is_shortened = o.max_hold && o.max_hold->length < o.ttl.length;
+    if (is_shortened) {
+        bounded.ttl = *o.max_hold;
     }
-    check_taking(c, bounded);
+    check_taking(c, bounded, is_shortened ? "--max-hold" : "--ttl");
     std::weak_ptr<guarded_run> told;
     c.on_renewal = [&told](const renewal& news) {
         if (const auto course = told.lock()) {

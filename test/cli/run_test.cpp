@@ -500,6 +500,13 @@ TEST_CASE("wrong bounds of a hold are named", "[run]")
     };
     CHECK_THAT(complaint({"--max-hold", "1ms"}),
                ContainsSubstring("--max-hold: must be at least four"));
+    CHECK(complaint({"--max-hold", "200ms", "--node-timeout", "50ms", "--drift", "0.99"}) ==
+          "redlock: --max-hold: 200ms is not longer than its allowance for clock drift, 200ms\n");
+    CHECK(complaint({"--max-hold", "200ms", "--node-timeout", "50ms", "--drift", "0.99",
+                     "--min-hold", "1s"})
+              .starts_with("redlock: --max-hold: 200ms is not longer than"));
+    CHECK(complaint({"--ttl", "200ms", "--node-timeout", "50ms", "--drift", "0.99"}) ==
+          "redlock: --ttl: 200ms is not longer than its allowance for clock drift, 200ms\n");
     const std::string why =
         " is too long for --max-hold 1m, which clock drift may cut short (--drift): 59397ms at "
         "most\n";
