@@ -4,6 +4,7 @@
 #include "support/run.hpp"
 #include "support/sanitizers.hpp"
 #include "support/scripted_server.hpp"
+#include "support/server.hpp"
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -190,6 +191,35 @@ TEST_CASE("a name whose address changes is connected to by the one it has now", 
     name.emplace("moved.example", std::vector<std::string>{"127.0.0.1"});
     REQUIRE(mine.await_ready(1));
     CHECK_FALSE(mine.acquire("r").error);
+}
+
+TEST_CASE("p48: a client whose node became a replica connects to the address that its name has now",
+          "[system][network][pitfall][p48]")
+{
+    const bool is_idle = GENERATE(false, true);
+    const server before;
+    const server after(
+        {.address = "127.0.0.2", .arguments = {"--port", std::to_string(before.port())}});
+    std::optional<resolved_name> name(std::in_place, "moved.example",
+                                      std::vector<std::string>{"127.0.0.1"});
+    auto c = patient({"redis://moved.example:" + std::to_string(before.port())});
+    c.ping_interval = is_idle ? 100ms : 0ms;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(1));
+    name.reset();
+    name.emplace("moved.example", std::vector<std::string>{"127.0.0.2"});
+    // It takes what is written, so that only its role tells.
+    REQUIRE(before.command({"CONFIG", "SET", "replica-read-only", "no"}) == "OK");
+    REQUIRE(before.command({"REPLICAOF", "127.0.0.2", std::to_string(before.port())}) == "OK");
+    const auto has_moved = [&] { return mine.stats().connects == 2; };
+    REQUIRE((is_idle ? mine.await(has_moved) : wait_for([&] {
+        (void)mine.acquire("r", once());
+        return has_moved();
+    })));
+    CHECK(mine.logged(log_level::error, "is a replica, not a master"));
+    CHECK(mine.logged(log_level::warning, "is another server than before"));
+    const auto held = mine.take("r");
+    CHECK(after.exists("r"));
 }
 
 TEST_CASE("a name without an address that answers is no node to wait for", "[system][network]")
