@@ -253,14 +253,15 @@ struct config {
     /// counter of an unused resource does not take memory for long.
     std::chrono::milliseconds counter_ttl{std::chrono::hours{24}};
 
-    /// Maximum number of operations that have begun and not completed. One more completes with
-    /// `errc::overloaded`. At least 1. One million by default: a bound for a fault in the program,
-    /// not a limit to work with. Held locks come before new ones, so operations count like this:
-    /// - Acquires, adopts and inspects count here.
+    /// Maximum number of acquires, adopts and inspects that have begun and not completed, without
+    /// waiters. One more completes with `errc::overloaded`. At least 1. One million by default: a
+    /// bound for a fault in the program, not a limit to work with. Held locks come before new ones:
     /// - Extends have a limit of their own, of the same size.
-    /// - Releases, renewals and waits for a loss have no limit and do not count.
+    /// - Releases, renewals and waits for a loss have no limit.
     /// - Acquires in a wait queue count in `max_waiters` instead.
     /// - An acquire counts, but is not refused, if its reentrant owner holds the lock already.
+    ///
+    /// `stats::in_flight` counts more: all operations that have begun and not completed.
     std::size_t max_in_flight = 1'000'000;
 
     /// Maximum number of waiters in all wait queues of the client. One more completes with

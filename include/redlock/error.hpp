@@ -39,10 +39,10 @@ enum class errc {
     not_held,
     /// The client was closed or destroyed.
     closed,
-    /// More operations are in flight than `config::max_in_flight` allows.
+    /// The acquires, adopts and inspects in progress, or the extends, have reached
+    /// `config::max_in_flight`.
     overloaded,
-    /// More acquires wait for their turn than `config::max_waiters` or
-    /// `config::max_waiters_per_resource` allows.
+    /// The waiters have reached `config::max_waiters` or `config::max_waiters_per_resource`.
     too_many_waiters,
     /// The operating system gave no random bytes for an owner token.
     no_entropy,

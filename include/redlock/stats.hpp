@@ -73,7 +73,7 @@ struct stats {
     /// Commands that a node answered with an error. The handshake, labels and the set-up of
     /// notifications do not count.
     std::uint64_t node_errors = 0;
-    /// Replies that came after their command's deadline.
+    /// Replies that came too late: the client had already counted the command as failed.
     std::uint64_t late_replies = 0;
     /// Grants of a lock for which no acquire waited any more.
     std::uint64_t late_grants = 0;
@@ -105,9 +105,12 @@ struct stats {
     /// - a node that last refused for a reason that passes by itself, such as LOADING or too many
     ///   clients, until another attempt ends otherwise
     std::size_t nodes_connecting = 0;
-    /// Operations that have begun and not completed. Renewals do not count.
+    /// Operations of every kind that have begun and not completed, waiters included. Renewals and
+    /// background releases do not count. `config::max_in_flight` bounds only some of these
+    /// operations, so this number may be greater.
     std::size_t in_flight = 0;
-    /// Waiters: acquires of `in_flight` that wait in a wait queue of this client.
+    /// Waiters: the part of `in_flight` that is in a wait queue of this client.
+    /// `config::max_waiters` bounds it.
     std::size_t waiters = 0;
     /// Locks that the client keeps alive.
     std::size_t kept_alive = 0;
