@@ -2,7 +2,7 @@
 # usage: readme.sh <root of the source tree>
 # The program of the README is docs/examples/readme.cpp. Its badges name version, licence and standard, and come from no other
 # host. It is short. docs/install.md and the tutorial build a program in one way. The list of examples has all of them, and no
-# others.
+# others. Each example opens with what it shows and how to run it, and has at most two screens.
 set -euo pipefail
 cd "$1"
 
@@ -30,3 +30,10 @@ for page in docs/install.md docs/tutorial.md; do
         complain "docs/install.md and docs/tutorial.md build the program in two ways"
 done
 diff <(cd docs/examples && ls ./*.cpp) <(grep -oE '^\| \[[a-z_]+\]\([a-z_]+\.cpp\)' docs/examples/README.md | sed 's|.*(|./|; s|)||' | sort)
+
+for file in docs/examples/*.[ch]pp; do
+    ((lines = $(wc -l <"$file"))) && ((lines <= 125)) || complain "$file has $lines lines, and 125 is the most"
+    [[ $file != */readme.cpp ]] || continue  # the README says it
+    [[ $(head -c 3 "$file") == "// " ]] || complain "$file does not open with what it shows"
+    [[ $file == *.hpp ]] || grep -q '^// .*Run it' "$file" || complain "$file does not say how to run it"
+done

@@ -1,23 +1,16 @@
 // Shows what a fencing token is good for, as fencing_sqlite.cpp does, with PostgreSQL. A worker is
 // paused right after it has checked its lock, and writes too late. By then the row has seen a
-// greater token, and refuses the write. Workers are processes of this program; the pause is a
+// greater token, and refuses the write. The first worker is a child process; its pause is a
 // SIGSTOP.
 //
 // Run it with a database and the nodes:
 //
 //     fencing_postgres "host=db dbname=shop" redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
-#include <redlock/redlock.hpp>
-
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
+#include "fencing_workers.hpp"
 
 #include <libpq-fe.h>
 
-#include <csignal>
 #include <cstdint>
 #include <exception>
 #include <iostream>
@@ -25,12 +18,6 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-#include <sys/wait.h>
-#include <unistd.h>
-
-namespace asio = boost::asio;
-using namespace std::chrono_literals;
 
 using result = std::unique_ptr<PGresult, void (*)(PGresult*)>;
 
@@ -78,77 +65,21 @@ bool write(const char* database, const std::string& state, std::uint64_t token)
     return PQcmdTuples(updated.get()) == std::string("1");
 }
 
-asio::awaitable<void> work(redlock::client& locks, const std::string& name, const char* database)
-{
-    auto [error, lock] = co_await locks.async_acquire("orders/42", {.ttl = 1s, .timeout = 10s},
-                                                      asio::as_tuple(asio::deferred));
-    if (error) {
-        throw boost::system::system_error(error, "no lock");
-    }
-    const auto token = lock.fencing_token();
-    std::cout << name << ": token " << token << std::endl;
-    if (lock.owns()) {
-        if (name == "first") {
-            std::raise(SIGSTOP);  // like a machine that swaps, or a virtual machine that is moved
-        }
-        const bool written = write(database, "written by " + name, token);
-        std::cout << name << (written ? ": written" : ": refused, a later holder was there")
-                  << std::endl;
-    }
-    lock = {};  // releases it; the close waits for that
-    co_await locks.async_close();
-}
-
-// Starts a worker in a process of its own. The worker creates its client after the fork.
-pid_t start_worker(const char* name, const char* database, const std::vector<std::string>& nodes)
-{
-    const pid_t pid = ::fork();
-    if (pid != 0) {
-        return pid;
-    }
-    try {
-        asio::io_context context;
-        redlock::client locks(context, {.nodes = nodes});
-        locks.async_run(asio::detached);
-        asio::co_spawn(context, work(locks, name, database), [](std::exception_ptr thrown) {
-            if (thrown) {
-                std::rethrow_exception(thrown);
-            }
-        });
-        context.run();
-        ::_exit(0);
-    } catch (const std::exception& thrown) {
-        std::cout << name << ": " << thrown.what() << std::endl;
-        ::_exit(1);
-    }
-}
-
-// Returns true once the worker has stopped, and false if it has ended instead.
-bool wait_for(pid_t worker)
-{
-    int status = 0;
-    ::waitpid(worker, &status, WUNTRACED);
-    return WIFSTOPPED(status);
-}
-
 int main(int argc, char** argv)
 try {
     if (argc < 3) {
         std::cerr << "usage: fencing_postgres DATABASE redis://10.0.0.1 ...\n";
         return 2;
     }
-    create(argv[1]);
-    const std::vector<std::string> nodes(argv + 2, argv + argc);
-    const pid_t first = start_worker("first", argv[1], nodes);
-    if (!wait_for(first)) {
-        return 1;
-    }
-    std::cout << "first is stopped" << std::endl;
-    wait_for(start_worker("second", argv[1], nodes));
-    ::kill(first, SIGCONT);
-    wait_for(first);
-    std::cout << "orders/42: " << state(argv[1]) << std::endl;
-} catch (const std::exception& thrown) {  // a wrong URL, for one
+    const char* const database = argv[1];
+    create(database);
+    const bool well =
+        run_both({argv + 2, argv + argc}, [database](const std::string& text, std::uint64_t token) {
+            return write(database, text, token);
+        });
+    std::cout << "orders/42: " << state(database) << std::endl;
+    return well ? 0 : 1;
+} catch (const std::exception& thrown) {  // a database that cannot be opened, for one
     std::cerr << "fencing_postgres: " << thrown.what() << '\n';
     return 1;
 }

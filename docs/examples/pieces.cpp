@@ -1,4 +1,4 @@
-// The short pieces of code in the pages, in a file where they are compiled and run.
+// Shows the short pieces of code in the pages that acquire locks. This file is compiled and run.
 //
 // Run it with the nodes:
 //
@@ -6,19 +6,7 @@
 
 #include <redlock/redlock.hpp>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/bind_executor.hpp>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/local/connect_pair.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/write.hpp>
+#include <boost/asio.hpp>
 
 #include <array>
 #include <exception>
@@ -30,8 +18,6 @@
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
-
-namespace {
 
 asio::awaitable<void> kept_alive(redlock::client& locks)
 {
@@ -102,53 +88,6 @@ void read(redlock::client& locks, asio::local::stream_protocol::socket& socket,
         });
 }
 
-// Makes a client and does not use it, since the clients of the other pieces have no guard.
-void guarded(const asio::any_io_executor& ex, const std::vector<std::string>& nodes)
-{
-    redlock::client locks(ex,
-                          {.nodes = nodes, .restart_guard = redlock::guard_config{.max_ttl = 30s}});
-}
-
-redlock::config observed(std::vector<std::string> nodes)
-{
-    redlock::config config{.nodes = std::move(nodes)};
-    config.log = [](redlock::log_level level, std::string_view line) {
-        if (level >= redlock::log_level::warning) {
-            std::cerr << line << '\n';
-        }
-    };
-    config.on_renewal = [](const redlock::renewal& news) {
-        if (news.outcome != redlock::renewal_outcome::renewed) {
-            std::cerr << news.resource << ": " << to_string(news.outcome) << '\n';
-        }
-    };
-    return config;
-}
-
-/// Takes the place of a store for secrets, which answers later.
-class vault {
-public:
-    explicit vault(asio::io_context& context) : context_(context) {}
-
-    void async_read(const std::string& path, redlock::credentials_reply reply)
-    {
-        asio::post(context_, [path, reply = std::move(reply)] {
-            std::cout << "read: " << path << '\n';
-            reply({}, {"", "password of today"});
-        });
-    }
-
-private:
-    asio::io_context& context_;
-};
-
-void rotate(redlock::config& config, vault& secrets)
-{
-    config.credentials = [&secrets](std::string_view node, redlock::credentials_reply reply) {
-        secrets.async_read("locks/" + std::string(node), std::move(reply));
-    };
-}
-
 asio::awaitable<void> all(redlock::client& locks, asio::local::stream_protocol::socket& socket)
 {
     co_await kept_alive(locks);
@@ -159,27 +98,18 @@ asio::awaitable<void> all(redlock::client& locks, asio::local::stream_protocol::
     co_await told_apart(locks, "");
     std::array<char, 16> bytes;
     read(locks, socket, asio::buffer(bytes));
-    // The read comes first.
-    auto last = co_await locks.async_acquire("orders/44");
-    last = {};
+    co_await locks.async_acquire("orders/44");  // comes after the read
     co_await locks.async_close();
 }
 
-}  // namespace
-
 int main(int argc, char** argv)
 try {
-    const std::vector<std::string> nodes(argv + 1, argv + argc);
     asio::io_context context;
     asio::local::stream_protocol::socket ours(context);
     asio::local::stream_protocol::socket theirs(context);
     asio::local::connect_pair(ours, theirs);
     asio::write(theirs, asio::buffer("hello", 5));
-    guarded(context.get_executor(), nodes);
-    vault secrets(context);
-    auto config = observed(nodes);
-    rotate(config, secrets);
-    redlock::client locks(context, config);
+    redlock::client locks(context, {.nodes = {argv + 1, argv + argc}});
     locks.async_run(asio::detached);
     asio::co_spawn(context, all(locks, ours), [](std::exception_ptr thrown) {
         if (thrown) {

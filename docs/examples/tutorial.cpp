@@ -1,25 +1,16 @@
 // The server of docs/tutorial.md. It takes lines "ORDER TEXT", and writes each text to its order.
 // It writes under a lock of that order, which it keeps alive. The table refuses the write of a
-// holder that is too late.
+// holder that is too late. line_server.hpp has the sockets.
 //
 // Run it with a port and the nodes:
 //
 //     tutorial 7200 redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
+#include "line_server.hpp"
+
 #include <redlock/redlock.hpp>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/read_until.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
+#include <boost/asio.hpp>
 
 #include <csignal>
 #include <cstdint>
@@ -28,19 +19,16 @@
 #include <iostream>
 #include <map>
 #include <string>
-#include <utility>
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using namespace std::chrono_literals;
 
 // Takes the place of a database: compares and writes in one step.
-class table {
-public:
+struct table {
     // False: a later holder of the lock was here.
     bool write(const std::string& order, const std::string& text, std::uint64_t token)
     {
-        row& at = rows_[order];
+        row& at = rows[order];
         if (token < at.fence) {
             return false;
         }
@@ -48,12 +36,11 @@ public:
         return true;
     }
 
-private:
     struct row {
         std::string text;
         std::uint64_t fence = 0;
     };
-    std::map<std::string, row> rows_;
+    std::map<std::string, row> rows;
 };
 
 // Explains to an operator why there is no lock.
@@ -106,33 +93,6 @@ asio::awaitable<std::string> serve(redlock::client& locks, table& orders, std::s
     co_return "not written: " + std::string(to_string(result.status));
 }
 
-asio::awaitable<void> session(tcp::socket socket, redlock::client& locks, table& orders)
-{
-    std::string line;
-    auto [error, size] = co_await asio::async_read_until(socket, asio::dynamic_buffer(line, 1024),
-                                                         '\n', asio::as_tuple(asio::deferred));
-    const auto space = line.find(' ');
-    if (error || space == 0 || space >= size) {
-        co_return;
-    }
-    auto answer = co_await serve(locks, orders, line.substr(0, space),
-                                 line.substr(space + 1, size - space - 2));
-    answer += '\n';
-    co_await asio::async_write(socket, asio::buffer(answer), asio::as_tuple(asio::deferred));
-}
-
-asio::awaitable<void> listen(tcp::acceptor& acceptor, redlock::client& locks, table& orders)
-{
-    for (;;) {
-        auto [error, socket] = co_await acceptor.async_accept(asio::as_tuple(asio::deferred));
-        if (error) {
-            co_return;
-        }
-        asio::co_spawn(acceptor.get_executor(), session(std::move(socket), locks, orders),
-                       asio::detached);
-    }
-}
-
 int main(int argc, char** argv)
 try {
     if (argc < 3) {
@@ -144,8 +104,9 @@ try {
     redlock::client locks(context, {.nodes = {argv + 2, argv + argc}});
     locks.async_run(asio::detached);
     const auto port = static_cast<asio::ip::port_type>(std::atoi(argv[1]));
-    tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), port});
-    asio::co_spawn(context, listen(acceptor, locks, orders), asio::detached);
+    asio::ip::tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), port});
+    auto handler = [&](auto order, auto text) { return serve(locks, orders, order, text); };
+    asio::co_spawn(context, line_server::serve(acceptor, handler), asio::detached);
     asio::signal_set signals(context, SIGINT, SIGTERM);
     signals.async_wait([&](redlock::error_code, int) {
         acceptor.close();

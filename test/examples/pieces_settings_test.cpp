@@ -1,0 +1,17 @@
+#include "examples/program.hpp"
+#include "support/masters.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace redlock::test;
+
+TEST_CASE("a client with the settings of the pages asks for passwords and gets a lock",
+          "[examples]")
+{
+    const masters nodes(3);
+    program pieces("pieces_settings", nodes.urls());
+    CHECK(pieces.process().wait() == 0);
+    CAPTURE(pieces.said());
+    CHECK(pieces.has_said("read: locks/redis://"));
+    CHECK(pieces.has_said("acquired: orders/42\n"));
+}
