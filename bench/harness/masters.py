@@ -80,7 +80,7 @@ class Master:
             except OSError:
                 pass
             time.sleep(0.005)
-        raise Trouble(f"a master does not come up:\n{self.log.read_text(encoding='utf-8')}")
+        raise Trouble(f"a node does not start:\n{self.log.read_text(encoding='utf-8')}")
 
     def ask(self, command):
         """The reply: a line as it stands, or the content of a bulk string."""
@@ -91,7 +91,7 @@ class Master:
             reply = connection.makefile("rb")
             line = reply.readline().decode().rstrip()
             if line.startswith("-"):
-                raise Trouble(f"a master refuses {command}: {line}")
+                raise Trouble(f"a node refuses {command}: {line}")
             return reply.read(int(line[1:])).decode() if line.startswith("$") else line
 
     def fields(self, section):

@@ -28,7 +28,7 @@ def reader(name, parameters):
 
 def party(name, hold_ms, seconds, quick=False, rounds=None):
     parameters = {"hold_ms": hold_ms, "seconds": seconds}
-    arguments = ["contend", "--masters", "5", "--hold", str(hold_ms), "--party", name]
+    arguments = ["contend", "--node-count", "5", "--hold", str(hold_ms), "--party", name]
     needs = None
     if name.endswith("node-redlock"):
         needs = "node-redlock"

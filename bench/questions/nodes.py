@@ -1,20 +1,20 @@
-"""How the cost grows with the masters: by a line, the same with any number in flight."""
+"""How the cost grows with the nodes: by a line, the same with any number in flight."""
 
 import statistics
 
 from harness.question import MANY, Column, Panel, Question, cycle
 
-MASTERS = [1, 3, 5, 7]
+NODES = [1, 3, 5, 7]
 IN_FLIGHT = [1, 64, 1000, 10_000]
 
 
 def cases(quick):
     levels = IN_FLIGHT[1:2] if quick else IN_FLIGHT
-    return [cycle(name, n, masters=m, parameters={"in_flight": n, "masters": m},
+    return [cycle(name, n, masters=m, parameters={"in_flight": n, "nodes": m},
                   seconds=None if quick else 0.35, warm_up=None if quick else 0.15,
                   rounds=1 if n >= MANY else None,
                   counts_calls=name == "callback" and n == 64)
-            for n in levels for name in ["floor-asio", "callback"] for m in MASTERS]
+            for n in levels for name in ["floor-asio", "callback"] for m in NODES]
 
 
 def slope(points):
@@ -23,14 +23,14 @@ def slope(points):
 
 
 def conclude(answer):
-    """What each further master costs, with the case of the most masters."""
+    """What each further node costs, with the case of the most nodes."""
     groups = {}
     for case in answer.cases.values():
         groups.setdefault((case["name"], case["parameters"]["in_flight"]), []).append(case)
     for group in groups.values():
         for r, last in enumerate(group[-1]["rounds"]):
             for side in ["client", "server"]:
-                points = [(c["parameters"]["masters"], c["rounds"][r][f"{side}_cpu_us_per_cycle"])
+                points = [(c["parameters"]["nodes"], c["rounds"][r][f"{side}_cpu_us_per_cycle"])
                           for c in group]
                 last["slope_client_us" if side == "client" else "slope_servers_us"] = slope(points)
 
@@ -46,7 +46,7 @@ QUESTION = Question(
           "time of the client rises more from one node to three than beyond, because a single "
           "node decides alone. Ratios compare each case with `floor-asio`.",
     cases=cases,
-    parameters={"in_flight": "in flight", "masters": "nodes"},
+    parameters={"in_flight": "in flight", "nodes": "nodes"},
     reference={"name": "floor-asio"},
     columns=[
         Column("cycles_per_second"), Column("cycles_per_second", ratio=True),
@@ -57,9 +57,9 @@ QUESTION = Question(
         Column("system_calls_per_cycle"),
     ],
     panels=[
-        Panel("client_cpu_us_per_cycle", "Client CPU per cycle, us, 64 in flight", x="masters",
+        Panel("client_cpu_us_per_cycle", "Client CPU per cycle, us, 64 in flight", x="nodes",
               x_title="nodes", only=lambda case: case["parameters"]["in_flight"] == 64),
-        Panel("cycles_per_second", "Throughput, cycles/s, 64 in flight", x="masters",
+        Panel("cycles_per_second", "Throughput, cycles/s, 64 in flight", x="nodes",
               x_title="nodes", only=lambda case: case["parameters"]["in_flight"] == 64),
     ],
     conclude=conclude,

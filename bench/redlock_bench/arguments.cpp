@@ -140,7 +140,7 @@ void add_contend(CLI::App& sub, contend_options& o)
                    "Milliseconds that a client without notifications waits, give or take a half")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
-    sub.add_option("--masters", o.masters, "Number of nodes, one number or more")
+    sub.add_option("--node-count", o.node_counts, "Number of nodes, one number or more")
         ->capture_default_str()
         ->check(CLI::Range(1, 32));
     sub.add_option("--hold", o.hold_ms, "Milliseconds to hold the lock, one number or more")

@@ -74,7 +74,7 @@ struct contend_options : contention_options {
     server_options local;
     double seconds = 10;
     double warm_up = 1;
-    std::vector<std::size_t> masters{1, 3, 5};
+    std::vector<std::size_t> node_counts{1, 3, 5};
     std::vector<std::int64_t> hold_ms{1, 0};
     std::vector<std::string> parties;  ///< by name; empty: all of them
     /// A folder with the peer and what it needs; empty: without it.

@@ -53,9 +53,9 @@ const std::vector<party>& parties()
     return all;
 }
 
-/// Masters and a hold time: what all parties meet in turn.
+/// The number of nodes and the hold time of one measurement of all parties.
 struct setting {
-    std::size_t masters;
+    std::size_t nodes;
     std::int64_t hold_ms;
 };
 
@@ -100,23 +100,23 @@ private:
 server_options contest::local(const contend_options& o)
 {
     server_options all = o.local;
-    all.count = *std::ranges::max_element(o.masters);
+    all.count = *std::ranges::max_element(o.node_counts);
     return all;
 }
 
 void contest::run()
 {
-    std::cout << "masters  hold ms  who wants the lock   grants/s   of a lone  wait p50 ms"
+    std::cout << "  nodes  hold ms  who wants the lock   grants/s   of a lone  wait p50 ms"
                  "       p99       max  hand-over p50 us       p99  a worker least      most"
                  "  commands  failures\n";
-    for (const std::size_t masters : o_.masters) {
+    for (const std::size_t nodes : o_.node_counts) {
         for (const std::int64_t hold_ms : o_.hold_ms) {
             contention lone;
             for (const party& p : parties()) {
                 if (!is_wanted(p)) {
                     continue;
                 }
-                all_.push_back(once(p, {masters, hold_ms}));
+                all_.push_back(once(p, {nodes, hold_ms}));
                 if (&p == &parties().front()) {
                     lone = all_.back();
                 }
@@ -142,7 +142,7 @@ contention contest::once(const party& p, const setting& s)
     c.name = p.name;
     c.versions = build_versions();
     c.versions["server"] = servers_.version();
-    c.nodes = s.masters;
+    c.nodes = s.nodes;
     c.processes = p.processes;
     c.workers = p.processes * p.workers;
     c.hold_ms = s.hold_ms;
@@ -194,7 +194,7 @@ child contest::started(const party& p, const setting& s, const std::string& reso
         arguments.insert(arguments.begin(), o_.node_redlock + "/contender.mjs");
     }
     arguments.emplace_back("--nodes");
-    for (std::size_t i = 0; i < s.masters; ++i) {
+    for (std::size_t i = 0; i < s.nodes; ++i) {
         arguments.push_back(servers_.urls()[i]);
     }
     return {program, arguments};

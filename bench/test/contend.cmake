@@ -3,7 +3,7 @@
 set(results "${CMAKE_CURRENT_BINARY_DIR}/contend-test.json")
 execute_process(
     COMMAND
-        "${BENCH}" contend --masters 3 --hold 0 --seconds 0.6 --warmup 0.2 --delay 5 --json "${results}"
+        "${BENCH}" contend --node-count 3 --hold 0 --seconds 0.6 --warmup 0.2 --delay 5 --json "${results}"
     OUTPUT_VARIABLE output
     ERROR_VARIABLE errors
     RESULT_VARIABLE status

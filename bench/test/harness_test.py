@@ -62,8 +62,8 @@ class Counting(unittest.TestCase):
 
     def test_the_slope_is_that_of_the_line(self):
         result = Answer(nodes.QUESTION)
-        for count in nodes.MASTERS:
-            result.add("callback", {"in_flight": 64, "masters": count}, {
+        for count in nodes.NODES:
+            result.add("callback", {"in_flight": 64, "nodes": count}, {
                 "client_cpu_us_per_cycle": 1 + 0.5 * count,
                 "server_cpu_us_per_cycle": 3 * count}, "")
         nodes.conclude(result)
@@ -209,7 +209,7 @@ class Exclusion(unittest.TestCase):
             node.write_text(TWO_AT_A_TIME, encoding="utf-8")
             node.chmod(0o755)
             ran = subprocess.run(
-                [pathlib.Path(BUILD) / "bench" / "redlock-bench", "contend", "--masters", "1",
+                [pathlib.Path(BUILD) / "bench" / "redlock-bench", "contend", "--node-count", "1",
                  "--hold", "0", "--seconds", "0.3", "--warmup", "0.1", "--party", "node-redlock",
                  "--node-redlock", folder],
                 env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}, capture_output=True,
