@@ -165,16 +165,23 @@ TEST_CASE("who waits says so once, and who is in the way", "[run]")
 TEST_CASE("a run that waits names the nodes that are away too", "[run]")
 {
     masters nodes(3);
-    for (std::size_t i = 0; i < 2; ++i) {
-        nodes[i].command({"SET", "job", "of another client", "PX", "3600000"});
-    }
     nodes[2].kill();
-    command waits(nodes, {"run", "job", "--", "true"});
-    REQUIRE(waits.says("job: waiting: another client has it, for 35"));
-    REQUIRE(waits.says("disconnected: Connection refused"));
-    nodes[0].command({"DEL", "job"});
-    nodes[1].command({"DEL", "job"});
-    CHECK(waits.end().status == 0);
+    // If the first second ends during an attempt, the ttl is not yet known.
+    bool has_ttl = false;
+    for (int i = 0; i < 5 && !has_ttl; ++i) {
+        for (std::size_t n = 0; n < 2; ++n) {
+            nodes[n].command({"SET", "job", "of another client", "PX", "3600000"});
+        }
+        command waits(nodes, {"run", "job", "--", "true"});
+        REQUIRE(waits.says("job: waiting: another client has it"));
+        REQUIRE(waits.says("disconnected: Connection refused"));
+        nodes[0].command({"DEL", "job"});
+        nodes[1].command({"DEL", "job"});
+        const auto [status, text] = waits.end();
+        CHECK(status == 0);
+        has_ttl = text.find("another client has it, for 35") != std::string::npos;
+    }
+    CHECK(has_ttl);
 }
 
 TEST_CASE("a run that waits for a majority of the nodes says so once", "[run]")
