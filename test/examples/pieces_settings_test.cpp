@@ -9,9 +9,10 @@ TEST_CASE("a client with the settings of the pages asks for passwords and gets a
           "[examples]")
 {
     const masters nodes(3);
-    program pieces("pieces_settings", nodes.urls());
-    CHECK(pieces.process().wait() == 0);
-    CAPTURE(pieces.said());
+    const auto pieces = run_in_time("pieces_settings", nodes.urls(),
+                                    {no_majority, timeout_passed, granted_too_late});
+    CAPTURE(pieces.said);
+    CHECK(pieces.status == 0);
     CHECK(pieces.has_said("read: locks/redis://"));
     CHECK(pieces.has_said("acquired: orders/42\n"));
 }

@@ -48,7 +48,7 @@ TEST_CASE("the example of a loss ends when another holder has the lock", "[examp
         }
         REQUIRE(example.process().wait() == 0);
         said = example.said();
-        // As above, for its first lock.
+        // A program that got no lock within three seconds shows nothing.
         return said.find("step 1\n") != std::string::npos;
     }));
     CAPTURE(said);
