@@ -416,8 +416,8 @@ handshake::progress handshake::on_server_info(const resp::reply& r)
                : progress::going_on;
 }
 
-/// INFO may be as little permitted as the other one, and ROLE as well. A replica that takes nothing
-/// says so to each SET.
+/// The user may have no permission for INFO and ROLE. A replica that accepts no writes refuses each
+/// SET.
 handshake::progress handshake::on_role(role_source by, const resp::reply& r, std::string& out,
                                        unsigned& more)
 {

@@ -115,7 +115,7 @@ void node::become_ready()
     } else {
         c_.log(log_level::debug, {address_.display, ": usable"});
     }
-    if (handshake_.is_login_unused() && !std::exchange(missed_no_login_, true)) {
+    if (handshake_.is_login_unused() && !std::exchange(logged_unused_login_, true)) {
         c_.log(log_level::warning,
                {address_.display, " refuses AUTH and needs no login: it may have no password"});
     }
@@ -150,7 +150,8 @@ void node::on_closed(std::string_view reason) noexcept
     cut_greetings_ = is_cut ? cut_greetings_ + 1 : 0;
     std::string text;
     try {
-        // The greeting without HELLO told most of such a node: one reason, and not two in turn.
+        // The greeting without HELLO gave the better reason. The log keeps it, and does not
+        // alternate between two.
         const bool is_known = cut_greetings_ > greeting_without_hello;
         text = is_known ? trouble_ : std::string(reason) + (greets ? hint_of_cut(reason) : "");
         reason = text;

@@ -349,8 +349,8 @@ private:
     std::string_view unfit_;
     /// The node has its own compare-and-delete, but does not let us use it.
     bool native_refused_ = false;
-    /// That it needs no login is in the log.
-    bool missed_no_login_ = false;
+    /// The log says that the node needs no login.
+    bool logged_unused_login_ = false;
     /// That this connection has lost a counter is in the log.
     bool missed_a_counter_ = false;
     /// That one of them stays without a ttl is in the log.

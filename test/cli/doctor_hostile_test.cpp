@@ -120,7 +120,7 @@ TEST_CASE("a replica that tells no role is known by its answer to a write", "[cl
     CHECK(told.locks() == "unavailable");
 }
 
-TEST_CASE("a replica that tells its role by ROLE alone is told of", "[cli][doctor]")
+TEST_CASE("the doctor reports a replica whose role only ROLE gives", "[cli][doctor]")
 {
     scripted_server replica(answering([](const arguments& command) {
         if (command[0] == "HELLO" || command[0] == "INFO") {
@@ -134,7 +134,7 @@ TEST_CASE("a replica that tells its role by ROLE alone is told of", "[cli][docto
     CHECK_FALSE(told.codes().contains("unusable"));
 }
 
-TEST_CASE("a mode that nobody knows is told in the server's word", "[cli][doctor]")
+TEST_CASE("the doctor prints an unknown mode as the server names it", "[cli][doctor]")
 {
     scripted_server odd(answering([](const arguments& command) {
         return command[0] == "INFO" ? wire::bulk("redis_mode:proxy\r\nrole:master\r\n")
@@ -167,8 +167,7 @@ TEST_CASE("a bound of memory that is no number counts as a bound", "[cli][doctor
     CHECK(told.all["nodes"][0]["maxmemory"].is_null());
 }
 
-TEST_CASE("a refusal that speaks of scripts is told of, also of a command that is none",
-          "[cli][doctor]")
+TEST_CASE("a refusal with the word script is a finding, for every command", "[cli][doctor]")
 {
     const auto [name, shown] = GENERATE(table<std::string, std::string>(
         {{"SCRIPT", "SCRIPT LOAD"}, {"EVAL", "EVAL"}, {"GETRANGE", "GETRANGE"}}));
@@ -194,7 +193,7 @@ TEST_CASE("a command that is refused within a script is no refusal of the script
     CHECK_FALSE(has(told.text, "refuses EVAL"));
 }
 
-TEST_CASE("a server that ends the greeting amid its commands is told with those", "[cli][doctor]")
+TEST_CASE("the doctor names the commands that a greeting left unanswered", "[cli][doctor]")
 {
     const std::string name = GENERATE("SCRIPT", "INFO", "COMMAND");
     const bool closes = GENERATE(true, false);
@@ -223,7 +222,7 @@ TEST_CASE("a server that ends the greeting amid its commands is told with those"
     CHECK(told.locks() == "unavailable");
 }
 
-TEST_CASE("a server that swallows HELLO is told with that word", "[cli][doctor]")
+TEST_CASE("the doctor names HELLO if a server leaves it unanswered", "[cli][doctor]")
 {
     scripted_server proxied([](scripted_connection& c) -> asio::awaitable<void> {
         co_await c.read_command();

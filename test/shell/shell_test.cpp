@@ -1,7 +1,6 @@
 #include "shell/play.hpp"
 
 #include "base/settings.hpp"
-#include "support/sanitizers.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -15,13 +14,12 @@ using namespace redlock::test;
 
 namespace {
 
-/// REDLOCK_SIM_SEEDS of CMake, which ctest passes on, divided by `part`. With a sanitizer a quarter
-/// of that, because each seed takes several times as long.
+/// REDLOCK_SIM_SEEDS of CMake, which ctest passes on, divided by `part`.
 unsigned share_of_seeds(unsigned part)
 {
     const char* const text = std::getenv("REDLOCK_SIM_SEEDS");
     const unsigned long all = text != nullptr ? std::strtoul(text, nullptr, 10) : 5000;
-    return static_cast<unsigned>(all / part / (REDLOCK_TEST_SANITIZED ? 4 : 1));
+    return static_cast<unsigned>(all / part);
 }
 
 verdict all_well(std::uint64_t first, unsigned count)

@@ -96,7 +96,8 @@ TEST_CASE("p37: 1000 forks that are refused wait apart", "[core][pitfall][p37]")
         REQUIRE(waits.insert(*wait).second);
     }
     // They are drawn from the whole span. Of 1000 waits each quarter has 250, and 150 are more than
-    // seven standard deviations away. Of 100 it has 25, and no more than one is five away.
+    // seven standard deviations away. Of 100 waits each quarter has 25, and a quarter with at most
+    // one is more than five standard deviations away.
     const auto least = plays_a_part() ? 1 : 150;
     const std::int64_t quarter = nanos{refused_client::longest}.count() / 4;
     for (std::int64_t n = 0; n < 4; ++n) {

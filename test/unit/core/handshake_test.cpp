@@ -974,7 +974,7 @@ TEST_CASE("a connection that ends within the handshake is told with the commands
     }
 }
 
-TEST_CASE("a node that swallows HELLO is told with that word", "[core]")
+TEST_CASE("the reason names HELLO if a node leaves it unanswered", "[core]")
 {
     bench_world w{1};
     w.peers[0]->frozen = true;
