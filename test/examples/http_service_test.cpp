@@ -178,9 +178,10 @@ TEST_CASE("a service that is told to end finishes what it has begun", "[examples
         example.running().process().terminate();
         answer = first->answer();
         // The lock lives for two seconds. A busy machine may take longer for the work of 300 ms.
-        CHECK((has_status(answer, "200") || has_status(answer, "503")));
+        const bool is_lost = has_status(answer, "503") && answer.ends_with("The lock is lost\n");
+        CHECK((is_lost || has_status(answer, "200")));
         CHECK(example.running().process().wait() == 0);
-        CHECK(nodes.count("customers/7") == 0);
+        CHECK((is_lost || nodes.count("customers/7") == 0));
     }
     CHECK(has_status(answer, "200"));
 }
