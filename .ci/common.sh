@@ -4,9 +4,12 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # ccache, where there is one, finds what another clone compiled, whatever folder that is in.
-if command -v ccache >/dev/null; then
-    export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
-fi
+use_ccache() {
+    if command -v ccache >/dev/null; then
+        export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+    fi
+}
+use_ccache
 build_jobs=${JOBS:-$(nproc)}
 # Tests that build something follow it too.
 export CMAKE_BUILD_PARALLEL_LEVEL=$build_jobs
