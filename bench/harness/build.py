@@ -9,7 +9,7 @@ from harness.trouble import Trouble
 
 def release(root, targets):
     """Installs what is missing, builds the targets in build/release, and returns that folder."""
-    jobs = os.environ.get("JOBS", str(os.cpu_count()))
+    jobs = os.environ.get("JOBS") or str(os.cpu_count())
     steps = [[root / ".ci" / "setup", "bench"], ["cmake", "--preset", "release"],
              ["cmake", "--build", "--preset", "release", "--parallel", jobs, "--target", *targets]]
     print("Building in build/release ...", file=sys.stderr)

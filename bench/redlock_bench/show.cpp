@@ -260,7 +260,7 @@ int bench_show::conclude()
     out_.say("");
     print_phases(std::cout, phases_);
     std::cout << '\n';
-    auto broken = broken_promises(phases_, config{}.node_timeout, recovery_);
+    auto broken = broken_promises(phases_, recovery_);
     if (ready_ < servers_.size()) {
         broken.push_back("at the end " + std::to_string(servers_.size() - ready_) +
                          " of the nodes were not in use again");

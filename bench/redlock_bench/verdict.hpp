@@ -2,7 +2,6 @@
 
 #include "redlock_bench/figures.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -36,8 +35,7 @@ void print_phases(std::ostream& out, std::span<const phase> phases);
  * was none.
  */
 [[nodiscard]] std::vector<std::string> broken_promises(
-    std::span<const phase> phases, std::chrono::milliseconds node_timeout,
-    std::optional<bench_clock::duration> recovery);
+    std::span<const phase> phases, std::optional<bench_clock::duration> recovery);
 
 /// A percentile in milliseconds, as "0.76"; "-" if there are no samples.
 [[nodiscard]] std::string latency_text(const histogram& h, double share);

@@ -4,6 +4,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/measured.cmake")
 
 redlock_measure(
     output --seconds 0.5 --threads 3 --held 300 --thread-safe --output json --no-fencing
+    --node-timeout 2000 --ttl 8000
 )
 foreach(key workers cycles failures violations least_cycles_of_a_worker)
     string(JSON ${key} GET "${output}" ${key})

@@ -2,7 +2,7 @@
 # A short measurement gives JSON that tells of cycles and of nothing that went wrong.
 include("${CMAKE_CURRENT_LIST_DIR}/measured.cmake")
 
-redlock_measure(output --seconds 1 --output json)
+redlock_measure(output --seconds 1 --node-timeout 2000 --ttl 8000 --output json)
 foreach(key nodes cycles failures violations)
     string(JSON ${key} ERROR_VARIABLE error GET "${output}" ${key})
     if(error)
