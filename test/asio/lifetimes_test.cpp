@@ -454,7 +454,7 @@ TEST_CASE("closing in the middle of an acquire leaves no key", "[lifetimes]")
         outcome<acquiring> got;
         acquiring::begin(s, got.receiver());
         for (unsigned i = 0; i < after && !got.done; ++i) {
-            s.io.run_one_for(20ms);
+            s.io.run_one_for(20ms);  // each moment is right to close at
         }
         s.locks->async_close(asio::detached);
         CHECK(run_out(s.io));

@@ -145,7 +145,7 @@ TEST_CASE("a scope that is called off at any moment ends once and leaves no key"
         s.name = fresh_name();
         running_scope<void> scope(s, [&](lock&) -> asio::awaitable<void> { co_await sleep(1ms); });
         for (unsigned i = 0; i < steps && !scope.ended; ++i) {
-            s.io.run_one_for(5ms);
+            s.io.run_one_for(5ms);  // each moment is right to cancel at
         }
         scope.signal.emit(cancellation_type::terminal);
         const auto end = scope.end().status;

@@ -70,17 +70,14 @@ is_held() {
     done
     ((held >= 2))
 }
-# Half a second is the time that the lock takes to be had.
+# Half a second is the time that the lock takes to be had, and three seconds the time until it has ended.
 sleep() {
-    if [[ $1 == 0.5 ]]; then
-        local end=$((SECONDS + 60))
-        until is_held; do
-            ((SECONDS < end)) || return 1
-            /bin/sleep 0.02
-        done
-        return
-    fi
-    /bin/sleep "$1"
+    local end=$((SECONDS + 60))
+    case $1 in
+        0.5) until is_held; do ((SECONDS < end)) && /bin/sleep 0.02 || return 1; done ;;
+        3) while is_held; do ((SECONDS < end)) && /bin/sleep 0.02 || return 1; done ;;
+        *) /bin/sleep "$1" ;;
+    esac
 }
 
 server=

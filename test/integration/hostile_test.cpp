@@ -140,6 +140,8 @@ TEST_CASE("a hostile node costs its own vote, little memory and no time", "[inte
     auto urls = nodes.urls();
     urls.push_back(hostile->url());
     auto c = brisk(urls, 5s);
+    // The two other nodes must answer within it; the client waits so long for a hostile node that
+    // answers nothing.
     c.node_timeout = 4s;
     locks mine(c);
     REQUIRE(mine.await_ready(how.is_greeting ? 2 : 3));

@@ -70,7 +70,7 @@ TEST_CASE("a link that goes down and up again is connected over anew, without a 
         auto since = clock_type::now();
         network->link(false);
         CHECK(mine.acquire("down", shortly).error == errc::unavailable);
-        constexpr std::size_t each = 6;
+        constexpr std::size_t each = 6;  // a storm makes hundreds
         REQUIRE(mine.await([&] {
             const auto attempts = connects_to(nodes) - before;
             since = attempts == 0 ? clock_type::now() : since;

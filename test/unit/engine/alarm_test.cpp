@@ -1,5 +1,6 @@
 #include "engine/world.hpp"
 #include "support/allocation_count.hpp"
+#include "support/run.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -38,7 +39,7 @@ struct busy_alarm {
     /// Until it is told, or nothing is waited for any more.
     void run()
     {
-        while (whom->told == 0 && io.run_one_for(30s) > 0) {
+        while (whom->told == 0 && io.run_one_for(test::patience) > 0) {
         }
     }
 
