@@ -1,6 +1,7 @@
 """usage: labels.py <root of the source tree> <build folder> <ctest> <1 with the full tests, else 0>
-Compares the labels of ctest with the table in CONTRIBUTING.md. Each label must be in both. The column `asan` must say which
-tests the filters of the test presets asan and asan-full take.
+Compares the labels of ctest with the table in CONTRIBUTING.md. Each label must be in both. The column `test` must say how many
+tests of a label are in every change. The column `asan` must say which tests the filters of the test presets asan and asan-full
+take.
 """
 
 import json
@@ -10,18 +11,23 @@ import subprocess
 import sys
 import tempfile
 
+NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 root, build, ctest, full = sys.argv[1:]
 page = (pathlib.Path(root) / "CONTRIBUTING.md").read_text("utf-8")
 table = page.partition("\n| label |")[2].partition("\n\n")[0]
-documented, expected, column = set(), set(), []
+documented, expected, left_out, column, counts = set(), set(), set(), [], []
 for names, what, when, sanitized in re.findall(r"^\| (`.*?) \| (.*?) \| .*? \| (.*?) \| (.*?) \|$", table, re.MULTILINE):
     labels = set(re.findall(r"`(\w+)`", names))
     column += [(label, sanitized) for label in sorted(labels)]
     # A label of some tests of the row is between parentheses.
     documented |= labels | set(re.findall(r"\(`(\w+)`\)", what))
-    if when == "full" and full != "1" or when.startswith("check "):
-        continue
-    expected |= labels
+    if full != "1":
+        left_out |= labels if when == "full" else set()
+        # "three, full all" counts the label of the row, and "four `label`; full ..." that label.
+        counts += [(label, NUMBERS[number]) for number in re.findall(r"^(\w+), full all$", when) for label in labels]
+        counts += [(label, NUMBERS[number]) for number, label in re.findall(r"\b(\w+) `(\w+)`; full", when)]
+    if when != "full" and not when.startswith("check ") or when == "full" and full == "1":
+        expected |= labels
 
 # In a folder of its own, because ctest would overwrite the log of the ctest that runs this test.
 with tempfile.TemporaryDirectory() as folder:
@@ -61,6 +67,10 @@ for test in json.loads(said)["tests"]:
         faults.append(f"a test without a label: {test['name']}")
 faults += [f"CONTRIBUTING.md lacks the label {label}" for label in sorted(found - documented)]
 faults += [f"no test has the label {label} of CONTRIBUTING.md" for label in sorted(expected - found)]
+faults += [f"the column test says full of {label}, which every change has" for label in sorted(found & left_out)]
+for label, number in counts:
+    if (count := sum(label in labels for labels in tests)) != number:
+        faults.append(f"the column test says {number} of {label}; every change has {count}")
 for label, sanitized in column:
     of_label = [labels for labels in tests if label in labels]
     if of_label and column_is_wrong(sanitized, of_label):
