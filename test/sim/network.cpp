@@ -39,7 +39,9 @@ link& network::dial(unsigned client, unsigned generation, unsigned node)
     l->dialled = w_.now();
     links_.push_back(std::move(l));
     link& made = *links_.back();
-    nanos in = way(true) + way(false);
+    // Drawn one after the other, as a compiler may evaluate the operands of a sum in any order.
+    const nanos down = way(false);
+    nanos in = way(true) + down;
     if (w_.faults.happens(fault::slow_dial)) {
         in += ways_.between(1ms, 400ms);
         made.refused = ways_.one_in(2);
