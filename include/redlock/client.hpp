@@ -27,24 +27,24 @@ namespace redlock {
 
 /**
  * Client that acquires, extends and releases locks on a majority of independent Redis-protocol
- * nodes. It follows the Redlock algorithm
+ * nodes. The client follows the Redlock algorithm
  * (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/). One connection to
  * each node carries all operations.
  *
  * `async_run` makes and keeps the connections. Operations may begin before that.
  *
- * Completion tokens: any. The default is `boost::asio::deferred`. A handler runs through its
- * associated executor, by default the client's. The client uses the handler's associated allocator
- * and cancellation slot.
+ * Completion tokens: any. The default is `boost::asio::deferred`. A handler runs on its associated
+ * executor, by default the client's. The client uses the handler's associated allocator and
+ * cancellation slot.
  *
- * Thread safety: distinct clients are safe. One client and its locks are as any I/O object of Asio:
- * use them from one implicit or explicit strand only. The executor given to the constructor must be
+ * Thread safety: distinct clients are safe. Use one client and its locks from one implicit or
+ * explicit strand only, as any I/O object of Asio. The executor given to the constructor must be
  * that strand. With `config::thread_safe` the client makes its own strand, and any thread may call
  * the client and its locks.
  *
  * Lifetimes: these rules hold for arguments, clients and locks:
- * - An operation reads its `std::string_view` arguments when it begins. With `deferred` and
- *   `use_awaitable` it begins when it is awaited. The arguments need not live longer.
+ * - An operation reads its `std::string_view` arguments when it begins, and they need not live
+ *   longer. With `deferred` and `use_awaitable` it begins when it is awaited.
  * - A client may be destroyed at any time, also from within a handler. Its operations then end with
  *   `errc::closed`. The client hands queued releases to the sockets and does not wait for them.
  *   `async_close` does wait.
@@ -56,12 +56,13 @@ public:
     using executor_type = boost::asio::any_io_executor;
 
     /// Makes a client on an executor.
-    /// @throws boost::system::system_error with `errc::invalid_config`. The text names the field of
-    /// `c` that is refused.
+    /// @throws boost::system::system_error with `errc::invalid_config`. The text names the refused
+    /// field of `c`.
     REDLOCK_API client(executor_type ex, const config& c);
 
     /// Makes a client on the executor of an execution context. Only one thread may run the context,
     /// unless `config::thread_safe` is set.
+    /// @throws boost::system::system_error as the other constructor does.
     template <std::derived_from<boost::asio::execution_context> ExecutionContext>
     client(ExecutionContext& context, const config& c)
         : client(executor_type(context.get_executor()), c)
@@ -84,11 +85,11 @@ public:
     /// Ends all operations with `errc::closed`. The client hands queued releases to the sockets.
     ~client() { shut_down(); }
 
-    /// The executor given to the constructor.
+    /// Returns the executor that the constructor was given.
     [[nodiscard]] REDLOCK_API executor_type get_executor() const noexcept;
 
-    /// A snapshot of the counters. With `config::thread_safe` it is from the end of the last turn,
-    /// in which the client processed events.
+    /// Returns a snapshot of the counters. With `config::thread_safe` the snapshot was taken when
+    /// the client last finished processing events.
     [[nodiscard]] REDLOCK_API redlock::stats stats() const;
 
     /**
@@ -115,12 +116,12 @@ public:
     /**
      * Acquires a lock. The client makes up to `acquire_options::max_attempts` attempts, until one
      * wins or the deadline passes. An attempt is one round of `SET key token NX PX ttl` to the
-     * nodes, and the first answer that makes its outcome certain decides it. After a refused
+     * nodes. The first answer that makes the outcome certain decides the attempt. After a refused
      * attempt the acquire waits for a notification that the lock is free, or for a back-off. See
      * `config::release_notifications`.
      *
      * Acquires of one client for one resource form a wait queue. The first asks the nodes. The next
-     * one asks as soon as the lock of the first has ended, at the latest when its validity ends. An
+     * one asks once the lock of the first has ended, at the latest when its validity ends. An
      * acquire with only one attempt, or of several resources, does not wait in a queue.
      *
      * Completion signature: `void(redlock::error_code, redlock::lock)`.
@@ -139,7 +140,7 @@ public:
      *   `held_in_part`; `unavailable`, `expired` or `timed_out` if an extend was needed and failed
      *
      * Cancellation: terminal and partial complete at once. The client sends compensating releases
-     * in the background. Total takes effect only before anything was sent.
+     * in the background. Total takes effect only before the client has sent anything.
      */
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
@@ -173,16 +174,16 @@ public:
      *
      * Each resource has a fencing token that is greater than all its tokens before. The tokens of
      * one lock are equal. The order of the resources does not matter. The `report` names the
-     * resource that was held by another lock. With a single resource this is the acquire above.
+     * resource that another lock held. A list of one name gives the same lock as the name alone.
      *
      * Completion signature: `void(redlock::error_code, redlock::lock)`.
-     * Completes when: as above.
-     * Errors: as above, and these:
+     * Completes when: as an acquire of one resource.
+     * Errors: as an acquire of one resource, and these:
      * - `duplicate_resource`: a resource is named twice
-     * - `invalid_resource`: there is no resource, there are more than `max_resources`, one is not
-     *   valid, or all together are longer than `max_resource_size`
+     * - `invalid_resource`: the list is empty, or has more than `max_resources` names; a name is
+     *   not valid; or all names together are longer than `max_resource_size`
      *
-     * Cancellation: as above.
+     * Cancellation: as an acquire of one resource.
      */
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
@@ -232,17 +233,17 @@ public:
 
     /**
      * Adopts a lease that `lock::detach` separated from another lock object, in this or another
-     * process. The client extends the lease under `owner_token`, and holds it if that succeeds. It
-     * never sets a key.
+     * process. The client extends the lease under `owner_token`, and holds the lease if that
+     * succeeds. An adopt never sets a key.
      *
      * The lock has no fencing token and is not kept alive, even if the first lock was. It ends with
-     * `ttl` unless it is extended in time. Adopt a lease only once: two locks of one lease do not
+     * `ttl` unless you extend it in time. Adopt a lease only once: two locks of one lease do not
      * know of each other, and either one releases it.
      *
      * Completion signature: `void(redlock::error_code, redlock::lock)`.
      * Completes when: the outcome is certain, or after one `node_timeout`.
      * Errors: one of these:
-     * - `lost`: a majority does not hold the key under that token
+     * - `lost`: a majority does not have the key with that token
      * - `unavailable`: too few nodes answered
      * - `closed`, `overloaded`, `invalid_resource`, `invalid_ttl`, `invalid_owner_token`,
      *   `operation_aborted`, `not_enough_memory`
@@ -273,8 +274,9 @@ public:
                            std::forward<Token>(token));
     }
 
-    /// Adopts the lease of a lock of several resources. Name all of them: the client neither
-    /// extends nor releases the others. A further error is `duplicate_resource`.
+    /// Adopts the lease of a lock of several resources. Name all of its resources: the client
+    /// neither extends nor releases a resource that you leave out. A further error is
+    /// `duplicate_resource`.
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
     auto async_adopt(std::vector<std::string> resources, std::string_view owner_token,
@@ -330,9 +332,9 @@ public:
      * Completes when: the outcome is certain, or after one `node_timeout`.
      * Errors: none if the lease was extended and `l.valid_until()` has moved; otherwise one of
      * these:
-     * - `lost`: a majority no longer holds the key, or the validity had passed before; final
-     * - `unavailable`: unknown, as too few nodes answered; the validity known before still holds,
-     *   and another extend may succeed
+     * - `lost`: a majority no longer has the key, or the validity had passed before; final
+     * - `unavailable`: too few nodes answered to know the outcome; the validity known before still
+     *   holds, and another extend may succeed
      * - `not_held`, `invalid_ttl`, `invalid_owner_token`, `closed`, `overloaded`,
      *   `operation_aborted`, `not_enough_memory`
      *
@@ -362,18 +364,19 @@ public:
     }
 
     /**
-     * Releases a lock on all nodes. From the moment the release begins, no holder owns the lock. A
-     * node that the client cannot reach gets the release when the node is back. If this is one of
+     * Releases a lock on all nodes. The lock is no longer valid once the release has begun. A node
+     * that the client cannot reach gets the release when the node is back. If this is one of
      * several holds of a reentrant owner, only this hold ends, and the client asks no node.
      *
      * Completion signature: `void(redlock::error_code, redlock::release_result)`.
      * Completes when: the result is certain, or after one `node_timeout`.
-     * Errors: one of these; an expired lease is a result and no error:
+     * Errors: none, or one of these. An expired lease is a result and no error.
      * - `unavailable`: too few nodes answered to know the result
      * - `not_held`: the lock was empty
      * - `invalid_owner_token`, `closed`, `operation_aborted`, `not_enough_memory`
      *
      * Cancellation: terminal and partial end the wait. The client sends the release nevertheless.
+     * Total does nothing.
      */
     template <boost::asio::completion_token_for<void(error_code, release_result)> Token =
                   boost::asio::deferred_t>
@@ -401,9 +404,9 @@ public:
      * Asks a majority who holds a resource, and for how long.
      *
      * Completion signature: `void(redlock::error_code, redlock::inspection)`.
-     * Completes when: the answer is certain, or with `every_node` once each node has answered or
-     * failed. That takes at most one `node_timeout`. If the answers are too few by then, the
-     * inspection has `lock_state::unknown`.
+     * Completes when: the answer is certain, or after one `node_timeout`. With `every_node`: once
+     * each node has answered or failed, which takes at most one `node_timeout`. If too few nodes
+     * answered, the inspection has `lock_state::unknown`.
      * Errors: `invalid_resource`, `invalid_owner_token`, `closed`, `overloaded`,
      * `operation_aborted`, `not_enough_memory`.
      * Cancellation: terminal, partial and total complete at once.
@@ -430,8 +433,8 @@ public:
 
     /**
      * Closes the client. The client begins no further operation, and ends every operation except
-     * releases with `errc::closed`. It waits for releases that are still going out, for at most
-     * `config::close_timeout`. Then it closes the connections. Locks that are still held expire.
+     * releases with `errc::closed`. It waits at most `config::close_timeout` for releases that are
+     * still going out, and then closes the connections. Locks that are still held expire.
      *
      * Completion signature: `void(redlock::error_code)`.
      * Completes when: all connections are closed. Any number of callers may wait for that.

@@ -12,14 +12,14 @@ namespace redlock {
  * `CLOCK_BOOTTIME`.
  */
 struct boot_clock {
-    using duration = std::chrono::nanoseconds;               ///< nanoseconds
-    using rep = duration::rep;                               ///< as every clock has it
-    using period = duration::period;                         ///< as every clock has it
+    using duration = std::chrono::nanoseconds;               ///< span between two instants
+    using rep = duration::rep;                               ///< count of nanoseconds
+    using period = duration::period;                         ///< length of one tick in seconds
     using time_point = std::chrono::time_point<boot_clock>;  ///< counted from the boot
 
     static constexpr bool is_steady = true;  ///< no program can set this clock
 
-    /// The time since boot.
+    /// Returns the time since boot.
     [[nodiscard]] REDLOCK_API static time_point now() noexcept;
 };
 

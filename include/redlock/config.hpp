@@ -18,9 +18,9 @@
 
 namespace redlock {
 
-/// Maximum length of a resource name, in bytes. A name may hold any bytes, including NUL and line
-/// ends. It must not end with ":fencing" or ":redlock:holder". These suffixes name the keys beside
-/// a lock: its fencing counter and the label of its holder.
+/// Maximum length of a resource name, in bytes. A name may contain any bytes, including NUL and
+/// line ends. It must not end with ":fencing" or ":redlock:holder". These suffixes name the keys
+/// beside a lock: its fencing counter and the label of its holder.
 inline constexpr std::size_t max_resource_size = 64 * 1024;
 
 /// Maximum number of resources in one lock. The sum of their lengths is at most
@@ -88,17 +88,17 @@ struct guard_config {
 
     /// Admits a node without a marker at once, if this client's first attempt to connect to it
     /// succeeds. Off by default. It is for the first client of new nodes. A node that lost its keys
-    /// looks the same, so set this once and remove it afterwards. The client logs a warning when
-    /// `async_run` begins.
+    /// looks like a new one, so set this once and remove it afterwards. The client logs a warning
+    /// when `async_run` begins.
     bool admit_new_nodes = false;
 };
 
 /**
  * Configuration of a client: its nodes, its timeouts and its limits.
  *
- * The constructor of the client checks it once. For a value that makes no sense the constructor
- * throws `boost::system::system_error` with `errc::invalid_config`, and the text names the field.
- * No timeout or wait may be longer than 24 hours.
+ * The constructor of the client checks the configuration once. If a value is not allowed, it throws
+ * `boost::system::system_error` with `errc::invalid_config`. The text names the field. No timeout
+ * or wait may be longer than 24 hours.
  */
 struct config {
     /**
@@ -112,20 +112,20 @@ struct config {
      * - `valkey://` and `valkeys://`, which mean the same as `redis://` and `rediss://`
      *
      * An IPv6 address goes into brackets. A character that has a meaning in a URL must be
-     * percent-encoded. The client refuses two addresses of one server, as far as their text shows
-     * that. Different databases of one server do not make two nodes.
+     * percent-encoded. The client refuses two addresses of one server if their text shows that. Two
+     * databases of one server are still one node.
      *
      * `?durable=1` (`?db=n&durable=1` of a unix socket) excludes a node from the `restart_guard`.
      * Such a node must never lose a key that it has acknowledged. It must keep its keys through a
      * restart (`appendfsync always`), and there must be no failover and no FLUSHALL.
      *
-     * An execution context looks up one name at a time, in a single thread. If a name server may
-     * hang, IP addresses are safer.
+     * An execution context resolves host names one at a time, in a single thread. If a name server
+     * may hang, IP addresses are safer.
      */
     std::vector<std::string> nodes{};
 
-    /// Prefix that the client puts before a resource to make its key, at most 1 KiB. Empty by
-    /// default: the resource is the key, as other clients write it.
+    /// Prefix of all keys: the key of a resource is this prefix and the name. At most 1 KiB. Empty
+    /// by default: the name alone is the key, as with other Redlock clients.
     std::string key_prefix{};
 
     /// Name that each connection reports to its node (CLIENT LIST). Printable ASCII without spaces,
@@ -134,32 +134,33 @@ struct config {
 
     /// Maximum time for one node to answer one command. Positive, at most `stall_timeout`, and at
     /// most a quarter of every ttl used. Above 2.5 s the default ttl of an acquire, 10 s, is
-    /// refused as `invalid_ttl`. 50 ms by default, a value that the paper names: many round trips
-    /// within one site, and a small part of a ttl. Distant nodes need more.
+    /// refused as `invalid_ttl`. 50 ms by default, the most that the description of Redlock
+    /// suggests: many round trips within one site, and a small part of a ttl. Distant nodes need
+    /// more.
     std::chrono::milliseconds node_timeout{50};
 
     /// Maximum drift between two clocks, as a share of the ttl: from 0 to below 1. 0.01 by default,
-    /// the 1 % that the paper allows. Zero: no drift. In every case the client takes another 2 ms
-    /// off each validity.
+    /// as in other Redlock clients. Zero: no drift. The client always subtracts another 2 ms from
+    /// each validity.
     double drift_factor = 0.01;
 
     /// Maximum time from the look-up of a name to a usable connection. Positive. 2 s by default: a
     /// lost first packet can be sent again, and there is time for TLS. The reply of `credentials`
-    /// has the same time once more, before the look-up.
+    /// may take as long again, before the look-up.
     std::chrono::milliseconds connect_timeout{2000};
 
     /// Minimum wait between two attempts to connect to a node. Positive. 10 ms by default: the
     /// client soon finds a node that restarts, and does not flood it. There is no wait if a node
     /// closes a connection that has worked well and is idle.
     std::chrono::milliseconds reconnect_backoff_min{10};
-    /// Maximum wait between two attempts to connect to a node. The wait is random between
-    /// `reconnect_backoff_min` and this. At least `reconnect_backoff_min`. 2 s by default: a node
-    /// that is back gets its votes back after 2 s at the latest.
+    /// Maximum wait between two attempts to connect to a node. The wait is random, from
+    /// `reconnect_backoff_min` to this. At least `reconnect_backoff_min`. 2 s by default: the
+    /// client connects to a node that is back after 2 s at the latest.
     std::chrono::milliseconds reconnect_backoff_max{2000};
 
     /// Maximum time that a command stays unanswered before the client closes the connection and
-    /// connects again. At least `node_timeout`. 2 s by default: longer than a fork or a long script
-    /// holds up a node that works. The answers of such a node are worth the wait.
+    /// connects again. At least `node_timeout`. 2 s by default: a node that works is seldom held up
+    /// for longer by a fork or a long script, and its answers are worth the wait.
     std::chrono::milliseconds stall_timeout{2000};
 
     /// Time without a reply after which the client checks that a connection works. Zero: never. 5 s
@@ -167,20 +168,21 @@ struct config {
     /// two small commands.
     std::chrono::milliseconds ping_interval{5000};
 
-    /// First bound of the back-off between two attempts of one acquire. The back-off applies where
-    /// no node will send a notification. It is random below the bound (full jitter), and the bound
-    /// doubles with each attempt. The client adds the time in which a majority usually answers.
+    /// First bound of the back-off between two attempts of one acquire. The client backs off where
+    /// no node will send a notification. The back-off is random below the bound (full jitter), and
+    /// the bound doubles with each attempt. The client adds the time in which a majority usually
+    /// answers.
     ///
     /// Zero: no back-off at first, then a bound of 1 ms. If `backoff_max` is zero, too, there is no
     /// back-off at all. 5 ms by default: some round trips, so that two acquires that collided do
     /// not collide again.
     std::chrono::milliseconds backoff_min{5};
     /// Maximum back-off between two attempts: the bound grows up to this. At least `backoff_min`.
-    /// 250 ms by default: the longest that a free lock waits for an acquire that has waited for
-    /// long.
+    /// 250 ms by default: about the longest that a free lock waits for an acquire that has made
+    /// many attempts.
     ///
     /// It limits another pause, too. A client that holds a lock nearly all the time pauses to leave
-    /// it to other clients. No pause is longer than `backoff_max`, nor longer than 250 ms. About
+    /// the lock to other clients. Such a pause is at most `backoff_max` and at most 250 ms. About
     /// every 15 s one pause has this full length.
     std::chrono::milliseconds backoff_max{250};
 
@@ -190,72 +192,74 @@ struct config {
      * Empty by default: the client waits for `wait`.
      *
      * - A result below zero counts as zero.
-     * - The deadline of the acquire and the ttl of the lock in its way end the wait sooner.
-     * - The client may ignore the result, as the acquire may wait for a notification instead.
-     * - The client calls the function on the client's executor. It must not call the client.
+     * - The deadline of the acquire and the ttl of the other holder's lock end the wait sooner.
+     * - The result has no effect where the acquire waits for a notification instead.
+     * - The client calls the function on the client's executor. The function must not call the
+     *   client.
      * - If the function throws, the client logs the exception and waits for `wait`.
      */
     std::function<std::chrono::nanoseconds(std::uint32_t attempts, std::chrono::nanoseconds wait)>
         backoff{};
 
     /**
-     * Whether a refused acquire asks a node for a notification that the lock is free, instead of
-     * asking for the lock again and again. On by default.
+     * Whether a refused acquire asks a node to send a notification once the lock is free, instead
+     * of asking for the lock again and again. On by default.
      *
-     * A notification is a hint: a lost one costs a wait of `max_poll_interval`. A node without
-     * RESP3 sends no notifications. A node whose user may not call CLIENT TRACKING sends none
-     * either. Acquires then ask again after a back-off.
+     * A notification is a hint: a lost one costs a wait of `max_poll_interval`. A node sends no
+     * notifications if it does not support RESP3, or if its user may not call CLIENT TRACKING.
+     * Acquires then ask again after a back-off.
      */
     bool release_notifications = true;
 
     /// Maximum wait between two polls of an acquire that expects a notification. Positive. The wait
-    /// ends sooner if the ttl of the lock in the way ends. 1 s by default: the cost of a lost
-    /// notification, and the interval in which the nodes hear from a waiting acquire.
+    /// ends sooner if the ttl of the other holder's lock ends. 1 s by default: a lost notification
+    /// costs at most this wait, and a waiting acquire asks the nodes only that often.
     ///
     /// If a client waits for more resources than `max_poll_interval` has milliseconds, the maximum
     /// wait is 1 ms for each of them. So a client with very many waiting acquires polls about 1000
-    /// times a second in total, and whenever a ttl ends.
+    /// times a second in total. It also polls whenever a ttl ends.
     std::chrono::milliseconds max_poll_interval{1000};
 
     /// Maximum time that `async_close` waits for releases that are still going out. Zero: no wait.
-    /// 500 ms by default, ten node timeouts. A release without an answer by then gets none soon,
-    /// and its keys expire.
+    /// 500 ms by default, ten node timeouts. A release without an answer by then will hardly get
+    /// one soon, and its keys expire.
     std::chrono::milliseconds close_timeout{500};
 
     /**
      * Whether locks get fencing tokens, unless `acquire_options::fencing` says otherwise. On by
      * default.
      *
-     * A fencing token is a number for each lease. It is unique, and greater than the token of every
-     * lease whose token was known before, as long as nodes keep their counters. See
-     * docs/design/safety.md for what that takes and how the restart guard helps. Each node keeps a
-     * counter beside each resource, in a key with the resource's name and ":fencing" at its end.
+     * A fencing token is the number of a lease. It is unique. It is also greater than every token
+     * that any client knew before, as long as nodes keep their counters. docs/design/safety.md says
+     * what that needs and how the restart guard helps. Each node keeps a counter for each resource,
+     * in a key with the resource's name and ":fencing" at its end.
      *
-     * A majority of the nodes must agree about the date. It must agree to within one second, or to
-     * within a quarter of `guard_config::max_ttl` if that is less. If no majority agrees, an
-     * acquire ends `unavailable` in these cases:
+     * A majority of the nodes must agree about the date to within one second, or to within a
+     * quarter of `guard_config::max_ttl` if that is less. If no majority agrees, attempts end
+     * `unavailable` in these cases:
      * - The resource is new and has no counters.
-     * - Its counters began while dates differed, and the nodes without such a counter are too few
-     *   for a majority.
+     * - The resource has counters that began while dates differed, and the nodes without such a
+     *   counter are too few for a majority.
      */
     bool fencing = true;
 
-    /// Lifetime of a fencing counter, from 1 minute to 10 years. A client that uses a counter gives
-    /// it its full lifetime again, at the latest when a quarter is left. So a counter outlives its
+    /// Lifetime of a fencing counter, from 1 minute to 10 years. A client that uses a counter
+    /// renews the full lifetime, at the latest when a quarter is left. So a counter outlives its
     /// last use by at least a quarter of the lifetime. An expired counter begins again with the
     /// date.
     ///
-    /// All clients of a resource must have the same value. If they differ, the shortest counts.
-    /// Tokens stay in order unless a node's date is set back by more than this minus two seconds.
-    /// That limit holds for the sum of all changes, at whatever times.
+    /// All clients of a resource must have the same value. If the values differ, the shortest
+    /// counts. Tokens stay in order unless a node's date is set back by more than this value less
+    /// two seconds. Changes at different times add up.
     ///
     /// One day by default. A resource that is used every few hours keeps its counter, and the
     /// counter of an unused resource does not take memory for long.
     std::chrono::milliseconds counter_ttl{std::chrono::hours{24}};
 
     /// Maximum number of acquires, adopts and inspects that have begun and not completed, without
-    /// waiters. One more completes with `errc::overloaded`. At least 1. One million by default: a
-    /// bound for a fault in the program, not a limit to work with. Held locks come before new ones:
+    /// waiters. One more completes with `errc::overloaded`. At least 1. One million by default: the
+    /// limit stops a faulty program, and normal work stays far below it. Held locks come before new
+    /// ones:
     /// - Extends have a limit of their own, of the same size.
     /// - Releases, renewals and waits for a loss have no limit.
     /// - Acquires in a wait queue count in `max_waiters` instead.
@@ -268,9 +272,9 @@ struct config {
     /// `errc::too_many_waiters`. Zero: an acquire that would have to wait completes with that error
     /// at once.
     ///
-    /// A waiter takes no room of `max_in_flight`, but its acquire needs that room to begin. The
-    /// leader of a queue, which asks the nodes, counts in `max_in_flight` and not here. An acquire
-    /// of several resources counts there, too.
+    /// A waiter does not count in `max_in_flight`, but its acquire needs room there to begin. The
+    /// leader of a queue, which asks the nodes, counts in `max_in_flight` and not here. So does an
+    /// acquire of several resources.
     ///
     /// One million by default. A waiter takes about 800 bytes, or about 1300 bytes if each waiter
     /// waits for another resource.
@@ -300,9 +304,9 @@ struct config {
     /// client trusts the nodes to keep their keys.
     std::optional<guard_config> restart_guard{};
 
-    /// Provider of user and password before each connection, in place of those in the URLs. For
-    /// passwords that change while the client runs. Empty by default: the client logs in as the
-    /// URLs say.
+    /// Provider of user and password before each connection, in place of the ones in the URLs. It
+    /// serves passwords that change while the client runs. Empty by default: the client logs in as
+    /// the URLs say.
     credentials_provider credentials{};
 
     /// TLS settings of the `rediss://` nodes.
@@ -319,8 +323,8 @@ struct config {
     renewal_sink on_renewal{};
 };
 
-/// Options of one acquire. Trivially copyable, as all options are: GCC 12 destroys an object twice
-/// that a `co_await` expression creates.
+/// Options of one acquire. All options are trivially copyable, because GCC 12 destroys an object
+/// twice that a `co_await` expression creates.
 struct acquire_options {
     /// Lifetime of the lock unless it is extended. At least four times `config::node_timeout`, at
     /// most 10 years, and at most `guard_config::max_ttl` under the restart guard. 10 s by default:
@@ -328,8 +332,7 @@ struct acquire_options {
     std::chrono::milliseconds ttl{10'000};
 
     /// Maximum time that the acquire goes on trying. Zero: one attempt, and no waiting. Never
-    /// negative. 10 s by default, like the ttl: about as long as a dead holder's lock is in the
-    /// way.
+    /// negative. 10 s by default, like the ttl: about as long as the lock of a dead holder lasts.
     std::chrono::milliseconds timeout{10'000};
 
     /// Maximum number of attempts. At least 1. Unlimited by default. One: the acquire does not
@@ -342,7 +345,7 @@ struct acquire_options {
      *
      * - Once an outage has lasted this long, the acquire ends `unavailable`.
      * - While another holder has the lock, the acquire still waits until its deadline.
-     * - An outage counts from its beginning, even if that was before the acquire.
+     * - The time counts from the beginning of the outage, even if that was before the acquire.
      * - A client without a majority is in an outage from `async_run` on, also while it connects for
      *   the first time. So allow for the time that connecting takes.
      * - Zero: the first attempt without a majority ends the acquire. While the client connects for
@@ -352,13 +355,14 @@ struct acquire_options {
      */
     std::optional<std::chrono::milliseconds> max_outage{};
 
-    /// Minimum validity that is left when the acquire wins the lock. The client releases a lock
-    /// with less. Zero by default: any validity above zero is enough.
+    /// Minimum validity that must be left when the acquire wins the lock. The client releases a
+    /// lock with less. Zero by default: any validity above zero is enough.
     std::chrono::milliseconds min_validity{0};
 
     /// Whether the lock gets a fencing token. Empty by default: as `config::fencing` says.
     std::optional<bool> fencing{};
-    /// Renews the lock until it is released or lost. Empty by default: the lock ends with its ttl.
+    /// Options of the renewals that keep the lock until it is released or lost. Empty by default:
+    /// no renewals, so the lock ends with its ttl.
     std::optional<redlock::keep_alive> keep_alive{};
 
     /**
@@ -367,9 +371,9 @@ struct acquire_options {
      *
      * If this owner already holds the resource by a lock of this client, the acquire gets a further
      * hold of that lock:
-     * - It asks no node if the lock has a validity of at least `min_validity`. With `min_validity`
-     *   at zero that is half the validity that `ttl` gives.
-     * - Otherwise the client extends the lock by `ttl` first.
+     * - The client asks no node if the lock has a validity of at least `min_validity`. If
+     *   `min_validity` is zero, half of the validity that `ttl` gives is enough.
+     * - Otherwise the client first extends the lock by `ttl`.
      *
      * All holds share validity and tokens. The client keeps the lock alive while one of its holds
      * asks for that. The release of the last hold releases the lock on the nodes.
@@ -379,17 +383,17 @@ struct acquire_options {
     const redlock::reentrant_owner* reentrant_owner = nullptr;
 
     /**
-     * Label that names the holder for other clients, for example with host, process and task. They
-     * read it in `inspection::holder_label` and `report::holder_label`. Empty by default: no label,
-     * and no further commands.
+     * Label that names the holder for other clients, for example with host, process and task. Other
+     * clients read it in `inspection::holder_label` and `report::holder_label`. Empty by default:
+     * no label, and no further commands.
      *
-     * A label has at most `max_label_size` bytes of text without control characters. It must hold
-     * no secret: everyone who may read the nodes may read it. The text must live until the acquire
-     * begins.
+     * A label has at most `max_label_size` bytes of text without control characters. It must
+     * contain no secret: everyone who may read the nodes may read the label. The text must live
+     * until the acquire begins.
      *
      * The client writes the label to a key with the resource's name and ":redlock:holder" at its
-     * end. It does so once it has the lock and with each extend, by one more command a node each
-     * time. A value of that key that is no label stays as it is.
+     * end. It writes the label once it has the lock and with each extend, with one more command a
+     * node each time. If that key has a value that is no label, the client does not change it.
      *
      * The label has no part in the vote, and a node that refuses it keeps its vote. A further hold
      * of a reentrant owner keeps the label of the first. A client that adopts the lock reads its
@@ -397,29 +401,29 @@ struct acquire_options {
      */
     std::string_view label{};
 
-    /// Report that the client fills before the handler runs. Null by default: no report. It must
-    /// live until then.
+    /// Report that the client fills before the handler runs. The report must live until then. Null
+    /// by default: no report.
     redlock::report* report = nullptr;
 };
 
 /// Options of one extend.
 struct extend_options {
-    /// Report that the client fills before the handler runs. Null by default: no report. It must
-    /// live until then.
+    /// Report that the client fills before the handler runs. The report must live until then. Null
+    /// by default: no report.
     redlock::report* report = nullptr;
 };
 
 /// Options of one release.
 struct release_options {
-    /// Report that the client fills before the handler runs. Null by default: no report. It must
-    /// live until then.
+    /// Report that the client fills before the handler runs. The report must live until then. Null
+    /// by default: no report.
     redlock::report* report = nullptr;
 };
 
 /// Options of one inspect.
 struct inspect_options {
-    /// Report that the client fills before the handler runs. Null by default: no report. It must
-    /// live until then.
+    /// Report that the client fills before the handler runs. The report must live until then. Null
+    /// by default: no report.
     redlock::report* report = nullptr;
 
     /// Whether the inspect waits for the answer of every node, for at most `config::node_timeout`.
@@ -428,9 +432,9 @@ struct inspect_options {
     bool every_node = false;
 
     /// Owner token of a lock, as `lock::owner_token` returns it: `inspection::own_group` then shows
-    /// which nodes have keys of that lock. Empty by default: no lock. `errc::invalid_owner_token`
-    /// if it is not such a text. Like the name of the resource, the text must live until the
-    /// operation starts.
+    /// which nodes have keys of that lock. Empty by default: no lock. Any other text is refused as
+    /// `errc::invalid_owner_token`. Like the name of the resource, the text must live until the
+    /// operation begins.
     std::string_view owner_token{};
 };
 

@@ -12,7 +12,8 @@ namespace redlock {
 struct credentials {
     /// User name. Empty: the user of the node's URL, or without one the default user of the node.
     std::string user{};
-    /// Password. If the user is empty, too, the client does not log in, whatever the URL has.
+    /// Password. If user and password are both empty, the client does not log in, even if the URL
+    /// has a user or a password.
     std::string password{};
 };
 
@@ -43,9 +44,9 @@ using credentials_reply = std::function<void(error_code, credentials)>;
  * - user and password are too long
  * - there is no reply within `config::connect_timeout`
  *
- * The log and the reports say why, with the message of the error or the exception. So no message
- * should hold a secret. The client tries again after its usual back-off, and asks the provider
- * again.
+ * The log and the reports say why, with the message of the error or the exception. So such a
+ * message must contain no secret. The client tries again after its usual back-off, and asks the
+ * provider again.
  */
 using credentials_provider = std::function<void(std::string_view node, credentials_reply reply)>;
 

@@ -21,14 +21,15 @@ using error_code = boost::system::error_code;
  * matter. The `report` has the answer of each node.
  */
 enum class errc {
-    /// Another owner's key is in the way on one node or more, and at most a minority of the nodes
-    /// is known to have failed. The answer that rules a majority out decides an acquire, whatever
-    /// the other nodes answer later.
+    /// Another owner has the key on one node or more, and at most a minority of the nodes is known
+    /// to have failed. An acquire is decided by the answer that rules out a majority. Later answers
+    /// do not change the decision.
     contended = 1,
-    /// No majority of the nodes could be reached, or could answer, in time. Or no majority agreed
-    /// on a fencing token.
+    /// No majority of the nodes gave an answer that counts in time, or no majority agreed on a
+    /// fencing token.
     unavailable,
-    /// A majority granted the lock, but too late: the remaining validity is too short to be of use.
+    /// A majority granted the lock, but too late: no validity was left, or less than
+    /// `min_validity`.
     expired,
     /// The lease is gone: no majority can have the key any more, or the validity has passed. This
     /// is final.
@@ -46,7 +47,7 @@ enum class errc {
     too_many_waiters,
     /// The operating system gave no random bytes for an owner token.
     no_entropy,
-    /// The reentrant owner holds some of the resources already, by a lock that does not cover all
+    /// The reentrant owner already holds some of the resources, by a lock that does not cover all
     /// of them. The acquire would wait for its own owner.
     held_in_part,
     /// The acquire asked for a fencing token, but its reentrant owner holds the resource by a lock

@@ -11,8 +11,8 @@
 
 namespace redlock {
 
-/// Value that means "no limit". In `acquire_options::max_attempts` it allows as many attempts as
-/// fit before the deadline. In `keep_alive::max_renewals` it allows any number of renewals.
+/// Value that means "no limit". In `acquire_options::max_attempts` it allows attempts until the
+/// deadline. In `keep_alive::max_renewals` it allows any number of renewals.
 inline constexpr std::uint32_t unlimited = std::numeric_limits<std::uint32_t>::max();
 
 /**
@@ -31,7 +31,7 @@ inline constexpr std::uint32_t unlimited = std::numeric_limits<std::uint32_t>::m
 struct keep_alive {
     /// Maximum time that renewals keep the lock, counted from the start of the attempt that won it.
     /// Empty, the default: no limit. At least the ttl. No renewal makes the validity end later than
-    /// this. A key can live longer, by the time that a renewal was delayed on its way to the node.
+    /// this. A key can live longer if a renewal was delayed on its way to the node.
     std::optional<std::chrono::milliseconds> max_hold{};
 
     /// Maximum number of renewals that succeed. No limit by default. Zero: the client never renews,
@@ -68,15 +68,15 @@ struct renewal {
     /// Name of the resource. For a lock of several resources, the first name. Valid during the
     /// call.
     std::string_view resource;
-    /// Outcome of the renewal, or the other event.
+    /// Outcome of the renewal, or another event.
     renewal_outcome outcome = renewal_outcome::renewed;
     /// Validity that is left at the time of the call. Zero when the lock is lost.
     std::chrono::nanoseconds remaining{};
     /// Answer of each node to the renewal that failed. Set when the outcome is `unknown`, or when
     /// that renewal made the lock `lost`. Valid during the call. Null in these cases:
     /// - The renewal succeeded.
-    /// - The validity passed between two renewals. The last event with the outcome `unknown` tells
-    ///   why the renewals before failed. If there was none, the program or its machine stood still.
+    /// - The validity passed between two renewals. The last event with the outcome `unknown` says
+    ///   why earlier renewals failed. Without such an event, the program or its machine was paused.
     /// - There was no memory for the report.
     const redlock::report* report = nullptr;
 };

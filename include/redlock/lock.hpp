@@ -17,12 +17,12 @@
 namespace redlock {
 
 /**
- * Handle to a lease, the time-limited ownership of one resource or several, which a majority of the
- * nodes granted. A successful acquire never gives an empty lock.
+ * Handle to a lease: the time-limited ownership of one resource or several, granted by a majority
+ * of the nodes. A successful acquire never gives an empty lock.
  *
- * The destructor of a lock that holds a lease releases the lease in the background. It neither
- * throws nor waits. It is harmless when the client or the execution context is gone: the keys then
- * expire by themselves.
+ * The destructor of a lock that holds a lease releases the lease in the background. The destructor
+ * neither throws nor waits. It does no harm when the client or the execution context is gone: the
+ * keys then expire by themselves.
  *
  * Thread safety: two threads must not use a lock at the same time. With `config::thread_safe`
  * different threads may use a lock one after the other. Without it, use and destroy a lock only
@@ -90,16 +90,17 @@ public:
      * service that refuses tokens smaller than the greatest it has seen.
      *
      * The token is unique among the leases of each of its resources. It is greater than every token
-     * that any client knew when it asked for this lease. Both hold even when clocks or pauses broke
-     * the exclusion, as long as the nodes keep their counters. An extend does not change the token.
-     * A further hold of a reentrant owner belongs to the same lease, and so has the same token.
+     * that any client knew when the attempt for this lease began. Both promises hold even when
+     * clocks or pauses broke the exclusion, as long as the nodes keep their counters. An extend
+     * does not change the token. A further hold of a reentrant owner belongs to the same lease, and
+     * so has the same token.
      *
      * In these cases a token can be smaller than an earlier one, or equal to it:
      * - A node loses its counters, or comes back with older ones, and not all clients have the
      *   restart guard. One client without the guard, or one node that is wrongly called `durable`,
      *   spoils the order for all.
      * - Clients name different nodes.
-     * - A counter is deleted, is evicted, or is replaced by an older one.
+     * - A program deletes a counter or puts back an older one, or a node evicts a counter.
      * - A node gets older keys back without a restart. The guard does not help against that.
      * - A node's date is set back by more than a bound; changes at different times add up. The
      *   bound is the shortest `config::counter_ttl` of the clients. Where nodes lose keys, it is
@@ -120,14 +121,14 @@ public:
     [[nodiscard]] REDLOCK_API unsigned granted_by() const noexcept;
 
     /**
-     * Waits until the lock does not hold its lease any more. The client must be running. Any number
-     * of operations may wait. Include `client.hpp` to call this function.
+     * Waits until the lock no longer holds its lease. The client must be running. Any number of
+     * operations may wait. Include `client.hpp` to call this function.
      *
      * The operation reports the end of the lease at these times:
-     * - at the latest when the validity ends by this machine's clock;
-     * - sooner, if the client sees that no majority can have the key;
-     * - after the program was paused, before anything else of the client;
-     * - after the machine was suspended, within a second.
+     * - at the latest when the validity ends by this machine's clock
+     * - sooner, if the client sees that no majority can have the key
+     * - after a pause of the program, before the client does anything else
+     * - after a suspension of the machine, within a second
      *
      * Completion signature: `void(redlock::error_code)`.
      * Completes when: the lease has ended, in one of the ways that the errors name.
@@ -141,8 +142,8 @@ public:
      * Cancellation: terminal, partial and total complete the operation at once.
      * Lifetimes: the operation reads the lock when it begins. The lock may then be moved. It may
      * also be destroyed, which ends the wait.
-     * Executors: an empty lock knows no client. So its handler runs on the associated executor of
-     * the handler, by default the system executor.
+     * Executors: as the client's operations. An empty lock knows no client, so there the default is
+     * the system executor.
      */
     template <boost::asio::completion_token_for<void(error_code)> Token = boost::asio::deferred_t>
     auto async_wait_lost(Token&& token = Token{});
@@ -151,8 +152,8 @@ public:
      * Detaches the lease from this lock without releasing it, and returns the owner token. Another
      * lock object, in this process or another one, can take the lease over with
      * `client::async_adopt`. Afterwards this lock holds nothing, and other holds of its reentrant
-     * owner own nothing. Empty when the lock held nothing, or when another hold was detached
-     * before.
+     * owner own nothing. The token is empty if the lock held nothing, or if another hold was
+     * detached before.
      */
     [[nodiscard]] REDLOCK_API std::string detach() &&;
 

@@ -16,11 +16,12 @@ enum class log_level {
 /**
  * Receiver of a client's log lines. An empty function logs nothing.
  *
- * The client calls it on the client's executor, one call at a time. It must not call the client or
- * its locks. The client ignores every exception from it, because a log must not break a lock.
+ * The client calls it on the client's executor, one call at a time. The receiver must not call the
+ * client or its locks. The client ignores every exception from it, because a log must not break a
+ * lock.
  *
- * A line holds no newline, no control character, no password and no owner token. It names its node
- * by the node's URL without user and password.
+ * A line contains no newline, no control character, no password and no owner token. It names its
+ * node by the node's URL without user and password.
  */
 using log_sink = std::function<void(log_level, std::string_view line)>;
 

@@ -12,8 +12,9 @@ namespace redlock {
  * client holds all its resources. If so, the acquire gets a further hold of that lock. The client
  * asks no node for it, unless it has to extend the lock first because too little validity is left.
  *
- * The owner is never derived from a thread or a coroutine: the caller names it. Each constructed
- * owner is another identity, and copies are the same identity. An owner holds no lock itself.
+ * The caller names the owner: the library never derives it from a thread or a coroutine. Each
+ * constructed owner is a new identity, and its copies are the same identity. An owner itself holds
+ * no lock.
  *
  * Thread safety: as a `std::shared_ptr`.
  */

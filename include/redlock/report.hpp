@@ -21,8 +21,9 @@ namespace detail {
 enum class node_outcome {
     /// The operation was decided before this node answered.
     undecided,
-    /// The client never gave the node the key. It had nothing to ask for, it made no attempt, or it
-    /// asked another node first and that node did not grant.
+    /// The client sent the node no request, for one of these reasons: it made no attempt; it first
+    /// asked another node, which did not grant; or it had never asked this node for the key that it
+    /// releases.
     not_asked,
     /// The node did what the client asked: it set, extended or deleted the key. For an inspect, the
     /// node has a key.
@@ -89,16 +90,16 @@ struct node_report {
     /// - Numbers count from zero in the order of the nodes. Each report starts again.
     /// - All keys of another type count as keys of one owner.
     std::optional<unsigned> key_group;
-    /// Time that the node still stays in quarantine; empty if it is not in quarantine. The
-    /// quarantine ends sooner if another client admits the node. It lasts longer if the node loses
-    /// its keys again.
+    /// Remaining time of the quarantine. Empty if the node is not in quarantine. The quarantine
+    /// ends sooner if another client admits the node. It lasts longer if the node loses its keys
+    /// again.
     std::optional<std::chrono::milliseconds> quarantine;
 };
 
 /**
  * Answer of each node to one operation. Pass the address of a report in the options of an
- * operation. The client fills the report before the completion handler runs, so it must live until
- * then.
+ * operation. The client fills the report before the completion handler runs. The report must live
+ * until then.
  *
  * The report is empty when the operation was cancelled, ended with the client, or ended before it
  * asked a node. An acquire with a report also asks every node for the holder's remaining ttl and

@@ -19,7 +19,7 @@ enum class release_result : std::uint8_t {
 
 /// State of a resource, as a majority of the nodes shows it.
 enum class lock_state : std::uint8_t {
-    /// No owner has a majority, nor can one have it among the nodes that did not answer.
+    /// No owner has a majority, and the nodes that did not answer could not give one a majority.
     free,
     /// One owner has a majority.
     held,
@@ -27,7 +27,7 @@ enum class lock_state : std::uint8_t {
     unknown,
 };
 
-/// Result of an inspect. It is a fact of the past when you read it: to hold a lock, acquire it.
+/// Result of an inspect. It describes the past by the time you read it: to hold a lock, acquire it.
 struct inspection {
     /// State of the resource.
     lock_state state = lock_state::unknown;
@@ -41,7 +41,7 @@ struct inspection {
     std::optional<unsigned> own_group;
 
     /// Whether the holder's key is of the type that this library writes. False for a key of another
-    /// type, as Redisson writes them.
+    /// type, for example a lock of Redisson.
     bool owner_known = false;
 
     /// The holder's `acquire_options::label`, printable. Empty: the holder has no label, or the
@@ -49,14 +49,14 @@ struct inspection {
     std::string holder_label;
 
     /**
-     * Time for which the holder keeps a majority at least. Empty unless the resource is held with a
+     * Minimum time for which the holder keeps a majority. Empty unless the resource is held with a
      * ttl. It is the quorum-th largest remaining ttl of the answers that agree on one owner, less
      * the time since the question and the clock drift.
      */
     std::optional<std::chrono::milliseconds> remaining;
 
     /// Number of nodes that agree on the owner, as far as the first 64 bytes of the value show.
-    /// They cover a whole token of this library, but perhaps not another client's.
+    /// These bytes contain a whole token of this library, but perhaps not another client's.
     unsigned agreeing = 0;
     unsigned empty = 0;   ///< Number of nodes that have no key.
     unsigned silent = 0;  ///< Number of nodes that did not answer, or answered with an error.

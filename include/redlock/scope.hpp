@@ -32,8 +32,7 @@ enum class with_lock_status : std::uint8_t {
     failed,
     /// The lock was lost or the client was closed before the body ended, however the body ended.
     lost,
-    /// The operation was cancelled before the acquire got the lock, or the body then threw or did
-    /// not begin.
+    /// The operation was cancelled, and the body either never began or threw afterwards.
     cancelled,
     /// The acquire failed, and the body did not begin.
     not_acquired,
@@ -68,8 +67,8 @@ struct scope_ending {
     error_code error;
 
     /// Exception of the body, also after a loss or a cancellation. Null if the body returned or
-    /// never began. With `failed` it can also be the exception of the operation itself, if memory
-    /// ran out.
+    /// never began. With the status `failed` it may also be an exception of the operation itself,
+    /// if memory ran out.
     std::exception_ptr failure;
 
     /// Returns whether the body completed, with the lock held all the time.
@@ -88,7 +87,8 @@ protected:
 /// Result of a body that ran under a lock.
 template <class T>
 struct [[nodiscard]] with_lock_result : detail::scope_ending {
-    /// Value that the body returned, also if the lock was lost meanwhile.
+    /// Value that the body returned, even if the lock was lost before. Empty if the body did not
+    /// return.
     std::optional<T> value;
 
     /// Returns the value of the body. If the body failed, throws its exception. If the body did not
@@ -118,7 +118,7 @@ public:
     /// Type of the executor that the body runs on.
     using executor_type = boost::asio::any_io_executor;
 
-    /// For `with_lock`, which makes the handle.
+    /// For the library: makes the handle that `with_lock` gives to the body.
     REDLOCK_API lock_scope(executor_type ex,
                            boost::asio::any_completion_handler<void(error_code)> done,
                            boost::asio::cancellation_state told, lock& held) noexcept;
@@ -134,12 +134,12 @@ public:
     /// Returns the lock. The reference is valid until `done`.
     [[nodiscard]] lock& held() const noexcept { return *held_; }
 
-    /// Returns the executor of the body. The slot emits there.
+    /// Returns the executor of the body. `slot` emits on this executor.
     [[nodiscard]] executor_type get_executor() const noexcept { return executor_; }
 
     /// Returns the cancellation slot for the operations of the body, one at a time. The slot emits
     /// `terminal` when the lock is lost or the whole operation is cancelled. Get the slot before
-    /// you move the handle. After `done` it is not connected.
+    /// you move the handle. After `done` the slot is not connected.
     [[nodiscard]] REDLOCK_API boost::asio::cancellation_slot slot() const noexcept;
 
     /**
@@ -149,9 +149,9 @@ public:
      */
     [[nodiscard]] REDLOCK_API bool stopped() const noexcept;
 
-    /// Ends the body, with success or with an error. The body must do nothing more after it. An
-    /// error becomes the failure of the body. May be called on any thread. A second call does
-    /// nothing, nor does a call on a handle that was moved from.
+    /// Ends the body, with success or with an error. The body must do nothing more after this call.
+    /// An error becomes the failure of the body. You may call it on any thread. A second call does
+    /// nothing, and so does a call on a handle that was moved from.
     REDLOCK_API void done(error_code ec = {});
 
 private:

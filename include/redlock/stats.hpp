@@ -73,7 +73,7 @@ struct stats {
     /// Commands that a node answered with an error. The handshake, labels and the set-up of
     /// notifications do not count.
     std::uint64_t node_errors = 0;
-    /// Replies that came too late: the client had already counted the command as failed.
+    /// Replies that came after the client had counted the command as failed.
     std::uint64_t late_replies = 0;
     /// Grants of a lock for which no acquire waited any more.
     std::uint64_t late_grants = 0;

@@ -9,20 +9,20 @@
  * The version of the library, in one place. The build and the packages read it from here.
  */
 
-#define REDLOCK_VERSION_MAJOR 0  ///< changes with each incompatible interface
-#define REDLOCK_VERSION_MINOR 2  ///< grows with each addition, and below version one with breaks
-#define REDLOCK_VERSION_PATCH 0  ///< grows with each correction
+#define REDLOCK_VERSION_MAJOR 0  ///< from 1.0 on, grows with each break of the interface
+#define REDLOCK_VERSION_MINOR 2  ///< grows with additions, and below 1.0 with breaks
+#define REDLOCK_VERSION_PATCH 0  ///< grows with corrections
 
-/// The version as one number, for comparisons. Its last two decimal digits are the patch, and the
-/// two before are the minor version.
+/// The version as one number, for comparisons. The last two decimal digits are the patch version,
+/// and the two digits before them are the minor version.
 #define REDLOCK_VERSION \
     (REDLOCK_VERSION_MAJOR * 10000 + REDLOCK_VERSION_MINOR * 100 + REDLOCK_VERSION_PATCH)
 
 /// The public interface of the library.
 namespace redlock {
 
-/// The version of the compiled library, as "major.minor.patch". The macros have the version of the
-/// headers.
+/// Returns the version of the compiled library, as "major.minor.patch". The macros have the version
+/// of the headers.
 [[nodiscard]] REDLOCK_API std::string_view version() noexcept;
 
 }  // namespace redlock

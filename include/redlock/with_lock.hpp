@@ -22,11 +22,11 @@
 namespace redlock {
 
 /**
- * Runs a coroutine under a lock that is kept alive, of one resource or several. Acquires the lock,
- * runs `body`, releases the lock however the body ended, and reports how it ended.
+ * Runs a coroutine under a lock of one resource or several, and keeps the lock alive. Acquires the
+ * lock, runs `body`, and releases the lock, however the body ended. The result says how it ended.
  *
- * `body` is a callable that takes `redlock::lock&` and returns `boost::asio::awaitable<T>`. It and
- * its captures live until the operation ends.
+ * `body` is a callable that takes `redlock::lock&` and returns `boost::asio::awaitable<T>`. The
+ * body and its captures live until the operation ends.
  *
  * The operation cancels the body through the body's cancellation slot, with `terminal`, in these
  * cases:
@@ -35,10 +35,10 @@ namespace redlock {
  * - The client is closed, because no client then renews the lock.
  * - The operation is cancelled.
  *
- * If one of these happens before the body's first step, the body does not begin. The operation
- * waits for a body that ignores the cancellation, however long that takes: nothing of the body runs
- * after the operation has ended. A lost lock is not renewed meanwhile, and another client may soon
- * own the resource. So ask `lock::owns()` right before each step that needs the lock.
+ * If one of these happens before the body's first step, the body does not run. The operation waits
+ * for a body that ignores the cancellation, however long that takes: nothing of the body runs after
+ * the operation has ended. A lost lock is not renewed meanwhile, and another client may soon own
+ * the resource. So ask `lock::owns()` right before each step that needs the lock.
  *
  * If `options.keep_alive` is empty, the operation sets it. Set its `max_hold` to bound a body that
  * may hang.
@@ -51,21 +51,21 @@ namespace redlock {
  * - `cancelled`: `operation_aborted` or `not_enough_memory`.
  * - `completed` and `failed`: none.
  *
- * Cancellation: terminal is passed on to the acquire or to the body. Partial and total do nothing,
- * as a body that has begun cannot be undone. The release is not cancelled.
+ * Cancellation: the operation passes terminal on to the acquire or to the body. Partial and total
+ * do nothing, because a body that has begun cannot be undone. The release is not cancelled.
  * Executors: the body runs on the handler's associated executor, by default the client's. It runs
- * on a strand of that executor, unless that is the executor of a client without
- * `config::thread_safe`. All work for the lock runs on the client's executor. Without
- * `config::thread_safe`, a body on another executor, as with `use_future`, must not use the client.
- * It may only call const functions of the lock.
+ * on a strand of that executor, except on the executor of a client without `config::thread_safe`.
+ * All work for the lock runs on the client's executor. Without `config::thread_safe`, a body on
+ * another executor, as with `use_future`, must not use the client. It may only call const functions
+ * of the lock.
  * Lifetimes: the client may be destroyed before the end. Where the handler has another executor,
  * keep the client's context until its `run()` returns. A thread of that executor may still use the
  * context just after the completion.
  * Thread safety: as the client's.
  *
- * GCC 12 destroys twice what a closure captures by value, if the closure is made within a
- * `co_await` expression. So make a body that owns something in a statement before, and move it in.
- * A body that captures by reference may be written in place.
+ * GCC 12 destroys by-value captures of a closure twice if the closure is created within a
+ * `co_await` expression. So create a body that owns something in a statement before, and move it
+ * in. A body that captures by reference may be written in place.
  */
 template <detail::scope_body Body,
           boost::asio::completion_token_for<void(with_lock_result<detail::value_of_body<Body>>)>
@@ -79,7 +79,7 @@ auto with_lock(client& locks, std::vector<std::string> resources, acquire_option
         std::move(resources), options, std::move(body));
 }
 
-/// The same, with the names of the resources in an initializer list.
+/// Runs a coroutine under a lock of the resources in a list.
 template <detail::scope_body Body,
           boost::asio::completion_token_for<void(with_lock_result<detail::value_of_body<Body>>)>
               Token = boost::asio::deferred_t>
@@ -90,7 +90,7 @@ auto with_lock(client& locks, std::initializer_list<std::string_view> resources,
                      std::move(body), std::forward<Token>(token));
 }
 
-/// The same under a lock of one resource.
+/// Runs a coroutine under a lock of one resource.
 template <detail::scope_body Body,
           boost::asio::completion_token_for<void(with_lock_result<detail::value_of_body<Body>>)>
               Token = boost::asio::deferred_t>
@@ -102,11 +102,13 @@ auto with_lock(client& locks, std::string_view resource, acquire_options options
 }
 
 /**
- * The same for code that works with completion handlers. Once the lock is acquired, the operation
- * calls `start` with a `redlock::lock_scope`. `start` begins the work under the lock and returns;
- * `lock_scope::done` ends the body. An exception of `start` is the failure of the body.
+ * Runs code made of completion handlers, the body, under a lock that is kept alive. Once the lock
+ * is acquired, the operation calls `start` with a `redlock::lock_scope`. `start` begins the work
+ * under the lock and returns; `lock_scope::done` ends the body. If `start` throws, the exception is
+ * the failure of the body.
  *
  * Completion signature: `void(redlock::with_lock_result<void>)`.
+ * The rest is as for a coroutine. `lock_scope::slot` emits the cancellation.
  */
 template <
     std::invocable<lock_scope> Start,
@@ -118,7 +120,7 @@ auto with_lock(client& locks, std::vector<std::string> resources, acquire_option
                      detail::started_body<Start>(std::move(start)), std::forward<Token>(token));
 }
 
-/// The same, with the names of the resources in an initializer list.
+/// Runs completion handlers under a lock of the resources in a list.
 template <
     std::invocable<lock_scope> Start,
     boost::asio::completion_token_for<void(with_lock_result<void>)> Token = boost::asio::deferred_t>
@@ -129,7 +131,7 @@ auto with_lock(client& locks, std::initializer_list<std::string_view> resources,
                      std::move(start), std::forward<Token>(token));
 }
 
-/// The same under a lock of one resource.
+/// Runs completion handlers under a lock of one resource.
 template <
     std::invocable<lock_scope> Start,
     boost::asio::completion_token_for<void(with_lock_result<void>)> Token = boost::asio::deferred_t>
