@@ -30,8 +30,9 @@ inline constexpr std::uint32_t unlimited = std::numeric_limits<std::uint32_t>::m
  */
 struct keep_alive {
     /// Maximum time that renewals keep the lock, counted from the start of the attempt that won it.
-    /// Empty, the default: no limit. At least the ttl. No renewal makes the validity end later than
-    /// this. A key can live longer if a renewal was delayed on its way to the node.
+    /// A further hold of a reentrant owner counts from its own start. Empty, the default: no limit.
+    /// At least the ttl. No renewal makes the validity end later than this. A key can live longer
+    /// if a renewal was delayed on its way to the node.
     std::optional<std::chrono::milliseconds> max_hold{};
 
     /// Maximum number of renewals that succeed. No limit by default. Zero: the client never renews,
