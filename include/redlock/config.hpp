@@ -59,15 +59,15 @@ struct tls_config {
 };
 
 /**
- * Restart guard: quarantines a node that may have forgotten locks until those locks have expired.
- * A node forgets locks by a restart without its data, a FLUSHALL or a failover, for example.
+ * Restart guard: quarantines a node that may have forgotten locks until those locks have expired. A
+ * node forgets locks by a restart without its data, a FLUSHALL or a failover, for example.
  *
  * The guard protects only if every client of these nodes has it, with the same values. A client
  * without the guard may still accept the votes of an empty node.
  *
  * Each admitted node holds a marker key. A node that loses its keys loses the marker, too. A client
  * that misses the marker, or finds one of an earlier run of the server, quarantines the node. The
- * votes of a node in quarantine do not count until one of these:
+ * votes of a node in quarantine do not count until one of these is true:
  * - this client has waited for `max_ttl` plus the drift, by its boot-time clock
  * - another client that has waited as long has admitted the node
  *

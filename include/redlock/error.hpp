@@ -25,8 +25,8 @@ enum class errc {
     /// to have failed. An acquire is decided by the answer that rules out a majority. Later answers
     /// do not change the decision.
     contended = 1,
-    /// No majority of the nodes gave an answer that counts in time, or no majority agreed on a
-    /// fencing token.
+    /// No majority of the nodes gave a usable answer in time, or no majority agreed on a fencing
+    /// token.
     unavailable,
     /// A majority granted the lock, but too late: no validity was left, or less than
     /// `min_validity`.

@@ -40,8 +40,8 @@ namespace redlock {
  * the operation has ended. A lost lock is not renewed meanwhile, and another client may soon own
  * the resource. So ask `lock::owns()` right before each step that needs the lock.
  *
- * If `options.keep_alive` is empty, the operation sets it. Set its `max_hold` to bound a body that
- * may hang.
+ * If `options.keep_alive` is empty, the operation keeps the lock alive without a limit. Set
+ * `keep_alive::max_hold` to bound a body that may hang.
  *
  * Completion signature: `void(redlock::with_lock_result<T>)`.
  * Completes when: the acquire failed, or both the body and the release have ended.
