@@ -28,7 +28,8 @@ enum class node_outcome {
     /// The node did what the client asked: it set, extended or deleted the key. For an inspect, the
     /// node has a key.
     granted,
-    /// The node answered that the key is another owner's, or is not there. For an inspect, the node
+    /// The node answered that the key is another owner's, or is not there. For a release also: the
+    /// client did not ask, because the key must have expired on this node. For an inspect, the node
     /// has no key.
     refused,
     /// The node did not answer within the node timeout.
