@@ -12,10 +12,10 @@ namespace redlock {
 using boost::asio::cancellation_type;
 
 lock_scope::lock_scope(executor_type ex, boost::asio::any_completion_handler<void(error_code)> done,
-                       boost::asio::cancellation_state told, lock& held) noexcept
+                       boost::asio::cancellation_state cancellation, lock& held) noexcept
     : executor_(std::move(ex)),
       done_(std::move(done)),
-      told_(told),
+      cancellation_(cancellation),
       held_(&held)
 {}
 
@@ -27,7 +27,7 @@ lock_scope& lock_scope::operator=(lock_scope&& other) noexcept
         give_up();
         executor_ = std::move(other.executor_);
         done_ = std::move(other.done_);
-        told_ = other.told_;
+        cancellation_ = other.cancellation_;
         held_ = other.held_;
     }
     return *this;
@@ -46,7 +46,7 @@ boost::asio::cancellation_slot lock_scope::slot() const noexcept
 
 bool lock_scope::stopped() const noexcept
 {
-    return done_ && told_.cancelled() != cancellation_type::none;
+    return done_ && cancellation_.cancelled() != cancellation_type::none;
 }
 
 void lock_scope::done(error_code ec)

@@ -121,7 +121,7 @@ public:
     /// For the library: makes the handle that `with_lock` gives to the body.
     REDLOCK_API lock_scope(executor_type ex,
                            boost::asio::any_completion_handler<void(error_code)> done,
-                           boost::asio::cancellation_state told, lock& held) noexcept;
+                           boost::asio::cancellation_state cancellation, lock& held) noexcept;
     /// Takes over the lock. The handle that was moved from does nothing more.
     REDLOCK_API lock_scope(lock_scope&&) noexcept;
     /// Takes over the lock, after ending the body of this handle as the destructor does.
@@ -159,7 +159,7 @@ private:
 
     executor_type executor_;
     boost::asio::any_completion_handler<void(error_code)> done_;
-    boost::asio::cancellation_state told_;
+    boost::asio::cancellation_state cancellation_;
     lock* held_;
 };
 

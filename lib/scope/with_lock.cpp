@@ -182,13 +182,13 @@ awaitable<void> run_started(scope_start& start, lock& held)
     // Outlives the coroutine, which may go with the handle: see lock_scope::give_up.
     const auto thrown = std::make_shared<std::exception_ptr>();
     const auto ex = co_await this_coro::executor;
-    const auto told = co_await this_coro::cancellation_state;
+    const auto cancellation = co_await this_coro::cancellation_state;
     // A handle that goes while it is begun with ends it with an error, too.
     const auto [ec] = co_await boost::asio::async_initiate<decltype(as_tuple), void(error_code)>(
-        [told](auto handler, executor_type on, scope_start* begins, lock* l,
-               std::shared_ptr<std::exception_ptr> thrown_here) {
+        [cancellation](auto handler, executor_type on, scope_start* begins, lock* l,
+                       std::shared_ptr<std::exception_ptr> thrown_here) {
             const auto failure = std::move(thrown_here);
-            lock_scope handle(std::move(on), std::move(handler), told, *l);
+            lock_scope handle(std::move(on), std::move(handler), cancellation, *l);
             try {
                 begins->begin(std::move(handle));
             } catch (...) {
