@@ -100,6 +100,7 @@ public:
 
     outcome play()
     {
+        await_first_locks();
         begun_ = now();
         nanos next_line = begun_;
         while (goes_on() && !disease_is_seen()) {
@@ -153,6 +154,22 @@ private:
             watch_progress();
         }
         std::this_thread::sleep_for(turn_time);
+    }
+
+    /// New nodes have no vote under the restart guard, until the longest ttl has passed. So faults
+    /// and the watch of progress begin after each client has had a lock.
+    void await_first_locks()
+    {
+        const auto started = now();
+        const bool all_have = test::wait_for([&] {
+            throw_if_interrupted();
+            clients_.check();
+            clients_.read(past_);
+            return not_taken_since(started, look_around()).empty();
+        });
+        if (!all_have) {
+            complain("no start: not taken " + not_taken_since(started, look_around()));
+        }
     }
 
     [[nodiscard]] outlook look_around() const
