@@ -128,12 +128,23 @@ using my_asio_recycling_allocator_cache_size =
 using my_asio_recycling_allocator_cache_size = asio_recycling_allocator_cache_size<2>;
 #endif
 
+/// Whether threads keep the memory of handlers for later ones. Such a block ends with its size.
+template <bool>
+struct REDLOCK_API asio_handler_recycling;
+
+#if defined(BOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING) || defined(BOOST_ASIO_DISABLE_HANDLER_HOOKS)
+using my_asio_handler_recycling = asio_handler_recycling<false>;
+#else
+using my_asio_handler_recycling = asio_handler_recycling<true>;
+#endif
+
 /// Settings that change executors and the objects that run on them.
 template <class... More>
-using in_asio = common<my_glibcxx_debug, my_glibcxx_cxx11_abi, my_boost_version, my_rtti,
-                       my_asio_threads, my_asio_thread_keyword, my_asio_ts_executor, my_asio_epoll,
-                       my_asio_io_uring, my_asio_eventfd, my_asio_timerfd, my_asio_handler_tracking,
-                       my_asio_buffer_debugging, my_asio_recycling_allocator_cache_size, More...>;
+using in_asio =
+    common<my_glibcxx_debug, my_glibcxx_cxx11_abi, my_boost_version, my_rtti, my_asio_threads,
+           my_asio_thread_keyword, my_asio_ts_executor, my_asio_epoll, my_asio_io_uring,
+           my_asio_eventfd, my_asio_timerfd, my_asio_handler_tracking, my_asio_buffer_debugging,
+           my_asio_recycling_allocator_cache_size, my_asio_handler_recycling, More...>;
 
 /// Whether a thread that runs a context keeps an exception until the end of its turn. Only units
 /// that use clients must agree on it: units that use scopes may be compiled without exceptions.
