@@ -76,6 +76,9 @@ void node::on_connected()
         return;
     }
     assert(!awaits_credentials_);
+    if (trouble_ == never_connected) {
+        trouble_ = "connected, but the handshake is not complete yet";
+    }
     state_ = state::handshaking;
     has_lost_watch_ = false;
     reader_.reset();

@@ -331,7 +331,8 @@ private:
     base::instant ailing_until_{};
     std::size_t releases_unanswered_ = 0;
     output out_;
-    std::string trouble_ = "no connection yet";
+    static constexpr const char* never_connected = "no connection yet";
+    std::string trouble_ = never_connected;
     base::instant wake_up_ = base::instant::max();
     base::instant ready_since_{};
     base::instant last_reply_{};
