@@ -37,6 +37,15 @@ while read -r name text; do
         failed=1
     fi
 done < <(sed -nE 's/.*case node_outcome::([a-z_]+): return "([a-z ]+)";/\1 \2/p' include/redlock/report.hpp)
+# The reasons for which the command gives advice.
+unused=$(sed -n '/^### Why a node is not used/,/^## /p' docs/errors.md)
+while read -r reason; do
+    checked=$((checked + 1))
+    if ! grep -qF "$reason" <<<"$unused"; then
+        echo "docs/errors.md does not say why a node is not used with the reason '$reason'"
+        failed=1
+    fi
+done < <(sed -n '/remedies\[\] = {/,/^    };/p' lib/cli/printing.cpp | sed -nE 's/^        \{"([^"]*[^" ]) ?",$/\1/p; s/^        \{"([^"]*[^" ]) ?", ".*/\1/p')
 # What JSON has as `error`.
 for word in $(sed -n '/word_for(error_code/,/^}/p; /word_for(exit_status/,/^}/p' lib/cli/printing.cpp |
     grep -oE '"[a-z_]+"' | tr -d '"' | sort -u); do

@@ -12,8 +12,9 @@ namespace redlock {
 struct credentials {
     /// User name. Empty: the user of the node's URL, or without one the default user of the node.
     std::string user{};
-    /// Password. If user and password are both empty, the client does not log in, even if the URL
-    /// has a user or a password.
+    /// Password. Empty with a user: the user logs in without one, because a password of the URL may
+    /// be another user's. If user and password are both empty, the client does not log in, even if
+    /// the URL has a user or a password.
     std::string password{};
 };
 

@@ -1,5 +1,7 @@
 #include "cli/arguments.hpp"
 
+#include "cli/secret_file.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -9,10 +11,12 @@
 namespace redlock::cli {
 namespace {
 
-const char* environment(const char* name)
+std::string environment(const char* name)
 {
     const char* const set = std::getenv(name);
-    return set == nullptr ? "" : set;
+    std::string out = set == nullptr ? "" : set;
+    trim_line(out);
+    return out;
 }
 
 }  // namespace

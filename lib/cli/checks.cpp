@@ -16,8 +16,11 @@ void check_resources(const config& c, const std::vector<std::string>& resources)
 void check_ttl(const config& c, const duration& ttl, const char* option)
 {
     if (const auto wrong = base::fault_of_ttl(base::make_settings(c), ttl.length)) {
-        throw std::invalid_argument(std::string(option) + ": " + to_text(ttl.length) + ' ' +
-                                    wrong->why + ", " + to_text(wrong->limit));
+        // Another option may be the one that was given, and this one have its default.
+        const bool is_default = ttl.length == taking_options{}.ttl.length;
+        throw std::invalid_argument(std::string(option) + ": " +
+                                    (is_default ? "the default of " : "") + to_text(ttl.length) +
+                                    ' ' + wrong->why + ", " + to_text(wrong->limit));
     }
 }
 

@@ -31,6 +31,33 @@ namespace {
 /// The arguments of a command that is run come behind this one.
 constexpr const char* separator = "--";
 
+/// Writes `--option=` as two arguments, of which the second is empty. CLI11 would take the next
+/// argument, such as a resource, for the value.
+std::vector<std::string> with_empty_values(const CLI::App& app, const CLI::App* command,
+                                           const std::vector<std::string>& arguments)
+{
+    const auto takes_value = [&](const std::string& option) {
+        for (const CLI::App* const one : {command, &app}) {
+            const CLI::Option* const found =
+                one == nullptr ? nullptr : one->get_option_no_throw(option);
+            if (found != nullptr) {
+                return found->get_items_expected_max() > 0;
+            }
+        }
+        return false;
+    };
+    std::vector<std::string> out;
+    for (const std::string& argument : arguments) {
+        const std::string option = argument.substr(0, argument.size() - 1);
+        if (argument.ends_with('=') && argument.find('=') == option.size() && takes_value(option)) {
+            out.insert(out.end(), {option, ""});
+        } else {
+            out.push_back(argument);
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
 command_line::command_line(const std::vector<further_command>& further)
@@ -87,11 +114,13 @@ int command_line::operator()(const std::vector<std::string>& arguments)
     if (is_given(own, "--wait") && is_given(own, "--no-wait")) {
         return fail("--wait and --no-wait contradict each other", usage, is_given(own, "--json"));
     }
+    const CLI::App* const sub = name == own.end() ? nullptr : app_->get_subcommand(*name);
     // The others say the same wherever they are called.
-    if (name != own.end() && app_->get_subcommand(*name)->get_fallthrough()) {
+    if (sub != nullptr && sub->get_fallthrough()) {
         app_->get_option("--config")->default_str(usual_file());
         own = with_environment(own);
     }
+    own = with_empty_values(*app_, sub, own);
     masters_.are_arguments = is_given(arguments, "--node");
     // What is wrong with the arguments may be found before this one is read.
     const bool json = is_given(own, "--json");

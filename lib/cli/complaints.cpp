@@ -43,21 +43,18 @@ std::string option_of(std::string field)
     return "--" + (found == std::end(shorter) ? field : std::string(found->second));
 }
 
+constexpr std::string_view field_mark = "config::";
+
 /// What is wrong with the configuration, in the words of the command line.
 std::string in_options(const boost::system::system_error& e)
 {
     std::string text = e.what();
-    constexpr std::string_view front = "config::";
-    if (e.code() != errc::invalid_config || !text.starts_with(front)) {
+    if (e.code() != errc::invalid_config || !text.starts_with(field_mark)) {
         return text;
     }
     text.erase(std::min(text.rfind(": " + e.code().message()), text.size()));
-    text = with_counted_nodes(text.substr(front.size()));
-    if (text.starts_with("node ")) {
-        return text;
-    }
-    const auto length = std::min(text.find(':'), text.size());
-    return option_of(text.substr(0, length)) + text.substr(length);
+    const std::string counted = with_counted_nodes(text.substr(field_mark.size()));
+    return counted.starts_with("node ") ? counted : with_options(std::move(text));
 }
 
 /// The option that a text is about: the first that it names, as `--ttl`, or its first word, as of a
@@ -89,6 +86,16 @@ std::string front_of(const std::string& why)
 }
 
 }  // namespace
+
+std::string with_options(std::string text)
+{
+    for (auto at = text.find(field_mark); at != text.npos; at = text.find(field_mark, at)) {
+        const auto begin = at + field_mark.size();
+        const auto end = std::min(text.find(':', begin), text.size());
+        text.replace(at, end - at, option_of(text.substr(begin, end - begin)));
+    }
+    return text;
+}
 
 complaints::complaints(CLI::App& app, const config_file& file,
                        const std::vector<std::string>& given)

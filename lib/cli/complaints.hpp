@@ -18,6 +18,9 @@ namespace redlock::cli {
 
 class config_file;
 
+/// The text with an option of the command in place of each field `config::...`.
+[[nodiscard]] std::string with_options(std::string text);
+
 /// What is wrong with arguments, or with what a file of options says, in the words of who gave
 /// them: by the names of the options, and with the line of the file.
 class complaints {

@@ -1,5 +1,7 @@
 #include "cli/config_file.hpp"
 
+#include "cli/secret_file.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <iterator>
@@ -195,7 +197,8 @@ private:
 
 std::vector<CLI::ConfigItem> config_file::from_config(std::istream& input) const
 {
-    const std::string text(std::istreambuf_iterator<char>(input), {});
+    std::string text(std::istreambuf_iterator<char>(input), {});
+    trim_line(text);
     scan read(text);
     read();
     entries_ = std::move(read.entries());

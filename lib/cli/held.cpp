@@ -35,7 +35,7 @@ std::string token_in_json(const std::string& line)
 std::string first_token(std::istream& in)
 {
     for (std::string line; std::getline(in, line);) {
-        trim_secret(line);
+        trim_line(line);
         if (line.starts_with('{')) {
             return token_in_json(line);
         }

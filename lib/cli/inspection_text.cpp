@@ -93,7 +93,9 @@ std::string blocking_text(const report& r)
 {
     std::string out = "; these keys keep other clients out";
     if (has_endless_key(r)) {
-        out += ", and the keys without a ttl never expire: delete them (redis-cli DEL)";
+        out +=
+            ", and the keys without a ttl never expire: another program wrote them; if they are "
+            "not data, delete them (redis-cli DEL)";
     }
     return out;
 }
@@ -110,9 +112,14 @@ std::string reason_text(const inspection& found, const report& r)
                        ? std::string()
                        : "no group has a majority of the " + nodes + votes_text(keys, found) +
                              (is_blocked(found, r) ? blocking_text(r) : "");
-        case lock_state::unknown:
-            return std::to_string(usable_in(r)) + " of " + nodes +
-                   " can be used, which is not a majority" + votes_text(keys, found);
+        case lock_state::unknown: {
+            const auto usable = usable_in(r);
+            const bool is_majority = 2 * usable > std::ssize(r.nodes);
+            return std::to_string(usable) + " of " + nodes + " can be used" +
+                   (is_majority ? ", and the answer of the rest decides"
+                                : ", which is not a majority") +
+                   votes_text(keys, found);
+        }
     }
     return {};
 }

@@ -1,6 +1,7 @@
 #include "cli/masters.hpp"
 
 #include "base/address.hpp"
+#include "cli/complaints.hpp"
 #include "cli/printing.hpp"
 #include "cli/secret_file.hpp"
 #include "cli/validators.hpp"
@@ -13,7 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -53,7 +56,7 @@ std::string password_of(const masters_options& o)
     if (o.password_file.empty()) {
         const char* const set = std::getenv("REDLOCK_PASSWORD");
         std::string password = set == nullptr ? "" : set;
-        trim_secret(password);
+        trim_line(password);
         return password;
     }
     return secret_in(o.password_file, password_option, readable::any);
@@ -85,6 +88,49 @@ std::optional<node_login> login_at(const std::string& url, const url_parts& rest
     return out;
 }
 
+const char* name_of(log_level level)
+{
+    switch (level) {
+        case log_level::debug: return "debug";
+        case log_level::info: return "info";
+        case log_level::warning: return "warning";
+        case log_level::error: return "error";
+    }
+    return "?";
+}
+
+/// A password file that is read again and again. While the file can't be read, the password from
+/// before is used, as it mostly still is the right one.
+class password_file {
+public:
+    password_file(const masters_options& o, const std::string& first)
+        : path_(o.password_file),
+          json_(o.json)
+    {
+        password_.buffer() = first;
+    }
+
+    [[nodiscard]] std::string read()
+    {
+        try {
+            password_.buffer() = secret_in(path_, password_option, readable::regular);
+            is_said_ = false;
+        } catch (const std::exception& e) {
+            if (!std::exchange(is_said_, true)) {
+                say(std::string(e.what()) + "; redlock uses the password from before",
+                    name_of(log_level::warning), json_);
+            }
+        }
+        return std::string(password_.view());
+    }
+
+private:
+    std::string path_;
+    bool json_;
+    base::secret password_;
+    bool is_said_ = false;
+};
+
 /// Reads the file again before each connection. A pipe can't be read twice: the password that was
 /// read at the start is used for all connections.
 credentials_provider read_again(const masters_options& o, const std::string& first_password)
@@ -99,14 +145,13 @@ credentials_provider read_again(const masters_options& o, const std::string& fir
             nodes.push_back(std::move(*login));
         }
     }
-    return [nodes = std::move(nodes), file = o.password_file](std::string_view node,
-                                                              const credentials_reply& reply) {
+    return [nodes = std::move(nodes), file = std::make_shared<password_file>(o, first_password)](
+               std::string_view node, const credentials_reply& reply) {
         const auto own = std::find_if(nodes.begin(), nodes.end(),
                                       [&](const node_login& l) { return l.node == node; });
         if (own != nodes.end()) {
             reply({},
-                  {own->user, own->password ? std::string(own->password->view())
-                                            : secret_in(file, password_option, readable::regular)});
+                  {own->user, own->password ? std::string(own->password->view()) : file->read()});
         }
     };
 }
@@ -186,17 +231,6 @@ std::string why_no_database(std::string& text)
     const auto [rest, failed] = std::from_chars(text.data(), end, number);
     const bool is_one = failed == std::errc() && rest == end && number >= 0 && text[0] != '-';
     return is_one ? "" : '\'' + text + "' is not a database: give its number, from 0 on";
-}
-
-const char* name_of(log_level level)
-{
-    switch (level) {
-        case log_level::debug: return "debug";
-        case log_level::info: return "info";
-        case log_level::warning: return "warning";
-        case log_level::error: return "error";
-    }
-    return "?";
 }
 
 /// Whether the command prints the line without --verbose. The command itself says at its end which
@@ -359,7 +393,7 @@ config config_without_nodes(const masters_options& o)
     c.tls = {o.ca_file, o.certificate_file, o.key_file, o.server_name, o.insecure};
     c.log = [shows_all = o.verbose, json = o.json](log_level level, std::string_view line) {
         if (shows_all || is_for_every_user(level, line)) {
-            say(std::string(line), name_of(level), json);
+            say(with_options(std::string(line)), name_of(level), json);
         }
     };
     return c;

@@ -174,27 +174,35 @@ bool is_out_of_use(node_outcome o) noexcept
 
 std::string why_no_majority(const report& r)
 {
-    const auto gone = std::count_if(r.nodes.begin(), r.nodes.end(), [](const node_report& node) {
-        return node.outcome == node_outcome::refused;
-    });
+    const auto gone = static_cast<std::size_t>(
+        std::ranges::count(r.nodes, node_outcome::refused, &node_report::outcome));
+    const auto away = static_cast<std::size_t>(
+        std::ranges::count_if(r.nodes, is_out_of_use, &node_report::outcome));
     const auto quorum = r.nodes.size() / 2 + 1;
-    if (r.nodes.size() - static_cast<std::size_t>(gone) < quorum) {
+    if (r.nodes.size() - gone < quorum) {
         return keys_are_gone;
     }
-    const auto reasons = reasons_in(r);
-    if (reasons.empty()) {
+    if (away == 0) {
         return make_error_code(errc::unavailable).message();
     }
-    const std::string out = "No majority of the nodes can be used";
+    const auto of_all = " of " + std::to_string(r.nodes.size());
+    std::string out = "No majority of the nodes can be used";
+    if (r.nodes.size() - away >= quorum) {
+        out = "No majority of the nodes agreed: ";
+        out += gone == 0 ? "" : std::to_string(gone) + of_all + " refused, and ";
+        out += std::to_string(away) + of_all + " can't be used";
+    }
     const std::string advice = "; `redlock doctor` says what to do";
     // Several reasons and their remedies are printed beside their nodes.
+    const auto reasons = reasons_in(r);
     if (reasons.size() > 1) {
         return out + advice;
     }
-    const auto& [why, nodes] = *reasons.begin();
+    const std::string& why = reasons.begin()->first;
+    out += ": " + why;
+    out += r.nodes.size() - away < quorum ? " (" + std::to_string(away) + of_all + ')' : "";
     const std::string remedy = remedy_for(why);
-    return out + ": " + why + " (" + std::to_string(nodes) + " of " +
-           std::to_string(r.nodes.size()) + ')' + (remedy.empty() ? advice : remedy);
+    return out + (remedy.empty() ? advice : remedy);
 }
 
 std::string names(const std::vector<std::string>& resources)

@@ -18,9 +18,10 @@ namespace redlock::cli {
 /// Why a lock is lost although each node that was asked answered in time.
 inline constexpr const char* keys_are_gone = "no majority of the nodes has its key any more";
 
-/// Of a key without a ttl.
+/// Follows the name of a resource whose key has no ttl. A client of Redlock never writes such a key.
 inline constexpr const char* without_an_end =
-    ", without an end: its key has no ttl; to free the lock, delete the key on every node "
+    ", without an end: its key has no ttl, so another program wrote it; if the key is data, choose "
+    "another name or a --key-prefix; if it is a lock whose holder is gone, delete it on every node "
     "(redis-cli DEL)";
 
 /// As text: names one after the other, without anything that a terminal would act upon.

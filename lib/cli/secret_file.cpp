@@ -117,22 +117,23 @@ std::string secret_in(const std::string& path, std::string_view option, readable
     if (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff")) {
         refuse("it is UTF-16 text; save it as UTF-8");
     }
-    trim_secret(line);
+    if (line.find('\0') != line.npos) {
+        refuse("its first line has a NUL character; save it as plain text");
+    }
+    trim_line(line);
     if (line.empty()) {
         refuse("its first line is empty, and must be the secret");
     }
     return line;
 }
 
-void trim_secret(std::string& line)
+void trim_line(std::string& line)
 {
     constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
     if (line.starts_with(byte_order_mark)) {
         line.erase(0, byte_order_mark.size());
     }
-    if (line.ends_with('\r')) {
-        line.pop_back();
-    }
+    line.erase(line.find_last_not_of("\r\n") + 1);
 }
 
 }  // namespace redlock::cli

@@ -14,15 +14,15 @@ enum class readable : std::uint8_t {
 };
 
 /**
- * The first line of a file, without a byte order mark at its begin and a CR at its end. Waits for
- * the line for `patience` at most.
+ * The first line of a file, as `trim_line` leaves it. Waits for the line for `patience` at most.
  *
  * @throws std::invalid_argument that begins with `option` and says why there is none.
  */
 [[nodiscard]] std::string secret_in(const std::string& path, std::string_view option, readable kind,
                                     std::chrono::seconds patience = std::chrono::seconds{10});
 
-/// Removes a byte order mark at the begin and a CR at the end, which editors of other systems add.
-void trim_secret(std::string& line);
+/// Removes what editors, `echo` and other systems add: a byte order mark at the begin, and line ends
+/// at the end.
+void trim_line(std::string& line);
 
 }  // namespace redlock::cli

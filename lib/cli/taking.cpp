@@ -49,6 +49,22 @@ bool all_can_be_used(const report& r)
                         [](const node_report& node) { return is_out_of_use(node.outcome); });
 }
 
+/// Says that too few nodes can be asked yet, and why each of the others can't.
+asio::awaitable<void> say_which_nodes_are_missing(client& locks, const taking_options& o, bool json)
+{
+    report r;
+    co_await locks.async_inspect(o.resources.front(), {.report = &r},
+                                 asio::as_tuple(asio::deferred));
+    const auto all = r.nodes.size();
+    std::erase_if(r.nodes, [](const node_report& node) { return !is_out_of_use(node.outcome); });
+    const auto usable = all - r.nodes.size();
+    if (2 * usable <= all) {
+        say(names(o.resources) + ": waiting for a majority of the nodes: " +
+                std::to_string(usable) + " of " + std::to_string(all) + " can be asked",
+            r, json);
+    }
+}
+
 }  // namespace
 
 std::string label_of(const std::string& program, int process)
@@ -79,10 +95,7 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
     if (in_silence < longest && boot_clock::now() - begun >= in_silence) {
         const stats now = locks.stats();
         if (2 * now.nodes_ready <= c.nodes.size() && now.nodes_connecting != 0) {
-            say(names(o.resources) + ": waiting for a majority of the nodes: " +
-                    std::to_string(now.nodes_ready) + " of " + std::to_string(c.nodes.size()) +
-                    " can be asked, and others have not answered yet",
-                json);
+            co_await say_which_nodes_are_missing(locks, o, json);
         }
         co_await connected(locks, c, longest - in_silence);
     }

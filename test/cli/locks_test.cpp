@@ -252,9 +252,10 @@ TEST_CASE("an inspection says of a key without a ttl that it has no end, and how
     }
     const auto [status, text] = run(nodes, {"inspect", "job"});
     CHECK(status == 0);
-    CHECK(
-        text.starts_with("job: held, without an end: its key has no ttl; to free the lock, delete "
-                         "the key on every node (redis-cli DEL)\n"));
+    CHECK(text.starts_with(
+        "job: held, without an end: its key has no ttl, so another program wrote it; if the key is "
+        "data, choose another name or a --key-prefix; if it is a lock whose holder is gone, delete "
+        "it on every node (redis-cli DEL)\n"));
 }
 
 TEST_CASE("an inspection tells groups apart, and says it where none has a majority", "[locks]")
@@ -307,7 +308,8 @@ TEST_CASE("an inspection says that keys without a ttl keep others out and never 
     CAPTURE(text);
     CHECK(status == 0);
     CHECK_THAT(text, ContainsSubstring("; these keys keep other clients out, and the keys without "
-                                       "a ttl never expire: delete them (redis-cli DEL)\n"));
+                                       "a ttl never expire: another program wrote them; if they "
+                                       "are not data, delete them (redis-cli DEL)\n"));
     CHECK_THAT(text, ContainsSubstring("/0  has the key of group B, without an end\n"));
     const auto told = nlohmann::json::parse(run(nodes, {"inspect", "job", "--json"}).text);
     CHECK(told.at("state") == "blocked");
@@ -453,9 +455,18 @@ TEST_CASE("a password comes from a file or the environment, and is never said", 
     std::ofstream(file) << "open sesame@/#\n";
     CHECK(run(nodes, {"acquire", "a", "--password-file", file}).status == 0);
     CHECK(run(nodes, {"acquire", "b"}, {"REDLOCK_PASSWORD=open sesame@/#"}).status == 0);
-    // As an editor of another system writes it.
-    CHECK(run(nodes, {"acquire", "e"}, {"REDLOCK_PASSWORD=\xef\xbb\xbfopen sesame@/#\r"}).status ==
-          0);
+    // As an editor of another system, or echo, writes it.
+    for (const std::string end : {"\r", "\n", "\r\n"}) {
+        const auto got = run(
+            nodes, {"acquire", "e" + std::to_string(end.size()) + end},
+            {"REDLOCK_PASSWORD=\xef\xbb\xbfopen sesame@/#" + end, "REDLOCK_USER=default" + end});
+        CHECK(got.status == 0);
+    }
+    std::ofstream(file) << std::string("open sesame@/#\0", 15) << '\n';
+    const auto torn = run(nodes, {"acquire", "f", "--password-file", file});
+    CHECK(torn.status == 64);
+    CHECK(torn.text == "redlock: --password-file: " + file +
+                           ": its first line has a NUL character; save it as plain text\n");
     // A pipe can't be read twice.
     process piped("/usr/bin/env",
                   {"bash", "-c", "\"$REDLOCK\" acquire d --password-file <(echo 'open sesame@/#')"},
@@ -493,7 +504,8 @@ TEST_CASE("options stand in a file too, below those of the environment and the a
     const auto file = (folder / "redlock.toml").string();
     {
         std::ofstream out(file);
-        out << "node = [";
+        // Some editors begin a file with a byte order mark.
+        out << "\xef\xbb\xbfnode = [";
         for (const auto& url : nodes.urls()) {
             out << '"' << url << "\", ";
         }
@@ -844,6 +856,21 @@ TEST_CASE("a failure names a shared reason in front, and other reasons beside th
     }
 }
 
+TEST_CASE("a default that another option rules out is called a default", "[locks]")
+{
+    // Without the file of options that the other tests have.
+    const auto refusal = [](const char* option, const char* value) {
+        return command({"acquire", "job", "--node", "redis://127.0.0.1:1", option, value},
+                       {"REDLOCK_CONFIG=/dev/null"})
+            .end()
+            .text;
+    };
+    CHECK(refusal("--node-timeout", "20h") ==
+          "redlock: --ttl: the default of 10s is shorter than 4 node timeouts, 80h\n");
+    CHECK(refusal("--max-ttl", "9s") ==
+          "redlock: --ttl: the default of 10s is longer than the restart guard allows, 9s\n");
+}
+
 TEST_CASE("an inspection whose state is unknown says why in its JSON", "[locks]")
 {
     masters nodes(3);
@@ -853,6 +880,28 @@ TEST_CASE("an inspection whose state is unknown says why in its JSON", "[locks]"
     CHECK(status == 69);
     CHECK(nlohmann::json::parse(text).at("reason") ==
           "1 of 3 nodes can be used, which is not a majority");
+}
+
+TEST_CASE("an inspection that one dead node decides says that a majority can be used", "[locks]")
+{
+    masters nodes(3);
+    nodes[0].command({"SET", "job", "of one client", "PX", "3600000"});
+    nodes[2].kill();
+    const auto [status, text] = run(nodes, {"inspect", "job"});
+    CHECK(status == 69);
+    CHECK_THAT(text, ContainsSubstring(
+                         "job: unknown: 2 of 3 nodes can be used, and the answer of the rest "
+                         "decides\n"));
+}
+
+TEST_CASE("an option with an empty value does not lock another resource", "[locks]")
+{
+    const masters nodes(3);
+    const std::string option = GENERATE("--label=", "--key-prefix=");
+    const auto [status, text] =
+        run(nodes, {"run", option, "a", "b", "--", "sh", "-c", "echo $REDLOCK_RESOURCE"});
+    CHECK(status == 0);
+    CHECK(text == "a b\n");
 }
 
 TEST_CASE("an inspection tells of something else at the key of the label", "[locks]")

@@ -177,17 +177,15 @@ TEST_CASE("a password file is read at each connection, for the URLs that have no
     CHECK(node.display == r.node);
     CHECK(node.user + ':' + std::string(node.password.view()) == r.first);
 
+    // While the file can't be read, the password from before counts.
     std::filesystem::remove(o.password_file);
-    if (std::string_view(r.first) == r.then) {
-        CHECK(login_at(c, r.node) == r.then);  // which needs no file
-    } else {
-        CHECK_THROWS_WITH(login_at(c, r.node),
-                          "--password-file: " + o.password_file + ": No such file or directory");
-        REQUIRE(mkfifo(o.password_file.c_str(), 0600) == 0);
-        CHECK_THROWS_WITH(login_at(c, r.node),
-                          "--password-file: " + o.password_file +
-                              ": it is no longer a regular file, and a read of it might never end");
-    }
+    CHECK(login_at(c, r.node) == r.then);
+    REQUIRE(mkfifo(o.password_file.c_str(), 0600) == 0);
+    CHECK(login_at(c, r.node) == r.then);
+    CHECK_THROWS_WITH(redlock::cli::secret_in(o.password_file, "--password-file",
+                                              redlock::cli::readable::regular),
+                      "--password-file: " + o.password_file +
+                          ": it is no longer a regular file, and a read of it might never end");
 }
 
 TEST_CASE("a password file without a password is named, and what is wrong with it", "[words]")
@@ -248,6 +246,27 @@ TEST_CASE("a lease whose keys are gone on half of an even number of nodes has no
           "--node-timeout gives the nodes more time");
 }
 
+TEST_CASE("nodes that are a majority are not said to be out of use", "[words]")
+{
+    redlock::report r;
+    r.nodes.resize(3);
+    r.nodes[0].outcome = redlock::node_outcome::refused;
+    r.nodes[1].outcome = redlock::node_outcome::failed;
+    r.nodes[1].error = "MISCONF";
+    r.nodes[2].outcome = redlock::node_outcome::granted;
+    CHECK(redlock::cli::why_no_majority(r) ==
+          "No majority of the nodes agreed: 1 of 3 refused, and 1 of 3 can't be used: MISCONF; "
+          "`redlock doctor` says what to do");
+    r.nodes[0].outcome = redlock::node_outcome::undecided;
+    CHECK(redlock::cli::why_no_majority(r) ==
+          "No majority of the nodes agreed: 1 of 3 can't be used: MISCONF; `redlock doctor` says "
+          "what to do");
+    r.nodes[0].outcome = redlock::node_outcome::failed;
+    r.nodes[0].error = "OOM";
+    CHECK(redlock::cli::why_no_majority(r) ==
+          "No majority of the nodes can be used; `redlock doctor` says what to do");
+}
+
 TEST_CASE("an option that takes a file refuses an empty name", "[words]")
 {
     const auto* const option =
@@ -256,6 +275,38 @@ TEST_CASE("an option that takes a file refuses an empty name", "[words]")
         command({"inspect", "job", "--node", "redis://127.0.0.1:1", option, ""}).end();
     CHECK(status == 64);
     CHECK_THAT(text, ContainsSubstring(std::string(option) + ": an empty text names no file"));
+}
+
+TEST_CASE("an option with an empty value leaves the next argument alone", "[words]")
+{
+    SECTION("that must not be empty")
+    {
+        struct row {
+            const char* option;
+            const char* complaint;
+        };
+        const row r = GENERATE(values<row>({
+            {"--ttl=", "run: --ttl: '' is not a duration"},
+            {"--wait=", "run: --wait: '' is not a duration"},
+            {"--node-timeout=", "run: --node-timeout: '' is not a duration"},
+            {"--db=", "run: --db: '' is not a database"},
+            {"--password-file=", "run: --password-file: an empty text names no file"},
+            {"--node=", "node 1: scheme: must be"},
+        }));
+        const auto [status, text] = command({"run", r.option, "job", "--", "true"}).end();
+        CAPTURE(r.option, text);
+        CHECK(status == 64);
+        CHECK_THAT(text, ContainsSubstring(r.complaint));
+    }
+    SECTION("that may be empty")
+    {
+        const auto* const option = GENERATE("--label=", "--key-prefix=", "--user=");
+        const auto [status, text] =
+            command({"run", option, "--ttl", "1 h", "job", "--", "true"}).end();
+        CAPTURE(option, text);
+        CHECK(status == 64);
+        CHECK_THAT(text, ContainsSubstring("run: --ttl: '1 h' is not a duration"));
+    }
 }
 
 TEST_CASE("several masters in one URL are refused, and what stands between them is named",
