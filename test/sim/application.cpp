@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// The deadline of who waits until served.
+/// The timeout of an acquire that waits until it gets the lock.
 constexpr milliseconds for_ever = 1h;
 
 }  // namespace
@@ -37,7 +37,7 @@ void application::begin()
     }
 }
 
-/// Until the task's next step.
+/// Waits until the task's next step.
 void application::pause(unsigned t)
 {
     w_.schedule(random_.waiting(w_.planned().pace), event_kind::step, index_, c_.generation(), t);
@@ -79,7 +79,7 @@ milliseconds application::some_ttl()
     return std::min(ttls[random_.below(ttls.size())], w_.planned().longest_ttl_of(index_));
 }
 
-/// One, or several in any order.
+/// Draws one resource, or several in any order.
 std::string application::some_resources()
 {
     const unsigned all = w_.planned().resources;
@@ -109,7 +109,7 @@ void application::acquire(unsigned t)
         case 0: o.timeout = 0ms; break;
         case 1: o.timeout = milliseconds{random_.between(1, 300)}; break;
         case 2:
-            // What dead clients leave behind is waited for, too.
+            // This timeout outlasts the locks of clients that died.
             o.timeout = w_.planned().longest_ttl() < 10s ? for_ever : 20s;
             break;
         default: o.timeout = milliseconds{random_.between(500, 20'000)}; break;
@@ -119,7 +119,8 @@ void application::acquire(unsigned t)
         o.max_attempts = static_cast<std::uint32_t>(random_.between(1, 4));
     }
     if (random_.one_in(8)) {
-        // Half of it; or so much that most attempts take too long, of who does not wait long.
+        // Half of the validity for an acquire that waits long. Otherwise so much that most attempts
+        // take too long.
         const auto most = std::chrono::floor<milliseconds>(c_.settings().validity(o.ttl));
         o.min_validity = o.timeout > 300ms ? o.ttl / 2 : most - milliseconds{random_.below(10)};
     }
@@ -132,7 +133,7 @@ void application::acquire(unsigned t)
     may_cancel(begun, random_.one_in(2) ? nanos{80ms} : nanos{o.timeout});
 }
 
-/// The next thing with a lock that is held.
+/// Takes the next step with a lock that the task holds.
 void application::use(unsigned t)
 {
     if (w_.is_quiet()) {
@@ -164,8 +165,8 @@ void application::use(unsigned t)
     }
 }
 
-/// In true time. One who never asks whether the lease still is believes in it until it has been
-/// given back.
+/// In true time. An application that never asks `owns()` believes in the lease until it has
+/// released it.
 instant application::believed_until(const core::lease& l) const
 {
     if (w_.planned().outside == beyond::ignores_owns) {
@@ -206,7 +207,7 @@ void application::extend(unsigned t)
     const call& begun = c_.extend(t, *mine.lease, some_ttl(), believed_until(*mine.lease));
     may_cancel(begun, 20ms);
     if (random_.one_in(3)) {
-        pause(t);  // it is not waited for
+        pause(t);  // the task doesn't wait for the extend
     } else {
         mine.now = state::waiting;
     }
@@ -242,7 +243,7 @@ bool application::take_over(const std::string& resource, const base::owner_token
             mine.now = state::offered;
             mine.resource = resource;
             mine.offered = token;
-            // At times the lease will have ended by then.
+            // The lease has sometimes ended by then.
             const nanos longest = random_.one_in(2) ? nanos{2 * some_ttl()} : w_.planned().pace;
             w_.schedule(random_.between(nanos{0}, std::min<nanos>(longest, 5s)), event_kind::step,
                         index_, c_.generation(), t);
@@ -279,7 +280,7 @@ void application::on_done(const call& c, const ending& e)
             break;
         case core::operation::kind::extend:
             if (mine.lease != c.lease) {
-                return;  // given back in the meantime
+                return;  // the task released the lock in the meantime
             }
             if (!ec) {
                 w_.checks.prolong_belief(mine.belief, believed_until(*c.lease));
@@ -290,7 +291,7 @@ void application::on_done(const call& c, const ending& e)
                                " is held, but who extends it is told otherwise");
             }
             if (mine.now == state::holding) {
-                return;  // went on without waiting for it
+                return;  // the task went on without waiting for the extend
             }
             mine.now = state::holding;
             break;
@@ -313,7 +314,7 @@ void application::prove(const std::string& resource)
     proof_ = stage::taking;
     acquire_options o;
     o.ttl = some_ttl();
-    // Of connections that are gone nobody knows who never asks.
+    // A client without pings doesn't notice that an idle connection is half open.
     const bool may_be_surprised = w_.planned().has(fault::half_open) && !w_.planned().pings;
     o.timeout = may_be_surprised ? 500ms : 0ms;
     (void)c_.acquire(0, resource, o);
@@ -370,7 +371,7 @@ void application::demand_passed_on()
     give_back();
 }
 
-/// For longer than an attempt may take.
+/// Holds the lock for longer than an attempt may take.
 void application::have(const call& c, core::lease& held)
 {
     tasks_[0].owner = 0;
@@ -405,7 +406,7 @@ void application::on_proof(const call& c, const ending& e)
             (void)c_.inspect(0, c.resource);
             return;
         case stage::looking:
-            // The acquire's commands may still fill a tight buffer.
+            // The commands of the acquire may still fill a tight buffer.
             if (!e.error && e.found.state == lock_state::unknown && w_.planned().is_tight()) {
                 proof_ = stage::looking_anew;
                 (void)c_.inspect(0, c.resource);
@@ -465,8 +466,8 @@ void application::on_proof(const call& c, const ending& e)
             proof_ = stage::done;
             return;
         case stage::looking_again:
-            // A node that permits the script alone is asked with it behind what came in between,
-            // and a majority was without the key before.
+            // A node that permits only the script answers after the commands that came in between.
+            // Before that, a majority had no key.
             if (!e.error && e.found.state == lock_state::unknown) {
                 proof_ = stage::looking_once_more;
                 (void)c_.inspect(0, c.resource);
@@ -491,12 +492,12 @@ void application::end()
             continue;
         }
         if (t.kept && keeping_.one_in(2)) {
-            // It is left to its client, which keeps it no more.
+            // The lock stays with its client, which no longer renews it.
             w_.checks.orphan(t.lease->token.view(), true);
             continue;
         }
-        note_end_of_hold(t);  // what was refused because of it may be told behind this
-        // What is detached is no more held by others of its owner.
+        note_end_of_hold(t);  // the core may report a refused acquire only after this release
+        // Detaching the lock would end the other holds of its owner.
         if (random_.one_in(2) || t.lease->root().holds > 1) {
             c_.drop(*t.lease);
         } else {

@@ -19,8 +19,8 @@ namespace redlock::sim {
 class client;
 class world;
 
-/// What a program does with its client: tasks that take locks, keep them and give them back, each
-/// at its own pace.
+/// A program that uses one client: its tasks take locks, keep them alive and release them, each at
+/// its own pace.
 class application {
 public:
     application(world& w, client& c, unsigned index, random_source random, random_source keeping);
@@ -28,20 +28,22 @@ public:
     void begin();
     void step(unsigned task);
     void on_done(const call& c, const ending& e);
-    /// Nothing new is begun; some of the locks are dropped before the client is.
+    /// Begins nothing new. Drops some of the locks before the client ends.
     void end();
-    /// Another client's lock is offered. False: nobody has the time.
+    /// Offers the lock of another client to this one. False if no task is idle.
     bool take_over(const std::string& resource, const base::owner_token& token);
 
-    /// When all is well and nobody else asks for anything: takes, looks at, keeps and gives back a
-    /// lock, each of which has to succeed at once.
+    /// Takes, inspects, extends and releases a lock while nothing is wrong and no other client
+    /// wants it. Each operation must succeed at once.
     void prove(const std::string& resource);
-    /// Takes what somebody else has, once that is free, and gives it back at once.
+    /// Waits for a lock that a stranger holds, takes it once it is free, and releases it at once.
     void prove_waiting(const std::string& resource);
-    /// Takes a lock that is kept alive, which has to be held until it is asked for and given back.
+    /// Takes a lock with keep-alive. The client must hold it until `demand_kept` asks for it and
+    /// releases it.
     void prove_keeping(const std::string& resource);
     void demand_kept();
-    /// Takes a lock, and asks for it a second time; gives it back, which gives it to the second.
+    /// Takes a lock and acquires it a second time. The release of the first must give the lock to
+    /// the second.
     void prove_passing_on(const std::string& resource);
     [[nodiscard]] bool stands_in_line() const { return proof_ == stage::standing; }
     void pass_on();
@@ -49,20 +51,20 @@ public:
     void demand_passed_on();
     [[nodiscard]] bool has_proved() const noexcept { return proof_ == stage::done; }
 
-    /// To be asked behind whatever may have changed the validity of a lock.
+    /// Must be called after everything that may have changed the validity of a lock.
     void look_at_leases();
     void on_news(const core::renewal_news& news);
 
     [[nodiscard]] bool is_idle() const noexcept;
-    /// Locks.
+    /// Number of locks that tasks hold.
     [[nodiscard]] std::size_t held() const noexcept;
-    /// Of these, those within another one, whose record they keep.
+    /// Number of these locks that are further holds of another lease. They use its record.
     [[nodiscard]] std::size_t nested() const noexcept;
-    /// Whether its owner may have held one of these at some time since, by another task than the
-    /// one that asks.
+    /// Whether another task of the same owner may have held one of these resources since that
+    /// instant.
     [[nodiscard]] bool may_have_held_one_of(const std::string& resource, unsigned asking,
                                             instant since) const;
-    /// Whether a task holds the lock of this lease by another one.
+    /// Whether a task has another hold of this lease.
     [[nodiscard]] bool holds_besides(const core::lease& l) const noexcept;
 
 private:
@@ -77,29 +79,29 @@ private:
         looking_again,
         looking_once_more,
         waiting,
-        holding,   ///< a lock that is kept alive
-        leading,   ///< is about to have what a second one is to wait for
-        standing,  ///< the second one
-        served,    ///< has it
+        holding,   ///< holds a lock that is kept alive
+        leading,   ///< the first task is about to get the lock
+        standing,  ///< the second acquire waits
+        served,    ///< the second acquire has the lock
         giving_back,
         done
     };
     struct task {
         state now = state::idle;
         std::string resource;
-        /// Of another client's lock that is to be taken over.
+        /// The owner token of another client's lock that this task will adopt.
         base::owner_token offered;
         core::lease* lease = nullptr;
         unsigned belief = 0;
-        unsigned owner = 0;  ///< on whose behalf: the number of one of the owners; zero: nobody's
-        // Of a lock that is had.
+        unsigned owner = 0;  ///< number of the reentrant owner; zero: none
+        // About the lock that the task holds.
         bool kept = false;
         keep_alive limits;
-        bool extended = false;  ///< by the task itself, or others of its owner
+        bool extended = false;  ///< by the task itself or by other holds of its owner
         bool lost = false;
         std::uint32_t renewals = 0;
         instant since;        ///< when its attempt began, by the client's clock
-        instant known_until;  ///< its validity as it was seen last
+        instant known_until;  ///< its validity when the task last read it
     };
 
     void acquire(unsigned t);
@@ -131,16 +133,16 @@ private:
     client& c_;
     const unsigned index_;
     random_source random_;
-    /// Of what has to do with keeping locks alive.
+    /// Decides about keep-alive.
     random_source keeping_;
-    /// Of what has to do with locks of several resources.
+    /// Decides about locks of several resources.
     random_source grouping_;
-    /// Of what has to do with owners; and with which of them it is.
+    /// `owning_` decides whether a task has a reentrant owner, and `choosing_` which one.
     random_source owning_;
     random_source choosing_;
-    /// On whose behalf tasks share locks.
+    /// The reentrant owners for which tasks share locks.
     const std::array<redlock::reentrant_owner, 2> owners_;
-    /// When one of them last gave back a resource.
+    /// When an owner last released a resource.
     std::map<std::pair<unsigned, std::string>, instant> owned_until_;
     std::vector<task> tasks_;
     bool ended_ = false;

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-// Locks that are kept alive, and those who wait for their loss.
+// Locks that are kept alive, and the tasks that wait for their loss.
 namespace redlock::sim {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-/// Some locks are kept alive, some of them within limits.
+/// Keeps some locks alive, and some of these within limits.
 void application::may_keep(task& mine, acquire_options& o)
 {
     mine.limits = {};
@@ -28,7 +28,7 @@ void application::may_keep(task& mine, acquire_options& o)
     o.keep_alive = mine.limits;
 }
 
-/// Of a lock that was just had.
+/// Begins to keep a lock alive that the task has just acquired.
 void application::begin_keeping(unsigned t)
 {
     task& mine = tasks_[t];
@@ -50,7 +50,7 @@ void application::begin_keeping(unsigned t)
     }
 }
 
-/// For as long that it is renewed a few times.
+/// Holds a lock for long enough that the client renews it a few times.
 bool application::goes_on_keeping(unsigned t)
 {
     const task& mine = tasks_[t];
@@ -62,7 +62,7 @@ bool application::goes_on_keeping(unsigned t)
     return true;
 }
 
-/// What is believed in changes with every word of the nodes.
+/// Each reply of a node may change the validity of a lease.
 void application::look_at_leases()
 {
     if (w_.planned().outside == beyond::ignores_owns || proof_ != stage::none) {

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <chrono>
 
-// Locks that tasks share, as they take them on behalf of one owner.
+// Locks that tasks share because they take them for one reentrant owner.
 namespace redlock::sim {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-/// Often one that the owner has already, or a part of it.
+/// Often picks a resource that the owner already holds, or a part of it.
 void application::may_own(task& mine, acquire_options& o)
 {
     const std::uint32_t one_in = w_.planned().owns_one_in;
@@ -25,7 +25,7 @@ void application::may_own(task& mine, acquire_options& o)
     if (other.lease == nullptr || other.owner == 0 || owning_.one_in(4)) {
         return;
     }
-    // For a long time, though at first hardly anything of it is needed.
+    // Asks for a long ttl with a short minimum validity, so that a further hold may have to extend.
     if (o.min_validity == 0ms && owning_.one_in(2)) {
         o.ttl = w_.planned().longest_ttl();
         o.min_validity = milliseconds{owning_.between(1, 20)};
@@ -34,7 +34,8 @@ void application::may_own(task& mine, acquire_options& o)
     mine.resource = owning_.one_in(2) ? other.resource : names[owning_.below(names.size())];
 }
 
-/// Holds on until about the end of its validity, when others of its owner come still.
+/// Holds the lock until about the end of its validity, while other tasks of its owner may still
+/// join.
 bool application::stays_to_the_end(unsigned t)
 {
     const task& mine = tasks_[t];
@@ -50,7 +51,7 @@ bool application::stays_to_the_end(unsigned t)
     return true;
 }
 
-/// Whoever hears of a loss knows of it for all who hold the lock.
+/// A loss that one task learns of ends the belief of every task that holds the lock.
 void application::end_beliefs_in(core::lease& root)
 {
     for (const task& t : tasks_) {
@@ -76,7 +77,7 @@ bool application::may_have_held_one_of(const std::string& resource, unsigned ask
         const auto ended = owned_until_.find({owner, name});
         return (ended != owned_until_.end() && ended->second >= since) ||
                std::any_of(tasks_.begin(), tasks_.end(), [&](const task& t) {
-                   // One that is about to be told that it has it is among those that wait.
+                   // A waiting task may already have the lock without knowing.
                    const bool waits = t.now == state::waiting && &t != &tasks_[asking];
                    if (t.owner != owner || (t.lease == nullptr && !waits)) {
                        return false;

@@ -10,33 +10,33 @@
 
 namespace redlock::sim {
 
-/// An operation of the core, as its caller sees it.
+/// An operation of the core from its caller's view.
 struct call {
     core::operation::kind what{};
     std::uint64_t serial = 0;
     unsigned client = 0;
     unsigned task = 0;
     std::string resource;
-    /// The owner token, of an operation on a lease; of an acquire that holds a lock of its owner
-    /// once more: that lock's.
+    /// The owner token: of the lease that the operation is about. For an acquire that takes a
+    /// further hold, the token of that lock.
     std::string token;
-    /// What that lock is of.
+    /// All resources of that lock.
     std::string whole;
-    /// In true time; and by when it is to have ended by its client's clock.
+    /// `begun` is in true time; `due` is the latest end by the client's clock.
     instant begun;
     instant due;
-    /// Until when its lease was believed in as it began, in true time.
+    /// In true time: when the validity of the lease ended, as known at the beginning of the call.
     instant believed_until;
-    /// Those of an acquire's attempts, in their order.
+    /// The owner tokens of an acquire's attempts in their order.
     std::vector<std::string> tokens;
-    /// When the last of these was begun.
+    /// When the last attempt began.
     instant attempted;
-    /// When another one of its client was the last to ask for the resource before the first of
-    /// these; `min`: none was.
+    /// When another acquire of the client last asked for the resource before the first of these
+    /// attempts. `min`: never.
     instant others_led = instant::min();
-    /// The nodes that had its token then.
+    /// The nodes that had the owner token at that time.
     std::uint32_t had_by = 0;
-    // What was asked for.
+    // The options of the call.
     nanos ttl{};
     nanos min_validity{};
     nanos deadline{};
@@ -45,24 +45,24 @@ struct call {
     std::uint32_t attempts = 0;
     std::uint32_t most_attempts = unlimited;
     bool cancelled = false;
-    /// Of an acquire: on behalf of an owner.
+    /// An acquire that has a reentrant owner.
     bool owned = false;
-    /// Of an acquire: it stands in line behind others of its client.
+    /// An acquire that may wait in the wait queue of its client.
     bool may_wait = false;
-    /// Of an acquire: the line that it wants to stand in has no room for it.
+    /// An acquire whose wait queue is full.
     bool is_too_many = false;
-    /// Of a release: the lock is held besides.
+    /// A release of a lock that has further holds.
     bool is_nested = false;
-    /// Of a wait for a loss: the lock is kept alive, without a limit.
+    /// A wait for the loss of a lock that is kept alive without a limit.
     bool is_kept = false;
 };
 
-/// What came of it.
+/// The result of a call.
 struct ending {
     error_code error;
     release_result released{};
     inspection found;
-    /// Of an acquire or adopt that succeeded.
+    /// The lease of an acquire or adopt that succeeded.
     core::lease* held = nullptr;
 };
 

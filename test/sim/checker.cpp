@@ -16,13 +16,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A message that takes longer may make a node fail.
+/// A node may fail if a message takes longer than this.
 constexpr nanos late = 10ms;
 
-/// After a trouble has ended: until the connection stands again, at the latest.
+/// After a fault has ended, the connection is up again within this time.
 constexpr nanos convalescence = 800ms;
 
-/// Whether the key is the fencing counter of a resource, and not its lock.
+/// Whether the key is the fencing counter of a resource and not its lock.
 bool is_counter(std::string_view key)
 {
     return key.ends_with(":fencing");
@@ -34,15 +34,14 @@ bool is_script(const test::words& command, const test::contract_script& s)
            (command.front() == "EVAL" && command.at(1) == s.text);
 }
 
-// By their places among the scripts of the contract.
+// Indexes into the scripts of the contract.
 constexpr const test::contract_script& script_to_release = test::contract_scripts.front();
 constexpr const test::contract_script& script_to_count = test::contract_scripts[3];
 constexpr const test::contract_script& script_to_raise = test::contract_scripts[4];
 constexpr const test::contract_script& script_to_take = test::contract_scripts[6];
 constexpr const test::contract_script& script_to_release_all = test::contract_scripts.back();
 
-/// What a counter was set to that is known to last; zero: it is new, or the reply says no such
-/// thing.
+/// The value of a counter that lasts. Zero: the counter is new, or the reply has no counter.
 std::int64_t counter_in(std::string_view reply)
 {
     constexpr std::int64_t least_seeded = 1'000'000'000'000'000;
@@ -53,7 +52,7 @@ std::int64_t counter_in(std::string_view reply)
     return value < least_seeded ? 0 : value;
 }
 
-/// Where the token stands in a release; zero: it is none.
+/// The position of the token in a release. Zero: the command isn't a release.
 std::size_t token_of_release(const test::words& command)
 {
     if (command.front() == "DELIFEQ" || command.front() == "DELEX") {
@@ -77,19 +76,20 @@ unsigned count_of(std::uint32_t nodes)
     return static_cast<unsigned>(std::popcount(nodes));
 }
 
-/// Until a client that has just begun has a connection, when nothing is wrong.
+/// If nothing is wrong, a client that begins has its connections within this time.
 constexpr nanos first_connections = 200ms;
 
-/// What was asked before may time out still, and its node be left alone for a moment.
+/// An earlier request may still time out within this time, and its client then avoids the node for
+/// a moment.
 constexpr nanos after_a_proof = 60ms;
 
-/// Until the key of what nobody wants any more is gone, at the latest.
+/// The key of a released lock or a failed attempt is gone within this time.
 constexpr nanos until_given_back = 60ms;
 
-/// Until a counter that was begun without a ttl has one, at the latest.
+/// A counter that an INCR created without a ttl gets one within this time.
 constexpr nanos until_mended = 60ms;
 
-/// What a client's own scheduling may add to a deadline.
+/// The client's own scheduling may add this much to a deadline.
 constexpr nanos scheduling = 5ms;
 
 }  // namespace
@@ -121,7 +121,7 @@ unsigned checker::quorum() const
     return w_.planned().nodes / 2 + 1;
 }
 
-// Health.
+// Health of nodes.
 
 void checker::upset(unsigned client, unsigned node, instant until)
 {
@@ -202,8 +202,8 @@ void checker::on_heard(unsigned client, unsigned node)
     heard_[client] |= 1U << node;
 }
 
-/// What was done when the last trouble was over and all that was on its way then had come, was
-/// asked for behind it.
+/// A reply proves the node healthy if the node executed its command after the last fault and after
+/// every message of that time had arrived.
 void checker::on_proof(unsigned client, unsigned node, instant done)
 {
     acquaintance& a = known_[client][node];
@@ -241,12 +241,12 @@ std::uint32_t checker::healthy_since(unsigned client, instant begun) const
     return healthy;
 }
 
-/// Who acquires waits for the first connections too, if there is the time.
+/// An acquire with enough time also waits for the first connections.
 std::uint32_t checker::healthy_for(const call& c) const
 {
     std::uint32_t healthy = healthy_since(c.client, c.begun);
     for (unsigned n = 0; n < w_.servers.size(); ++n) {
-        // A node's counters cannot follow those of others when its date is far behind.
+        // A node whose date is far too early cannot follow the counters of the others.
         const bool may_not_vote = c.what == core::operation::kind::acquire &&
                                   w_.planned().fencing && w_.servers[n]->is_out_of_date();
         healthy &= may_not_vote ? ~(1U << n) : ~0U;
@@ -319,7 +319,7 @@ void checker::on_loss(unsigned node)
     lost_[node] = w_.now();
 }
 
-/// Clients look now and then for what another one may have written.
+/// Clients read a node's marker only now and then, so they learn late what another client wrote.
 bool checker::is_known_to_vote(unsigned node, instant since) const
 {
     constexpr nanos until_it_is_heard_of = 1200ms;
@@ -327,15 +327,15 @@ bool checker::is_known_to_vote(unsigned node, instant since) const
            (admitted_[node] != instant::max() && admitted_[node] + until_it_is_heard_of <= since);
 }
 
-/// A node that may have had the token's key has lost it.
+/// Whether a node that may have had the token's key has lost it.
 bool checker::has_lost(const token_users& users) const
 {
     return std::any_of(lost_.begin(), lost_.end(),
                        [&](instant lost) { return lost >= users.first_set; });
 }
 
-/// Those that have the key of a belief, and were admitted when they had it; and those that had it
-/// so and lost it, and do not vote before the belief is over.
+/// The nodes that back a belief. They have its key and were admitted when they got it. Or they lost
+/// such a key and have no vote before the belief ends.
 unsigned checker::nodes_that_count(const belief& b) const
 {
     const std::uint32_t having = holders(b.resource, b.token, b.until);
@@ -400,7 +400,7 @@ void checker::on_reply(link& l, const test::words& command, std::string_view rep
     }
 }
 
-/// The first count behind a grant is its vote; a raise tells whose it is.
+/// The first INCR after a grant is the vote of that grant. An alignment names its token.
 void checker::on_counted(link& l, const test::words& command, std::string_view reply)
 {
     if (is_script(command, script_to_raise)) {
@@ -419,8 +419,8 @@ void checker::on_counted(link& l, const test::words& command, std::string_view r
     }
 }
 
-/// Who increments knows that the counter will be there, unless its node has lost it, or another
-/// client has given it less of a life.
+/// A client uses a plain INCR only on a counter that it knows to last. Exceptions: the node lost
+/// the counter, or another client gave it a shorter life.
 void checker::on_begun(link& l, const std::string& key) const
 {
     if (w_.planned().outside != beyond::nothing) {
@@ -446,7 +446,7 @@ void checker::on_votes(link& l, std::size_t bytes)
         }
         token_users& users = tokens_[v.token];
         const bool is_asked = (v.what == vote::kind::released) == users.is_released;
-        // To whom there was no connection nothing was sent.
+        // The client sent nothing to a node without a connection.
         if (!is_asked || v.is_unheard || l.dialled >= users.asked) {
             continue;
         }
@@ -486,8 +486,8 @@ void checker::on_set(unsigned client, unsigned node, const std::string& token, b
     }
 }
 
-/// Whether the last attempt met keys of this acquire's earlier ones, and no other, though one of
-/// these nodes was well, and so had been told to forget.
+/// Whether the last attempt met only keys of earlier attempts of this acquire, although one of
+/// these nodes was healthy and so got their release.
 bool checker::has_met_itself_only(const call& c) const
 {
     const auto users = tokens_.find(c.tokens.back());
@@ -558,7 +558,7 @@ void checker::on_change(unsigned node, const std::string& key,
     }
 }
 
-/// It grows, and goes by itself.
+/// A counter only grows, and vanishes only when it expires.
 void checker::on_counter(unsigned node, const std::string& key,
                          const test::model_master::entry* before,
                          const test::model_master::entry* after) const
@@ -582,7 +582,7 @@ std::uint32_t checker::holders(const std::string& resources, std::string_view to
     return nodes;
 }
 
-/// On which what was lost may be there again.
+/// The nodes that may have lost keys again since then.
 std::uint32_t checker::rolled_back_since(instant then) const
 {
     std::uint32_t nodes = 0;
@@ -623,7 +623,7 @@ void checker::orphan_tokens_of(unsigned client)
         users.orphaned = users.orphaned || its;
         users.strays = users.strays || its;
     }
-    // What it asked for last may not have come to any node yet, and is nobody's then.
+    // The client's last requests may still be on their way, and then no client releases their keys.
     std::erase_if(given_back_, [client](const given_back& g) { return g.client == client; });
 }
 
@@ -674,7 +674,8 @@ void checker::nothing_left()
     for (unsigned n = 0; n < w_.servers.size(); ++n) {
         server& s = *w_.servers[n];
         for (const auto& [key, e] : s.master.all()) {
-            // Who was to give it a ttl may have gone, or not have heard that it lacks one.
+            // The client that must give the counter a ttl may have ended, or may not know that the
+            // counter lacks one.
             const fault_set harmless = only(fault::forget) | only(fault::split) |
                                        only(fault::clock_rate) | only(fault::clock_offset) |
                                        only(fault::drop) | only(fault::hand_over);
@@ -691,7 +692,7 @@ void checker::nothing_left()
     }
 }
 
-// Beliefs.
+// Beliefs in leases.
 
 unsigned checker::begin_belief(unsigned client, unsigned owner, const std::string& resource,
                                std::string_view token, instant until)
@@ -737,7 +738,7 @@ void checker::end_beliefs_of(unsigned client)
     std::erase_if(beliefs_, [client](const belief& b) { return b.client == client; });
 }
 
-/// Nobody is told of a success whose lease is over.
+/// No operation reports success for a lease that has ended.
 void checker::check_begun(const belief& b) const
 {
     if (b.until < w_.now()) {
@@ -746,8 +747,8 @@ void checker::check_begun(const belief& b) const
     }
 }
 
-/// A lease that has ended by the time its owner hears of it is believed in by nobody. Tasks share
-/// one only on behalf of the same owner.
+/// No client believes in a lease that has ended before its caller hears of it. Tasks share a lease
+/// only for the same reentrant owner.
 bool checker::overlap(const belief& one, const belief& other) const
 {
     const bool is_the_same =
@@ -756,7 +757,7 @@ bool checker::overlap(const belief& one, const belief& other) const
            other.until > w_.now();
 }
 
-/// At most one lease of a resource is believed in at one instant, whoever believes.
+/// Across all clients, at most one lease of a resource is valid at one instant.
 void checker::check_exclusion(const belief& b) const
 {
     for (const belief& other : beliefs_) {
@@ -770,7 +771,7 @@ void checker::check_exclusion(const belief& b) const
     }
 }
 
-/// What is believed in is held on a majority, for as long as it will be believed in.
+/// A majority backs a lease for as long as it is valid.
 void checker::check_majority(const belief& b) const
 {
     if (w_.planned().outside != beyond::nothing || b.until <= w_.now()) {
@@ -833,14 +834,14 @@ void checker::on_done(const call& c, const ending& e, instant may_last_until)
     }
 }
 
-/// More validity is wished for than a well network leaves.
+/// Whether the call asks for more validity than a healthy network leaves.
 bool checker::is_demanding(const call& c) const
 {
     const nanos most = w_.clients[c.client]->settings().validity(c.ttl);
     return c.what == core::operation::kind::acquire && c.min_validity > most - 100ms;
 }
 
-/// Two leases never have one token, and a later one has a larger one.
+/// No two leases have the same fencing token, and a later lease has a larger one.
 void checker::check_token(const call& c, const ending& e)
 {
     if (!w_.planned().fencing) {
@@ -890,8 +891,8 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy)
                c.attempts != (c.deadline == nanos{} ? 1 : c.most_attempts)) {
         fail(who + ec.message() + ", with attempts left to make");
     } else if (ec == errc::contended) {
-        // Where a release is answered that its script is not there, what stands behind it may meet
-        // its own key; scripts for several resources are not loaded before they are used.
+        // A node may answer a release with NOSCRIPT, and the next SET then meets the client's own
+        // key. A client loads the scripts for several resources only when it uses them.
         const bool may_meet_itself =
             w_.planned().has(fault::script_flush) || parts_of(c.resource).size() > 1;
         if (c.tokens.empty() || !was_refused(c.tokens.back()) ||
@@ -899,7 +900,8 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy)
             fail(who + "contended, but nobody held it");
         }
     } else if (ec == errc::unavailable || ec == errc::expired) {
-        // Who meets others may be kept from agreeing on a fencing token until its time is over.
+        // An acquire that meets other owners may fail to agree on a fencing token until its time is
+        // over.
         if (healthy && !(refused && w_.planned().fencing)) {
             fail(who + ec.message() + ", though a majority was healthy all the time");
         }
@@ -929,9 +931,9 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy)
     }
 }
 
-/// Too few nodes said anything in time. A grant is no vote before it was counted where fencing
-/// tokens are wanted, and a majority of them none before it has voted one token. Under the restart
-/// guard a grant is not looked at, as it has to be proved as well.
+/// Checks that too few nodes answered in time. With fencing tokens a grant is a vote once it was
+/// counted, and a majority of grants once it voted one token. Under the restart guard a grant needs
+/// a proof too, so the check ignores grants.
 void checker::check_unavailable(const call& c, const std::string& who) const
 {
     const auto at = tokens_.find(c.token.empty() ? c.tokens.back() : c.token);
@@ -945,7 +947,7 @@ void checker::check_unavailable(const call& c, const std::string& who) const
         voted_for = 0;
     } else if (is_acquire && w_.planned().fencing) {
         voted_for &= users.counted_on;
-        // The client may still count a vote that comes late, before it reads its clock.
+        // The client may still count a late vote before it reads its clock.
         if (count_of(users.heard_for) >= quorum() && !has_agreed(users)) {
             return;
         }
@@ -955,7 +957,7 @@ void checker::check_unavailable(const call& c, const std::string& who) const
     }
 }
 
-/// A majority has voted one value.
+/// Whether a majority voted one value.
 bool checker::has_agreed(const token_users& users) const
 {
     std::map<std::int64_t, unsigned> counts;
@@ -967,7 +969,7 @@ bool checker::has_agreed(const token_users& users) const
     });
 }
 
-/// The last attempt was granted what came too late, or was too short.
+/// The last attempt got a majority too late, or with too little validity.
 void checker::check_expired(const call& c, const std::string& who) const
 {
     const auto users = c.tokens.empty() ? tokens_.end() : tokens_.find(c.tokens.back());
@@ -976,8 +978,8 @@ void checker::check_expired(const call& c, const std::string& who) const
     }
 }
 
-/// Until now, or until there was hardly time to ask once, another one of its client had the
-/// resource, or asked for it.
+/// Whether another acquire of this client had or wanted the resource until now, or until too little
+/// time was left for an attempt.
 bool checker::was_behind_others(const call& c) const
 {
     const base::settings& s = w_.clients[c.client]->settings();
@@ -1002,11 +1004,11 @@ bool checker::was_behind_others(const call& c) const
            until <= others + 2 * s.node_timeout + std::max(s.backoff_max, s.max_poll_interval);
 }
 
-/// Of a lock of its owner that was not had once more.
+/// Checks an acquire that did not get a further hold of its owner's lock.
 void checker::check_hold(const call& c, const error_code& ec) const
 {
     if (c.token.empty()) {
-        // It was the acquire's own, and over before anybody was told of it.
+        // The acquire's own lease had ended before its caller could hear of it.
         if (c.tokens.empty()) {
             fail("c" + std::to_string(c.client) + ": acquiring " + c.resource +
                  ": lost, but nobody of its owner held it");
@@ -1023,7 +1025,7 @@ void checker::check_hold(const call& c, const error_code& ec) const
     }
 }
 
-/// Who is told so gives nothing back, as others hold it.
+/// A release with the result `still_held` deletes no key because other holds exist.
 void checker::check_nested_release(const call& c, const ending& e) const
 {
     const bool is_nested = !e.error && e.released == release_result::still_held;
@@ -1051,7 +1053,7 @@ void checker::check_extend(const call& c, const error_code& ec) const
         return;
     }
     const std::uint32_t having = holders(c.resource, c.token, w_.now());
-    // Who adopts asks the nodes, whatever was believed before; the answers may be too late.
+    // An adopt asks the nodes, whatever the client believed before. Their answers may be too late.
     const bool may_be_believed = c.what == core::operation::kind::adopt
                                      ? c.begun + 100ms > w_.now()
                                      : c.believed_until > w_.now();
@@ -1067,7 +1069,7 @@ void checker::check_extend(const call& c, const error_code& ec) const
             fail(who + "unavailable, though a healthy majority has it");
         }
     } else if (ec != errc::not_held || c.what == core::operation::kind::adopt) {
-        // Nobody gives back what is being adopted.
+        // No client releases a lock while another client adopts it.
         fail(who + "an unexpected error: " + ec.message());
     }
 }
@@ -1124,7 +1126,7 @@ void checker::look_at(const given_back& g) const
 {
     const auto users = tokens_.find(g.token);
     if (users == tokens_.end() || users->second.strays || (g.unless_had && users->second.had)) {
-        return;  // its first owner may set it yet, or is to have it
+        return;  // its first owner may still set it, or will get the lock
     }
     const std::uint32_t having = remains(g.resource, g.token);
     if ((having & healthy_since(g.client, g.since)) != 0) {
@@ -1133,11 +1135,11 @@ void checker::look_at(const given_back& g) const
     }
 }
 
-/// Unless something came between them since.
+/// Checks the counter unless something went wrong between the client and the node since then.
 void checker::look_at(const begun_counter& b) const
 {
     const client& c = *w_.clients[b.client];
-    // A half-open connection tells of the counter, and swallows what mends it.
+    // A half-open connection brings the news of the counter and swallows the repair.
     const std::uint32_t not_well = ill_ | deceived_[b.client];
     const bool is_sent = known_[b.client][b.node].trouble < b.heard && c.is_alive() &&
                          !c.is_ending() && born_[b.client] <= b.heard && lost_[b.node] <= b.heard &&
@@ -1177,12 +1179,12 @@ void checker::check_release(const call& c, const ending& e)
             fail(who + "not held, though a majority deleted it");
         }
     } else if (w_.planned().nodes - count_of(healthy & ~deleted) < quorum()) {
-        // Of a node in trouble nobody may know whether it has deleted it.
+        // If a node has a fault, the client may not know whether the node deleted the key.
         fail(who + "released, though no majority deleted it");
     }
 }
 
-/// Of who waited for the end of a lock.
+/// Checks a wait for the loss of a lock.
 void checker::check_loss(const call& c, const error_code& ec) const
 {
     const std::string who = "c" + std::to_string(c.client) + ": losing " + c.resource + ": ";
@@ -1200,7 +1202,7 @@ void checker::check_loss(const call& c, const error_code& ec) const
     if (c.due > own.local_now() && count_of(having & ~rolled_back_since(c.begun)) >= quorum()) {
         fail(who + "told, but a majority has it");
     }
-    // From one try to keep it to the end of the next, when nothing is wrong.
+    // From one renewal to the end of the next when nothing is wrong.
     const nanos a_try = c.ttl / 12 + own.settings().node_timeout + 20ms;
     const std::uint32_t healthy = healthy_since(c.client, own.true_time(c.due - a_try));
     if (c.is_kept && count_of(healthy & having) >= quorum()) {
@@ -1208,7 +1210,7 @@ void checker::check_loss(const call& c, const error_code& ec) const
     }
 }
 
-/// Where nothing was wrong and nothing has changed, it is the truth.
+/// If nothing was wrong and nothing changed, the inspection must be true.
 void checker::check_inspection(const call& c, const ending& e) const
 {
     const std::string who = "c" + std::to_string(c.client) + ": inspecting " + c.resource + ": ";
@@ -1234,7 +1236,7 @@ void checker::check_inspection(const call& c, const ending& e) const
             continue;
         }
         if (s->true_end(at->second) <= w_.now()) {
-            return;  // it has expired in the meantime
+            return;  // the lock expired in the meantime
         }
         most = std::max(most, ++owners[at->second.value]);
     }

@@ -21,22 +21,22 @@ namespace redlock::sim {
 
 class world;
 
-/// Something happened that must not.
+/// A broken promise.
 struct violation : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// What no clock, loss or pause excuses.
+/// A violation that no clock, lost message or pause excuses.
 struct inexcusable : violation {
     using violation::violation;
 };
 
-/// Two believe that they hold the same.
+/// Two clients believe that they hold the same resource.
 struct double_lease : violation {
     using violation::violation;
 };
 
-/// Fencing tokens are not what they are to be.
+/// Two fencing tokens are equal or in the wrong order.
 struct disorder : violation {
     using violation::violation;
 };
@@ -48,100 +48,102 @@ struct belief {
     std::string resource;
     std::string token;
     instant until;
-    /// Of those on whose behalf the client's tasks share locks; zero: on nobody's.
+    /// Number of the reentrant owner. Zero: none.
     unsigned owner = 0;
 };
 
 /**
- * Knows everything, and says what must not be. It follows the true state of all nodes and all that
- * clients believe; no client knows of it.
+ * Follows the true state of all nodes and the beliefs of all clients, and reports each broken
+ * promise. Clients don't know it.
  */
 class checker {
 public:
     explicit checker(world& w);
 
-    // How well a client and a node can speak with each other.
+    // The health of each pair of a client and a node.
     void upset(unsigned client, unsigned node, instant until);
     void upset_node(unsigned node, instant until);
     void upset_client(unsigned client, instant until);
-    /// Until it is healed, and has had the time to be met again.
+    /// The node is faulty until it is healed. Afterwards clients need some time to reconnect.
     void fall_ill(unsigned node);
     void heal(unsigned node);
     void upset_if_late(unsigned client, unsigned node, instant arrival);
-    /// Until a new connection stands: the present one is over, and the client does not know.
+    /// The present connection is over and the client does not know, until a new one is up.
     void deceive(unsigned client, unsigned node);
     void mend(unsigned client, unsigned node);
-    /// The client begins, and has never spoken with anybody.
+    /// The client begins and has no connection yet.
     void on_birth(unsigned client);
-    /// The first attempt to connect has come to something.
+    /// The first attempt to connect has succeeded or failed.
     void on_heard(unsigned client, unsigned node);
-    /// A reply has come to what the node did then for an operation: whatever was wrong before is
-    /// over, and the client knows.
+    /// A reply to an operation arrived that the node executed at `done`. The client therefore knows
+    /// that earlier faults are over.
     void on_proof(unsigned client, unsigned node, instant done);
 
-    /// Whether a majority of the nodes is well, and can vote for whatever the client asks.
+    /// Whether a majority of the nodes is healthy and can vote for any request of the client.
     [[nodiscard]] bool can_be_served(unsigned client) const;
 
-    /// The client has ended a connection, for which there has to be a reason.
+    /// The client has closed a connection. It must have a reason.
     void on_given_up(unsigned client, unsigned node) const;
 
-    // What nodes do.
-    /// Notes on the link what it says.
+    // Events on nodes.
+    /// Notes the votes of the reply on its link.
     void on_reply(link& l, const test::words& command, std::string_view reply);
-    /// So many more bytes of it have come to its client, and were read.
+    /// The client has received and read this many more bytes.
     void on_votes(link& l, std::size_t bytes);
     void on_change(unsigned node, const std::string& key, const test::model_master::entry* before,
                    const test::model_master::entry* after, const test::session* by);
 
-    // The restart guard, as those clients have it that do.
+    // The restart guard of the clients that use it.
     [[nodiscard]] std::string marker_key() const;
     [[nodiscard]] std::string undated_marker_of(std::string_view run_id) const;
     [[nodiscard]] bool is_of_the_guard(std::string_view key) const;
     void on_guard_change(unsigned node, const std::string& key,
                          const test::model_master::entry* after);
-    /// It is another run of the node's server from now on.
+    /// From now on the node's server is a new run.
     void on_restart(unsigned node);
-    /// The node has lost keys that live.
+    /// The node has lost live keys.
     void on_loss(unsigned node);
 
-    // What clients believe.
+    // Beliefs of clients.
     unsigned begin_belief(unsigned client, unsigned owner, const std::string& resource,
                           std::string_view token, instant until);
     void prolong_belief(unsigned id, instant until);
     void end_belief(unsigned id);
     void end_beliefs_of(unsigned client);
 
-    /// An acquire is about to ask with a new token: it holds a lock by it soon, or its key is gone.
+    /// An acquire is about to send a SET with a new token. Soon the acquire succeeds or the key is
+    /// gone.
     void on_attempt(call& c);
     /// A release is about to be sent.
     void on_release(const call& c);
-    /// Nobody wants it any more: the key is to be gone soon from each node that is well, and has
-    /// been since then.
+    /// The client no longer wants the lock. Each node that has been healthy since then must soon
+    /// have deleted the key.
     void on_given_back(unsigned client, const std::string& resource, std::string_view token,
                        instant since);
 
-    // What clients are told.
+    // Results that callers get.
     void on_done(const call& c, const ending& e, instant may_last_until);
 
-    /// The nodes that have the keys, all of them, and will have them until then.
+    /// The nodes that have all of these keys and keep them until then.
     [[nodiscard]] std::uint32_t holders(const std::string& resources, std::string_view token,
                                         instant until) const;
-    /// Every token a client alive has used is gone from all nodes.
+    /// Checks that all tokens of living clients are gone from all nodes.
     void nothing_left();
-    /// Every token that the client has used is gone from the nodes that were well for so long.
+    /// Checks that all tokens of the client are gone from the nodes that have been healthy since
+    /// then.
     void nothing_left_of(unsigned client, instant since);
-    /// The client is no more: what it leaves behind expires.
+    /// The client has ended. Its keys may stay until they expire.
     void orphan_tokens_of(unsigned client);
-    /// Nobody has to give it back, until somebody takes it over. `strays`: not even then, as a SET
-    /// of it may be executed yet that only its first owner knows of.
+    /// No client must release this token until one adopts it. `strays`: a late SET that only the
+    /// first owner knows of may still be executed, so an adopt changes nothing.
     void orphan(std::string_view token, bool strays);
-    /// The client has been given the token.
+    /// The client now has the token.
     void allow(std::string_view token, unsigned client);
-    /// Keys may be given so much: those that the client sets for the resource, those of the token.
+    /// Keys may get this ttl: keys that the client sets for the resource, or keys of the token.
     void allow_ttl(unsigned client, const std::string& resource, nanos ttl);
     void allow_ttl(std::string_view token, nanos ttl);
 
-    /// Looks at what was to be gone, or done, by now.
+    /// Checks the keys that should be gone and the counters that should have a ttl by now.
     void look_at_what_is_due()
     {
         while (!given_back_.empty() && given_back_.front().due <= now()) {
@@ -155,42 +157,40 @@ public:
     }
 
     [[noreturn]] void fail(const std::string& what) const;
-    /// The same, whatever was outside of the assumptions.
+    /// Like `fail`, also when an assumption was broken.
     [[noreturn]] void condemn(const std::string& what) const;
 
 private:
     struct token_users {
         std::uint32_t clients = 0;
-        std::uint32_t set_on = 0;      ///< nodes that were given its SET
-        std::uint32_t granted_on = 0;  ///< of those, nodes that said that they did it
-        std::uint32_t refused_on = 0;  ///< of those, nodes where a key was in its way
-        /// Nodes where a key was in its way, and what that key had.
+        std::uint32_t set_on = 0;      ///< nodes that got its SET
+        std::uint32_t granted_on = 0;  ///< of those, nodes that granted it
+        std::uint32_t refused_on = 0;  ///< of those, nodes where another key was in its way
+        /// Nodes where a key was in its way, and that key's value.
         std::vector<std::pair<unsigned, std::string>> in_the_way;
         std::uint32_t deleted_on = 0;  ///< nodes on which its owner deleted it
-        /// Of an attempt or a release: when it was asked for; when it is too late for nodes to say
-        /// anything, by their client's clock; and who did before that.
+        /// For an attempt or a release: when it began, when votes come too late by the client's
+        /// clock, and which nodes voted before that.
         instant asked;
         instant votes_until;
         bool is_released = false;
         std::uint32_t voted_for = 0;
         std::uint32_t voted_against = 0;
-        /// Nodes that told their counter, in time or late.
+        /// Nodes whose counter the client heard of, in time or late.
         std::uint32_t heard_for = 0;
-        /// Who said in time what its counter became, of those that granted it; and what that is,
-        /// by node.
+        /// Nodes that granted it and whose counter came in time, and these counters.
         std::uint32_t counted_on = 0;
         std::map<unsigned, std::int64_t> values;
-        /// Nodes that were admitted when they had it, so that it may count.
+        /// Nodes that were admitted when they got the key, so that their votes count.
         std::uint32_t proven_on = 0;
         instant first_set = instant::max();
         nanos longest_ttl{};
-        bool had = false;  ///< somebody was told of a lock by it
+        bool had = false;  ///< a caller got a lock with this token
         bool orphaned = false;
         bool strays = false;
     };
 
-    /// When the key of a lock, or of an attempt that came to none, is to be gone wherever nothing
-    /// is wrong.
+    /// When the key of a released lock or a failed attempt must be gone from healthy nodes.
     struct given_back {
         instant due;
         instant since;
@@ -202,7 +202,8 @@ private:
     void expect_gone(given_back g);
     void look_at(const given_back& g) const;
 
-    /// A counter that an increment began, of which its client has heard: when it is to have a ttl.
+    /// A counter that an INCR created, after its client heard of it. `due`: when it must have a
+    /// ttl.
     struct begun_counter {
         instant due;
         instant heard;
@@ -242,7 +243,8 @@ private:
     [[nodiscard]] std::string resource_of(const std::string& key) const;
     [[nodiscard]] std::uint32_t holders_of_one(const std::string& resource, std::string_view token,
                                                instant until) const;
-    /// The nodes that have any of the keys.
+    /// `rolled_back_since`: nodes that got lost keys back. `remains`: nodes that have any of the
+    /// keys.
     [[nodiscard]] std::uint32_t rolled_back_since(instant then) const;
     [[nodiscard]] std::uint32_t remains(const std::string& resources, std::string_view token) const;
     void on_set(unsigned client, unsigned node, const std::string& token, bool is_error,
@@ -253,23 +255,23 @@ private:
     void check_expired(const call& c, const std::string& who) const;
 
     world& w_;
-    /// Between a client and a node.
+    /// The health of a client and a node for each other.
     struct acquaintance {
-        instant trouble;  ///< until when
-        instant proof;    ///< when it was known that there is none any more
+        instant trouble;  ///< when the last fault ends
+        instant proof;    ///< when the client knew that the fault was over
     };
     std::vector<std::vector<acquaintance>> known_;
-    std::vector<instant> admitted_;        ///< by node: since when; `max`: it is not
+    std::vector<instant> admitted_;        ///< by node: since when; `max`: not admitted
     std::vector<instant> lost_;            ///< by node: when it last lost keys
     std::vector<instant> born_;            ///< by client
     std::vector<std::uint32_t> heard_;     ///< by client: nodes
     std::vector<std::uint32_t> deceived_;  ///< by client: nodes with half-open connections
-    std::uint32_t ill_ = 0;                ///< nodes, until they are healed
-    std::uint32_t were_ill_ = 0;           ///< nodes that have been so for a while
+    std::uint32_t ill_ = 0;                ///< nodes that are faulty until they are healed
+    std::uint32_t were_ill_ = 0;           ///< nodes that were faulty at some time
     std::map<std::pair<unsigned, std::string>, std::vector<nanos>> ttls_;
-    /// By client and resource: when it last believed in a lock, or began an attempt.
+    /// By client and resource: when the client last believed in a lock or began an attempt.
     std::map<std::pair<unsigned, std::string>, instant> led_;
-    /// By resource: when a key of it changed last.
+    /// By resource: when one of its keys last changed.
     std::map<std::string, instant> changed_;
     std::unordered_map<std::string, token_users> tokens_;
     std::vector<belief> beliefs_;

@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// All that is said to a node at first, and how long it may take until that is written.
+/// The size of the first commands to a node, and the longest time until they are written.
 constexpr std::size_t longest_greeting = 10240;
 constexpr nanos until_greeted = 1s;
 
@@ -95,7 +95,7 @@ client::client(world& w, unsigned index)
         date_.offset =
             r.one_in(2) ? r.between(-1'000'000'000s, 1'000'000'000s) : r.between(-2s, 2s);
     }
-    // Below what a configuration may have, so that it is reached.
+    // Lower than a configuration allows, so that plays reach the limit.
     settings_->counter_slack =
         std::min<nanos>(w.planned().counter_slack, w.planned().longest_ttl_of(index) / 4);
     settings_->counter_ttl = w.planned().counter_ttl_of(index);
@@ -137,7 +137,7 @@ instant client::next_ping() const noexcept
     return next;
 }
 
-// Its life.
+// Life of the client.
 
 void client::begin()
 {
@@ -169,7 +169,7 @@ void client::resume()
         return;
     }
     resumed_at_ = w_.now();
-    // What comes of one of these may end the client.
+    // One of these events may end the client.
     auto held_back = std::exchange(held_back_, {});
     for (const auto& what : held_back) {
         if (!is_alive()) {
@@ -197,7 +197,7 @@ void client::end(nanos away)
     w_.schedule(away, event_kind::rebirth, index_);
 }
 
-/// Whatever it was about; nothing of it is left.
+/// Ends the core, whatever it is doing. No memory may remain.
 void client::put_down()
 {
     w_.counts.add(core_->snapshot());
@@ -224,7 +224,7 @@ void client::destroy(nanos away)
     break_off(away);
 }
 
-/// Releases of this turn go out still, as far as sockets take them at once.
+/// Sends the releases of this turn as far as the sockets take them at once.
 void client::break_off(nanos away)
 {
     close_given_up();
@@ -261,7 +261,7 @@ void client::disconnect_all()
     }
 }
 
-// What comes in.
+// Events from the network and the clock.
 
 template <class What>
 void client::unless_paused(What what)
@@ -316,7 +316,7 @@ void client::on_bytes(link& l, std::string_view bytes, instant proof)
     });
 }
 
-/// Stands still before it has told of it; and at times somebody has called it off just before.
+/// Suspends the client before it reports a result. Sometimes an operation is cancelled just before.
 void client::stop_at_a_verdict()
 {
     const auto way = random_.below(8);
@@ -381,7 +381,7 @@ void client::on_event(const event& e)
             case event_kind::restarted:
             case event_kind::ends:
             case event_kind::relief:
-            case event_kind::strike: return;  // others'
+            case event_kind::strike: return;  // events of others
         }
     });
 }
@@ -439,7 +439,7 @@ void client::turn()
     }
 }
 
-/// Before anything else is told.
+/// Reports losses before anything else.
 void client::tell_losses()
 {
     core_->look_after(local_now());
@@ -498,7 +498,7 @@ void client::complete(core::operation& op)
     app_->on_done(c, e);
 }
 
-/// Who waits for a loss is to hear of it when the validity that was known last has passed.
+/// A wait for a loss must end when the last known validity ends.
 void client::note_validity()
 {
     for (call& c : calls_) {
@@ -509,7 +509,7 @@ void client::note_validity()
     app_->look_at_leases();
 }
 
-/// Who waited longer is served first.
+/// An acquire that waited longer must get the lock first.
 void client::check_order(const call& had) const
 {
     for (const call& c : calls_) {
@@ -524,7 +524,7 @@ void client::check_order(const call& had) const
     }
 }
 
-/// Something else is about to be told.
+/// Checks that the client reports losses before the result that follows.
 void client::check_losses_are_told()
 {
     for (const call& c : calls_) {
@@ -537,7 +537,7 @@ void client::check_losses_are_told()
     }
 }
 
-/// Of attempts that are about to be sent: who was refused is known by them.
+/// Notes the tokens of attempts that are about to be sent. The checker finds refusals by them.
 void client::note_tokens()
 {
     for (call& c : calls_) {
@@ -551,7 +551,7 @@ void client::note_tokens()
     }
 }
 
-/// Of acquires that hold a lock of their owner once more, if they may have to extend it.
+/// Notes acquires that take a further hold, if they may have to extend the lock.
 void client::note_holds()
 {
     for (call& c : calls_) {
@@ -650,7 +650,7 @@ void client::arm_timer()
     w_.schedule(when - w_.now() + lag, event_kind::timer, index_, generation_, ++timer_);
 }
 
-/// Those that stand in the lines for one resource, or in all.
+/// Number of acquires in the wait queue of one resource, or in all queues.
 std::size_t client::in_lines(std::string_view resource) const
 {
     return static_cast<std::size_t>(std::count_if(calls_.begin(), calls_.end(), [&](const call& c) {
@@ -690,9 +690,9 @@ void client::check_bounds() const
     };
     most("operations", s.in_flight, calls_.size());
     most("debts", s.pending_releases, nodes * settings_->max_pending_releases);
-    // A row of commands that begins below the bound may end above it, and a release that is owed
-    // needs no room where nothing is unanswered. Of a row no more than one is a script. Nor does a
-    // handshake need room, with all of its scripts and what waited for it.
+    // A batch of commands may exceed the limit at its end. At most one command of a batch is a
+    // script. A pending release to a node without unanswered commands, and a handshake with its
+    // scripts and waiting commands, may exceed the limit too.
     const std::size_t beyond = 2 * longest_command(w_.planned());
     for (unsigned n = 0; n < nodes; ++n) {
         const bool may_greet = w_.now() < connections_[n].greeted + until_greeted;
@@ -700,7 +700,7 @@ void client::check_bounds() const
         most(what.c_str(), core_->buffered_bytes(n),
              settings_->max_buffered_bytes + beyond + (may_greet ? longest_greeting : 0));
     }
-    // Each further hold has a record of its own, and its lock's may be nobody else's any more.
+    // Each further hold has its own record. Its lock may have no other user left.
     const auto of_holds =
         static_cast<std::size_t>(std::count_if(calls_.begin(), calls_.end(), [](const call& c) {
             return c.op->subject != nullptr && c.op->subject->within != nullptr;

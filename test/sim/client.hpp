@@ -22,7 +22,7 @@ namespace redlock::sim {
 class world;
 struct event;
 
-/// Owner tokens and jitter, from the play's seed.
+/// Owner tokens and jitter from the seed of the play.
 class seeded_entropy final : public base::entropy {
 public:
     seeded_entropy(std::uint64_t seed, std::uint64_t purpose) : random_(seed, purpose) {}
@@ -33,8 +33,8 @@ private:
 };
 
 /**
- * One process with one client: the core that ships, and round it what the engine does, in the same
- * order: bytes before timers, completions and one flush a connection in a turn of their own.
+ * One process with one client. It runs the core that ships and does the engine's work in the same
+ * order: bytes before timers, completions and one flush for each connection in a separate turn.
  */
 class client {
 public:
@@ -43,25 +43,25 @@ public:
     client(const client&) = delete;
     client& operator=(const client&) = delete;
 
-    /// How many nodes it was given.
+    /// How many nodes the client was given.
     [[nodiscard]] std::size_t nodes() const noexcept { return settings_->nodes.size(); }
 
-    // Its life.
+    // Life of the client.
     void begin();
     void pause(nanos span);
     void resume();
-    // Its end, and how long after it another one begins. From one moment to the next, as by a
-    // signal:
+    // Ends of the client. `away` is the time until the next one begins. `kill` is abrupt, like a
+    // signal.
     void kill(nanos away);
-    /// As a program does that does not wait:
+    /// Destroys the client without waiting.
     void destroy(nanos away);
-    /// As one that lets what is going out go out:
+    /// Closes the client and lets pending output go out.
     void close(nanos away);
 
-    /// Nothing of its core may be left then.
+    /// Destroys the core and checks that no memory is left.
     void put_down();
 
-    // What the network and time tell. Held back while the process stands still.
+    // Events from the network and the clock. They are held back while the process is suspended.
     void on_dialled(link& l);
     /// `proof`: see pipe::chunk.
     void on_bytes(link& l, std::string_view bytes, instant proof);
@@ -69,7 +69,7 @@ public:
     void on_written(link& l);
     void on_event(const event& e);
 
-    // What its application does.
+    // Calls of the application.
     call& acquire(unsigned task, const std::string& resource, const acquire_options& o);
     call& adopt(unsigned task, const std::string& resource, const base::owner_token& owner,
                 std::chrono::milliseconds ttl);
@@ -77,16 +77,17 @@ public:
                  instant believed_until);
     call& release(unsigned task, core::lease& l, instant believed_until);
     call& inspect(unsigned task, const std::string& resource);
-    /// `is_kept`: nothing but faults may end it.
+    /// `is_kept`: only faults may end it.
     call& wait_lost(unsigned task, core::lease& l, bool is_kept);
     void drop(core::lease& l);
     void let_go(core::lease& l);
-    /// Whether its lock has another hold, had or about to be.
+    /// Whether another hold of its lock exists or is about to.
     [[nodiscard]] bool is_held_besides(const core::lease& l) const;
 
     [[nodiscard]] bool is_alive() const noexcept { return core_.is_there(); }
     [[nodiscard]] bool is_paused() const noexcept;
-    /// It was told to end, and operations with it; releases not before it waits no longer.
+    /// The client closes or is being destroyed, so operations end as closed. Releases do so only
+    /// once it stops waiting.
     [[nodiscard]] bool is_ending() const noexcept { return ending_; }
     [[nodiscard]] bool is_broken_off() const noexcept { return broken_off_; }
     [[nodiscard]] unsigned generation() const noexcept { return generation_; }
@@ -99,7 +100,7 @@ public:
     [[nodiscard]] instant next_deadline() const noexcept { return core_->next_deadline(); }
     /// When the last bytes came from any node.
     [[nodiscard]] instant heard_last() const noexcept;
-    /// When the first node is to be asked whether it lives, if nothing else is asked before.
+    /// When the client must send its first ping, unless it sends something else before.
     [[nodiscard]] instant next_ping() const noexcept;
     /// Bytes that its core has allocated.
     [[nodiscard]] std::int64_t memory() const noexcept { return core_.memory(); }
@@ -107,7 +108,8 @@ public:
     {
         return core_->led() == 0 && core_->records_in_use() == 0 && core_->watching() == 0;
     }
-    /// Whether one more acquire, adopt or inspect, or extend, may begin: to be asked before it is.
+    /// Whether one more acquire, adopt, inspect or extend may begin. Callers must ask before they
+    /// begin one.
     [[nodiscard]] bool has_room_for(core::operation::kind what) const;
 
 private:
@@ -115,8 +117,9 @@ private:
         link* of = nullptr;
         bool writing = false;
         instant heard{};
-        std::string said_last{};  ///< by the node; of a word that came in pieces
-        instant greeted{};        ///< when it was given all scripts, or is to be given them anew
+        std::string said_last{};  ///< the end of the last reply of the node, which may come in
+                                  ///< pieces
+        instant greeted{};        ///< when the node got all scripts, or must get them again
     };
     template <class Begin>
     call& start(core::operation::kind what, unsigned task, const std::string& resource,
@@ -152,7 +155,7 @@ private:
     skewed_clock clock_;
     random_source random_;
     std::unique_ptr<seeded_entropy> entropy_;
-    /// Right, far ahead, or far behind.
+    /// Right, far too early or far too late.
     test::virtual_date date_;
     std::unique_ptr<base::settings> settings_;
     counted_core core_;
@@ -162,13 +165,13 @@ private:
     std::uint64_t serials_ = 0;
     instant paused_until_{};
     instant resumed_at_{};
-    /// What came while the process stood still, in order; the timer is looked at behind it.
+    /// Events of the time while the process was suspended, in order. The timer comes last.
     std::vector<std::function<void()>> held_back_;
     bool timer_held_back_ = false;
     bool turn_wanted_ = false;
     bool ending_ = false;
     bool broken_off_ = false;
-    /// Of a close that waits for what goes out.
+    /// A close that waits for output.
     struct closing {
         instant began;
         instant by;
@@ -176,7 +179,7 @@ private:
     };
     std::optional<closing> closing_;
     instant armed_for_ = instant::max();
-    /// Of the timer that stands; those before it were cancelled.
+    /// Identifies the current timer. Earlier ones were cancelled.
     std::uint64_t timer_ = 0;
 };
 

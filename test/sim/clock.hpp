@@ -9,7 +9,7 @@ namespace redlock::sim {
 using base::instant;
 using base::nanos;
 
-/// What a machine's clock shows at a true instant: off by an offset, and fast or slow.
+/// A machine's clock at a true instant: off by an offset, and fast or slow.
 class skewed_clock {
 public:
     skewed_clock() = default;
@@ -21,7 +21,7 @@ public:
         return instant{nanos{static_cast<std::int64_t>(t * (billion + ppb_) / billion)} + offset_};
     }
 
-    /// The first true instant at which it shows `local`, or more.
+    /// The first true instant at which the clock shows `local` or more.
     [[nodiscard]] instant when_shows(instant local) const noexcept
     {
         if (local == instant::max()) {

@@ -11,14 +11,14 @@
 namespace {
 
 constexpr unsigned nobody = 0;
-/// As many as a plan has.
+/// The largest number of clients in a plan.
 constexpr unsigned most_clients = 6;
 
 constinit thread_local unsigned present = nobody;
 constinit thread_local std::array<std::int64_t, most_clients + 1> live{};
 
 #if !REDLOCK_TEST_SANITIZED
-/// In front of each block.
+/// Precedes each block.
 struct alignas(std::max_align_t) owner {
     std::size_t bytes;
     unsigned who;
@@ -47,7 +47,7 @@ std::int64_t memory_of_cores::of(unsigned client) noexcept
 }  // namespace redlock::sim
 
 #if !REDLOCK_TEST_SANITIZED
-// The other forms that take no alignment call these.
+// The other forms without alignment call these.
 
 void* operator new(std::size_t size)
 {

@@ -8,11 +8,11 @@
 
 namespace redlock::sim {
 
-/// Bytes that the cores of this thread's clients have from operator new and have not given back,
-/// whoever has them by now. Always zero where a sanitizer looks after memory.
+/// Bytes that the cores of this thread's clients have allocated with operator new and not freed,
+/// whoever owns them now. Always zero under a sanitizer that replaces operator new.
 class memory_of_cores {
 public:
-    /// What is allocated while one lives is the core's of that client.
+    /// Charges allocations to the core of that client while an object of this class lives.
     class in {
     public:
         explicit in(unsigned client) noexcept;
@@ -27,9 +27,9 @@ public:
     [[nodiscard]] static std::int64_t of(unsigned client) noexcept;
 };
 
-/// A core, whose memory is counted.
+/// A core whose memory is counted.
 class counted_core {
-    /// Counts until the end of the expression in which the core is called.
+    /// Counts until the end of the expression that calls the core.
     class called {
     public:
         called(unsigned client, core::coordinator& core) noexcept : in_(client), core_(core) {}
@@ -52,7 +52,7 @@ public:
     }
     void end() noexcept { core_.reset(); }
 
-    /// What it has allocated, without what an earlier one has left.
+    /// Bytes of this core, without what an earlier core left allocated.
     [[nodiscard]] std::int64_t memory() const noexcept
     {
         return memory_of_cores::of(client_) - before_;

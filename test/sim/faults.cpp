@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The same however many kinds of faults there are.
+/// Does not change when a kind of fault is added.
 constexpr std::uint64_t stream_of_the_beyond = 1024;
 constexpr std::uint64_t stream_of_the_ill = 1025;
 
@@ -61,7 +61,7 @@ void fault_injector::strike(unsigned kind)
     schedule(kind);
 }
 
-/// Those that are not named here come with every message, clock or operation.
+/// Does one fault of a kind. Faults that come with a message, clock or operation happen elsewhere.
 void fault_injector::befall(fault f)
 {
     random_source& r = random_[static_cast<std::size_t>(f)];
@@ -170,13 +170,13 @@ void fault_injector::forget_once_more()
     }
 }
 
-/// While it lives, with those told who track its keys or without, or by a restart without its keys,
-/// or with those of an earlier time; at times all nodes at once.
+/// Makes one node or all nodes lose keys. A node loses them while it runs, with or without a
+/// notification. Or it restarts without keys or with keys of an earlier time.
 void fault_injector::make_forget(unsigned node)
 {
     random_source& r = random_[static_cast<std::size_t>(fault::forget)];
     const auto way = r.below(3);
-    // Counters of an earlier time matter where a majority has them.
+    // Counters of an earlier time matter if a majority has them.
     const bool all = r.one_in(way == 2 ? 2 : 6);
     const nanos span = r.between(1ms, 50ms);
     for (unsigned n = 0; n < w_.servers.size(); ++n) {
@@ -235,7 +235,7 @@ void fault_injector::halt(unsigned client)
     w_.clients[client]->pause(span);
 }
 
-/// What no lock of this kind can bear.
+/// Breaks the assumption of the play.
 void fault_injector::go_beyond()
 {
     random_source& r = random_[fault_kinds];
@@ -311,7 +311,7 @@ void fault_injector::go_beyond()
             }
             return;
         case beyond::unequal_max_ttl:
-            // Seldom enough for locks to be had in between.
+            // Seldom enough that clients can take locks in between.
             if (r.one_in(4)) {
                 w_.say("all nodes forget");
                 for (const auto& each : w_.servers) {
@@ -358,7 +358,7 @@ void fault_injector::go_beyond()
     }
 }
 
-/// Once while it is away.
+/// Sets the date back once while the node is away.
 void fault_injector::set_date_back(server& s, nanos by, memory keys)
 {
     if (s.is_up() && s.is_admitted() && w_.planned().longest_ttl() < 10s) {
@@ -373,7 +373,7 @@ void fault_injector::set_date_back(server& s, nanos by, memory keys)
     }
 }
 
-/// While it lives.
+/// Sets the date back while the node runs.
 bool fault_injector::set_date_back_once(std::size_t node, nanos by)
 {
     const bool may_expire = w_.planned().counter_ttl < 10s;
@@ -425,7 +425,7 @@ void fault_injector::leave_some_ill()
     make_ill(r.below(p.nodes), wanted, how);
 }
 
-/// With those whose dates keep them from voting for fencing tokens it is no more than a minority.
+/// Together with the nodes whose date forbids votes for fencing tokens, these nodes are a minority.
 void fault_injector::make_ill(std::uint64_t first, std::uint64_t wanted, illness how)
 {
     const plan& p = w_.planned();

@@ -11,32 +11,33 @@ namespace redlock::sim {
 
 class world;
 
-/// Brings about what the plan says can go wrong, until it is told to stop.
+/// Brings about the faults of the plan until it is stopped.
 class fault_injector {
 public:
     explicit fault_injector(world& w);
 
     void begin();
-    /// The next fault of a kind; `fault_kinds` stands for what is beyond the assumptions.
+    /// Brings about the next fault of a kind. `fault_kinds`: breaks the assumption of the play.
     void strike(unsigned kind);
     void relieve(unsigned node);
-    /// The last thing that befalls a node, when nobody may come to look at it.
+    /// The last loss of keys, after which a client may have no reason to check the node.
     void forget_once_more();
-    /// The client stands still from now on, for a while.
+    /// Suspends the client for a while.
     void halt(unsigned client);
-    /// Nothing new happens, and what has happened ends.
+    /// Begins no more faults and ends the present ones.
     void stop();
-    /// Then a minority stays ill in half of the plays, though, until it is healed.
+    /// In half of the plays a minority stays faulty until it is healed.
     void leave_some_ill();
-    /// Some, from the first one on, but no more than all others can do without.
+    /// Makes some nodes faulty, beginning with the first. At most as many as the others can do
+    /// without.
     void make_ill(std::uint64_t first, std::uint64_t wanted, illness how);
     void heal();
     [[nodiscard]] unsigned ill() const noexcept { return static_cast<unsigned>(ill_.size()); }
-    /// Of what comes with a message, a connection or an operation: whether it comes with this one.
+    /// Whether the fault comes with this message, connection or operation.
     [[nodiscard]] bool happens(fault f);
-    /// The same of a message that takes longer.
+    /// The same for a message that takes longer.
     [[nodiscard]] bool delays(bool up);
-    /// The same of what a node tells by itself, which is rarer than all else.
+    /// The same for a notification, where the fault is rarer.
     [[nodiscard]] bool spoils_push();
 
 private:
@@ -58,7 +59,7 @@ private:
     std::vector<instant> loading_until_;
     std::vector<instant> demoted_until_;
     std::vector<unsigned> ill_;
-    /// Nodes whose date is not what it was.
+    /// Nodes whose date was set back.
     std::vector<bool> set_back_;
 };
 

@@ -25,16 +25,16 @@ using nanos = std::chrono::nanoseconds;
 
 constexpr std::array deadly{SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
 
-/// A play that is under way. Only atomics: read by a signal handler, and by the watchdog.
+/// A play in progress. Only atomics, since a signal handler and the watchdog read it.
 struct play_under_way {
     std::atomic<bool> claimed{false};
-    std::atomic<bool> told{false};  ///< the rest is about the present play
+    std::atomic<bool> told{false};  ///< the other members are about the present play
     std::atomic<std::uint64_t> seed{0};
-    std::atomic<clockid_t> clock{0};  ///< of its thread's processor time
+    std::atomic<clockid_t> clock{0};  ///< processor time of its thread
     std::atomic<nanos::rep> began{0};
 };
 
-/// More than there can be threads. Global, since that is all that a signal handler can reach.
+/// More than the largest number of threads. Global because a signal handler can reach nothing else.
 std::array<play_under_way, 512> plays;
 std::array<struct sigaction, deadly.size()> before;
 std::string shared_arguments;
@@ -43,13 +43,13 @@ thread_local play_under_way* mine = nullptr;
 nanos time_on(clockid_t clock) noexcept
 {
     timespec t{};
-    // Of a thread that has ended meanwhile: none.
+    // Zero if the thread has ended meanwhile.
     return ::clock_gettime(clock, &t) == 0
                ? nanos(std::chrono::seconds(t.tv_sec)) + nanos(t.tv_nsec)
                : nanos{};
 }
 
-/// A line put together without the heap, in one write.
+/// A line that is built without the heap and printed with one write.
 class line {
 public:
     line& operator<<(std::string_view text) noexcept
@@ -72,7 +72,7 @@ public:
     void say() noexcept
     {
         *this << "\n";
-        // There is nobody to be told that it failed.
+        // Nothing can report a failed write here.
         [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, text_.data(), size_);
     }
 
@@ -81,8 +81,8 @@ private:
     std::size_t size_ = 0;
 };
 
-/// What is played in this thread; in a thread without a play whatever is played in the others may
-/// be meant, as by a signal from outside.
+/// Names the play of this thread. A thread without a play names the plays of all threads, since a
+/// signal from outside may be about any of them.
 void name_plays(const line& why) noexcept
 {
     for (const auto& p : plays) {
@@ -104,11 +104,11 @@ void on_signal(int signal, siginfo_t* why, void*)
     if (why->si_code <= 0) {
         ::raise(signal);
     }
-    // Otherwise the instruction at fault is tried again, and its context is there to be told.
+    // Otherwise the faulting instruction runs again, and the next handler can report its context.
 }
 
 #if REDLOCK_TEST_SANITIZED
-/// Of what a sanitizer finds, which need not end in a signal.
+/// Called for a finding of a sanitizer, which may come without a signal.
 void on_report()
 {
     line text;
@@ -205,7 +205,7 @@ void watchdog::watch()
     while (!changed_.wait_for(guard, std::chrono::seconds{1}, [this] { return ended_; })) {
         for (const auto& p : plays) {
             const nanos began{p.began};
-            // The place may have gone to another play, in another thread, meanwhile.
+            // The slot may belong to another play in another thread by now.
             if (time_on(p.clock) - began > longest_computing && p.told &&
                 p.began == began.count()) {
                 line text;
@@ -213,7 +213,7 @@ void watchdog::watch()
                      << static_cast<std::uint64_t>(longest_computing.count())
                      << " s of playing --seed " << p.seed << shared_arguments;
                 text.say();
-                ::signal(SIGABRT, SIG_DFL);  // that is all there is to say
+                ::signal(SIGABRT, SIG_DFL);  // nothing more to say
                 std::abort();
             }
         }

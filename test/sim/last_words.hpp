@@ -11,10 +11,10 @@
 #include <string>
 #include <thread>
 
-/// What a program says that dies, or would go on for ever, in the middle of a play.
+/// The last line of a program that dies or hangs in the middle of a play.
 namespace redlock::sim {
 
-/// How much processor time a play may take; a thousand times what one takes.
+/// Maximum processor time of a play: a thousand times what one usually takes.
 inline constexpr std::chrono::seconds longest_computing
 {
 #if REDLOCK_TEST_SANITIZED
@@ -25,13 +25,13 @@ inline constexpr std::chrono::seconds longest_computing
 };
 
 /**
- * From here on a signal that ends the program says first what was being played, and so does a
- * sanitizer that ends it. What has handled the signal before handles it then. Once a program.
- * `further`: the arguments that all plays share.
+ * Makes a deadly signal or a sanitizer's report name the present plays first. The earlier handler
+ * of the signal runs after that. Call it once in a program. `further`: the arguments that all
+ * plays share.
  */
 void speak_when_killed(std::string further);
 
-/// The calling thread is in the middle of a play of this seed, for as long as the object lives.
+/// Marks the calling thread as playing this seed while the object lives.
 class playing {
 public:
     explicit playing(std::uint64_t seed) noexcept;
@@ -40,7 +40,7 @@ public:
     playing& operator=(const playing&) = delete;
 };
 
-/// Lets the calling thread speak even when its stack is used up.
+/// Lets the calling thread print even when its stack is used up.
 class spare_stack {
 public:
     spare_stack();
@@ -51,12 +51,11 @@ public:
 private:
     static constexpr std::size_t size = 64 * 1024;
 
-    /// Empty where a sanitizer has set one up.
+    /// Empty if a sanitizer has set one up.
     std::unique_ptr<char[]> memory_;
 };
 
-/// While it lives: a play that takes more than `longest_computing` aborts the program, and is
-/// named.
+/// Aborts the program and names the play if one takes more than `longest_computing`.
 class watchdog {
 public:
     watchdog();
@@ -67,10 +66,10 @@ public:
 private:
     void watch();
 
-    std::mutex mutex_;  ///< for what follows
+    std::mutex mutex_;  ///< guards the members below
     std::condition_variable changed_;
     bool ended_ = false;
-    std::thread thread_;  ///< behind what it uses
+    std::thread thread_;  ///< last, as it uses the others
 };
 
 }  // namespace redlock::sim

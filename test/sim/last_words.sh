@@ -1,13 +1,13 @@
 #!/bin/bash
 # usage: last_words.sh <redlock-sim>
-# A campaign that dies names the plays it was in the middle of, so that they can be played again.
+# A campaign that dies names the plays that were running, so that they can be repeated.
 set -euo pipefail
 
 ulimit -c 0
 folder=$(mktemp -d)
 sim=
 cleanup() {
-    # Not in a child that was killed before it became another program.
+    # Not in a child that was killed before its exec.
     ((BASHPID == $$)) || return 0
     [[ -z $sim ]] || kill -KILL "$sim" 2>/dev/null || true
     rm -rf "$folder"
@@ -20,7 +20,7 @@ fail() {
     exit 1
 }
 
-# Waits until seeds have been played, as the line on the standard error tells.
+# Waits until the progress line on the standard error reports played seeds.
 await_plays() {
     local tries
     for ((tries = 0; tries < 600; ++tries)); do
@@ -30,11 +30,11 @@ await_plays() {
     fail "no seed was played in a minute"
 }
 
-# dies_by <signal> <status...>: so many threads that some of them are always in the middle of a play.
+# dies_by <signal> <status...>: has enough threads that some of them always run a play.
 dies_by() {
     local signal=$1 status=0
     shift
-    rm -f "$folder/said" "$folder/progress"  # what the last one said is not about this one
+    rm -f "$folder/said" "$folder/progress"  # of the last run
     "$program" --seconds 600 --jobs 8 --faults cut --progress >"$folder/said" 2>"$folder/progress" &
     sim=$!
     await_plays
@@ -52,4 +52,4 @@ dies_by() {
 
 program=$1
 dies_by ABRT 134
-dies_by SEGV 139 1 66  # 1 and 66: a sanitizer has told of it, and ended the program
+dies_by SEGV 139 1 66  # 1 and 66: a sanitizer reported it and ended the program

@@ -38,7 +38,7 @@ struct settings {
     bool progress = false;
 };
 
-/// What all threads have come to so far.
+/// The results of all threads so far.
 struct campaign {
     explicit campaign(const settings& s) : wants(s), next(s.what.seed), began(clock_type::now()) {}
 
@@ -47,11 +47,11 @@ struct campaign {
     std::atomic<std::uint64_t> played{0};
     std::atomic<bool> enough{false};
     const clock_type::time_point began;
-    std::mutex mutex;  ///< for what follows
+    std::mutex mutex;  ///< guards the members below
     tally sum;
     std::vector<options> failed;
     std::vector<result> results;
-    /// Other things that came of what is outside of the assumptions, and how often.
+    /// Other violations after a broken assumption, and how often each occurred.
     std::map<std::string, std::uint64_t> besides;
 
     [[nodiscard]] double elapsed() const
@@ -147,7 +147,7 @@ void print_counts(const tally& t)
     std::cout << '\n';
 }
 
-/// A campaign that saw none of this would prove nothing.
+/// Whether the campaign saw enough events to prove something.
 bool is_about_something(const campaign& c)
 {
     const tally& t = c.sum;
@@ -164,7 +164,7 @@ bool is_about_something(const campaign& c)
                t.woken_refused > at_times && t.polls > often && t.raises > often &&
                t.raises_spoiled > at_times && t.answers_spoiled > at_times &&
                t.counters_expired > often && t.ends_told > at_times && t.judged > 10 * c.played;
-    // What a play has from its beginning does not strike.
+    // Faults that a play has from its beginning never strike later.
     const fault_set standing =
         only(fault::old_server) | only(fault::clock_rate) | only(fault::clock_offset);
     for (std::size_t i = 0; i < fault_kinds; ++i) {
@@ -256,7 +256,7 @@ fault_set faults_named(const std::string& list)
     return all;
 }
 
-/// What a play may be told besides its seed.
+/// The options of a play other than its seed.
 struct play_options {
     std::string faults;
     std::string outside;
@@ -290,7 +290,7 @@ struct play_options {
     }
 };
 
-/// A line of the file of kept seeds: the arguments of a play, and what it found.
+/// Reads a line of the file of kept seeds: the arguments of a play, and the defect it found.
 options kept_in(const std::string& line)
 {
     const std::size_t comment = line.find('#');
@@ -307,7 +307,7 @@ options kept_in(const std::string& line)
     return what;
 }
 
-/// Each twice, and all have to end well.
+/// Plays each kept seed twice. Each play must end well.
 int run_kept(const std::string& file, const std::string& program)
 {
     const watchdog until_the_end;

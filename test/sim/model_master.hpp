@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-// The master that users have for their tests, in virtual time.
+// The model node that users have for their tests, in virtual time.
 namespace redlock::test {
 
 using testing::contract_script;
@@ -19,7 +19,7 @@ using testing::session;
 using testing::take_command;
 using testing::words;
 
-/// A clock for the date under virtual time, as wrong as it is told to be.
+/// A clock for the date in virtual time, with a settable error.
 class virtual_date final : public base::wall_clock {
 public:
     explicit virtual_date(const base::instant& now) : now_(now) {}

@@ -9,7 +9,7 @@
 
 namespace redlock::sim {
 
-/// Several resources that are locked as one go by one name here: "r0+r1".
+/// Several resources that one lock covers have one name here: "r0+r1".
 [[nodiscard]] inline std::string joined(std::span<const std::string> names)
 {
     std::string all;

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// And not only to remember the script.
+/// Whether the bytes ask for an alignment, and don't only load its script.
 bool asks_raise(std::string_view bytes)
 {
     constexpr const test::contract_script& raise = test::contract_scripts[4];
@@ -39,7 +39,8 @@ link& network::dial(unsigned client, unsigned generation, unsigned node)
     l->dialled = w_.now();
     links_.push_back(std::move(l));
     link& made = *links_.back();
-    // Drawn one after the other, as a compiler may evaluate the operands of a sum in any order.
+    // Drawn one after the other, because a compiler may evaluate the operands of a sum in any
+    // order.
     const nanos down = way(false);
     nanos in = way(true) + down;
     if (w_.faults.happens(fault::slow_dial)) {
@@ -52,7 +53,7 @@ link& network::dial(unsigned client, unsigned generation, unsigned node)
     return made;
 }
 
-/// How long a message takes.
+/// Draws how long a message takes.
 nanos network::way(bool up)
 {
     nanos takes = ways_.between(w_.planned().least_way, w_.planned().longest_way);
@@ -79,7 +80,7 @@ void network::send_down(link& l, std::string_view bytes, instant proof, bool is_
     }
 }
 
-/// It comes late, or not at all, and then the connection is lost with it: true.
+/// Makes an alignment late, or loses it with its connection. True if it is lost.
 bool network::spoil_raise(link& l, bool up)
 {
     if (!w_.faults.happens(fault::raise)) {
@@ -103,7 +104,7 @@ void network::send(link& l, bool up, std::string_view bytes, instant proof)
 {
     w_.mix_bytes(bytes);
     while (bytes.size() > 1 && w_.faults.happens(fault::split)) {
-        // Anywhere, or into many small ones.
+        // Splits anywhere, or into many small pieces.
         const std::size_t most = pieces_.one_in(2) ? bytes.size() - 1 : 40;
         const std::size_t first = pieces_.between(1, std::min(bytes.size() - 1, most));
         put(l, up, {.bytes = std::string(bytes.substr(0, first))});
@@ -134,7 +135,7 @@ void network::send_off(link& l, bool up, pipe::chunk& c)
     w_.schedule(p.last - w_.now(), kind, l.client, l.id);
 }
 
-/// What is on its way gets there only up to some byte.
+/// Loses the bytes on their way from some byte on.
 void network::lose_some(link& l, bool up)
 {
     pipe& p = up ? l.up : l.down;
@@ -179,7 +180,7 @@ void network::cut(link& l)
     end(l);
 }
 
-/// Each side is told behind what still gets there.
+/// Each side hears of the end after the bytes that still arrive.
 void network::end(link& l)
 {
     put(l, true, {.is_end = true});
@@ -188,7 +189,8 @@ void network::end(link& l)
     }
 }
 
-/// Behind what still gets there; or never, and then only a node that is back tells.
+/// The client hears of the end after the bytes that still arrive. Or the connection is half open,
+/// and the client hears of it only from a node that is back.
 void network::tell_client(link& l)
 {
     if (w_.faults.happens(fault::half_open)) {
@@ -201,13 +203,13 @@ void network::tell_client(link& l)
     w_.schedule(l.down.last - w_.now(), event_kind::told_closed, l.client, l.id);
 }
 
-/// The front chunk, if it may pass now.
+/// Takes the front chunk if it may pass now.
 bool network::take(link& l, bool up, pipe::chunk& c)
 {
     pipe& p = up ? l.up : l.down;
     if (p.chunks.empty() || p.chunks.front().at > w_.now() ||
         w_.servers[l.node]->is_unreachable()) {
-        return false;  // lost, or put off
+        return false;  // lost or delayed
     }
     if (p.blocked_until > w_.now()) {
         const auto kind = up ? event_kind::bytes_up : event_kind::bytes_down;
@@ -235,7 +237,7 @@ void network::on_bytes_up(link& l)
         s.on_bytes(l, c.bytes);
         return;
     }
-    // The node knows nothing of this connection: it says so, if there is one.
+    // The node does not know this connection and answers with a reset if it runs.
     if (s.is_up() && l.client_end && !l.refused) {
         l.half_open = false;
         w_.schedule(way(false), event_kind::told_closed, l.client, l.id);
@@ -254,7 +256,7 @@ void network::on_dialled(link& l)
 {
     server& s = *w_.servers[l.node];
     if (s.is_unreachable()) {
-        return;  // nobody says anything of it any more
+        return;  // no reply comes for this connection
     }
     if (!l.refused && s.is_up()) {
         l.server_end = true;
@@ -308,7 +310,7 @@ bool network::is_something_under_way() const
     });
 }
 
-/// What was held up gets through now.
+/// Lets delayed bytes pass.
 void network::unblock()
 {
     for (const auto& l : links_) {

@@ -21,8 +21,7 @@ constexpr std::array<std::string_view, fault_kinds> fault_names{
 
 std::vector<milliseconds> some_ttls(random_source& r)
 {
-    // Either leases end while the play goes on, or no key goes by itself before its end has been
-    // looked at.
+    // Either leases end during the play, or no key expires before the end of the play is checked.
     if (r.one_in(2)) {
         return {milliseconds{r.between(200, 400)}, milliseconds{r.between(200, 1500)}};
     }
@@ -88,7 +87,7 @@ plan make_plan(const options& o)
     random_source keeping(o.seed, 300);
     p.keeps_one_in = keeping.one_in(2) ? static_cast<std::uint32_t>(keeping.between(1, 4)) : 0;
     if (p.keeps_one_in > 0 && keeping.one_in(4)) {
-        // So long that a lock is kept after a renewal that failed, and after all is well again.
+        // Long enough to keep a lock after a failed renewal, once all nodes are healthy again.
         p.ttls = {milliseconds{keeping.between(2000, 5000)}};
     }
     if (o.outside == beyond::unequal_max_ttl) {
@@ -106,7 +105,7 @@ plan make_plan(const options& o)
     p.counter_ttl = f.one_in(2) ? base::nanos{150s} : base::nanos{24h};
     random_source lives(o.seed, 305);
     if (p.longest_ttl() < 10s && lives.one_in(2)) {
-        // So short that counters expire again and again, and longer than tokens need it to be.
+        // Short enough that counters expire again and again, and longer than tokens need.
         p.counter_ttl = p.counter_slack * static_cast<std::int64_t>(lives.between(5, 16)) / 2;
     }
     p.longest_counter_ttl = p.counter_ttl;
@@ -116,7 +115,7 @@ plan make_plan(const options& o)
     }
     p.key_prefix = r.one_in(3) ? "locks:" : "";
     p.max_pending_releases = r.one_in(6) ? r.below(6) : 1000;
-    // Scripts of fencing tokens may go out as their text.
+    // Fencing scripts may go out as their text.
     p.max_buffered_bytes =
         r.one_in(10) ? r.between(200, 3000) + (p.fencing ? 1500 : 0) : 1024 * 1024;
     if (r.one_in(6)) {
@@ -137,7 +136,7 @@ plan make_plan(const options& o)
     random_source guard(o.seed, 2);
     p.guard = (guard.one_in(2) && may_be_guarded(o.outside)) || is_guarded(o.outside);
     p.new_masters = guard.one_in(8);
-    // Or a loss would be noticed at the next vote only, and then be waited for.
+    // Otherwise the client would notice a loss only at the next vote and would then wait.
     p.pings = p.pings || p.guard;
     random_source grouping(o.seed, 301);
     p.groups_one_in = grouping.one_in(3) ? static_cast<std::uint32_t>(grouping.between(1, 4)) : 0;
@@ -156,14 +155,14 @@ plan make_plan(const options& o)
         p.every[i] = own.between(20ms, 1000ms);
         p.one_in[i] = static_cast<std::uint32_t>(own.between(2, 20));
     }
-    // Besides, at a verdict, before it is told; and with a SET.
+    // The client is also suspended between a decision and its report, and at a SET.
     p.one_in[static_cast<std::size_t>(fault::client_pause)] *= 10;
     p.one_in[static_cast<std::size_t>(fault::forget)] *= 10;
     if (p.is_tight()) {
         p.faults |= only(fault::slow_write);
         p.one_in[static_cast<std::size_t>(fault::slow_write)] = 2;
     }
-    // In both directions, or in one of them.
+    // In both directions or in one of them.
     const std::uint64_t directions = r.between(1, 3);
     p.delay_up_one_in = (directions & 1U) != 0 ? static_cast<std::uint32_t>(r.between(2, 40)) : 0;
     p.delay_down_one_in = (directions & 2U) != 0 ? static_cast<std::uint32_t>(r.between(2, 40)) : 0;
@@ -172,7 +171,7 @@ plan make_plan(const options& o)
         p.faults &= ~only(fault::forget);
     }
     if (p.longest_ttl() > 10s && !p.guard) {
-        p.faults &= ~only(fault::restart_empty);  // nobody has the time to wait
+        p.faults &= ~only(fault::restart_empty);  // no task has the time to wait
     }
     p.acquires = o.acquires.value_or(p.acquires);
     return p;

@@ -9,8 +9,7 @@
 namespace redlock::sim {
 
 /// Numbers from a seed, the same on every machine (SplitMix64, Steele, Lea and Flood, 2014). Each
-/// kind of decision has a source of its own, so that leaving one kind out leaves the others as they
-/// were.
+/// kind of decision has its own source, so leaving one kind out does not change the others.
 class random_source {
 public:
     explicit random_source(std::uint64_t seed) noexcept : state_(seed) {}
@@ -24,7 +23,7 @@ public:
         return scramble(state_);
     }
 
-    /// From 0 to n - 1; 0 for n = 0.
+    /// From 0 to n - 1. 0 for n = 0.
     std::uint64_t below(std::uint64_t n) noexcept { return n == 0 ? 0 : next() % n; }
 
     std::uint64_t between(std::uint64_t least, std::uint64_t most) noexcept
@@ -40,8 +39,7 @@ public:
 
     bool one_in(std::uint64_t n) noexcept { return below(n) == 0; }
 
-    /// A waiting time, as of things that happen independently of each other. At most twenty times
-    /// the mean.
+    /// The waiting time between independent events. At most twenty times the mean.
     base::nanos waiting(base::nanos mean) noexcept
     {
         const double u = static_cast<double>((next() >> 11) + 1) * 0x1.0p-53;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # usage: reported.sh <redlock-sim>
-# What breaks a promise fails the campaign, which says what it was and how to see it again, at length and cut down.
+# A broken promise fails the campaign. Its report has the violation, the command that repeats it, and a shorter command.
 set -euo pipefail
 
 said=$(mktemp)
@@ -16,11 +16,11 @@ fails() {
     "$program" "$@" >"$said" 2>&1 || status=$?
     ((status == 1)) || fail "$*: the status is $status"
 }
-# The arguments behind a word of the report.
+# The arguments after a word of the report.
 arguments() { sed -n "s|^  $1: *$program ||p" "$said"; }
 
 program=$1
-# From a seed that breaks this promise first: clocks that step take some others along. The campaign ends at the first
+# Begins with a seed that breaks this promise before others, which a clock step may break too. The campaign ends at the first
 # seed that fails, so REDLOCK_SIM_SEEDS does not scale this bound.
 fails --from 4 --seeds 20000 --faults delay,split,cancel --beyond clock_step
 grep -q '^FAILED: .* both believe that they hold ' "$said" || fail "it does not say what it saw"

@@ -16,28 +16,28 @@ struct result {
         well,
         violated,
         condemned,      ///< a violation that nothing excuses
-        two_leases,     ///< the violation that all is about
-        disorder,       ///< that of the fencing tokens
-        not_repeatable  ///< run twice, it went another way
+        two_leases,     ///< two leases of a resource overlap
+        disorder,       ///< fencing tokens are out of order
+        not_repeatable  ///< the second run differs from the first
     } ended = kind::well;
     std::string what;
     std::uint64_t hash = 0;
     tally counts;
 };
 
-/// Plays one seed; `twice`: and once more, to see that it goes the same way.
+/// Plays one seed. `twice`: plays it again and compares the two runs.
 [[nodiscard]] result play(const options& o, bool twice, std::ostream* trace = nullptr);
 
-/// What a violation is about, whoever it was of.
+/// The kind of a violation, without names of clients.
 [[nodiscard]] std::string gist_of(const std::string& what);
 
-/// Leaves out what is not needed for a play to fail as it does: kinds of faults, and acquires.
+/// Removes the kinds of faults and the acquires that a play can fail without.
 [[nodiscard]] options shrink(options failing);
 
 /// The arguments that repeat a play.
 [[nodiscard]] std::string arguments_of(const options& o);
 
-/// The same without the seed; each begins with a space.
+/// The same without the seed. Each argument begins with a space.
 [[nodiscard]] std::string further_arguments_of(const options& o);
 
 [[nodiscard]] std::string_view name_of(beyond b) noexcept;

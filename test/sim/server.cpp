@@ -22,7 +22,7 @@ skewed_clock clock_of(const plan& p, unsigned index)
     return {offset, p.has(fault::clock_rate) ? ppb - most : 0};
 }
 
-/// Said while a connection is made, or by the restart guard.
+/// Whether the command comes from a handshake or from the restart guard.
 bool is_probe(const test::words& command)
 {
     return std::any_of(command.begin(), command.end(), [](const std::string& word) {
@@ -112,7 +112,7 @@ void server::on_bytes(link& l, std::string_view bytes)
     }
 }
 
-/// Does every whole command that has come, and answers.
+/// Executes every complete command and answers.
 void server::serve(link& l)
 {
     std::string replies;
@@ -121,7 +121,7 @@ void server::serve(link& l)
     std::string_view rest = l.unread;
     for (std::string_view next = rest; auto command = test::take_command(next); rest = next) {
         if (holds_up(*command)) {
-            break;  // and with it all that stands behind it on this connection
+            break;  // and with it all later commands of this connection
         }
         replies += answer(l, *command);
         answers_raise = answers_raise || is_raise(*command);
@@ -145,7 +145,7 @@ void server::tell()
     }
 }
 
-/// What it tells by itself. It is a hint, and may be lost, come twice, or come much later.
+/// Sends the notifications. They are hints, and may be lost, doubled or much later.
 void server::push_to_all()
 {
     random_source r(w_.planned().seed, 700 + ++pushes_);
@@ -173,13 +173,13 @@ bool server::is_of_a_lock(const test::words& command)
            name == "DELIFEQ" || name == "DELEX";
 }
 
-/// As CLIENT PAUSE WRITE does, for scripts too.
+/// Delays writes and scripts as CLIENT PAUSE WRITE does.
 bool server::holds_up(const test::words& command) const
 {
     return (ill_ == illness::blocked || blocked_until_ > w_.now()) && is_of_a_lock(command);
 }
 
-/// In front of a SET, so that its key proves nothing, or behind it and in front of the proof.
+/// Loses keys before a SET, so that its key proves nothing, or between the SET and the proof.
 void server::may_forget()
 {
     if (w_.faults.happens(fault::forget)) {
@@ -196,7 +196,7 @@ std::string server::answer(link& l, const test::words& command)
         may_forget();
     }
     doing_ = &command;
-    // Dates are kept right by other means than the clock that ttls run by.
+    // The clock that ttls use does not change the date.
     master.date_offset = w_.now() - local_now() + date_error_;
     auto lied = lie(command);
     const std::string reply =
@@ -214,7 +214,7 @@ std::string server::answer(link& l, const test::words& command)
     return said;
 }
 
-/// What it says instead of doing it, if it lies.
+/// The answer that a lying node gives instead of executing the command.
 std::optional<std::string> server::lie(const test::words& command) const
 {
     const std::string& name = command.front();
@@ -232,7 +232,7 @@ std::optional<std::string> server::lie(const test::words& command) const
 void server::on_end(link& l)
 {
     if (l.server_end && is_paused()) {
-        l.ends = true;  // which it finds behind what it has not read yet
+        l.ends = true;  // the node finds the end after the bytes that it has not read yet
         return;
     }
     l.server_end = false;
@@ -280,8 +280,8 @@ void server::go_down()
     }
 }
 
-/// One that is down already comes back when it was to, and then stands still: without its keys it
-/// has to stay away for long enough, and no longer.
+/// A node that is already down comes back on time and is then suspended. A node that loses its keys
+/// must stay away for long enough, but no longer.
 void server::fall_ill(illness how)
 {
     ill_ = how == illness::down && !up_ ? illness::paused : how;
@@ -361,7 +361,7 @@ void server::take_from_stranger(const std::string& key, parting how)
     tell();
 }
 
-/// What was given back may be there again.
+/// Released keys may be back.
 void server::roll_back()
 {
     rolled_back_at_ = w_.now();
@@ -425,7 +425,7 @@ void server::delete_counters()
     tell();
 }
 
-/// The next time that it looks in general: of many keys a server looks at some each time.
+/// When the node next searches for expired keys. A server samples some of its keys each time.
 void server::expect_end(instant end)
 {
     if (end >= next_end_) {
@@ -479,7 +479,7 @@ bool server::tell_for_nothing(random_source& r)
     return has_told;
 }
 
-/// Each run of a server has another name, of 40 hexadecimal digits.
+/// Each run of a server has another name of 40 hexadecimal digits.
 void server::begin_run()
 {
     random_source r(w_.planned().seed, 600 + index_ + 100 * ++runs_);

@@ -16,31 +16,31 @@ namespace redlock::sim {
 
 class world;
 
-/// How a key goes that somebody waits for who is to be told.
+/// How a key vanishes that a waiter tracks.
 enum class parting : std::uint8_t {
     told,
     told_of_all,  ///< as by FLUSHALL
     untold,
-    cut,  ///< the connection is lost by which it would be told
+    cut,  ///< the connection for the notification is lost
 };
 
-/// What becomes of the keys when a node dies.
+/// The fate of the keys when a node dies.
 enum class memory : std::uint8_t {
     kept,
     lost,
-    rolled_back,  ///< those it had when it was last saved are there again
+    rolled_back,  ///< the keys of the last save are back
 };
 
-/// What ails a node until it is healed, and not for a while.
+/// A fault that lasts until the node is healed.
 enum class illness : std::uint8_t {
     none,
     down,
-    paused,       ///< it stands still
-    blocked,      ///< it does nothing that writes
-    unreachable,  ///< nothing gets through to it or from it
+    paused,       ///< suspended
+    blocked,      ///< executes no writes
+    unreachable,  ///< nothing passes to or from it
 };
 
-/// A master: its process, its clock, its end of the links.
+/// A node: its process, its clock and its end of the links.
 class server final : public test::model_master::watcher {
 public:
     server(world& w, unsigned index);
@@ -50,12 +50,12 @@ public:
     void on_bytes(link& l, std::string_view bytes);
     void on_end(link& l);
 
-    // What befalls it.
+    // Faults.
     void pause(nanos span);
     void block(nanos span);
     void wake();
     void die(nanos away, memory keys);
-    /// Keys that it had lost by then may be there again.
+    /// Whether keys that the node had lost by then may be back.
     [[nodiscard]] bool was_rolled_back_since(instant then) const noexcept
     {
         return rolled_back_at_ != instant{} && rolled_back_at_ >= then;
@@ -64,51 +64,53 @@ public:
     void fall_ill(illness how);
     void heal();
     [[nodiscard]] bool is_unreachable() const noexcept { return ill_ == illness::unreachable; }
-    /// For a later life.
+    /// Saves the keys for a later life.
     void save();
-    /// While it lives; `tells`: and those who track them are told.
+    /// Loses all keys while the node runs. `tells`: clients that track them are notified.
     void lose_keys(bool tells = true);
-    /// Those it had when it was last saved are there again. Nobody looks on.
+    /// Brings back the keys of the last save, without a call of `on_change`.
     void roll_back();
-    /// By somebody's hand.
+    /// Deletes the fencing counters as an operator would.
     void delete_counters();
-    /// As another client does who takes each lock.
+    /// Increments the fencing counters as if another client took each lock.
     void use_counters();
     [[nodiscard]] bool has_counters() const;
-    /// It had fencing counters, and all are over.
+    /// Whether the node had fencing counters and all of them have expired.
     [[nodiscard]] bool has_outlived_its_counters() const;
-    /// A key of somebody who is no client of the play, and its end.
+    /// Sets a key of a stranger, who is no client of the play, or ends it.
     void give_to_stranger(const std::string& key);
     void take_from_stranger(const std::string& key, parting how);
     void step_clock(nanos ahead);
-    /// Looks for keys that are over, as it does now and then, and tells those who track them.
+    /// Deletes expired keys, as the node does now and then, and notifies the clients that track
+    /// them.
     void look_for_ends();
-    /// Tells of a key that somebody tracks, though nothing happened to it; false: nobody does.
+    /// Sends a notification for a tracked key that did not change. False if no client tracks a key.
     bool tell_for_nothing(random_source& r);
-    /// And whoever might delete with a command of the server's own may no more, or may again.
+    /// Forgets the scripts. Clients lose or regain the permission for the server's own
+    /// compare-and-delete.
     void flush_scripts();
 
     [[nodiscard]] bool is_up() const noexcept { return up_; }
     [[nodiscard]] bool is_paused() const noexcept;
-    /// The restart guard's marker names this run of it.
+    /// Whether the marker of the restart guard names this run of the server.
     [[nodiscard]] bool is_admitted() const;
     [[nodiscard]] instant local_now() const;
-    /// Its date is far from that of the others.
+    /// Its date is far from the dates of the others.
     [[nodiscard]] bool is_out_of_date() const noexcept { return out_of_date_; }
     void set_date(nanos ahead) noexcept { date_error_ += ahead; }
-    /// When a key is gone in truth, if nothing else happens to it.
+    /// When a key expires in true time, if nothing else happens to it.
     [[nodiscard]] instant true_end(const test::model_master::entry& e) const;
 
     void on_change(const std::string& key, const test::model_master::entry* before,
                    const test::model_master::entry* after, const test::session* by) override;
 
-    /// The command that is being done, if any.
+    /// The command in execution, if any.
     [[nodiscard]] const test::words* doing() const noexcept { return doing_; }
 
     test::model_master master;
 
 private:
-    /// Those that are not over.
+    /// The counters that have not expired.
     [[nodiscard]] test::words counters() const;
     void serve(link& l);
     void go_down();
@@ -136,7 +138,8 @@ private:
     instant rolled_back_at_{};
     unsigned runs_ = 0;
     std::uint64_t pushes_ = 0;
-    /// When it looks for ends next, and the first that it knows of, by its own clock.
+    /// When the node next searches for expired keys, and the first expiry that it knows, by its own
+    /// clock.
     random_source looks_;
     nanos looks_every_;
     instant looks_at_ = instant::max();

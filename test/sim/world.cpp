@@ -11,13 +11,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// So that the heap's front is what comes first.
+/// Puts the earliest event at the front of the heap.
 bool comes_later(const event& a, const event& b)
 {
     return a.at != b.at ? a.at > b.at : a.order > b.order;
 }
 
-/// Beyond this a play is not lengthened; whoever still waits is served in the quiet that follows.
+/// The longest time with faults. Acquires that still wait get their lock in the quiet that follows.
 constexpr nanos longest_play = 30s;
 
 /// More than ten times what the longest of many plays needs.
@@ -168,7 +168,7 @@ void world::dispatch(const event& e)
     }
 }
 
-/// Nobody waits for anything, and nobody will begin anything.
+/// Whether no call is pending and no task will begin one.
 bool world::is_over() const
 {
     return acquires_left == 0 && std::all_of(clients.begin(), clients.end(), [](const auto& c) {
@@ -207,8 +207,8 @@ void world::run()
     }
 }
 
-/// Nothing new goes wrong any more: whoever waits is served, though a minority may be ill. And when
-/// all are well, in the end nothing is left of anything.
+/// Ends all faults. Waiting acquires must get their lock, though a minority may be faulty. Once all
+/// nodes are healthy, nothing may be left.
 void world::calm_down()
 {
     faults.forget_once_more();
@@ -217,12 +217,12 @@ void world::calm_down()
     acquires_left = 0;
     faults.stop();
     if (plan_.only_tokens) {
-        run_until(now_ + 10s);  // dates that are too far apart may leave nobody a lock
+        run_until(now_ + 10s);  // if dates are too far apart, no client may get a lock
         return;
     }
     faults.leave_some_ill();
     counts.with_some_ill += static_cast<std::uint64_t>(faults.ill() > 0);
-    // Who waits for ever may have to wait for what somebody left behind, one after another.
+    // Acquires without a limit may have to wait for several abandoned locks, one after another.
     run_until(now_ + 60s + plan_.longest_ttl() * 2);
     if (!is_over()) {
         checks.fail("somebody was not served, though a majority was well for so long");
@@ -236,15 +236,15 @@ void world::calm_down()
     const nanos until_all_is_forgotten = plan_.longest_ttl() * 2 + 130s;
     run_until(now_ + until_all_is_forgotten);
     prove_all();
-    run_until(now_ + 5s);  // in which servers hear that nobody waits any more
+    run_until(now_ + 5s);  // servers hear in this time that no client waits any more
     if (!rests()) {
-        // Only now some of them have seen that a connection is gone.
+        // Some servers notice only now that a connection is gone.
         run_until(now_ + until_all_is_forgotten);
     }
     check_rest();
 }
 
-/// Of more than a client may owe it gives up what was owed longest.
+/// A client with too many pending releases drops the oldest. Their keys may stay.
 void world::forgive_dropped_debts()
 {
     for (unsigned i = 0; i < clients.size(); ++i) {
@@ -261,18 +261,18 @@ void world::prove_all()
         prove_waiting(*clients[i], i, "r0");
     }
     if (plan_.outside != beyond::nothing) {
-        return;  // such nodes may refuse what is free
+        return;  // such nodes may refuse a free lock
     }
     random_source r(plan_.seed, 850);
     prove_keeping(*clients[r.below(clients.size())], "r0");
     prove_passing_on(*clients[r.below(clients.size())], "r8");
-    // In one play of four, as it takes as many events as all of a small one.
+    // In one play of four, since it takes as many events as a small play.
     if (r.below(4) == 0) {
         prove_thrift(*clients[r.below(clients.size())], "r0");
     }
 }
 
-/// One client, once it has begun anew if it was to, and goes on; of a lock that nobody has left.
+/// Tests one client, once it runs, with a lock that no client has abandoned.
 void world::prove_with_some_ill()
 {
     if (faults.ill() == 0) {
@@ -287,14 +287,14 @@ void world::prove_with_some_ill()
     }
     run_until(now_ + 2s);
     if (!checks.can_be_served(i)) {
-        return;  // under the restart guard it may take some ttls until it can
+        return;  // under the restart guard this may take some ttls
     }
     ++counts.proved_with_some_ill;
     prove(c, "r9");
     prove_waiting(c, i, "r9");
 }
 
-/// A lock that is free is had, kept and given back at once.
+/// A free lock is acquired, kept and released at once.
 void world::prove(client& c, const std::string& resource)
 {
     c.app().prove(resource);
@@ -304,16 +304,17 @@ void world::prove(client& c, const std::string& resource)
     }
 }
 
-/// What was done before takes no more memory when it is done once more.
+/// Repeating an operation takes no more memory.
 void world::prove_thrift(client& c, const std::string& resource)
 {
-    constexpr int times = 10;  // room that grows by halves and doubles grows once in a while only
+    constexpr int times = 10;  // a buffer that grows by half or by doubling rarely grows
     prove(c, resource);
     const std::int64_t before = c.memory();
     for (int n = 0; n < times; ++n) {
         prove(c, resource);
     }
-    // A reply that comes in pieces is kept until it is whole, perhaps for the first time.
+    // The client keeps a reply that comes in pieces until it is complete, perhaps for the first
+    // time.
     constexpr std::int64_t longest_reply = 128;
     if (c.memory() > before + longest_reply * static_cast<std::int64_t>(c.nodes())) {
         checks.condemn("a lock that was had and given back leaves " +
@@ -321,12 +322,11 @@ void world::prove_thrift(client& c, const std::string& resource)
     }
 }
 
-/// Who waits for what somebody has who is no client is served soon once it is free: as it is told,
-/// or by looking.
+/// A waiter for a stranger's lock gets it soon after it is free, by a notification or by polling.
 void world::prove_waiting(client& c, unsigned index, const std::string& resource)
 {
     if (plan_.backoff_max == 0ms) {
-        return;  // who pauses for no time has it whatever he is told
+        return;  // a waiter without a back-off gets the lock without a notification
     }
     random_source r(plan_.seed, 800 + index);
     const auto how = static_cast<parting>(r.below(4));
@@ -339,7 +339,7 @@ void world::prove_waiting(client& c, unsigned index, const std::string& resource
     for (const auto& s : servers) {
         s->take_from_stranger(key, how);
     }
-    // Some round trips; who has to look does it as seldom as he may.
+    // Some round trips. A waiter that polls does so at the longest interval.
     nanos bound = 40 * plan_.longest_way + plan_.backoff_max;
     bound += how == parting::untold ? nanos{plan_.max_poll_interval} : 0ms;
     bound += how == parting::cut ? nanos{c.settings().node_timeout + plan_.backoff_max} : 0ms;
@@ -354,7 +354,7 @@ void world::prove_waiting(client& c, unsigned index, const std::string& resource
     run_until(now_ + 1s);
 }
 
-/// A lock that is kept alive lives on, though no node answers one of its renewals.
+/// A kept-alive lock survives although no node answers one of its renewals.
 void world::prove_keeping(client& c, const std::string& resource)
 {
     if (plan_.is_tight()) {
@@ -385,13 +385,12 @@ void world::prove_keeping(client& c, const std::string& resource)
     }
 }
 
-/// Who stands in line behind another one of its client is given the lock as that gives it back,
-/// though a node is blocked. Of a resource that is new to the client, as it lets others in now and
-/// then.
+/// A waiter gets the lock when another acquire of its client releases it, although a node is
+/// blocked. The resource is new to the client, since a client sometimes lets others in.
 void world::prove_passing_on(client& c, const std::string& resource)
 {
     if (plan_.is_tight() || plan_.has(fault::script_flush)) {
-        return;  // without room, or behind a release that is sent anew, a node fails the second
+        return;  // without room, or after a release that is sent again, a node fails the second
     }
     random_source r(plan_.seed, 852);
     const auto until = [this, &c](bool (application::*is_there)() const, instant end) {
@@ -421,7 +420,7 @@ bool world::rests() const
     return std::all_of(clients.begin(), clients.end(), [this](const auto& c) { return rests(*c); });
 }
 
-/// Every record is back in its pool, and every connection stands.
+/// Whether every record is back in its pool and every connection is up.
 bool world::rests(const client& c) const
 {
     const stats s = c.snapshot();
@@ -430,7 +429,7 @@ bool world::rests(const client& c) const
            s.nodes_quarantined == 0;
 }
 
-/// Some server remembers which keys the client has read.
+/// Whether a server still remembers which keys the client has read.
 bool world::is_tracked_for(unsigned client)
 {
     for (unsigned n = 0; n < plan_.nodes; ++n) {
@@ -443,8 +442,9 @@ bool world::is_tracked_for(unsigned client)
     return false;
 }
 
-/// One client after the other, each when it has heard nothing for a while: the timer that watched
-/// over a ping stands for a moment after the answer; nor when one is about to be sent.
+/// Checks one client after the other, each when it has heard nothing for a while. The timer of a
+/// ping remains for a moment after the answer. So the check avoids that time and the time of the
+/// next ping.
 void world::check_rest()
 {
     constexpr int longest_talk = 60;

@@ -17,23 +17,23 @@
 
 namespace redlock::sim {
 
-/// What is to happen; who it happens to is in the event.
+/// The kinds of events. The event says which client, node or link it is about.
 enum class event_kind : std::uint8_t {
-    bytes_up,     ///< a chunk comes to a node's end of a link (link)
-    bytes_down,   ///< to a client's end (link)
-    dialled,      ///< a link stands, or is refused (link)
+    bytes_up,     ///< a chunk reaches a node's end of a link (link)
+    bytes_down,   ///< a chunk reaches a client's end (link)
+    dialled,      ///< a link is up or refused (link)
     told_closed,  ///< a client's end hears that the link is over (link)
-    written,      ///< a client's socket has taken what it was given (link)
+    written,      ///< a client's socket has taken the bytes (link)
     timer,        ///< a client's timer (client, generation)
     turn,         ///< the turn that a client asked for (client, generation)
-    step,         ///< a task goes on (client, generation, task)
-    cancel,       ///< an operation is to be cancelled (client, generation, serial)
-    resume,       ///< a client that stood still goes on (client)
-    rebirth,      ///< a client begins anew (client)
-    wake,         ///< a node that stood still goes on (node)
+    step,         ///< a task takes its next step (client, generation, task)
+    cancel,       ///< an operation is cancelled (client, generation, serial)
+    resume,       ///< a suspended client goes on (client)
+    rebirth,      ///< a client begins again (client)
+    wake,         ///< a suspended node goes on (node)
     restarted,    ///< a node is back (node)
-    ends,         ///< a node looks for keys that are over (node)
-    relief,       ///< a node has memory, or its data, again (node)
+    ends,         ///< a node searches for expired keys (node)
+    relief,       ///< a node has memory or its data again (node)
     strike,       ///< the next fault of a kind (fault)
 };
 
@@ -46,13 +46,13 @@ struct event {
     std::uint64_t what = 0;
 };
 
-/// A sum of what happened in one play, to see that plays are about something.
+/// Counts of events in a play. They show that plays test something.
 struct tally {
     std::uint64_t events = 0;
     std::uint64_t acquired = 0;
     std::uint64_t extended = 0;
     std::uint64_t released = 0;
-    /// Acquires that held a lock of their owner once more.
+    /// Acquires that took a further hold of their owner's lock.
     std::uint64_t nested = 0;
     std::uint64_t contended = 0;
     std::uint64_t unavailable = 0;
@@ -68,39 +68,40 @@ struct tally {
     std::uint64_t limits_reached = 0;
     std::uint64_t losses_told = 0;
     std::uint64_t served_when_quiet = 0;
-    /// Plays in which that was demanded, and tried once more, though a minority was ill.
+    /// Plays in which a majority had to serve everyone while a minority was faulty, and plays that
+    /// then tried a lock.
     std::uint64_t with_some_ill = 0;
     std::uint64_t proved_with_some_ill = 0;
-    /// Of `stats`: further attempts that were begun because a node told something, and others.
+    /// From `stats`: attempts after a notification, and polls.
     std::uint64_t woken_granted = 0;
     std::uint64_t woken_refused = 0;
     std::uint64_t polls = 0;
     std::uint64_t raises = 0;
-    /// Raises of one node that came late or never, and the same of their answers.
+    /// Alignments of one node that came late or never, and such answers.
     std::uint64_t raises_spoiled = 0;
     std::uint64_t answers_spoiled = 0;
-    /// How often somebody began to believe in a lease of what another one believed to hold.
+    /// How often a client began to believe in a lease that overlaps with another client's belief.
     std::uint64_t overlaps = 0;
-    /// Fencing counters whose life ended while locks were still wanted.
+    /// Fencing counters that expired while locks were still wanted.
     std::uint64_t counters_expired = 0;
-    /// How often a node told of keys that were over, with nobody asking for them.
+    /// How often a node sent notifications for expired keys that no command named.
     std::uint64_t ends_told = 0;
-    /// Operations that had a healthy majority throughout, so that their results could be judged.
+    /// Operations with a healthy majority throughout, so that their results could be judged.
     std::uint64_t judged = 0;
     std::array<std::uint64_t, fault_kinds> struck{};
 
     void add(const tally& t);
-    /// Of a client that is about to end.
+    /// Adds the counts of a client that is about to end.
     void add(const stats& s);
 };
 
 /**
- * One play: masters, a network, clients and their applications, in virtual time. Everything follows
- * from the plan. Throws `violation` at the first thing that must not be.
+ * One play: nodes, a network, clients and their applications, in virtual time. The plan determines
+ * everything. Throws `violation` at the first broken promise.
  */
 class world {
 public:
-    /// `trace`: where each step is told; null: nowhere.
+    /// `trace`: where each step is printed. Null: nowhere.
     explicit world(plan p, std::ostream* trace = nullptr);
     ~world();
     world(const world&) = delete;
@@ -108,13 +109,13 @@ public:
 
     void run();
 
-    /// Of everything that happened: two plays of one seed have the same.
+    /// A hash of all events. Two plays of one seed have the same.
     [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
 
-    // What the parts share.
+    // Shared by the parts.
     [[nodiscard]] const plan& planned() const noexcept { return plan_; }
     [[nodiscard]] instant now() const noexcept { return now_; }
-    /// The same, for whoever looks at it again and again.
+    /// The same as a reference for frequent reads.
     [[nodiscard]] const instant& clock() const noexcept { return now_; }
     [[nodiscard]] bool is_quiet() const noexcept { return quiet_; }
     void schedule(nanos in, event_kind kind, unsigned who = 0, std::uint64_t which = 0,
@@ -161,14 +162,14 @@ private:
     std::vector<event> queue_;
 
 public:
-    // Behind what they need when they are made.
+    // Declared after the members that they need at construction.
     tally counts;
     checker checks;
     network net;
     std::vector<std::unique_ptr<server>> servers;
     std::vector<std::unique_ptr<client>> clients;
     fault_injector faults;
-    /// Acquires that may yet be begun.
+    /// Acquires that may still begin.
     unsigned acquires_left = 0;
 };
 
