@@ -22,7 +22,7 @@ namespace {
 struct good_url {
     std::string url;
     transport via;
-    /// The host, or the path of a unix socket.
+    /// The host or the path of a unix socket.
     std::string place;
     std::uint16_t port;
     std::string user;
@@ -66,7 +66,7 @@ const std::vector<good_url> good_urls = {
      "redis://" + std::string(253, 'h') + ":6379/0"},
 };
 
-/// URLs that are refused, and the part the message has to name.
+/// URLs that are refused, and the part that the message must name.
 const std::vector<std::pair<std::string, std::string>> bad_urls = {
     {"", "scheme"},
     {"localhost", "scheme"},
@@ -196,7 +196,7 @@ bool is_printable_ascii(std::string_view text)
 
 }  // namespace
 
-TEST_CASE("good node URLs are read into their parts", "[base][address]")
+TEST_CASE("a client reads the parts of a good node URL", "[base][address]")
 {
     for (const good_url& want : good_urls) {
         INFO("url: " << want.url);
@@ -213,7 +213,7 @@ TEST_CASE("good node URLs are read into their parts", "[base][address]")
     }
 }
 
-TEST_CASE("bad node URLs are refused with the part that is wrong", "[base][address]")
+TEST_CASE("a client refuses a bad node URL and names the wrong part", "[base][address]")
 {
     for (const auto& [url, part] : bad_urls) {
         INFO("url: " << url);
@@ -243,7 +243,7 @@ TEST_CASE("no message or display holds a user or password", "[base][address]")
 {
     const std::string user = "Zuser";
     const std::string password = "Zsecret";
-    // Every way to break a URL round a password, the usual mistakes in the password included.
+    // Every way to break a URL around a password, with the usual mistakes in the password.
     const std::vector<std::string> shapes = {
         "redis://U:P@",         "redis://U:P@h:x",   "redis://U:P@h/x", "redis://U:P@h?x",
         "redis://U:P@h i",      "redis://U:P@[h]",   "redis://U:P@h@i", "redis://U:P/@h",
@@ -288,9 +288,9 @@ TEST_CASE("addresses are equal when they lead to the same server", "[base][addre
     CHECK_FALSE(same("unix:///a", "redis://a"));
 }
 
-TEST_CASE("any prefix and any changed byte of a URL is read without harm", "[base][address]")
+TEST_CASE("the URL parser survives any prefix and any changed byte of a URL", "[base][address]")
 {
-    // What the sanitizers see is the point; a display must be printable whatever was accepted.
+    // The sanitizers check the reads. The test checks that each display is printable.
     for (const good_url& each : good_urls) {
         for (std::size_t i = 0; i < each.url.size(); ++i) {
             for (int byte = 0; byte<256; byte += each.url.size()> 100 ? 16 : 1) {
@@ -307,7 +307,7 @@ TEST_CASE("any prefix and any changed byte of a URL is read without harm", "[bas
     }
 }
 
-TEST_CASE("a node can be said to be durable, and is the same node", "[base][address]")
+TEST_CASE("a node that is configured as durable is still the same node", "[base][address]")
 {
     for (const char* url : {"redis://h?durable=1", "redis://h/3?durable=1", "rediss://h/?durable=1",
                             "unix:///s?durable=1", "unix:///s?db=3&durable=1"}) {

@@ -33,7 +33,7 @@ TEST_CASE("every error has a text of its own", "[base][error]")
     CHECK(error_code(0, redlock::error_category()).failed() == false);
 }
 
-TEST_CASE("an argument that is refused is named", "[base][error]")
+TEST_CASE("a refused argument is named", "[base][error]")
 {
     const std::pair<errc, std::string> named[] = {
         {errc::invalid_resource, "resource: "},
@@ -51,7 +51,7 @@ TEST_CASE("an argument that is refused is named", "[base][error]")
     }
 }
 
-TEST_CASE("the text is the same in a buffer and as a string", "[base][error]")
+TEST_CASE("the text of an error is the same in a buffer and as a string", "[base][error]")
 {
     char buffer[4];
     const error_code code = errc::contended;
@@ -64,7 +64,7 @@ TEST_CASE("the categories have the documented names", "[base][error]")
     CHECK(std::string{redlock::condition_category().name()} == "redlock.condition");
 }
 
-TEST_CASE("conditions match exactly their codes", "[base][error]")
+TEST_CASE("each condition matches exactly its codes", "[base][error]")
 {
     const std::set<errc> not_acquired{errc::contended, errc::unavailable, errc::expired,
                                       errc::timed_out};
@@ -77,7 +77,7 @@ TEST_CASE("conditions match exactly their codes", "[base][error]")
     }
 }
 
-TEST_CASE("conditions match no code of another category", "[base][error]")
+TEST_CASE("no condition matches a code of another category", "[base][error]")
 {
     const error_code foreign{first, boost::system::generic_category()};
     CHECK_FALSE(foreign == condition::not_acquired);
@@ -86,7 +86,7 @@ TEST_CASE("conditions match no code of another category", "[base][error]")
     CHECK_FALSE(error_code{} == condition::invalid_argument);
 }
 
-TEST_CASE("conditions have texts", "[base][error]")
+TEST_CASE("each condition has a text", "[base][error]")
 {
     CHECK(make_error_condition(condition::not_acquired).message() == "The lock was not acquired");
     CHECK(make_error_condition(condition::invalid_argument).message() == "An argument is invalid");

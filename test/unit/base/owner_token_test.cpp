@@ -51,7 +51,7 @@ struct counting_entropy final : entropy {
 
 volatile std::sig_atomic_t alarms = 0;
 
-/// Interrupts this process every millisecond while it lives.
+/// Interrupts this process every millisecond while an object lives.
 class frequent_alarm {
 public:
     frequent_alarm()
@@ -78,7 +78,7 @@ private:
     struct sigaction before_ {};
 };
 
-/// Reads until the other side closes, or `size` bytes have come.
+/// Reads until the other side closes or `size` bytes have come.
 std::string read_some(int from, std::size_t size)
 {
     std::string text(size, '\0');
@@ -94,7 +94,7 @@ std::string read_some(int from, std::size_t size)
     return text;
 }
 
-/// Makes a token in a child process, where nothing else runs but async-signal-safe calls.
+/// Makes a token in a child process, which may only make async-signal-safe calls.
 std::string token_of_a_fork(system_entropy& source)
 {
     int ends[2];
@@ -119,7 +119,8 @@ std::string token_of_a_fork(system_entropy& source)
 
 }  // namespace
 
-TEST_CASE("bytes become lower-case digits, high half first", "[base][owner_token]")
+TEST_CASE("a token shows its bytes as lower-case digits with the high half first",
+          "[base][owner_token]")
 {
     std::array<std::byte, owner_token::raw_size> bytes{};
     for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -158,13 +159,13 @@ TEST_CASE("only 40 lower-case hexadecimal digits are a token", "[base][owner_tok
     }
 }
 
-TEST_CASE("no token without entropy", "[base][owner_token]")
+TEST_CASE("a token without entropy is not made", "[base][owner_token]")
 {
     broken_entropy source;
     CHECK_FALSE(owner_token::make(source));
 }
 
-TEST_CASE("the source is asked once for every token", "[base][owner_token]")
+TEST_CASE("each token asks the source of entropy once", "[base][owner_token]")
 {
     counting_entropy source;
     REQUIRE(owner_token::make(source));
@@ -172,7 +173,7 @@ TEST_CASE("the source is asked once for every token", "[base][owner_token]")
     CHECK(source.calls == 2);
 }
 
-TEST_CASE("a default token is empty and equals no made one", "[base][owner_token]")
+TEST_CASE("a default token is empty and differs from every made one", "[base][owner_token]")
 {
     const owner_token none;
     CHECK(none == owner_token{});
@@ -180,23 +181,24 @@ TEST_CASE("a default token is empty and equals no made one", "[base][owner_token
     CHECK(none != owner_token::from_bytes(std::array<std::byte, owner_token::raw_size>{}));
 }
 
-TEST_CASE("the system fills every byte of any length", "[base][system_entropy]")
+TEST_CASE("the system's entropy fills every byte of any length", "[base][system_entropy]")
 {
     system_entropy source;
     CHECK(source.fill({}));
 
-    // Beyond 256 bytes the kernel may give less than was asked for.
+    // Beyond 256 bytes the kernel may return less than the request.
     std::vector<std::byte> bytes(1 << 20);
     REQUIRE(source.fill(bytes));
     std::array<int, 256> counts{};
     for (const std::byte b : std::span{bytes}.last(bytes.size() / 2)) {
         ++counts[std::to_integer<std::size_t>(b)];
     }
-    // 2048 expected of each value; a quarter of it is some 34 standard deviations away.
+    // 2048 are expected of each value. A quarter of that is some 34 standard deviations away.
     CHECK(*std::min_element(counts.begin(), counts.end()) > 512);
 }
 
-TEST_CASE("signals that cut the kernel's answers short leave no gap", "[base][system_entropy]")
+TEST_CASE("a token has no gap although signals cut the kernel's answers short",
+          "[base][system_entropy]")
 {
     system_entropy source;
     std::vector<std::byte> bytes(16 << 20);

@@ -36,7 +36,7 @@ config nodes(std::size_t count)
     return c;
 }
 
-/// The text of the refusal of a configuration; empty when it is accepted.
+/// The text with which a configuration is refused. Empty if it is accepted.
 std::string refusal(const config& c, tls_support tls = tls_support::present)
 {
     try {
@@ -103,7 +103,8 @@ settings with_drift(double factor, milliseconds node_timeout = 1ms)
 
 }  // namespace
 
-TEST_CASE("p02: the quorum is the integer majority of all nodes", "[base][settings][pitfall][p02]")
+TEST_CASE("p02: the quorum of the settings is the integer majority of all nodes",
+          "[base][settings][pitfall][p02]")
 {
     const std::size_t table[] = {1, 2, 2, 3, 3, 4, 4};
     for (std::size_t n = 1; n <= std::size(table); ++n) {
@@ -167,7 +168,8 @@ TEST_CASE("the settings carry every field of the configuration", "[base][setting
     CHECK(s.log);
 }
 
-TEST_CASE("p05: no nodes, too many or the same twice are refused", "[base][settings][pitfall][p05]")
+TEST_CASE("p05: the settings refuse no nodes and too many nodes and a node twice",
+          "[base][settings][pitfall][p05]")
 {
     CHECK(begins_with(refusal(nodes(0)), "config::nodes: "));
     CHECK(begins_with(refusal(nodes(33)), "config::nodes: "));
@@ -181,7 +183,7 @@ TEST_CASE("p05: no nodes, too many or the same twice are refused", "[base][setti
     CHECK(text.find("Zsecret") == std::string::npos);
 }
 
-TEST_CASE("a bad URL is refused by its index and without its secrets", "[base][settings]")
+TEST_CASE("the settings name a bad URL by its index and without its secrets", "[base][settings]")
 {
     for (const char* url :
          {"redis://Zuser:Zsecret@", "redis://Zuser:Zsecret@h:x", "Zuser:Zsecret@h",
@@ -204,7 +206,7 @@ TEST_CASE("a TLS node needs a library with TLS", "[base][settings]")
     CHECK(refusal(nodes(2), tls_support::absent).empty());
 }
 
-TEST_CASE("p45: every duration at its limits", "[base][settings][pitfall][p45]")
+TEST_CASE("p45: each duration of a configuration has its limits", "[base][settings][pitfall][p45]")
 {
     for (const span_field& field : span_fields) {
         INFO(field.name);
@@ -226,7 +228,7 @@ TEST_CASE("p45: every duration at its limits", "[base][settings][pitfall][p45]")
     }
 }
 
-TEST_CASE("durations that depend on each other", "[base][settings]")
+TEST_CASE("each duration of a configuration respects the others", "[base][settings]")
 {
     const auto stall = [](milliseconds stalled, milliseconds node) {
         return refusal_after([&](config& c) { c.stall_timeout = stalled, c.node_timeout = node; });
@@ -249,7 +251,7 @@ TEST_CASE("durations that depend on each other", "[base][settings]")
     CHECK(retry(0ms, 0ms).empty());
 }
 
-TEST_CASE("p45: the life of fencing counters at its limits", "[base][settings][pitfall][p45]")
+TEST_CASE("p45: the ttl of fencing counters has its limits", "[base][settings][pitfall][p45]")
 {
     const auto text = [](milliseconds ttl) {
         return refusal_after([&](config& c) { c.counter_ttl = ttl; });
@@ -260,11 +262,11 @@ TEST_CASE("p45: the life of fencing counters at its limits", "[base][settings][p
                                    milliseconds::max(), milliseconds::min()}) {
         CHECK(begins_with(text(bad), "config::counter_ttl: "));
     }
-    // A counter that is gone is seeded above where it was: it may be ahead by no more than that.
+    // A lost counter gets a seed above its last value, so it must not be ahead by more than that.
     CHECK(make_settings(nodes(3)).counter_slack < 1min);
 }
 
-TEST_CASE("the drift factor is finite, from 0 to below 1", "[base][settings]")
+TEST_CASE("the drift factor is finite and at least 0 and below 1", "[base][settings]")
 {
     const auto text = [](double factor) {
         return refusal_after([&](config& c) { c.drift_factor = factor; });
@@ -279,7 +281,7 @@ TEST_CASE("the drift factor is finite, from 0 to below 1", "[base][settings]")
     }
 }
 
-TEST_CASE("counts at their limits", "[base][settings]")
+TEST_CASE("each count of a configuration has its limits", "[base][settings]")
 {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
     const auto in_flight = [](std::size_t n) {
@@ -324,7 +326,7 @@ TEST_CASE("the client name is plain and the prefix is bounded", "[base][settings
     CHECK(begins_with(prefix(std::string(1025, 'p')), "config::key_prefix: "));
 }
 
-TEST_CASE("a client certificate needs its key, and the other way round", "[base][settings]")
+TEST_CASE("a client certificate needs its key and a key its certificate", "[base][settings]")
 {
     const auto text = [](std::string certificate, std::string key) {
         return refusal_after([&](config& c) {
@@ -345,7 +347,7 @@ TEST_CASE("a client certificate needs its key, and the other way round", "[base]
                       "config::tls.server_name: "));
 }
 
-TEST_CASE("drift is a share of the ttl and 2 ms, rounded up", "[base][settings]")
+TEST_CASE("drift is a share of the ttl plus 2 ms and is rounded up", "[base][settings]")
 {
     const settings paper = with_drift(0.01);
     CHECK(paper.drift(0ms) == 2ms);
@@ -382,9 +384,9 @@ TEST_CASE("p13: the largest ttl fits without overflow", "[base][settings][pitfal
     CHECK(with_drift(0.01).validity_end(late, max_ttl) > late);
 }
 
-TEST_CASE("p08: the ttl must leave validity, at -1, 0 and +1", "[base][settings][pitfall][p08]")
+TEST_CASE("p08: a ttl is refused unless it leaves validity", "[base][settings][pitfall][p08]")
 {
-    // Half of 4 ms and 2 ms of allowance leave nothing.
+    // Half of 4 ms and an allowance of 2 ms leave nothing.
     const settings half = with_drift(0.5);
     CHECK(half.validity(4ms - nanos{1}) < 0ms);
     CHECK(half.validity(4ms) == 0ms);
@@ -398,7 +400,7 @@ TEST_CASE("p08: the ttl must leave validity, at -1, 0 and +1", "[base][settings]
     CHECK_FALSE(validate_ttl(greedy, 201ms));
 }
 
-TEST_CASE("p31: the ttl is from four node timeouts to ten years", "[base][settings][pitfall][p31]")
+TEST_CASE("p31: a ttl is from four node timeouts to ten years", "[base][settings][pitfall][p31]")
 {
     const settings s = with_drift(0.01, 50ms);
     CHECK(validate_ttl(s, 199ms) == errc::invalid_ttl);
@@ -416,7 +418,7 @@ TEST_CASE("p31: the ttl is from four node timeouts to ten years", "[base][settin
     CHECK_FALSE(validate_ttl(make_settings(c), 4 * max_timeout));
 }
 
-TEST_CASE("a fault of a ttl names the limit that it breaks", "[base][settings]")
+TEST_CASE("a refused ttl names the limit that it breaks", "[base][settings]")
 {
     config c = one_node();
     c.node_timeout = 50ms;
@@ -447,7 +449,7 @@ TEST_CASE("a fault of a ttl names the limit that it breaks", "[base][settings]")
           std::string::npos);
 }
 
-TEST_CASE("resource names have 1 to max_resource_size bytes of any kind", "[base][settings]")
+TEST_CASE("a resource name has 1 to max_resource_size bytes of any kind", "[base][settings]")
 {
     const settings s = make_settings(one_node());
     CHECK(validate_resource(s, "") == errc::invalid_resource);
@@ -459,7 +461,8 @@ TEST_CASE("resource names have 1 to max_resource_size bytes of any kind", "[base
     CHECK_FALSE(validate_resource(s, "redlock:admitted"));
 }
 
-TEST_CASE("several resources are each one that may be, and all different", "[base][settings]")
+TEST_CASE("each of several resources is allowed alone and differs from the others",
+          "[base][settings]")
 {
     const settings s = make_settings(one_node());
     const auto code = [&](std::vector<std::string> names) { return validate_resources(s, names); };
@@ -481,7 +484,7 @@ TEST_CASE("several resources are each one that may be, and all different", "[bas
     CHECK(code({half, half + 'i'}) == errc::invalid_resource);
 }
 
-TEST_CASE("the restart guard bounds the ttl and keeps its keys to itself", "[base][settings]")
+TEST_CASE("the restart guard bounds the ttl and reserves its keys", "[base][settings]")
 {
     config c = one_node();
     c.node_timeout = 50ms;
@@ -495,7 +498,7 @@ TEST_CASE("the restart guard bounds the ttl and keeps its keys to itself", "[bas
     CHECK_FALSE(validate_resource(s, "redlock:admitted2"));
     CHECK_FALSE(validate_resource(s, "redlock:pending"));
 
-    // The longest ttl, and what clocks may run apart in it.
+    // The longest ttl and the drift of clocks in that time.
     CHECK(s.guard->quarantine == 10s + 100ms + 2ms);
     CHECK(s.guard->fingerprint == " nodes=1 max_ttl=10000 drift=10000000");
 
@@ -505,7 +508,7 @@ TEST_CASE("the restart guard bounds the ttl and keeps its keys to itself", "[bas
     }
 }
 
-TEST_CASE("no resource is called like another's fencing counter", "[base][settings]")
+TEST_CASE("no resource has the name of another's fencing counter", "[base][settings]")
 {
     const settings s = with_drift(0.01, 50ms);
     CHECK(validate_resource(s, "r:fencing") == errc::invalid_resource);
@@ -516,7 +519,8 @@ TEST_CASE("no resource is called like another's fencing counter", "[base][settin
     CHECK_FALSE(validate_resource(s, "r:Fencing"));
 }
 
-TEST_CASE("p45: acquire options at 0, 1 and the largest", "[base][settings][pitfall][p45]")
+TEST_CASE("p45: acquire options are checked at 0 and 1 and their largest values",
+          "[base][settings][pitfall][p45]")
 {
     const settings s = with_drift(0.01, 50ms);
     const auto code = [&](const acquire_options& options) { return validate(s, "r", options); };
@@ -571,7 +575,7 @@ TEST_CASE("the first wrong argument is the one reported", "[base][settings]")
     CHECK_FALSE(validate(s, "r", options));
 }
 
-TEST_CASE("a deadline of for ever is cut to what can be counted", "[base][settings]")
+TEST_CASE("an unlimited timeout is cut to what the clock can count", "[base][settings]")
 {
     CHECK(deadline_span(0ms) == 0ms);
     CHECK(deadline_span(1ms) == 1ms);

@@ -19,7 +19,7 @@ TEST_CASE("ordinary text stays as it is", "[base][text]")
     CHECK(printable("Größe € 日本 😀") == "Größe € 日本 😀");
 }
 
-TEST_CASE("characters a terminal acts on are escaped", "[base][text]")
+TEST_CASE("a terminal's control characters are escaped", "[base][text]")
 {
     CHECK(printable("a\nb\rc\td") == "a\\nb\\rc\\td");
     CHECK(printable("\x1b[2J\x7f") == "\\x1b[2J\\x7f");
@@ -38,7 +38,7 @@ TEST_CASE("a backslash cannot be mistaken for an escape", "[base][text]")
     CHECK(printable("\n") != printable("\\n"));
 }
 
-TEST_CASE("what is no UTF-8 is escaped byte by byte", "[base][text]")
+TEST_CASE("bytes that are no UTF-8 are escaped one by one", "[base][text]")
 {
     CHECK(printable("\x80") == "\\x80");                    // continuation without a lead
     CHECK(printable("a\xc3") == "a\\xc3");                  // cut off at the end
@@ -68,7 +68,7 @@ TEST_CASE("every pair of bytes comes out safe and distinct", "[base][text]")
     }
 }
 
-TEST_CASE("a length of time is told in whole seconds, or else in milliseconds", "[base]")
+TEST_CASE("a length of time appears in whole seconds or else in milliseconds", "[base]")
 {
     using namespace std::chrono_literals;
     CHECK(duration_text(50ms) == "50 ms");

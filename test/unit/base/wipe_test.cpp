@@ -19,7 +19,7 @@ constexpr std::string_view word = "a password that is long enough for the heap";
 
 }  // namespace
 
-TEST_CASE("a wiped text is gone, its storage is not", "[base][wipe]")
+TEST_CASE("a wiped text is gone and its storage remains", "[base][wipe]")
 {
     std::string text(word);
     const char* const at = text.data();
@@ -29,7 +29,7 @@ TEST_CASE("a wiped text is gone, its storage is not", "[base][wipe]")
     CHECK(std::all_of(at, at + word.size(), [](char c) { return c == '\0'; }));
 }
 
-TEST_CASE("a secret leaves no copy behind, however it is copied and moved", "[base][wipe]")
+TEST_CASE("a secret leaves no copy after any copy or move", "[base][wipe]")
 {
     const freed_with freed(word);
     {
@@ -50,7 +50,7 @@ TEST_CASE("a secret leaves no copy behind, however it is copied and moved", "[ba
     CHECK(freed.blocks() == 1);
 }
 
-TEST_CASE("a URL that is read leaves no password behind", "[base][wipe][address]")
+TEST_CASE("a URL that is read leaves no password in memory", "[base][wipe][address]")
 {
     const std::string url = "redis://u:" + std::string(word.size(), 'x') + "%40@10.0.0.1/";
     const std::string password = std::string(word.size(), 'x') + '@';

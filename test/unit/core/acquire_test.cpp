@@ -28,7 +28,7 @@ void hold(bench_world& w, const std::string& key, std::initializer_list<unsigned
 
 }  // namespace
 
-TEST_CASE("a lock is taken on three nodes and given back", "[core]")
+TEST_CASE("an acquire takes three nodes and a release frees them", "[core]")
 {
     bench_world w;
     w.start();
@@ -50,7 +50,7 @@ TEST_CASE("a lock is taken on three nodes and given back", "[core]")
     CHECK(s.commands == greetings + 6);
 }
 
-TEST_CASE("all commands of an operation are queued in one turn", "[core]")
+TEST_CASE("a client queues all commands of an operation in one turn", "[core]")
 {
     bench_world w{5};
     w.start();
@@ -68,7 +68,7 @@ TEST_CASE("all commands of an operation are queued in one turn", "[core]")
     }
 }
 
-TEST_CASE("late votes are counted for the lease and nothing else", "[core]")
+TEST_CASE("late votes count for the lease and for nothing else", "[core]")
 {
     bench_world w{3};
     w.start();
@@ -83,7 +83,7 @@ TEST_CASE("late votes are counted for the lease and nothing else", "[core]")
     CHECK(c.completions == 1);
 }
 
-TEST_CASE("p03: a node unreachable from birth still counts", "[core][pitfall][p03]")
+TEST_CASE("p03: a node that never answered still counts for the quorum", "[core][pitfall][p03]")
 {
     bench_world w{5};
     for (const unsigned dead : {0u, 3u, 4u}) {
@@ -100,7 +100,8 @@ TEST_CASE("p03: a node unreachable from birth still counts", "[core][pitfall][p0
     CHECK(w.lock("r").granted == 0b01110);
 }
 
-TEST_CASE("p05: no nodes, and a node twice, are refused", "[core][pitfall][p05]")
+TEST_CASE("p05: a client refuses a configuration without nodes or with one node twice",
+          "[core][pitfall][p05]")
 {
     CHECK_THROWS_AS(base::make_settings({}), boost::system::system_error);
     config twice;
@@ -108,7 +109,7 @@ TEST_CASE("p05: no nodes, and a node twice, are refused", "[core][pitfall][p05]"
     CHECK_THROWS_AS(base::make_settings(twice), boost::system::system_error);
 }
 
-TEST_CASE("p06: a quorum that comes too late fails and gives back", "[core][pitfall][p06]")
+TEST_CASE("p06: an acquire whose quorum comes too late fails and releases", "[core][pitfall][p06]")
 {
     bench_world w;
     w.start();
@@ -126,7 +127,7 @@ TEST_CASE("p06: a quorum that comes too late fails and gives back", "[core][pitf
     CHECK(w.core->snapshot().expired == 1);
 }
 
-TEST_CASE("an acquire that is cancelled behind an attempt won too late reports nothing", "[core]")
+TEST_CASE("an acquire that is cancelled after a late majority reports nothing", "[core]")
 {
     bench_world w;
     w.start();
@@ -144,7 +145,7 @@ TEST_CASE("an acquire that is cancelled behind an attempt won too late reports n
     CHECK(c.report.attempts == 0);
 }
 
-TEST_CASE("p07: after retries a lock is as long valid as one had at once", "[core][pitfall][p07]")
+TEST_CASE("p07: a lock won by a retry is valid as long as one won at once", "[core][pitfall][p07]")
 {
     bench_world w;
     w.start();
@@ -157,7 +158,7 @@ TEST_CASE("p07: after retries a lock is as long valid as one had at once", "[cor
     CHECK(w.core->snapshot().attempts > 1);
 }
 
-TEST_CASE("p08: the validity's last nanosecond", "[core][pitfall][p08]")
+TEST_CASE("p08: a lock is valid up to its last nanosecond", "[core][pitfall][p08]")
 {
     const auto taken_after = [](nanos age, std::chrono::milliseconds least) {
         bench_world w;
@@ -179,7 +180,7 @@ TEST_CASE("p08: the validity's last nanosecond", "[core][pitfall][p08]")
     CHECK(taken_after(488ms + 1ns, 500ms) == errc::expired);
 }
 
-TEST_CASE("p13: the ttl on the server is the one asked for in every round", "[core][pitfall][p13]")
+TEST_CASE("p13: every round sends the ttl that the caller asked for", "[core][pitfall][p13]")
 {
     for (const unsigned rounds : {0u, 1u, 5u}) {
         config c;
@@ -207,7 +208,7 @@ TEST_CASE("p13: the ttl on the server is the one asked for in every round", "[co
     }
 }
 
-TEST_CASE("p14: a minority of one round does not block the next", "[core][pitfall][p14]")
+TEST_CASE("p14: a minority of one attempt does not block the next", "[core][pitfall][p14]")
 {
     bench_world w;
     w.start();
@@ -242,7 +243,8 @@ TEST_CASE("p14: each attempt has its own token", "[core][pitfall][p14]")
     CHECK(std::adjacent_find(tokens.begin(), tokens.end()) == tokens.end());
 }
 
-TEST_CASE("p15: an error of a minority is a success with a report", "[core][pitfall][p15]")
+TEST_CASE("p15: an acquire with errors on a minority succeeds and reports them",
+          "[core][pitfall][p15]")
 {
     for (unsigned bad = 0; bad < 3; ++bad) {
         bench_world w;
@@ -262,7 +264,7 @@ TEST_CASE("p15: an error of a minority is a success with a report", "[core][pitf
     }
 }
 
-TEST_CASE("p16: one dead node stands in nobody's way", "[core][pitfall][p16]")
+TEST_CASE("p16: one dead node delays no acquire", "[core][pitfall][p16]")
 {
     for (unsigned dead = 0; dead < 3; ++dead) {
         bench_world w;
@@ -278,7 +280,7 @@ TEST_CASE("p16: one dead node stands in nobody's way", "[core][pitfall][p16]")
     }
 }
 
-TEST_CASE("p17: a failed acquire leaves nothing on any node", "[core][pitfall][p17]")
+TEST_CASE("p17: a failed acquire leaves no key on any node", "[core][pitfall][p17]")
 {
     for (unsigned held = 1; held < 8; ++held) {
         bench_world w;
@@ -303,7 +305,7 @@ TEST_CASE("p17: a failed acquire leaves nothing on any node", "[core][pitfall][p
     }
 }
 
-TEST_CASE("a key of another kind is contention", "[core]")
+TEST_CASE("a key of another type counts as contention", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -312,7 +314,7 @@ TEST_CASE("a key of another kind is contention", "[core]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("p43: waiting costs a bounded number of commands", "[core][pitfall][p43]")
+TEST_CASE("p43: a waiter sends a bounded number of commands", "[core][pitfall][p43]")
 {
     config c;
     c.release_notifications = false;
@@ -324,13 +326,14 @@ TEST_CASE("p43: waiting costs a bounded number of commands", "[core][pitfall][p4
     call& taken = w.acquire("r", {.timeout = 20s});
     w.advance(21s);
     CHECK(taken.error == errc::timed_out);
-    // 100 ms between two on the average once backed off, and the last ones halve what is left.
+    // After the back-off has grown, waits are 100 ms on average. The last ones halve the remaining
+    // time.
     CHECK(w.count(0, "SET") < 20 * 10 * 2);
     CHECK(w.count(0, "SET") > 20 * 10 / 2);
     CHECK(w.count(0, "EVALSHA") == w.count(0, "SET"));
 }
 
-TEST_CASE("p43: waits that begin with none grow all the same", "[core][pitfall][p43]")
+TEST_CASE("p43: a back-off that begins at zero grows nevertheless", "[core][pitfall][p43]")
 {
     config c;
     c.release_notifications = false;
@@ -344,14 +347,15 @@ TEST_CASE("p43: waits that begin with none grow all the same", "[core][pitfall][
     hold(w, "r", {0, 1, 2}, 1h);
     call& taken = w.acquire("r", {.timeout = 20s});
     w.advance(1ms);
-    CHECK(w.count(0, "SET") == 2);  // the first one waits for nothing
+    CHECK(w.count(0, "SET") == 2);  // the first wait is zero
     w.advance(21s);
     CHECK(taken.error == errc::timed_out);
     CHECK(w.count(0, "SET") < 20 * 10 * 2);
     CHECK(w.count(0, "SET") > 20 * 10 / 2);
 }
 
-TEST_CASE("p37: clients that were refused together try again apart", "[core][pitfall][p37]")
+TEST_CASE("p37: clients that were refused together try again at different times",
+          "[core][pitfall][p37]")
 {
     config c;
     c.release_notifications = false;
@@ -371,14 +375,14 @@ TEST_CASE("p37: clients that were refused together try again apart", "[core][pit
     CHECK(*waits.rbegin() <= 100ms);
 }
 
-TEST_CASE("who has a back-off of his own is asked for it", "[core]")
+TEST_CASE("a client with a custom back-off asks it for each wait", "[core]")
 {
     std::vector<std::uint32_t> attempts;
     std::vector<nanos> suggested;
     config c;
     c.release_notifications = false;
     c.backoff_min = c.backoff_max = 100ms;
-    SECTION("and obeyed")
+    SECTION("and waits that long")
     {
         c.backoff = [&](std::uint32_t n, nanos wait) {
             attempts.push_back(n);
@@ -400,7 +404,7 @@ TEST_CASE("who has a back-off of his own is asked for it", "[core]")
         CHECK(*std::max_element(suggested.begin(), suggested.end()) <= 100ms);
         CHECK(*std::min_element(suggested.begin(), suggested.end()) > 0ms);
     }
-    SECTION("but not beyond the deadline")
+    SECTION("but not longer than the deadline")
     {
         c.backoff = [&](std::uint32_t, nanos) { return nanos::max(); };
         bench_world w{3, c};
@@ -410,7 +414,7 @@ TEST_CASE("who has a back-off of his own is asked for it", "[core]")
         w.advance(1s);
         CHECK(taken.error == errc::timed_out);
     }
-    SECTION("nor below zero")
+    SECTION("and never less than zero")
     {
         c.backoff = [&](std::uint32_t, nanos) { return nanos::min(); };
         bench_world w{3, c};
@@ -424,7 +428,7 @@ TEST_CASE("who has a back-off of his own is asked for it", "[core]")
         w.advance(20ms);
         CHECK(w.count(0, "SET") == 11);
     }
-    SECTION("and what it throws is one line, whatever it says")
+    SECTION("and logs its exception as one line")
     {
         c.backoff = [](std::uint32_t, nanos) -> nanos {
             throw std::runtime_error("no\nidea\x1b[2J");
@@ -437,7 +441,7 @@ TEST_CASE("who has a back-off of his own is asked for it", "[core]")
         REQUIRE(w.log_lines.size() == 1);
         CHECK(w.log_lines.front() == "config::backoff threw an exception: no\\nidea\\x1b[2J");
     }
-    SECTION("and if it throws, it is as if there was none")
+    SECTION("and uses the default if it throws")
     {
         c.backoff = [&](std::uint32_t, nanos) -> nanos { throw std::runtime_error("no idea"); };
         bench_world w{3, c};
@@ -451,7 +455,8 @@ TEST_CASE("who has a back-off of his own is asked for it", "[core]")
     }
 }
 
-TEST_CASE("p43: the holder's remaining ttl brings the next try forward", "[core][pitfall][p43]")
+TEST_CASE("p43: a short remaining ttl of the holder brings the next attempt forward",
+          "[core][pitfall][p43]")
 {
     config c;
     c.backoff_min = c.backoff_max = 10s;
@@ -466,8 +471,7 @@ TEST_CASE("p43: the holder's remaining ttl brings the next try forward", "[core]
     CHECK(taken.ended - taken.begun <= 7ms);
 }
 
-TEST_CASE("p43: a holder's ttl that is beyond all bounds makes nobody wait for longer",
-          "[core][pitfall][p43]")
+TEST_CASE("p43: an extreme ttl of the holder lengthens no wait", "[core][pitfall][p43]")
 {
     config c;
     c.release_notifications = false;
@@ -488,7 +492,7 @@ TEST_CASE("p43: a holder's ttl that is beyond all bounds makes nobody wait for l
     CHECK(taken.held != nullptr);
 }
 
-TEST_CASE("a report tells how long the holder's key lives", "[core]")
+TEST_CASE("a report says how long the holder's key lives", "[core]")
 {
     bench_world w;
     w.start();
@@ -502,7 +506,7 @@ TEST_CASE("a report tells how long the holder's key lives", "[core]")
     CHECK(c.report.nodes[0].node == w.settings.nodes[0].display);
 }
 
-TEST_CASE("a report tells that the holder's key has no ttl", "[core]")
+TEST_CASE("a report says that the holder's key has no ttl", "[core]")
 {
     bench_world w;
     w.start();
@@ -522,7 +526,7 @@ TEST_CASE("a report tells that the holder's key has no ttl", "[core]")
     CHECK_FALSE(found.report.nodes[2].never_ends);
 }
 
-TEST_CASE("a report tells how long each node took", "[core]")
+TEST_CASE("a report says how long each node took", "[core]")
 {
     bench_world w{5};
     w.start();
@@ -552,26 +556,26 @@ TEST_CASE("a report tells how long each node took", "[core]")
     CHECK(nodes[4].outcome == node_outcome::disconnected);
 }
 
-TEST_CASE("p44: zero means zero", "[core][pitfall][p44]")
+TEST_CASE("p44: an acquire with a zero timeout makes one attempt", "[core][pitfall][p44]")
 {
     config told_nothing;
     told_nothing.release_notifications = false;
     bench_world w{3, told_nothing};
     w.start();
     hold(w, "r", {0, 1, 2}, 1h);
-    SECTION("deadline")
+    SECTION("with a zero timeout")
     {
         call& c = w.acquire("r", {.timeout = 0ms});
         CHECK(c.error == errc::contended);
         CHECK(w.core->snapshot().attempts == 1);
     }
-    SECTION("one attempt does not sleep behind it")
+    SECTION("with one attempt and no sleep after it")
     {
         call& c = w.acquire("r", {.timeout = 1h, .max_attempts = 1});
         CHECK(c.error == errc::contended);
         CHECK(c.ended == c.begun);
     }
-    SECTION("three attempts sleep twice")
+    SECTION("with three attempts and two sleeps")
     {
         call& c = w.acquire("r", {.timeout = 1h, .max_attempts = 3});
         w.advance(1s);
@@ -581,7 +585,7 @@ TEST_CASE("p44: zero means zero", "[core][pitfall][p44]")
     }
 }
 
-TEST_CASE("p44: no wait at all between attempts", "[core][pitfall][p44]")
+TEST_CASE("p44: a zero back-off leaves no wait between attempts", "[core][pitfall][p44]")
 {
     config c;
     c.release_notifications = false;
@@ -598,7 +602,7 @@ TEST_CASE("p44: no wait at all between attempts", "[core][pitfall][p44]")
     CHECK(taken.ended - taken.begun == 10ms);
 }
 
-TEST_CASE("an acquire that is woken behind its deadline asks nobody any more", "[core]")
+TEST_CASE("an acquire that wakes up after its deadline asks no node", "[core]")
 {
     bench_world w;
     call* c = nullptr;
@@ -618,7 +622,7 @@ TEST_CASE("an acquire that is woken behind its deadline asks nobody any more", "
     }
     REQUIRE_FALSE(c->done());
     const auto asked = w.count(0, "SET");
-    // The process stood still.
+    // The process was suspended.
     w.now += 1s;
     w.core->on_time(w.now);
     w.settle();
@@ -627,8 +631,7 @@ TEST_CASE("an acquire that is woken behind its deadline asks nobody any more", "
     CHECK(w.count(0, "SET") == asked);
 }
 
-TEST_CASE("p44: the whole wait is at most the deadline and one node timeout",
-          "[core][pitfall][p44]")
+TEST_CASE("p44: an acquire waits at most its timeout and one node timeout", "[core][pitfall][p44]")
 {
     enum class trouble { held, dead, silent, frozen, never_started };
     for (const auto t :
@@ -660,7 +663,7 @@ TEST_CASE("p44: the whole wait is at most the deadline and one node timeout",
     }
 }
 
-TEST_CASE("who would wait until behind the deadline asks once more before it", "[core]")
+TEST_CASE("an acquire whose next wait would pass the deadline asks once more before it", "[core]")
 {
     config c;
     c.release_notifications = false;
@@ -677,7 +680,7 @@ TEST_CASE("who would wait until behind the deadline asks once more before it", "
     }
 }
 
-TEST_CASE("p44: who wakes up long after the deadline makes no further attempt",
+TEST_CASE("p44: an acquire that wakes up long after its deadline makes no attempt",
           "[core][pitfall][p44]")
 {
     bench_world w;
@@ -687,7 +690,7 @@ TEST_CASE("p44: who wakes up long after the deadline makes no further attempt",
     call& c = w.acquire("r", {.timeout = 300ms});
     w.advance(100ms);
     const auto attempts = w.core->snapshot().attempts;
-    // As a machine that was suspended: the lock would be free by now.
+    // A suspended machine: the lock would be free by now.
     w.now += 1h;
     w.core->on_time(w.now);
     w.settle();
@@ -713,14 +716,15 @@ TEST_CASE("an acquire that is cancelled between two attempts has an empty report
     CHECK(c.report.nodes.empty());
 }
 
-TEST_CASE("p45: every option at its least and its largest", "[core][pitfall][p45]")
+TEST_CASE("p45: a client accepts the least and the largest value of every option",
+          "[core][pitfall][p45]")
 {
     for (const auto wait : {0ms, 1ms, std::chrono::milliseconds{base::max_timeout}}) {
         for (const auto deadline : {0ms, 1ms, std::chrono::milliseconds::max()}) {
             for (const std::uint32_t attempts : {1u, 2u, unlimited}) {
                 config c;
                 c.backoff_min = c.backoff_max = wait;
-                // Each ping of the years that pass below would take time, and prove nothing here.
+                // Each ping in the years of these timeouts would take time and prove nothing here.
                 c.ping_interval = base::max_timeout;
                 bench_world w{3, c};
                 w.start();
@@ -739,7 +743,8 @@ TEST_CASE("p45: every option at its least and its largest", "[core][pitfall][p45
     }
 }
 
-TEST_CASE("p45: every timeout at its least and its largest", "[core][pitfall][p45]")
+TEST_CASE("p45: a client accepts the least and the largest value of every timeout",
+          "[core][pitfall][p45]")
 {
     for (const auto span : {1ms, std::chrono::milliseconds{base::max_timeout}}) {
         config c;
@@ -767,7 +772,8 @@ TEST_CASE("p45: every timeout at its least and its largest", "[core][pitfall][p4
     }
 }
 
-TEST_CASE("p45: all the validity there can be may be asked for", "[core][pitfall][p45]")
+TEST_CASE("p45: an acquire may ask for all the validity that its ttl can give",
+          "[core][pitfall][p45]")
 {
     bench_world w;
     w.start();
@@ -784,7 +790,7 @@ TEST_CASE("p45: all the validity there can be may be asked for", "[core][pitfall
     CHECK(late.error == errc::expired);
 }
 
-TEST_CASE("p46: cancelled, out of time, contended and unavailable are four codes",
+TEST_CASE("p46: cancelled and timed out and contended and unavailable are four codes",
           "[core][pitfall][p46]")
 {
     bench_world w;
@@ -809,7 +815,7 @@ TEST_CASE("p46: cancelled, out of time, contended and unavailable are four codes
     CHECK(s.unavailable == 1);
 }
 
-TEST_CASE("without entropy there is no lock", "[core]")
+TEST_CASE("an acquire without entropy gets no lock", "[core]")
 {
     bench_world w;
     w.start();
@@ -819,7 +825,7 @@ TEST_CASE("without entropy there is no lock", "[core]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("entropy that fails between two attempts ends the acquire", "[core]")
+TEST_CASE("an acquire whose entropy fails between two attempts ends", "[core]")
 {
     bench_world w;
     w.start();
@@ -832,7 +838,7 @@ TEST_CASE("entropy that fails between two attempts ends the acquire", "[core]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("the prefix stands before every resource", "[core]")
+TEST_CASE("each key begins with the prefix", "[core]")
 {
     config c;
     c.key_prefix = "redlock:";
@@ -844,7 +850,7 @@ TEST_CASE("the prefix stands before every resource", "[core]")
     CHECK(w.keys() == 0);
 }
 
-TEST_CASE("a resource may hold any bytes", "[core]")
+TEST_CASE("a resource may have any bytes", "[core]")
 {
     using namespace std::string_literals;
     for (const std::string& name : {"a\r\nDEL k"s, "\0\0"s, std::string(max_resource_size, 'x')}) {

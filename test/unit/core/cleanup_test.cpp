@@ -11,7 +11,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// A node's connection ends, and the next attempts to connect are refused.
+/// Ends the connection of a node. The node refuses the next attempts to connect.
 void lose(bench_world& w, unsigned node)
 {
     w.peers[node]->dial = peer::dialling::refused;
@@ -23,8 +23,8 @@ void bring_back(bench_world& w, unsigned node)
     w.peers[node]->dial = peer::dialling::at_once;
 }
 
-/// A lock whose SET a node was given and did not answer before its connection was lost, and will
-/// never execute.
+/// Takes a lock. One node gets the SET, loses its connection before it answers, and never executes
+/// the SET.
 core::lease& lock_without_answer(bench_world& w, unsigned node, std::string_view resource,
                                  const acquire_options& o)
 {
@@ -38,7 +38,7 @@ core::lease& lock_without_answer(bench_world& w, unsigned node, std::string_view
 
 }  // namespace
 
-TEST_CASE("p18: the key a slow node sets too late is released", "[core][pitfall][p18]")
+TEST_CASE("p18: a client releases the key that a slow node sets too late", "[core][pitfall][p18]")
 {
     config c;
     c.stall_timeout = 10s;
@@ -56,8 +56,7 @@ TEST_CASE("p18: the key a slow node sets too late is released", "[core][pitfall]
     CHECK(w.core->snapshot().late_grants == 1);
 }
 
-TEST_CASE("p20: the compensating release stands behind the SET on its connection",
-          "[core][pitfall][p20]")
+TEST_CASE("p20: the compensating release follows the SET on its connection", "[core][pitfall][p20]")
 {
     bench_world w;
     w.start();
@@ -80,18 +79,18 @@ TEST_CASE("p20: the compensating release stands behind the SET on its connection
     CHECK(w.core->snapshot().late_grants == 3);
 }
 
-TEST_CASE("p20: a SET whose connection was lost is never sent again, its release is",
+TEST_CASE("p20: a client sends a SET once but repeats its release after a lost connection",
           "[core][pitfall][p20]")
 {
     config c;
     c.reconnect_backoff_max = 20ms;
     bench_world w{3, c};
     w.start();
-    w.peers[2]->frozen = true;  // has the bytes, does nothing
+    w.peers[2]->frozen = true;  // the node has the bytes and executes nothing
     core::lease& l = w.lock("r", {.ttl = 5s});
     const std::string token{l.token.view()};
     w.close(2);
-    // The new connection is served while the old one's bytes still lie in the server.
+    // The node serves the new connection before it reads the bytes of the old one.
     w.peers[2]->arriving.clear();
     w.thaw(2);
     w.advance(100ms);
@@ -100,9 +99,9 @@ TEST_CASE("p20: a SET whose connection was lost is never sent again, its release
     CHECK(w.count(2, "EVALSHA") == 1);
     CHECK(w.core->snapshot().pending_releases == 1);
 
-    SECTION("until the key could not be alive")
+    SECTION("until the key cannot be alive")
     {
-        // More and more seldom: after 1 s, 2 s, 4 s.
+        // At growing intervals: after 1 s, 2 s and 4 s.
         w.advance(4s);
         CHECK(w.count(2, "EVALSHA") == 3);
         w.advance(4s);
@@ -116,7 +115,7 @@ TEST_CASE("p20: a SET whose connection was lost is never sent again, its release
         w.advance(30ms);
         CHECK(w.count(2, "EVALSHA") == 2);
     }
-    SECTION("and so a SET that is executed after all is undone")
+    SECTION("and so undoes a SET that is executed late")
     {
         w.advance(1500ms);
         w.peers[2]->master.put("r", {.value = token, .end = w.now + 5s});
@@ -127,7 +126,7 @@ TEST_CASE("p20: a SET whose connection was lost is never sent again, its release
     CHECK(w.count(2, "SET") == 1);
 }
 
-TEST_CASE("p20: a release lost with its SET is sent again and again", "[core][pitfall][p20]")
+TEST_CASE("p20: a client repeats a release that is lost with its SET", "[core][pitfall][p20]")
 {
     config c;
     c.reconnect_backoff_max = 20ms;
@@ -143,7 +142,7 @@ TEST_CASE("p20: a release lost with its SET is sent again and again", "[core][pi
     w.thaw(2);
     w.advance(100ms);
     CHECK(w.count(2, "EVALSHA") >= 2);
-    // The SET of the lost connection is executed now, behind the release that was sent again.
+    // The node executes the SET of the lost connection only after the repeated release.
     w.peers[2]->master.put("r", {.value = token, .end = w.now + 5s});
     w.advance(1100ms);
     CHECK(w.keys() == 0);
@@ -152,7 +151,7 @@ TEST_CASE("p20: a release lost with its SET is sent again and again", "[core][pi
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a release owed to a node that is away goes out first when it is back", "[core]")
+TEST_CASE("a node that comes back gets its pending release first", "[core]")
 {
     bench_world w;
     w.start();
@@ -169,7 +168,8 @@ TEST_CASE("a release owed to a node that is away goes out first when it is back"
     CHECK(w.core->is_quiet());
 }
 
-TEST_CASE("what is owed to a node that stays away is forgotten when it is pointless", "[core]")
+TEST_CASE("a client forgets the pending release of an absent node once the key has expired",
+          "[core]")
 {
     bench_world w;
     w.start();
@@ -183,7 +183,7 @@ TEST_CASE("what is owed to a node that stays away is forgotten when it is pointl
     CHECK(w.core->is_quiet());
 }
 
-TEST_CASE("a node that was never given the SET is not asked to release", "[core]")
+TEST_CASE("a client sends no release to a node that never got the SET", "[core]")
 {
     bench_world w;
     w.peers[2]->dial = peer::dialling::refused;
@@ -199,7 +199,7 @@ TEST_CASE("a node that was never given the SET is not asked to release", "[core]
     CHECK(r.report.nodes[2].outcome == node_outcome::not_asked);
 }
 
-TEST_CASE("releases that a node refuses with an error are repeated", "[core]")
+TEST_CASE("a client repeats a release that a node answers with an error", "[core]")
 {
     bench_world w;
     w.start();
@@ -215,8 +215,7 @@ TEST_CASE("releases that a node refuses with an error are repeated", "[core]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a node that refuses releases is tried with one a second, and given all when it is well",
-          "[core]")
+TEST_CASE("a node that refuses releases gets one try a second and then all of them", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -240,7 +239,7 @@ TEST_CASE("a node that refuses releases is tried with one a second, and given al
     CHECK(w.is_idle());
 }
 
-TEST_CASE("an adopted key is owed for as long as another client may have made it live", "[core]")
+TEST_CASE("a pending release of an adopted key outlasts the ttl of the adopt", "[core]")
 {
     bench_world w;
     w.start();
@@ -250,11 +249,11 @@ TEST_CASE("an adopted key is owed for as long as another client may have made it
     call& adopted = w.adopt("r", token, 1s);
     REQUIRE(adopted.held != nullptr);
     lose(w, 2);
-    SECTION("by a release")
+    SECTION("after a release")
     {
         CHECK(w.release(*adopted.held).error == error_code{});
     }
-    SECTION("by a lock that is dropped behind its validity")
+    SECTION("after a lock that is dropped when its validity has ended")
     {
         w.advance(5s);
         w.drop(*adopted.held);
@@ -267,7 +266,7 @@ TEST_CASE("an adopted key is owed for as long as another client may have made it
     CHECK(w.is_idle());
 }
 
-TEST_CASE("debts are bounded, the oldest are given up", "[core]")
+TEST_CASE("a client that reaches max_pending_releases drops the oldest release", "[core]")
 {
     config c;
     c.max_pending_releases = 3;
@@ -291,7 +290,7 @@ TEST_CASE("debts are bounded, the oldest are given up", "[core]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a release that was not sent displaces one that is to be repeated", "[core]")
+TEST_CASE("an unsent release displaces one that waits for its repetition", "[core]")
 {
     config c;
     c.max_pending_releases = 2;
@@ -316,7 +315,7 @@ TEST_CASE("a release that was not sent displaces one that is to be repeated", "[
     CHECK(w.peers[0]->master.find(w.now, "d") == nullptr);
 }
 
-TEST_CASE("a node that answered the SET with an error is owed nothing", "[core]")
+TEST_CASE("a node that answered the SET with an error gets no pending release", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -327,7 +326,7 @@ TEST_CASE("a node that answered the SET with an error is owed nothing", "[core]"
     CHECK(w.is_idle());
 }
 
-TEST_CASE("no debts at all where none are wanted", "[core]")
+TEST_CASE("a client with max_pending_releases 0 keeps no pending release", "[core]")
 {
     config c;
     c.max_pending_releases = 0;
@@ -341,7 +340,7 @@ TEST_CASE("no debts at all where none are wanted", "[core]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("of a key that has certainly ended no node is waited for", "[core]")
+TEST_CASE("a release of a key that has expired waits for no node", "[core]")
 {
     const auto dial = GENERATE(peer::dialling::refused, peer::dialling::silent);
     bench_world w{1};
@@ -349,7 +348,7 @@ TEST_CASE("of a key that has certainly ended no node is waited for", "[core]")
     core::lease& l = w.lock("a", {.ttl = 1s});
     w.peers[0]->dial = dial;
     w.close(0);
-    // What was sent may be executed as late as a connection that does not answer lives.
+    // The last bytes may be executed for as long as a connection without an answer lives.
     w.advance(1s + w.settings.stall_timeout + 100ms);
     call& r = w.release(l);
     CHECK_FALSE(r.error);
@@ -358,7 +357,7 @@ TEST_CASE("of a key that has certainly ended no node is waited for", "[core]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a release that is not owed is not waited for", "[core]")
+TEST_CASE("a release that cannot become pending ends at once", "[core]")
 {
     config c;
     c.max_pending_releases = 0;
@@ -367,14 +366,14 @@ TEST_CASE("a release that is not owed is not waited for", "[core]")
     core::lease& l = w.lock("a");
     w.with_report = true;
     call* r = nullptr;
-    SECTION("of a node that is being connected to")
+    SECTION("while the client connects to the node")
     {
         w.peers[0]->dial = peer::dialling::silent;
         w.close(0);
         w.advance(30ms);
         r = &w.release(l);
     }
-    SECTION("that was lost with its connection")
+    SECTION("when its connection is lost")
     {
         w.manual();
         r = &w.release(l);
@@ -387,7 +386,7 @@ TEST_CASE("a release that is not owed is not waited for", "[core]")
     CHECK(w.core->snapshot().pending_releases_dropped == 1);
 }
 
-TEST_CASE("a release that is owed no more is not waited for", "[core]")
+TEST_CASE("a release that another one displaces ends at once", "[core]")
 {
     config c;
     c.max_pending_releases = 1;
@@ -405,7 +404,7 @@ TEST_CASE("a release that is owed no more is not waited for", "[core]")
     CHECK_FALSE(second.done());
 }
 
-TEST_CASE("more debts than go out at once all go out", "[core]")
+TEST_CASE("a client sends all pending releases even if one write cannot carry them", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -424,9 +423,9 @@ TEST_CASE("more debts than go out at once all go out", "[core]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("p19: a cancelled acquire leaves no key, wherever it was", "[core][pitfall][p19]")
+TEST_CASE("p19: an acquire that is cancelled at any step leaves no key", "[core][pitfall][p19]")
 {
-    // Steps of a contended acquire on slow nodes, each a point to cancel at.
+    // Steps of a contended acquire on slow nodes. Each is a point to cancel at.
     for (unsigned steps = 0; steps < 60; ++steps) {
         for (const bool late_start : {false, true}) {
             CAPTURE(steps, late_start);
@@ -461,10 +460,11 @@ TEST_CASE("p19: a cancelled acquire leaves no key, wherever it was", "[core][pit
     }
 }
 
-TEST_CASE("p19: a cancelled acquire whose nodes are lost and come back", "[core][pitfall][p19]")
+TEST_CASE("p19: a cancelled acquire leaves no key on a node that disconnects and returns",
+          "[core][pitfall][p19]")
 {
-    // Lost before the SET got there, before its answer came, before the release got there, at last
-    // before its answer came.
+    // The node is lost before the SET arrives, before its answer arrives, before the release
+    // arrives, and before that answer arrives.
     for (unsigned lost = 0; lost < 3; ++lost) {
         for (const auto when : {5ms, 15ms, 25ms, 35ms}) {
             CAPTURE(lost, when.count());
@@ -490,7 +490,7 @@ TEST_CASE("p19: a cancelled acquire whose nodes are lost and come back", "[core]
     }
 }
 
-TEST_CASE("p18: a SET that a node kept for longer than its ttl is undone when the node moves again",
+TEST_CASE("p18: a SET that a node executes after its ttl is undone when the node runs again",
           "[core][pitfall][p18]")
 {
     bench_world w;
@@ -498,7 +498,7 @@ TEST_CASE("p18: a SET that a node kept for longer than its ttl is undone when th
     w.peers[2]->frozen = true;
     core::lease& l = w.lock("r", {.ttl = 1s});
     (void)w.release(l);
-    // The connection is given up; what it brought still lies in the node.
+    // The client closes the connection, but the node still has its bytes.
     w.go_astray(2, 1, 0s);
     w.advance(20s);
     CHECK(w.peers[2]->connects > 1);
@@ -512,7 +512,8 @@ TEST_CASE("p18: a SET that a node kept for longer than its ttl is undone when th
     CHECK(w.is_idle());
 }
 
-TEST_CASE("releases whose key may come yet are sent more and more seldom, to an end", "[core]")
+TEST_CASE("a client repeats a release whose key may still come at growing intervals and then stops",
+          "[core]")
 {
     bench_world w;
     w.start();
@@ -520,7 +521,7 @@ TEST_CASE("releases whose key may come yet are sent more and more seldom, to an 
     w.advance(2s);
     (void)w.release(l);
     w.advance(2min);
-    // At 1, 3, 7, 15, 31, 63 s, then one in 64 s.
+    // At 1, 3, 7, 15, 31 and 63 s, then every 64 s.
     CHECK(w.count(2, "EVALSHA") == 7);
     w.advance(8min);
     CHECK(w.count(2, "EVALSHA") == 15);
@@ -529,14 +530,14 @@ TEST_CASE("releases whose key may come yet are sent more and more seldom, to an 
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a release whose pause is long does not hold up those that are due", "[core]")
+TEST_CASE("a release with a long pause delays no release that is due", "[core]")
 {
     bench_world w;
     w.start();
     core::lease& first = lock_without_answer(w, 2, "first", {.ttl = 10min});
     w.advance(2s);
     (void)w.release(first);
-    w.advance(10s);  // the next release of it is seconds away
+    w.advance(10s);  // its next repetition is seconds away
     core::lease& second = w.lock("second");
     w.peers[2]->master.refusals["EVALSHA"] = "BUSY Redis is busy running a script.";
     (void)w.release(second);
@@ -546,7 +547,7 @@ TEST_CASE("a release whose pause is long does not hold up those that are due", "
     CHECK(w.keys() == 0);
 }
 
-TEST_CASE("a close waits for releases that found no room, and they go out", "[core]")
+TEST_CASE("a close sends the releases that found no room in the buffer before", "[core]")
 {
     config c;
     c.max_buffered_bytes = 1024 * 1024;
@@ -558,7 +559,7 @@ TEST_CASE("a close waits for releases that found no room, and they go out", "[co
         held.push_back(&w.lock(name + std::to_string(i)));
     }
     for (core::lease* l : held) {
-        w.core->drop(w.now, *l);  // nothing is written in between
+        w.core->drop(w.now, *l);  // without a write in between
     }
     CHECK(w.core->snapshot().pending_releases > 0);
     CHECK(w.core->snapshot().buffered_bytes < 1024 * 1024 + 2 * name.size());
@@ -569,7 +570,7 @@ TEST_CASE("a close waits for releases that found no room, and they go out", "[co
     CHECK(w.core->is_quiet());
 }
 
-TEST_CASE("what is being written counts as buffered", "[core]")
+TEST_CASE("bytes of an unfinished write count as buffered", "[core]")
 {
     config c;
     c.max_buffered_bytes = 1024 * 1024;
@@ -586,10 +587,11 @@ TEST_CASE("what is being written counts as buffered", "[core]")
         begun.back()->user = nullptr;
         stalled += core->finished() > 0 ? 1u : 0u;
         if (core->has_output(0) && i == 5) {
-            taken = std::exchange(core->take_output(0), {}).size();  // on its way, and not gone yet
+            // on their way but not yet written
+            taken = std::exchange(core->take_output(0), {}).size();
         }
     }
-    // One that is full counts as stalled.
+    // A full buffer counts as stalled.
     CHECK(stalled > 40);
     const std::size_t buffered = core->snapshot().buffered_bytes;
     CHECK(buffered < 1024 * 1024 + 2 * name.size());
@@ -600,7 +602,8 @@ TEST_CASE("what is being written counts as buffered", "[core]")
     }
 }
 
-TEST_CASE("what a node did not execute is sent again where there is room, or owed", "[core]")
+TEST_CASE("a command that a node did not execute is sent again or becomes a pending release",
+          "[core]")
 {
     config c;
     c.max_buffered_bytes = 1024 * 1024;
@@ -636,14 +639,14 @@ TEST_CASE("what a node did not execute is sent again where there is room, or owe
     }
     REQUIRE(core.snapshot().unanswered == 1);
     CHECK_FALSE(awaited.done());
-    w.answer(0, ":0\r\n");  // and not since it had been executed before
+    w.answer(0, ":0\r\n");  // not held, as the node had executed it before
     CHECK(core.snapshot().pending_releases == 0);
     CHECK(awaited.done());
     CHECK(awaited.released == release_result::not_held);
     CHECK(core.snapshot().leases == 1);
 }
 
-TEST_CASE("what is owed is paid when all is answered, though a write has not ended", "[core]")
+TEST_CASE("a pending release goes out after all answers although a write is unfinished", "[core]")
 {
     config c;
     c.ping_interval = 0ms;
@@ -655,7 +658,7 @@ TEST_CASE("what is owed is paid when all is answered, though a write has not end
     core::operation& begun = core.acquire(w.now, std::string(60'000, 'x'), {.max_attempts = 1});
     begun.user = &dummy;
     core.take_output(0).clear();
-    core.cancel(w.now, begun);  // no room for the release
+    core.cancel(w.now, begun);  // the buffer has no room for the release
     REQUIRE(core.snapshot().pending_releases == 1);
     CHECK_FALSE(core.has_output(0));
     core.on_bytes(w.now, 0, ok);
@@ -666,7 +669,7 @@ TEST_CASE("what is owed is paid when all is answered, though a write has not end
     }
 }
 
-TEST_CASE("a cancelled acquire that has asked nobody leaves no trace", "[core]")
+TEST_CASE("an acquire that is cancelled before it asks a node leaves no trace", "[core]")
 {
     bench_world w;
     for (auto& p : w.peers) {
@@ -699,7 +702,7 @@ TEST_CASE("an acquire that is cancelled between two attempts sends nothing more"
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a cancelled release is sent all the same", "[core]")
+TEST_CASE("a cancelled release still deletes the key", "[core]")
 {
     bench_world w;
     w.start();
@@ -716,7 +719,8 @@ TEST_CASE("a cancelled release is sent all the same", "[core]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("p21: after any loss the next acquire succeeds once reconnected", "[core][pitfall][p21]")
+TEST_CASE("p21: after any loss the next acquire succeeds once the client has reconnected",
+          "[core][pitfall][p21]")
 {
     enum class loss { closed, half_a_reply, timeout, nonsense };
     for (const loss how : {loss::closed, loss::half_a_reply, loss::timeout, loss::nonsense}) {
@@ -747,7 +751,8 @@ TEST_CASE("p21: after any loss the next acquire succeeds once reconnected", "[co
     }
 }
 
-TEST_CASE("p21: a reply that the deadline cuts in two is still one reply", "[core][pitfall][p21]")
+TEST_CASE("p21: a reply that arrives in two parts around the deadline is still one reply",
+          "[core][pitfall][p21]")
 {
     bench_world w{1};
     w.start();
@@ -766,7 +771,8 @@ TEST_CASE("p21: a reply that the deadline cuts in two is still one reply", "[cor
     CHECK(w.peers[0]->connects == 1);
 }
 
-TEST_CASE("p21: a late reply is never taken for another's", "[core][pitfall][p21]")
+TEST_CASE("p21: a client never takes a late reply for the answer to another command",
+          "[core][pitfall][p21]")
 {
     bench_world w{1};
     w.start();
@@ -775,7 +781,7 @@ TEST_CASE("p21: a late reply is never taken for another's", "[core][pitfall][p21
     w.advance(50ms);
     REQUIRE(first.error == errc::unavailable);
     CHECK(w.pending(0) == std::vector<std::string>{"SET", "EVALSHA"});
-    w.answer(0, ok);  // late: the grant of "a", which stays nobody's
+    w.answer(0, ok);  // late: the grant of "a", which gives a lock to no caller
     call& second = w.acquire("b", {.timeout = 0ms});
     CHECK_FALSE(second.done());
     w.answer(0, yes);  // the release of "a"

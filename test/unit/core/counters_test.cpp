@@ -28,13 +28,13 @@ counters ready()
     return c;
 }
 
-/// Others that have the same places in the table, however large it is.
+/// Neighbours that share their slots in a table of any size.
 std::uint64_t neighbour(std::uint64_t i)
 {
     return resource + (i << 40U);
 }
 
-/// Of the first three nodes, those on which the counter is known to every connection.
+/// The nodes among the first three on which all connections know the counter.
 core::node_mask known(const counters& c, std::uint64_t of, instant at)
 {
     core::node_mask nodes = 0;
@@ -46,7 +46,8 @@ core::node_mask known(const counters& c, std::uint64_t of, instant at)
 
 }  // namespace
 
-TEST_CASE("nothing is known before memory was taken, nor before it was seen", "[core][fencing]")
+TEST_CASE("a client knows no counter before it has memory for it and has seen it",
+          "[core][fencing]")
 {
     counters c;
     c.note(resource, 0, begin, life);
@@ -60,7 +61,7 @@ TEST_CASE("nothing is known before memory was taken, nor before it was seen", "[
     CHECK(c.knows(resource, 0, begin));
 }
 
-TEST_CASE("a counter is known on the node it was seen on", "[core][fencing]")
+TEST_CASE("a client knows a counter on the node where it saw it", "[core][fencing]")
 {
     counters c = ready();
     c.note(resource, 0, begin, life);
@@ -69,7 +70,8 @@ TEST_CASE("a counter is known on the node it was seen on", "[core][fencing]")
     CHECK(known(c, resource + 1, begin) == 0);
 }
 
-TEST_CASE("a counter is known for three quarters of its life", "[core][fencing]")
+TEST_CASE("a client trusts its knowledge of a counter for three quarters of the ttl",
+          "[core][fencing]")
 {
     counters c = ready();
     c.note(resource, 0, begin, life);
@@ -79,7 +81,7 @@ TEST_CASE("a counter is known for three quarters of its life", "[core][fencing]"
     CHECK(c.knows(resource, 0, begin + 90s - 1ns));
 }
 
-TEST_CASE("a counter is unknown to the connections made since", "[core][fencing]")
+TEST_CASE("a connection that is newer than the note does not know the counter", "[core][fencing]")
 {
     counters c = ready();
     c.on_connected(0);
@@ -91,55 +93,57 @@ TEST_CASE("a counter is unknown to the connections made since", "[core][fencing]
     CHECK(c.knows(resource, 0, begin));
 }
 
-TEST_CASE("nodes that share a place never make a counter known for longer", "[core][fencing]")
+TEST_CASE("nodes that share a slot do not prolong the knowledge of a counter", "[core][fencing]")
 {
     counters c = ready();
     c.note(resource, 0, begin, life);
     c.note(resource, 1, begin + 10s, life);
     CHECK(known(c, resource, begin + 45s - 1ns) == 0b011);
     CHECK(known(c, resource, begin + 45s) == 0);
-    // Behind the end of the first, the second has the place to itself.
+    // After the first note ends, the second has the slot to itself.
     c.note(resource, 2, begin + 45s, life);
     CHECK(known(c, resource, begin + 45s) == 0b100);
 }
 
-TEST_CASE("a counter that is seen again on one node stays known on the others", "[core][fencing]")
+TEST_CASE("a counter that a client sees again on one node stays known on the others",
+          "[core][fencing]")
 {
     counters c = ready();
     for (unsigned i = 0; i < 3; ++i) {
         c.on_connected(i);
         c.note(resource, i, begin, life);
     }
-    SECTION("as after a raise")
+    SECTION("after an alignment")
     {
         c.note(resource, 1, begin + 10s, life);
         CHECK(known(c, resource, begin + 10s) == 0b111);
     }
-    SECTION("by a new connection")
+    SECTION("after a new connection")
     {
         c.on_connected(1);
         CHECK(known(c, resource, begin + 10s) == 0b101);
         c.note(resource, 1, begin + 10s, life);
         CHECK(known(c, resource, begin + 10s) == 0b111);
     }
-    SECTION("but not where the connection is new as well")
+    SECTION("but not if their connections are new as well")
     {
         c.on_connected(0);
         c.on_connected(1);
         c.note(resource, 1, begin + 10s, life);
         CHECK(known(c, resource, begin + 10s) == 0b110);
     }
-    SECTION("nor where it has been forgotten")
+    SECTION("and not if it was forgotten there")
     {
         c.forget(resource, 2);
         c.note(resource, 1, begin + 10s, life);
         CHECK(known(c, resource, begin + 10s) == 0b011);
     }
-    // None of them for longer than the others, which were not.
+    // No node for longer than the others that were not seen again.
     CHECK(known(c, resource, begin + 45s) == 0);
 }
 
-TEST_CASE("a shorter life is everybody's", "[core][fencing]")
+TEST_CASE("a counter with a shorter ttl is known for a shorter time on all nodes",
+          "[core][fencing]")
 {
     counters c = ready();
     c.note(resource, 0, begin, 1h);
@@ -147,7 +151,7 @@ TEST_CASE("a shorter life is everybody's", "[core][fencing]")
     CHECK(known(c, resource, begin + 45s) == 0);
 }
 
-TEST_CASE("resources that share their places stand beside each other", "[core][fencing]")
+TEST_CASE("resources with the same slots are known side by side", "[core][fencing]")
 {
     counters c = ready();
     for (std::uint64_t i = 0; i < 4; ++i) {
@@ -156,7 +160,7 @@ TEST_CASE("resources that share their places stand beside each other", "[core][f
     for (std::uint64_t i = 0; i < 4; ++i) {
         CHECK(known(c, neighbour(i), begin + 4s) == core::bit(static_cast<unsigned>(i % 3)));
     }
-    SECTION("one more puts that one out which is over first")
+    SECTION("one more replaces the note that ends first")
     {
         c.note(neighbour(4), 0, begin + 4s, life);
         CHECK(known(c, neighbour(0), begin + 4s) == 0);
@@ -164,13 +168,13 @@ TEST_CASE("resources that share their places stand beside each other", "[core][f
             CHECK(known(c, neighbour(i), begin + 4s) != 0);
         }
     }
-    SECTION("one that is noted again does not")
+    SECTION("a repeated note replaces no other")
     {
         c.note(neighbour(3), 2, begin + 4s, life);
         CHECK(known(c, neighbour(3), begin + 4s) == 0b101);
         CHECK(known(c, neighbour(0), begin + 4s) == 0b001);
     }
-    SECTION("one that is forgotten leaves the others")
+    SECTION("a forgotten note leaves the others")
     {
         c.forget(neighbour(2), 2);
         CHECK(known(c, neighbour(2), begin + 4s) == 0);
@@ -178,7 +182,7 @@ TEST_CASE("resources that share their places stand beside each other", "[core][f
     }
 }
 
-TEST_CASE("as many resources are known as are in use, up to a bound", "[core][fencing]")
+TEST_CASE("a client knows counters of all resources in use up to a limit", "[core][fencing]")
 {
     const std::size_t count = GENERATE(1000u, 20'000u, 60'000u, 1'000'000u);
     counters c = ready();

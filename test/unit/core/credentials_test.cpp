@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view url_password = "of-the-URL";
 constexpr std::string_view given_password = "given-by-a-vault";
 
-/// The core looks only whether there is a provider; the engine calls it.
+/// The core only checks whether a provider exists. The engine calls it.
 config with_provider()
 {
     config c;
@@ -27,7 +27,7 @@ base::login given(std::string user, std::string_view password = given_password)
     return out;
 }
 
-/// A core and the words it says to its one node.
+/// A core and the commands that it sends to its one node.
 struct one_node {
     one_node() { core.start(now); }
 
@@ -43,7 +43,7 @@ struct one_node {
 
 }  // namespace
 
-TEST_CASE("a connection logs in with what the provider gave, and its URL completes the user",
+TEST_CASE("a connection logs in with the provider's credentials and the user of its URL",
           "[core][credentials]")
 {
     bench_world w{1, with_provider()};
@@ -52,7 +52,7 @@ TEST_CASE("a connection logs in with what the provider gave, and its URL complet
     w.start();
     CHECK(w.peers[0]->asked.at(0) ==
           words{"HELLO", "3", "AUTH", "app", std::string(given_password), "SETNAME", "redlock"});
-    // The next connection logs in with what is given for it.
+    // The next connection uses the credentials that it gets.
     w.peers[0]->given = given("", "the next password");
     w.answer(0, "-ERR unknown command 'HELLO'\r\n");
     CHECK(w.peers[0]->asked.at(0) == words{"AUTH", "app", std::string(given_password)});
@@ -68,7 +68,7 @@ TEST_CASE("a connection logs in with what the provider gave, and its URL complet
     CHECK(w.peers[0]->asked.at(0) == words{"HELLO", "3", "SETNAME", "redlock"});
 }
 
-TEST_CASE("without credentials within connect_timeout an attempt fails and says so",
+TEST_CASE("a connection that gets no credentials within connect_timeout fails and says so",
           "[core][credentials]")
 {
     bench_world w{1, with_provider()};
@@ -82,7 +82,7 @@ TEST_CASE("without credentials within connect_timeout an attempt fails and says 
     CHECK(w.log_lines[0].ends_with(" is out of use: no credentials within connect_timeout"));
     CHECK(w.log_levels[0] == log_level::warning);
     CHECK(w.peers[0]->closes == 1);
-    // Said once, tried again with the usual back-off.
+    // Said once. The client tries again with the usual back-off.
     w.advance(10s);
     CHECK(w.log_lines.size() == 1);
     CHECK(w.peers[0]->dials.size() > 2);
@@ -104,31 +104,30 @@ TEST_CASE("a connection has all of connect_timeout after its credentials", "[cor
     CHECK(w.core.take_to_close() == 1);
 }
 
-TEST_CASE("credentials count for the attempt that asked for them, once", "[core][credentials]")
+TEST_CASE("credentials count once for the attempt that asked for them", "[core][credentials]")
 {
     one_node w;
-    SECTION("not when they are given twice")
+    SECTION("not if the provider gives them twice")
     {
         REQUIRE(w.core.on_credentials(w.now, 0, given("app")));
         CHECK_FALSE(w.core.on_credentials(w.now, 0, given("another")));
         w.core.on_connected(w.now, 0);
         CHECK(w.core.take_output(0).find("another") == std::string::npos);
     }
-    SECTION("not after the attempt was given up")
+    SECTION("not after the attempt has ended")
     {
         w.now += w.s.connect_timeout;
         w.core.on_time(w.now);
         CHECK_FALSE(w.core.on_credentials(w.now, 0, given("app")));
     }
-    SECTION("not after the end of the client")
+    SECTION("not after the client has ended")
     {
         w.core.stop(w.now);
         CHECK_FALSE(w.core.on_credentials(w.now, 0, given("app")));
     }
 }
 
-TEST_CASE("an error of a server that repeats a given password is told without it",
-          "[core][credentials]")
+TEST_CASE("a client hides the given password in a server's error text", "[core][credentials]")
 {
     config c = with_provider();
     c.fencing = false;
@@ -147,7 +146,7 @@ TEST_CASE("an error of a server that repeats a given password is told without it
     CHECK(error.find(given_password) == error.npos);
 }
 
-TEST_CASE("a given password that was not written is wiped when its connection is lost",
+TEST_CASE("a lost connection wipes a given password that was not yet written",
           "[core][credentials]")
 {
     one_node w;

@@ -22,7 +22,7 @@ inline std::string number(std::int64_t n)
     return ":" + std::to_string(n) + "\r\n";
 }
 
-/// Three nodes or so that the test answers.
+/// Some nodes, usually three, whose answers come from the test.
 struct manual_world : bench_world {
     explicit manual_world(unsigned nodes = 3) : bench_world(nodes)
     {
@@ -31,14 +31,14 @@ struct manual_world : bench_world {
         base = date_of(now);
     }
 
-    /// The SET and the counter behind it; `value` above `base`.
+    /// Grants the SET and answers the counter after it with `base` + `value`.
     void grant(unsigned node, std::int64_t value)
     {
         answer(node, ok);
         counted(node, value);
     }
     void counted(unsigned node, std::int64_t value) { answer(node, number(base + value)); }
-    /// So by the first two, with counters that do not agree; and the ttl behind it.
+    /// The first two nodes grant with counters that differ. The third one's ttl comes next.
     void grant_apart()
     {
         for (unsigned i = 0; i < 2; ++i) {
@@ -54,7 +54,7 @@ struct manual_world : bench_world {
         answer(node, number(base + 77));
     }
 
-    /// What the raise that the node is asked for aims at, above `base`.
+    /// The target of the alignment that the node was asked for, relative to `base`.
     [[nodiscard]] std::int64_t raised_to(unsigned node)
     {
         const words& asked = peers[node]->asked.back();
@@ -63,7 +63,7 @@ struct manual_world : bench_world {
         return std::stoll(asked[6]) - base;
     }
 
-    /// Answers all that is asked, with what fits whatever was.
+    /// Answers all commands with a fitting reply.
     void answer_all()
     {
         for (unsigned i = 0; i < peers.size(); ++i) {
@@ -74,7 +74,7 @@ struct manual_world : bench_world {
         }
     }
 
-    /// The date, above which values are told apart.
+    /// The date. Values in the tests are relative to it.
     std::int64_t base = 0;
 };
 
@@ -84,7 +84,7 @@ inline std::uint64_t token_of(const call& c)
     return c.held->fencing_token;
 }
 
-/// What the model's nodes have counted.
+/// The value of the counter on a model node.
 inline std::int64_t counted(bench_world& w, unsigned node)
 {
     return std::stoll(w.peers[node]->master.value(w.now, counter));

@@ -13,7 +13,7 @@ using namespace redlock::test;
 namespace {
 
 const std::string marker_key = "redlock:admitted";
-/// A quarter of what the longest ttl is would be more.
+/// The longest ttl would allow a slack of more than a quarter.
 constexpr std::int64_t slack = 1'000'000;
 
 config guarded()
@@ -29,7 +29,7 @@ std::string bulk(std::string_view text)
     return "$" + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
 }
 
-/// Nodes that were admitted, each at a date of its own.
+/// Admitted nodes, each with a date of its own.
 struct admitted_world : bench_world {
     explicit admitted_world(unsigned nodes = 3) : bench_world(nodes, guarded())
     {
@@ -54,7 +54,7 @@ struct admitted_world : bench_world {
         }
     }
 
-    /// By hand: the SET, the counter behind it, and the marker behind that.
+    /// Answers by hand the SET, the counter after it and then the marker.
     void grant(unsigned node, std::int64_t value, std::int64_t admitted)
     {
         answer(node, ok);
@@ -75,7 +75,7 @@ core::admission admission_of(const base::guard_settings& g, const std::string& r
 
 }  // namespace
 
-TEST_CASE("a marker tells when its master was admitted", "[core][guard]")
+TEST_CASE("a marker says when its node was admitted", "[core][guard]")
 {
     const base::guard_settings g{.max_ttl = 1s, .quarantine = 1s, .fingerprint = " of=all"};
     const std::string run(40, 'a');
@@ -96,12 +96,12 @@ TEST_CASE("a marker tells when its master was admitted", "[core][guard]")
     CHECK(a.judge(run + " of=all since=1") == core::marker_says::not_admitted);
 }
 
-TEST_CASE("a marker whose date is none is as good as one of another configuration", "[core][guard]")
+TEST_CASE("a marker with an invalid date counts as one of another configuration", "[core][guard]")
 {
     const base::guard_settings g{.max_ttl = 1s, .quarantine = 1s, .fingerprint = " of=all"};
     const std::string run(40, 'a');
     core::admission a = admission_of(g, run);
-    // What is known already does not make up for it.
+    // An admission that the client already knows does not change that.
     for (const bool knows : {false, true}) {
         for (const std::string rest :
              {"", " of=all", " of=all since", " of=all since=", " of=all since=0",
@@ -117,7 +117,7 @@ TEST_CASE("a marker whose date is none is as good as one of another configuratio
     }
 }
 
-TEST_CASE("who is admitted is so from the date that its own clock says", "[core][guard]")
+TEST_CASE("a node is admitted from the date that its own clock shows", "[core][guard]")
 {
     bench_world w{1, guarded()};
     w.peers[0]->master.date_offset = 77s;
@@ -130,10 +130,10 @@ TEST_CASE("who is admitted is so from the date that its own clock says", "[core]
               " since=" + std::to_string(date_of(admitted + 77s)));
 }
 
-TEST_CASE("counters of a time before the admission are no votes, and are raised", "[core][fencing]")
+TEST_CASE("a counter from before the admission is no vote and is aligned", "[core][fencing]")
 {
     admitted_world w;
-    w.put_counters(-2);  // counted once they are below by one
+    w.put_counters(-2);  // the INCR leaves them one below the limit
     w.advance(3s);
     CHECK(w.lock("r", fenced).fencing_token == static_cast<std::uint64_t>(date_of(w.now)));
     CHECK(w.core->snapshot().counter_alignments == 1);
@@ -144,7 +144,7 @@ TEST_CASE("counters of a time before the admission are no votes, and are raised"
     }
 }
 
-TEST_CASE("later ones vote", "[core][fencing]")
+TEST_CASE("a counter from after the admission votes", "[core][fencing]")
 {
     admitted_world w{1};
     w.put_counters(-1);
@@ -152,7 +152,7 @@ TEST_CASE("later ones vote", "[core][fencing]")
     CHECK(w.core->snapshot().counter_alignments == 0);
 }
 
-TEST_CASE("without the restart guard every counter that was seeded votes", "[core][fencing]")
+TEST_CASE("without the restart guard every seeded counter votes", "[core][fencing]")
 {
     bench_world w{1};
     w.start();
@@ -160,8 +160,7 @@ TEST_CASE("without the restart guard every counter that was seeded votes", "[cor
     CHECK(w.lock("r", fenced).fencing_token == 1'000'000'000'000'001U);
 }
 
-TEST_CASE("no acquire seeds a counter under the restart guard, as its node may be out of votes",
-          "[core][fencing]")
+TEST_CASE("an acquire under the restart guard seeds no counter", "[core][fencing]")
 {
     admitted_world w{1};
     w.manual();
@@ -172,7 +171,7 @@ TEST_CASE("no acquire seeds a counter under the restart guard, as its node may b
         REQUIRE(counts.at(1) == resp::count_script.sha1);
         CHECK(counts.at(4) == "0");
     }
-    SECTION("of several")
+    SECTION("of several resources")
     {
         (void)w.acquire(strings{"r", "s"}, fenced);
         const words& takes = w.peers[0]->asked.at(0);
@@ -181,7 +180,7 @@ TEST_CASE("no acquire seeds a counter under the restart guard, as its node may b
     }
 }
 
-TEST_CASE("a date that comes with a vote decides what that is worth", "[core][fencing]")
+TEST_CASE("the date that comes with a vote decides whether the vote counts", "[core][fencing]")
 {
     admitted_world w{1};
     w.manual();
@@ -195,7 +194,7 @@ TEST_CASE("a date that comes with a vote decides what that is worth", "[core][fe
     CHECK(token_of(c) == static_cast<std::uint64_t>(later));
 }
 
-TEST_CASE("an old counter is raised to what the others voted", "[core][fencing]")
+TEST_CASE("an alignment raises an old counter to the votes of the others", "[core][fencing]")
 {
     admitted_world w;
     w.manual();
@@ -208,7 +207,7 @@ TEST_CASE("an old counter is raised to what the others voted", "[core][fencing]"
     CHECK(token_of(c) == static_cast<std::uint64_t>(w.begun + 7));
 }
 
-TEST_CASE("a master whose date is behind its admission does not vote with new counters",
+TEST_CASE("a node whose date is before its admission does not vote with a new counter",
           "[core][fencing]")
 {
     admitted_world w{1};
@@ -218,11 +217,11 @@ TEST_CASE("a master whose date is behind its admission does not vote with new co
     w.grant(0, 1);
     w.answer(0, ":-2\r\n");
     REQUIRE(w.pending(0) == strings{"EVALSHA"});
-    SECTION("those that it can raise")
+    SECTION("if an alignment raised the counter")
     {
         w.answer(0, number(w.begun - slack - 1));
     }
-    SECTION("those that it cannot")
+    SECTION("if no alignment could raise it")
     {
         w.answer(0, number(-(w.begun - slack - 1)));
     }
@@ -232,7 +231,7 @@ TEST_CASE("a master whose date is behind its admission does not vote with new co
     CHECK(w.core->snapshot().counter_alignments == 1);
 }
 
-TEST_CASE("a master that is out of votes by now is not raised", "[core][fencing]")
+TEST_CASE("a node that is in quarantine by now gets no alignment", "[core][fencing]")
 {
     admitted_world w;
     w.manual();

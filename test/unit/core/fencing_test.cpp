@@ -18,7 +18,7 @@ constexpr std::int64_t base = 1'700'000'000'000'000;
 constexpr std::int64_t date = base + 1'000'000;
 constexpr std::int64_t runaway = 9'000'000'000'000'000;
 
-/// The nodes' votes, above `base`.
+/// The nodes' votes, relative to `base`.
 fencing_votes voted(unsigned nodes, std::initializer_list<std::int64_t> values)
 {
     fencing_votes v;
@@ -35,7 +35,7 @@ std::optional<std::int64_t> target(const fencing_votes& v, std::int64_t headroom
     return v.target(v.known(), headroom);
 }
 
-/// What it would be raised to, above `base`; -1 where there is nothing to aim at.
+/// The target of an alignment, relative to `base`. -1 if there is none.
 std::int64_t aim(const fencing_votes& v, std::int64_t headroom = 0)
 {
     const auto t = target(v, headroom);
@@ -59,20 +59,20 @@ TEST_CASE("a value that a quorum voted is the token", "[core][fencing]")
     CHECK(voted(5, {5, 6, 6, 7, 6}).agreed() == base + 6);
 }
 
-TEST_CASE("what another lease made of a counter is no vote", "[core][fencing]")
+TEST_CASE("a counter value of another lease is no vote", "[core][fencing]")
 {
     fencing_votes v = voted(3, {5, 6});
     v.found(0, base + 6);
     CHECK_FALSE(v.agreed());
     CHECK_FALSE(v.has_voted(0, base + 6));
-    // Told once more what this lease voted itself, it has voted that.
+    // The value that this lease voted itself remains its vote.
     v.found(1, base + 6);
     CHECK(v.has_voted(1, base + 6));
     v.vote(0, base + 6, false);
     CHECK(v.agreed() == base + 6);
 }
 
-TEST_CASE("a node that is out of it neither votes nor follows", "[core][fencing]")
+TEST_CASE("a node that leaves the attempt neither votes nor follows", "[core][fencing]")
 {
     fencing_votes v = voted(3, {5, 5});
     CHECK(v.known() == 0b011);
@@ -85,7 +85,7 @@ TEST_CASE("a node that is out of it neither votes nor follows", "[core][fencing]
     CHECK(v.most_followers() == 1);
 }
 
-TEST_CASE("a node that is raised no more has voted what it has", "[core][fencing]")
+TEST_CASE("a settled node keeps its vote", "[core][fencing]")
 {
     fencing_votes v = voted(3, {5, 9});
     REQUIRE(aim(v) == 9);
@@ -95,12 +95,12 @@ TEST_CASE("a node that is raised no more has voted what it has", "[core][fencing
     CHECK_FALSE(v.is_below(0, base + 6));
     CHECK(aim(v) == -1);
     v.vote(2, base + 3, false);
-    CHECK(aim(v) == 5);  // the third can be raised to that
+    CHECK(aim(v) == 5);  // the third node can be aligned to that
     v.vote(2, base + 5, false);
     CHECK(v.agreed() == base + 5);
 }
 
-TEST_CASE("a counter that is new and raised no more is no vote", "[core][fencing]")
+TEST_CASE("a settled node with a new counter has no vote", "[core][fencing]")
 {
     fencing_votes v = voted(3, {5});
     v.vote(1, 1, true);
@@ -108,7 +108,7 @@ TEST_CASE("a counter that is new and raised no more is no vote", "[core][fencing
     CHECK(v.known() == 0b001);
 }
 
-TEST_CASE("the least value is aimed at that a quorum can meet at", "[core][fencing]")
+TEST_CASE("an alignment aims at the least value on which a quorum can agree", "[core][fencing]")
 {
     CHECK(aim(voted(3, {5})) == -1);
     CHECK(aim(voted(3, {5, 9})) == 9);
@@ -116,12 +116,12 @@ TEST_CASE("the least value is aimed at that a quorum can meet at", "[core][fenci
     CHECK(aim(voted(3, {9, 5, 7})) == 7);
     CHECK(aim(voted(5, {1, 9, 5})) == 9);
     CHECK(aim(voted(5, {1, 9, 5, 7, 3})) == 5);
-    // Of those only that are given.
+    // Only the given nodes count.
     CHECK(voted(3, {9, 5, 7}).target(0b011, 0) == base + 9);
     CHECK_FALSE(voted(3, {9, 5, 7}).target(0b010, 0));
 }
 
-TEST_CASE("neither one counter that ran away nor one that lags decides", "[core][fencing]")
+TEST_CASE("a counter far above or below the others does not decide the target", "[core][fencing]")
 {
     fencing_votes v = voted(3, {5, 7});
     v.vote(2, runaway, false);
@@ -130,7 +130,7 @@ TEST_CASE("neither one counter that ran away nor one that lags decides", "[core]
     CHECK(v.most_followers() == 3);
 }
 
-TEST_CASE("a node is not aimed at beyond what it lets its counter be", "[core][fencing]")
+TEST_CASE("an alignment aims no higher than a node's limit for its counter", "[core][fencing]")
 {
     fencing_votes v = voted(3, {5});
     v.vote(1, runaway, false);
@@ -146,13 +146,13 @@ TEST_CASE("a node is not aimed at beyond what it lets its counter be", "[core][f
     v.vote(2, base + 8, false);
     CHECK(aim(v) == 8);
     CHECK(v.most_followers() == 2);
-    // What it voted it has voted, whatever it would be raised to.
+    // The limit does not change what the node has already voted.
     fencing_votes two = voted(3, {5, 9});
     two.bound(1, base + 9);
     CHECK(aim(two) == 9);
 }
 
-TEST_CASE("a counter that others go on with is aimed at from above", "[core][fencing]")
+TEST_CASE("an alignment aims above a counter that other leases have raised", "[core][fencing]")
 {
     fencing_votes v = voted(3, {5, 9});
     v.found(0, base + 12);
@@ -161,13 +161,13 @@ TEST_CASE("a counter that others go on with is aimed at from above", "[core][fen
     v.found(1, base + 20);
     CHECK(aim(v) == 21);
     CHECK(aim(v, 32) == 20 + 1 + 32);
-    // What a quorum voted or can be raised to without: no headroom.
+    // A target that a quorum can reach without the moving counter gets no headroom.
     v.vote(2, base + 21, false);
     CHECK(aim(v) == 21);
     CHECK(aim(v, 8) == 12 + 1 + 8);
 }
 
-TEST_CASE("counters that are new are no votes, and are seeded", "[core][fencing]")
+TEST_CASE("new counters are no votes and must be seeded", "[core][fencing]")
 {
     constexpr std::int64_t least = core::least_seeded_counter;
     for (const std::int64_t value : {std::int64_t{1}, least - 1, least, base}) {
@@ -192,22 +192,22 @@ TEST_CASE("counters that are new are no votes, and are seeded", "[core][fencing]
     CHECK(v.is_below(0, *target(v)));
 }
 
-TEST_CASE("a counter that is new goes along with any", "[core][fencing]")
+TEST_CASE("a new counter follows any target", "[core][fencing]")
 {
     fencing_votes v = voted(3, {5});
     v.vote(1, 1, true);
     CHECK(aim(v) == 5);
-    // Where the node has brought it beyond, the others follow.
+    // If the node has raised the new counter above the target, the others follow.
     v.vote(1, date, false);
     CHECK(target(v) == date);
     CHECK(v.is_below(0, date));
-    // Even along with less than its old self.
+    // A new counter even follows a target below its old value.
     v.vote(2, date, true);
     CHECK(v.target(0b101, 0) == base + 5);
     CHECK(v.is_below(2, base + 5));
 }
 
-TEST_CASE("each attempt begins with nothing known", "[core][fencing]")
+TEST_CASE("each attempt begins without votes", "[core][fencing]")
 {
     fencing_votes v = voted(3, {5, 5, 5});
     v.bound(0, base + 6);
@@ -222,7 +222,7 @@ TEST_CASE("each attempt begins with nothing known", "[core][fencing]")
     CHECK(v.agreed() == base + 5);
 }
 
-TEST_CASE("raised to the target a quorum agrees, whatever was voted", "[core][fencing]")
+TEST_CASE("a quorum agrees after an alignment to the target for any votes", "[core][fencing]")
 {
     std::mt19937 random{1};
     for (int i = 0; i < 20'000; ++i) {

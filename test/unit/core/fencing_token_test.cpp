@@ -33,7 +33,7 @@ TEST_CASE("a majority that agrees gives a token in one round trip", "[core][fenc
     CHECK(w.core->snapshot().counter_alignments == 0);
 }
 
-TEST_CASE("without fencing no counter is touched", "[core][fencing]")
+TEST_CASE("an acquire without fencing touches no counter", "[core][fencing]")
 {
     bench_world w;
     w.start();
@@ -45,7 +45,7 @@ TEST_CASE("without fencing no counter is touched", "[core][fencing]")
     }
 }
 
-TEST_CASE("the counter goes with its SET, in one row", "[core][fencing]")
+TEST_CASE("the counter's command follows its SET in the same batch", "[core][fencing]")
 {
     manual_world w;
     w.with_report = true;
@@ -62,14 +62,14 @@ TEST_CASE("the counter goes with its SET, in one row", "[core][fencing]")
         CHECK(c.report.nodes[i].outcome == node_outcome::refused);
         CHECK(c.report.nodes[i].holder_ttl == 9999ms);
     }
-    // Although nothing was granted, the counters are known to be there.
+    // Although no node granted, the client now knows that the counters exist.
     (void)w.acquire("r", once);
     CHECK(w.pending(0) == strings{"EVALSHA", "SET", "INCR", "PTTL"});
 }
 
 namespace {
 
-/// What each node was sent last behind a SET.
+/// The last command that each node got after a SET.
 strings last_counted_by(const bench_world& w)
 {
     strings all;
@@ -83,7 +83,7 @@ strings last_counted_by(const bench_world& w)
 
 }  // namespace
 
-TEST_CASE("each node is asked in the way that suits its counter", "[core][fencing]")
+TEST_CASE("each node gets the command that suits its counter", "[core][fencing]")
 {
     bench_world w;
     w.start();
@@ -104,7 +104,7 @@ TEST_CASE("each node is asked in the way that suits its counter", "[core][fencin
     CHECK(last_counted_by(w) == strings{"INCR", "INCR", "INCR"});
 }
 
-TEST_CASE("a counter that was raised is known on the other nodes too", "[core][fencing]")
+TEST_CASE("a client knows an aligned counter on the other nodes too", "[core][fencing]")
 {
     bench_world w;
     w.start();
@@ -124,7 +124,7 @@ TEST_CASE("a counter that was raised is known on the other nodes too", "[core][f
     CHECK(last_counted_by(w) == strings{"INCR", "INCR", "INCR"});
 }
 
-TEST_CASE("a counter that may be gone soon is given its life again", "[core][fencing]")
+TEST_CASE("a client prolongs a counter that may expire soon", "[core][fencing]")
 {
     config c;
     c.counter_ttl = 1min;
@@ -148,8 +148,8 @@ TEST_CASE("a counter that may be gone soon is given its life again", "[core][fen
 
 namespace {
 
-/// A client whose counters the nodes lose under a connection that knows them, and which dies before
-/// it hears what its increments began.
+/// The nodes lose counters that the client's connections know. The client dies before it hears that
+/// its INCRs created new ones.
 void die_amid_lost_counters(bench_world& w)
 {
     w.start();
@@ -162,7 +162,7 @@ void die_amid_lost_counters(bench_world& w)
     w.core.reset();
 }
 
-/// The nodes are those of another client, as it left them.
+/// Gives the nodes of one client to another as the first one left them.
 void take_over_nodes(bench_world& w, const bench_world& left)
 {
     for (std::size_t i = 0; i < w.peers.size(); ++i) {
@@ -175,7 +175,7 @@ void take_over_nodes(bench_world& w, const bench_world& left)
 
 }  // namespace
 
-TEST_CASE("a counter that a client left without a ttl is given one by who wants the lock next",
+TEST_CASE("the next client that wants the lock gives a ttl to a counter without one",
           "[core][fencing]")
 {
     bench_world left;
@@ -193,7 +193,7 @@ TEST_CASE("a counter that a client left without a ttl is given one by who wants 
         REQUIRE_FALSE(p->master.find(w.now, counter)->end);
     }
 
-    // What the dead client holds is refused to it all the same.
+    // The dead client still holds the lock.
     CHECK(w.acquire("r", once).error == errc::contended);
     CHECK(w.count(0, "INCR") == (knows_it ? 1 : 0));
     for (const auto& p : w.peers) {
@@ -205,7 +205,7 @@ TEST_CASE("a counter that a client left without a ttl is given one by who wants 
 
 namespace {
 
-/// The nodes have lost their counters, and execute increments whose answers do not come.
+/// The nodes have lost their counters. They execute INCRs whose answers get lost.
 void lose_answers_amid_lost_counters(bench_world& w)
 {
     w.start();
@@ -221,7 +221,7 @@ void lose_answers_amid_lost_counters(bench_world& w)
     }
 }
 
-/// How often the script was sent that gives a counter a ttl, and seeds none.
+/// How often the node got the script that gives a counter a ttl and seeds none.
 std::ptrdiff_t mends(const bench_world& w, unsigned node)
 {
     return std::ranges::count_if(w.peers[node]->log, [](const words& command) {
@@ -230,10 +230,10 @@ std::ptrdiff_t mends(const bench_world& w, unsigned node)
     });
 }
 
-/// Until no key can come to life yet.
+/// After this time no key can come to life any more.
 constexpr auto until_all_is_paid = 1min;
 
-/// The ones that would stay for ever.
+/// Counters that would never expire.
 std::size_t counters_without_ttl(const bench_world& w)
 {
     std::size_t count = 0;
@@ -247,8 +247,7 @@ std::size_t counters_without_ttl(const bench_world& w)
 
 }  // namespace
 
-TEST_CASE("a counter whose increment was not answered is given a ttl on the next connection",
-          "[core][fencing]")
+TEST_CASE("a counter whose INCR got no answer gets a ttl on the next connection", "[core][fencing]")
 {
     bench_world w;
     lose_answers_amid_lost_counters(w);
@@ -257,7 +256,7 @@ TEST_CASE("a counter whose increment was not answered is given a ttl on the next
     w.advance(until_all_is_paid);
     CHECK(w.is_idle());
     CHECK(w.core->snapshot().pending_releases == 0);
-    // Once each.
+    // Each node gets one repair.
     w.close(0);
     w.advance(5s);
     for (unsigned i = 0; i < w.peers.size(); ++i) {
@@ -266,15 +265,14 @@ TEST_CASE("a counter whose increment was not answered is given a ttl on the next
     }
 }
 
-TEST_CASE("ttls of counters are owed within the bound for debts, and behind releases",
-          "[core][fencing]")
+TEST_CASE("expiry repairs count as pending releases and yield to them", "[core][fencing]")
 {
     config c;
     c.max_pending_releases = GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{2});
     CAPTURE(c.max_pending_releases);
     bench_world w{3, c};
     lose_answers_amid_lost_counters(w);
-    // Of each node the release of the attempt and the ttl of the counter.
+    // For each node: the release of the attempt and the expiry repair of the counter.
     CHECK(w.core->snapshot().pending_releases == 3 * c.max_pending_releases);
     w.advance(until_all_is_paid);
     CHECK(counters_without_ttl(w) == (c.max_pending_releases == 2 ? 0 : 3));
@@ -284,7 +282,8 @@ TEST_CASE("ttls of counters are owed within the bound for debts, and behind rele
 
 namespace {
 
-/// The first node has lost its counter, as it says at the second lock, and is to give it a ttl.
+/// The first node has lost its counter, as its answer to the second lock shows. Its next command is
+/// the expiry repair.
 call& lose_a_counter(manual_world& w)
 {
     const call& first = w.acquire("r", fenced);
@@ -305,7 +304,7 @@ call& lose_a_counter(manual_world& w)
 
 }  // namespace
 
-TEST_CASE("a counter that could not be given a ttl is tried with one a second", "[core][fencing]")
+TEST_CASE("a client tries a failed expiry repair once a second", "[core][fencing]")
 {
     manual_world w;
     const call& second = lose_a_counter(w);
@@ -328,7 +327,7 @@ TEST_CASE("a counter that could not be given a ttl is tried with one a second", 
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a counter that can be given no ttl is left as it is, and that is said once",
+TEST_CASE("a client gives up an expiry repair that cannot succeed and says so once",
           "[core][fencing]")
 {
     const std::string_view why = GENERATE(
@@ -354,7 +353,7 @@ TEST_CASE("a counter that can be given no ttl is left as it is, and that is said
     CHECK(w.is_idle());
 }
 
-TEST_CASE("p39: counters that are lost on a minority do not go back",
+TEST_CASE("p39: tokens grow although a minority loses its counters",
           "[core][fencing][pitfall][p39]")
 {
     const bool at_once = GENERATE(true, false);
@@ -371,20 +370,20 @@ TEST_CASE("p39: counters that are lost on a minority do not go back",
         w.advance(at_once ? 0ms : 1s);
         w.peers[i % 3]->master.flush_keys();
     }
-    // Each says it once, on one connection.
+    // Each node causes one line on one connection.
     CHECK(std::ranges::count_if(w.log_lines, [](const std::string& line) {
               return line.find("has lost a fencing counter") != std::string::npos;
           }) == 3);
 }
 
-TEST_CASE("p39: a counter that was lost does not follow one that lags",
+TEST_CASE("p39: a lost counter does not follow a counter that lags",
           "[core][fencing][pitfall][p39]")
 {
     bench_world w;
     w.start();
     w.drop(w.lock("r", fenced));
     w.advance(10ms);
-    // A quorum of which the third node knows nothing.
+    // A quorum has counters that the third node does not know.
     for (const unsigned i : {0u, 1u}) {
         const std::int64_t ahead = counted(w, i) + 5;
         w.peers[i]->master.put(counter, {.value = std::to_string(ahead), .end = w.now + 24h});
@@ -400,7 +399,7 @@ TEST_CASE("p39: a counter that was lost does not follow one that lags",
     CHECK(token_of(c) > before);
 }
 
-TEST_CASE("p39: lost on all nodes, counters begin above with the date",
+TEST_CASE("p39: counters that all nodes lost begin again above the old ones at the date",
           "[core][fencing][pitfall][p39]")
 {
     bench_world w;
@@ -412,13 +411,14 @@ TEST_CASE("p39: lost on all nodes, counters begin above with the date",
     for (const auto& p : w.peers) {
         p->master.flush_keys();
     }
-    // The connections still know them: each is counted from one, which is no vote, and is raised.
+    // The connections still know the counters. Each INCR returns one, which is no vote, and an
+    // alignment follows.
     CHECK(w.lock("r", fenced).fencing_token > before);
     CHECK(w.core->snapshot().counter_alignments == 1);
     CHECK(counted(w, 0) >= core::least_seeded_counter);
 }
 
-TEST_CASE("a new counter is seeded with the date, bounded by the node's", "[core][fencing]")
+TEST_CASE("a new counter gets the client's date within the limit of its node", "[core][fencing]")
 {
     bench_world w{1};
     w.date.offset = GENERATE(-1h, 1h);
@@ -427,7 +427,7 @@ TEST_CASE("a new counter is seeded with the date, bounded by the node's", "[core
     CHECK(off == (w.date.offset > 0ns ? 500'000 : -500'000));
 }
 
-TEST_CASE("the largest value that scripts can count to is a vote", "[core][fencing]")
+TEST_CASE("the largest value that a script can count to is a vote", "[core][fencing]")
 {
     manual_world w{1};
     const call& c = w.acquire("r", once);
@@ -436,9 +436,9 @@ TEST_CASE("the largest value that scripts can count to is a vote", "[core][fenci
     CHECK(token_of(c) == 9'007'199'254'740'989U);
 }
 
-TEST_CASE("scripts that the nodes have forgotten go out with their text", "[core][fencing]")
+TEST_CASE("a client sends scripts that the nodes have forgotten as their text", "[core][fencing]")
 {
-    SECTION("to count")
+    SECTION("for a count")
     {
         bench_world w;
         w.start();
@@ -449,7 +449,7 @@ TEST_CASE("scripts that the nodes have forgotten go out with their text", "[core
         CHECK(w.count(0, "EVAL") == 1);
         CHECK(w.core->snapshot().script_reloads == 3);
     }
-    SECTION("to raise")
+    SECTION("for an alignment")
     {
         manual_world w;
         call& c = w.acquire("r", fenced);
@@ -464,7 +464,7 @@ TEST_CASE("scripts that the nodes have forgotten go out with their text", "[core
     }
 }
 
-TEST_CASE("each attempt has a token of its own", "[core][fencing]")
+TEST_CASE("each attempt has its own fencing token", "[core][fencing]")
 {
     bench_world w;
     w.start();
@@ -481,7 +481,7 @@ TEST_CASE("each attempt has a token of its own", "[core][fencing]")
     }
 }
 
-TEST_CASE("who waits in turn has tokens in turn", "[core][fencing]")
+TEST_CASE("waiters that get a lock in turn get growing tokens", "[core][fencing]")
 {
     bench_world w{5};
     w.start();
@@ -495,7 +495,7 @@ TEST_CASE("who waits in turn has tokens in turn", "[core][fencing]")
         call& one = w.acquire("r", fenced);
         call& other = w.acquire("r", fenced);
         for (int tries = 0; one.held == nullptr && other.held == nullptr && tries < 100; ++tries) {
-            w.advance(5ms);  // longer where others are let in
+            w.advance(5ms);  // longer if the client yields to others
         }
         call& first = one.held != nullptr ? one : other;
         call& second = one.held != nullptr ? other : one;
@@ -514,7 +514,7 @@ TEST_CASE("who waits in turn has tokens in turn", "[core][fencing]")
 
 namespace {
 
-/// From now on the others answer, and this one does not.
+/// From now on the other nodes answer and this one does not.
 void be_without(bench_world& w, unsigned away)
 {
     for (unsigned i = 0; i < w.peers.size(); ++i) {
@@ -527,15 +527,14 @@ void be_without(bench_world& w, unsigned away)
 
 }  // namespace
 
-TEST_CASE("whichever majorities answer, the node that they share keeps tokens in order",
-          "[core][fencing]")
+TEST_CASE("the node that two majorities share keeps their tokens in order", "[core][fencing]")
 {
     config c;
     c.reconnect_backoff_min = 1ms;
     c.reconnect_backoff_max = 10ms;
     bench_world w{3, c};
     w.start();
-    // Of what the first two agreed on, ahead of the date, the third knows nothing, or little.
+    // The first two nodes agreed on a value ahead of the date, which the third hardly knows.
     const std::int64_t ahead = date_of(w.now) + 900'000;
     const bool is_absent = GENERATE(true, false);
     CAPTURE(is_absent);

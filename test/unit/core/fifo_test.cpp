@@ -22,7 +22,7 @@ void add(queue& to, int value)
 
 }  // namespace
 
-TEST_CASE("what was put into a FIFO first comes out first", "[core]")
+TEST_CASE("a FIFO returns its elements in order", "[core]")
 {
     queue::blocks blocks;
     queue q{blocks};
@@ -30,7 +30,7 @@ TEST_CASE("what was put into a FIFO first comes out first", "[core]")
     std::mt19937 random{17};
     int next = 0;
     for (int i = 0; i < 20'000; ++i) {
-        // Now longer, now shorter, and often empty.
+        // The queue grows and shrinks in turn, and is often empty.
         const bool grows = i / 500 % 2 == 0;
         const std::size_t row = random() % (queue::block_length + 1);
         if (random() % 4 < (grows ? 3U : 1U)) {
@@ -57,16 +57,16 @@ TEST_CASE("what was put into a FIFO first comes out first", "[core]")
     CHECK(blocks.in_use() <= 1);
 }
 
-TEST_CASE("a reservation of a FIFO takes a block at most, and serves until it is used", "[core]")
+TEST_CASE("a FIFO's reservation takes at most one block and lasts until it is used", "[core]")
 {
     queue::blocks blocks;
     queue q{blocks};
-    // Wherever in a block the next one stands.
+    // For every position of the next element in a block.
     for (std::size_t pushed = 0; pushed <= 2 * queue::block_length; ++pushed) {
         q.reserve(queue::block_length);
         const auto reserved = blocks.in_use();
         CHECK(reserved <= pushed / queue::block_length + 2);
-        // As if what was to be written had found no memory.
+        // As if the element got no memory for its content.
         q.reserve(queue::block_length);
         CHECK(blocks.in_use() == reserved);
         q.push(1);
@@ -74,11 +74,11 @@ TEST_CASE("a reservation of a FIFO takes a block at most, and serves until it is
     }
 }
 
-TEST_CASE("a FIFO for which there is no memory stays as it was", "[core]")
+TEST_CASE("a FIFO that gets no memory stays as it was", "[core]")
 {
     queue::blocks blocks;
     queue q{blocks};
-    for (std::size_t i = 0; i < 32 * queue::block_length; ++i) {  // all of the first growth
+    for (std::size_t i = 0; i < 32 * queue::block_length; ++i) {  // all memory of the first growth
         add(q, static_cast<int>(i));
     }
     {
@@ -93,7 +93,7 @@ TEST_CASE("a FIFO for which there is no memory stays as it was", "[core]")
     CHECK(q.pop() == -1);
 }
 
-TEST_CASE("the memory of one FIFO serves the next", "[core]")
+TEST_CASE("one FIFO can reuse the memory of another", "[core]")
 {
     constexpr int many = 10'000;
     queue::blocks blocks;

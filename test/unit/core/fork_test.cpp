@@ -19,7 +19,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// A client as a program has it, whose randomness is the system's, and a lock that is never free.
+/// A program's client with the system's entropy, and a lock that is never free.
 class refused_client {
 public:
     refused_client() : w_(1, config_of())
@@ -29,7 +29,7 @@ public:
         w_.peers[0]->master.put("r", {.value = "a stranger's", .end = {}});
     }
 
-    /// How long it waits before it tries again.
+    /// How long the client waits before it tries again.
     [[nodiscard]] std::int64_t first_wait()
     {
         (void)w_.acquire("r", {.timeout = longest});
@@ -54,7 +54,7 @@ private:
     bench_world w_;
 };
 
-/// What a fork of this process comes to.
+/// The result of a fork of this process.
 template <class What>
 std::optional<std::int64_t> in_a_fork(What what)
 {
@@ -84,7 +84,7 @@ std::optional<std::int64_t> in_a_fork(What what)
 
 }  // namespace
 
-TEST_CASE("p37: 1000 forks that are refused wait apart", "[core][pitfall][p37]")
+TEST_CASE("p37: 1000 forks of a refused client wait for different times", "[core][pitfall][p37]")
 {
     refused_client before;
     std::set<std::int64_t> waits;
@@ -95,9 +95,9 @@ TEST_CASE("p37: 1000 forks that are refused wait apart", "[core][pitfall][p37]")
         REQUIRE(wait);
         REQUIRE(waits.insert(*wait).second);
     }
-    // They are drawn from the whole span. Of 1000 waits each quarter has 250, and 150 are more than
-    // seven standard deviations away. Of 100 waits each quarter has 25, and a quarter with at most
-    // one is more than five standard deviations away.
+    // The waits are random within the whole span. Of 1000 waits each quarter has 250 on average,
+    // and 150 are more than seven standard deviations away. Of 100 waits each quarter has 25, and a
+    // quarter with at most one is more than five standard deviations away.
     const auto least = plays_a_part() ? 1 : 150;
     const std::int64_t quarter = nanos{refused_client::longest}.count() / 4;
     for (std::int64_t n = 0; n < 4; ++n) {

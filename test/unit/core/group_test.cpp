@@ -33,7 +33,7 @@ core::lease& take(bench_world& w, const std::vector<std::string>& names,
 
 }  // namespace
 
-TEST_CASE("several resources are taken as one, and given back as one", "[core][group]")
+TEST_CASE("one command acquires several resources and one command releases them", "[core][group]")
 {
     bench_world w;
     w.start();
@@ -41,7 +41,7 @@ TEST_CASE("several resources are taken as one, and given back as one", "[core][g
     for (unsigned i = 0; i < 3; ++i) {
         CHECK(value(w, i, "r") == l.token.view());
         CHECK(value(w, i, "s") == l.token.view());
-        // A node that does not have the script yet is given it once.
+        // A node without the script gets it once.
         CHECK(w.count(i, "EVALSHA") == 1);
         CHECK(w.count(i, "EVAL") == 1);
         CHECK(w.count(i, "SET") == 0);
@@ -63,7 +63,8 @@ TEST_CASE("several resources are taken as one, and given back as one", "[core][g
     CHECK(w.is_idle());
 }
 
-TEST_CASE("where one of several is held none is taken, and it is named", "[core][group]")
+TEST_CASE("an acquire of several resources takes none and names the one that is held",
+          "[core][group]")
 {
     const auto names =
         GENERATE(std::vector<std::string>{"a", "r", "b"}, std::vector<std::string>{"r", "b"},
@@ -91,7 +92,7 @@ TEST_CASE("where one of several is held none is taken, and it is named", "[core]
     CHECK(w.is_idle());
 }
 
-TEST_CASE("where one of several has a key without a ttl, the report says so", "[core][group]")
+TEST_CASE("a report names the one of several resources whose key has no ttl", "[core][group]")
 {
     bench_world w;
     w.start();
@@ -111,7 +112,8 @@ TEST_CASE("where one of several has a key without a ttl, the report says so", "[
     CHECK(std::ranges::count(c.report.nodes, true, &node_report::never_ends) >= 2);
 }
 
-TEST_CASE("where one of several is not held, an adopt changes none and names it", "[core][group]")
+TEST_CASE("an adopt of several resources changes none and names the one that is not held",
+          "[core][group]")
 {
     bench_world w;
     w.start();
@@ -131,7 +133,7 @@ TEST_CASE("where one of several is not held, an adopt changes none and names it"
     CHECK(w.keys() == 0);
 }
 
-TEST_CASE("where one of several is lost, an extend names it", "[core][group]")
+TEST_CASE("an extend of several resources names the one that is lost", "[core][group]")
 {
     bench_world w;
     w.start();
@@ -146,7 +148,7 @@ TEST_CASE("where one of several is lost, an extend names it", "[core][group]")
     CHECK(std::ranges::count(c.report.nodes, "s", &node_report::refused_resource) >= 2);
 }
 
-TEST_CASE("a node of a cluster that wants one slot for all of them is told of by its word",
+TEST_CASE("a cluster node that wants all keys in one slot is reported in its own words",
           "[core][group]")
 {
     bench_world w;
@@ -171,7 +173,8 @@ TEST_CASE("a node of a cluster that wants one slot for all of them is told of by
     }
 }
 
-TEST_CASE("two that want the same in another order do not block each other", "[core][group]")
+TEST_CASE("two acquires that name the same resources in another order do not block each other",
+          "[core][group]")
 {
     bench_world w;
     w.start();
@@ -187,7 +190,7 @@ TEST_CASE("two that want the same in another order do not block each other", "[c
     w.drop(*other.held);
 }
 
-TEST_CASE("a later attempt is for all of them too", "[core][group]")
+TEST_CASE("a later attempt also asks for all resources", "[core][group]")
 {
     bench_world w;
     w.start();
@@ -203,7 +206,8 @@ TEST_CASE("a later attempt is for all of them too", "[core][group]")
     w.drop(*c.held);
 }
 
-TEST_CASE("the token of several is greater than all earlier ones of each", "[core][group][fencing]")
+TEST_CASE("a token of several resources exceeds every earlier token of each",
+          "[core][group][fencing]")
 {
     bench_world w;
     w.start();
@@ -221,16 +225,16 @@ TEST_CASE("the token of several is greater than all earlier ones of each", "[cor
     for (const auto& names :
          {both, std::vector<std::string>{"t", "s"}, std::vector<std::string>{"t"},
           std::vector<std::string>{"s", "t", "r"}}) {
-        // Each shares a resource with the one before.
+        // Each lock shares a resource with the one before.
         const std::uint64_t token = token_of_lock(names);
         CHECK(token > last);
         last = token;
     }
-    // All counters stood at one value before the last.
+    // Before the last lock all counters had the same value.
     CHECK(w.core->snapshot().counter_alignments <= 3);
 }
 
-TEST_CASE("counters that differ are raised with one script, while the locks are ours",
+TEST_CASE("one script aligns differing counters while the lease has its keys",
           "[core][group][fencing]")
 {
     manual_world w;
@@ -257,7 +261,7 @@ TEST_CASE("counters that differ are raised with one script, while the locks are 
     w.answer_all();
 }
 
-TEST_CASE("an answer to the taking of several that does not fit is none", "[core][group]")
+TEST_CASE("a client rejects an unfitting reply to an acquire of several resources", "[core][group]")
 {
     const auto* answer =
         GENERATE(":1\r\n", "+OK\r\n", "_\r\n", "*1\r\n:0\r\n", "*2\r\n:3\r\n:5\r\n",
@@ -273,7 +277,7 @@ TEST_CASE("an answer to the taking of several that does not fit is none", "[core
     CHECK(c.error == errc::contended);
 }
 
-TEST_CASE("a node that cannot take several fails alone", "[core][group]")
+TEST_CASE("a node that cannot lock several resources fails alone", "[core][group]")
 {
     const auto* answer = GENERATE(
         "-OOM command not allowed\r\n", "-ERR a fencing counter is no number\r\n",
@@ -286,13 +290,13 @@ TEST_CASE("a node that cannot take several fails alone", "[core][group]")
     w.answer(2, "*2\r\n:0\r\n:0\r\n");
     REQUIRE(c.held != nullptr);
     CHECK(c.report.nodes[0].outcome == node_outcome::failed);
-    // Nobody knows how far it came.
+    // The client cannot know which keys the node set.
     w.drop(*c.held);
     CHECK(w.pending(0) == strings{"EVALSHA"});
     w.answer_all();
 }
 
-TEST_CASE("several resources are kept alive as one", "[core][group][keep_alive]")
+TEST_CASE("a client renews several resources as one lock", "[core][group][keep_alive]")
 {
     bench_world w;
     w.start();
@@ -300,7 +304,7 @@ TEST_CASE("several resources are kept alive as one", "[core][group][keep_alive]"
     w.advance(20s);
     CHECK(l.valid_until() > w.now);
     CHECK(w.keys() == 6);
-    // One of them is enough to lose it.
+    // The loss of one resource loses the lock.
     for (unsigned i = 0; i < 2; ++i) {
         (void)w.peers[i]->master.execute(w.now, w.peers[i]->speaks, {"DEL", "s"});
     }

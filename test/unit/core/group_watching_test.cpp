@@ -11,7 +11,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-// Who wants several resources is told of the one that was in its way.
+// A waiter for several resources waits for a notification about the one that was in its way.
 
 namespace {
 
@@ -23,12 +23,12 @@ struct group_world : watch_world {
     call& waiting_for_both(const acquire_options& o = {.timeout = 60s})
     {
         call& c = acquire(both, o);
-        advance(4 * round_trip);  // the script has to be told first
+        advance(4 * round_trip);  // the node first needs the script
         REQUIRE_FALSE(c.done());
         REQUIRE(core->watching() == 1);
         return c;
     }
-    /// How often each node was asked for all of them.
+    /// How often each node was asked for all resources.
     [[nodiscard]] std::vector<std::size_t> takes() const
     {
         std::vector<std::size_t> each;
@@ -47,7 +47,7 @@ using counts = std::vector<std::size_t>;
 
 }  // namespace
 
-TEST_CASE("who wants several is told when the one in its way goes, and asks one node first",
+TEST_CASE("a waiter for several resources hears of the one in its way and asks one node first",
           "[core][watch][group]")
 {
     group_world w;
@@ -76,10 +76,10 @@ TEST_CASE("who wants several is told when the one in its way goes, and asks one 
     CHECK(w.keys() == 0);
 }
 
-TEST_CASE("who wants the same resources asks the same node first, in whatever order it names them",
+TEST_CASE("clients that name the same resources in any order ask the same node first",
           "[core][watch][group]")
 {
-    // By themselves these prefer one node or another.
+    // As single resources they would prefer different nodes.
     const auto* second = GENERATE("s", "t", "u", "v", "w", "x", "y", "z");
     group_world w;
     w.take_all();
@@ -94,7 +94,8 @@ TEST_CASE("who wants the same resources asks the same node first, in whatever or
     CHECK(w.takes() == counts{before[0] + 1, before[1], before[2]});
 }
 
-TEST_CASE("what is in the way of several may change", "[core][watch][group]")
+TEST_CASE("a waiter for several resources follows a change of the one in its way",
+          "[core][watch][group]")
 {
     group_world w;
     w.take_all(1h, "s");
@@ -108,11 +109,11 @@ TEST_CASE("what is in the way of several may change", "[core][watch][group]")
         w.advance(6 * round_trip);
         CHECK(w.told().notified_attempts_refused == static_cast<std::size_t>(i) + 1);
         CHECK(w.core->watching() == 1);
-        // The question tells the server what to watch as well.
+        // The same batch names the key for the server to track.
         CHECK(w.last(w.order[0], 2)[0] == "CLIENT CACHING YES");
         CHECK(w.all_commands() - before == 2);
     }
-    w.give_back_all("r");  // which is not in the way any more
+    w.give_back_all("r");  // this resource is no longer in the way
     w.advance(6 * round_trip);
     CHECK(w.told().notified_attempts_refused == 4);
     w.give_back_all("s");
@@ -121,20 +122,20 @@ TEST_CASE("what is in the way of several may change", "[core][watch][group]")
     CHECK(w.told().polls == 0);
 }
 
-TEST_CASE("nothing is left of who watched one of several and went", "[core][watch][group]")
+TEST_CASE("a waiter for several resources that ends leaves nothing", "[core][watch][group]")
 {
     group_world w;
     w.take_all();
     call& c = w.waiting_for_both();
-    SECTION("cancelled")
+    SECTION("by cancellation")
     {
         w.cancel(c);
     }
-    SECTION("timed out")
+    SECTION("by its timeout")
     {
         w.advance(61s);
     }
-    SECTION("closed")
+    SECTION("by a close")
     {
         w.core->close(w.now);
         w.settle();
@@ -148,7 +149,8 @@ TEST_CASE("nothing is left of who watched one of several and went", "[core][watc
     CHECK(w.is_idle());
 }
 
-TEST_CASE("what this client gives back wakes those who want it with others", "[core][watch][group]")
+TEST_CASE("a release by the same client wakes a waiter that wants the resource with others",
+          "[core][watch][group]")
 {
     config config;
     config.max_poll_interval = 1h;
@@ -165,7 +167,7 @@ TEST_CASE("what this client gives back wakes those who want it with others", "[c
     CHECK(w.told().notified_attempts_granted == 1);
 }
 
-TEST_CASE("several of one client that want the same are served one after the other",
+TEST_CASE("waiters of one client for the same resources get them one after another",
           "[core][watch][group]")
 {
     config config;
@@ -197,7 +199,7 @@ TEST_CASE("several of one client that want the same are served one after the oth
     CHECK(w.core->watching() == 0);
 }
 
-TEST_CASE("the vote of a node that was asked first for several is proven as any other",
+TEST_CASE("a first node that is asked for several resources must prove its vote too",
           "[core][watch][group][guard]")
 {
     config config;
@@ -212,7 +214,8 @@ TEST_CASE("the vote of a node that was asked first for several is proven as any 
     CHECK(w.told().notified_attempts_granted == 1);
 }
 
-TEST_CASE("a node that has forgotten the script is told once more to watch", "[core][watch][group]")
+TEST_CASE("a node that forgot the script gets the request for notifications again",
+          "[core][watch][group]")
 {
     group_world w;
     w.take_all();
@@ -229,7 +232,7 @@ TEST_CASE("a node that has forgotten the script is told once more to watch", "[c
     CHECK(w.told().polls == 0);
 }
 
-TEST_CASE("where the first node does not answer the others are asked for several",
+TEST_CASE("an acquire of several resources asks the other nodes if the first does not answer",
           "[core][watch][group]")
 {
     group_world w;
@@ -254,7 +257,7 @@ TEST_CASE("where the first node does not answer the others are asked for several
     CHECK(w.core->watching() == 0);
 }
 
-TEST_CASE("who wants several and cannot be remembered as one to tell asks by chance",
+TEST_CASE("a waiter for several resources without memory for its tracking polls at random",
           "[core][watch][group]")
 {
     config config;

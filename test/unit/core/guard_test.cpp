@@ -15,7 +15,7 @@ using namespace redlock::test;
 namespace {
 
 constexpr auto longest = 10s;
-/// What drift is allowed for on top.
+/// The allowance for drift is added.
 constexpr nanos quarantine = 10s + 100ms + 2ms;
 const std::string marker_key = "redlock:admitted";
 
@@ -49,7 +49,7 @@ std::size_t quarantined(const bench_world& w)
     return w.core->snapshot().nodes_quarantined;
 }
 
-/// The server dies, with its keys or without.
+/// Restarts the server with its keys or without them.
 void restart(bench_world& w, unsigned node, bool keeps_keys)
 {
     model_master& m = w.peers[node]->master;
@@ -86,7 +86,7 @@ const acquire_options at_once{.timeout = 0ms, .max_attempts = 1};
 
 }  // namespace
 
-TEST_CASE("what INFO says is found by its name", "[core][guard]")
+TEST_CASE("a client finds each field of INFO by its name", "[core][guard]")
 {
     const std::string_view info = "# Server\r\nredis_version:7\r\nrun_id:abc\r\nempty:\r\nlast:1";
     CHECK(core::info_field(info, "run_id") == "abc");
@@ -107,7 +107,7 @@ TEST_CASE("what INFO says is found by its name", "[core][guard]")
     CHECK(core::run_id_of("run_id:" + std::string(39, 'a')).empty());
 }
 
-TEST_CASE("a server may evict where it has a bound and a policy to", "[core][guard]")
+TEST_CASE("a server may evict if it has a memory limit and a policy for it", "[core][guard]")
 {
     for (const std::string_view evicts : {"maxmemory:1\r\nmaxmemory_policy:allkeys-lru\r\n",
                                           "maxmemory:1\r\nmaxmemory_policy:volatile-ttl\r\n",
@@ -123,7 +123,8 @@ TEST_CASE("a server may evict where it has a bound and a policy to", "[core][gua
     CHECK(core::memory_fault("maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n").empty());
 }
 
-TEST_CASE("of a foreign marker only the numbers that clients agree on are shown", "[core][guard]")
+TEST_CASE("a client shows only those numbers of a foreign marker that clients compare",
+          "[core][guard]")
 {
     const std::string run(40, 'a');
     CHECK(core::disagreement(run + " nodes=5 max_ttl=1000 drift=999999999 x=\x1b[31m", run)
@@ -136,7 +137,7 @@ TEST_CASE("of a foreign marker only the numbers that clients agree on are shown"
     }
 }
 
-TEST_CASE("an admitted master votes, and proves it each time", "[core][guard]")
+TEST_CASE("an admitted node votes and proves its admission each time", "[core][guard]")
 {
     bench_world w{3, guarded()};
     admit_all(w);
@@ -151,7 +152,7 @@ TEST_CASE("an admitted master votes, and proves it each time", "[core][guard]")
         CHECK(log[log.size() - 2][0] == "SET");
         CHECK(log.back() == words{"GET", marker_key});
     }
-    // What is held is extended without.
+    // An extend of a held lock needs no proof.
     const std::size_t asked = w.count(0, "GET");
     CHECK_FALSE(w.extend(l, longest).error);
     CHECK(w.count(0, "GET") == asked);
@@ -160,8 +161,7 @@ TEST_CASE("an admitted master votes, and proves it each time", "[core][guard]")
     CHECK(w.log_lines.empty());
 }
 
-TEST_CASE("a master without a marker is out of votes for the whole wait, to the nanosecond",
-          "[core][guard]")
+TEST_CASE("a node without a marker stays in quarantine to the nanosecond", "[core][guard]")
 {
     bench_world w{1, guarded()};
     w.start();
@@ -195,14 +195,15 @@ TEST_CASE("a master without a marker is out of votes for the whole wait, to the 
     CHECK(lines_with(w, "may have forgotten locks, and does not vote for 10102 ms") == 1);
     CHECK(lines_with(w, "is admitted") == 1);
     CHECK(w.log_lines.size() == 2);
-    // Nothing is asked any more.
+    // The client asks the node nothing more.
     const std::size_t before = w.peers[0]->log.size();
     w.advance(4s);
     CHECK(w.peers[0]->log.size() == before);
     CHECK(w.core->next_deadline() == w.now + 1s);
 }
 
-TEST_CASE("an idle master that answers with what is no marker is given up", "[core][guard]")
+TEST_CASE("a client closes an idle connection whose node returns an invalid marker",
+          "[core][guard]")
 {
     const std::string_view reply = GENERATE(":1\r\n", "*1\r\n$3\r\nGET\r\n");
     bench_world w{1, guarded()};
@@ -216,7 +217,7 @@ TEST_CASE("an idle master that answers with what is no marker is given up", "[co
     CHECK(w.core->snapshot().protocol_errors == 1);
 }
 
-TEST_CASE("an idle master is asked for its marker, so that a loss is noticed", "[core][guard]")
+TEST_CASE("a client asks an idle node for its marker and so notices a loss", "[core][guard]")
 {
     bench_world w{1, guarded()};
     admit_all(w);
@@ -231,7 +232,8 @@ TEST_CASE("an idle master is asked for its marker, so that a loss is noticed", "
     CHECK(quarantined(w) == 0);
 }
 
-TEST_CASE("the wait begins when the pending key is known to be there", "[core][guard]")
+TEST_CASE("the quarantine begins when the client knows that the pending key exists",
+          "[core][guard]")
 {
     bench_world w{1, guarded()};
     w.peers[0]->way_there = 10ms;
@@ -247,7 +249,7 @@ TEST_CASE("the wait begins when the pending key is known to be there", "[core][g
     CHECK(w.now - begun == quarantine + 40ms);
 }
 
-TEST_CASE("a grant without the marker behind it is no vote", "[core][guard]")
+TEST_CASE("a grant without a marker after it is no vote", "[core][guard]")
 {
     bench_world w{3, guarded()};
     admit_all(w);
@@ -263,21 +265,21 @@ TEST_CASE("a grant without the marker behind it is no vote", "[core][guard]")
     w.answer(1, nil);
     CHECK_FALSE(c.done());
     CHECK(quarantined(w) == 1);
-    SECTION("nor is one whose marker names another run")
+    SECTION("because its marker names another run")
     {
         w.answer(2, bulk(std::string(40, '0') + w.settings.guard->fingerprint));
         REQUIRE(c.done());
         CHECK(c.error == errc::unavailable);
         CHECK(quarantined(w) == 2);
     }
-    SECTION("nor one whose marker cannot be read")
+    SECTION("because its marker cannot be read")
     {
         w.answer(2, "-ERR broken\r\n");
         REQUIRE(c.done());
         CHECK(c.error == errc::unavailable);
         CHECK(quarantined(w) == 1);
     }
-    SECTION("a majority that has proven itself is enough")
+    SECTION("a majority of proven votes is enough")
     {
         w.answer(2, bulk(marker_of(w, 2)));
         REQUIRE(c.held != nullptr);
@@ -285,7 +287,7 @@ TEST_CASE("a grant without the marker behind it is no vote", "[core][guard]")
     }
 }
 
-TEST_CASE("a master that loses its keys while it lives is out of votes at its next vote",
+TEST_CASE("a node that loses its keys while it runs has no vote from its next answer on",
           "[core][guard]")
 {
     bench_world w{1, guarded()};
@@ -297,13 +299,13 @@ TEST_CASE("a master that loses its keys while it lives is out of votes at its ne
     REQUIRE(c.done());
     CHECK(c.error == errc::unavailable);
     CHECK(c.report.nodes[0].outcome == node_outcome::quarantined);
-    CHECK(w.peers[0]->master.find(w.now, "r") == nullptr);  // given back
+    CHECK(w.peers[0]->master.find(w.now, "r") == nullptr);  // released
     CHECK(w.peers[0]->connects == 1);
     w.advance(quarantine);
     (void)w.lock("r", {.ttl = longest});
 }
 
-TEST_CASE("keys that are lost once more make the wait begin anew", "[core][guard]")
+TEST_CASE("keys that are lost again restart the quarantine", "[core][guard]")
 {
     bench_world w{1, guarded()};
     w.start();
@@ -318,7 +320,7 @@ TEST_CASE("keys that are lost once more make the wait begin anew", "[core][guard
     CHECK(quarantined(w) == 0);
 }
 
-TEST_CASE("another run of the server makes the wait begin anew, though the pending key is there",
+TEST_CASE("another run of the server restarts the quarantine although the pending key is there",
           "[core][guard]")
 {
     bench_world w{1, guarded()};
@@ -333,12 +335,12 @@ TEST_CASE("another run of the server makes the wait begin anew, though the pendi
     CHECK(lines_with(w, "may have forgotten locks") == 2);
 }
 
-TEST_CASE("a wait goes on without a connection, and a look is enough where somebody else admitted",
+TEST_CASE("a quarantine continues without a connection and ends once another client admits",
           "[core][guard]")
 {
     bench_world w{1, guarded()};
     w.start();
-    SECTION("the connection is lost")
+    SECTION("while the connection is lost")
     {
         w.advance(5s);
         w.close(0);
@@ -348,14 +350,14 @@ TEST_CASE("a wait goes on without a connection, and a look is enough where someb
         CHECK(quarantined(w) == 0);
         CHECK(lines_with(w, "may have forgotten locks") == 1);
     }
-    SECTION("the connection stands")
+    SECTION("while the connection is up")
     {
         w.advance(3s);
         put_marker(w, 0);
         w.advance(1s);
         CHECK(quarantined(w) == 0);
     }
-    SECTION("the node is away for longer than its pending key lives")
+    SECTION("while the node is away for longer than its pending key lives")
     {
         w.peers[0]->dial = peer::dialling::refused;
         w.close(0);
@@ -369,8 +371,7 @@ TEST_CASE("a wait goes on without a connection, and a look is enough where someb
     }
 }
 
-TEST_CASE("a marker of another run that was kept, or rolled back to, admits nobody",
-          "[core][guard]")
+TEST_CASE("a kept or restored marker of another run admits no node", "[core][guard]")
 {
     bench_world w{1, guarded()};
     admit_all(w);
@@ -385,7 +386,7 @@ TEST_CASE("a marker of another run that was kept, or rolled back to, admits nobo
     CHECK(quarantined(w) == 0);
 }
 
-TEST_CASE("the connection is lost between a grant and its proof", "[core][guard]")
+TEST_CASE("a grant whose connection fails before its proof is no vote", "[core][guard]")
 {
     bench_world w{1, guarded()};
     admit_all(w);
@@ -395,13 +396,13 @@ TEST_CASE("the connection is lost between a grant and its proof", "[core][guard]
     call& c = w.acquire("r", at_once);
     CHECK(w.pending(0) == std::vector<std::string>{"SET", "GET", "PTTL"});
     w.answer(0, ok);
-    SECTION("by itself")
+    SECTION("because the node closes it")
     {
         w.close(0);
         REQUIRE(c.done());
         CHECK(c.report.nodes[0].outcome == node_outcome::disconnected);
     }
-    SECTION("or is too slow")
+    SECTION("because the node is too slow")
     {
         w.advance(50ms);
         REQUIRE(c.done());
@@ -412,7 +413,7 @@ TEST_CASE("the connection is lost between a grant and its proof", "[core][guard]
     CHECK(c.error == errc::unavailable);
 }
 
-TEST_CASE("an extend counts what was proven, or is proven behind it", "[core][guard]")
+TEST_CASE("an extend counts keys that were proven before or are proven after it", "[core][guard]")
 {
     bench_world w{3, guarded()};
     admit_all(w);
@@ -424,13 +425,13 @@ TEST_CASE("an extend counts what was proven, or is proven behind it", "[core][gu
         w.answer(i, bulk(marker_of(w, i)));
     }
     core::lease& l = *c.held;
-    SECTION("the grant came late, and counts all the same")
+    SECTION("a late grant counts too")
     {
         w.answer(2, ok);
         w.answer(2, bulk(marker_of(w, 2)));
         CHECK(l.counted == 0b111);
     }
-    SECTION("the third is out of votes: its key counts for nothing")
+    SECTION("the key of a node in quarantine does not count")
     {
         w.answer(2, ok);
         w.answer(2, nil);
@@ -443,7 +444,7 @@ TEST_CASE("an extend counts what was proven, or is proven behind it", "[core][gu
         w.answer(1, no);
         w.answer(2, yes);
         CHECK_FALSE(e.done());
-        SECTION("as it is yet")
+        SECTION("while it is in quarantine")
         {
             w.answer(2, nil);
             REQUIRE(e.done());
@@ -460,7 +461,7 @@ TEST_CASE("an extend counts what was proven, or is proven behind it", "[core][gu
     }
 }
 
-TEST_CASE("an extend whose script was forgotten is proven behind its second try", "[core][guard]")
+TEST_CASE("an extend is proven after its second try if the node forgot the script", "[core][guard]")
 {
     bench_world w{1, guarded()};
     admit_all(w);
@@ -480,7 +481,7 @@ TEST_CASE("an extend whose script was forgotten is proven behind its second try"
     CHECK_FALSE(a.error);
 }
 
-TEST_CASE("who adopts a lease counts admitted masters only", "[core][guard]")
+TEST_CASE("an adopt counts admitted nodes only", "[core][guard]")
 {
     bench_world w{3, guarded()};
     admit_all(w);
@@ -496,7 +497,7 @@ TEST_CASE("who adopts a lease counts admitted masters only", "[core][guard]")
     CHECK_FALSE(w.adopt("r", l.token, longest).error);
 }
 
-TEST_CASE("a quarantined master is released on, and not asked who holds what", "[core][guard]")
+TEST_CASE("a node in quarantine gets releases but is not asked who holds a lock", "[core][guard]")
 {
     bench_world w{1, guarded()};
     admit_all(w);
@@ -510,7 +511,7 @@ TEST_CASE("a quarantined master is released on, and not asked who holds what", "
     CHECK(w.release(l).released == release_result::released);
 }
 
-TEST_CASE("a durable master is not guarded", "[core][guard]")
+TEST_CASE("the restart guard does not apply to a durable node", "[core][guard]")
 {
     config c = guarded();
     c.nodes = {"redis://10.0.0.1?durable=1"};
@@ -523,13 +524,12 @@ TEST_CASE("a durable master is not guarded", "[core][guard]")
     CHECK(w.count(0, "GET") == 0);
 }
 
-TEST_CASE("new masters are admitted at once where that was asked for, and once only",
-          "[core][guard]")
+TEST_CASE("with admit_new_nodes a client admits a new node at once and only once", "[core][guard]")
 {
     config c = guarded();
     c.restart_guard->admit_new_nodes = true;
     bench_world w{1, c};
-    SECTION("a new one")
+    SECTION("a new node")
     {
         w.start();
         CHECK(quarantined(w) == 0);
@@ -539,13 +539,13 @@ TEST_CASE("new masters are admitted at once where that was asked for, and once o
         restart(w, 0, false);
         CHECK(quarantined(w) == 1);
     }
-    SECTION("one that was admitted before is not new")
+    SECTION("a node that was admitted before is not new")
     {
         w.peers[0]->master.put(marker_key, {.value = std::string(40, '0') + " nodes=1", .end = {}});
         w.start();
         CHECK(quarantined(w) == 1);
     }
-    SECTION("where that does not work at once there is the wait")
+    SECTION("a node that cannot be admitted at once waits in quarantine")
     {
         w.peers[0]->master.is_full = true;
         w.start();
@@ -557,29 +557,30 @@ TEST_CASE("new masters are admitted at once where that was asked for, and once o
     }
 }
 
-TEST_CASE("a master where the guard cannot work is not used, and it is said why", "[core][guard]")
+TEST_CASE("a client does not use a node on which its guard cannot work and says why",
+          "[core][guard]")
 {
     bench_world w{1, guarded()};
     model_master& m = w.peers[0]->master;
     put_marker(w, 0);
     std::string_view why;
-    SECTION("INFO is forbidden")
+    SECTION("the node forbids INFO")
     {
         m.refusals["INFO"] = "NOPERM this user has no permissions to run the 'info' command";
         why = "the server refused INFO, which the restart guard needs (NOPERM)";
     }
-    SECTION("it tells no run id")
+    SECTION("the node gives no run id")
     {
         m.run_id = "0";
         why = "no run_id";
     }
-    SECTION("it may evict")
+    SECTION("the node may evict")
     {
         m.maxmemory = "1000000";
         m.maxmemory_policy = "volatile-lru";
         why = "maxmemory_policy may evict";
     }
-    SECTION("it does not tell whether it may")
+    SECTION("the node does not say whether it may evict")
     {
         m.maxmemory_policy.clear();
         why = "INFO has no maxmemory_policy, which the restart guard needs";
@@ -599,12 +600,12 @@ TEST_CASE("a master where the guard cannot work is not used, and it is said why"
         m.put(marker_key, {.value = m.run_id + w.settings.guard->fingerprint, .end = {}});
         why = "(theirs: 1 node, max_ttl 10 s, drift_factor 0.01)";
     }
-    SECTION("clients are configured differently")
+    SECTION("clients have different configurations")
     {
         m.put(marker_key, {.value = m.run_id + " nodes=5 max_ttl=10500 drift=0", .end = {}});
         why = "(theirs: 5 nodes, max_ttl 10500 ms, drift_factor 0)";
     }
-    SECTION("the marker is no marker")
+    SECTION("the marker is malformed")
     {
         m.put(marker_key, {.value = {}, .end = {}, .foreign_kind = true});
         why = "marker cannot be read (WRONGTYPE)";
@@ -620,7 +621,7 @@ TEST_CASE("a master where the guard cannot work is not used, and it is said why"
     CHECK(w.log_lines.size() == 1);
 }
 
-TEST_CASE("clients that are configured differently are told apart at a vote too", "[core][guard]")
+TEST_CASE("a vote also reveals that clients have different configurations", "[core][guard]")
 {
     bench_world w{1, guarded()};
     admit_all(w);
@@ -639,8 +640,7 @@ TEST_CASE("clients that are configured differently are told apart at a vote too"
     CHECK(w.core->snapshot().nodes_ready == 0);
 }
 
-TEST_CASE("a master that refuses the pending key is tried again, and it is said once",
-          "[core][guard]")
+TEST_CASE("a client retries a refused pending key and says so once", "[core][guard]")
 {
     bench_world w{1, guarded()};
     w.peers[0]->master.is_full = true;
@@ -659,7 +659,7 @@ TEST_CASE("a master that refuses the pending key is tried again, and it is said 
     CHECK(w.is_idle());
 }
 
-TEST_CASE("who waits for a lock gets it when the quarantine ends", "[core][guard]")
+TEST_CASE("a waiter gets the lock when the quarantine ends", "[core][guard]")
 {
     bench_world w{3, guarded()};
     w.start();

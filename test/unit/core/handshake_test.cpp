@@ -25,7 +25,7 @@ bool is_usable(bench_world& w)
     return w.core->snapshot().nodes_ready == 1;
 }
 
-/// What a report says of the node.
+/// The node's entry in a report.
 std::string trouble(bench_world& w)
 {
     w.with_report = true;
@@ -54,7 +54,7 @@ bool says_somewhere(const bench_world& w, std::string_view text)
 
 }  // namespace
 
-TEST_CASE("a handshake with HELLO", "[core]")
+TEST_CASE("a handshake with HELLO sets up the connection", "[core]")
 {
     bench_world w{1};
     w.peers[0]->manual_handshake = true;
@@ -82,7 +82,7 @@ TEST_CASE("a handshake with HELLO", "[core]")
     CHECK(w.log_lines.empty());
 }
 
-TEST_CASE("a database is selected, user and password are given", "[core]")
+TEST_CASE("a handshake selects the database and sends user and password", "[core]")
 {
     config c = with_password();
     c.nodes[0] += "/7";
@@ -98,7 +98,7 @@ TEST_CASE("a database is selected, user and password are given", "[core]")
     CHECK(trouble(w).find("database") != std::string::npos);
 }
 
-TEST_CASE("a node counts as connecting until a refusal that passes has passed", "[core]")
+TEST_CASE("a node counts as connecting until a temporary refusal has ended", "[core]")
 {
     const std::string refusal =
         GENERATE("LOADING Redis is loading the dataset in memory",
@@ -118,7 +118,7 @@ TEST_CASE("a node counts as connecting until a refusal that passes has passed", 
         w.advance(10s);
         CHECK(w.core->snapshot().nodes_ready == 2);
     }
-    SECTION("its server is gone")
+    SECTION("the server is gone")
     {
         w.peers[0]->dial = peer::dialling::refused;
         w.advance(10s);
@@ -126,7 +126,7 @@ TEST_CASE("a node counts as connecting until a refusal that passes has passed", 
     CHECK(w.core->snapshot().nodes_connecting == 0);
 }
 
-TEST_CASE("a server without HELLO is spoken to in the older words", "[core]")
+TEST_CASE("a client greets a server without HELLO with older commands", "[core]")
 {
     bench_world w{1, with_password()};
     w.peers[0]->master.knows_hello = false;
@@ -139,7 +139,7 @@ TEST_CASE("a server without HELLO is spoken to in the older words", "[core]")
     CHECK_FALSE(says_somewhere(w, secret));
 }
 
-TEST_CASE("a wrong password is told, without the password", "[core]")
+TEST_CASE("a client reports a wrong password without the password", "[core]")
 {
     for (const bool knows_hello : {true, false}) {
         bench_world w{1, with_password()};
@@ -152,13 +152,13 @@ TEST_CASE("a wrong password is told, without the password", "[core]")
         CHECK(w.log_levels[0] == log_level::error);
         CHECK_FALSE(says_somewhere(w, secret));
         w.advance(10s);
-        // Said once, tried again with patience.
+        // Logged once, and retried at long intervals.
         CHECK(w.log_lines.size() == 1);
         CHECK(w.peers[0]->dials.size() < 60);
     }
 }
 
-TEST_CASE("a server without room for another client has not refused the password", "[core]")
+TEST_CASE("a server that has no room for another client has not refused the password", "[core]")
 {
     bench_world w{1, with_password()};
     w.peers[0]->master.knows_hello = false;
@@ -174,7 +174,7 @@ TEST_CASE("a server without room for another client has not refused the password
     CHECK(c.held != nullptr);
 }
 
-TEST_CASE("a missing password is told", "[core]")
+TEST_CASE("a client reports a missing password", "[core]")
 {
     bench_world w{1};
     w.peers[0]->master.password = "wanted";
@@ -184,9 +184,9 @@ TEST_CASE("a missing password is told", "[core]")
     CHECK(w.log_levels.at(0) == log_level::error);
 }
 
-TEST_CASE("a password that was not written is wiped when its connection is lost", "[core]")
+TEST_CASE("a lost connection wipes a password that was not yet written", "[core]")
 {
-    // Not played by a world, which takes and copies what is written.
+    // Not with bench_world, which takes and copies all output.
     base::settings s = base::make_settings(with_password());
     seeded_entropy random{1};
     const instant now = instant{} + 1000s;
@@ -202,7 +202,7 @@ TEST_CASE("a password that was not written is wiped when its connection is lost"
     CHECK(bytes.find_first_not_of('\0') == bytes.npos);
 }
 
-TEST_CASE("the buffer with the password does not grow in a handshake", "[core]")
+TEST_CASE("the buffer with the password does not grow during a handshake", "[core]")
 {
     config c;
     c.nodes = {"redis://somebody:" + std::string(9000, 'p') + "@10.0.0.1/3"};
@@ -214,7 +214,7 @@ TEST_CASE("the buffer with the password does not grow in a handshake", "[core]")
     resp::reader replies;
     unsigned expected = talk.start(out);
     const char* const at = out.data();
-    // All that can be said, to a server so fast that nothing has been written before its answers.
+    // All commands of a handshake, to a server that answers before anything is written.
     replies.feed(
         "-ERR unknown command\r\n+OK\r\n+OK\r\n+OK\r\n"
         "$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n"
@@ -230,7 +230,7 @@ TEST_CASE("the buffer with the password does not grow in a handshake", "[core]")
     CHECK(out.data() == at);
 }
 
-TEST_CASE("an error that repeats the password in any place of the handshake", "[core]")
+TEST_CASE("a client hides a password that an error repeats anywhere in the handshake", "[core]")
 {
     const std::string echo = "-ERR I was told '" + std::string(secret) + "'\r\n";
     for (unsigned at = 0; at < 9; ++at) {
@@ -251,7 +251,7 @@ TEST_CASE("an error that repeats the password in any place of the handshake", "[
     }
 }
 
-TEST_CASE("an error before anything was answered belongs to the connection", "[core]")
+TEST_CASE("an error before the first answer is about the connection", "[core]")
 {
     const auto [line, part] = GENERATE_COPY(table<std::string, std::string>(
         {{"-ERR max number of clients reached\r\n", "too many clients"},
@@ -268,7 +268,7 @@ TEST_CASE("an error before anything was answered belongs to the connection", "[c
     CHECK(w.log_levels.back() == log_level::info);
 }
 
-TEST_CASE("a node that loads its data is not usable yet", "[core]")
+TEST_CASE("a client does not use a node that is loading its data", "[core]")
 {
     for (const char* at : {"SCRIPT LOAD", "EVALSHA"}) {
         bench_world w{1};
@@ -288,7 +288,8 @@ TEST_CASE("a node that loads its data is not usable yet", "[core]")
     }
 }
 
-TEST_CASE("p42: a node on which nothing could be released is not used", "[core][pitfall][p42]")
+TEST_CASE("p42: a client does not use a node on which it could release nothing",
+          "[core][pitfall][p42]")
 {
     const std::string line = GENERATE(
         "NOPERM this user has no permissions to run the 'evalsha' command",
@@ -309,7 +310,7 @@ TEST_CASE("p42: a node on which nothing could be released is not used", "[core][
     CHECK(w.log_levels.at(0) == log_level::error);
 }
 
-TEST_CASE("p42: a release by the node's own command is enough", "[core][pitfall][p42]")
+TEST_CASE("p42: permission for the node's own compare-and-delete is enough", "[core][pitfall][p42]")
 {
     bench_world w{1};
     model_master& m = w.peers[0]->master;
@@ -321,7 +322,7 @@ TEST_CASE("p42: a release by the node's own command is enough", "[core][pitfall]
     CHECK(w.release(l).released == release_result::released);
 }
 
-TEST_CASE("leave for other keys than the probe's is no reason to refuse a node", "[core]")
+TEST_CASE("a client uses a node that forbids only the key of the probe", "[core]")
 {
     for (const char* line :
          {"NOPERM No permissions to access a key",
@@ -333,7 +334,7 @@ TEST_CASE("leave for other keys than the probe's is no reason to refuse a node",
     }
 }
 
-TEST_CASE("without leave to load scripts they go out with their text", "[core]")
+TEST_CASE("a client without permission to load scripts sends them as text", "[core]")
 {
     bench_world w{1};
     model_master& m = w.peers[0]->master;
@@ -351,11 +352,11 @@ TEST_CASE("without leave to load scripts they go out with their text", "[core]")
     CHECK(w.count(0, "EVAL") == 2);
 }
 
-TEST_CASE("where scripts are permitted by their text alone, all of them go out so", "[core]")
+TEST_CASE("a client sends all scripts as text if the node permits only that", "[core]")
 {
     const bool has_native = GENERATE(false, true);
     bench_world w;
-    // The first is asked as ever; what it is sent is nothing to copy for the others.
+    // The first node permits all commands, so its scripts must not be copied for the others.
     for (unsigned i : {1U, 2U}) {
         model_master& m = w.peers[i]->master;
         m.refusals["EVALSHA"] = "NOPERM User x has no permissions to run the 'evalsha' command";
@@ -367,7 +368,7 @@ TEST_CASE("where scripts are permitted by their text alone, all of them go out s
     CHECK_FALSE(w.extend(l, 20s).error);
     CHECK(w.inspect("r").found.state == lock_state::held);
     for (unsigned i : {1U, 2U}) {
-        // From now on its own command is not permitted either.
+        // From now on the node forbids its own compare-and-delete too.
         w.peers[i]->master.refusals["DELIFEQ"] = "NOPERM this user has no permissions to run it";
     }
     CHECK(w.release(l).released == release_result::released);
@@ -384,7 +385,7 @@ TEST_CASE("where scripts are permitted by their text alone, all of them go out s
     CHECK(w.core->snapshot().node_errors == (has_native ? 2 : 0));
 }
 
-TEST_CASE("what is permitted is asked anew on each connection", "[core]")
+TEST_CASE("a client asks for its permissions on each connection", "[core]")
 {
     bench_world w{1};
     model_master& m = w.peers[0]->master;
@@ -401,7 +402,8 @@ TEST_CASE("what is permitted is asked anew on each connection", "[core]")
     CHECK(w.count(0, "EVALSHA") == 1);
 }
 
-TEST_CASE("scripts forgotten while commands are on their way", "[core]")
+TEST_CASE("a client repeats a script that the node forgets while commands are on their way",
+          "[core]")
 {
     bench_world w;
     w.start();
@@ -421,7 +423,7 @@ TEST_CASE("scripts forgotten while commands are on their way", "[core]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a node's own compare-and-delete is found by asking", "[core]")
+TEST_CASE("a client finds out by asking whether a node has its own compare-and-delete", "[core]")
 {
     const bool valkey = GENERATE(false, true);
     bench_world w;
@@ -436,7 +438,7 @@ TEST_CASE("a node's own compare-and-delete is found by asking", "[core]")
     const words wanted = valkey ? words{"DELIFEQ", "r", token} : words{"DELEX", "r", "IFEQ", token};
     CHECK(w.peers[0]->log.back() == wanted);
 
-    SECTION("which falls back when it is forbidden")
+    SECTION("and uses the script if the node forbids the command")
     {
         for (auto& p : w.peers) {
             p->master.refusals[wanted[0]] = "NOPERM User x has no permissions to run this command";
@@ -452,8 +454,7 @@ TEST_CASE("a node's own compare-and-delete is found by asking", "[core]")
     }
 }
 
-TEST_CASE("a replica has no vote until it is promoted, though it may take what is written",
-          "[core]")
+TEST_CASE("a replica that accepts writes has no vote until it is promoted", "[core]")
 {
     const auto role = GENERATE(as<std::string>{}, "replica", "slave");
     const bool knows_hello = GENERATE(true, false);
@@ -484,7 +485,7 @@ void permit_neither_hello_nor_info(model_master& node)
 
 }  // namespace
 
-TEST_CASE("p48: a node that permits neither HELLO nor INFO is asked for its role by ROLE",
+TEST_CASE("p48: a client asks a node for its role by ROLE if it forbids HELLO and INFO",
           "[core][pitfall][p48]")
 {
     const auto [role, why] = GENERATE(table<std::string, std::string>(
@@ -513,8 +514,7 @@ TEST_CASE("p48: a node that permits neither HELLO nor INFO is asked for its role
     CHECK(w.log_lines.back().ends_with(why));
 }
 
-TEST_CASE("a node that permits none of HELLO, INFO and ROLE is not asked for its role again",
-          "[core]")
+TEST_CASE("a client asks no further role of a node that forbids HELLO and INFO and ROLE", "[core]")
 {
     bench_world w{1};
     model_master& node = w.peers[0]->master;
@@ -528,8 +528,7 @@ TEST_CASE("a node that permits none of HELLO, INFO and ROLE is not asked for its
     CHECK(w.role_queries(0) == 0);
 }
 
-TEST_CASE("a key of another kind where a release is tried says that nothing is to be released",
-          "[core]")
+TEST_CASE("a probe key of another type shows that the node can release", "[core]")
 {
     const bool is_script_permitted = GENERATE(true, false);
     bench_world w{1};
@@ -544,7 +543,7 @@ TEST_CASE("a key of another kind where a release is tried says that nothing is t
     CHECK(w.log_lines.empty());
 }
 
-TEST_CASE("a node of a cluster, or a sentinel, is refused for what it is", "[core]")
+TEST_CASE("a client refuses a cluster node or a sentinel and names it", "[core]")
 {
     const auto [mode, why] = GENERATE(table<std::string, std::string>(
         {{"cluster", "is a node of a cluster, not an independent master"},
@@ -573,13 +572,13 @@ TEST_CASE("a node of a cluster, or a sentinel, is refused for what it is", "[cor
     CHECK(w.log_levels[0] == log_level::error);
     CHECK(trouble(w) == why);
 
-    // Somebody has set it right.
+    // An operator has fixed the node.
     w.peers[0]->manual_handshake = false;
     w.advance(10s);
     CHECK(is_usable(w));
 }
 
-TEST_CASE("what answers HELLO with something else is greeted in the older words", "[core]")
+TEST_CASE("a client uses the older greeting if HELLO gets an unexpected reply", "[core]")
 {
     for (const std::string_view reply :
          {"+OK\r\n", ":1\r\n", "$-1\r\n", "*0\r\n", "%0\r\n", "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n",
@@ -597,7 +596,7 @@ TEST_CASE("what answers HELLO with something else is greeted in the older words"
     }
 }
 
-TEST_CASE("a node that answers the handshake with what fits nothing is not used", "[core]")
+TEST_CASE("a client does not use a node whose reply fits no command of the handshake", "[core]")
 {
     const auto [asked, reply, why] = GENERATE(table<std::string, std::string, std::string>(
         {{"EVALSHA", "+OK\r\n", "the answer to a trial release is not valid"},
@@ -622,7 +621,7 @@ TEST_CASE("a node that answers the handshake with what fits nothing is not used"
     CHECK(trouble(w) == why);
 }
 
-TEST_CASE("a connection that echoes, as one with itself, is none to a master", "[core]")
+TEST_CASE("a client treats a connection that echoes its own bytes as one to no node", "[core]")
 {
     config c;
     c.client_name = GENERATE("", "proto");
@@ -645,7 +644,7 @@ TEST_CASE("a connection that echoes, as one with itself, is none to a master", "
     CHECK(core.take_to_close() == 1);
 }
 
-TEST_CASE("a handshake that does not end is ended", "[core]")
+TEST_CASE("a client ends a handshake that does not end", "[core]")
 {
     bench_world w{1};
     w.peers[0]->manual_handshake = true;
@@ -657,7 +656,7 @@ TEST_CASE("a handshake that does not end is ended", "[core]")
     CHECK(w.peers[0]->closes == 1);
 }
 
-TEST_CASE("of two names of one server one is used, and the other names it", "[core]")
+TEST_CASE("a client uses one of two names of a server and each names the other", "[core]")
 {
     bench_world w;
     w.peers[2]->master.run_id = w.peers[1]->master.run_id;
@@ -673,13 +672,13 @@ TEST_CASE("of two names of one server one is used, and the other names it", "[co
     CHECK(c.report.nodes[2].outcome == node_outcome::disconnected);
     CHECK(c.report.nodes[2].error.find("the same server") != std::string::npos);
 
-    // Where the other one is no more, this one has the vote.
+    // When the first name is gone, this one has the vote.
     w.peers[1]->dial = peer::dialling::refused;
     w.close(1);
     w.advance(10s);
     CHECK(w.core->snapshot().nodes_ready == 2);
     CHECK(w.acquire("s").held->granted == 0b101);
-    // A server that does not say who it is may be anybody.
+    // A server without a run id may be any server.
     w.peers[1]->dial = peer::dialling::at_once;
     w.peers[1]->master.refusals["INFO"] = "NOPERM";
     w.advance(10s);
@@ -688,7 +687,7 @@ TEST_CASE("of two names of one server one is used, and the other names it", "[co
 
 namespace {
 
-/// The ways in which servers, proxies and ACLs of others say that they don't do something.
+/// The texts with which servers, proxies and ACLs refuse a command.
 std::vector<std::string> refusals_of(const std::string& name)
 {
     std::vector<std::string> said;
@@ -710,8 +709,7 @@ std::vector<std::string> refusals_of(const std::string& name)
 
 }  // namespace
 
-TEST_CASE("p49: whatever the words in which HELLO is refused, the older greeting is tried",
-          "[core][pitfall][p49]")
+TEST_CASE("p49: any refusal of HELLO leads to the older greeting", "[core][pitfall][p49]")
 {
     for (const std::string& text : refusals_of("HELLO")) {
         CAPTURE(text);
@@ -725,8 +723,7 @@ TEST_CASE("p49: whatever the words in which HELLO is refused, the older greeting
     }
 }
 
-TEST_CASE("p49: whatever the words in which helpful commands are refused, they are done without",
-          "[core][pitfall][p49]")
+TEST_CASE("p49: any refusal of an optional command leaves the node usable", "[core][pitfall][p49]")
 {
     const std::string name =
         GENERATE("SCRIPT LOAD", "SCRIPT", "COMMAND", "EVALSHA", "DELIFEQ", "INFO", "CLIENT");
@@ -746,7 +743,7 @@ TEST_CASE("p49: whatever the words in which helpful commands are refused, they a
     }
 }
 
-TEST_CASE("an INFO that is answered with no text tells no role", "[core]")
+TEST_CASE("an INFO reply that is no text gives no role", "[core]")
 {
     const std::string reply = "_\r\n";
     bench_world w{1};
@@ -763,7 +760,7 @@ TEST_CASE("an INFO that is answered with no text tells no role", "[core]")
     CHECK(is_usable(w));
 }
 
-TEST_CASE("p50: a role that HELLO leaves out is asked for by INFO", "[core][pitfall][p50]")
+TEST_CASE("p50: a client asks INFO for a role that HELLO leaves out", "[core][pitfall][p50]")
 {
     bench_world w{1};
     w.peers[0]->manual_handshake = true;
@@ -775,8 +772,7 @@ TEST_CASE("p50: a role that HELLO leaves out is asked for by INFO", "[core][pitf
     CHECK(trouble(w) == "is a replica, not a master");
 }
 
-TEST_CASE("p49: whatever the words in which AUTH is refused, the next command decides",
-          "[core][pitfall][p49]")
+TEST_CASE("p49: after any refusal of AUTH the next command decides", "[core][pitfall][p49]")
 {
     const bool wants_login = GENERATE(false, true);
     for (const std::string& text : refusals_of("AUTH")) {
@@ -796,8 +792,7 @@ TEST_CASE("p49: whatever the words in which AUTH is refused, the next command de
     }
 }
 
-TEST_CASE("a server without a password that refuses AUTH is used, and said once to need no login",
-          "[core]")
+TEST_CASE("a server without a password that refuses AUTH is used and reported once", "[core]")
 {
     const std::string text = GENERATE(
         "ERR Client sent AUTH, but no password is set",
@@ -840,8 +835,7 @@ TEST_CASE("the reason of a refused greeting says what is missing", "[core]")
     CHECK(trouble(w) == r.reason);
 }
 
-TEST_CASE("a login that is refused in unknown words ends an acquire, however the server goes on",
-          "[core]")
+TEST_CASE("an unknown refusal of the login ends an acquire whatever the server does next", "[core]")
 {
     const bool closes = GENERATE(false, true);
     bench_world w{1, with_password()};
@@ -867,7 +861,7 @@ TEST_CASE("a login that is refused in unknown words ends an acquire, however the
     CHECK(c.error == errc::unavailable);
 }
 
-TEST_CASE("a server that refuses us, or is not ready, is asked nothing in other words", "[core]")
+TEST_CASE("a client sends no older greeting to a server that refuses it or is not ready", "[core]")
 {
     const std::string text = GENERATE(
         "WRONGPASS invalid username-password pair", "DENIED protected", "LOADING Redis is loading",
@@ -880,7 +874,7 @@ TEST_CASE("a server that refuses us, or is not ready, is asked nothing in other 
     CHECK(trouble(w).find(text.substr(0, text.find(' '))) != std::string::npos);
 }
 
-TEST_CASE("p50: a role or a mode that nobody knows has no vote, and is named",
+TEST_CASE("p50: a client names an unknown role or mode and gives the node no vote",
           "[core][pitfall][p50]")
 {
     struct row {
@@ -907,9 +901,9 @@ TEST_CASE("p50: a role or a mode that nobody knows has no vote, and is named",
     CHECK(node.sets == 0);
 }
 
-TEST_CASE("what closes the connection at HELLO is greeted without it", "[core]")
+TEST_CASE("a server that closes at HELLO gets a greeting without it", "[core]")
 {
-    // Some proxies say that they don't know the word before they close.
+    // Some proxies refuse the command before they close.
     const auto answer =
         GENERATE(as<std::string>{}, "", "-ERR unknown command 'HELLO'\r\n", "+OK\r\n");
     bench_world w{1, with_password()};
@@ -917,7 +911,7 @@ TEST_CASE("what closes the connection at HELLO is greeted without it", "[core]")
     node.password = secret;
     w.peers[0]->manual_handshake = true;
     w.start();
-    // Twice may be a server that is stopped.
+    // The server may be stopping the first two times.
     for (int i = 0; i < 2; ++i) {
         REQUIRE(w.pending(0) == std::vector<std::string>{"HELLO"});
         if (!answer.empty()) {
@@ -929,7 +923,7 @@ TEST_CASE("what closes the connection at HELLO is greeted without it", "[core]")
     }
     REQUIRE(w.pending(0).front() == "AUTH");
     w.close(0);
-    // And so on, as it may have been put right.
+    // The client keeps trying both, as the server may be fixed by now.
     w.advance(2s);
     REQUIRE(w.pending(0) == std::vector<std::string>{"HELLO"});
     w.close(0);
@@ -941,14 +935,14 @@ TEST_CASE("what closes the connection at HELLO is greeted without it", "[core]")
     w.advance(2s);
     REQUIRE(is_usable(w));
     CHECK(w.peers[0]->speaks.protocol == 2);
-    // It is greeted as ever after that.
+    // After that the client greets the server as usual.
     w.peers[0]->manual_handshake = true;
     w.close(0);
     w.advance(100ms);
     CHECK(w.pending(0) == std::vector<std::string>{"HELLO"});
 }
 
-TEST_CASE("a connection that ends within the handshake is told with the commands without an answer",
+TEST_CASE("a connection that ends in the handshake is reported with its unanswered commands",
           "[core]")
 {
     bench_world w{1};
@@ -983,8 +977,7 @@ TEST_CASE("the reason names HELLO if a node leaves it unanswered", "[core]")
     CHECK(trouble(w) == "no complete handshake within connect_timeout, with HELLO unanswered");
 }
 
-TEST_CASE("a node that closes at HELLO and at a later command is told with that, in two lines",
-          "[core]")
+TEST_CASE("a node that closes at HELLO and later at another command gets a line for each", "[core]")
 {
     bench_world w{1, with_password()};
     w.peers[0]->manual_handshake = true;
@@ -1007,7 +1000,7 @@ TEST_CASE("a node that closes at HELLO and at a later command is told with that,
         "not know one of these commands"));
 }
 
-TEST_CASE("what a cut greeting may mean depends on the transport", "[core]")
+TEST_CASE("the meaning of a cut greeting depends on the transport", "[core]")
 {
     struct row {
         const char* url;
@@ -1032,7 +1025,7 @@ TEST_CASE("what a cut greeting may mean depends on the transport", "[core]")
     CHECK(trouble(w) == std::string(r.reason) + r.hint);
 }
 
-TEST_CASE("a first answer that is no reply is told with what the server may be", "[core]")
+TEST_CASE("a first answer that is no reply is reported with a guess about the server", "[core]")
 {
     const auto [url, hint] = GENERATE(table<std::string, std::string>(
         {{"redis://h", ", at the greeting: it may want TLS, or speak another protocol"},
@@ -1049,7 +1042,7 @@ TEST_CASE("a first answer that is no reply is told with what the server may be",
         CHECK(trouble(w).starts_with("sent what is not a reply: "));
         CHECK(trouble(w).ends_with(hint));
     }
-    SECTION("later nothing is said of that")
+    SECTION("but not later in the connection")
     {
         w.answer(0, "%1\r\n+proto\r\n:3\r\n");
         w.answer(0, "$3\r\nsha\r\n");
@@ -1058,8 +1051,7 @@ TEST_CASE("a first answer that is no reply is told with what the server may be",
     }
 }
 
-TEST_CASE("a node that could not be connected to after cut greetings is greeted with HELLO again",
-          "[core]")
+TEST_CASE("a client greets with HELLO again after a failed connect", "[core]")
 {
     bench_world w{1};
     w.peers[0]->manual_handshake = true;
@@ -1073,7 +1065,7 @@ TEST_CASE("a node that could not be connected to after cut greetings is greeted 
                              "know HELLO"));
         w.advance(2s);
     }
-    // Without that failure this would be the third greeting in a row, which leaves HELLO out.
+    // Without that failure this third greeting in a row would leave HELLO out.
     w.peers[0]->dial = peer::dialling::at_once;
     for (int i = 0; i < 100 && !w.peers[0]->connected; ++i) {
         w.advance(100ms);
@@ -1081,7 +1073,7 @@ TEST_CASE("a node that could not be connected to after cut greetings is greeted 
     CHECK(w.pending(0) == std::vector<std::string>{"HELLO"});
 }
 
-TEST_CASE("another server at the same address is announced", "[core]")
+TEST_CASE("a client logs that another server is at the same address", "[core]")
 {
     bench_world w{1};
     w.start();

@@ -35,7 +35,7 @@ redlock::config completed(redlock::config c, unsigned nodes, bench_world& w)
     if (c.nodes.empty()) {
         c.nodes = node_urls(nodes);
     }
-    // Where it is wanted, an acquire says so: most tests are easier to read without.
+    // A test that wants fencing says so in its acquire. Most tests are easier to read without.
     c.fencing = false;
     c.log = [&w](log_level level, std::string_view line) {
         if (level == log_level::debug) {
@@ -66,7 +66,7 @@ bench_world::bench_world(unsigned nodes, redlock::config c, std::uint32_t seed)
 
 bench_world::~bench_world() = default;
 
-/// Only within the core is memory scarce.
+/// Memory is scarce only within the core.
 template <class What>
 decltype(auto) bench_world::inside(What what)
 {
@@ -82,7 +82,7 @@ void bench_world::start()
 
 // Operations.
 
-/// `begin`: what begins the operation; where it fails there has been none.
+/// `begin` starts the operation. If it throws, there is no operation.
 template <class Begin>
 call& bench_world::begin(Begin begin)
 {
@@ -305,7 +305,7 @@ void bench_world::carry_out(unsigned node)
         } else if (!greets) {
             p.log.push_back(w);
         }
-        // The last that every handshake says, with HELLO and without.
+        // The last command of every handshake, with HELLO and without.
         p.greeted = p.greeted || w == words{"INFO", "replication"};
         p.said_role = p.said_role || w == words{"ROLE"};
         const bool is_mine = greets ? p.manual_handshake : !p.automatic;
@@ -332,7 +332,7 @@ bool bench_world::serve_strays(unsigned node)
     return std::erase_if(p.strays, due) > 0;
 }
 
-/// The node does what has arrived.
+/// The node executes the commands that have arrived.
 bool bench_world::serve(unsigned node)
 {
     peer& p = *peers[node];
@@ -351,7 +351,7 @@ bool bench_world::serve(unsigned node)
         }
         any = true;
     }
-    // What it tells by itself.
+    // Notifications.
     if (std::string pushes = std::exchange(p.speaks.out, {}); p.connected && !pushes.empty()) {
         p.coming.push_back({now + p.way_back, std::move(pushes)});
         any = true;
@@ -368,7 +368,7 @@ bool bench_world::deliver(unsigned node)
         p.coming.pop_front();
         inside([&] { core->on_bytes(now, node, bytes); });
         any = true;
-        // Nothing behind a closed connection may be read.
+        // The core must read nothing after a connection is closed.
         close_given_up();
     }
     return any;
@@ -425,7 +425,7 @@ void bench_world::advance(nanos span)
             throw std::runtime_error("time stands still: something is always due");
         }
         now = std::max(now, next);
-        // Bytes that came are read before the timer is looked at, as a socket's readiness is.
+        // Bytes come before timers, as in the engine.
         settle();
         inside([&] { core->on_time(now); });
         settle();
@@ -444,7 +444,7 @@ void bench_world::manual(bool on)
 
 void bench_world::send(unsigned node, std::string_view bytes)
 {
-    // In a chunk of its own, so that reading past its end is seen.
+    // In a separate chunk, so that a sanitizer sees reads past the end.
     const std::vector<char> chunk(bytes.begin(), bytes.end());
     inside([&] { core->on_bytes(now, node, {chunk.data(), chunk.size()}); });
     settle();

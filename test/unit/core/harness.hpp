@@ -29,12 +29,12 @@ private:
     std::mt19937 engine_;
 };
 
-/// An operation as its caller sees it.
+/// An operation from its caller's view.
 struct call {
     core::operation* op = nullptr;
     unsigned completions = 0;
     error_code error;
-    /// The held lease of a successful acquire or adopt.
+    /// The lease of a successful acquire or adopt.
     core::lease* held = nullptr;
     release_result released = release_result::not_held;
     redlock::inspection found;
@@ -45,38 +45,39 @@ struct call {
     [[nodiscard]] bool done() const { return completions > 0; }
 };
 
-/// What stands at the other end of a node's connection, and the way there and back.
+/// The other end of a node's connection, and the way there and back.
 struct peer {
     enum class dialling { at_once, refused, silent };
 
-    // The test's switches.
+    // Switches for the test.
     dialling dial = dialling::at_once;
-    /// What `config::credentials` gives for the node, if it is set. Nothing while `dial` is silent.
+    /// The result of `config::credentials` for the node, if it is set. Unused while `dial` is
+    /// silent.
     base::login given{};
-    /// Answers itself, from the model; else the test does, but for the handshake.
+    /// The model answers. Otherwise the test does, except for the handshake.
     bool automatic = true;
-    /// The handshake too is left to the test.
+    /// The test answers the handshake too.
     bool manual_handshake = false;
-    /// Takes bytes and does nothing, until it thaws.
+    /// The node takes bytes and does nothing until it thaws.
     bool frozen = false;
     nanos way_there{};
     nanos way_back{};
     model_master master;
 
-    // What happened.
+    // Events so far.
     bool connected = false;
     std::vector<instant> dials;
     unsigned connects = 0;
     unsigned closes = 0;
     unsigned writes = 0;
     std::size_t role_queries = 0;
-    /// Commands the test is to answer, oldest first. Questions about the role, and about the label
-    /// of a holder, answer themselves, in their turn.
+    /// Commands for the test to answer, oldest first. Queries of the role and of a holder's label
+    /// answer themselves in their turn.
     std::deque<words> asked;
-    /// The present connection has said all of its handshake, but for a ROLE.
+    /// The present connection has ended its handshake, except for a ROLE.
     bool greeted = false;
     bool said_role = false;
-    /// All that was written on any connection, the handshakes left out.
+    /// All commands on all connections, without the handshakes.
     std::vector<words> log;
 
     struct request {
@@ -91,14 +92,14 @@ struct peer {
     std::uint64_t connection = 0;
     session speaks;
     std::deque<request> arriving;
-    /// Written on connections that are gone, and done late.
+    /// Commands of lost connections that are executed late.
     std::vector<request> strays;
     std::deque<answer> coming;
 };
 
 /**
- * A coordinator with everything round it: time, connections, masters and callers. After each step
- * everything that can happen at the present instant has happened.
+ * A coordinator with its environment: time, connections, nodes and callers. Each step runs
+ * everything that can happen at the present instant.
  */
 class bench_world {
 public:
@@ -108,9 +109,9 @@ public:
     bench_world& operator=(const bench_world&) = delete;
 
     void start();
-    /// Runs until `span` has passed, through every instant at which something is due.
+    /// Runs for `span`, through every instant at which something is due.
     void advance(nanos span);
-    /// What can happen now.
+    /// Runs everything that can happen now.
     void settle();
 
     call& acquire(std::string_view resource, const acquire_options& o = {});
@@ -127,31 +128,30 @@ public:
     void drop(core::lease& l);
     void stop();
 
-    /// An acquire that is expected to succeed.
+    /// An acquire that must succeed.
     core::lease& lock(std::string_view resource, const acquire_options& o = {});
 
     // For nodes that the test answers.
     void manual(bool on = true);
     /// Answers the oldest unanswered command.
     void answer(unsigned node, std::string_view bytes);
-    /// Bytes from the node, whatever was asked.
+    /// Sends bytes from the node, whatever it was asked.
     void send(unsigned node, std::string_view bytes);
-    /// The connection ends from the node's side.
+    /// The node ends the connection.
     void close(unsigned node, std::string_view reason = "closed by the node");
-    /// Before a close: of the bytes on their way only the first `kept` commands get there, after
-    /// `delay`.
+    /// Before a close: only the first `kept` commands on their way arrive, after `delay`.
     void go_astray(unsigned node, std::size_t kept, nanos delay);
     void thaw(unsigned node);
     /// The first word of each unanswered command.
     [[nodiscard]] std::vector<std::string> pending(unsigned node) const;
-    /// How often a node was asked for its role, after its handshakes.
+    /// How often the client asked a node for its role after its handshakes.
     [[nodiscard]] std::size_t role_queries(unsigned node) const;
 
-    /// How often a node was sent a command, by its first word.
+    /// How often a node got a command with this first word.
     [[nodiscard]] std::size_t count(unsigned node, std::string_view name) const;
-    /// Living locks on all masters, whose fencing counters live on.
+    /// Live lock keys on all nodes, without fencing counters.
     [[nodiscard]] std::size_t keys() const;
-    /// Nothing is in use any more that belongs to an operation.
+    /// Nothing that belongs to an operation is in use.
     [[nodiscard]] bool is_idle() const;
 
     redlock::config config;
@@ -162,17 +162,17 @@ public:
     std::vector<std::unique_ptr<peer>> peers;
     std::unique_ptr<core::coordinator> core;
     std::vector<std::string> debug_lines;
-    /// Those that are not for debugging.
+    /// Without the lines for debugging.
     std::vector<std::string> log_lines;
     std::vector<log_level> log_levels;
-    /// Of locks that are kept alive.
+    /// About locks that are kept alive.
     std::vector<renewal_outcome> news;
-    /// With each of the news: what the nodes answered, if the renewal failed.
+    /// For each of the news: the nodes' answers if the renewal failed.
     std::vector<std::unique_ptr<report>> failures;
     std::deque<call> calls;
-    /// Whether a finished report was asked for by the next operations.
+    /// Whether the next operations want a report.
     bool with_report = false;
-    /// In the core every so many-th allocation fails; zero: none.
+    /// Every n-th allocation in the core fails. Zero: none.
     unsigned fail_every = 0;
 
 private:
@@ -193,7 +193,7 @@ private:
     [[nodiscard]] instant next_event() const;
 };
 
-// What nodes say.
+// Replies of nodes.
 inline constexpr std::string_view ok = "+OK\r\n";
 inline constexpr std::string_view nil = "_\r\n";
 inline constexpr std::string_view yes = ":1\r\n";
@@ -201,7 +201,7 @@ inline constexpr std::string_view no = ":0\r\n";
 inline constexpr std::string_view is_master = "$13\r\nrole:master\r\n\r\n";
 inline constexpr std::string_view broken = "-ERR broken\r\n";
 
-/// The names of nodes for a configuration.
+/// The URLs of nodes for a configuration.
 [[nodiscard]] std::vector<std::string> node_urls(unsigned count);
 
 [[nodiscard]] inline std::chrono::milliseconds ms(std::int64_t n)

@@ -9,7 +9,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-TEST_CASE("a node that leaves a command unanswered is given nothing new", "[core]")
+TEST_CASE("a node that leaves a command unanswered gets no new commands", "[core]")
 {
     bench_world w;
     w.start();
@@ -25,7 +25,7 @@ TEST_CASE("a node that leaves a command unanswered is given nothing new", "[core
     REQUIRE(c.held != nullptr);
     CHECK(c.report.nodes[2].outcome == node_outcome::stalled);
     CHECK(w.count(2, "SET") == 2);
-    // Releases go out all the same, behind their SETs.
+    // Releases still go out after their SETs.
     (void)w.release(a);
     CHECK(w.count(2, "EVALSHA") == 1);
 
@@ -36,7 +36,7 @@ TEST_CASE("a node that leaves a command unanswered is given nothing new", "[core
     CHECK(w.peers[2]->connects == 1);
 }
 
-TEST_CASE("a connection that leaves a command unanswered too long is made anew", "[core]")
+TEST_CASE("a client replaces a connection that leaves a command unanswered for too long", "[core]")
 {
     config c;
     c.stall_timeout = 2s;
@@ -56,7 +56,7 @@ TEST_CASE("a connection that leaves a command unanswered too long is made anew",
     CHECK(w.lock("s").granted == 0b111);
 }
 
-TEST_CASE("an idle connection is asked for the node's role", "[core]")
+TEST_CASE("a client asks the node of an idle connection for its role", "[core]")
 {
     config c;
     c.ping_interval = 5s;
@@ -77,7 +77,8 @@ TEST_CASE("an idle connection is asked for the node's role", "[core]")
     CHECK(w.peers[0]->closes == 1);
 }
 
-TEST_CASE("where no role is told, a ping without PONG or an error ends the connection", "[core]")
+TEST_CASE("an idle connection without a role ends if its ping gets neither PONG nor an error",
+          "[core]")
 {
     const auto [reply, is_answer] = GENERATE(table<std::string_view, bool>(
         {{"+PONG\r\n", true},
@@ -99,7 +100,7 @@ TEST_CASE("where no role is told, a ping without PONG or an error ends the conne
     CHECK(w.core->snapshot().protocol_errors == (is_answer ? 0 : 1));
 }
 
-TEST_CASE("where nothing is asked no timer runs", "[core]")
+TEST_CASE("a client without unanswered commands runs no timer", "[core]")
 {
     config c;
     c.ping_interval = 0s;
@@ -109,14 +110,14 @@ TEST_CASE("where nothing is asked no timer runs", "[core]")
     core::lease& l = w.lock("r");
     w.advance(c.stall_timeout);
     CHECK(w.core->next_deadline() == instant::max());
-    // And it runs again with the next command.
+    // The timer runs again with the next command.
     w.peers[0]->frozen = true;
     (void)w.release(l);
     w.advance(c.stall_timeout);
     CHECK(w.peers[0]->closes == 1);
 }
 
-TEST_CASE("a busy connection is not asked", "[core]")
+TEST_CASE("a client does not ping a busy connection", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -127,7 +128,7 @@ TEST_CASE("a busy connection is not asked", "[core]")
     CHECK(w.count(0, "PING") == 0);
 }
 
-TEST_CASE("a ping interval of zero asks never", "[core]")
+TEST_CASE("a client with a ping interval of zero sends no pings", "[core]")
 {
     config c;
     c.ping_interval = 0ms;
@@ -138,7 +139,7 @@ TEST_CASE("a ping interval of zero asks never", "[core]")
     CHECK(w.peers[0]->connects == 1);
 }
 
-TEST_CASE("reconnects back off at random within their bounds", "[core]")
+TEST_CASE("reconnects back off at random within their limits", "[core]")
 {
     config c;
     c.reconnect_backoff_min = 10ms;
@@ -167,7 +168,7 @@ TEST_CASE("reconnects back off at random within their bounds", "[core]")
     CHECK(first_waits.size() > 15);
 }
 
-TEST_CASE("an idle connection that lived long is made anew at once, a short one is not", "[core]")
+TEST_CASE("a client replaces a lost idle connection at once only if it lived long", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -181,7 +182,8 @@ TEST_CASE("an idle connection that lived long is made anew at once, a short one 
     CHECK(w.peers[0]->connects == 3);
 }
 
-TEST_CASE("a server that ends connections after a second of rest is connected to at once", "[core]")
+TEST_CASE("a client reconnects at once to a server that closes connections after an idle second",
+          "[core]")
 {
     bench_world w{1};
     w.start();
@@ -193,8 +195,7 @@ TEST_CASE("a server that ends connections after a second of rest is connected to
     }
 }
 
-TEST_CASE("a connection that ends in trouble is made anew after a wait, however long it lived",
-          "[core]")
+TEST_CASE("a client waits before it replaces a connection that failed in use", "[core]")
 {
     const std::string_view how = GENERATE("stalled", "framing", "unasked", "closed when asked");
     CAPTURE(how);
@@ -216,7 +217,7 @@ TEST_CASE("a connection that ends in trouble is made anew after a wait, however 
         REQUIRE(w.peers[0]->closes == (how == "closed when asked" ? 0 : 1));
         const instant ended = w.now;
         REQUIRE(w.peers[0]->dials.size() == 1);
-        // It had lived well: the waits begin with the least.
+        // The connection had lived well, so waits begin at the minimum.
         w.advance(30ms);
         REQUIRE(w.peers[0]->dials.size() == 2);
         waits.insert(w.peers[0]->dials.back() - ended);
@@ -225,7 +226,7 @@ TEST_CASE("a connection that ends in trouble is made anew after a wait, however 
     CHECK(waits.size() > 15);
 }
 
-TEST_CASE("an attempt to connect that does not end is given up", "[core]")
+TEST_CASE("a client gives up an attempt to connect that does not end", "[core]")
 {
     bench_world w{1};
     w.peers[0]->dial = peer::dialling::silent;
@@ -236,7 +237,7 @@ TEST_CASE("an attempt to connect that does not end is given up", "[core]")
     CHECK(w.peers[0]->dials.size() == 2);
 }
 
-TEST_CASE("an attempt that ends in the TLS handshake is told of as a port without TLS", "[core]")
+TEST_CASE("an attempt that ends in the TLS handshake is reported as a port without TLS", "[core]")
 {
     bench_world w{1};
     w.peers[0]->dial = peer::dialling::silent;
@@ -245,13 +246,13 @@ TEST_CASE("an attempt that ends in the TLS handshake is told of as a port withou
     w.advance(w.settings.connect_timeout);
     REQUIRE(w.log_lines.size() == 1);
     CHECK(w.log_lines[0].ends_with(": the server does not seem to speak TLS on this port"));
-    // The next attempt does not come as far.
+    // The next attempt does not reach the TLS handshake.
     w.advance(30ms + w.settings.connect_timeout);
     REQUIRE(w.log_lines.size() == 2);
     CHECK(w.log_lines[1].ends_with(": no connection within connect_timeout"));
 }
 
-TEST_CASE("what no request or no protocol explains ends the connection", "[core]")
+TEST_CASE("a reply without a command or outside the protocol ends the connection", "[core]")
 {
     for (const std::string_view bytes :
          {"+OK\r\n", "?\r\n", ":1\r\n", "$18446744073709551615\r\n", "*2147483647\r\n"}) {
@@ -267,7 +268,7 @@ TEST_CASE("what no request or no protocol explains ends the connection", "[core]
     }
 }
 
-TEST_CASE("of two replies to one request the second ends the connection", "[core]")
+TEST_CASE("a second reply to one command ends the connection", "[core]")
 {
     bench_world w{3};
     w.start();
@@ -275,12 +276,12 @@ TEST_CASE("of two replies to one request the second ends the connection", "[core
     call& c = w.acquire("r", {.timeout = 0ms});
     w.answer(0, "+OK\r\n+OK\r\n");
     CHECK(w.peers[0]->closes == 1);
-    // What it said before it went out of step is a vote.
+    // A vote before the error counts.
     w.answer(1, ok);
     CHECK(c.held != nullptr);
 }
 
-TEST_CASE("a SET answered with something else is a lost connection", "[core]")
+TEST_CASE("a client closes a connection that answers a SET with another type", "[core]")
 {
     for (const std::string_view reply : {"+NO\r\n", ":1\r\n", "$2\r\nOK\r\n", "*0\r\n"}) {
         bench_world w{3};
@@ -297,7 +298,7 @@ TEST_CASE("a SET answered with something else is a lost connection", "[core]")
     }
 }
 
-TEST_CASE("a refusal stays one when the holder's ttl does not come", "[core]")
+TEST_CASE("a refusal counts although the holder's ttl does not come", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -306,11 +307,11 @@ TEST_CASE("a refusal stays one when the holder's ttl does not come", "[core]")
     call& c = w.acquire("r", {.timeout = 0ms});
     w.answer(0, nil);
     CHECK_FALSE(c.done());
-    SECTION("but something else")
+    SECTION("another reply comes")
     {
         w.answer(0, "+what?\r\n");
     }
-    SECTION("within the deadline")
+    SECTION("no reply comes until the deadline")
     {
         w.advance(w.settings.node_timeout);
     }
@@ -318,7 +319,7 @@ TEST_CASE("a refusal stays one when the holder's ttl does not come", "[core]")
     CHECK(c.report.nodes[0].outcome == node_outcome::refused);
 }
 
-TEST_CASE("an extend answered with something else is decided at once", "[core]")
+TEST_CASE("an extend with an answer of another type is decided at once", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -329,7 +330,7 @@ TEST_CASE("an extend answered with something else is decided at once", "[core]")
     CHECK(e.error == errc::unavailable);
 }
 
-TEST_CASE("pushes are nobody's reply", "[core]")
+TEST_CASE("a client takes no push for a reply", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -342,7 +343,7 @@ TEST_CASE("pushes are nobody's reply", "[core]")
     CHECK(w.peers[0]->closes == 0);
 }
 
-TEST_CASE("replies cut into single bytes", "[core]")
+TEST_CASE("a client reads replies that arrive byte by byte", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -358,7 +359,7 @@ TEST_CASE("replies cut into single bytes", "[core]")
     CHECK(c.held != nullptr);
 }
 
-TEST_CASE("the loss of a connection fails what is in flight, once each", "[core]")
+TEST_CASE("a lost connection fails each command in flight once", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -376,7 +377,7 @@ TEST_CASE("the loss of a connection fails what is in flight, once each", "[core]
     CHECK(c.found.state == lock_state::unknown);
 }
 
-TEST_CASE("what is asked of a node that is being connected to goes out when it is ready", "[core]")
+TEST_CASE("a command for a connecting node goes out when the node is ready", "[core]")
 {
     bench_world w{1};
     w.peers[0]->way_there = w.peers[0]->way_back = 5ms;
@@ -392,7 +393,8 @@ TEST_CASE("what is asked of a node that is being connected to goes out when it i
     CHECK(c.held->valid_until() == w.settings.validity_end(c.begun, 10s));
 }
 
-TEST_CASE("and fails at its deadline if the node is not ready by then", "[core]")
+TEST_CASE("a command for a connecting node fails at its deadline if the node is not ready",
+          "[core]")
 {
     bench_world w{1};
     w.peers[0]->dial = peer::dialling::silent;
@@ -407,7 +409,7 @@ TEST_CASE("and fails at its deadline if the node is not ready by then", "[core]"
     CHECK(c.report.nodes[0].error == "no connection yet");
 }
 
-TEST_CASE("an acquire that never came to an attempt tells why of each node", "[core]")
+TEST_CASE("an acquire without an attempt reports a reason for each node", "[core]")
 {
     bench_world w{5};
     w.peers[0]->dial = peer::dialling::refused;
@@ -432,7 +434,7 @@ TEST_CASE("an acquire that never came to an attempt tells why of each node", "[c
     CHECK(nodes[3].error.empty());
 }
 
-TEST_CASE("an acquire of a client that is never run tells so of each node", "[core]")
+TEST_CASE("an acquire of a client that never runs says so for each node", "[core]")
 {
     bench_world w{3};
     w.with_report = true;
@@ -447,7 +449,7 @@ TEST_CASE("an acquire of a client that is never run tells so of each node", "[co
     }
 }
 
-TEST_CASE("or at once when the attempt to connect fails", "[core]")
+TEST_CASE("a command for a connecting node fails at once if the attempt to connect fails", "[core]")
 {
     bench_world w{1};
     w.peers[0]->dial = peer::dialling::silent;
@@ -460,7 +462,7 @@ TEST_CASE("or at once when the attempt to connect fails", "[core]")
     CHECK(c.report.nodes[0].error == "connection refused");
 }
 
-TEST_CASE("nothing is sent behind its deadline, even if the timer is late", "[core]")
+TEST_CASE("a client sends nothing after the deadline even if the timer is late", "[core]")
 {
     bench_world w{1};
     w.peers[0]->manual_handshake = true;
@@ -495,7 +497,7 @@ TEST_CASE("the first acquire waits for the first connections", "[core]")
     CHECK(c.begun + 190ms < c.ended);
 }
 
-TEST_CASE("the first acquire makes one attempt as soon as a majority is there", "[core]")
+TEST_CASE("the first acquire makes one attempt as soon as a majority is connected", "[core]")
 {
     bench_world w;
     w.peers[2]->dial = peer::dialling::silent;
@@ -510,7 +512,7 @@ TEST_CASE("the first acquire makes one attempt as soon as a majority is there", 
     CHECK(w.core->snapshot().attempts == 1);
 }
 
-TEST_CASE("the first acquire does not wait for nodes that refuse", "[core]")
+TEST_CASE("the first acquire does not wait for nodes that refuse the connection", "[core]")
 {
     bench_world w;
     for (auto& p : w.peers) {
@@ -528,7 +530,7 @@ TEST_CASE("a node whose buffer is full counts as stalled", "[core]")
     conf.max_buffered_bytes = 1024 * 1024;
     bench_world w{1, conf};
     w.start();
-    // Sixteen names fill the buffer, as nobody takes the bytes out of it.
+    // Sixteen names fill the buffer, since the test takes no output.
     std::deque<call> calls;
     for (unsigned i = 0; i < 20; ++i) {
         std::string name(max_resource_size - 2, 'x');
@@ -584,7 +586,8 @@ TEST_CASE("stop ends every operation and every connection", "[core]")
     w.stop();
 }
 
-TEST_CASE("stop while nodes are away, owed releases, waiting or dialled", "[core]")
+TEST_CASE("stop ends operations while nodes are away or connecting or have pending releases",
+          "[core]")
 {
     bench_world w{4};
     w.start();
@@ -603,7 +606,7 @@ TEST_CASE("stop while nodes are away, owed releases, waiting or dialled", "[core
     CHECK(w.core->next_deadline() == instant::max());
 }
 
-TEST_CASE("a coordinator can go at any moment", "[core]")
+TEST_CASE("a coordinator can be destroyed at any moment", "[core]")
 {
     bench_world w;
     w.start();
@@ -637,10 +640,8 @@ std::size_t lines_about(const bench_world& w, std::string_view text)
 
 }  // namespace
 
-TEST_CASE(
-    "p48: an answer that this is the wrong server, or one in the wrong state, ends the "
-    "connection",
-    "[core][pitfall][p48]")
+TEST_CASE("p48: an answer from a wrong server or one in a wrong state ends the connection",
+          "[core][pitfall][p48]")
 {
     const std::string code = GENERATE("READONLY", "MASTERDOWN", "MOVED", "ASK", "CLUSTERDOWN",
                                       "LOADING", "NOREPLICAS", "NOAUTH");
@@ -665,7 +666,7 @@ TEST_CASE(
     CHECK(lines_about(w, '(' + code + ')') == 1);
     CHECK(w.log_levels.at(0) == log_level::warning);
 
-    // The new connection is no better: said once, tried with patience.
+    // The new connection is no better. The client logs this once and retries at long intervals.
     for (int i = 0; i < 100; ++i) {
         w.advance(500ms);
         if (command == "SET") {
@@ -683,7 +684,7 @@ TEST_CASE(
     CHECK(lines_about(w, "is usable again") == 1);
 }
 
-TEST_CASE("a word of an error that is no code of its own is no reason to leave a node", "[core]")
+TEST_CASE("an unknown word in an error does not end the connection", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -695,7 +696,7 @@ TEST_CASE("a word of an error that is no code of its own is no reason to leave a
     CHECK(w.peers[0]->closes == 0);
 }
 
-TEST_CASE("p48: a master that has become a replica has no vote, though it takes what is written",
+TEST_CASE("p48: a node that has become a replica has no vote although it accepts writes",
           "[core][pitfall][p48]")
 {
     const std::string told_by = GENERATE("HELLO", "INFO", "ROLE");
@@ -713,18 +714,18 @@ TEST_CASE("p48: a master that has become a replica has no vote, though it takes 
     for (unsigned i : {0U, 1U}) {
         w.peers[i]->master.role = role;
     }
-    SECTION("when its next vote is asked for, a second after its role was asked for last")
+    SECTION("when the client asks for its next vote a second after its role")
     {
         w.advance(1s);
         CHECK(w.acquire("r", {.timeout = 0ms}).error == errc::unavailable);
     }
-    SECTION("while a lock is extended")
+    SECTION("while the client extends a lock")
     {
         core::lease& l = w.lock("r", {.ttl = 1h});
         w.advance(1s);
         CHECK(w.extend(l, 2h).error);
     }
-    SECTION("while nothing is asked, after ping_interval")
+    SECTION("after ping_interval without commands")
     {
         w.advance(w.settings.ping_interval);
     }
@@ -739,7 +740,7 @@ TEST_CASE("p48: a master that has become a replica has no vote, though it takes 
     CHECK(w.core->snapshot().nodes_ready == 3);
 }
 
-TEST_CASE("a node that no longer tells its role loses its connection", "[core]")
+TEST_CASE("a client closes the connection of a node that no longer gives its role", "[core]")
 {
     const bool knows_hello = GENERATE(true, false);
     const auto error = GENERATE(as<std::string>{}, "NOPERM no permissions to run it",
@@ -756,7 +757,7 @@ TEST_CASE("a node that no longer tells its role loses its connection", "[core]")
     CHECK(w.log_lines[0].find(error.substr(0, error.find(' '))) != std::string::npos);
 }
 
-TEST_CASE("a node that answers without its role loses its connection", "[core]")
+TEST_CASE("a client closes the connection of a node that answers without its role", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -766,7 +767,7 @@ TEST_CASE("a node that answers without its role loses its connection", "[core]")
     CHECK(lines_about(w, "no longer gives its role") == 1);
 }
 
-TEST_CASE("a busy connection is asked for the node's role once a second", "[core]")
+TEST_CASE("a client asks a busy node for its role once a second", "[core]")
 {
     bench_world w{1};
     w.start();

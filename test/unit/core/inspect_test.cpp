@@ -23,7 +23,7 @@ constexpr std::string_view nobody = "*2\r\n_\r\n:-2\r\n";
 constexpr std::string_view foreign_kind =
     "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
 
-/// Inspects with the nodes answering in turn; the last, without an answer, time out.
+/// Inspects while the nodes answer in turn. The last node times out if it has no answer.
 inspection inspected(unsigned nodes, const std::vector<std::string>& replies, nanos took = {})
 {
     bench_world w{nodes};
@@ -57,7 +57,7 @@ lock_state final_state(const std::vector<said>& all)
     return members + count[3] < quorum ? lock_state::free : lock_state::unknown;
 }
 
-/// The state that is certain whatever the others will say.
+/// The state that is certain for any answer of the other nodes.
 std::optional<lock_state> certain(std::vector<said> all, std::size_t nodes)
 {
     if (all.size() == nodes) {
@@ -78,19 +78,19 @@ std::optional<lock_state> certain(std::vector<said> all, std::size_t nodes)
 
 }  // namespace
 
-TEST_CASE("p11: the quorum-th largest of the answers counts", "[core][pitfall][p11]")
+TEST_CASE("p11: the remaining ttl is the quorum-th largest answer", "[core][pitfall][p11]")
 {
     const inspection found =
         inspected(5, {held_by("x", 100), held_by("x", 200), held_by("x", 9000)}, 10ms);
     CHECK(found.state == lock_state::held);
     CHECK(found.owner_known);
-    // 100 ms less 1 % and 2 ms, less the 10 ms since the question.
+    // 100 ms less 1 % and 2 ms, less the 10 ms since the request.
     CHECK(found.remaining == ms(87));
     CHECK(found.agreeing == 3);
     CHECK(found.silent == 2);
 }
 
-TEST_CASE("p11: the first quorum that agrees decides, by the least of its ttls",
+TEST_CASE("p11: the first quorum that agrees decides by the least of its ttls",
           "[core][pitfall][p11]")
 {
     bench_world w{3};
@@ -102,12 +102,12 @@ TEST_CASE("p11: the first quorum that agrees decides, by the least of its ttls",
     call& c = w.inspect("r");
     w.advance(5ms);
     REQUIRE(c.done());
-    // With the second answer, 1000 and 2000: of a quorum the quorum-th largest is the least. What
-    // comes later is heard by nobody.
+    // The second answer makes a quorum with 1000 and 2000, whose quorum-th largest value is the
+    // least. Later answers don't matter.
     CHECK(c.found.remaining == ms(1000 - 12 - 1));
 }
 
-TEST_CASE("p12: remaining ttls need not agree", "[core][pitfall][p12]")
+TEST_CASE("p12: the remaining ttls of a quorum may differ", "[core][pitfall][p12]")
 {
     for (const int off : {1, 10, 999, 1000}) {
         const inspection found = inspected(3, {held_by("x", 5000), held_by("x", 5000 + off)});
@@ -116,7 +116,8 @@ TEST_CASE("p12: remaining ttls need not agree", "[core][pitfall][p12]")
     }
 }
 
-TEST_CASE("p41: silence is no answer", "[core][pitfall][p41]")
+TEST_CASE("p41: an inspection takes a missing answer neither for free nor for held",
+          "[core][pitfall][p41]")
 {
     CHECK(inspected(3, {std::string(nobody)}).state == lock_state::unknown);
     CHECK(inspected(3, {}).state == lock_state::unknown);
@@ -127,7 +128,7 @@ TEST_CASE("p41: silence is no answer", "[core][pitfall][p41]")
           lock_state::free);
 }
 
-TEST_CASE("p40: a foreign kind of lock is held by somebody unknown", "[core][pitfall][p40]")
+TEST_CASE("p40: a key of another type has an unknown holder", "[core][pitfall][p40]")
 {
     const inspection found = inspected(3, {std::string(foreign_kind), std::string(foreign_kind)});
     CHECK(found.state == lock_state::held);
@@ -142,7 +143,8 @@ TEST_CASE("a key without a ttl is held without an end", "[core]")
     CHECK_FALSE(found.remaining);
 }
 
-TEST_CASE("a remaining ttl beyond all bounds is cut, one used up is none", "[core]")
+TEST_CASE("an inspection limits an extreme remaining ttl and reports a used-up one as zero",
+          "[core]")
 {
     const std::string forever = "*2\r\n$1\r\nx\r\n:9223372036854775807\r\n";
     CHECK(inspected(1, {forever}).remaining <= base::max_ttl);
@@ -178,7 +180,7 @@ TEST_CASE("an inspection ends at the answer that makes it certain", "[core]")
     }
 }
 
-TEST_CASE("an inspection of this client's own lock", "[core]")
+TEST_CASE("an inspection reports the client's own lock as held", "[core]")
 {
     bench_world w;
     w.start();
@@ -191,7 +193,7 @@ TEST_CASE("an inspection of this client's own lock", "[core]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("no more is believed of an owner than the node was asked for", "[core]")
+TEST_CASE("an inspection accepts no owner that is longer than its request allows", "[core]")
 {
     const bool is_too_long = GENERATE(false, true);
     bench_world w{1};
@@ -204,7 +206,7 @@ TEST_CASE("no more is believed of an owner than the node was asked for", "[core]
     CHECK(w.peers[0]->closes == (is_too_long ? 1 : 0));
 }
 
-TEST_CASE("an inspection that is answered with nonsense", "[core]")
+TEST_CASE("an inspection fails the node that answers with nonsense", "[core]")
 {
     for (const std::string_view reply :
          {":1\r\n", "*1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "*2\r\n_\r\n_\r\n", "+OK\r\n", "_\r\n"}) {
@@ -220,7 +222,7 @@ TEST_CASE("an inspection that is answered with nonsense", "[core]")
     }
 }
 
-TEST_CASE("an inspection that asks for every node waits for each, and for no dead one", "[core]")
+TEST_CASE("an inspection of all nodes waits for each node that is not dead", "[core]")
 {
     bench_world w{5};
     w.with_report = true;
@@ -243,10 +245,10 @@ TEST_CASE("an inspection that asks for every node waits for each, and for no dea
     CHECK(c.found.silent == (is_last_silent ? 1 : 0));
     CHECK(c.report.nodes[4].outcome ==
           (is_last_silent ? node_outcome::timed_out : node_outcome::refused));
-    CHECK(w.is_idle() != is_last_silent);  // what was asked there may be answered yet
+    CHECK(w.is_idle() != is_last_silent);  // the last request may still be open
 }
 
-TEST_CASE("a report tells which nodes have keys of one owner, and no more of who that is", "[core]")
+TEST_CASE("a report says which nodes have keys of one owner and hides who that is", "[core]")
 {
     const std::string long_one(64, 'x');
     using key_group = std::optional<unsigned>;
@@ -289,18 +291,19 @@ TEST_CASE("a report tells which nodes have keys of one owner, and no more of who
     }
 }
 
-TEST_CASE("the largest group is no majority where most nodes have no key, or say nothing", "[core]")
+TEST_CASE("the largest group of keys is no majority if most nodes have no key or no answer",
+          "[core]")
 {
     CHECK(inspected(5, {held_by("x", 9), held_by("x", 9), std::string(nobody), std::string(nobody),
                         std::string(nobody)})
               .holder_group == std::nullopt);
     CHECK(inspected(5, {held_by("x", 9), held_by("x", 9)}).holder_group == std::nullopt);
-    // As it is numbered in a report, whether there is one or not.
+    // Groups have the numbers of a report, with a report or without.
     CHECK(inspected(5, {held_by("y", 9), held_by("x", 9), held_by("x", 9), held_by("x", 9)})
               .holder_group == 1U);
 }
 
-TEST_CASE("a report that served an inspection says of no group in what comes next", "[core]")
+TEST_CASE("a report of an inspection carries no groups into its next use", "[core]")
 {
     bench_world w{1};
     w.start();
@@ -318,7 +321,7 @@ TEST_CASE("a report that served an inspection says of no group in what comes nex
     CHECK(same.nodes.at(0).key_group == std::nullopt);
 }
 
-TEST_CASE("an inspection for an owner token tells which keys are of that owner", "[core]")
+TEST_CASE("an inspection for an owner token says which keys belong to that owner", "[core]")
 {
     bench_world w;
     w.start();

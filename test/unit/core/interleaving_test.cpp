@@ -21,10 +21,10 @@ namespace {
 constexpr unsigned nodes = 3;
 constexpr auto ttl = 3s;
 
-/// Takes one way through a play after the other, until all have been taken.
+/// Takes all ways through a play, one after another.
 class all_ways {
 public:
-    /// One of so many, at the next fork of this way.
+    /// Chooses an option at the next fork of this way.
     unsigned choose(unsigned options)
     {
         if (at_ == forks_.size()) {
@@ -37,7 +37,7 @@ public:
         return f.chosen;
     }
 
-    /// False: this was the last.
+    /// False after the last way.
     bool next()
     {
         at_ = 0;
@@ -61,28 +61,28 @@ private:
     std::size_t at_ = 0;
 };
 
-/// What becomes of a command that has come to a node.
+/// The fate of a command that has reached a node.
 enum class fate {
     answered,
-    without,  ///< the key is not its owner's: the node forgot it, or gave it to a stranger
-    unheard,  ///< it is done, and the connection is lost with the answer
+    without,  ///< the node forgot the key or gave it to a stranger
+    unheard,  ///< executed, but the connection is lost with the answer
     undone,   ///< the connection is lost with the command
 };
 constexpr unsigned fates_of_a_set = 4;
-/// To its client one that is not done is as one whose answer is lost.
+/// A client cannot distinguish an extend that is not executed from one whose answer is lost.
 constexpr unsigned fates_of_an_extend = 3;
 
-/// How a lock is prolonged, if it is.
+/// How the lock is prolonged, if at all.
 enum class prolonged { never, by_renewal, by_hand };
 
 struct race_plan {
     prolonged how = prolonged::never;
-    /// How many renewals there may be before the end of the lock, answered or not.
+    /// Maximum number of renewals before the end of the lock, answered or not.
     unsigned renewals = 1;
-    /// The SETs, or the extends, meet all fates; else they are answered.
+    /// SETs or extends meet all fates. Otherwise the node answers them.
     bool sets_vary = false;
     bool extends_vary = false;
-    /// An operation that is not done may be cancelled before the end of the lock.
+    /// An unfinished operation may be cancelled before the end of the lock.
     bool cancels = false;
 };
 
@@ -96,7 +96,7 @@ bool is_extend(const words& command)
     return command.front() == "EVALSHA" && command.at(1) == contract_scripts[1].sha1;
 }
 
-/// Plays in one world, which has to be as new after each of them.
+/// Plays in one world. Each play must leave it as new.
 class race {
 public:
     explicit race(race_plan plan) : plan_(plan), w_(nodes, config_of())
@@ -121,7 +121,7 @@ private:
     static redlock::config config_of()
     {
         redlock::config c;
-        c.ping_interval = 0s;  // nothing is written but for the lock
+        c.ping_interval = 0s;  // nothing except the lock's commands
         c.reconnect_backoff_min = c.reconnect_backoff_max = 1ms;
         return c;
     }
@@ -172,7 +172,7 @@ private:
     {
         std::vector<act> all;
         for (unsigned i = 0; i < nodes; ++i) {
-            // Nodes are alike: let those come to their SETs in the order of their names.
+            // Nodes are alike, so they execute their SETs in the order of their names.
             const auto& asked = w_.peers[i]->asked;
             if (!asked.empty() && (!is_set(asked.front()) || sets_done_ == i)) {
                 all.push_back(static_cast<act>(i));
@@ -206,7 +206,7 @@ private:
         }
     }
 
-    /// The node comes to the oldest of its commands.
+    /// The node executes its oldest command.
     void serve(unsigned i)
     {
         peer& p = *w_.peers[i];
@@ -229,7 +229,7 @@ private:
         }
     }
 
-    /// The connection, which is made anew before anything else happens.
+    /// Loses the connection. The client reconnects before anything else happens.
     void lose(unsigned i)
     {
         w_.close(i);
@@ -289,7 +289,7 @@ private:
         told_by_then_ = w_.news.size();
     }
 
-    /// How often nodes were asked to let the key live on.
+    /// How often nodes were asked to extend the key.
     [[nodiscard]] std::size_t extends() const
     {
         std::size_t all = 0;
@@ -305,20 +305,20 @@ private:
             demand(extends() == sent_by_then_, "it is renewed after its end");
             demand(w_.news.size() == told_by_then_, "its keeping is told of after its end");
         }
-        // Until then its record is there.
+        // The record exists until the release ends.
         if (release_ != nullptr && !release_->done()) {
             demand(ended_->valid_until() <= w_.now, "it is believed in after its end");
         }
     }
 
-    /// Everything has been answered, but what was lost with a connection.
+    /// Checks the end: every command is answered, except those lost with a connection.
     void look_at_the_end()
     {
         run_until(w_.now + ttl);
         for (const auto& p : w_.peers) {
             demand(p->master.value(w_.now, "r") != token_, "the key lives on");
         }
-        // A release is repeated for as long as a SET without an answer may be done yet.
+        // The client repeats a release for as long as a node may still execute an unanswered SET.
         run_until(w_.now + 1min);
         demand(w_.is_idle(), "a record is left");
         demand(w_.core->snapshot().kept_alive == 0, "it is kept still");
@@ -344,7 +344,7 @@ private:
                "who waited for its loss is not told what happened");
     }
 
-    /// Or until nothing is left to do.
+    /// Runs until `end` or until nothing is left to do.
     void run_until(instant end)
     {
         while (!w_.is_idle() && w_.now < end) {
@@ -395,9 +395,8 @@ private:
 
 }  // namespace
 
-TEST_CASE(
-    "p29: however votes, prolongations, cancellation and the end of a lock meet, it stays over",
-    "[core][keep_alive][pitfall][p29]")
+TEST_CASE("p29: a lock that has ended stays ended for any order of votes and renewals",
+          "[core][keep_alive][pitfall][p29]")
 {
     constexpr race_plan plans[] = {
         {.how = prolonged::never, .sets_vary = true, .cancels = true},
@@ -408,7 +407,7 @@ TEST_CASE(
         {.how = prolonged::by_hand, .extends_vary = true},
         {.how = prolonged::by_hand, .cancels = true},
     };
-    // A part is one plan of each kind of prolongation.
+    // A part has one plan for each kind of prolongation.
     const std::size_t step = plays_a_part() ? 3 : 1;
     std::uint64_t plays = 0;
     for (std::size_t i = 0; i < std::size(plans); i += step) {

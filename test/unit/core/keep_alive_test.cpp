@@ -12,7 +12,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// Locks on three masters that answer at once.
+/// Locks on three nodes that answer at once.
 struct kept_world : bench_world {
     explicit kept_world(unsigned nodes = 3, redlock::config c = {})
         : bench_world(nodes, std::move(c))
@@ -44,7 +44,7 @@ struct kept_world : bench_world {
         }
     }
 
-    /// Drops it, and looks whether anything is left to do.
+    /// Drops the lock and checks whether anything is left to do.
     [[nodiscard]] bool is_idle_without(core::lease& l)
     {
         drop(l);
@@ -60,8 +60,7 @@ struct kept_world : bench_world {
 
 }  // namespace
 
-TEST_CASE("a kept lock stays, and its validity is never below two thirds of the ttl",
-          "[core][keep_alive]")
+TEST_CASE("a kept-alive lock always has two thirds of its ttl left", "[core][keep_alive]")
 {
     kept_world w;
     core::lease& l = w.keep("r", 3s);
@@ -72,7 +71,7 @@ TEST_CASE("a kept lock stays, and its validity is never below two thirds of the 
     CHECK(w.keys() == 3);
     const stats s = w.core->snapshot();
     CHECK(s.kept_alive == 1);
-    // Each between a quarter and a third of the ttl behind the one before.
+    // Each renewal begins between a quarter and a third of the ttl after the one before.
     CHECK(s.renewed >= 60);
     CHECK(s.renewed <= 80);
     CHECK(w.told(renewal_outcome::renewed) == s.renewed);
@@ -86,7 +85,7 @@ TEST_CASE("a kept lock stays, and its validity is never below two thirds of the 
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a lock that is not kept alive is renewed by nobody", "[core][keep_alive]")
+TEST_CASE("a client does not renew a lock without keep-alive", "[core][keep_alive]")
 {
     kept_world w;
     core::lease& l = w.lock("r", {.ttl = 3s});
@@ -96,7 +95,7 @@ TEST_CASE("a lock that is not kept alive is renewed by nobody", "[core][keep_ali
     CHECK(l.valid_until() <= w.now);
 }
 
-TEST_CASE("a loss is told when the validity ends, to whoever waits", "[core][keep_alive]")
+TEST_CASE("each waiter for a loss hears of it when the validity ends", "[core][keep_alive]")
 {
     kept_world w;
     const bool kept = GENERATE(false, true);
@@ -117,7 +116,7 @@ TEST_CASE("a loss is told when the validity ends, to whoever waits", "[core][kee
     CHECK(w.core->snapshot().kept_alive_lost == (kept ? 1 : 0));
     CHECK(w.told(renewal_outcome::lost) == (kept ? 1 : 0));
 
-    // Once lost it stays so.
+    // Once lost, the lock stays lost.
     w.silence(false);
     w.advance(1s);
     CHECK(w.extend(l, 3s).error == errc::lost);
@@ -128,18 +127,18 @@ TEST_CASE("a loss is told when the validity ends, to whoever waits", "[core][kee
     CHECK(w.is_idle());
 }
 
-TEST_CASE("who waits for the loss of a lock that has been given back is told that none is held",
-          "[core][keep_alive]")
+TEST_CASE("a wait for the loss of a released lock ends not_held", "[core][keep_alive]")
 {
     kept_world w;
     core::lease& l = w.keep("r", 3s);
     w.silence(true);
-    call& release = w.release(l);  // which keeps the record, as nobody answers
+    call& release = w.release(l);  // an unanswered release keeps the record
     REQUIRE_FALSE(release.done());
     CHECK(w.wait_lost(l).error == errc::not_held);
 }
 
-TEST_CASE("a kept lock is lost as soon as a majority is seen without its key", "[core][keep_alive]")
+TEST_CASE("a client reports a kept-alive lock as lost once a majority answers without its key",
+          "[core][keep_alive]")
 {
     kept_world w;
     core::lease& l = w.keep("r", 3s);
@@ -152,12 +151,12 @@ TEST_CASE("a kept lock is lost as soon as a majority is seen without its key", "
     CHECK(wait.error == errc::lost);
     CHECK(w.news.back() == renewal_outcome::lost);
     CHECK(w.core->snapshot().kept_alive_lost == 1);
-    // Nothing is set again.
+    // The client sets no key again.
     CHECK(w.keys() == 0);
     CHECK(w.is_idle_without(l));
 }
 
-TEST_CASE("p26: a renewal that few nodes answered is tried again, and the lock kept",
+TEST_CASE("p26: a client retries a renewal that few nodes answered and keeps the lock",
           "[core][keep_alive][pitfall][p26]")
 {
     kept_world w;
@@ -177,7 +176,7 @@ TEST_CASE("p26: a renewal that few nodes answered is tried again, and the lock k
     CHECK(w.core->snapshot().renewed == w.told(renewal_outcome::renewed));
 }
 
-TEST_CASE("news of a failed renewal say what each node answered", "[core][keep_alive]")
+TEST_CASE("the news of a failed renewal has the answer of each node", "[core][keep_alive]")
 {
     kept_world w;
     w.keep("r", 3s);
@@ -201,13 +200,13 @@ TEST_CASE("news of a failed renewal say what each node answered", "[core][keep_a
           }) >= 2);
 }
 
-TEST_CASE("p30: renewals keep a least spacing, however fast they fail",
+TEST_CASE("p30: renewals that fail at once keep a minimum spacing",
           "[core][keep_alive][pitfall][p30]")
 {
     kept_world w;
     const auto ttl = ms(GENERATE(200, 3000, 60'000));
     core::lease& l = w.keep("r", ttl);
-    // Nobody can be asked, so that each fails at once.
+    // No node is connected, so each renewal fails at once.
     for (unsigned i = 0; i < 3; ++i) {
         w.peers[i]->dial = peer::dialling::refused;
         w.close(i);
@@ -215,7 +214,7 @@ TEST_CASE("p30: renewals keep a least spacing, however fast they fail",
     const instant end = l.valid_until();
     w.advance(end - w.now + 1s);
     CHECK(w.told(renewal_outcome::lost) == 1);
-    // From the first at a quarter of the ttl on, a 24th of it between two.
+    // The first at a quarter of the ttl, then one each 24th of the ttl.
     CHECK(w.told(renewal_outcome::unknown) >= 8);
     CHECK(w.told(renewal_outcome::unknown) <= 18);
 }
@@ -234,7 +233,7 @@ TEST_CASE("p30: a renewal asks for the ttl of its own lock", "[core][keep_alive]
     CHECK(w.keys() == 6);
 }
 
-TEST_CASE("p31: the shortest ttl that is taken is renewed twice before it ends",
+TEST_CASE("p31: a client renews the shortest allowed ttl twice before it ends",
           "[core][keep_alive][pitfall][p31]")
 {
     kept_world w;
@@ -245,7 +244,7 @@ TEST_CASE("p31: the shortest ttl that is taken is renewed twice before it ends",
     CHECK(w.told(renewal_outcome::unknown) >= 2);
 }
 
-TEST_CASE("p31: whatever ttl is taken, it is renewed twice before it would have ended",
+TEST_CASE("p31: a client renews a lock of any ttl twice before it would end",
           "[core][keep_alive][pitfall][p31]")
 {
     redlock::config c;
@@ -262,7 +261,8 @@ TEST_CASE("p31: whatever ttl is taken, it is renewed twice before it would have 
             CHECK((ttl < 4 * c.node_timeout || ttl > base::max_ttl));
             continue;
         }
-        // Each of a resource of its own: who takes one again and again lets others in.
+        // Each lock has a resource of its own, since a client that takes one again and again
+        // yields.
         core::lease& l = w.keep("r" + std::to_string(++taken), ttl);
         const auto before = w.core->snapshot().renewed;
         w.advance(ttl - 1ns);
@@ -275,7 +275,7 @@ TEST_CASE("p31: whatever ttl is taken, it is renewed twice before it would have 
     CHECK(w.is_idle());
 }
 
-TEST_CASE("p28: however many locks came and went, one renewal is made of each that is held",
+TEST_CASE("p28: after many locks have come and gone each held lock still has one renewal",
           "[core][keep_alive][pitfall][p28]")
 {
     kept_world w;
@@ -292,7 +292,7 @@ TEST_CASE("p28: however many locks came and went, one renewal is made of each th
     CHECK(w.is_idle_without(l));
 }
 
-TEST_CASE("p29: a renewal whose answer comes behind the release revives nothing",
+TEST_CASE("p29: a renewal that is answered after the release revives nothing",
           "[core][keep_alive][pitfall][p29]")
 {
     kept_world w;
@@ -323,8 +323,7 @@ TEST_CASE("p29: a renewal whose answer comes behind the release revives nothing"
     CHECK(w.told(renewal_outcome::lost) == 0);
 }
 
-TEST_CASE("p32: a program that stood still hears of the loss first",
-          "[core][keep_alive][pitfall][p32]")
+TEST_CASE("p32: a suspended program first hears of the loss", "[core][keep_alive][pitfall][p32]")
 {
     kept_world w;
     core::lease& l = w.keep("r", 3s);
@@ -347,7 +346,7 @@ TEST_CASE("p32: a program that stood still hears of the loss first",
     CHECK_FALSE(wait.done());
 }
 
-TEST_CASE("p32: renewals that begin late are counted", "[core][keep_alive][pitfall][p32]")
+TEST_CASE("p32: the client counts renewals that begin late", "[core][keep_alive][pitfall][p32]")
 {
     kept_world w;
     w.keep("r", 3s);
@@ -358,7 +357,7 @@ TEST_CASE("p32: renewals that begin late are counted", "[core][keep_alive][pitfa
     CHECK(w.core->snapshot().renewed == 1);
 }
 
-TEST_CASE("the old validity stands until the renewal is certain, and then counts from its start",
+TEST_CASE("the old validity holds until a renewal is certain and the new one counts from its start",
           "[core][keep_alive]")
 {
     kept_world w;
@@ -377,7 +376,7 @@ TEST_CASE("the old validity stands until the renewal is certain, and then counts
     CHECK(l.valid_until() > w.settings.validity_end(asked - 2ms, 3s));
 }
 
-TEST_CASE("a kept lock is held no longer than it may be", "[core][keep_alive]")
+TEST_CASE("a client keeps a lock no longer than its max_hold", "[core][keep_alive]")
 {
     kept_world w;
     const auto hold = ms(GENERATE(3000, 3500, 10'000, 12'345));
@@ -397,7 +396,7 @@ TEST_CASE("a kept lock is held no longer than it may be", "[core][keep_alive]")
     CHECK(w.told(renewal_outcome::lost) == 1);
 }
 
-TEST_CASE("a kept lock is renewed no more often than it may be", "[core][keep_alive]")
+TEST_CASE("a client renews a lock no more often than its max_renewals", "[core][keep_alive]")
 {
     kept_world w;
     const auto most = GENERATE(0u, 1u, 5u);
@@ -412,43 +411,43 @@ TEST_CASE("a kept lock is renewed no more often than it may be", "[core][keep_al
     CHECK(w.core->snapshot().kept_alive_lost == 1);
 }
 
-TEST_CASE("who waits for a loss hears of every other end too", "[core][keep_alive]")
+TEST_CASE("a wait for a loss ends at every other end too", "[core][keep_alive]")
 {
     kept_world w;
     const bool kept = GENERATE(false, true);
     core::lease& l = kept ? w.keep("r", 3s) : w.lock("r", {.ttl = 3s});
     call& wait = w.wait_lost(l);
     CHECK_FALSE(wait.done());
-    SECTION("released")
+    SECTION("when the lock is released")
     {
         (void)w.release(l);
         CHECK(wait.error == errc::not_held);
     }
-    SECTION("dropped")
+    SECTION("when the lock is dropped")
     {
         w.drop(l);
         CHECK(wait.error == errc::not_held);
     }
-    SECTION("handed over")
+    SECTION("when the lock is detached")
     {
         w.core->let_go(w.now, l);
         w.settle();
         CHECK(wait.error == errc::not_held);
     }
-    SECTION("closed")
+    SECTION("when the client is closed")
     {
         w.core->close(w.now);
         w.settle();
         CHECK(wait.error == errc::closed);
         w.core->let_go(w.now, l);
     }
-    SECTION("stopped")
+    SECTION("when the client is stopped")
     {
         w.stop();
         CHECK(wait.error == errc::closed);
         w.core->let_go(w.now, l);
     }
-    SECTION("cancelled")
+    SECTION("when the wait is cancelled")
     {
         w.cancel(wait);
         CHECK(wait.error == boost::system::errc::operation_canceled);
@@ -463,7 +462,7 @@ TEST_CASE("who waits for a loss hears of every other end too", "[core][keep_aliv
     CHECK(w.core->snapshot().leases == 0);
 }
 
-TEST_CASE("an explicit extend moves the end that is waited for", "[core][keep_alive]")
+TEST_CASE("an extend moves the end that a waiter for the loss waits for", "[core][keep_alive]")
 {
     kept_world w;
     core::lease& l = w.lock("r", {.ttl = 3s});
@@ -478,11 +477,10 @@ TEST_CASE("an explicit extend moves the end that is waited for", "[core][keep_al
     CHECK(wait.ended == end);
 }
 
-TEST_CASE("a kept lock stays behind an explicit extend, however long that was for",
-          "[core][keep_alive]")
+TEST_CASE("a client keeps a lock alive after an extend of any length", "[core][keep_alive]")
 {
-    // The longer the lease the earlier its validity ends before its keys do: by more than the ttl
-    // that it is to be renewed for.
+    // A long lease loses its validity well before its keys expire. Here that span exceeds the ttl
+    // of the next renewal.
     constexpr auto ttl = 1s;
     const auto long_ = GENERATE(10s, 100s, 1000s);
     kept_world w;
@@ -496,13 +494,13 @@ TEST_CASE("a kept lock stays behind an explicit extend, however long that was fo
     CHECK(w.told(renewal_outcome::lost) == 0);
 }
 
-TEST_CASE("a renewal under way is the only one, though an extend moves the end meanwhile",
+TEST_CASE("a renewal in flight remains the only one although an extend moves the end",
           "[core][keep_alive]")
 {
     kept_world w;
     core::lease& l = w.keep("r", 300ms);
     const instant end = l.valid_until();
-    // No renewal comes to anything until shortly before the end.
+    // No renewal succeeds until shortly before the end.
     for (const auto& p : w.peers) {
         p->master.refusals["EVALSHA"] = "ERR not now";
     }
@@ -551,7 +549,7 @@ TEST_CASE("p28: a frozen node delays no renewal", "[core][keep_alive][pitfall][p
     CHECK(w.core->snapshot().renewal_unknown == 0);
 }
 
-TEST_CASE("p38: two kept locks have nothing to do with each other",
+TEST_CASE("p38: two kept-alive locks of a client are independent",
           "[core][keep_alive][pitfall][p38]")
 {
     kept_world w;
@@ -564,15 +562,14 @@ TEST_CASE("p38: two kept locks have nothing to do with each other",
     CHECK(w.keys() == 3);
 }
 
-TEST_CASE("many locks that were taken at one time are not renewed at one time",
-          "[core][keep_alive]")
+TEST_CASE("a client spreads the renewals of many locks that it took at once", "[core][keep_alive]")
 {
     kept_world w;
     for (int i = 0; i < 1000; ++i) {
         (void)w.keep("r" + std::to_string(i), 12s);
     }
     w.advance(60s);
-    // 1000 locks, renewed each 3.5 s: 2.9 in 10 ms.
+    // 1000 locks with a renewal each 3.5 s: 2.9 in 10 ms.
     std::uint64_t most = 0;
     for (int i = 0; i < 400; ++i) {
         const auto before = w.core->snapshot().renewed;
@@ -583,8 +580,7 @@ TEST_CASE("many locks that were taken at one time are not renewed at one time",
     CHECK(w.core->snapshot().kept_alive_lost == 0);
 }
 
-TEST_CASE("renewals that fall due in one turn go to each node in as few writes as take them",
-          "[core][keep_alive]")
+TEST_CASE("renewals that are due in one turn share as few writes as possible", "[core][keep_alive]")
 {
     constexpr unsigned many = 1000;
     redlock::config c;
@@ -598,17 +594,17 @@ TEST_CASE("renewals that fall due in one turn go to each node in as few writes a
         before.push_back(p->writes);
     }
     w.manual();
-    w.now += 5s;  // as behind a pause
+    w.now += 5s;  // as after a suspension
     w.core->on_time(w.now);
     w.settle();
     for (unsigned i = 0; i < 3; ++i) {
-        // Each has some 170 bytes.
+        // Each renewal has some 170 bytes.
         CHECK(w.peers[i]->writes - before[i] <= 1 + many * 200 / core::output_blocks::block_size);
         CHECK(w.pending(i) == std::vector<std::string>(many, "EVALSHA"));
     }
 }
 
-TEST_CASE("renewals of very many locks wait for each other a moment, to share writes",
+TEST_CASE("renewals of very many locks wait for each other briefly to share writes",
           "[core][keep_alive]")
 {
     redlock::config c;
@@ -621,12 +617,12 @@ TEST_CASE("renewals of very many locks wait for each other a moment, to share wr
     const auto renewed = w.core->snapshot().renewed;
     const unsigned writes = w.peers[0]->writes;
     w.advance(10s);
-    // 2000 locks, renewed each 3.5 s, on a beat of 10 ms.
+    // 2000 locks with a renewal each 3.5 s, in batches each 10 ms.
     CHECK(w.core->snapshot().renewed - renewed > 5000);
     CHECK(w.peers[0]->writes - writes <= 1000);
 }
 
-TEST_CASE("what a bound on operations keeps out are new locks, not those that are held",
+TEST_CASE("max_in_flight refuses new locks and never the renewal of held ones",
           "[core][keep_alive]")
 {
     redlock::config c;
@@ -647,7 +643,7 @@ TEST_CASE("what a bound on operations keeps out are new locks, not those that ar
     CHECK_FALSE(more.done());
 }
 
-TEST_CASE("a client that is closed renews nothing", "[core][keep_alive]")
+TEST_CASE("a closed client renews nothing", "[core][keep_alive]")
 {
     kept_world w;
     core::lease& l = w.keep("r", 3s);
@@ -659,7 +655,7 @@ TEST_CASE("a client that is closed renews nothing", "[core][keep_alive]")
     w.core->let_go(w.now, l);
 }
 
-TEST_CASE("kept locks survive a want of memory, or are lost, and nothing is left of them",
+TEST_CASE("a kept-alive lock without memory survives or is lost and leaves nothing",
           "[core][keep_alive]")
 {
     kept_world w;

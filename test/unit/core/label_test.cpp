@@ -43,7 +43,7 @@ std::size_t sent(const bench_world& w, std::string_view name)
     return sum;
 }
 
-/// How often a node was sent the text of the script that stores labels.
+/// How often a node got the text of the script that stores labels.
 std::size_t texts_sent(const bench_world& w)
 {
     std::size_t sum = 0;
@@ -101,7 +101,7 @@ TEST_CASE("a contended acquire with a report names the holder", "[core][label]")
     CHECK(c.error == errc::contended);
     CHECK(c.report.holder_label == "backup on web1");
     CHECK(c.report.holder_ttl);
-    // A node that is still asked for the label has not voted.
+    // A node without an answer about the label has not voted.
     CHECK(std::ranges::all_of(c.report.nodes, [&](const node_report& n) {
         return n.refused_resource == (of_several && n.outcome == node_outcome::refused ? "r" : "");
     }));
@@ -111,8 +111,7 @@ TEST_CASE("a contended acquire with a report names the holder", "[core][label]")
     CHECK(sent(w, "GETRANGE") == before);
 }
 
-TEST_CASE("a node that has refused in time is not late, if it tells the label later",
-          "[core][label]")
+TEST_CASE("a node that refuses in time and gives the label later is not late", "[core][label]")
 {
     config c;
     c.node_timeout = 50ms;
@@ -135,7 +134,7 @@ TEST_CASE("a node that has refused in time is not late, if it tells the label la
     CHECK(w.core->snapshot().node_timeouts == 0);
 }
 
-TEST_CASE("a lock of several resources is named on each of them", "[core][label]")
+TEST_CASE("each resource of a lock shows the label", "[core][label]")
 {
     bench_world w;
     w.start();
@@ -150,7 +149,7 @@ TEST_CASE("a lock of several resources is named on each of them", "[core][label]
     CHECK(labels(w) + labels(w, "q:redlock:holder") == 0);
 }
 
-TEST_CASE("a label lives as long as the lock, also if that is extended", "[core][label]")
+TEST_CASE("a label lives as long as its lock even after an extend", "[core][label]")
 {
     bench_world w;
     w.start();
@@ -166,7 +165,7 @@ TEST_CASE("a label lives as long as the lock, also if that is extended", "[core]
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a lock that is adopted keeps its label", "[core][label]")
+TEST_CASE("an adopted lock keeps its label", "[core][label]")
 {
     const bool of_several = GENERATE(false, true);
     CAPTURE(of_several);
@@ -185,7 +184,7 @@ TEST_CASE("a lock that is adopted keeps its label", "[core][label]")
     CHECK(labels(w) + labels(w, "q:redlock:holder") == 0);
 }
 
-TEST_CASE("a lock that is adopted leaves the label of another holder", "[core][label]")
+TEST_CASE("an adopt leaves the label of another holder", "[core][label]")
 {
     bench_world w;
     w.start();
@@ -199,7 +198,7 @@ TEST_CASE("a lock that is adopted leaves the label of another holder", "[core][l
     CHECK(labels(w) == 3);
 }
 
-TEST_CASE("an attempt that is lost leaves the holder's label as it is", "[core][label]")
+TEST_CASE("a failed attempt leaves the holder's label as it is", "[core][label]")
 {
     bench_world w;
     w.start();
@@ -208,14 +207,14 @@ TEST_CASE("an attempt that is lost leaves the holder's label as it is", "[core][
     o.label = "another";
     CHECK(w.acquire("r", o).error == errc::contended);
     CHECK(w.inspect("r").found.holder_label == "backup on web1");
-    // The label of a holder that is gone names no later holder without a label.
+    // The label of an earlier holder must not name a later holder without a label.
     for (const auto& p : w.peers) {
         p->master.lose("r");
     }
     (void)w.lock("r", once());
     CHECK(labels(w) == 3);
     CHECK(w.inspect("r").found.holder_label.empty());
-    // A release that comes late leaves a later holder's label.
+    // A late release leaves a later holder's label.
     for (const auto& p : w.peers) {
         p->master.lose("r");
     }
@@ -254,7 +253,7 @@ TEST_CASE("a label replaces no key of another program", "[core][label]")
     }
 }
 
-TEST_CASE("an inspection tells of a label's key of another type, and not of an earlier label",
+TEST_CASE("an inspection names the wrong type of a label's key and no earlier label",
           "[core][label]")
 {
     bench_world w;
@@ -278,7 +277,7 @@ TEST_CASE("an inspection tells of a label's key of another type, and not of an e
     }
 }
 
-TEST_CASE("a node gets the script of the labels once, and then its digest", "[core][label]")
+TEST_CASE("a node gets the script of the labels once and then its digest", "[core][label]")
 {
     bench_world w;
     w.start();
@@ -292,7 +291,7 @@ TEST_CASE("a node gets the script of the labels once, and then its digest", "[co
     CHECK(texts_sent(w) == 3);
     CHECK(cycle() == 3);
     CHECK(texts_sent(w) == 3);
-    SECTION("a node that has forgotten it gets it with the next label")
+    SECTION("a node that forgot the script gets it with the next label")
     {
         for (const auto& p : w.peers) {
             p->master.flush_scripts();
@@ -301,7 +300,7 @@ TEST_CASE("a node gets the script of the labels once, and then its digest", "[co
         CHECK(cycle() == 3);
         CHECK(texts_sent(w) == 6);
     }
-    SECTION("a new connection may be one to another server")
+    SECTION("a new connection may lead to another server")
     {
         w.close(0);
         w.advance(3s);
@@ -331,7 +330,7 @@ TEST_CASE("a node that refuses the label keeps its vote", "[core][label]")
     CHECK(w.core->snapshot().disconnects == 0);
 }
 
-TEST_CASE("a label of another program is shown so that it harms no terminal", "[core][label]")
+TEST_CASE("a client shows the label of another program without harm to a terminal", "[core][label]")
 {
     bench_world w;
     w.start();
@@ -359,7 +358,7 @@ TEST_CASE("a label of another program is shown so that it harms no terminal", "[
     CHECK(w.core->snapshot().disconnects == 0);
 }
 
-TEST_CASE("a label that its lock has left behind names nobody", "[core][label]")
+TEST_CASE("a label that outlives its lock names no holder", "[core][label]")
 {
     bench_world w;
     w.start();

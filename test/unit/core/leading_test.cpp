@@ -20,7 +20,7 @@ core::lease& made(std::deque<core::lease>& all, std::size_t i)
 
 }  // namespace
 
-TEST_CASE("each resource is led by one lease at most, however many there are", "[core][line]")
+TEST_CASE("each resource has at most one leader for any number of resources", "[core][line]")
 {
     constexpr std::size_t many = 5000;
     core::leading table;

@@ -24,7 +24,7 @@ void take_away(bench_world& w, const std::string& key, std::initializer_list<uns
 
 }  // namespace
 
-TEST_CASE("an extend renews on a majority", "[core]")
+TEST_CASE("an extend renews a lease on a majority", "[core]")
 {
     bench_world w;
     w.start();
@@ -51,7 +51,7 @@ TEST_CASE("a short extend does not shorten a long lease", "[core]")
     CHECK(w.keys() == 3);
 }
 
-TEST_CASE("an extend from a lost connection does not shorten what a later one gave", "[core]")
+TEST_CASE("an extend from a lost connection does not shorten a later one", "[core]")
 {
     config c;
     c.reconnect_backoff_max = 20ms;
@@ -70,14 +70,14 @@ TEST_CASE("an extend from a lost connection does not shorten what a later one ga
     call& longer = w.extend(l, 60s);
     REQUIRE(longer.done());
     REQUIRE_FALSE(longer.error);
-    // The first one is executed now, on both.
+    // Both nodes execute the first extend only now.
     w.advance(50s);
     CHECK(w.peers[0]->strays.empty());
     CHECK(w.now < l.valid_until());
     CHECK(w.keys() == 3);
 }
 
-TEST_CASE("a lease that is adopted for less than its rest keeps its rest", "[core]")
+TEST_CASE("an adopt for less than the rest of a lease keeps the rest", "[core]")
 {
     bench_world w;
     w.start();
@@ -91,7 +91,7 @@ TEST_CASE("a lease that is adopted for less than its rest keeps its rest", "[cor
     CHECK(w.keys() == 3);
 }
 
-TEST_CASE("p10: after a pause beyond its validity a lease is lost", "[core][pitfall][p10]")
+TEST_CASE("p10: a lease is lost after a pause beyond its validity", "[core][pitfall][p10]")
 {
     bench_world w;
     w.start();
@@ -101,13 +101,13 @@ TEST_CASE("p10: after a pause beyond its validity a lease is lost", "[core][pitf
     w.answer(1, ok);
     w.answer(2, ok);
     REQUIRE(c.held != nullptr);
-    SECTION("not even asked")
+    SECTION("an extend then asks no node")
     {
         w.now = c.held->valid_until();
         CHECK(w.extend(*c.held, 1s).error == errc::lost);
         CHECK(w.pending(0).empty());
     }
-    SECTION("renewed, but known too late")
+    SECTION("an extend whose answers come too late does not save it")
     {
         call& e = w.extend(*c.held, 1s);
         w.now += 2s;
@@ -121,7 +121,7 @@ TEST_CASE("p10: after a pause beyond its validity a lease is lost", "[core][pitf
 
 namespace {
 
-/// All three nodes have answered, and nobody has been told.
+/// All three nodes have answered, and no handler has run yet.
 void everybody_answers(bench_world& w, std::string_view bytes)
 {
     for (unsigned i = 0; i < 3; ++i) {
@@ -132,7 +132,7 @@ void everybody_answers(bench_world& w, std::string_view bytes)
 
 }  // namespace
 
-TEST_CASE("p10: a lock that is over before its caller can hear of it was never had",
+TEST_CASE("p10: a lock that ends before its handler runs is not reported as acquired",
           "[core][pitfall][p10]")
 {
     bench_world w;
@@ -146,25 +146,25 @@ TEST_CASE("p10: a lock that is over before its caller can hear of it was never h
         w.settle();
         return c;
     };
-    SECTION("the last attempt was won too late")
+    SECTION("the last attempt won too late")
     {
         call& c = had_before_a_pause({.ttl = 10s, .timeout = 1h, .max_attempts = 1}, 10s);
         CHECK(c.error == errc::expired);
         CHECK(w.core->snapshot().expired == 1);
     }
-    SECTION("the deadline is over as well")
+    SECTION("the deadline has passed too")
     {
         call& c = had_before_a_pause({.ttl = 10s, .timeout = 5s}, 10s);
         CHECK(c.error == errc::timed_out);
         CHECK(w.core->snapshot().timed_out == 1);
     }
-    SECTION("less is left than was wished for")
+    SECTION("less than min_validity is left")
     {
         call& c = had_before_a_pause(
             {.ttl = 10s, .timeout = 1h, .max_attempts = 1, .min_validity = 5s}, 5s);
         CHECK(c.error == errc::expired);
     }
-    SECTION("the client has been closed")
+    SECTION("the client is closed")
     {
         call& c = w.acquire("r", {.ttl = 10s, .timeout = 1h});
         everybody_answers(w, ok);
@@ -173,7 +173,7 @@ TEST_CASE("p10: a lock that is over before its caller can hear of it was never h
         w.settle();
         CHECK(c.error == errc::closed);
     }
-    SECTION("its caller has cancelled it")
+    SECTION("the caller has cancelled it")
     {
         w.with_report = true;
         call& c = w.acquire("r", {.ttl = 10s, .timeout = 1h});
@@ -200,7 +200,8 @@ TEST_CASE("p10: a lock that is over before its caller can hear of it was never h
     }
 }
 
-TEST_CASE("what is decided stands, though it is cancelled before it is told", "[core]")
+TEST_CASE("an acquire that is decided succeeds although it is cancelled before its handler runs",
+          "[core]")
 {
     bench_world w;
     w.start();
@@ -215,7 +216,7 @@ TEST_CASE("what is decided stands, though it is cancelled before it is told", "[
     CHECK(w.core->snapshot().acquired == 1);
 }
 
-TEST_CASE("an acquire whose lock is over before it can be told goes on until its deadline",
+TEST_CASE("an acquire whose lock ends before its handler runs continues until its deadline",
           "[core]")
 {
     bench_world w;
@@ -242,14 +243,13 @@ TEST_CASE("an acquire whose lock is over before it can be told goes on until its
     CHECK(w.core->snapshot().attempts == 2);
 }
 
-TEST_CASE("p10: an extend whose lease is over before its caller can hear of it is lost",
-          "[core][pitfall][p10]")
+TEST_CASE("p10: an extend whose lease ends before its handler runs is lost", "[core][pitfall][p10]")
 {
     bench_world w;
     w.start();
     core::lease& l = w.lock("r", {.ttl = 10s});
     w.manual();
-    SECTION("of a lock")
+    SECTION("the lease of a held lock")
     {
         call& c = w.extend(l, 10s);
         everybody_answers(w, yes);
@@ -260,7 +260,7 @@ TEST_CASE("p10: an extend whose lease is over before its caller can hear of it i
         w.manual(false);
         CHECK(w.extend(l, 10s).error == errc::lost);
     }
-    SECTION("of a lock that is taken over")
+    SECTION("the lease of an adopted lock")
     {
         call& c = w.adopt("r", l.token, 10s);
         everybody_answers(w, yes);
@@ -269,7 +269,7 @@ TEST_CASE("p10: an extend whose lease is over before its caller can hear of it i
         CHECK(c.error == errc::lost);
         CHECK(c.held == nullptr);
     }
-    SECTION("and was given back in the meantime")
+    SECTION("a lease that was released in the meantime")
     {
         call& c = w.extend(l, 10s);
         everybody_answers(w, yes);
@@ -282,7 +282,7 @@ TEST_CASE("p10: an extend whose lease is over before its caller can hear of it i
     CHECK(w.core->snapshot().extended == 0);
 }
 
-TEST_CASE("p22: without the key on a majority an extend is lost", "[core][pitfall][p22]")
+TEST_CASE("p22: an extend without the key on a majority is lost", "[core][pitfall][p22]")
 {
     for (const bool missing : {false, true}) {
         bench_world w;
@@ -296,7 +296,7 @@ TEST_CASE("p22: without the key on a majority an extend is lost", "[core][pitfal
         }
         CHECK(w.extend(l, 10s).error == errc::lost);
         CHECK(w.core->snapshot().lost == 1);
-        // Final, whatever the nodes say now.
+        // The loss is final, whatever the nodes answer later.
         for (auto& p : w.peers) {
             p->master.put("r", {.value = std::string(l.token.view()), .end = w.now + 1h});
         }
@@ -304,7 +304,7 @@ TEST_CASE("p22: without the key on a majority an extend is lost", "[core][pitfal
     }
 }
 
-TEST_CASE("p23: an extend creates nothing", "[core][pitfall][p23]")
+TEST_CASE("p23: an extend creates no key", "[core][pitfall][p23]")
 {
     bench_world w;
     w.start();
@@ -321,7 +321,7 @@ TEST_CASE("p23: an extend creates nothing", "[core][pitfall][p23]")
     CHECK(w.keys() == 0);
 }
 
-TEST_CASE("p24: each reply of a script is taken for what it says", "[core][pitfall][p24]")
+TEST_CASE("p24: a client takes each reply of a script for what it means", "[core][pitfall][p24]")
 {
     bench_world w{1};
     w.start();
@@ -347,7 +347,7 @@ TEST_CASE("p24: each reply of a script is taken for what it says", "[core][pitfa
     }
 }
 
-TEST_CASE("p24: what no script says is not believed, and breaks the connection",
+TEST_CASE("p24: a reply that no script gives is no vote and ends the connection",
           "[core][pitfall][p24]")
 {
     for (const std::string_view reply :
@@ -367,7 +367,7 @@ TEST_CASE("p24: what no script says is not believed, and breaks the connection",
             w.advance(50ms);
             CHECK(c.error == errc::unavailable);
             CHECK((releases || l.valid_until() == until));
-            // What is owed is done on the next connection.
+            // The pending release goes out on the next connection.
             w.manual(false);
             w.advance(5s);
             CHECK(w.keys() == (releases ? 0 : 1));
@@ -375,7 +375,8 @@ TEST_CASE("p24: what no script says is not believed, and breaks the connection",
     }
 }
 
-TEST_CASE("p24: so it is with the answer to a native compare-and-delete", "[core][pitfall][p24]")
+TEST_CASE("p24: a client checks the reply of a native compare-and-delete in the same way",
+          "[core][pitfall][p24]")
 {
     for (const std::string_view reply : {":2\r\n", ":-1\r\n", "_\r\n"}) {
         CAPTURE(reply);
@@ -397,7 +398,7 @@ TEST_CASE("p24: so it is with the answer to a native compare-and-delete", "[core
     }
 }
 
-TEST_CASE("p25: a full node is a node error to an acquire, and extends and releases",
+TEST_CASE("p25: a node without memory fails an acquire but extends and releases",
           "[core][pitfall][p25]")
 {
     bench_world w;
@@ -416,8 +417,7 @@ TEST_CASE("p25: a full node is a node error to an acquire, and extends and relea
     CHECK(w.keys() == 0);
 }
 
-TEST_CASE("p26: a failed extend can be tried again while the lease is valid",
-          "[core][pitfall][p26]")
+TEST_CASE("p26: a failed extend can be repeated while the lease is valid", "[core][pitfall][p26]")
 {
     bench_world w;
     w.start();
@@ -437,7 +437,8 @@ TEST_CASE("p26: a failed extend can be tried again while the lease is valid",
     CHECK(w.keys() == 3);
 }
 
-TEST_CASE("p27: an extend on a minority neither lengthens nor shortens", "[core][pitfall][p27]")
+TEST_CASE("p27: an extend on a minority neither lengthens nor shortens the lease",
+          "[core][pitfall][p27]")
 {
     bench_world w{5};
     w.start();
@@ -456,14 +457,14 @@ TEST_CASE("p27: an extend on a minority neither lengthens nor shortens", "[core]
     w.advance(50ms);
     CHECK(e.error == errc::unavailable);
     CHECK(c.held->valid_until() == end);
-    // Cancelled: the same.
+    // A cancelled extend changes nothing either.
     call& gone = w.extend(*c.held, 30s);
     w.cancel(gone);
     CHECK(gone.error.value() == ECANCELED);
     CHECK(c.held->valid_until() == end);
 }
 
-TEST_CASE("p29: an extend that ends behind the release revives nothing", "[core][pitfall][p29]")
+TEST_CASE("p29: an extend that ends after the release revives nothing", "[core][pitfall][p29]")
 {
     bench_world w;
     w.start();
@@ -472,7 +473,7 @@ TEST_CASE("p29: an extend that ends behind the release revives nothing", "[core]
         core::lease& l = w.lock("r");
         w.manual();
         call& e = w.extend(l, 10s);
-        // What the lease says is looked at once it is given back.
+        // The lease is read while its release is pending.
         if (dropped) {
             w.drop(l);
         } else {
@@ -496,7 +497,7 @@ TEST_CASE("p29: an extend that ends behind the release revives nothing", "[core]
     }
 }
 
-TEST_CASE("p33: releasing an expired lock takes one round trip", "[core][pitfall][p33]")
+TEST_CASE("p33: a release of an expired lock takes one round trip", "[core][pitfall][p33]")
 {
     bench_world w;
     w.start();
@@ -514,7 +515,8 @@ TEST_CASE("p33: releasing an expired lock takes one round trip", "[core][pitfall
     CHECK(w.is_idle());
 }
 
-TEST_CASE("p35: a missing key behind an ambiguous release was released", "[core][pitfall][p35]")
+TEST_CASE("p35: a key that is missing after an ambiguous release counts as released",
+          "[core][pitfall][p35]")
 {
     config c;
     c.reconnect_backoff_max = 10ms;
@@ -523,7 +525,7 @@ TEST_CASE("p35: a missing key behind an ambiguous release was released", "[core]
     core::lease& l = w.lock("r");
     w.peers[0]->way_back = 5ms;
     call& r = w.release(l);
-    CHECK(w.keys() == 0);  // done, and the answer is lost
+    CHECK(w.keys() == 0);  // executed, but the answer is lost
     w.close(0);
     CHECK_FALSE(r.done());
     w.peers[0]->way_back = {};
@@ -535,7 +537,7 @@ TEST_CASE("p35: a missing key behind an ambiguous release was released", "[core]
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a release waits for a node that comes back in time, and no longer", "[core]")
+TEST_CASE("a release waits for a node that comes back in time but no longer", "[core]")
 {
     config c;
     c.reconnect_backoff_max = 10ms;
@@ -558,7 +560,7 @@ TEST_CASE("a release waits for a node that comes back in time, and no longer", "
     CHECK(w.is_idle());
 }
 
-TEST_CASE("p38: two locks of one client have nothing to do with each other", "[core][pitfall][p38]")
+TEST_CASE("p38: two locks of one client are independent", "[core][pitfall][p38]")
 {
     bench_world w;
     w.start();
@@ -579,7 +581,7 @@ TEST_CASE("p38: two locks of one client have nothing to do with each other", "[c
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a lock is adopted by its owner token", "[core]")
+TEST_CASE("a client adopts a lock by its owner token", "[core]")
 {
     bench_world w;
     w.start();
@@ -598,7 +600,7 @@ TEST_CASE("a lock is adopted by its owner token", "[core]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("only one release of a resource that another has meanwhile", "[core]")
+TEST_CASE("one release leaves the resource alone that another client holds by now", "[core]")
 {
     bench_world w;
     w.start();

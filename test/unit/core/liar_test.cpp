@@ -7,7 +7,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-// What a node may say that is not so.
+// A node that lies about its keys.
 
 TEST_CASE("expected failure: a node that grants a key twice gives a lock twice", "[core]")
 {
@@ -21,14 +21,14 @@ TEST_CASE("expected failure: a node that grants a key twice gives a lock twice",
     call& other = w.acquire("r", {.ttl = 10s, .timeout = 0ms});
     w.answer(0, nil);
     w.answer(1, ok);
-    w.answer(2, ok);  // it has granted that before
+    w.answer(2, ok);  // it has already granted that
     REQUIRE(one.held != nullptr);
     REQUIRE(other.held != nullptr);
     CHECK(one.held->valid_until() > w.now);
     CHECK(other.held->valid_until() > w.now);
 }
 
-TEST_CASE("a node that withholds and talks nonsense costs its own vote", "[core]")
+TEST_CASE("a node that withholds keys and answers nonsense costs only its own vote", "[core]")
 {
     bench_world w;
     w.start();
@@ -46,7 +46,7 @@ TEST_CASE("a node that withholds and talks nonsense costs its own vote", "[core]
         w.drop(*c.held);
         w.advance(5s);
     }
-    // Nor does one that says that nobody has what the others hold.
+    // The same for a node that says that no client has the key which the others hold.
     call& held = w.acquire("r", {.ttl = 10s});
     w.peers[1]->master.flush_keys();
     CHECK(w.acquire("r", {.ttl = 10s, .timeout = 0ms}).error == errc::contended);

@@ -19,7 +19,7 @@ namespace {
 constexpr nanos way = 1ms;
 constexpr nanos round_trip = 2 * way;
 
-/// Locks on three masters, each a millisecond away.
+/// Locks on three nodes, each a millisecond away.
 struct line_world : bench_world {
     explicit line_world(redlock::config c = {}) : bench_world(3, std::move(c))
     {
@@ -48,7 +48,7 @@ struct line_world : bench_world {
         return c;
     }
     [[nodiscard]] std::size_t in_line() const { return core->snapshot().waiters; }
-    /// The first words of what a node was sent since, in their order.
+    /// The first words of the commands that a node got since then, in order.
     [[nodiscard]] std::vector<std::string> sent(std::size_t since) const
     {
         std::vector<std::string> first;
@@ -63,7 +63,7 @@ struct line_world : bench_world {
         REQUIRE(c.held != nullptr);
         (void)release(*c.held);
     }
-    /// Others have "r" for a moment, and the client is refused.
+    /// Another client has "r" for a moment, and this client is refused.
     void meet_others()
     {
         for (auto& p : peers) {
@@ -76,7 +76,7 @@ struct line_world : bench_world {
             p->master.flush_keys();
         }
     }
-    /// Takes "r", holds it and gives it back, and leaves it free; how long it waited for it.
+    /// Takes "r", holds it, releases it and leaves it free. Returns the wait for it.
     nanos cycle(nanos hold = {}, nanos gap = round_trip, const acquire_options& o = patient())
     {
         const instant asked = now;
@@ -94,7 +94,7 @@ struct line_world : bench_world {
     {
         for (call* c : all) {
             for (int i = 0; i < 400 && !c->done(); ++i) {
-                advance(1ms);  // others may be let in first
+                advance(1ms);  // the client may yield to others first
             }
             give_back(*c);
         }
@@ -106,7 +106,8 @@ struct line_world : bench_world {
 
 }  // namespace
 
-TEST_CASE("acquires of one client stand in line, and only the first asks the nodes", "[core][line]")
+TEST_CASE("acquires of one client wait in a queue and only the first asks the nodes",
+          "[core][line]")
 {
     line_world w;
     core::lease& held = w.had("r");
@@ -136,7 +137,7 @@ TEST_CASE("acquires of one client stand in line, and only the first asks the nod
     w.end_all({&other});
 }
 
-TEST_CASE("the next SET goes out right behind the release, with it", "[core][line]")
+TEST_CASE("the SET of the next waiter goes out in one batch after the release", "[core][line]")
 {
     line_world w;
     redlock::acquire_options o = w.patient();
@@ -165,7 +166,8 @@ TEST_CASE("the next SET goes out right behind the release, with it", "[core][lin
     w.end_all({&second, &third});
 }
 
-TEST_CASE("a place in line is left by deadline or cancellation, wherever it is", "[core][line]")
+TEST_CASE("a waiter at any position leaves the queue at its deadline or cancellation",
+          "[core][line]")
 {
     line_world w;
     core::lease& held = w.had("r");
@@ -205,7 +207,7 @@ TEST_CASE("a place in line is left by deadline or cancellation, wherever it is",
     w.end_all(calls);
 }
 
-TEST_CASE("who stands in line is told how long another client keeps all of them waiting",
+TEST_CASE("a timed-out waiter in the queue reports how long another client holds the lock",
           "[core][line]")
 {
     config c;
@@ -217,7 +219,7 @@ TEST_CASE("who stands in line is told how long another client keeps all of them 
                             .end = is_lasting ? std::nullopt : std::optional{w.now + 10s}});
     }
     call& first = w.waiting("r");
-    w.advance(w.settings.backoff_max);  // it has asked once more
+    w.advance(w.settings.backoff_max);  // the first one has asked once more
     w.with_report = true;
     acquire_options o = w.patient();
     o.timeout = 2s;
@@ -235,7 +237,8 @@ TEST_CASE("who stands in line is told how long another client keeps all of them 
     w.advance(round_trip);
 }
 
-TEST_CASE("who came while the first one asked asks right behind it", "[core][line]")
+TEST_CASE("a waiter that joins during the first one's attempt asks directly after it",
+          "[core][line]")
 {
     line_world w;
     call& first = w.acquire("r", w.patient());
@@ -249,7 +252,7 @@ TEST_CASE("who came while the first one asked asks right behind it", "[core][lin
     w.end_all({&second});
 }
 
-TEST_CASE("who is called off as its turn comes lets the next one go", "[core][line]")
+TEST_CASE("a waiter that is cancelled at its turn lets the next one go", "[core][line]")
 {
     line_world w;
     core::lease& held = w.had("r");
@@ -264,7 +267,7 @@ TEST_CASE("who is called off as its turn comes lets the next one go", "[core][li
     w.end_all({&second});
 }
 
-TEST_CASE("one attempt does not wait", "[core][line]")
+TEST_CASE("an acquire with a single attempt does not wait in the queue", "[core][line]")
 {
     line_world w;
     core::lease& held = w.had("r");
@@ -289,7 +292,7 @@ TEST_CASE("one attempt does not wait", "[core][line]")
     w.end_all({&in_front});
 }
 
-TEST_CASE("the first in line asks when who has the lock has it no more", "[core][line]")
+TEST_CASE("the first waiter asks when the holder of its client loses the lock", "[core][line]")
 {
     line_world w;
     core::lease& held = w.had("r", w.patient(2s));
@@ -299,7 +302,7 @@ TEST_CASE("the first in line asks when who has the lock has it no more", "[core]
         CHECK(first.held != nullptr);
         w.drop(held);
     };
-    SECTION("its validity ends, and nobody gives it back")
+    SECTION("the validity ends without a release")
     {
         const nanos left = held.valid_until() - w.now;
         w.advance(left - 1ns);
@@ -309,7 +312,7 @@ TEST_CASE("the first in line asks when who has the lock has it no more", "[core]
         w.advance(1s);
         is_the_firsts();
     }
-    SECTION("it was extended")
+    SECTION("the lock was extended")
     {
         w.advance(1s);
         call& e = w.extend(held, 4s);
@@ -320,7 +323,7 @@ TEST_CASE("the first in line asks when who has the lock has it no more", "[core]
         w.advance(2s);
         is_the_firsts();
     }
-    SECTION("it is lost")
+    SECTION("the lock is lost")
     {
         for (auto& p : w.peers) {
             p->master.flush_keys();
@@ -331,7 +334,7 @@ TEST_CASE("the first in line asks when who has the lock has it no more", "[core]
         w.advance(round_trip);
         is_the_firsts();
     }
-    SECTION("it is handed over")
+    SECTION("the lock is detached")
     {
         w.core->let_go(w.now, held);
         w.settle();
@@ -342,12 +345,12 @@ TEST_CASE("the first in line asks when who has the lock has it no more", "[core]
     w.end_all({&first, &second});
 }
 
-TEST_CASE("who may not get enough of it does not keep the others waiting", "[core][line]")
+TEST_CASE("a waiter that cannot get enough validity does not delay the others", "[core][line]")
 {
     line_world w;
     core::lease& held = w.had("r");
     acquire_options o = w.patient(1s);
-    // A millisecond more than there will be.
+    // A millisecond more than the lock can have.
     o.min_validity = 988ms - 1ms;
     o.timeout = 1s;
     call& first = w.waiting("r", o);
@@ -361,13 +364,12 @@ TEST_CASE("who may not get enough of it does not keep the others waiting", "[cor
     w.end_all({&second});
 }
 
-TEST_CASE("whose turn it was, and who made nothing of it, stands in front of the others",
-          "[core][line]")
+TEST_CASE("a waiter whose turn failed stays at the front of the queue", "[core][line]")
 {
     line_world w;
     core::lease& held = w.had("r");
     acquire_options o = w.patient(1s);
-    o.min_validity = 988ms - 1ms;  // not to be had with masters as far away as they are
+    o.min_validity = 988ms - 1ms;  // impossible with nodes that are this far away
     call& first = w.waiting("r", o);
     call& second = w.waiting("r");
     call& third = w.waiting("r");
@@ -385,7 +387,7 @@ TEST_CASE("whose turn it was, and who made nothing of it, stands in front of the
     w.end_all({&first, &third});
 }
 
-TEST_CASE("a line is as long as it may be, and no longer", "[core][line]")
+TEST_CASE("a wait queue refuses an acquire beyond its limit", "[core][line]")
 {
     redlock::config c;
     const bool each = GENERATE(false, true);
@@ -401,7 +403,7 @@ TEST_CASE("a line is as long as it may be, and no longer", "[core][line]")
     CHECK(third.ended == w.now);
     call& behind_other = w.acquire("other");
     CHECK(behind_other.done() == !each);
-    // Nor do they take the room of those that ask the nodes.
+    // Waiters take no room from the acquires that ask the nodes.
     CHECK(w.core->has_room_for(core::operation::kind::acquire));
     (void)w.release(held);
     (void)w.release(other);
@@ -413,7 +415,7 @@ TEST_CASE("a line is as long as it may be, and no longer", "[core][line]")
     w.end_all(rest);
 }
 
-TEST_CASE("other clients are let in every now and then", "[core][line]")
+TEST_CASE("a queue yields to other clients now and then", "[core][line]")
 {
     line_world w;
     const nanos hold = GENERATE(nanos{}, nanos{40ms}, nanos{640ms});
@@ -422,7 +424,7 @@ TEST_CASE("other clients are let in every now and then", "[core][line]")
     for (int i = 0; i < 20; ++i) {
         calls.push_back(&w.waiting("r"));
     }
-    // Counted in hand-overs at once, until the first that is not.
+    // Counts direct hand-overs until the first one with a pause.
     unsigned at_once = 0;
     instant given{};
     for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
@@ -436,8 +438,7 @@ TEST_CASE("other clients are let in every now and then", "[core][line]")
         ++at_once;
     }
     REQUIRE(at_once == (hold == nanos{} ? 15 : hold == 40ms ? 3 : 1));
-    // Another client has time to hear of it and to ask, or who comes by chance has some of it; and
-    // no more than that is lost.
+    // The pause is long enough for another client that is notified or polls, and hardly longer.
     call& next = *calls[at_once + 1];
     while (!next.done()) {
         w.advance(100us);
@@ -453,14 +454,14 @@ TEST_CASE("other clients are let in every now and then", "[core][line]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a client that takes what others want again and again lets them in too", "[core][line]")
+TEST_CASE("a client that takes a contended lock again and again yields too", "[core][line]")
 {
     line_world w;
     const bool is_wanted = GENERATE(false, true);
     if (is_wanted) {
         w.meet_others();
     }
-    // Nobody stands behind it.
+    // No other acquire of this client waits.
     std::vector<nanos> waits;
     for (int i = 0; i < 40; ++i) {
         waits.push_back(w.cycle());
@@ -471,7 +472,7 @@ TEST_CASE("a client that takes what others want again and again lets them in too
     CHECK(w.is_idle());
 }
 
-TEST_CASE("others are let in for no longer than who asks by chance sleeps", "[core][line]")
+TEST_CASE("a yield lasts no longer than the back-off of a client that polls", "[core][line]")
 {
     line_world w;
     const acquire_options for_days{.ttl = 24h, .timeout = 24h};
@@ -493,10 +494,10 @@ TEST_CASE("others are let in for no longer than who asks by chance sleeps", "[co
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a line lets in those too who ask by chance and never found it free", "[core][line]")
+TEST_CASE("a queue also yields to polling clients that never found the lock free", "[core][line]")
 {
     line_world w;
-    // Somebody was met meanwhile, in whose short pause others need not have asked.
+    // The client also meets a competitor, and then yields briefly, which polling clients may miss.
     const bool meets = GENERATE(false, true);
     call* has_it = &w.acquire("r", w.patient());
     w.advance(round_trip);
@@ -528,7 +529,7 @@ TEST_CASE("a line lets in those too who ask by chance and never found it free", 
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a client that lets others in and meets none of them is alone again", "[core][line]")
+TEST_CASE("a client that yields and meets no competitor counts as alone again", "[core][line]")
 {
     line_world w;
     for (const int cycles : {100, 700, 700}) {
@@ -550,7 +551,7 @@ TEST_CASE("a client that lets others in and meets none of them is alone again", 
     CHECK(w.is_idle());
 }
 
-TEST_CASE("clients that no server tells are let in for longer", "[core][line]")
+TEST_CASE("a client yields for longer to clients without notifications", "[core][line]")
 {
     config config;
     config.release_notifications = GENERATE(false, true);
@@ -574,7 +575,8 @@ TEST_CASE("clients that no server tells are let in for longer", "[core][line]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("who takes a lock again at once lets others in though it never met any", "[core][line]")
+TEST_CASE("a client that retakes a lock at once yields although it never met a competitor",
+          "[core][line]")
 {
     config config;
     config.release_notifications = GENERATE(false, true);
@@ -595,8 +597,8 @@ TEST_CASE("who takes a lock again at once lets others in though it never met any
             other_waits.push_back(waited);
         }
     }
-    // Who is not told soon after it met them, then less and less often; never for less than they
-    // sleep.
+    // A client without notifications yields soon after it met competitors, then less and less
+    // often. Each yield lasts at least their back-off.
     using instants = std::vector<nanos>;
     const instants of_told{15s, 30s};
     const instants of_untold =
@@ -608,7 +610,8 @@ TEST_CASE("who takes a lock again at once lets others in though it never met any
         CHECK(let_in[i] >= expected[i]);
         CHECK(let_in[i] <= expected[i] + n * (w.settings.backoff_max + 150ms));
     }
-    // Who is alone pays for nothing else, but for asking one node first soon after it met others.
+    // A client that is alone has no other cost, except that it asks one node first soon after it
+    // met competitors.
     const nanos usual = were_met && config.release_notifications ? 2 * round_trip : round_trip;
     const auto paused = std::ranges::count_if(other_waits, [&](nanos n) { return n > usual; });
     CHECK(paused <= (were_met ? 9 : 0));
@@ -616,7 +619,8 @@ TEST_CASE("who takes a lock again at once lets others in though it never met any
     CHECK(w.is_idle());
 }
 
-TEST_CASE("who leaves a lock free for moments lets in nobody whom it never met", "[core][line]")
+TEST_CASE("a client that leaves a lock free for moments does not yield to unknown competitors",
+          "[core][line]")
 {
     config config;
     config.release_notifications = GENERATE(false, true);
@@ -629,7 +633,7 @@ TEST_CASE("who leaves a lock free for moments lets in nobody whom it never met",
     CHECK(w.is_idle());
 }
 
-TEST_CASE("who leaves a lock free for less lets others in the less often", "[core][line]")
+TEST_CASE("a client that leaves a lock free for less time yields less often", "[core][line]")
 {
     line_world w;
     const instant begun = w.now;
@@ -640,7 +644,8 @@ TEST_CASE("who leaves a lock free for less lets others in the less often", "[cor
     CHECK(w.now - begun >= 19s);
 }
 
-TEST_CASE("whoever may not wait for so long leaves the rest of a pause to the next", "[core][line]")
+TEST_CASE("an acquire with a short timeout leaves the rest of a yield to the next one",
+          "[core][line]")
 {
     line_world w;
     acquire_options o = w.patient();
@@ -657,8 +662,7 @@ TEST_CASE("whoever may not wait for so long leaves the rest of a pause to the ne
     CHECK(w.is_idle());
 }
 
-TEST_CASE("however long clients sleep, a lock is left to them for a quarter of a second",
-          "[core][line]")
+TEST_CASE("a yield ends after a quarter of a second whatever the back-off", "[core][line]")
 {
     config config;
     config.backoff_max = 10s;
@@ -686,7 +690,7 @@ TEST_CASE("however long clients sleep, a lock is left to them for a quarter of a
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a lock that was lost before it was given back was one turn", "[core][line]")
+TEST_CASE("a lock that is lost before its release counts as one turn", "[core][line]")
 {
     line_world w;
     w.meet_others();
@@ -715,10 +719,9 @@ TEST_CASE("a lock that was lost before it was given back was one turn", "[core][
     CHECK(w.is_idle());
 }
 
-TEST_CASE("of very many of one owner that wait for one lock each is served as fast as of few",
-          "[core][line][owner]")
+TEST_CASE("a queue serves very many acquires of one owner as fast as few", "[core][line][owner]")
 {
-    // What the processor spends on so many.
+    // The processor time for that many waiters.
     const auto spent_on = [](unsigned many) {
         line_world w;
         reentrant_owner me;
@@ -743,12 +746,12 @@ TEST_CASE("of very many of one owner that wait for one lock each is served as fa
         CHECK(w.is_idle());
         return static_cast<double>(std::max<std::clock_t>(served - begun, 1));
     };
-    // Twelve times as many would need 144 times as long, if each looked at all others.
+    // Twelve times as many would take 144 times as long if each looked at all others.
     const double few = spent_on(8'000);
     CHECK(spent_on(96'000) < 60 * few);
 }
 
-TEST_CASE("a line that no server tells has its turn before it lets others in", "[core][line]")
+TEST_CASE("a queue without notifications takes its full turn before it yields", "[core][line]")
 {
     config config;
     config.release_notifications = GENERATE(false, true);
@@ -794,14 +797,14 @@ TEST_CASE("a line that no server tells has its turn before it lets others in", "
     CHECK(w.is_idle());
 }
 
-TEST_CASE("who waits on behalf of an owner is given the lock as soon as the owner has it",
+TEST_CASE("a waiter with a reentrant owner gets the lock as soon as its owner has it",
           "[core][line][owner]")
 {
     line_world w;
     reentrant_owner me;
     acquire_options mine = w.patient();
     mine.reentrant_owner = &me;
-    SECTION("behind another one of the owner")
+    SECTION("after another acquire of the owner")
     {
         call& first = w.waiting("r", mine);
         call& second = w.waiting("r", mine);
@@ -812,7 +815,7 @@ TEST_CASE("who waits on behalf of an owner is given the lock as soon as the owne
         w.drop(*second.held);
         w.drop(*first.held);
     }
-    SECTION("behind others, when it is had as one of several")
+    SECTION("before other waiters once the owner has it as one of several")
     {
         core::lease& held = w.had("r");
         call& waits = w.waiting("r", mine);
@@ -842,13 +845,13 @@ TEST_CASE("who waits on behalf of an owner is given the lock as soon as the owne
     CHECK(w.is_idle());
 }
 
-TEST_CASE("who was refused asks again as soon as this client gives back what was in its way",
+TEST_CASE("a refused acquire asks again as soon as its own client releases the lock in its way",
           "[core][line]")
 {
     line_world w;
     const std::vector<std::string> both{"q", "r"};
     w.give_back([&]() -> call& {
-        call& before = w.acquire(both);  // loads the scripts for several
+        call& before = w.acquire(both);  // loads the scripts for several resources
         w.advance(10 * round_trip);
         return before;
     }());
@@ -857,7 +860,7 @@ TEST_CASE("who was refused asks again as soon as this client gives back what was
     w.advance(10 * round_trip);
     REQUIRE(group.held != nullptr);
     call& c = w.waiting("r");
-    // By now it waits for long between its attempts.
+    // By now its back-off is long.
     w.advance(2s);
     const auto attempts = w.core->snapshot().attempts;
     while (w.core->snapshot().attempts == attempts) {
@@ -875,7 +878,8 @@ TEST_CASE("who was refused asks again as soon as this client gives back what was
     w.end_all({&c});
 }
 
-TEST_CASE("a success that is over when it is told lets the next one go at once", "[core][line]")
+TEST_CASE("a success that expires before its handler runs lets the next waiter go at once",
+          "[core][line]")
 {
     line_world w;
     w.manual();
@@ -889,7 +893,7 @@ TEST_CASE("a success that is over when it is told lets the next one go at once",
         w.core->on_bytes(w.now, i, "+OK\r\n");
     }
     REQUIRE(w.core->finished() == 1);
-    // The program stood still just then.
+    // The program was suspended at that moment.
     w.now += 1s;
     core::operation* const told = w.core->take_finished(w.now);
     REQUIRE(told == first.op);
@@ -898,7 +902,7 @@ TEST_CASE("a success that is over when it is told lets the next one go at once",
     w.core->recycle(*told);
 }
 
-TEST_CASE("a client that ends tells all who stand in line", "[core][line]")
+TEST_CASE("a client that ends completes all its waiters", "[core][line]")
 {
     line_world w;
     core::lease& held = w.had("r");

@@ -31,12 +31,12 @@ config without_wake_ups()
     return c;
 }
 
-/// Three ready nodes whose bytes are thrown away: nothing here allocates but the coordinator.
+/// Three ready nodes whose input is thrown away, so that only the coordinator allocates.
 struct bare_world {
     bench_world dressed;
     core::coordinator& c = *dressed.core;
     instant now;
-    /// By node: what it says behind a grant.
+    /// By node: its reply after a grant.
     std::array<std::string, 3> proofs;
 
     explicit bare_world(const config& with = without_health_checks()) : dressed{3, with}
@@ -48,7 +48,7 @@ struct bare_world {
             m.put("redlock:admitted", {.value = marker, .end = {}});
             proofs[i] = "$" + std::to_string(marker.size()) + "\r\n" + marker + "\r\n";
         }
-        // Its answers are canned, and hold none about its role.
+        // The canned answers have no role.
         for (auto& p : dressed.peers) {
             p->master.role.clear();
         }
@@ -56,7 +56,7 @@ struct bare_world {
         now = dressed.now;
     }
 
-    /// As the engine does, which gives the buffers back.
+    /// Returns the buffers as the engine does.
     void write(unsigned node)
     {
         std::string used = std::exchange(c.take_output(node), {});
@@ -92,7 +92,7 @@ struct bare_world {
         return op;
     }
 
-    /// False when something did not go as it should.
+    /// False if something went wrong.
     bool cycle(std::string_view name)
     {
         now += std::chrono::microseconds{100};
@@ -109,7 +109,7 @@ struct bare_world {
         return renew_and_release(taken);
     }
 
-    /// The counters had gone: they are given a ttl, and have to be brought together.
+    /// The counters are gone. The client gives them a ttl and aligns them.
     bool raised_cycle(std::string_view name)
     {
         now += std::chrono::microseconds{100};
@@ -135,7 +135,7 @@ struct bare_world {
         return finished() == &released && !released.error;
     }
 
-    /// Refused once, a wait, then had.
+    /// The acquire is refused once, waits, and then gets the lock.
     bool contended_cycle(std::string_view name)
     {
         now += std::chrono::microseconds{100};
@@ -164,8 +164,8 @@ struct bare_world {
 
     void say(unsigned node, std::string_view bytes) { c.on_bytes(now, node, bytes); }
 
-    /// Whom the core wants to say that, and whether it says something else in front of it. All that
-    /// it wants to say is thrown away.
+    /// The nodes that the core wants to write to, and whether other bytes come first. Throws all
+    /// output away.
     struct wish {
         unsigned node = 0;
         bool begins = false;
@@ -183,10 +183,10 @@ struct bare_world {
         return found;
     }
 
-    /// Refused once, watching, woken, then had.
+    /// The acquire is refused once, waits for a notification, and then gets the lock.
     bool woken_cycle(std::string_view name)
     {
-        now += std::chrono::seconds{2};  // the last refusal is forgotten
+        now += std::chrono::seconds{2};  // the client forgets the last refusal
         c.on_time(now);
         if (const wish over = taken_wish("OFF"); over.begins) {
             say(over.node, ok);
@@ -204,13 +204,14 @@ struct bare_world {
         return is_told_and_has(taken, watched.node);
     }
 
-    /// Of a resource that others had not long ago: one node is asked first, and watched with that.
+    /// A resource that others had recently. The client asks one node first, which also tracks the
+    /// key.
     bool late_cycle(std::string_view name)
     {
         now += std::chrono::microseconds{100};
         core::operation& taken = c.acquire(now, name, {});
         while (!c.has_output(0) && !c.has_output(1) && !c.has_output(2)) {
-            now = c.next_deadline();  // others are let in
+            now = c.next_deadline();  // the client yields to others
             c.on_time(now);
         }
         const wish first = taken_wish("SET");
@@ -238,7 +239,7 @@ struct bare_world {
 
 }  // namespace
 
-TEST_CASE("taking, renewing and giving back allocates nothing", "[core]")
+TEST_CASE("an acquire with a renewal and a release allocates nothing", "[core]")
 {
     config c = without_health_checks();
     if (GENERATE(false, true)) {
@@ -259,7 +260,7 @@ TEST_CASE("taking, renewing and giving back allocates nothing", "[core]")
     CHECK(w.dressed.is_idle());
 }
 
-TEST_CASE("a renewal that succeeds and is told to config::on_renewal allocates nothing", "[core]")
+TEST_CASE("a renewal that succeeds and calls config::on_renewal allocates nothing", "[core]")
 {
     bare_world w;
     core::operation& taken = w.c.acquire(w.now, "r", {.keep_alive = keep_alive{}});
@@ -289,7 +290,7 @@ TEST_CASE("a renewal that succeeds and is told to config::on_renewal allocates n
     CHECK(w.c.snapshot().renewed == told);
 }
 
-TEST_CASE("a fencing token allocates nothing", "[core][fencing]")
+TEST_CASE("an acquire with a fencing token allocates nothing", "[core][fencing]")
 {
     bare_world w;
     for (int i = 0; i < 100; ++i) {
@@ -307,7 +308,7 @@ TEST_CASE("a fencing token allocates nothing", "[core][fencing]")
     CHECK(w.dressed.is_idle());
 }
 
-TEST_CASE("trying again for a lock allocates nothing", "[core]")
+TEST_CASE("an acquire that tries again allocates nothing", "[core]")
 {
     enum class kind { by_chance, woken, late };
     const kind what = GENERATE(kind::by_chance, kind::woken, kind::late);
@@ -335,7 +336,7 @@ TEST_CASE("trying again for a lock allocates nothing", "[core]")
     CHECK(w.dressed.is_idle());
 }
 
-TEST_CASE("many locks at once leave nothing in use behind them", "[core]")
+TEST_CASE("many locks at once leave nothing in use when they end", "[core]")
 {
     bench_world w;
     w.start();
@@ -363,7 +364,7 @@ TEST_CASE("many locks at once leave nothing in use behind them", "[core]")
     CHECK(w.core->is_quiet());
 }
 
-TEST_CASE("what is quiet wakes only for its health", "[core]")
+TEST_CASE("a quiet client wakes up only for its health checks", "[core]")
 {
     config c;
     c.stall_timeout = 3s;
@@ -379,7 +380,7 @@ TEST_CASE("what is quiet wakes only for its health", "[core]")
     CHECK(w.core->snapshot().commands == before);
 }
 
-TEST_CASE("a round that everybody answered wakes nobody", "[core]")
+TEST_CASE("a round that all nodes answered leaves no timer", "[core]")
 {
     bench_world w;
     w.start();

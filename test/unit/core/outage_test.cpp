@@ -8,7 +8,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// Takes nodes away and gives them back.
+/// Takes nodes away and brings them back.
 class outage_world : public bench_world {
 public:
     using bench_world::bench_world;
@@ -62,7 +62,7 @@ TEST_CASE("an acquire ends once an outage has lasted for max_outage", "[core][ou
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a contended lock is waited for however short max_outage is", "[core][outage]")
+TEST_CASE("a waiter for a contended lock ignores max_outage", "[core][outage]")
 {
     outage_world w{3, quick()};
     w.start();
@@ -77,7 +77,7 @@ TEST_CASE("a contended lock is waited for however short max_outage is", "[core][
     CHECK_FALSE(c.error);
 }
 
-TEST_CASE("an outage that ends in time is waited through", "[core][outage]")
+TEST_CASE("an acquire waits through an outage that ends in time", "[core][outage]")
 {
     outage_world w{3, quick()};
     w.start();
@@ -91,7 +91,7 @@ TEST_CASE("an outage that ends in time is waited through", "[core][outage]")
     w.advance(2s);
     REQUIRE(c.done());
     CHECK_FALSE(c.error);
-    // The next outage counts from its own begin.
+    // The next outage counts from its own beginning.
     for (auto& p : w.peers) {
         p->master.write("s", {.value = "another", .end = w.now + 10min});
     }
@@ -120,7 +120,7 @@ TEST_CASE("an acquire with a max_outage of zero ends with its first attempt in a
     CHECK(c.ended - begun <= w.config.node_timeout);
 }
 
-TEST_CASE("an outage begins with the client, and lasts while nodes connect for the first time",
+TEST_CASE("an outage begins with the client and lasts while nodes connect for the first time",
           "[core][outage]")
 {
     outage_world w{3, quick()};
@@ -149,7 +149,7 @@ TEST_CASE("an outage begins with the client, and lasts while nodes connect for t
         REQUIRE(ended->report.nodes.size() == 3);
         CHECK(ended->report.nodes[0].outcome == node_outcome::disconnected);
     }
-    // The outage has lasted for longer when another acquire begins: it has one attempt.
+    // The outage has already lasted for longer when this acquire begins, so it has one attempt.
     call& late = w.acquire("r", patient(max_outage));
     w.advance(w.config.node_timeout);
     REQUIRE(late.done());
@@ -157,8 +157,7 @@ TEST_CASE("an outage begins with the client, and lasts while nodes connect for t
     CHECK(w.now - begun < w.config.connect_timeout);
 }
 
-TEST_CASE("an acquire with a max_outage waits for first connections that are slow",
-          "[core][outage]")
+TEST_CASE("an acquire with a max_outage waits for slow first connections", "[core][outage]")
 {
     outage_world w{3, quick()};
     for (auto& p : w.peers) {
@@ -171,7 +170,7 @@ TEST_CASE("an acquire with a max_outage waits for first connections that are slo
     CHECK_FALSE(c.error);
 }
 
-TEST_CASE("nodes that answer with errors are an outage too", "[core][outage]")
+TEST_CASE("nodes that answer with errors make an outage too", "[core][outage]")
 {
     outage_world w{3, quick()};
     w.start();
@@ -192,7 +191,7 @@ TEST_CASE("nodes that answer with errors are an outage too", "[core][outage]")
     CHECK(c.ended - begun <= 1s + 2 * w.config.backoff_max);
 }
 
-TEST_CASE("a waiter behind a lock of its own client ends with the outage that it waits through",
+TEST_CASE("a waiter after a lock of its own client ends with the outage that it waits through",
           "[core][outage]")
 {
     outage_world w{3, quick()};
@@ -257,7 +256,7 @@ TEST_CASE("an acquire ends at once if a majority refuses user and password", "[c
             CHECK(ended->report.nodes[0].error.find("WRONGPASS") != std::string::npos);
         }
         CHECK_FALSE(waits.done());
-        // A password that is mended in time is enough for an acquire that waits through it.
+        // An acquire that waits through it succeeds if the password is fixed in time.
         w.peers[0]->master.password = "wrong";
         w.advance(2s);
         REQUIRE(waits.done());
@@ -345,7 +344,7 @@ TEST_CASE("a minority that refuses the password ends no acquire", "[core][outage
     CHECK_FALSE(waits.error);
 }
 
-TEST_CASE("an attempt of long ago that met no majority begins no outage", "[core][outage]")
+TEST_CASE("a failed attempt of long ago begins no outage", "[core][outage]")
 {
     outage_world w{3, quick()};
     w.start();

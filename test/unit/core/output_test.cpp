@@ -26,7 +26,7 @@ void add(output& out, std::string_view row)
     out.last() += row;
 }
 
-/// Takes a block, and gives its buffer back.
+/// Takes a block and returns its buffer.
 std::string written(output& out)
 {
     std::string bytes = std::exchange(out.take(), {});
@@ -38,7 +38,7 @@ std::string written(output& out)
 
 }  // namespace
 
-TEST_CASE("what is to be written comes in blocks, in order", "[core]")
+TEST_CASE("output comes in blocks and in order", "[core]")
 {
     output_blocks blocks{8};
     output out{blocks};
@@ -61,7 +61,7 @@ TEST_CASE("what is to be written comes in blocks, in order", "[core]")
     CHECK(out.size() == 0);
 }
 
-TEST_CASE("a row stands in one block, however long it is", "[core]")
+TEST_CASE("a batch of any length stays in one block", "[core]")
 {
     output_blocks blocks{8};
     output out{blocks};
@@ -74,7 +74,7 @@ TEST_CASE("a row stands in one block, however long it is", "[core]")
     CHECK(out.empty());
 }
 
-TEST_CASE("long rows do not make blocks grow, but the one that each is in", "[core]")
+TEST_CASE("a long batch grows only its own block", "[core]")
 {
     const std::size_t size = GENERATE(1500U, 2500U, 5000U, 9000U, 40000U);
     output_blocks blocks{8};
@@ -89,7 +89,8 @@ TEST_CASE("long rows do not make blocks grow, but the one that each is in", "[co
     }
 }
 
-TEST_CASE("what is being written counts until it is, and more can be added meanwhile", "[core]")
+TEST_CASE("an unfinished write counts until its end and more output can be added meanwhile",
+          "[core]")
 {
     output_blocks blocks{8};
     output out{blocks};
@@ -105,7 +106,7 @@ TEST_CASE("what is being written counts until it is, and more can be added meanw
     CHECK(written(out) == "second");
 }
 
-TEST_CASE("so many blocks are kept for whoever wants one next", "[core]")
+TEST_CASE("a limited number of blocks is kept for reuse", "[core]")
 {
     output_blocks blocks{2};
     for (std::string& block : std::array{blocks.take(), blocks.take(), blocks.take()}) {
@@ -120,7 +121,7 @@ TEST_CASE("so many blocks are kept for whoever wants one next", "[core]")
     CHECK(test::allocated_here().blocks == before + 1);
 }
 
-TEST_CASE("what a lost connection leaves unwritten is overwritten", "[core]")
+TEST_CASE("output that a lost connection leaves unwritten is overwritten", "[core]")
 {
     const std::string row = "s3cr3t-PASSWORD that was not written any more" + std::string(300, 'x');
     const test::freed_with freed(std::string_view(row).substr(0, 40));
@@ -130,7 +131,7 @@ TEST_CASE("what a lost connection leaves unwritten is overwritten", "[core]")
         for (int i = 0; i < 500; ++i) {
             add(out, row);
         }
-        SECTION("with the connection")
+        SECTION("when the connection ends")
         {
             out.wipe();
             CHECK(out.empty());
@@ -138,7 +139,7 @@ TEST_CASE("what a lost connection leaves unwritten is overwritten", "[core]")
             add(out, "PING");
             CHECK(written(out) == "PING");
         }
-        SECTION("with the client") {}
+        SECTION("when the client ends") {}
     }
     CHECK(freed.blocks() == 0);
 }

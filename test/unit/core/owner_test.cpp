@@ -40,7 +40,7 @@ struct owned_world : bench_world {
 
 }  // namespace
 
-TEST_CASE("who holds a lock is given it once more without a word to the nodes", "[core][owner]")
+TEST_CASE("an owner gets a further hold of its lock without a command", "[core][owner]")
 {
     owned_world w;
     core::lease& first = w.mine("r");
@@ -62,7 +62,7 @@ TEST_CASE("who holds a lock is given it once more without a word to the nodes", 
     CHECK(w.keys() == 0);
     CHECK(w.is_idle());
 
-    // And is as free as any for who comes then.
+    // After that the lock is free for every owner.
     core::lease& next = w.mine("r");
     CHECK(next.within == nullptr);
     w.drop(next);
@@ -70,7 +70,7 @@ TEST_CASE("who holds a lock is given it once more without a word to the nodes", 
     CHECK(w.is_idle());
 }
 
-TEST_CASE("another owner, and nobody in particular, has to wait", "[core][owner]")
+TEST_CASE("an acquire of another owner or without one must wait", "[core][owner]")
 {
     owned_world w;
     core::lease& held = w.mine("r");
@@ -89,32 +89,32 @@ TEST_CASE("another owner, and nobody in particular, has to wait", "[core][owner]
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a further hold that would not last extends the lock", "[core][owner]")
+TEST_CASE("a further hold that would be too short extends the lock", "[core][owner]")
 {
     owned_world w;
     core::lease& first = w.mine("r");
     w.advance(6s);
     const auto before = first.valid_until();
-    SECTION("where half of what its ttl gives is not left")
+    SECTION("if less than half of the validity for its ttl is left")
     {
         core::lease& second = w.lock("r", w.for_me({.ttl = 9s}));
         CHECK(first.valid_until() == second.root().valid_until());
         CHECK(first.valid_until() > before + 4s);
         w.drop(second);
     }
-    SECTION("and not where it is")
+    SECTION("but not if half is left")
     {
         const auto asked = w.commands();
         w.drop(w.lock("r", w.for_me({.ttl = 7s})));
         CHECK(w.commands() == asked);
         CHECK(first.valid_until() == before);
     }
-    SECTION("where what is wished for at least is not left")
+    SECTION("if less than min_validity is left")
     {
         w.drop(w.lock("r", w.for_me({.ttl = 7s, .min_validity = 6s})));
         CHECK(first.valid_until() > before + 2s);
     }
-    SECTION("which a majority may not answer, and then it is not had")
+    SECTION("and fails if no majority answers")
     {
         for (unsigned i = 0; i < 2; ++i) {
             w.peers[i]->frozen = true;
@@ -127,7 +127,7 @@ TEST_CASE("a further hold that would not last extends the lock", "[core][owner]"
         w.thaw(0);
         w.thaw(1);
     }
-    SECTION("which is tried again, as others are, until the deadline")
+    SECTION("and retries like other acquires until its deadline")
     {
         for (unsigned i = 0; i < 2; ++i) {
             w.peers[i]->frozen = true;
@@ -148,7 +148,7 @@ TEST_CASE("a further hold that would not last extends the lock", "[core][owner]"
         }
         CHECK(first.holds == 1);
     }
-    SECTION("and so often as it was told to")
+    SECTION("and retries no more often than max_attempts")
     {
         for (unsigned i = 0; i < 2; ++i) {
             w.peers[i]->frozen = true;
@@ -159,7 +159,7 @@ TEST_CASE("a further hold that would not last extends the lock", "[core][owner]"
         w.thaw(0);
         w.thaw(1);
     }
-    SECTION("which is not begun behind the deadline, however late it wakes")
+    SECTION("and does not begin after the deadline if it wakes up late")
     {
         w.peers[0]->frozen = w.peers[1]->frozen = true;
         call& c = w.acquire("r", w.for_me({.ttl = 9s, .timeout = 1s}));
@@ -173,7 +173,7 @@ TEST_CASE("a further hold that would not last extends the lock", "[core][owner]"
         w.thaw(0);
         w.thaw(1);
     }
-    SECTION("which may be called off between two tries")
+    SECTION("and can be cancelled between two attempts")
     {
         w.peers[0]->frozen = w.peers[1]->frozen = true;
         call& c = w.acquire("r", w.for_me({.ttl = 9s}));
@@ -185,7 +185,7 @@ TEST_CASE("a further hold that would not last extends the lock", "[core][owner]"
         w.thaw(0);
         w.thaw(1);
     }
-    SECTION("which may be called off")
+    SECTION("and can be cancelled during an attempt")
     {
         w.manual();
         call& c = w.acquire("r", w.for_me({.ttl = 9s}));
@@ -198,7 +198,7 @@ TEST_CASE("a further hold that would not last extends the lock", "[core][owner]"
         }
         w.manual(false);
     }
-    SECTION("or show that it is lost")
+    SECTION("and may find that the lock is lost")
     {
         for (unsigned i = 0; i < 2; ++i) {
             w.peers[i]->master.flush_keys();
@@ -207,12 +207,12 @@ TEST_CASE("a further hold that would not last extends the lock", "[core][owner]"
         CHECK(first.lost);
     }
     w.drop(first);
-    w.advance(50ms);  // connections that were stalled are made anew after a wait
+    w.advance(50ms);  // a client waits before it replaces stalled connections
     CHECK(w.keys() == 0);
     CHECK(w.is_idle());
 }
 
-TEST_CASE("what was lost is not held once more, though it could be had anew", "[core][owner]")
+TEST_CASE("a further hold of a lost lock fails although the lock is free", "[core][owner]")
 {
     owned_world w;
     core::lease& first = w.mine("r");
@@ -227,7 +227,7 @@ TEST_CASE("what was lost is not held once more, though it could be had anew", "[
     CHECK(w.is_idle());
 }
 
-TEST_CASE("of several locks of an owner the one that is valid is held once more", "[core][owner]")
+TEST_CASE("a further hold joins the owner's lock that is still valid", "[core][owner]")
 {
     owned_world w;
     core::lease& first = w.lock("r", w.for_me({.ttl = 1s}));
@@ -245,7 +245,7 @@ TEST_CASE("of several locks of an owner the one that is valid is held once more"
     CHECK(w.is_idle());
 }
 
-TEST_CASE("what is handed over is nobody else's, however often it was held", "[core][owner]")
+TEST_CASE("a detached lock loses all its further holds", "[core][owner]")
 {
     owned_world w;
     core::lease& first = w.mine("r");
@@ -261,7 +261,7 @@ TEST_CASE("what is handed over is nobody else's, however often it was held", "[c
     CHECK(w.core->snapshot().leases == 0);
 }
 
-TEST_CASE("a further hold waits for no node that was never heard of", "[core][owner]")
+TEST_CASE("a further hold waits for no node that never answered", "[core][owner]")
 {
     bench_world w;
     w.peers[2]->dial = peer::dialling::silent;
@@ -278,7 +278,7 @@ TEST_CASE("a further hold waits for no node that was never heard of", "[core][ow
     w.advance(5s);
 }
 
-TEST_CASE("who waits for its own lock to be had holds it too, once it is", "[core][owner]")
+TEST_CASE("two waiters of one owner both hold the lock once one of them gets it", "[core][owner]")
 {
     owned_world w;
     core::lease& others = w.lock("r", {.ttl = 10s});
@@ -300,7 +300,8 @@ TEST_CASE("who waits for its own lock to be had holds it too, once it is", "[cor
     CHECK(w.is_idle());
 }
 
-TEST_CASE("one of several resources, or some of them, are held with all", "[core][owner][group]")
+TEST_CASE("an owner of several resources gets further holds of each or some of them",
+          "[core][owner][group]")
 {
     owned_world w;
     call& all = w.acquire(names{"a", "b", "c"}, w.for_me());
@@ -329,7 +330,7 @@ TEST_CASE("one of several resources, or some of them, are held with all", "[core
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a hold within keeps the lock alive, extends it and hears of its loss",
+TEST_CASE("a further hold can keep the lock alive and extend it and hear of its loss",
           "[core][owner][keep_alive]")
 {
     owned_world w;
@@ -351,7 +352,7 @@ TEST_CASE("a hold within keeps the lock alive, extends it and hears of its loss"
     CHECK_FALSE(lost.done());
     w.drop(second);
     w.advance(5ms);
-    // The lock goes on; of this hold there is nothing more to be lost.
+    // The lock continues, but this hold has ended and can no longer be lost.
     CHECK(lost.error == errc::not_held);
     CHECK(w.core->snapshot().kept_alive == 1);
     w.advance(60s);
@@ -362,7 +363,8 @@ TEST_CASE("a hold within keeps the lock alive, extends it and hears of its loss"
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a lock is kept for as long as a hold wants that", "[core][owner][keep_alive]")
+TEST_CASE("a client keeps a lock alive as long as one of its holds wants that",
+          "[core][owner][keep_alive]")
 {
     owned_world w;
     core::lease& first = w.lock("r", w.for_me({.ttl = 2s}));
@@ -398,11 +400,12 @@ TEST_CASE("a lock is kept for as long as a hold wants that", "[core][owner][keep
     CHECK(w.is_idle());
 }
 
-TEST_CASE("the hold that wants most is done right by", "[core][owner][keep_alive]")
+TEST_CASE("the hold with the largest demands decides how long a lock is kept",
+          "[core][owner][keep_alive]")
 {
     owned_world w;
     const auto kept = [](keep_alive how = {}) { return std::optional{how}; };
-    SECTION("by its ttl, which the lock was not taken for")
+    SECTION("by a ttl that is longer than the lock's")
     {
         core::lease& first = w.lock("r", w.for_me({.ttl = 1s}));
         acquire_options o = w.for_me({.ttl = 10s, .min_validity = 100ms});
@@ -416,7 +419,7 @@ TEST_CASE("the hold that wants most is done right by", "[core][owner][keep_alive
         w.drop(second);
         w.drop(first);
     }
-    SECTION("by its longest hold, which the first renewal reaches")
+    SECTION("by a max_hold that the first renewal reaches")
     {
         core::lease& first = w.lock("r", w.for_me({.ttl = 6s}));
         acquire_options o = w.for_me({.ttl = 10s});
@@ -429,7 +432,7 @@ TEST_CASE("the hold that wants most is done right by", "[core][owner][keep_alive
         w.drop(second);
         w.drop(first);
     }
-    SECTION("by the longest hold of all")
+    SECTION("by the longest max_hold")
     {
         acquire_options o = w.for_me({.ttl = 2s});
         o.keep_alive = kept({.max_hold = 4s});
@@ -446,7 +449,7 @@ TEST_CASE("the hold that wants most is done right by", "[core][owner][keep_alive
         w.drop(second);
         w.drop(first);
     }
-    SECTION("by the most renewals of all")
+    SECTION("by the largest max_renewals")
     {
         acquire_options o = w.for_me({.ttl = 3s});
         o.keep_alive = kept({.max_renewals = 1});
@@ -459,7 +462,7 @@ TEST_CASE("the hold that wants most is done right by", "[core][owner][keep_alive
         CHECK(first.lost);
         w.drop(first);
     }
-    SECTION("where it comes when the others have reached their limits")
+    SECTION("even if the other holds have already reached their limits")
     {
         acquire_options o = w.for_me({.ttl = 3s});
         o.keep_alive = kept({.max_renewals = 0});
@@ -476,7 +479,8 @@ TEST_CASE("the hold that wants most is done right by", "[core][owner][keep_alive
     CHECK(w.is_idle());
 }
 
-TEST_CASE("who asks for a fencing token gets no hold without one", "[core][owner][fencing]")
+TEST_CASE("a further hold that asks for a fencing token fails if the lock has none",
+          "[core][owner][fencing]")
 {
     owned_world w;
     core::lease& first = w.lock("r", w.for_me({.ttl = 10s, .fencing = false}));
@@ -491,7 +495,7 @@ TEST_CASE("who asks for a fencing token gets no hold without one", "[core][owner
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a hold whose lock has ended before it is told of is lost", "[core][owner]")
+TEST_CASE("a further hold whose lock ends before its handler runs is lost", "[core][owner]")
 {
     owned_world w;
     core::lease& first = w.lock("r", w.for_me({.ttl = 1s}));
@@ -499,7 +503,7 @@ TEST_CASE("a hold whose lock has ended before it is told of is lost", "[core][ow
     acquire_options o = w.for_me({.ttl = 1s, .timeout = 10s});
     core::operation& op = w.core->acquire(w.now, "r", o);
     op.user = nullptr;
-    // The program stands still between the decision and the handler.
+    // The program is suspended between the decision and the handler.
     w.now += 3s;
     w.core->look_after(w.now);
     core::operation* told = w.core->take_finished(w.now);
@@ -512,7 +516,7 @@ TEST_CASE("a hold whose lock has ended before it is told of is lost", "[core][ow
     CHECK(w.is_idle());
 }
 
-TEST_CASE("where memory runs out the number of holds is right", "[core][owner]")
+TEST_CASE("the number of holds is right after allocations have failed", "[core][owner]")
 {
     for (unsigned every = 1; every < 12; ++every) {
         owned_world w;
@@ -538,7 +542,7 @@ TEST_CASE("where memory runs out the number of holds is right", "[core][owner]")
     }
 }
 
-TEST_CASE("where memory runs out nothing is known of several resources that were not had",
+TEST_CASE("a failed acquire of several resources without memory leaves no owner's lock",
           "[core][owner][group]")
 {
     const unsigned every = GENERATE(range(1u, 12u));
@@ -567,7 +571,7 @@ TEST_CASE("where memory runs out nothing is known of several resources that were
     CHECK(w.is_idle());
 }
 
-TEST_CASE("an owner's other locks stand in nobody's way", "[core][owner]")
+TEST_CASE("an owner's other locks do not affect a further hold", "[core][owner]")
 {
     owned_world w;
     std::vector<core::lease*> held;

@@ -9,7 +9,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-TEST_CASE("a key that went before the raise is no vote", "[core][fencing]")
+TEST_CASE("a key that vanished before the alignment is no vote", "[core][fencing]")
 {
     manual_world w;
     w.with_report = true;
@@ -30,7 +30,7 @@ TEST_CASE("a key that went before the raise is no vote", "[core][fencing]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("an answer that no counter gives is that node's error", "[core][fencing]")
+TEST_CASE("a client treats an impossible counter value as an error of its node", "[core][fencing]")
 {
     const auto [says, error] = GENERATE(table<std::string, std::string>(
         {{":0\r\n", "the fencing counter r:fencing is out of range"},
@@ -59,7 +59,7 @@ TEST_CASE("an answer that no counter gives is that node's error", "[core][fencin
         w.answer(1, ":-2\r\n");
         w.grant(2, 5);
         CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 5));
-        // Its key is ours nevertheless.
+        // The node's key is nevertheless ours.
         CHECK(c.held->granted == 0b111);
     } else {
         CHECK(c.error == errc::unavailable);
@@ -72,7 +72,8 @@ TEST_CASE("an answer that no counter gives is that node's error", "[core][fencin
     CHECK(w.core->snapshot().disconnects == 0);
 }
 
-TEST_CASE("an answer to a raise that is none is that node's error", "[core][fencing]")
+TEST_CASE("a client treats an impossible answer to an alignment as an error of its node",
+          "[core][fencing]")
 {
     const auto [says, error] = GENERATE(table<std::string, std::string>(
         {{":9007199254740990\r\n", "the fencing counter r:fencing is out of range"},
@@ -92,7 +93,8 @@ TEST_CASE("an answer to a raise that is none is that node's error", "[core][fenc
     CHECK(w.core->snapshot().disconnects == 0);
 }
 
-TEST_CASE("what is no answer to a counter or a raise ends the connection", "[core][fencing]")
+TEST_CASE("an answer of another type to a counter or an alignment ends the connection",
+          "[core][fencing]")
 {
     manual_world w;
     const bool to_the_raise = GENERATE(true, false);
@@ -114,20 +116,20 @@ TEST_CASE("what is no answer to a counter or a raise ends the connection", "[cor
     CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 9));
 }
 
-TEST_CASE("a connection lost between the SET's reply and the counter's", "[core][fencing]")
+TEST_CASE("a grant without a counter is no vote if its connection is lost", "[core][fencing]")
 {
     manual_world w;
     call& c = w.acquire("r", once);
     w.answer(0, ok);
     w.close(0);
     w.grant(1, 5);
-    SECTION("a majority of the others is enough")
+    SECTION("and the others are a majority without it")
     {
         w.grant(2, 5);
         CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 5));
         w.drop(*c.held);
     }
-    SECTION("without one, the key is given back when the node is there again")
+    SECTION("and the client releases the key when the node is back")
     {
         w.answer(2, ok);
         w.close(2);
@@ -140,7 +142,7 @@ TEST_CASE("a connection lost between the SET's reply and the counter's", "[core]
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a connection lost during the raise", "[core][fencing]")
+TEST_CASE("an alignment continues if one of its connections is lost", "[core][fencing]")
 {
     manual_world w;
     w.with_report = true;
@@ -148,13 +150,13 @@ TEST_CASE("a connection lost during the raise", "[core][fencing]")
     w.grant_apart();
     w.close(0, "cable cut");
     REQUIRE_FALSE(c.done());
-    SECTION("what was voted before is a vote")
+    SECTION("and the earlier vote of that node still counts")
     {
         w.grant(2, 5);
         CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 5));
-        CHECK(w.pending(2) == strings{"PTTL"});  // nothing more is to be agreed on
+        CHECK(w.pending(2) == strings{"PTTL"});  // nothing is left to agree on
     }
-    SECTION("a late grant makes up for it")
+    SECTION("and a late grant can replace the node")
     {
         w.grant(2, 7);
         w.answer(2, ":-2\r\n");
@@ -162,7 +164,7 @@ TEST_CASE("a connection lost during the raise", "[core][fencing]")
         w.counted(2, 9);
         CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 9));
     }
-    SECTION("nothing does")
+    SECTION("but fails if no node replaces it")
     {
         w.answer(2, broken);
         CHECK(c.error == errc::unavailable);
@@ -170,7 +172,7 @@ TEST_CASE("a connection lost during the raise", "[core][fencing]")
     }
 }
 
-TEST_CASE("a raise has the time of its attempt, and no more", "[core][fencing]")
+TEST_CASE("an alignment takes no longer than its attempt", "[core][fencing]")
 {
     manual_world w;
     call& c = w.acquire("r", once);
@@ -184,14 +186,14 @@ TEST_CASE("a raise has the time of its attempt, and no more", "[core][fencing]")
     CHECK(c.error == errc::unavailable);
     CHECK(w.pending(0) == strings{"EVALSHA", "EVALSHA"});
     CHECK(w.pending(1) == strings{"EVALSHA"});
-    // It comes too late for everybody.
+    // It comes too late for every attempt.
     w.counted(0, 9);
     w.answer_all();
     CHECK(w.is_idle());
     CHECK(c.completions == 1);
 }
 
-TEST_CASE("p19: an acquire that is cancelled during its raise gives back",
+TEST_CASE("p19: an acquire that is cancelled during its alignment releases",
           "[core][fencing][pitfall][p19]")
 {
     manual_world w;
@@ -212,7 +214,7 @@ TEST_CASE("p19: an acquire that is cancelled during its raise gives back",
     CHECK(c.completions == 1);
 }
 
-TEST_CASE("late answers to a raise change nothing", "[core][fencing]")
+TEST_CASE("late answers to an alignment change nothing", "[core][fencing]")
 {
     const std::string late = GENERATE(":1700001000000009\r\n", ":-1700001000000012\r\n", ":0\r\n",
                                       "-ERR late\r\n", "-NOSCRIPT late\r\n");
@@ -223,7 +225,7 @@ TEST_CASE("late answers to a raise change nothing", "[core][fencing]")
     w.grant(2, 9);
     const auto token = token_of(c);
     w.answer(0, late);
-    // The text loads the script as well, for those that come after.
+    // The text also loads the script for later commands.
     CHECK(w.pending(0) == (late.starts_with("-NOSCRIPT") ? strings{"EVAL"} : strings{}));
     CHECK(c.held->fencing_token == token);
     CHECK(c.held->granted == 0b111);
@@ -233,7 +235,7 @@ TEST_CASE("late answers to a raise change nothing", "[core][fencing]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a node that is raised too late to answer in time is none that stalls",
+TEST_CASE("a node that gets its alignment too late to answer in time is not stalled",
           "[core][fencing][stall]")
 {
     manual_world w;
@@ -248,13 +250,14 @@ TEST_CASE("a node that is raised too late to answer in time is none that stalls"
     CHECK(w.count(0, "SET") == 2);
     CHECK(w.count(2, "SET") == 1);
 
-    // One that does not answer then either does.
+    // A node that still does not answer later is stalled.
     w.advance(50ms);
     (void)w.acquire("s", {.timeout = 0ms});
     CHECK(w.count(0, "SET") == 2);
 }
 
-TEST_CASE("p06: validity is looked at behind the token", "[core][fencing][pitfall][p06]")
+TEST_CASE("p06: an acquire checks its validity after it has the token",
+          "[core][fencing][pitfall][p06]")
 {
     manual_world w;
     const nanos late = GENERATE(-1ns, 0ns);

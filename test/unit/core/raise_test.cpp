@@ -9,7 +9,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-TEST_CASE("the counters of a quorum are raised to one value", "[core][fencing]")
+TEST_CASE("an alignment raises the counters of a quorum to one value", "[core][fencing]")
 {
     manual_world w;
     call& c = w.acquire("r", {.ttl = 3s, .fencing = true});
@@ -30,29 +30,29 @@ TEST_CASE("the counters of a quorum are raised to one value", "[core][fencing]")
     CHECK(w.core->snapshot().counter_alignments == 1);
 }
 
-TEST_CASE("a grant that comes during a raise joins it", "[core][fencing]")
+TEST_CASE("a grant during an alignment joins it", "[core][fencing]")
 {
     manual_world w;
     call& c = w.acquire("r", fenced);
     w.grant(0, 5);
     w.grant(1, 9);
-    SECTION("with a counter that is below")
+    SECTION("with a smaller counter")
     {
         w.grant(2, 7);
         CHECK(w.raised_to(2) == 9);
         w.counted(2, 9);
     }
-    SECTION("with the value itself")
+    SECTION("with an equal counter")
     {
         w.grant(2, 9);
         CHECK(w.pending(2).empty());
     }
-    SECTION("with one that is above, which does not help")
+    SECTION("with a larger counter that does not help")
     {
         w.grant(2, 12);
         CHECK(w.pending(2).empty());
         REQUIRE_FALSE(c.done());
-        // It does not wait for the first, where the two others can agree.
+        // The client does not wait for the first node if the two others can agree.
         CHECK(w.raised_to(1) == 12);
         w.counted(0, 9);
     }
@@ -62,7 +62,8 @@ TEST_CASE("a grant that comes during a raise joins it", "[core][fencing]")
     CHECK(w.is_idle());
 }
 
-TEST_CASE("a counter that ran away neither drags nor blocks", "[core][fencing]")
+TEST_CASE("a counter far above the others neither raises the token nor blocks it",
+          "[core][fencing]")
 {
     const auto first_to_answer = GENERATE(0u, 1u, 2u);
     bench_world w;
@@ -82,7 +83,7 @@ TEST_CASE("a counter that ran away neither drags nor blocks", "[core][fencing]")
     CHECK(c.ended - c.begun < 20ms);
 }
 
-TEST_CASE("a value that others went past is aimed over", "[core][fencing]")
+TEST_CASE("an alignment aims above a value that other leases have passed", "[core][fencing]")
 {
     manual_world w;
     call& c = w.acquire("r", fenced);
@@ -102,7 +103,7 @@ TEST_CASE("a value that others went past is aimed over", "[core][fencing]")
     CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + next));
 }
 
-TEST_CASE("a node lets its counter go only so far", "[core][fencing]")
+TEST_CASE("a node limits how far its counter may go", "[core][fencing]")
 {
     manual_world w;
     w.with_report = true;
@@ -125,13 +126,13 @@ TEST_CASE("a node lets its counter go only so far", "[core][fencing]")
         CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 6));
         return;
     }
-    SECTION("or is somebody else's")
+    SECTION("another client may hold the third node")
     {
         w.refuse(2);
         w.answer(2, ":500\r\n");
         CHECK(c.error == errc::contended);
     }
-    SECTION("or has an error")
+    SECTION("the third node may answer with an error")
     {
         w.answer(2, broken);
         CHECK(c.error == errc::unavailable);
@@ -140,7 +141,7 @@ TEST_CASE("a node lets its counter go only so far", "[core][fencing]")
           "the fencing counter may not go that far beyond this node's date");
 }
 
-TEST_CASE("the value of a seed is the client's date", "[core][fencing]")
+TEST_CASE("a new counter is seeded with the client's date", "[core][fencing]")
 {
     manual_world w;
     call& c = w.acquire("r", fenced);
@@ -154,7 +155,7 @@ TEST_CASE("the value of a seed is the client's date", "[core][fencing]")
         CHECK(w.peers[i]->asked[0][6] == std::to_string(core::least_seeded_counter));
         CHECK(w.peers[i]->asked[0][7] == std::to_string(date));
     }
-    // Nodes whose dates differ bring it to different values: one more raise.
+    // Nodes with different dates bring it to different values, which takes one more alignment.
     w.answer(0, number(date));
     w.answer(1, number(date - 100));
     CHECK(w.raised_to(1) == date - w.base);
@@ -162,7 +163,7 @@ TEST_CASE("the value of a seed is the client's date", "[core][fencing]")
     CHECK(token_of(c) == static_cast<std::uint64_t>(date));
 }
 
-TEST_CASE("a late answer to one raise serves the next", "[core][fencing]")
+TEST_CASE("a late answer to one alignment serves the next", "[core][fencing]")
 {
     manual_world w{5};
     call& c = w.acquire("r", fenced);

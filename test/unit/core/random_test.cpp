@@ -15,7 +15,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// Everything that can happen, in a random order that a seed repeats.
+/// All events in a random order that a seed repeats.
 class play {
 public:
     explicit play(std::uint32_t seed, unsigned fail_every = 0)
@@ -30,7 +30,7 @@ public:
         w_.start();
     }
 
-    /// What happened in all the plays, to see that they are about something.
+    /// Adds the statistics of all plays, which show that the plays test something.
     static void add(stats& sum, const stats& s)
     {
         sum.acquired += s.acquired;
@@ -47,9 +47,9 @@ public:
     }
 
     [[nodiscard]] stats snapshot() const { return w_.core->snapshot(); }
-    /// Operations that could not be begun for want of memory.
+    /// Operations that had no memory to begin.
     [[nodiscard]] unsigned refused() const { return refused_; }
-    /// Those that were begun, and ended for want of memory.
+    /// Operations that began and failed for lack of memory.
     [[nodiscard]] std::size_t starved() const
     {
         return static_cast<std::size_t>(std::count_if(
@@ -203,7 +203,7 @@ private:
         }
     }
 
-    /// A counter that ran away.
+    /// A counter far above the others.
     void ahead_of_all(model_master& m)
     {
         const std::string key = name() + std::string(base::counter_suffix);
@@ -231,7 +231,8 @@ private:
         }
     }
 
-    /// It is above all that were known when the acquire was begun, and nobody else's.
+    /// The token is larger than all tokens that were known when the acquire began, and no other
+    /// lease has it.
     void check_token(const call& c)
     {
         const std::uint64_t token = c.held->fencing_token;
@@ -265,7 +266,8 @@ private:
         }
     }
 
-    /// Everything is given back and works again: before a key could have expired, none is there.
+    /// Releases everything and lets everything work again. No key may be left before it could have
+    /// expired.
     void heal()
     {
         w_.fail_every = 0;
@@ -285,7 +287,7 @@ private:
         for (const call& c : w_.calls) {
             REQUIRE(c.completions == 1);
         }
-        // A release that there was no memory for is left to the key's ttl, and counted.
+        // A release without memory counts as dropped, and its key expires.
         REQUIRE((w_.keys() == 0 || w_.core->snapshot().pending_releases_dropped > 0));
         REQUIRE(w_.core->is_quiet());
         w_.advance(ttl + ms(2000));
@@ -293,14 +295,14 @@ private:
         REQUIRE(w_.core->snapshot().nodes_ready == w_.peers.size());
     }
 
-    /// So long that no key goes by itself before heal() has looked.
+    /// Long enough that no key expires before heal() has checked.
     static constexpr auto ttl = std::chrono::milliseconds{30'000};
 
     std::mt19937 random_;
     bench_world w_;
     std::vector<core::lease*> held_;
     std::map<const call*, instant> due_;
-    /// Of acquires that want a fencing token: the largest that was known before.
+    /// For acquires with a fencing token: the largest token that was known before.
     std::map<const call*, std::uint64_t> floors_;
     std::map<std::string, std::uint64_t> largest_;
     std::set<std::pair<std::string, std::uint64_t>> tokens_;
@@ -310,7 +312,8 @@ private:
 
 }  // namespace
 
-TEST_CASE("whatever happens, operations end, leases exclude and keys are given back", "[core]")
+TEST_CASE("in any order of events operations end and leases exclude and keys are released",
+          "[core]")
 {
     constexpr std::uint32_t seeds = 1000;
     stats sum;
@@ -330,7 +333,7 @@ TEST_CASE("whatever happens, operations end, leases exclude and keys are given b
     }
 }
 
-TEST_CASE("the same when memory is scarce", "[core]")
+TEST_CASE("operations end and leases exclude and keys are released when memory is scarce", "[core]")
 {
     constexpr std::uint32_t seeds = 1000;
     std::size_t refused = 0;

@@ -12,7 +12,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-// Servers that promise to tell when a key goes, and do not.
+// Servers that promise notifications and don't send them.
 
 namespace {
 
@@ -25,20 +25,20 @@ struct silent_world : watch_world {
         c.backoff_min = c.backoff_max = 50ms;
         return c;
     }
-    /// What the client waits for nobody will tell it.
+    /// The client gets no notification that it waits for.
     void forget_watches()
     {
         for (auto& p : peers) {
             p->master.forget(p->speaks);
         }
     }
-    /// For others, a while later than before.
+    /// Another client takes the lock, with a later expiry than before.
     void change_hands(const std::string& name = "r")
     {
         give_back_all(name);
         take_all(1h, name);
     }
-    /// How often somebody looks within a second.
+    /// How often a waiter polls within a second.
     std::uint64_t looks()
     {
         const std::uint64_t before = told().polls;
@@ -55,7 +55,7 @@ struct silent_world : watch_world {
 
 }  // namespace
 
-TEST_CASE("who was not told that a lock changed hands looks as often as who is never told",
+TEST_CASE("a waiter that missed a notification polls as often as one without notifications",
           "[core][watch][silence]")
 {
     silent_world w;
@@ -68,12 +68,12 @@ TEST_CASE("who was not told that a lock changed hands looks as often as who is n
     CHECK(w.told().polls > 0);
     CHECK(w.told().notifications_missed == 1);
     CHECK(w.looks() > 10);
-    // It is the same key since.
+    // The key has not changed since.
     CHECK(w.told().notifications_missed == 1);
     CHECK(w.complaints() == 1);
     CHECK(w.core->watching() == 1);
 
-    SECTION("others rely on the server once it tells something")
+    SECTION("new waiters rely on the server once it sends a notification")
     {
         w.give_back_all();
         w.advance(8 * round_trip);
@@ -86,7 +86,7 @@ TEST_CASE("who was not told that a lock changed hands looks as often as who is n
         w.advance(1s);
         CHECK(w.looks() <= 2);
     }
-    SECTION("who was let down does so by and by")
+    SECTION("the waiter itself relies on it again only gradually")
     {
         w.change_hands();
         w.advance(8 * round_trip);
@@ -96,7 +96,7 @@ TEST_CASE("who was not told that a lock changed hands looks as often as who is n
         CHECK(w.looks() <= 2);
         CHECK(w.told().notifications_missed == 1);
     }
-    SECTION("who is let down again begins again")
+    SECTION("a second missed notification starts that again")
     {
         w.change_hands();
         w.advance(12s);
@@ -108,7 +108,7 @@ TEST_CASE("who was not told that a lock changed hands looks as often as who is n
         w.advance(8 * round_trip);
         CHECK(w.looks() > 10);
     }
-    SECTION("the same server behind another connection is relied on")
+    SECTION("a client relies on the same server after a new connection")
     {
         for (unsigned i = 0; i < w.peers.size(); ++i) {
             w.close(i);
@@ -126,7 +126,7 @@ TEST_CASE("who was not told that a lock changed hands looks as often as who is n
         }
         CHECK(w.told().notifications_missed > 30);
     }
-    SECTION("it is said once")
+    SECTION("the client logs it once")
     {
         for (int i = 0; i < 5; ++i) {
             w.forget_watches();
@@ -138,7 +138,7 @@ TEST_CASE("who was not told that a lock changed hands looks as often as who is n
     }
 }
 
-TEST_CASE("while a server does not tell, who comes anew looks as often as who is never told",
+TEST_CASE("a new waiter of a server that sends no notifications polls as often as one without them",
           "[core][watch][silence]")
 {
     silent_world w{1};
@@ -148,7 +148,7 @@ TEST_CASE("while a server does not tell, who comes anew looks as often as who is
     w.forget_watches();
     w.give_back_all();
     w.advance(1s);
-    // It looked, and found the lock free.
+    // The waiter polled and found the lock free.
     REQUIRE(c.held != nullptr);
     CHECK(w.told().notifications_missed == 1);
     w.drop(*c.held);
@@ -160,7 +160,8 @@ TEST_CASE("while a server does not tell, who comes anew looks as often as who is
     CHECK(w.core->watching() == 1);
 }
 
-TEST_CASE("who finds a lock free without a vote was not told either", "[core][watch][silence]")
+TEST_CASE("a poll that finds a lock free without a vote also shows a missed notification",
+          "[core][watch][silence]")
 {
     silent_world w{1};
     w.take_all();
@@ -175,16 +176,16 @@ TEST_CASE("who finds a lock free without a vote was not told either", "[core][wa
     CHECK(w.complaints() == 1);
 }
 
-TEST_CASE("who looks and finds nothing that was to be told relies on the server",
+TEST_CASE("a poll that finds no missed notification leaves the trust in the server",
           "[core][watch][silence]")
 {
     silent_world w;
-    SECTION("the key is the same, and ends at a time")
+    SECTION("the key is the same and has a ttl")
     {
         w.take_all();
         (void)w.waiting();
     }
-    SECTION("or never")
+    SECTION("the key is the same and has no ttl")
     {
         w.take_all();
         for (auto& p : w.peers) {
@@ -192,7 +193,7 @@ TEST_CASE("who looks and finds nothing that was to be told relies on the server"
         }
         (void)w.waiting();
     }
-    SECTION("the key has ended at its time")
+    SECTION("the key expired on time")
     {
         w.take_all(200ms);
         call& c = w.waiting();
@@ -204,7 +205,7 @@ TEST_CASE("who looks and finds nothing that was to be told relies on the server"
         w.take_all();
         (void)w.waiting();
     }
-    SECTION("it was told while it looked")
+    SECTION("the notification came during the poll")
     {
         w.take_all();
         (void)w.waiting();
@@ -213,7 +214,7 @@ TEST_CASE("who looks and finds nothing that was to be told relies on the server"
             w.advance(100us);
         }
         REQUIRE(w.told().polls == 1);
-        w.change_hands();  // before the look is there
+        w.change_hands();  // before the poll arrives
     }
     w.advance(10 * way);
     CHECK(w.told().notifications_missed == 0);
@@ -223,9 +224,9 @@ TEST_CASE("who looks and finds nothing that was to be told relies on the server"
     CHECK(w.told().notifications_missed == 0);
 }
 
-TEST_CASE("what a client does to its own keys no server needs to tell it", "[core][watch][silence]")
+TEST_CASE("an extend by the client itself shows no missed notification", "[core][watch][silence]")
 {
-    // Of several resources one is wanted alone, or the other way round.
+    // One of several resources is wanted alone, or the other way round.
     const bool is_of_several = GENERATE(false, true);
     const bool is_kept = GENERATE(false, true);
     silent_world w;
@@ -253,7 +254,7 @@ TEST_CASE("what a client does to its own keys no server needs to tell it", "[cor
     CHECK(w.complaints() == 0);
 }
 
-TEST_CASE("nor what it does with a lock that it took over", "[core][watch][silence]")
+TEST_CASE("an extend of an adopted lock shows no missed notification", "[core][watch][silence]")
 {
     silent_world w;
     call& first = w.acquire("r", {.ttl = 3s});
@@ -273,7 +274,7 @@ TEST_CASE("nor what it does with a lock that it took over", "[core][watch][silen
     CHECK(w.told().notifications_missed == 0);
 }
 
-TEST_CASE("nor what it does while who waits looks", "[core][watch][silence]")
+TEST_CASE("an extend during a poll shows no missed notification", "[core][watch][silence]")
 {
     const bool is_of_several = GENERATE(false, true);
     const bool is_script_known = GENERATE(true, false);
@@ -310,7 +311,7 @@ TEST_CASE("nor what it does while who waits looks", "[core][watch][silence]")
     CHECK(w.told().notifications_missed == 0);
 }
 
-TEST_CASE("an answer that took long says nothing of when a key ends", "[core][watch][silence]")
+TEST_CASE("a slow answer gives no certain expiry of a key", "[core][watch][silence]")
 {
     redlock::config seldom;
     seldom.backoff_min = seldom.backoff_max = 2s;
@@ -323,7 +324,7 @@ TEST_CASE("an answer that took long says nothing of when a key ends", "[core][wa
             w.advance(100us);
         }
         REQUIRE(w.told().polls > before);
-        // It was refused, and every other time it is told late for how long the key lives.
+        // The attempt is refused. The answer about the key's ttl comes late every other time.
         w.advance(round_trip + way / 2);
         const nanos late = i % 2 == 0 ? way : 4 * w.settings.node_timeout;
         for (auto& p : w.peers) {
@@ -341,7 +342,8 @@ TEST_CASE("an answer that took long says nothing of when a key ends", "[core][wa
     CHECK(w.told().notifications_missed == 0);
 }
 
-TEST_CASE("the end of one of several says nothing of another's", "[core][watch][silence]")
+TEST_CASE("the expiry of one of several resources shows no missed notification of another",
+          "[core][watch][silence]")
 {
     silent_world w;
     w.take_all(7s);
@@ -349,7 +351,7 @@ TEST_CASE("the end of one of several says nothing of another's", "[core][watch][
     (void)w.acquire(std::vector<std::string>{"r", "s"}, {.timeout = 60s});
     w.advance(8 * round_trip);
     REQUIRE(w.core->watching() == 1);
-    SECTION("one that is asked for behind it")
+    SECTION("one that is asked for after it")
     {
         w.advance(15s);
     }
@@ -363,7 +365,7 @@ TEST_CASE("the end of one of several says nothing of another's", "[core][watch][
     CHECK(w.told().notifications_missed == 0);
 }
 
-TEST_CASE("very many who were let down keep the distance of those who are told",
+TEST_CASE("very many waiters that missed notifications together poll no more often than usual",
           "[core][watch][silence]")
 {
     silent_world w{1};
@@ -388,7 +390,7 @@ TEST_CASE("very many who were let down keep the distance of those who are told",
     w.advance(2 * round_trip);
     REQUIRE(w.core->watching() == many);
     (void)looks_in(10);
-    // As the date of the server is set.
+    // As if an operator set the date of the server.
     take_each(2h);
     (void)looks_in(8);
     REQUIRE(w.told().notifications_missed > 0);

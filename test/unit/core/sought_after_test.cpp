@@ -14,7 +14,7 @@ using base::instant;
 
 namespace {
 
-/// As a hash gives them.
+/// Spreads numbers as a hash does.
 std::uint64_t nth(std::uint64_t n)
 {
     return (n + 1) * 0x9e37'79b9'7f4a'7c15U >> 7U;
@@ -22,7 +22,7 @@ std::uint64_t nth(std::uint64_t n)
 
 }  // namespace
 
-TEST_CASE("what a client has again and again is remembered, however many resources it uses",
+TEST_CASE("a client remembers its frequent locks for any number of resources",
           "[core][sought_after]")
 {
     core::sought_after table;
@@ -43,12 +43,12 @@ TEST_CASE("what a client has again and again is remembered, however many resourc
     CHECK(table.find(nth(0), now + 1s) == nullptr);
 }
 
-TEST_CASE("what others want too has a place before what has been remembered for longest",
+TEST_CASE("a contended lock replaces the entry that was remembered for longest",
           "[core][sought_after]")
 {
     core::sought_after table;
     const instant now{};
-    // As many as it never holds, of which each ends later than those before.
+    // More entries than the table can hold. Each ends later than those before.
     const std::uint64_t many = 40'000;
     std::uint64_t refused = 0;
     for (std::uint64_t i = 0; i < many; ++i) {
@@ -63,11 +63,11 @@ TEST_CASE("what others want too has a place before what has been remembered for 
     const core::stint* const found = table.find(nth(many), now + 30min);
     REQUIRE(found != nullptr);
     CHECK(found->met_others);
-    // They have had their time.
+    // The time of these entries has passed.
     CHECK(table.note_turn(nth(0), now + 2s, now) != nullptr);
 }
 
-TEST_CASE("what is had again is remembered from its end on", "[core][sought_after]")
+TEST_CASE("an entry that is used again is kept from its end on", "[core][sought_after]")
 {
     core::sought_after table;
     const instant now{};

@@ -91,7 +91,7 @@ verdict of_release_when_all_voted(unsigned nodes, const counts& c)
     return c.granted > 0 ? verdict::won : verdict::refused;
 }
 
-/// The verdict that is certain whatever the open votes will be; `open` if there is none.
+/// The verdict that is certain for any outcome of the open votes, or `open`.
 template <class AllVoted>
 verdict certain(unsigned nodes, const counts& c, AllVoted all_voted)
 {
@@ -133,7 +133,7 @@ std::string_view bytes_of(vote v)
     return {};
 }
 
-/// A node's vote on a SET, with the holder's remaining ttl behind it if that was asked.
+/// A node's vote on a SET, followed by the holder's remaining ttl if the client asked for it.
 void cast_vote(bench_world& w, unsigned node, vote v)
 {
     w.answer(node, bytes_of(v));
@@ -142,8 +142,8 @@ void cast_vote(bench_world& w, unsigned node, vote v)
     }
 }
 
-/// Once an acquire has ended: every node has been given a release behind its SET if it failed, none
-/// if it succeeded, and nothing is left when the last of them has answered.
+/// Checks an acquire that has ended. A failed one sent every node a release after its SET, a
+/// successful one none. Nothing is left after the last answer.
 void check_give_back(bench_world& w, const call& c, const std::vector<vote>& all)
 {
     for (unsigned i = 0; i < all.size(); ++i) {
@@ -163,8 +163,8 @@ void check_give_back(bench_world& w, const call& c, const std::vector<vote>& all
     REQUIRE(w.is_idle());
 }
 
-/// Plays one assignment of votes in one order of arrival on an acquire with a single attempt, late
-/// votes too.
+/// Plays one assignment of votes in one order of arrival on an acquire with a single attempt. Late
+/// votes arrive too.
 void play(const std::vector<vote>& all, const std::vector<unsigned>& order, bool with_report)
 {
     const auto nodes = static_cast<unsigned>(all.size());
@@ -221,7 +221,7 @@ TEST_CASE("p02: the quorum is an integer majority of all nodes", "[core][pitfall
     CHECK(votes{32}.quorum() == 17);
 }
 
-TEST_CASE("p01: an acquire's votes are decided when a majority is had or impossible",
+TEST_CASE("p01: an acquire is decided when a majority is certain or impossible",
           "[core][pitfall][p01]")
 {
     for (unsigned nodes = 1; nodes <= max_nodes; ++nodes) {
@@ -239,7 +239,7 @@ TEST_CASE("p01: an acquire's votes are decided when a majority is had or impossi
     }
 }
 
-TEST_CASE("extends and releases are decided when the outcome is certain", "[core]")
+TEST_CASE("an extend or a release is decided when its outcome is certain", "[core]")
 {
     for (unsigned nodes = 1; nodes <= max_nodes; ++nodes) {
         for_all_counts(nodes, [&](const counts& c) {
@@ -251,7 +251,7 @@ TEST_CASE("extends and releases are decided when the outcome is certain", "[core
     }
 }
 
-TEST_CASE("a vote is for one node, up to the last of them", "[core]")
+TEST_CASE("a vote belongs to one node up to the last of the largest number", "[core]")
 {
     votes v{32};
     v.grant(31);
@@ -263,7 +263,7 @@ TEST_CASE("a vote is for one node, up to the last of them", "[core]")
     CHECK(v.open_nodes() == 0x7ffffffeU);
 }
 
-TEST_CASE("as many nodes as there may be are a quorum like any other", "[core]")
+TEST_CASE("the largest number of nodes works like any other", "[core]")
 {
     const unsigned nodes = GENERATE(31u, 32u);
     const unsigned quorum = nodes / 2 + 1;
@@ -275,7 +275,7 @@ TEST_CASE("as many nodes as there may be are a quorum like any other", "[core]")
             w.peers[i]->master.put("r", {.value = "somebody else's", .end = w.now + 1h});
         }
     };
-    SECTION("all of them grant, keep, show and forget it")
+    SECTION("all of them grant and extend and inspect and release")
     {
         core::lease& l = w.lock("r");
         w.settle();
@@ -284,7 +284,7 @@ TEST_CASE("as many nodes as there may be are a quorum like any other", "[core]")
         CHECK(w.inspect("r").found.agreeing == quorum);  // which decides
         CHECK(w.release(l).released == release_result::released);
     }
-    SECTION("a majority grants it")
+    SECTION("a majority grants")
     {
         with_key(0, nodes - quorum);
         call& c = w.acquire("r", {.timeout = 0ms, .fencing = true});
@@ -296,7 +296,7 @@ TEST_CASE("as many nodes as there may be are a quorum like any other", "[core]")
         CHECK(c.report.nodes.back().outcome == node_outcome::granted);
         w.drop(*c.held);
     }
-    SECTION("one more refuses it")
+    SECTION("one node too many refuses")
     {
         with_key(0, nodes - quorum + 1);
         call& c = w.acquire("r", {.timeout = 0ms});
@@ -311,7 +311,8 @@ TEST_CASE("as many nodes as there may be are a quorum like any other", "[core]")
     CHECK(w.keys() == 0);
 }
 
-TEST_CASE("p01: every assignment of votes ends, at the deciding vote", "[core][pitfall][p01]")
+TEST_CASE("p01: an acquire ends at the deciding vote for every assignment of votes",
+          "[core][pitfall][p01]")
 {
     const unsigned most = plays_a_part() ? 5 : 6;
     for (unsigned nodes = 1; nodes <= most; ++nodes) {
@@ -319,8 +320,8 @@ TEST_CASE("p01: every assignment of votes ends, at the deciding vote", "[core][p
         std::iota(order.begin(), order.end(), 0u);
         for (unsigned n = 0; n < assignments(nodes); ++n) {
             CAPTURE(nodes, n);
-            // All assignments in one order are all orders of the votes; the others are for the
-            // nodes.
+            // All assignments in one order already cover all orders of votes. The other orders are
+            // for the nodes.
             play(assignment(nodes, n), order, n % 2 == 0);
             play(assignment(nodes, n), order, n % 2 == 1);
             std::rotate(order.begin(), order.begin() + 1, order.end());
@@ -328,7 +329,8 @@ TEST_CASE("p01: every assignment of votes ends, at the deciding vote", "[core][p
     }
 }
 
-TEST_CASE("p01: every order of arrival on three nodes", "[core][pitfall][p01]")
+TEST_CASE("p01: an acquire ends right for every order of arrival on three nodes",
+          "[core][pitfall][p01]")
 {
     std::vector<unsigned> order{0, 1, 2};
     do {
@@ -339,7 +341,8 @@ TEST_CASE("p01: every order of arrival on three nodes", "[core][pitfall][p01]")
     } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("p04: two errors and a refusal of five fail at once", "[core][pitfall][p04]")
+TEST_CASE("p04: an acquire fails at once after two errors and a refusal of five nodes",
+          "[core][pitfall][p04]")
 {
     bench_world w{5};
     w.start();

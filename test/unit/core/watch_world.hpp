@@ -18,7 +18,7 @@ inline constexpr nanos way = 1ms;
 inline constexpr nanos round_trip = 2 * way;
 inline constexpr const char* stranger = "somebody else's";
 
-/// Masters a millisecond away, and a stranger who has "r" on all of them.
+/// Nodes a millisecond away, and a stranger who has "r" on all of them.
 struct watch_world : bench_world {
     explicit watch_world(redlock::config c = {}, unsigned nodes = 3)
         : bench_world(nodes, std::move(c)),
@@ -63,7 +63,7 @@ struct watch_world : bench_world {
         settle();
     }
 
-    /// Refused by all, and watching since.
+    /// All nodes refuse the acquire, and it waits for a notification.
     call& waiting(const acquire_options& o = {.timeout = 60s})
     {
         call& c = acquire("r", o);
@@ -95,7 +95,7 @@ struct watch_world : bench_world {
         return std::accumulate(peers.begin(), peers.end(), std::size_t{0},
                                [](std::size_t sum, const auto& p) { return sum + p->log.size(); });
     }
-    /// What the node was sent last, each command as one line.
+    /// The last commands to the node, each as one line.
     [[nodiscard]] std::vector<std::string> last(unsigned node, std::size_t how_many) const
     {
         std::vector<std::string> lines;
@@ -113,7 +113,7 @@ struct watch_world : bench_world {
     peer& first() { return *peers[order[0]]; }
 
     session other;
-    /// The nodes as clients prefer them for "r".
+    /// The nodes in the order in which clients ask them for "r".
     std::vector<unsigned> order;
 };
 

@@ -10,26 +10,27 @@
 using namespace redlock;
 using namespace redlock::test;
 
-// Who was refused is told by a server when it is worth asking again.
+// A waiter gets a notification from a server when it should ask again.
 
 namespace {
 
 using counts = std::vector<std::size_t>;
 
-/// Of one master, that has to tell and does not any more, in one of two ways.
+/// One node that must notify loses the tracked keys, in one of two ways.
 void lose_watches(watch_world& w)
 {
     if (GENERATE(false, true)) {
         w.peers[0]->coming.push_back({w.now, ">2\r\n$10\r\ninvalidate\r\n_\r\n"});
-        w.settle();  // it has lost all keys
+        w.settle();  // the node has lost all keys
     } else {
-        w.close(0);  // the connection; there is another one soon
+        w.close(0);  // the connection; another one follows soon
     }
 }
 
 }  // namespace
 
-TEST_CASE("who was refused has one node tell when the key goes, and asks it first", "[core][watch]")
+TEST_CASE("a refused waiter lets one node notify it of the release and asks that node first",
+          "[core][watch]")
 {
     watch_world w;
     w.take_all();
@@ -47,7 +48,8 @@ TEST_CASE("who was refused has one node tell when the key goes, and asks it firs
     w.advance(2 * round_trip);
     REQUIRE(c.held != nullptr);
     CHECK(w.sets() == counts{2, 2, 2});
-    // The push, at most a round trip of pause, one to the first node and one to the others.
+    // The push, a pause of at most a round trip, one round trip to the first node and one to the
+    // others.
     CHECK(c.ended - then <= way + 3 * round_trip);
     CHECK(c.held->granted == 0b111);
     CHECK(w.told().notified_attempts_granted == 1);
@@ -56,7 +58,7 @@ TEST_CASE("who was refused has one node tell when the key goes, and asks it firs
     CHECK(w.core->watching() == 0);
 }
 
-TEST_CASE("who is woken and refused again is told again, for one round trip to one node",
+TEST_CASE("a notified waiter that is refused waits for the next notification after one round trip",
           "[core][watch]")
 {
     watch_world w;
@@ -70,7 +72,7 @@ TEST_CASE("who is woken and refused again is told again, for one round trip to o
         CHECK(w.sets() == counts{1 + n, 1, 1});
         CHECK(w.told().notified_attempts_refused == n);
         CHECK(w.core->watching() == 1);
-        // SET, CACHING and PTTL in one row. There is nothing to give back.
+        // SET, CACHING and PTTL in one batch. No release is necessary.
         CHECK(w.all_commands() - before == 3);
     }
     CHECK(w.count(w.order[0], "CLIENT") == 22);
@@ -80,7 +82,7 @@ TEST_CASE("who is woken and refused again is told again, for one round trip to o
     CHECK(w.told().polls == 0);
 }
 
-TEST_CASE("p43: who waits sends nothing but a poll now and then", "[core][watch][pitfall][p43]")
+TEST_CASE("p43: a waiter with notifications sends only rare polls", "[core][watch][pitfall][p43]")
 {
     config c;
     c.max_poll_interval = 2s;
@@ -100,8 +102,7 @@ TEST_CASE("p43: who waits sends nothing but a poll now and then", "[core][watch]
     CHECK(w.core->watching() == 0);
 }
 
-TEST_CASE("very many who wait look a thousand times a second, all of them together",
-          "[core][watch]")
+TEST_CASE("very many waiters together poll a thousand times a second", "[core][watch]")
 {
     config config;
     config.ping_interval = 0ms;
@@ -117,7 +118,7 @@ TEST_CASE("very many who wait look a thousand times a second, all of them togeth
     }
     w.advance(2 * round_trip);
     REQUIRE(w.core->watching() == many);
-    w.advance(5s);  // those that began when there were few look again
+    w.advance(5s);  // waiters that began when there were few poll again
     const std::uint64_t before = w.told().polls;
     for (int i = 0; i < 8; ++i) {
         w.advance(1s);
@@ -129,7 +130,7 @@ TEST_CASE("very many who wait look a thousand times a second, all of them togeth
     CHECK(w.told().polls - before >= many);
 }
 
-TEST_CASE("very many who wait look when what is in their way ends", "[core][watch]")
+TEST_CASE("a waiter among very many polls when the key in its way expires", "[core][watch]")
 {
     config config;
     config.ping_interval = 0ms;
@@ -147,7 +148,7 @@ TEST_CASE("very many who wait look when what is in their way ends", "[core][watc
     w.advance(2 * round_trip);
     REQUIRE(w.core->watching() == many);
     w.advance(10s - 5 * round_trip);
-    // What it would be told is lost.
+    // The waiter's notification is lost.
     for (auto& p : w.peers) {
         p->master.forget(p->speaks);
     }
@@ -156,12 +157,12 @@ TEST_CASE("very many who wait look when what is in their way ends", "[core][watc
     CHECK(first.held != nullptr);
 }
 
-TEST_CASE("p47: a wake-up that is lost costs no more than a poll", "[core][watch][pitfall][p47]")
+TEST_CASE("p47: a lost notification costs no more than one poll", "[core][watch][pitfall][p47]")
 {
     config config;
     config.max_poll_interval = 500ms;
     watch_world w{config};
-    SECTION("the longest one")
+    SECTION("at the longest poll interval")
     {
         w.take_all();
         call& c = w.waiting();
@@ -175,7 +176,7 @@ TEST_CASE("p47: a wake-up that is lost costs no more than a poll", "[core][watch
         CHECK(w.told().notified_attempts_granted == 0);
         CHECK(w.told().polls == 1);
     }
-    SECTION("or the remaining ttl")
+    SECTION("or at the holder's remaining ttl")
     {
         w.take_all(200ms);
         const instant end = w.now + 200ms;
@@ -187,7 +188,7 @@ TEST_CASE("p47: a wake-up that is lost costs no more than a poll", "[core][watch
     }
 }
 
-TEST_CASE("a key that expires wakes as well as one that is deleted", "[core][watch]")
+TEST_CASE("a key that expires wakes a waiter like one that is deleted", "[core][watch]")
 {
     watch_world w;
     w.take_all(400ms);
@@ -202,7 +203,7 @@ TEST_CASE("a key that expires wakes as well as one that is deleted", "[core][wat
     CHECK(c.held != nullptr);
 }
 
-TEST_CASE("a key that has gone before it could be watched is asked for at once", "[core][watch]")
+TEST_CASE("a waiter asks at once for a key that vanished before a node tracked it", "[core][watch]")
 {
     watch_world w;
     w.take_all();
@@ -216,30 +217,30 @@ TEST_CASE("a key that has gone before it could be watched is asked for at once",
     CHECK(w.told().notified_attempts_granted == 1);
 }
 
-TEST_CASE("who watches is told of what went while it asked", "[core][watch]")
+TEST_CASE("a waiter hears of a release that happened during its attempt", "[core][watch]")
 {
     watch_world w;
     w.take_all();
     call& c = w.waiting();
     w.give_back_all();
     w.take_all();
-    w.advance(way + round_trip);  // told, and asking for it
-    w.give_back_all();            // behind the refusal
+    w.advance(way + round_trip);  // notified, and asking
+    w.give_back_all();            // after the refusal
     w.advance(5 * round_trip);
     CHECK(c.held != nullptr);
     CHECK(w.told().polls == 0);
 }
 
-TEST_CASE("who is to be told hears that before it asks again, however soon it would",
+TEST_CASE("a waiter with a zero back-off waits for the notification before it asks again",
           "[core][watch]")
 {
     config config;
     config.max_poll_interval = 1h;
-    SECTION("for it does not pause")
+    SECTION("with backoff_max zero")
     {
         config.backoff_min = config.backoff_max = 0ms;
     }
-    SECTION("as its user wants")
+    SECTION("with a custom back-off")
     {
         config.backoff = [](unsigned, std::chrono::nanoseconds) { return 0ns; };
     }
@@ -254,7 +255,7 @@ TEST_CASE("who is to be told hears that before it asks again, however soon it wo
     CHECK(c.held != nullptr);
 }
 
-TEST_CASE("whoever comes next pauses as the one that left", "[core][watch][line]")
+TEST_CASE("a waiter that replaces one that left takes over its wait", "[core][watch][line]")
 {
     config config;
     config.max_poll_interval = 20s;
@@ -271,7 +272,7 @@ TEST_CASE("whoever comes next pauses as the one that left", "[core][watch][line]
     CHECK(w.told().attempts == 1);
     CHECK(w.core->watching() == 1);
     CHECK(w.told().waiters > 100);
-    SECTION("and is told as that one was")
+    SECTION("and its notification")
     {
         w.give_back_all();
         w.advance(4 * round_trip);
@@ -280,7 +281,7 @@ TEST_CASE("whoever comes next pauses as the one that left", "[core][watch][line]
         CHECK(had == 1);
         CHECK(w.told().notified_attempts_granted == 1);
     }
-    SECTION("and looks when that one would have")
+    SECTION("and its next poll")
     {
         w.advance(5s);
         CHECK(w.told().attempts == 1);
@@ -292,14 +293,14 @@ TEST_CASE("whoever comes next pauses as the one that left", "[core][watch][line]
         w.advance(2 * round_trip);
         CHECK(w.core->watching() == 1);
     }
-    SECTION("also where that one was called off")
+    SECTION("even if that one was cancelled")
     {
         w.cancel(*calls[350]);
         w.advance(1s);
         CHECK(w.told().attempts == 1);
         CHECK(w.core->watching() == 1);
     }
-    SECTION("and knows as much of who holds it")
+    SECTION("and its knowledge of the holder")
     {
         w.take_all(30s, "q");
         call& other = w.acquire("q", {.timeout = 1s});
@@ -313,7 +314,7 @@ TEST_CASE("whoever comes next pauses as the one that left", "[core][watch][line]
         CHECK(*heir.report.holder_ttl > 27s);
         CHECK(*heir.report.holder_ttl <= 28s + round_trip);
     }
-    SECTION("but not for what was lost on the way")
+    SECTION("but not a wait whose connection was lost")
     {
         w.close(w.order[0]);
         w.advance(1s);
@@ -322,8 +323,7 @@ TEST_CASE("whoever comes next pauses as the one that left", "[core][watch][line]
     }
 }
 
-TEST_CASE("whoever comes behind one that nobody was to tell asks at once, and behind others not",
-          "[core][watch][line]")
+TEST_CASE("a waiter replaces one without notifications by asking at once", "[core][watch][line]")
 {
     config config;
     config.backoff = [](unsigned, std::chrono::nanoseconds) { return 10s; };
@@ -340,11 +340,11 @@ TEST_CASE("whoever comes behind one that nobody was to tell asks at once, and be
     CHECK(w.told().attempts == (config.release_notifications ? 1 : 2));
 }
 
-TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]")
+TEST_CASE("a waiter polls servers that send no notifications", "[core][watch]")
 {
     config config;
     config.backoff_min = config.backoff_max = 50ms;
-    SECTION("they do not speak RESP3")
+    SECTION("because they lack RESP3")
     {
         watch_world w{config};
         for (auto& p : w.peers) {
@@ -364,7 +364,7 @@ TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]"
         CHECK(c.held != nullptr);
         CHECK(w.count(0, "CLIENT") + w.count(1, "CLIENT") + w.count(2, "CLIENT") == 0);
     }
-    SECTION("it is not permitted, which is said once a node")
+    SECTION("because they forbid it and the client logs this once for each node")
     {
         watch_world w{config};
         for (auto& p : w.peers) {
@@ -383,10 +383,10 @@ TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]"
             });
         CHECK(lines == 3);
         for (unsigned i = 0; i < 3; ++i) {
-            CHECK(w.count(i, "CLIENT") == 2);  // with what had been sent behind it
+            CHECK(w.count(i, "CLIENT") == 2);  // with the commands that were sent after it
         }
     }
-    SECTION("it may be switched on, but no key may be chosen")
+    SECTION("because they permit tracking but not the choice of a key")
     {
         watch_world w{config};
         for (auto& p : w.peers) {
@@ -403,7 +403,7 @@ TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]"
                   return line.find("sends no notifications") != std::string::npos;
               }) == 3);
     }
-    SECTION("it is not wanted")
+    SECTION("because the client turned them off")
     {
         config.release_notifications = false;
         watch_world w{config};
@@ -415,7 +415,7 @@ TEST_CASE("servers that tell nothing are asked again and again", "[core][watch]"
     }
 }
 
-TEST_CASE("a server that could not tell for a moment is asked to again", "[core][watch]")
+TEST_CASE("a client asks a server again for notifications after a temporary error", "[core][watch]")
 {
     config config;
     config.backoff_min = config.backoff_max = 50ms;
@@ -441,14 +441,14 @@ TEST_CASE("a server that could not tell for a moment is asked to again", "[core]
     CHECK(w.told().notified_attempts_granted == 1);
 }
 
-TEST_CASE("p43: a key that lives on for a moment when it was to end is not asked for all the time",
+TEST_CASE("p43: a waiter does not poll all the time for a key that expires a little late",
           "[core][watch][pitfall][p43]")
 {
     watch_world w;
     w.take_all(3s);
     call& c = w.waiting();
     const nanos later = w.settings.node_timeout * 4 / 5;
-    w.take_all(3s - 2 * round_trip + later);  // as when the clock is set back
+    w.take_all(3s - 2 * round_trip + later);  // as if the clock was set back
     w.advance(3s - 2 * round_trip);
     const std::uint64_t polls = w.told().polls;
     w.advance(later + 2 * round_trip);
@@ -457,7 +457,8 @@ TEST_CASE("p43: a key that lives on for a moment when it was to end is not asked
     CHECK(w.told().notifications_missed == 0);
 }
 
-TEST_CASE("who ends connections when asked to tell is not asked for ever", "[core][watch]")
+TEST_CASE("a client stops asking for notifications if each request ends the connection",
+          "[core][watch]")
 {
     config config;
     config.backoff_min = config.backoff_max = 50ms;
@@ -479,7 +480,8 @@ TEST_CASE("who ends connections when asked to tell is not asked for ever", "[cor
     CHECK(w.told().polls > 20);
 }
 
-TEST_CASE("one connection that is lost while many ask to be told is one", "[core][watch]")
+TEST_CASE("a lost connection counts once although many waiters asked for notifications",
+          "[core][watch]")
 {
     watch_world w{{}, 1};
     for (int i = 0; i < 8; ++i) {
@@ -494,7 +496,7 @@ TEST_CASE("one connection that is lost while many ask to be told is one", "[core
     CHECK(w.core->watching() == 8);
 }
 
-TEST_CASE("a key on the first node alone keeps nobody from a majority", "[core][watch]")
+TEST_CASE("a key on the first node alone keeps no waiter from a majority", "[core][watch]")
 {
     config config;
     config.max_poll_interval = 500ms;
@@ -510,7 +512,7 @@ TEST_CASE("a key on the first node alone keeps nobody from a majority", "[core][
     CHECK(c.held != nullptr);
 }
 
-TEST_CASE("who set the first node's key has another tell, before that vote is complete too",
+TEST_CASE("a waiter with the first node's key tracks another node before its vote is complete",
           "[core][watch][fencing]")
 {
     watch_world w;
@@ -520,7 +522,7 @@ TEST_CASE("who set the first node's key has another tell, before that vote is co
     w.settle();
     w.advance_until([&] { return w.count(w.order[1], "SET") == 2; });
     const std::size_t looks = w.count(w.order[0], "PTTL");
-    w.first().way_back = 10 * way;  // its counter is told behind the others' refusals
+    w.first().way_back = 10 * way;  // its counter arrives after the others' refusals
     w.advance(100 * round_trip);
     CHECK(w.sets() == counts{2, 2, 2});
     CHECK(w.count(w.order[0], "PTTL") == looks);
@@ -531,7 +533,7 @@ TEST_CASE("who set the first node's key has another tell, before that vote is co
     CHECK(c.held != nullptr);
 }
 
-TEST_CASE("where the first node is down the next one is asked first", "[core][watch]")
+TEST_CASE("a waiter asks the next node first if the first one is down", "[core][watch]")
 {
     watch_world w;
     w.peers[w.order[0]]->dial = peer::dialling::refused;
@@ -548,7 +550,7 @@ TEST_CASE("where the first node is down the next one is asked first", "[core][wa
     CHECK(c.held != nullptr);
 }
 
-TEST_CASE("where the first node does not answer the others are asked", "[core][watch]")
+TEST_CASE("a waiter asks the other nodes if the first one does not answer", "[core][watch]")
 {
     watch_world w;
     w.take_all();
@@ -569,7 +571,7 @@ TEST_CASE("where the first node does not answer the others are asked", "[core][w
         w.advance(2 * round_trip);
         CHECK(c.held->granted == 0b111);
     }
-    SECTION("as it is lost")
+    SECTION("because its connection is lost")
     {
         w.first().frozen = true;
         w.advance_until([&] { return w.count(w.order[0], "SET") == 2; });
@@ -579,7 +581,7 @@ TEST_CASE("where the first node does not answer the others are asked", "[core][w
         w.advance(2 * round_trip);
         CHECK(c.held != nullptr);
     }
-    SECTION("as it answers with an error")
+    SECTION("because it answers with an error")
     {
         w.first().master.refusals["SET"] = "OOM command not allowed";
         w.advance(3 * round_trip);
@@ -587,7 +589,7 @@ TEST_CASE("where the first node does not answer the others are asked", "[core][w
     }
 }
 
-TEST_CASE("no other node is asked behind the deadline", "[core][watch]")
+TEST_CASE("a waiter asks no other node after its deadline", "[core][watch]")
 {
     watch_world w;
     w.take_all();
@@ -603,7 +605,7 @@ TEST_CASE("no other node is asked behind the deadline", "[core][watch]")
     CHECK(w.keys() == 0);
 }
 
-TEST_CASE("the last attempt asks all nodes", "[core][watch]")
+TEST_CASE("the last attempt of an acquire asks all nodes", "[core][watch]")
 {
     watch_world w;
     w.take_all();
@@ -616,7 +618,7 @@ TEST_CASE("the last attempt asks all nodes", "[core][watch]")
     CHECK(w.core->watching() == 0);
 }
 
-TEST_CASE("a node that may not vote is not asked first", "[core][watch][guard]")
+TEST_CASE("a waiter does not ask a node without a vote first", "[core][watch][guard]")
 {
     config config;
     config.restart_guard = guard_config{.max_ttl = 1h, .admit_new_nodes = true};
@@ -625,14 +627,16 @@ TEST_CASE("a node that may not vote is not asked first", "[core][watch][guard]")
     call& c = w.waiting();
     w.first().master.flush_keys();
     w.settle();
-    w.advance(4 * round_trip);  // woken, refused by those that have it, and the loss is noticed
+    w.advance(4 * round_trip);  // woken and refused by the nodes with the key, and the client
+                                // notices the loss
     w.give_back_all();
     w.advance(4 * round_trip);
     CHECK(c.held != nullptr);
     CHECK(w.told().nodes_quarantined == 1);
 }
 
-TEST_CASE("who watched on a connection that is lost looks soon, and watches again", "[core][watch]")
+TEST_CASE("a waiter whose connection for notifications is lost polls soon and tracks the key again",
+          "[core][watch]")
 {
     config config;
     config.max_poll_interval = 1h;
@@ -643,13 +647,13 @@ TEST_CASE("who watched on a connection that is lost looks soon, and watches agai
     w.advance(10s);
     w.close(w.order[0]);
     CHECK(w.core->watching() == 0);
-    SECTION("it was free by then")
+    SECTION("when the lock is free by then")
     {
         w.give_back_all();
         w.advance(100ms + 2 * round_trip);
         CHECK(c.held != nullptr);
     }
-    SECTION("it was not, and is told of by the new connection")
+    SECTION("when the lock is held and the new connection notifies")
     {
         w.advance(200ms);
         CHECK(w.core->watching() == 1);
@@ -661,8 +665,7 @@ TEST_CASE("who watched on a connection that is lost looks soon, and watches agai
     }
 }
 
-TEST_CASE("very many who watched on a connection that is lost do not look all at once",
-          "[core][watch]")
+TEST_CASE("very many waiters on a lost connection do not poll all at once", "[core][watch]")
 {
     config config;
     config.max_poll_interval = 1h;
@@ -686,7 +689,7 @@ TEST_CASE("very many who watched on a connection that is lost do not look all at
     CHECK(w.core->watching() == many);
 }
 
-TEST_CASE("of very many who watched on a connection that is lost each looks within its deadline",
+TEST_CASE("each of very many waiters on a lost connection polls within its deadline",
           "[core][watch]")
 {
     config config;
@@ -713,7 +716,7 @@ TEST_CASE("of very many who watched on a connection that is lost each looks with
     }
 }
 
-TEST_CASE("a server that lost all keys wakes all who watch there", "[core][watch]")
+TEST_CASE("a server that loses all keys wakes all its waiters", "[core][watch]")
 {
     watch_world w;
     w.take_all();
@@ -729,7 +732,7 @@ TEST_CASE("a server that lost all keys wakes all who watch there", "[core][watch
     CHECK(w.told().notified_attempts_granted == 1);
 }
 
-TEST_CASE("pushes are hints, whatever they say", "[core][watch]")
+TEST_CASE("a client takes any push as a hint only", "[core][watch]")
 {
     config config;
     config.key_prefix = "locks:";
@@ -751,7 +754,7 @@ TEST_CASE("pushes are hints, whatever they say", "[core][watch]")
     w.advance(4 * round_trip);
     CHECK(w.told().notified_attempts_refused == (is_of_all ? 1u : 0u));
     CHECK(w.told().protocol_errors == 0);
-    // Of a key that is not gone, three times over.
+    // About a key that still exists, three times.
     for (int i = 0; i < 3; ++i) {
         w.first().coming.push_back({w.now, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$7\r\nlocks:r\r\n"});
     }
@@ -764,7 +767,7 @@ TEST_CASE("pushes are hints, whatever they say", "[core][watch]")
     }
 }
 
-TEST_CASE("nothing is left of who watched and went", "[core][watch]")
+TEST_CASE("a waiter that ends leaves nothing", "[core][watch]")
 {
     config config;
     config.ping_interval = GENERATE(0ms, 20s);
@@ -775,15 +778,15 @@ TEST_CASE("nothing is left of who watched and went", "[core][watch]")
     call& c = w.waiting();
     w.advance(GENERATE(0s, 10s));
     CHECK(w.first().speaks.tracks == session::tracking::chosen);
-    SECTION("cancelled")
+    SECTION("by cancellation")
     {
         w.cancel(c);
     }
-    SECTION("timed out")
+    SECTION("by its timeout")
     {
         w.advance(61s);
     }
-    SECTION("closed")
+    SECTION("by a close")
     {
         w.core->close(w.now);
         w.settle();
@@ -794,7 +797,7 @@ TEST_CASE("nothing is left of who watched and went", "[core][watch]")
     w.give_back_all();
     w.advance(4 * round_trip);
     CHECK(w.count(w.order[0], "SET") == sets);
-    // Nobody watches there any more: the server need not remember anything.
+    // No waiter tracks a key there any more, so the server can stop.
     for (int i = 0; i < 50; ++i) {
         if (is_busy) {
             w.inspect("another");
@@ -810,7 +813,8 @@ TEST_CASE("nothing is left of who watched and went", "[core][watch]")
           }) == 2);
 }
 
-TEST_CASE("clients agree on who is asked first, whatever the order of their nodes", "[core][watch]")
+TEST_CASE("clients with their nodes in any order agree on the first node of a resource",
+          "[core][watch]")
 {
     std::vector<std::string> names = node_urls(5);
     std::vector<std::string> first;
@@ -831,7 +835,7 @@ TEST_CASE("clients agree on who is asked first, whatever the order of their node
     CHECK(std::count(first.begin(), first.end(), first.front()) == 5);
 }
 
-TEST_CASE("resources are shared out among the nodes that are asked first", "[core][watch]")
+TEST_CASE("resources are spread over the nodes that are asked first", "[core][watch]")
 {
     std::vector<unsigned> each(5);
     const std::vector<std::string> names = node_urls(5);
@@ -852,13 +856,13 @@ TEST_CASE("resources are shared out among the nodes that are asked first", "[cor
 
 TEST_CASE("clients that are woken together do not split the votes", "[core][watch]")
 {
-    // One client's votes against another's that asks everybody: seen in the simulation. Here: what
-    // one that is woken leaves alone.
+    // The simulation tests the votes of one client against another that asks all nodes.
+    // This test checks which nodes a woken waiter leaves alone.
     watch_world w;
     w.take_all();
     call& c = w.waiting();
     w.give_back_all();
-    w.take(w.order[0]);  // another one was first
+    w.take(w.order[0]);  // another client was first
     w.advance(4 * round_trip);
     CHECK_FALSE(c.done());
     CHECK(w.peers[w.order[1]]->master.value(w.now, "r").empty());
@@ -867,7 +871,7 @@ TEST_CASE("clients that are woken together do not split the votes", "[core][watc
     CHECK(w.count(w.order[0], "EVALSHA") == 1);
 }
 
-TEST_CASE("who asks first and is refused counts nothing", "[core][watch][fencing]")
+TEST_CASE("a refused first node counts no fencing token", "[core][watch][fencing]")
 {
     watch_world w;
     call& before = w.acquire("r", {.fencing = true});
@@ -888,12 +892,12 @@ TEST_CASE("who asks first and is refused counts nothing", "[core][watch][fencing
     w.advance(4 * round_trip);
     REQUIRE(c.held != nullptr);
     CHECK(c.held->granted == 0b111);
-    // The first, refused attempt had them counted, and this one did.
+    // The first refused attempt had counted, and so did this one.
     CHECK(c.held->fencing_token == token + 2);
     CHECK(w.told().counter_alignments == 0);
 }
 
-TEST_CASE("the vote of a node that was asked first is proven as any other", "[core][watch][guard]")
+TEST_CASE("a waiter's first node must prove its vote like any other", "[core][watch][guard]")
 {
     config config;
     config.restart_guard = guard_config{.max_ttl = 1h, .admit_new_nodes = true};
@@ -919,7 +923,7 @@ TEST_CASE("the vote of a node that was asked first is proven as any other", "[co
     }
 }
 
-TEST_CASE("a report tells who was not asked", "[core][watch]")
+TEST_CASE("a report says which nodes were not asked", "[core][watch]")
 {
     watch_world w;
     w.take_all();
@@ -938,7 +942,8 @@ TEST_CASE("a report tells who was not asked", "[core][watch]")
     CHECK(c.report.nodes[w.order[2]].outcome == node_outcome::not_asked);
 }
 
-TEST_CASE("cancelled while the first node is asked, it leaves nothing", "[core][watch]")
+TEST_CASE("an acquire that is cancelled while it asks its first node leaves nothing",
+          "[core][watch]")
 {
     watch_world w;
     w.take_all();
@@ -953,23 +958,23 @@ TEST_CASE("cancelled while the first node is asked, it leaves nothing", "[core][
     CHECK(w.core->watching() == 0);
 }
 
-TEST_CASE("who comes after one that was woken asks all nodes", "[core][watch]")
+TEST_CASE("an acquire after a woken one that was cancelled asks all nodes", "[core][watch]")
 {
     watch_world w;
     w.take_all();
     call& c = w.waiting();
     w.give_back_all();
-    w.advance(way);  // told, and pausing
+    w.advance(way);  // notified, and in its pause
     w.cancel(c);
     CHECK(c.done());
-    w.advance(1s);  // what was refused before that is forgotten
+    w.advance(1s);  // the client forgets the earlier refusal
     call& next = w.acquire("r");
     w.advance(round_trip);
     REQUIRE(next.held != nullptr);
     CHECK(w.told().notified_attempts_granted == 0);
 }
 
-TEST_CASE("who comes anew for what others want asks one node first", "[core][watch]")
+TEST_CASE("a new acquire of a contended lock asks one node first", "[core][watch]")
 {
     watch_world w;
     w.take_all();
@@ -978,7 +983,7 @@ TEST_CASE("who comes anew for what others want asks one node first", "[core][wat
     CHECK(before.error == errc::contended);
     const counts asked = w.sets();
 
-    SECTION("and is told as any other")
+    SECTION("and waits for a notification like any other")
     {
         call& c = w.acquire("r", {.timeout = 60s});
         w.advance(2 * round_trip);
@@ -990,7 +995,7 @@ TEST_CASE("who comes anew for what others want asks one node first", "[core][wat
         CHECK(c.held != nullptr);
         CHECK(w.told().notified_attempts_granted == 1);
     }
-    SECTION("and is not kept by what that node alone has")
+    SECTION("and a key on that node alone does not keep it from the lock")
     {
         for (const unsigned i : {w.order[1], w.order[2]}) {
             w.give_back(i);
@@ -1000,7 +1005,7 @@ TEST_CASE("who comes anew for what others want asks one node first", "[core][wat
         CHECK(c.held != nullptr);
         CHECK(w.told().polls == 1);
     }
-    SECTION("and not again and again")
+    SECTION("but not again and again")
     {
         for (const unsigned i : {w.order[1], w.order[2]}) {
             w.give_back(i);
@@ -1026,14 +1031,14 @@ TEST_CASE("who comes anew for what others want asks one node first", "[core][wat
         w.advance(round_trip);
         CHECK(c.held != nullptr);
     }
-    SECTION("nor where little time is left")
+    SECTION("but not with little time left")
     {
         w.give_back_all();
         call& c = w.acquire("r", {.timeout = 2ms});
         w.advance(round_trip);
         CHECK(c.held != nullptr);
     }
-    SECTION("nor where it tries once")
+    SECTION("but not with a single attempt")
     {
         w.give_back_all();
         call& c = w.acquire("r", {.timeout = 0ms});
@@ -1042,7 +1047,7 @@ TEST_CASE("who comes anew for what others want asks one node first", "[core][wat
     }
 }
 
-TEST_CASE("what others want is remembered for as long as one has it", "[core][watch]")
+TEST_CASE("a client remembers that a lock is contended for as long as it holds it", "[core][watch]")
 {
     watch_world w;
     w.take_all();
@@ -1059,7 +1064,7 @@ TEST_CASE("what others want is remembered for as long as one has it", "[core][wa
     CHECK(w.sets() == counts{asked[0] + 1, asked[1], asked[2]});
 }
 
-TEST_CASE("the client's own lock is not others'", "[core][watch]")
+TEST_CASE("a client's own lock does not count as contention", "[core][watch]")
 {
     watch_world w;
     call& c = w.acquire("r");
@@ -1074,7 +1079,7 @@ TEST_CASE("the client's own lock is not others'", "[core][watch]")
     CHECK(next.held != nullptr);
 }
 
-TEST_CASE("who is told nothing by choice asks all nodes", "[core][watch]")
+TEST_CASE("an acquire without notifications asks all nodes", "[core][watch]")
 {
     config config;
     config.release_notifications = false;
@@ -1088,8 +1093,7 @@ TEST_CASE("who is told nothing by choice asks all nodes", "[core][watch]")
     CHECK(c.held != nullptr);
 }
 
-TEST_CASE("who meets many asks at a later time, and who has waited less behind the others",
-          "[core][watch]")
+TEST_CASE("a waiter with many competitors asks at a later and random time", "[core][watch]")
 {
     watch_world w;
     w.take_all();
@@ -1113,7 +1117,7 @@ TEST_CASE("who meets many asks at a later time, and who has waited less behind t
     CHECK(std::ranges::max(few) <= 2 * round_trip);
     CHECK(std::ranges::max(many) > 6 * round_trip);
     CHECK(std::ranges::max(many) <= 9 * round_trip + way);
-    // Not at a fixed time behind the others.
+    // The pause after the notification is random.
     CHECK(std::ranges::min(many) < round_trip);
     w.give_back_all();
     w.advance(20 * round_trip);
@@ -1121,20 +1125,20 @@ TEST_CASE("who meets many asks at a later time, and who has waited less behind t
     w.drop(*c.held);
     w.advance(round_trip);
 
-    // The next one knows how many attempts that took.
+    // The next waiter knows how many attempts that took.
     w.take_all();
     w.waiting();
     CHECK(delay() > 3 * round_trip);
 }
 
-TEST_CASE("what this client gives back itself wakes as well", "[core][watch]")
+TEST_CASE("a release by the same client wakes a waiter too", "[core][watch]")
 {
     config config;
     config.max_poll_interval = 1h;
     watch_world w{config};
     w.take_all();
     call& c = w.waiting();
-    // One that stands in no line gets the first node's key for as long as the others take.
+    // An acquire outside the queue gets the first node's key while it asks the others.
     w.peers[w.order[1]]->way_back = w.peers[w.order[2]]->way_back = 40ms;
     w.give_back(w.order[0]);
     call& passing = w.acquire("r", {.timeout = 0ms});
@@ -1149,7 +1153,8 @@ TEST_CASE("what this client gives back itself wakes as well", "[core][watch]")
     CHECK(c.held != nullptr);
 }
 
-TEST_CASE("one that cannot tell is not asked first where another can", "[core][watch]")
+TEST_CASE("a waiter does not ask a node without notifications first if another node has them",
+          "[core][watch]")
 {
     watch_world w;
     w.first().master.refusals["CLIENT TRACKING"] = "NOPERM no permissions to run it";

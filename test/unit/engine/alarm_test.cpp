@@ -20,8 +20,7 @@ struct counted final : engine::alarm_events {
     unsigned told = 0;
 };
 
-/// The alarm of a client, which stands for `first`, and was set once before in the same turn: the
-/// memory of that wait is not back yet.
+/// The alarm of a client, set to `first`. An earlier wait of the same turn still holds its memory.
 struct busy_alarm {
     explicit busy_alarm(base::nanos first)
     {
@@ -36,7 +35,7 @@ struct busy_alarm {
         alarm->set(after, whom);
     }
 
-    /// Until it is told, or nothing is waited for any more.
+    /// Runs until the alarm rings or no wait is left.
     void run()
     {
         while (whom->told == 0 && io.run_one_for(test::patience) > 0) {
@@ -51,7 +50,7 @@ struct busy_alarm {
 
 }  // namespace
 
-TEST_CASE("an alarm that cannot be set later for want of memory rings as it was to", "[alarm]")
+TEST_CASE("an alarm without memory to be set later rings at its old time", "[alarm]")
 {
     busy_alarm a(20ms);
     CHECK_THROWS_AS(a.set_without_memory(24h), std::bad_alloc);
@@ -61,15 +60,14 @@ TEST_CASE("an alarm that cannot be set later for want of memory rings as it was 
     CHECK(a.io.poll() == 0);
 }
 
-TEST_CASE("an alarm that cannot be set earlier for want of memory rings at once, and not again",
-          "[alarm]")
+TEST_CASE("an alarm without memory to be set earlier rings at once and only once", "[alarm]")
 {
     busy_alarm a(24h);
     CHECK_THROWS_AS(a.set_without_memory(1h), std::bad_alloc);
     a.run();
     CHECK(a.whom->told == 1);
     CHECK(a.io.poll() == 0);
-    // The memory of both waits is back.
+    // The memory of both waits is free again.
     a.io.restart();
     a.whom->told = 0;
     a.set_without_memory(0s);
@@ -77,8 +75,7 @@ TEST_CASE("an alarm that cannot be set earlier for want of memory rings at once,
     CHECK(a.whom->told == 1);
 }
 
-TEST_CASE("an alarm that is cancelled, or set anew, after it was to ring at once does not",
-          "[alarm]")
+TEST_CASE("an alarm that is cancelled or set again before it rings at once stays silent", "[alarm]")
 {
     busy_alarm a(24h);
     CHECK_THROWS_AS(a.set_without_memory(1h), std::bad_alloc);
@@ -86,7 +83,7 @@ TEST_CASE("an alarm that is cancelled, or set anew, after it was to ring at once
     {
         a.alarm->cancel();
     }
-    SECTION("set anew")
+    SECTION("set again")
     {
         a.alarm->set(24h, a.whom);
         a.alarm->cancel();

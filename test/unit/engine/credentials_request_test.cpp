@@ -48,7 +48,7 @@ struct asker {
 
 }  // namespace
 
-TEST_CASE("a provider's reply comes on the client's executor, never within the call",
+TEST_CASE("a provider's reply takes effect on the client's executor and never within the call",
           "[engine][credentials]")
 {
     asker a;
@@ -64,11 +64,11 @@ TEST_CASE("a provider's reply comes on the client's executor, never within the c
     CHECK(a.log->failures == std::vector<std::string>{""});
     CHECK(a.log->users == std::vector<std::string>{"app"});
     CHECK(a.log->passwords == std::vector<std::string>{"a-new-password"});
-    // The user may keep the reply, and with it the request.
+    // A user may keep the reply and the request with it.
     CHECK(request->given().password.empty());
 }
 
-TEST_CASE("the first reply counts, from whatever thread and copy", "[engine][credentials]")
+TEST_CASE("the first reply counts from any thread and any copy", "[engine][credentials]")
 {
     asker a;
     credentials_reply kept;
@@ -81,10 +81,10 @@ TEST_CASE("the first reply counts, from whatever thread and copy", "[engine][cre
     CHECK(a.log->users == std::vector<std::string>{"first"});
 }
 
-TEST_CASE("an error and an exception of a provider are told as failures", "[engine][credentials]")
+TEST_CASE("an error or exception of a provider is reported as a failure", "[engine][credentials]")
 {
     asker a;
-    SECTION("an error, without what is given beside it")
+    SECTION("an error hides the credentials that come with it")
     {
         const error_code denied = boost::asio::error::access_denied;
         a.ask([&](std::string_view, const credentials_reply& reply) {
@@ -94,7 +94,7 @@ TEST_CASE("an error and an exception of a provider are told as failures", "[engi
         CHECK(a.log->failures == std::vector<std::string>{"credentials: " + denied.message()});
         CHECK(a.log->passwords == std::vector<std::string>{""});
     }
-    SECTION("an exception, on one line")
+    SECTION("an exception becomes one line")
     {
         a.ask([](std::string_view, const credentials_reply&) {
             throw std::runtime_error("the vault\nis sealed");
@@ -102,7 +102,7 @@ TEST_CASE("an error and an exception of a provider are told as failures", "[engi
         a.io.run();
         CHECK(a.log->failures == std::vector<std::string>{"credentials: the vault\\nis sealed"});
     }
-    SECTION("what is no std::exception")
+    SECTION("an exception may have any type")
     {
         a.ask([](std::string_view, const credentials_reply&) { throw 1; });
         a.io.run();
@@ -120,7 +120,7 @@ TEST_CASE("an error and an exception of a provider are told as failures", "[engi
     }
 }
 
-TEST_CASE("user and password are as long together as a URL may be, and no longer",
+TEST_CASE("user and password together may be as long as a URL but not longer",
           "[engine][credentials]")
 {
     constexpr std::size_t most = 16 * 1024;
@@ -136,12 +136,12 @@ TEST_CASE("user and password are as long together as a URL may be, and no longer
     }
 }
 
-TEST_CASE("a reply after the end of the client, of its attempt or its context does nothing",
+TEST_CASE("a reply after the end of the client or its attempt or its context does nothing",
           "[engine][credentials]")
 {
     credentials_reply kept;
     const auto keep = [&](std::string_view, credentials_reply reply) { kept = std::move(reply); };
-    SECTION("of the attempt")
+    SECTION("after the attempt")
     {
         asker a;
         a.ask(keep)->close();
@@ -149,7 +149,7 @@ TEST_CASE("a reply after the end of the client, of its attempt or its context do
         a.io.run();
         CHECK(a.log->nodes.empty());
     }
-    SECTION("of the client")
+    SECTION("after the client")
     {
         asker a;
         const auto request = a.ask(keep);
@@ -159,7 +159,7 @@ TEST_CASE("a reply after the end of the client, of its attempt or its context do
         a.io.run();
         CHECK(request->given().password.empty());
     }
-    SECTION("of the context, whose strand may not outlive it")
+    SECTION("after the context whose strand must not outlive it")
     {
         auto io = std::make_optional<boost::asio::io_context>(1);
         const auto log = std::make_shared<reply_log>();
@@ -173,7 +173,7 @@ TEST_CASE("a reply after the end of the client, of its attempt or its context do
     }
 }
 
-TEST_CASE("a reply without memory is none, and throws nothing", "[engine][credentials]")
+TEST_CASE("a reply without memory has no effect and throws nothing", "[engine][credentials]")
 {
     asker a;
     credentials_reply kept;

@@ -9,7 +9,7 @@
 
 using namespace redlock;
 
-TEST_CASE("leases that were left are all taken, each once", "[engine][left_leases]")
+TEST_CASE("a client takes each abandoned lease exactly once", "[engine][left_leases]")
 {
     std::array<core::lease, 5> some;
     engine::left_leases left;
@@ -32,7 +32,7 @@ TEST_CASE("leases that were left are all taken, each once", "[engine][left_lease
     CHECK(taken == std::vector{&some[2]});
 }
 
-TEST_CASE("leases are left on any thread", "[engine][left_leases]")
+TEST_CASE("threads may abandon leases at the same time", "[engine][left_leases]")
 {
     constexpr std::size_t each = 1000;
     std::vector<core::lease> some(2 * each);

@@ -46,7 +46,7 @@ public:
     std::vector<std::string> heard;
 };
 
-/// Over a socket that is connected already.
+/// A link over a socket that is already connected.
 class ready_link final : public engine::stream_link<ready_link> {
 public:
     ready_link(const engine::link_setup& s, unix_stream socket)
@@ -85,7 +85,7 @@ bool is_zero(const char* at, std::size_t size)
 
 }  // namespace
 
-TEST_CASE("what was written is wiped before its buffer is handed back", "[engine]")
+TEST_CASE("a link wipes written bytes before it returns their buffer", "[engine]")
 {
     connected_link it;
     std::string first = "AUTH somebody s3cr3t-PASSWORD, and more than a string holds within itself";
@@ -100,10 +100,10 @@ TEST_CASE("what was written is wiped before its buffer is handed back", "[engine
     CHECK(it.events.used.data() == at);
 }
 
-TEST_CASE("what was not written to its end is wiped when the link is closed", "[engine]")
+TEST_CASE("a closed link wipes bytes that are not completely written", "[engine]")
 {
     connected_link it;
-    // More than the socket takes, so that the write is under way when the link ends.
+    // More than the socket takes, so that the write is unfinished when the link ends.
     std::string bytes(900 * 1024, 's');
     it.l->stream().set_option(boost::asio::socket_base::send_buffer_size(4096));
     const std::size_t size = bytes.size();
@@ -118,7 +118,7 @@ TEST_CASE("what was not written to its end is wiped when the link is closed", "[
     CHECK(is_zero(at, size));
 }
 
-TEST_CASE("what was not written to its end is wiped when its context goes", "[engine]")
+TEST_CASE("a destroyed context wipes bytes that are not completely written", "[engine]")
 {
     constexpr std::string_view secret = "s3cr3t-PASSWORD of a link that nobody closed";
     const test::freed_with freed(secret);
@@ -134,13 +134,14 @@ TEST_CASE("what was not written to its end is wiped when its context goes", "[en
     CHECK(freed.blocks() == 0);
 }
 
-TEST_CASE("what a node said before it closed is told, whatever runs into its end first", "[engine]")
+TEST_CASE("a link delivers the node's last bytes whichever operation sees the end first",
+          "[engine]")
 {
     connected_link it;
     const std::string said = "-ERR max number of clients reached\r\n";
     boost::asio::write(it.theirs, boost::asio::buffer(said));
     it.theirs.close();
-    SECTION("a write")
+    SECTION("the write")
     {
         it.l->write("HELLO");
         it.l->start();
@@ -149,7 +150,7 @@ TEST_CASE("what a node said before it closed is told, whatever runs into its end
         CHECK(it.events.heard == heard{said, "down: Broken pipe"});
         CHECK(it.l->is_writing());
     }
-    SECTION("or reading")
+    SECTION("the read")
     {
         it.l->start();
         it.context.run();
@@ -158,7 +159,7 @@ TEST_CASE("what a node said before it closed is told, whatever runs into its end
     CHECK(it.events.written == 0);
 }
 
-TEST_CASE("a link ends with a write that fails, also where a node could go on", "[engine]")
+TEST_CASE("a link ends with a failed write even if the node could continue", "[engine]")
 {
     connected_link it;
     it.l->start();

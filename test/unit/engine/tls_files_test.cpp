@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The files of a client, and what is said of them.
+/// The TLS files of a client, and the lines that it logs about them.
 struct kept_files {
     kept_files()
     {
@@ -32,7 +32,8 @@ struct kept_files {
         settings.tls.key_file = key;
     }
 
-    /// As programs that renew certificates do it: a reader sees the old file or the new one.
+    /// Replaces a file like programs that renew certificates: a reader sees the old file or the new
+    /// one.
     void put(const fs::path& from, const fs::path& to) const
     {
         const fs::path fresh = folder / "fresh";
@@ -59,7 +60,7 @@ struct kept_files {
 
 }  // namespace
 
-TEST_CASE("TLS files that have not changed are not loaded again", "[engine][tls]")
+TEST_CASE("a client does not load unchanged TLS files again", "[engine][tls]")
 {
     kept_files f;
     engine::tls_files files(f.settings);
@@ -69,8 +70,7 @@ TEST_CASE("TLS files that have not changed are not loaded again", "[engine][tls]
     CHECK(f.lines.empty());
 }
 
-TEST_CASE("TLS files that were replaced are loaded once, before the next connection",
-          "[engine][tls]")
+TEST_CASE("a client loads replaced TLS files once before the next connection", "[engine][tls]")
 {
     kept_files f;
     engine::tls_files files(f.settings);
@@ -91,7 +91,7 @@ TEST_CASE("TLS files that were replaced are loaded once, before the next connect
           std::vector<std::string>{"info: TLS files have changed and were loaded again"});
 }
 
-TEST_CASE("TLS files that can't be loaded leave those from before, with one warning a change",
+TEST_CASE("a client keeps its TLS files if new ones fail and warns once for each change",
           "[engine][tls]")
 {
     kept_files f;
@@ -137,7 +137,7 @@ TEST_CASE("TLS files that can't be loaded leave those from before, with one warn
         f.lines[0].starts_with("warning: TLS files have changed and can't be loaded; the client "
                                "still uses the ones from before: config::" +
                                field + ": "));
-    // Another change that does not do either.
+    // Another change that is useless too.
     fs::resize_file(f.certificate, 1);
     CHECK(f.latest(files) == first);
     CHECK(f.latest(files) == first);
@@ -149,7 +149,7 @@ TEST_CASE("TLS files that can't be loaded leave those from before, with one warn
     CHECK(f.lines.size() == 3);
 }
 
-TEST_CASE("a TLS file that goes and comes back is told of each time that it goes", "[engine][tls]")
+TEST_CASE("a client warns each time that a TLS file disappears", "[engine][tls]")
 {
     kept_files f;
     engine::tls_files files(f.settings);
@@ -165,7 +165,7 @@ TEST_CASE("a TLS file that goes and comes back is told of each time that it goes
     }
 }
 
-TEST_CASE("TLS files of no use at the start are a configuration error", "[engine][tls]")
+TEST_CASE("unusable TLS files at the start are a configuration error", "[engine][tls]")
 {
     kept_files f;
     fs::remove(f.key);

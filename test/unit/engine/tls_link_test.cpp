@@ -36,8 +36,8 @@ struct connected_already {
 
 using paired_link = engine::tls_link<unix_stream, connected_already>;
 
-/// Closes without a farewell, as soon as it has met a client: one that shows no certificate, which
-/// it may not like.
+/// Closes without close_notify as soon as a client has connected. It refuses clients without a
+/// certificate.
 class closing_server {
 public:
     closing_server(const test::certificates& world, unix_stream socket, bool is_strict)
@@ -50,7 +50,7 @@ public:
           }))
     {}
 
-    /// How that went, once it has closed.
+    /// The result of the connection, once the server has closed it.
     boost::system::error_code met() { return met_.get(); }
 
 private:
@@ -91,7 +91,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("why a TLS server closed is told, though what was written to it fails first",
+TEST_CASE("a client reports why a TLS server closed although its write fails first",
           "[engine][tls]")
 {
     // In TLS 1.3 a client is connected before the server has seen its certificate.
@@ -119,7 +119,7 @@ TEST_CASE("why a TLS server closed is told, though what was written to it fails 
     context.run();
     CHECK(events.refusal.failed() == is_strict);
     REQUIRE(events.reasons.size() == 1);
-    // Where it says nothing, that it closed is all that is known.
+    // If the server gives no reason, the client knows only that the server closed.
     CHECK_THAT(events.reasons.front(), Catch::Matchers::ContainsSubstring(
                                            is_strict ? "certificate required" : "Broken pipe"));
 }

@@ -58,7 +58,7 @@ std::uint64_t draw(entropy& from)
     return number;
 }
 
-/// The pages that a forked child finds empty and no core dump has, as far as there are some.
+/// The pages that are empty in a forked child and missing from core dumps, if the system has them.
 std::vector<std::span<const std::byte>> guarded_pages()
 {
     std::vector<std::span<const std::byte>> all;
@@ -70,7 +70,7 @@ std::vector<std::span<const std::byte>> guarded_pages()
         std::istringstream words(line);
         if (line.starts_with("VmFlags:")) {
             if (line.find(" wf") != line.npos && line.find(" dd") != line.npos) {
-                // NOLINTNEXTLINE(performance-no-int-to-ptr): it is an address that is read.
+                // NOLINTNEXTLINE(performance-no-int-to-ptr): the address is read from a file.
                 all.emplace_back(reinterpret_cast<const std::byte*>(begin), end - begin);
             }
         } else if (line.find(':') > line.find(' ')) {
@@ -80,7 +80,7 @@ std::vector<std::span<const std::byte>> guarded_pages()
     return all;
 }
 
-/// In those pages, at any place.
+/// Whether these pages have the number at any place.
 bool is_kept(std::uint64_t number)
 {
     std::array<std::byte, size> bytes{};
@@ -103,7 +103,7 @@ std::set<std::uint64_t> turn(turn_entropy& draws, unsigned times)
 
 }  // namespace
 
-TEST_CASE("a turn asks once for what it draws, as much as the last one did", "[turn_entropy]")
+TEST_CASE("a turn asks the source once for as much as the last turn drew", "[turn_entropy]")
 {
     numbered_entropy source;
     turn_entropy draws(source);
@@ -112,14 +112,13 @@ TEST_CASE("a turn asks once for what it draws, as much as the last one did", "[t
 
     turn(draws, 64);
     CHECK(source.asked == std::vector<std::size_t>{64 * size});
-    // Those between that draw nothing do not count.
+    // Turns in between that draw nothing do not count.
     draws.end_turn();
     turn(draws, 10);
     CHECK(source.asked == std::vector<std::size_t>{64 * size, 64 * size});
 }
 
-TEST_CASE("a turn that draws more than the last one asks for twice as much each time",
-          "[turn_entropy]")
+TEST_CASE("a turn that draws more than the last one doubles each request", "[turn_entropy]")
 {
     numbered_entropy source;
     turn_entropy draws(source);
@@ -128,7 +127,7 @@ TEST_CASE("a turn that draws more than the last one asks for twice as much each 
     CHECK(std::reduce(source.asked.begin(), source.asked.end()) <= 2 * 64 * size);
 }
 
-TEST_CASE("what is drawn alone is asked for alone", "[turn_entropy]")
+TEST_CASE("a draw outside a turn asks for its own bytes only", "[turn_entropy]")
 {
     numbered_entropy source;
     turn_entropy draws(source);
@@ -138,7 +137,7 @@ TEST_CASE("what is drawn alone is asked for alone", "[turn_entropy]")
     CHECK(source.asked == std::vector<std::size_t>(3, size));
 }
 
-TEST_CASE("nothing is drawn twice, and nothing outlives the turn that drew it", "[turn_entropy]")
+TEST_CASE("no bytes are drawn twice and none outlive the turn that drew them", "[turn_entropy]")
 {
     numbered_entropy source;
     turn_entropy draws(source);
@@ -152,7 +151,7 @@ TEST_CASE("nothing is drawn twice, and nothing outlives the turn that drew it", 
     }
 }
 
-TEST_CASE("what is longer than is drawn ahead comes from the source itself", "[turn_entropy]")
+TEST_CASE("a draw that is longer than the reserve comes from the source itself", "[turn_entropy]")
 {
     numbered_entropy source;
     turn_entropy draws(source);
@@ -163,14 +162,14 @@ TEST_CASE("what is longer than is drawn ahead comes from the source itself", "[t
     CHECK(source.asked == std::vector<std::size_t>{turn_entropy::most, turn_entropy::most + size});
 }
 
-TEST_CASE("a source that fails is not made up for", "[turn_entropy]")
+TEST_CASE("a source that fails makes the draw fail", "[turn_entropy]")
 {
     numbered_entropy source;
     turn_entropy draws(source);
     turn(draws, 4);
     const std::uint64_t drawn = draw(draws);
 
-    // What was drawn ahead is used up first, and then there is nothing.
+    // The reserve is used up first, and then draws fail.
     source.broken = true;
     for (std::uint64_t n = 1; n < 4; ++n) {
         const std::uint64_t next = draw(draws);
@@ -184,7 +183,8 @@ TEST_CASE("a source that fails is not made up for", "[turn_entropy]")
     CHECK(draw(draws) > drawn);
 }
 
-TEST_CASE("where the source fails, what is left does not make up a longer one", "[turn_entropy]")
+TEST_CASE("a reserve that is too short does not complete a draw if the source fails",
+          "[turn_entropy]")
 {
     numbered_entropy source;
     turn_entropy draws(source);
@@ -198,11 +198,9 @@ TEST_CASE("where the source fails, what is left does not make up a longer one", 
     CHECK_FALSE(draws.fill(bytes));
 }
 
-TEST_CASE(
-    "what was drawn ahead is kept where neither a child nor a core dump has it, until it is used",
-    "[turn_entropy]")
+TEST_CASE("neither a child process nor a core dump has the unused reserve", "[turn_entropy]")
 {
-    // Not so small that other numbers look like them.
+    // Large enough that other numbers do not look like them.
     numbered_entropy source;
     source.next = 0x5eed'0000'1111'2222;
     turn_entropy draws(source);
@@ -222,7 +220,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("where no pages can be had for it, nothing is drawn ahead", "[turn_entropy]")
+TEST_CASE("a turn without such pages keeps no reserve", "[turn_entropy]")
 {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -248,7 +246,7 @@ TEST_CASE("where no pages can be had for it, nothing is drawn ahead", "[turn_ent
     CHECK(status == 0);
 }
 
-TEST_CASE("a child that is forked within a turn draws others", "[turn_entropy][p37]")
+TEST_CASE("a child that is forked within a turn draws other bytes", "[turn_entropy][p37]")
 {
     system_entropy source;
     turn_entropy draws(source);

@@ -6,7 +6,8 @@
 
 namespace redlock::test {
 
-/// Streams of RESP, each of one or several replies, of every type and nesting, without an error.
+/// Valid streams of RESP. Each has one or several replies, and together they have every type and
+/// nesting.
 inline std::vector<std::string> good_streams()
 {
     using namespace std::string_view_literals;

@@ -16,7 +16,7 @@ using namespace std::string_view_literals;
 
 using words = std::vector<std::string_view>;
 
-/// The plain way, to compare with.
+/// A simple encoder for comparison.
 std::string encoded(const words& args)
 {
     std::string out = "*" + std::to_string(args.size()) + "\r\n";
@@ -28,7 +28,7 @@ std::string encoded(const words& args)
     return out;
 }
 
-/// Calls `f` on an empty buffer and on one that holds something, and gives what it appended.
+/// Calls `f` on an empty buffer and on one with content, and returns what `f` appended.
 template <class F>
 std::string appended(F f)
 {
@@ -96,7 +96,7 @@ TEST_CASE("every command is its words as bulk strings", "[resp]")
           }) == encoded({"COMMAND", "INFO", "delifeq", "delex"}));
 }
 
-TEST_CASE("a counter is called like its resource, with its suffix behind", "[resp]")
+TEST_CASE("a counter's key is the resource's key with a suffix", "[resp]")
 {
     using out_t = std::string&;
     CHECK(appended([](out_t o) { append_incr(o, "a", "b", ":c"); }) == encoded({"INCR", "ab:c"}));
@@ -108,7 +108,7 @@ TEST_CASE("a counter is called like its resource, with its suffix behind", "[res
           encoded({"EVAL", "return 1", "1", "ab:c", "1700000000000000", "1000000", "86400000"}));
 }
 
-TEST_CASE("a script may have any number of keys, and their counters behind", "[resp]")
+TEST_CASE("a script may have any number of keys with their counters after them", "[resp]")
 {
     using out_t = std::string&;
     const std::vector<std::string> names{"b", "cc", ""};
@@ -143,7 +143,7 @@ TEST_CASE("a handshake carries what is configured and no more", "[resp]")
     CHECK(auth("u", "pw") == encoded({"AUTH", "u", "pw"}));
 }
 
-TEST_CASE("a resource is data, whatever its bytes", "[resp]")
+TEST_CASE("a resource of any bytes is data", "[resp]")
 {
     const std::string nul_inside("a\0b", 3);
     const std::string all_there_is = [] {
@@ -185,7 +185,7 @@ TEST_CASE("a resource is data, whatever its bytes", "[resp]")
     }
 }
 
-TEST_CASE("views that point nowhere are empty words", "[resp]")
+TEST_CASE("views without memory are empty words", "[resp]")
 {
     const std::string_view nowhere;
     CHECK(appended([&](std::string& o) { append_delifeq(o, nowhere, nowhere, nowhere); }) ==
@@ -203,7 +203,7 @@ TEST_CASE("numbers are written in full", "[resp]")
     }
     CHECK(appended([](std::string& o) { append_select(o, 4'294'967'295U); }) ==
           encoded({"SELECT", "4294967295"}));
-    // Lengths on both sides of a digit more.
+    // Lengths around each additional digit.
     for (const std::size_t n : {9U, 10U, 99U, 100U, 999U, 1000U}) {
         const std::string name(n, 'k');
         CHECK(appended([&](std::string& o) { append_pttl(o, "", name); }) ==

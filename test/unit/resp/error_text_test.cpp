@@ -29,7 +29,7 @@ TEST_CASE("an error's code is its first word in capitals", "[resp]")
     CHECK(error_code_word("NO such thing").empty());
 }
 
-TEST_CASE("arguments that a server repeats are not shown", "[resp]")
+TEST_CASE("an error text hides arguments that a server repeats", "[resp]")
 {
     // As Redis 5 and 6, Redis 7, and others write it.
     CHECK(cleaned("ERR unknown command `EVALSHA`, with args beginning with: `f0`, `1`, `key`, ") ==
@@ -46,7 +46,7 @@ TEST_CASE("arguments that a server repeats are not shown", "[resp]")
     CHECK(cleaned("").empty());
 }
 
-TEST_CASE("what looks like an owner token is not shown", "[resp]")
+TEST_CASE("an error text hides anything that looks like an owner token", "[resp]")
 {
     const std::string token = "0123456789abcdef0123456789abcdef01234567";
     CHECK(cleaned("ERR value is " + token) == "ERR value is [...]");
@@ -55,25 +55,25 @@ TEST_CASE("what looks like an owner token is not shown", "[resp]")
     CHECK(cleaned(token) == "[...]");
     CHECK(cleaned("ERR deadbeef 123456789012345") == "ERR deadbeef 123456789012345");
 
-    // Wherever the cut falls, no part of a token is left at the end.
+    // For every place of the cut, no part of a token is left at the end.
     for (std::size_t before = 200; before < 300; ++before) {
         const std::string shown = cleaned(std::string(before, '.') + token);
         CHECK(shown.find("0123") == std::string::npos);
     }
 }
 
-TEST_CASE("a password that a server repeats is not shown", "[resp]")
+TEST_CASE("an error text hides a password that a server repeats", "[resp]")
 {
     CHECK(clean_error("ERR opensesame is no key, opensesame!", "opensesame") ==
           "ERR [...] is no key, [...]!");
     CHECK(clean_error("opensesame", "opensesame") == "[...]");
     CHECK(clean_error("ERR open", "opensesame") == "ERR open");
 
-    // One that is as short as a word of the text would be told by what is missing.
+    // Hiding a password that is as short as a usual word would reveal it by the gap.
     CHECK(clean_error("ERR no such key", "key") == "ERR no such key");
     CHECK(clean_error("ERR no such key", "such k") == "ERR no [...]ey");
 
-    // Wherever the cut falls, no part of it is left at the end.
+    // For every place of the cut, no part of it is left at the end.
     for (std::size_t before = 200; before < 300; ++before) {
         const std::string shown =
             clean_error(std::string(before, '.') + "opensesame", "opensesame");
@@ -81,7 +81,7 @@ TEST_CASE("a password that a server repeats is not shown", "[resp]")
     }
 }
 
-TEST_CASE("an error text is short, printable and valid UTF-8", "[resp]")
+TEST_CASE("an error text is short and printable and valid UTF-8", "[resp]")
 {
     CHECK(cleaned(std::string(10'000, 'z')) == std::string(256, 'z'));
     CHECK(cleaned(std::string(256, 'z')) == std::string(256, 'z'));
@@ -101,7 +101,7 @@ TEST_CASE("an error text is short, printable and valid UTF-8", "[resp]")
     CHECK(cleaned(std::string(10'000, '\x01')).size() <= 256);
 }
 
-TEST_CASE("p49: a code is found where servers write codes, and not in a sentence",
+TEST_CASE("p49: an error code counts only at the places where servers write codes",
           "[resp][pitfall][p49]")
 {
     CHECK(has_code("ASK 3999 127.0.0.1:6381", "ASK"));

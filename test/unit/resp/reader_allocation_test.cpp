@@ -17,7 +17,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// Blocks allocated while `bytes` is read in pieces of `size`.
+/// Blocks allocated while the reader gets `bytes` in pieces of `size`.
 std::uint64_t blocks_to_read(reader& reader, std::string_view bytes, std::size_t size)
 {
     const std::uint64_t before = allocated_here().blocks;
@@ -32,7 +32,7 @@ std::uint64_t blocks_to_read(reader& reader, std::string_view bytes, std::size_t
 
 }  // namespace
 
-TEST_CASE("allocations are counted", "[resp]")
+TEST_CASE("the test counts allocations", "[resp]")
 {
     const allocations before = allocated_here();
     const auto block = std::make_unique<std::uint64_t[]>(100);
@@ -41,7 +41,7 @@ TEST_CASE("allocations are counted", "[resp]")
     CHECK(allocated_here().bytes == before.bytes + 800);
 }
 
-TEST_CASE("the replies a lock sees are read without allocating", "[resp]")
+TEST_CASE("a reader reads the replies of a lock without allocating", "[resp]")
 {
     std::string stream;
     for (int i = 0; i < 50; ++i) {
@@ -52,13 +52,13 @@ TEST_CASE("the replies a lock sees are read without allocating", "[resp]")
     reader reader;
     CHECK(blocks_to_read(reader, stream, stream.size()) == 0);
     for (const std::size_t size : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {
-        // The first time makes room for the longest reply that is cut.
+        // The first reading makes room for the longest reply that comes in pieces.
         (void)blocks_to_read(reader, stream, size);
         CHECK(blocks_to_read(reader, stream, size) == 0);
     }
 }
 
-TEST_CASE("commands are encoded without allocating once the buffer has grown", "[resp]")
+TEST_CASE("an encoder allocates nothing once its buffer has grown", "[resp]")
 {
     const std::string token(40, 'a');
     std::string out;
@@ -80,12 +80,12 @@ TEST_CASE("commands are encoded without allocating once the buffer has grown", "
     CHECK(allocated_here().blocks == before);
 }
 
-TEST_CASE("the room that a long reply took is given back", "[resp]")
+TEST_CASE("a reader frees the memory of a long reply", "[resp]")
 {
     const std::string big = "$1000000\r\n" + std::string(1'000'000, 'x') + "\r\n";
     reader reader;
     CHECK(blocks_to_read(reader, big, 1000) > 0);
-    // It is gone, so the next one takes it anew.
+    // The memory is freed, so the next reply allocates again.
     (void)blocks_to_read(reader, "$2\r\nab\r\n", 3);
     CHECK(blocks_to_read(reader, big, 1000) > 0);
 }

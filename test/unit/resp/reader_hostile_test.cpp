@@ -28,7 +28,7 @@ std::string repeated(std::string_view what, std::size_t times)
     return out;
 }
 
-/// The same error whole, in halves and byte by byte.
+/// The same error for the whole text, for halves and for single bytes.
 void check_refused(const hostile& h, const limits& l = {})
 {
     INFO(h.bytes.substr(0, 60));
@@ -42,7 +42,7 @@ void check_refused(const hostile& h, const limits& l = {})
 
 }  // namespace
 
-TEST_CASE("malformed replies are refused", "[resp]")
+TEST_CASE("a reader refuses malformed replies", "[resp]")
 {
     using e = parse_error;
     const std::vector<hostile> all{
@@ -152,7 +152,7 @@ TEST_CASE("malformed replies are refused", "[resp]")
     }
 }
 
-TEST_CASE("what is too large is refused when it is announced", "[resp]")
+TEST_CASE("a reader refuses a reply that is too large when its size is announced", "[resp]")
 {
     using e = parse_error;
     const std::vector<hostile> all{
@@ -188,7 +188,7 @@ TEST_CASE("what is too large is refused when it is announced", "[resp]")
     }
 }
 
-TEST_CASE("what is just not too large is read", "[resp]")
+TEST_CASE("a reader reads a reply of the largest size", "[resp]")
 {
     const std::vector<std::string> all{
         "*4096\r\n" + repeated(":1\r\n", 4096),
@@ -208,7 +208,7 @@ TEST_CASE("what is just not too large is read", "[resp]")
     }
 }
 
-TEST_CASE("a line that never ends is refused at the limit", "[resp]")
+TEST_CASE("a reader refuses a line that never ends at the limit", "[resp]")
 {
     for (const std::string_view mark : {"+", "-", ":", "$", "*", ",", "(", "%"}) {
         const std::string endless = std::string(mark) + std::string(64 * 1024 - 1, '1');
@@ -217,18 +217,18 @@ TEST_CASE("a line that never ends is refused at the limit", "[resp]")
         const std::string shorter = endless.substr(0, endless.size() - 1);
         CHECK(read_whole(shorter).end == read_status::more);
     }
-    // The limit holds for what is found later, too.
+    // The limit also holds if the reader finds the end later.
     check_refused({"+" + std::string(64 * 1024, 'x') + "\r\n", parse_error::line_too_long});
 }
 
-TEST_CASE("a reply that is long as a whole is refused", "[resp]")
+TEST_CASE("a reader refuses a reply that is too long as a whole", "[resp]")
 {
     const std::string big = "$1000000\r\n" + std::string(1'000'000, 'x') + "\r\n";
     CHECK(read_whole("*2\r\n" + big + big).replies.size() == 1);
     CHECK(read_whole("*3\r\n" + big + big + big).error == parse_error::reply_too_long);
     CHECK(read_whole(big + big + big).replies.size() == 3);
 
-    // Attributes that are followed by nothing but attributes.
+    // Attributes with nothing but attributes after them.
     CHECK(read_whole(repeated("|0\r\n", 1'000'000)).error == parse_error::reply_too_long);
     CHECK(read_whole(repeated("|1\r\n:1\r\n:1\r\n", 3000)).error == parse_error::too_many_elements);
 
@@ -239,7 +239,7 @@ TEST_CASE("a reply that is long as a whole is refused", "[resp]")
     CHECK(read_whole("*2\r\n+12345\r\n+12345\r\n", protocol::undecided, small).replies.size() == 1);
 }
 
-TEST_CASE("a depth beyond what is supported is brought down to it", "[resp]")
+TEST_CASE("a configured depth is cut to the supported one", "[resp]")
 {
     limits deep;
     deep.max_depth = 1000;

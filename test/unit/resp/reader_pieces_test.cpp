@@ -12,7 +12,7 @@
 using namespace redlock::resp;
 using namespace redlock::test;
 
-TEST_CASE("replies are the same wherever the stream is cut", "[resp]")
+TEST_CASE("a reader gives the same replies wherever the stream is cut", "[resp]")
 {
     std::vector<std::string> streams = good_streams();
     streams.push_back(std::accumulate(streams.begin(), streams.end(), std::string()));
@@ -35,7 +35,7 @@ TEST_CASE("replies are the same wherever the stream is cut", "[resp]")
     }
 }
 
-TEST_CASE("a short stream gives the same in all of its cuttings", "[resp]")
+TEST_CASE("a reader gives the same replies for all cuts of a short stream", "[resp]")
 {
     for (const std::string_view bytes : {"*2\r\n$1\r\n\n\r\n:1\r\n", "+OK\r\n$-1\r\n:1\r\n",
                                          "|1\r\n+\r\n_\r\n%0\r\n", "$2\r\nab\rx+OK\r\n"}) {
@@ -57,9 +57,9 @@ TEST_CASE("a short stream gives the same in all of its cuttings", "[resp]")
     }
 }
 
-TEST_CASE("a long reply that comes byte by byte is read in linear time", "[resp]")
+TEST_CASE("a reader reads a long reply byte by byte in linear time", "[resp]")
 {
-    // Begun anew at each byte this would parse some 10^9 values.
+    // A reader that began again at each byte would parse some 10^9 values.
     std::string stream = "*4000\r\n";
     for (int i = 0; i < 4000; ++i) {
         stream += "$250\r\n" + std::string(250, 'x') + "\r\n";
@@ -81,7 +81,7 @@ TEST_CASE("a long reply that comes byte by byte is read in linear time", "[resp]
     CHECK(ready == 2);
 }
 
-TEST_CASE("replies lie in the chunk they came in", "[resp]")
+TEST_CASE("a reply points into the chunk that brought it", "[resp]")
 {
     const std::string_view chunk = "$3\r\nabc\r\n*1\r\n$3\r\ndef\r\n+x\r\n";
     reader reader;
@@ -92,7 +92,7 @@ TEST_CASE("replies lie in the chunk they came in", "[resp]")
     REQUIRE(reader.next(r) == read_status::ready);
     CHECK(r.at(0).text().data() == chunk.data() + chunk.find("def"));
 
-    // Also behind the rest of a reply that began in the chunk before.
+    // Also after the rest of a reply that began in the chunk before.
     REQUIRE(reader.next(r) == read_status::ready);
     REQUIRE(reader.next(r) == read_status::more);
     reader.feed("$5\r\nab");

@@ -57,8 +57,8 @@ std::vector<std::string_view> cut_at_random(generator& g, std::string_view bytes
     return pieces;
 }
 
-/// Reads all and gives the replies; checks that each one took bytes, and that memory is bounded by
-/// the bytes.
+/// Reads all bytes and returns the number of replies. Checks that each reply took bytes, and that
+/// the bytes limit the memory.
 std::size_t read_and_bound(std::string_view bytes)
 {
     const std::uint64_t before = allocated_here().bytes;
@@ -70,7 +70,7 @@ std::size_t read_and_bound(std::string_view bytes)
         ++replies;
     }
     const std::uint64_t took = allocated_here().bytes - before;
-    // The shortest reply has three bytes; a node has 32, and room doubles.
+    // The shortest reply has three bytes. A node has 32, and memory doubles.
     if (replies > bytes.size() / 3) {
         FAIL("more replies than bytes can give");
     }
@@ -82,7 +82,8 @@ std::size_t read_and_bound(std::string_view bytes)
 
 }  // namespace
 
-TEST_CASE("mutated replies give the same however they are cut, in bounded memory", "[resp]")
+TEST_CASE("a reader gives the same for mutated replies in any pieces and in bounded memory",
+          "[resp]")
 {
     generator g(20240607);
     const std::vector<std::string> seeds = good_streams();
@@ -106,12 +107,12 @@ TEST_CASE("mutated replies give the same however they are cut, in bounded memory
         replies += read_and_bound(bytes);
         errors += whole.end == read_status::error ? 1 : 0;
     }
-    // Neither all broken nor all left whole, or the test is no test.
+    // If all replies were broken or whole, the test would test nothing.
     CHECK(replies > 50'000);
     CHECK(errors > 20'000);
 }
 
-TEST_CASE("random bytes are no trouble", "[resp]")
+TEST_CASE("a reader survives random bytes", "[resp]")
 {
     generator g(42);
     constexpr std::string_view likely = "+-:$*_#,!=(%~|>\r\n01234";

@@ -23,7 +23,7 @@ texts replies_of(std::string_view bytes, protocol p = protocol::undecided)
 
 }  // namespace
 
-TEST_CASE("every type of RESP2 is read in every protocol", "[resp]")
+TEST_CASE("a reader reads every type of RESP2 in every protocol", "[resp]")
 {
     const std::string nul("a\0\r\nb", 5);
     for (const protocol p : {protocol::undecided, protocol::resp2, protocol::resp3}) {
@@ -44,7 +44,7 @@ TEST_CASE("every type of RESP2 is read in every protocol", "[resp]")
     }
 }
 
-TEST_CASE("every type of RESP3 is read", "[resp]")
+TEST_CASE("a reader reads every type of RESP3", "[resp]")
 {
     for (const protocol p : {protocol::undecided, protocol::resp3}) {
         CHECK(replies_of("_\r\n#t\r\n#f\r\n", p) == texts{"_", "#=1", "#=0"});
@@ -58,7 +58,7 @@ TEST_CASE("every type of RESP3 is read", "[resp]")
     }
 }
 
-TEST_CASE("a type of RESP3 is refused where RESP2 was agreed on", "[resp]")
+TEST_CASE("a reader refuses a type of RESP3 if RESP2 was agreed on", "[resp]")
 {
     for (const std::string_view bytes :
          {"_\r\n", "#t\r\n", ",1\r\n", "(1\r\n", "!1\r\nx\r\n", "=4\r\ntxt:\r\n", "%0\r\n",
@@ -69,7 +69,7 @@ TEST_CASE("a type of RESP3 is refused where RESP2 was agreed on", "[resp]")
     }
 }
 
-TEST_CASE("the protocol changes between two replies of one chunk", "[resp]")
+TEST_CASE("the protocol may change between two replies of one chunk", "[resp]")
 {
     reader reader;
     reader.feed("_\r\n*0\r\n_\r\n");
@@ -92,7 +92,7 @@ TEST_CASE("attributes are no replies and no elements", "[resp]")
           texts{"%[+a +b]"});
 }
 
-TEST_CASE("a reply says what it is", "[resp]")
+TEST_CASE("a reply describes itself", "[resp]")
 {
     reader reader;
     reply r;
@@ -128,7 +128,7 @@ TEST_CASE("a reply says what it is", "[resp]")
     CHECK(reader.next(r) == read_status::more);
 }
 
-TEST_CASE("what is inside an aggregate is found by index and by name", "[resp]")
+TEST_CASE("a caller finds the parts of an aggregate by index and by name", "[resp]")
 {
     const std::string_view as_map =
         "%3\r\n$6\r\nserver\r\n%1\r\n+proto\r\n:9\r\n+proto\r\n:3\r\n+modules\r\n*2\r\n+a\r\n+"
@@ -155,7 +155,7 @@ TEST_CASE("what is inside an aggregate is found by index and by name", "[resp]")
         CHECK(r.find("").is_null());
         CHECK(r.at(0).find("server").is_null());
     }
-    // A number is no name, and a last name without a value is not looked at.
+    // A number is no name, and a last name without a value is ignored.
     reader reader;
     reader.feed("*2\r\n:1\r\n+one\r\n*3\r\n+a\r\n+b\r\n+c\r\n*0\r\n");
     reply r;
@@ -168,7 +168,7 @@ TEST_CASE("what is inside an aggregate is found by index and by name", "[resp]")
     CHECK(r.find("a").is_null());
 }
 
-TEST_CASE("limits hold for each reply anew", "[resp]")
+TEST_CASE("a reader applies its limits to each reply separately", "[resp]")
 {
     limits small;
     small.max_elements = 3;
@@ -183,7 +183,7 @@ TEST_CASE("limits hold for each reply anew", "[resp]")
           texts(100, "*[$ab]"));
 }
 
-TEST_CASE("a reader tells whether a reply is under way, and starts anew after reset", "[resp]")
+TEST_CASE("a reader says whether a reply is incomplete and begins again after reset", "[resp]")
 {
     reader reader;
     reply r;
@@ -214,7 +214,7 @@ TEST_CASE("a reader tells whether a reply is under way, and starts anew after re
     CHECK(describe(r) == "*[:1=1]");
 }
 
-TEST_CASE("after an error nothing is believed until reset", "[resp]")
+TEST_CASE("a reader accepts nothing after an error until reset", "[resp]")
 {
     reader reader;
     reply r;

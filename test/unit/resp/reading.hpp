@@ -9,10 +9,10 @@
 
 namespace redlock::test {
 
-/// All that can be seen of a reply, as text.
+/// All visible properties of a reply, as text.
 std::string describe(const resp::reply& r);
 
-/// What became of a stream of bytes.
+/// The result of reading a stream of bytes.
 struct readings {
     std::vector<std::string> replies;
     resp::read_status end = resp::read_status::more;
@@ -21,8 +21,8 @@ struct readings {
     friend bool operator==(const readings&, const readings&) = default;
 };
 
-/// Feeds `pieces` one after the other, each from memory of its own that is overwritten as soon as
-/// it may be.
+/// Feeds `pieces` one after the other. Each is in its own memory, which is overwritten as soon as
+/// possible.
 readings read_pieces(const std::vector<std::string_view>& pieces,
                      resp::protocol p = resp::protocol::undecided, const resp::limits& l = {});
 

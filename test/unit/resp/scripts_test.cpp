@@ -32,7 +32,7 @@ std::string sha1_hex(std::string_view text)
 
 }  // namespace
 
-TEST_CASE("the digests are those of the scripts", "[resp]")
+TEST_CASE("each digest belongs to its script", "[resp]")
 {
     using namespace redlock::resp;
     CHECK(sha1_hex("abc") == "a9993e364706816aba3e25717850c26c9cd0d89d");
@@ -42,7 +42,7 @@ TEST_CASE("the digests are those of the scripts", "[resp]")
     }
 }
 
-TEST_CASE("no script has a shebang, and none touches a key that it is not given", "[resp]")
+TEST_CASE("no script has a shebang or touches a key that it does not get", "[resp]")
 {
     using namespace redlock::resp;
     for (const script& s : all_scripts) {
@@ -56,7 +56,8 @@ TEST_CASE("no script has a shebang, and none touches a key that it is not given"
     }
 }
 
-TEST_CASE("what gives back, extends and inspects runs on a node without memory to spare", "[resp]")
+TEST_CASE("scripts that release and extend and inspect run on a node without spare memory",
+          "[resp]")
 {
     using namespace redlock::resp;
     for (const script& s : {release_script, extend_script, inspect_script}) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view told_of_a = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\na\r\n";
 
-/// Tells its client of keys, its own changes among them.
+/// Makes the node notify its client of keys, also of the client's own changes.
 void begin_tracking(model_master& m, session& s)
 {
     (void)m.execute({}, s, {"HELLO", "3"});
@@ -24,7 +24,7 @@ void begin_tracking(model_master& m, session& s)
 
 }  // namespace
 
-TEST_CASE("who asks for what cannot be done is told of what came of it, and nobody else is",
+TEST_CASE("a failed command notifies its own client of the changes and no other client",
           "[testing]")
 {
     model_master master;
@@ -36,7 +36,7 @@ TEST_CASE("who asks for what cannot be done is told of what came of it, and nobo
     (void)master.execute(begin, asker, {"SET", "a", "token", "PX", "100"});
     (void)master.execute(begin, asker, {"GET", "a"});
     const std::string release(contract_scripts.front().text);
-    // It comes upon a key that is over before it finds that it has no token to compare with.
+    // The command meets an expired key before it finds that its token is missing.
     CHECK_THROWS_AS(master.execute(begin + 1s, asker, {"EVAL", release, "1", "a"}), std::exception);
     CHECK(asker.out == told_of_a);
     CHECK(master.execute(begin + 1s, other, {"PING"}) == "+PONG\r\n");
