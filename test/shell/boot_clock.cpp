@@ -4,7 +4,7 @@
 
 #include <ctime>
 
-// In place of the library's: locks are asked in virtual time while a play goes on.
+// Replaces the library's clock: during a play, locks read virtual time.
 namespace redlock {
 
 boot_clock::time_point boot_clock::now() noexcept

@@ -17,12 +17,12 @@ namespace {
 
 constexpr auto ttl = 10s;
 
-/// Clients, one of them on a context that has always something else to do: handlers that take some
-/// time each, and come again.
+/// Clients, one of them on a context that is always busy: its handlers take some time each and
+/// repeat.
 struct busy_clients : timed_clients {
     ~busy_clients() { jobs = 0; }
 
-    /// What comes to the context waits for so many handlers.
+    /// An event of the context waits for this many handlers.
     void be_busy(unsigned handlers, base::nanos each)
     {
         jobs = handlers;
@@ -41,7 +41,7 @@ struct busy_clients : timed_clients {
         });
     }
 
-    /// Which the other client goes on asking for.
+    /// Lets the other client keep asking for the lock.
     void contend()
     {
         begin(elsewhere, others);
@@ -54,7 +54,7 @@ struct busy_clients : timed_clients {
         REQUIRE(run_for(1s, [&] { return others->stats().nodes_ready == 3; }));
     }
 
-    /// From those who are connected.
+    /// The node refuses extends from then on.
     void refuse_extends()
     {
         for (sim_node& n : nodes) {
@@ -69,7 +69,7 @@ struct busy_clients : timed_clients {
 
 }  // namespace
 
-TEST_CASE("p32: a busy program renews late, counts that, and keeps its lock",
+TEST_CASE("p32: a busy program renews late and counts that and keeps its lock",
           "[shell][pitfall][p32]")
 {
     busy_clients s;
@@ -78,7 +78,7 @@ TEST_CASE("p32: a busy program renews late, counts that, and keeps its lock",
     REQUIRE_FALSE(s.run_for(2 * ttl, [&] { return !held.owns(); }));
     CHECK(s.locks->stats().renewed >= 6);
     CHECK(s.locks->stats().late_renewals == 0);
-    // A renewal waits for the alarm's turn, and its answers for theirs.
+    // A renewal waits for the alarm's handler, and its answers wait for theirs.
     s.be_busy(100, 1ms);
     REQUIRE_FALSE(s.run_for(20 * ttl, [&] { return !held.owns(); }));
     CHECK(s.locks->stats().late_renewals >= 40);
@@ -87,7 +87,7 @@ TEST_CASE("p32: a busy program renews late, counts that, and keeps its lock",
     CHECK_FALSE(s.had_by_others);
 }
 
-TEST_CASE("p32: a busy program is told of a loss at its time, before anybody else has the lock",
+TEST_CASE("p32: a busy program hears of a loss in time before another client has the lock",
           "[shell][pitfall][p32]")
 {
     busy_clients s;
@@ -103,21 +103,21 @@ TEST_CASE("p32: a busy program is told of a loss at its time, before anybody els
     s.refuse_extends();
     const auto end = held.valid_until();
     REQUIRE(s.run_for(2 * ttl, [&] { return told.has_value(); }));
-    // By the alarm, and what it begins, through all that waits.
+    // The alarm and the handlers after it each wait for all busy handlers.
     CHECK(boot_clock::now() >= end);
     CHECK(boot_clock::now() < end + 2 * 5 * 5ms + 5ms);
     CHECK(s.run_for(ttl, [&] { return s.had_by_others.has_value(); }));
     CHECK(s.locks->stats().renewal_unknown >= 2);
 }
 
-TEST_CASE("p32: a program too busy to be told of a loss in time does not own what others have",
+TEST_CASE("p32: a program too busy to hear of a loss does not own a lock of another client",
           "[shell][pitfall][p32]")
 {
     busy_clients s;
     lock held = s.take("r", {.ttl = ttl, .keep_alive = keep_alive{}});
     std::optional<error_code> told;
     held.async_wait_lost([&](error_code ec) { told = ec; });
-    s.be_busy(100, 200ms);  // all of them take longer than the lock lives
+    s.be_busy(100, 200ms);  // together they take longer than the ttl
     s.contend();
     REQUIRE(s.run_for(3 * ttl, [&] { return s.had_by_others.has_value(); }));
     CHECK_FALSE(held.owns());

@@ -15,8 +15,8 @@ namespace redlock::test {
 class sim_context;
 
 /**
- * What a play runs by: virtual time, chance, and a hash of all that happened. One seed decides
- * everything; addresses and real time must not.
+ * The basis of a play: virtual time, random numbers, and a hash of all events. One seed decides
+ * everything. Addresses and real time have no effect.
  */
 class clockwork {
 public:
@@ -41,11 +41,11 @@ public:
     /// From 0 to `most`, often 0.
     [[nodiscard]] base::nanos some_time(std::chrono::milliseconds most) noexcept;
 
-    /// Something happened: it goes into the hash, and into the trace.
+    /// Adds an event to the hash and to the trace.
     void note(std::string_view what, std::uint64_t a = 0, std::uint64_t b = 0);
     [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
 
-    /// Something is wrong. The first report is kept.
+    /// Reports a failure. The first report is kept.
     void fail(std::string_view what);
     [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
     [[nodiscard]] bool failed() const noexcept { return !failure_.empty(); }
@@ -57,21 +57,21 @@ public:
     {
         return events_.begin()->first.first + asleep_;
     }
-    /// By the clock of timers, whether it has happened or not.
+    /// Time until the event by the clock of timers. Also for an event that has passed.
     [[nodiscard]] base::nanos until(const event_id& id) const noexcept
     {
         return id.first - steady_;
     }
-    /// Goes to the next event, and lets it happen.
+    /// Goes to the next event and runs it.
     void advance();
-    /// Time goes by while handlers are waiting for their turn.
+    /// Lets time pass while handlers wait for their turn.
     void lag(base::nanos by);
-    /// The machine is suspended, and no event comes nearer by that.
+    /// Suspends the machine. No timer event comes nearer.
     void suspend(base::nanos by);
 
-    /// Whose handler runs, if any does.
+    /// The context whose handler runs, or null.
     sim_context* running = nullptr;
-    /// What `boot_clock` shows, of one at a time.
+    /// The clockwork that `boot_clock` shows. One at a time.
     static inline clockwork* playing = nullptr;
 
 private:
@@ -82,7 +82,7 @@ private:
     std::uint64_t hash_ = 0;
     std::uint64_t serials_ = 0;
     base::instant steady_{std::chrono::seconds{1000}};
-    /// Of the time that has gone by, what no timer has counted.
+    /// The part of the passed time that timers do not count.
     base::nanos asleep_{};
     std::map<event_id, std::function<void()>> events_;
     std::string failure_;

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What is asked for so many locks that are taken in one turn.
+/// The requests for entropy for this many locks in one turn.
 sim_world::asked asked_for(timed_clients& s, unsigned locks)
 {
     const sim_world::asked before = s.world->asked_for_entropy();
@@ -33,8 +33,7 @@ sim_world::asked asked_for(timed_clients& s, unsigned locks)
 
 }  // namespace
 
-TEST_CASE("the owner tokens of a turn are drawn at once, and those of another one by themselves",
-          "[shell][entropy]")
+TEST_CASE("a client draws the owner tokens of each turn at once", "[shell][entropy]")
 {
     constexpr sim_world::asked one{1, base::owner_token::raw_size};
     timed_clients s;
@@ -47,7 +46,7 @@ TEST_CASE("the owner tokens of a turn are drawn at once, and those of another on
     }
 }
 
-TEST_CASE("a turn ends for owner tokens also where a handler throws", "[shell][entropy]")
+TEST_CASE("a turn ends for owner tokens even if a handler throws", "[shell][entropy]")
 {
     constexpr sim_world::asked one{1, base::owner_token::raw_size};
     timed_clients s;

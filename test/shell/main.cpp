@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-// The tests, or with --seed one play, to look at.
+// Runs the tests, or with --seed one play for inspection.
 
 namespace {
 

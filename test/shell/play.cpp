@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-// The loop of a play, what is checked with each step, and its end.
+// The loop of a play, the checks of each step, and the end of a play.
 namespace redlock::test {
 
 using namespace std::chrono_literals;
@@ -194,7 +194,7 @@ void play::run_for(std::chrono::milliseconds time)
     }
 }
 
-/// Until there is nothing left to do.
+/// Runs until nothing is left to do.
 void play::run_dry()
 {
     constexpr unsigned too_many = 200'000;
@@ -213,7 +213,7 @@ void play::run_dry()
     clock_.fail("the context does not run dry");
 }
 
-/// Before time goes on.
+/// Called before time passes.
 void play::check_due()
 {
     const instant next = clock_.next_event();
@@ -231,12 +231,12 @@ void play::check_due()
     }
 }
 
-/// Renewals and extends move the end of what is waited for.
+/// A renewal or an extend moves the end that a wait for a loss expects.
 void play::check_wait(record& r, instant next)
 {
     const auto there = std::ranges::find(held_, r.lock_number, &held::number);
     if (there == held_.end()) {
-        r.known_end.reset();  // somebody else looks after it, or it is given up
+        r.known_end.reset();  // another hold renews it, or the task has given it up
     } else if (there->l.valid_until() != boot_clock::time_point{}) {
         r.known_end = instant{there->l.valid_until().time_since_epoch()};
     }
@@ -246,7 +246,7 @@ void play::check_wait(record& r, instant next)
     }
 }
 
-/// A context that an operation is pending in must not run dry.
+/// A context with a pending operation must not run out of work.
 void play::check_work()
 {
     std::erase_if(open_, [](const record* r) { return !r->open(); });
@@ -259,7 +259,7 @@ void play::check_work()
     }
 }
 
-/// One client at most believes that it holds a resource, by one lock, however often it holds that.
+/// At most one client owns a resource, and by one lock only, whatever the number of holds.
 void play::check_exclusion()
 {
     std::vector<std::pair<std::string_view, std::string_view>> believed;
@@ -285,7 +285,7 @@ void play::check_exclusion()
     }
 }
 
-/// Nothing is left on the nodes but what was handed over.
+/// Nothing is left on the nodes except detached locks.
 void play::check_keys()
 {
     for (const sim_node& n : nodes_) {
@@ -364,7 +364,7 @@ void play::end_tidily()
     end_abruptly();
 }
 
-/// Everything goes, whatever is pending, in any order that is allowed.
+/// Destroys everything in any allowed order, whatever is pending.
 void play::end_abruptly()
 {
     const bool all_end_first = !tidy_ && clock_.one_in(2);
@@ -402,7 +402,7 @@ void play::end_contexts() noexcept
 {
     actions_left_ = 0;
     scopes_.clear();
-    // A strand may not outlive its context; co_spawn keeps one in the signal.
+    // A strand must not outlive its context. co_spawn keeps one in the signal.
     for (record& r : records_) {
         r.in_place = nullptr;
         if (r.what == verb::script || r.what == verb::scope) {

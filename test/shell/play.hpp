@@ -25,14 +25,14 @@
 
 namespace redlock::test {
 
-/// What a play came to.
+/// The result of a play.
 struct verdict {
     std::uint64_t seed = 0;
     std::uint64_t hash = 0;
-    /// What is wrong; empty when nothing is.
+    /// The failure. Empty if there is none.
     std::string failure;
 
-    // What it was about, to see that many of them are about something.
+    // Counts of events, which show that many plays test something.
     unsigned handlers = 0;
     unsigned locks = 0;
     unsigned aborted = 0;
@@ -41,16 +41,16 @@ struct verdict {
     unsigned thrown = 0;
     unsigned steps = 0;
     bool tidy = false;
-    /// With TLS to some node, and the locks of those in which the plain nodes are no majority: each
-    /// took a vote over TLS.
+    /// Plays with TLS to some node. Also the locks of those in which the plain nodes are no
+    /// majority, so each lock needed a vote over TLS.
     unsigned encrypted = 0;
     unsigned locks_encrypted = 0;
-    unsigned losses = 0;  ///< that somebody waited for
-    unsigned nested = 0;  ///< releases of a hold that was not the last
+    unsigned losses = 0;  ///< with a waiter
+    unsigned nested = 0;  ///< releases with the result `still_held`
     unsigned renewed = 0;
-    unsigned ends_told = 0;  ///< by a master, of keys that were over
-    unsigned bodies = 0;     ///< begun under a lock
-    unsigned stopped = 0;    ///< of those, by a loss, a cancellation or the client's end
+    unsigned ends_told = 0;  ///< expired keys that a node deleted and notified of
+    unsigned bodies = 0;     ///< bodies that began under a lock
+    unsigned stopped = 0;    ///< bodies that a loss, a cancellation or the client's end stopped
 
     verdict& operator+=(const verdict& o);
 };
@@ -58,19 +58,19 @@ struct verdict {
 std::ostream& operator<<(std::ostream& out, const verdict& v);
 
 /**
- * Two clients on an execution context of the test's own, some masters, and operations of every
- * kind, begun, cancelled, and ended in every way. The seed decides all of it.
+ * Two clients on an execution context of the test's own, some nodes, and operations of every kind
+ * that begin, are cancelled, and end in every way. The seed decides everything.
  */
 class play final : public audience {
 public:
     explicit play(std::uint64_t seed, std::ostream* trace = nullptr);
     ~play();
 
-    /// Once.
+    /// Call it once.
     [[nodiscard]] verdict run();
 
 private:
-    /// Where a client sits, one after the other.
+    /// A place for clients, one after the other.
     struct seat {
         enum class kind : std::uint8_t { plain, on_strand, thread_safe };
 
@@ -91,14 +91,14 @@ private:
         std::vector<std::string> names;
         std::string owner;
     };
-    /// A body made of handlers.
+    /// A `with_lock` body that consists of handlers.
     struct open_scope {
         lock_scope handle;
         record* of;
     };
     static constexpr std::array<std::string_view, 3> names{"a", "b", "c"};
     class shown;
-    /// By a handler of ours.
+    /// Thrown by one of the play's handlers.
     struct thrown {
         unsigned by;
     };
@@ -115,13 +115,13 @@ private:
     void check_keys();
     void check_handlers();
 
-    // Its end.
+    // The end of a play.
     void end_tidily();
     void end_abruptly();
     void end_contexts() noexcept;
     void heal();
 
-    // What users do.
+    // Actions of users.
     void act();
     template <class F>
     void on_client(seat& s, F f);
@@ -142,7 +142,7 @@ private:
     template <class Operation>
     void initiate_bound(seat& s, record& r, Operation op);
     [[nodiscard]] record& new_record(life& of, verb what);
-    /// A client's context may not go while a body runs on another one.
+    /// The context of a client must not end while a body runs on another one.
     [[nodiscard]] bool may_be_elsewhere(const record& r) const
     {
         return r.what != verb::scope || tidy_;
@@ -153,7 +153,7 @@ private:
     [[nodiscard]] acquire_options any_options();
     [[nodiscard]] std::chrono::milliseconds any_ttl();
     [[nodiscard]] std::string_view any_name();
-    /// One, or several in any order.
+    /// One resource or several, in any order.
     [[nodiscard]] std::vector<std::string> any_names();
     [[nodiscard]] held take_held(const seat* of);
     void begin_acquire(seat& s, record& r);
@@ -169,7 +169,7 @@ private:
     void end_a_scope(const record* of);
     void on_renewal(seat& s, const renewal& news);
 
-    // What they are told.
+    // Results for users.
     void on_called(record& r, error_code ec, lock l) override;
     void on_thrown(record& r, std::exception_ptr e) override;
     void on_scope(record& r, const with_lock_result<void>& result) override;
@@ -182,21 +182,21 @@ private:
 
     clockwork clock_;
     verdict verdict_;
-    /// Busy executors: time goes by while handlers wait.
+    /// Executors are busy: time passes while handlers wait.
     const bool lags_;
-    /// Locks end by themselves.
+    /// Locks expire during the play.
     const bool short_lived_;
-    /// No client ends before the end, so that no key may be left.
+    /// No client ends before the play does, so no key may be left.
     const bool tidy_;
-    /// Of the nodes with TLS.
+    /// The identity of the nodes with TLS.
     std::optional<sim_identity> identity_;
     std::deque<sim_node> nodes_;
-    /// The plain ones are no majority.
+    /// The plain nodes are no majority.
     bool needs_tls_ = false;
     std::optional<sim_context> main_;
     std::optional<sim_context> other_;
     std::array<seat, 2> seats_;
-    /// Of both clients, who do not share what it holds.
+    /// Used by both clients, which do not share its locks.
     const redlock::reentrant_owner me_;
     std::deque<life> lives_;
     std::deque<record> records_;
@@ -206,17 +206,17 @@ private:
     std::vector<open_scope> scopes_;
     std::vector<const lock*> shown_;
     std::deque<handed_over> handed_over_;
-    /// So many of them, from the front on, were taken up again.
+    /// This many of the detached locks were adopted, from the front on.
     std::size_t adopted_ = 0;
     unsigned actions_left_;
     unsigned thrown_ = 0;
     unsigned caught_ = 0;
-    /// Nothing begins any more.
+    /// No operation begins any more.
     bool over_ = false;
     bool may_abandon_ = false;
 };
 
-/// Where the client may be used: here, if this is such a place, or posted there.
+/// Runs `f` here if the client may be used here, otherwise posts it.
 template <class F>
 void play::on_client(seat& s, F f)
 {
@@ -227,7 +227,7 @@ void play::on_client(seat& s, F f)
     }
 }
 
-/// Now, or some time later.
+/// Starts the operation now or some time later.
 template <class Operation>
 void play::launch(seat& s, record& r, Operation op)
 {
@@ -260,7 +260,7 @@ void play::initiate(seat& s, record& r, Operation op, unsigned token)
     r.initiating = false;
 }
 
-/// With an executor whose type says nothing.
+/// Uses a type-erased executor.
 template <class Operation>
 void play::initiate_bound(seat& s, record& r, Operation op)
 {
@@ -284,7 +284,7 @@ void play::initiate_bound(seat& s, record& r, Operation op)
     std::move(op)(bound_probe<asio::any_io_executor>(*this, r, std::move(ex)));
 }
 
-/// A lock in a coroutine, where the checks find it.
+/// A coroutine's lock, stored where the checks find it.
 class play::shown {
 public:
     shown(play& p, const lock& l) : play_(p), lock_(&l)
@@ -301,10 +301,10 @@ private:
     const lock* lock_;
 };
 
-/// Plays twice, as one seed must come to one hash.
+/// Plays twice, because one seed must give one hash.
 [[nodiscard]] verdict play_twice(std::uint64_t seed);
 
-/// Of so many seeds from `first` on; ends with the first that fails.
+/// Plays this many seeds from `first` on. Ends with the first failure.
 [[nodiscard]] verdict play_all(std::uint64_t first, unsigned count);
 
 }  // namespace redlock::test

@@ -9,14 +9,14 @@
 #include <stdexcept>
 #include <utility>
 
-// What the users of a play run under a lock, and what they are told of renewals.
+// Bodies that users of a play run under a lock, and their renewal callbacks.
 namespace redlock::test {
 
 using asio::cancellation_type;
 
 namespace {
 
-/// While a body runs; it may be destroyed with its context.
+/// Lives while a body runs. May be destroyed with its context.
 class running_body {
 public:
     explicit running_body(record& r) : record_(r)
@@ -34,7 +34,7 @@ private:
 
 }  // namespace
 
-/// Under a lock of one resource or several, as a coroutine or made of handlers.
+/// Begins a body under a lock of one resource or several, as a coroutine or made of handlers.
 void play::begin_scope(seat& s)
 {
     if (!s.locks) {
@@ -75,7 +75,7 @@ asio::awaitable<void> play::body_step(seat& s, lock& l)
         case 1: co_await s.locks->async_inspect(any_name(), token); break;
         case 2: co_await s.locks->async_extend(l, any_ttl(), token); break;
         case 3:
-            // Without an end, unless somebody stops it.
+            // The body runs until something stops it.
             if (!tidy_ && l) {
                 co_await l.async_wait_lost(token);
             }
@@ -87,7 +87,7 @@ asio::awaitable<void> play::body_step(seat& s, lock& l)
     }
 }
 
-/// It goes on until somebody ends it.
+/// The body runs until a later step ends it.
 void play::begin_handlers(record& r, lock_scope handle)
 {
     ++r.bodies;
@@ -115,7 +115,7 @@ void play::end_a_scope(const record* of)
     switch (clock_.below(3)) {
         case 0: ends.handle.done(); return;
         case 1: ends.handle.done(asio::error::connection_reset); return;
-        default: return;  // as who forgets it
+        default: return;  // like a user who forgets it
     }
 }
 
@@ -168,7 +168,7 @@ void play::check_scope(const record& r, const with_lock_result<void>& result)
     }
 }
 
-/// As a program's own metrics do: anything, or it throws.
+/// Like a program's own metrics: may do anything, or throw.
 void play::on_renewal(seat& s, const renewal& news)
 {
     clock_.note("renewal", static_cast<std::uint64_t>(news.outcome));

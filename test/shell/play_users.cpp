@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <utility>
 
-// What the users of a play do, and what they are told.
+// Actions of the users of a play, and the results that they get.
 namespace redlock::test {
 
 using namespace std::chrono_literals;
@@ -19,17 +19,17 @@ using asio::cancellation_type;
 
 namespace {
 
-/// So long that no key goes by itself before it is looked for.
+/// Long enough that no key expires before the check.
 constexpr auto long_ttl = 30s;
 
-/// Of locks that end, or are renewed, within a play.
+/// For locks that expire or are renewed within a play.
 constexpr std::array short_ttls{200ms, 300ms, 800ms};
 
 constexpr auto started_only = cancellation_type::terminal | cancellation_type::partial;
 
 }  // namespace
 
-// What they do.
+// Actions.
 
 void play::act()
 {
@@ -77,7 +77,7 @@ bool play::may_touch(const seat& s) const
     return !s.strand || s.strand->running_in_this_thread();
 }
 
-/// In place of the one that is there, which ends.
+/// Replaces the present client, which ends.
 void play::make_client(seat& s)
 {
     if (over_) {
@@ -107,7 +107,7 @@ void play::end_client(seat& s)
     s.locks.reset();
 }
 
-/// All that is pending ends now.
+/// All pending operations of this client must end now.
 void play::ends(life& l)
 {
     l.asked_to_end = true;
@@ -188,7 +188,7 @@ play::held play::take_held(const seat* of)
     return h;
 }
 
-/// Drops a lock, moves it, or hands it over.
+/// Drops a lock, moves it or detaches it.
 void play::give_one_up()
 {
     seat& s = any_seat();
@@ -206,7 +206,7 @@ void play::give_one_up()
     });
 }
 
-/// Once, though it may have been held by others too.
+/// Detaches a lock once, though it may have had other holds.
 void play::hand_over(lock l)
 {
     const auto all = l.resources();
@@ -262,7 +262,7 @@ std::vector<std::string> play::any_names()
     }
     all.resize(clock_.one_in(8) ? all.size() : 1 + clock_.below(2));
     if (clock_.one_in(50)) {
-        all.push_back(clock_.one_in(2) ? all.front() : "");  // neither may be
+        all.push_back(clock_.one_in(2) ? all.front() : "");  // neither is allowed
     }
     return all;
 }
@@ -315,7 +315,7 @@ void play::begin(seat& s, verb what)
         case verb::adopt: begin_adopt(s, r); return;
         case verb::extend: {
             held h = take_held(clock_.one_in(8) ? &any_seat() : &s);
-            // Read as it begins, so it must begin now.
+            // The lock is read at the beginning, so the operation must begin now.
             initiate(s, r, c.async_extend(h.l, any_ttl(), asio::deferred), clock_.below(3));
             if (h.l) {
                 held_.push_back(std::move(h));
@@ -337,7 +337,7 @@ void play::begin_acquire(seat& s, record& r)
     *r.due += o.timeout;
     const auto known = static_cast<std::uint32_t>(held_.size());
     if (o.reentrant_owner && known > 0 && !clock_.one_in(8)) {
-        // It may have it already.
+        // The owner may already hold it.
         const auto all = held_[clock_.below(known)].l.resources();
         launch(s, r,
                s.locks->async_acquire(std::vector<std::string>(all.begin(), all.end()), o,
@@ -356,7 +356,7 @@ void play::begin_adopt(seat& s, record& r)
         launch(s, r, c.async_adopt(any_name(), "of nobody", any_ttl(), asio::deferred));
         return;
     }
-    // Each once: by two it would be held twice.
+    // Each once. Two adopts would give it two holders.
     const handed_over& h = handed_over_[adopted_++];
     if (h.names.size() == 1 && clock_.one_in(2)) {
         launch(s, r, c.async_adopt(h.names.front(), h.owner, any_ttl(), asio::deferred));
@@ -365,7 +365,7 @@ void play::begin_adopt(seat& s, record& r)
     }
 }
 
-/// Of a lock that is there: an empty one knows no client.
+/// Only for a lock that exists, since an empty one knows no client.
 void play::begin_wait(seat& s)
 {
     held h = take_held(&s);
@@ -427,7 +427,7 @@ asio::awaitable<void> play::script(seat& s, record& r)
     }
 }
 
-// What they are told.
+// Results.
 
 void play::on_called(record& r, error_code ec, lock l)
 {
@@ -497,7 +497,7 @@ void play::check_error(const record& r, const life& l, verb what, error_code ec,
     }
 }
 
-/// What is said of a lock that is no more held.
+/// Checks the result of a wait for the loss of a lock.
 void play::check_loss(const record& r, error_code ec)
 {
     const auto there = std::ranges::find(held_, r.lock_number, &held::number);
@@ -540,7 +540,7 @@ void play::on_destroyed(record& r) noexcept
     }
 }
 
-/// As user code does within a handler: anything, or it throws.
+/// Like user code in a handler: may do anything, or throw.
 void play::react(record& r)
 {
     if (actions_left_ > 0 && clock_.one_in(3)) {

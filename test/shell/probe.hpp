@@ -32,18 +32,18 @@ enum class verb : std::uint8_t {
     scope,
 };
 
-/// A client, from its making to its end.
+/// A client from its construction to its end.
 struct life {
     explicit life(std::size_t where) : seat(where) {}
 
-    /// Whose clients come one after the other in the same place.
+    /// The place of this client. Clients follow each other there.
     const std::size_t seat;
     unsigned runs = 0;
-    /// Somebody closed or destroyed it, or cancelled its run.
+    /// The client was closed or destroyed, or its run was cancelled.
     bool asked_to_end = false;
 };
 
-/// What is known of one handler: it must be called, or be destroyed where that is allowed, once.
+/// The state of one handler. It must be called once, or destroyed once if that is allowed.
 struct record {
     record(unsigned n, verb w, life& l) : number(n), what(w), of(l) {}
 
@@ -57,33 +57,33 @@ struct record {
     unsigned destroyed = 0;
     [[nodiscard]] bool open() const noexcept { return begun && called + destroyed == 0; }
 
-    /// Whether this is where the handler belongs.
+    /// Whether the handler runs where it belongs.
     std::function<bool()> in_place;
     bool in_other_context = false;
-    /// Blocks of its allocator.
+    /// Number of blocks from its allocator.
     std::size_t blocks = 0;
     std::optional<boost::asio::cancellation_signal> signal{std::in_place};
     boost::asio::cancellation_type emitted = boost::asio::cancellation_type::none;
-    /// When it must have ended.
+    /// The latest end.
     std::optional<base::instant> due;
     bool is_first_run = false;
-    /// Of a script: it has come to its first operation. Asio ends the program when a coroutine is
-    /// cancelled before it began.
+    /// For a script: whether it has reached its first operation. Asio ends the program if a
+    /// coroutine is cancelled before it began.
     bool runs = false;
 
-    /// Of a wait for a loss: which lock it speaks of, and when that ends as far as is known.
+    /// For a wait for a loss: its lock, and the lock's end as far as known.
     unsigned lock_number = 0;
     std::optional<base::instant> known_end;
 
-    /// Of a release: others hold the lock yet.
+    /// For a release: the result was `still_held`.
     bool is_nested = false;
 
-    /// Of a scope.
+    /// For a scope.
     unsigned bodies = 0;
     bool body_runs = false;
 };
 
-/// Who is told about handlers.
+/// Receives the events of handlers.
 class audience {
 public:
     virtual void on_called(record& r, error_code ec, lock l) = 0;

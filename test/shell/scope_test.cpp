@@ -18,8 +18,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-TEST_CASE("a scope that cannot hear of a loss says why its body was called off",
-          "[shell][with_lock]")
+TEST_CASE("a scope that cannot hear of a loss says why it cancelled its body", "[shell][with_lock]")
 {
     const error_code no_memory = make_error_code(boost::system::errc::not_enough_memory);
     timed_clients s;
@@ -33,21 +32,21 @@ TEST_CASE("a scope that cannot hear of a loss says why its body was called off",
     watch->on_end(no_memory);
     CHECK(stopped == asio::cancellation_type::terminal);
     with_lock_result<void> r;
-    SECTION("heeded")
+    SECTION("the body obeyed")
     {
         r.failure = std::make_exception_ptr(std::runtime_error("of the body"));
         scope::judge(r, *watch, true);
         CHECK(r.status == with_lock_status::cancelled);
         CHECK(r.error == no_memory);
     }
-    SECTION("too late")
+    SECTION("the body had already completed")
     {
         r.status = with_lock_status::completed;
         scope::judge(r, *watch, true);
         CHECK(r.status == with_lock_status::completed);
         CHECK_FALSE(r.error);
     }
-    SECTION("and the lock is lost")
+    SECTION("the lock is lost")
     {
         scope::judge(r, *watch, false);
         CHECK(r.status == with_lock_status::lost);
@@ -55,7 +54,7 @@ TEST_CASE("a scope that cannot hear of a loss says why its body was called off",
     }
 }
 
-TEST_CASE("a body that was called off before its first step does not begin", "[shell][with_lock]")
+TEST_CASE("a body that is cancelled before its first step does not begin", "[shell][with_lock]")
 {
     timed_clients s;
     const lock held = s.take("r", {});

@@ -33,13 +33,13 @@ verdict all_well(std::uint64_t first, unsigned count)
 
 }  // namespace
 
-TEST_CASE("whatever its users and its context do, a client keeps its promises", "[shell]")
+TEST_CASE("a client keeps its promises for anything that its users and its context do", "[shell]")
 {
-    // Fewer seeds would not have every kind of event that is counted below.
+    // Fewer seeds would miss some kind of event that is counted below.
     const unsigned count = std::max(200u, share_of_seeds(10));
     const verdict sum = all_well(1, count);
     CAPTURE(sum);
-    // They are about something.
+    // The plays test something.
     for (const unsigned often : {sum.handlers, sum.locks, sum.closed, sum.aborted}) {
         CHECK(often > count);
     }
@@ -56,7 +56,7 @@ TEST_CASE("whatever its users and its context do, a client keeps its promises", 
     }
 }
 
-TEST_CASE("so it does with seeds that nobody has seen", "[shell]")
+TEST_CASE("a client keeps its promises with fresh seeds too", "[shell]")
 {
     const unsigned count = std::max(1u, share_of_seeds(40));
     const std::uint64_t first = 1'000'000 + std::random_device()();

@@ -2,7 +2,7 @@
 
 namespace redlock::test {
 
-/// In the queue, where nothing can call it back any more.
+/// An operation in the queue that nothing can cancel any more.
 struct sim_context::completed_operation final : job {
     completed_operation(operation* o, boost::system::error_code e, std::size_t count)
         : op(o),
@@ -29,7 +29,7 @@ sim_context::~sim_context()
     }
     shutdown();
     destroy_pending();
-    // What a handler that is destroyed posts is destroyed as well.
+    // Handlers that a destroyed handler posts are destroyed as well.
     while (!ready_.empty()) {
         const auto jobs = std::exchange(ready_, {});
     }

@@ -26,20 +26,20 @@ namespace asio = boost::asio;
 
 class sim_executor;
 
-/// How a context behaves, within what Asio promises.
+/// How a context behaves, within Asio's promises.
 struct habits {
-    /// The next handler is any that is ready, not the oldest: as where several threads run it.
+    /// The next handler is any that is ready and not the oldest, as with several threads.
     bool any_order = false;
-    /// What could run at once may be queued all the same: `blocking.possibly` promises neither.
+    /// A handler that could run at once may be queued, since `blocking.possibly` promises neither.
     bool may_queue = false;
-    /// What handlers throw comes out of the loop only at the end of the handler around them, as
-    /// io_context does it.
+    /// An exception of a handler leaves the loop only at the end of the outer handler, as in
+    /// io_context.
     bool keeps_exceptions = false;
     /// Pending operations are destroyed before the services that were made first are shut down.
     bool io_goes_first = false;
 };
 
-/// An execution context whose every step is chosen by the clockwork. Single-threaded.
+/// An execution context whose every step the clockwork chooses. Single-threaded.
 class sim_context : public asio::execution_context {
 public:
     using executor_type = sim_executor;
@@ -52,15 +52,15 @@ public:
     [[nodiscard]] bool running() const noexcept { return clock_.running == this; }
 
     [[nodiscard]] bool is_ready() const noexcept { return !ready_.empty() || !thrown_.empty(); }
-    /// Runs one handler. Whatever it throws comes out.
+    /// Runs one handler. Its exception propagates.
     void step();
-    /// What an io_context counts: it runs out of work when this is nothing.
+    /// The count of an io_context: at zero it runs out of work.
     [[nodiscard]] std::size_t outstanding() const noexcept
     {
         return ready_.size() + pending_.size() + tracked_;
     }
 
-    /// An operation on a stream or a timer: exactly one of its functions is called, and frees it.
+    /// An operation on a stream or a timer. Exactly one of its functions is called and frees it.
     class operation {
     public:
         virtual void complete(boost::system::error_code ec, std::size_t n) = 0;
@@ -70,10 +70,10 @@ public:
         ~operation() = default;
     };
 
-    /// Begins a pending operation, its memory from its handler's allocator.
+    /// Begins a pending operation with memory from its handler's allocator.
     template <class Executor, class Handler>
     std::uint64_t begin(const Executor& ex, Handler&& h);
-    /// Its handler becomes ready. Nothing when it did so before, or was destroyed.
+    /// Makes the handler ready. No effect if it was ready before or was destroyed.
     void complete(std::uint64_t which, boost::system::error_code ec, std::size_t n = 0);
 
     /// Expires with the context.
@@ -130,7 +130,7 @@ public:
     {
         count();
     }
-    /// The work moves along; Asio forgets what it has moved from.
+    /// The work moves along, and Asio forgets the old object.
     sim_executor(sim_executor&& o) noexcept
         : context_(o.context_),
           never_(o.never_),
@@ -259,7 +259,8 @@ void sim_context::execute(F f, bool may_run_now)
     }
 }
 
-/// As Asio's own: work for the handler's executor until it was called, memory free before that.
+/// Like Asio's own operations: the handler's executor has work until the handler was called, and
+/// the memory is free before that.
 template <class Executor, class Handler>
 class sim_context::pending_operation final : public operation {
 public:

@@ -27,7 +27,8 @@ std::uint64_t digest_of(std::string_view bytes)
     return h;
 }
 
-/// The number in a line like "$12\r\n", which is left out then.
+/// Takes the number from a line like "$12\r
+/// ".
 std::optional<std::size_t> take_line(std::string_view& bytes)
 {
     const std::size_t end = bytes.find("\r\n");
@@ -40,7 +41,7 @@ std::optional<std::size_t> take_line(std::string_view& bytes)
     return n;
 }
 
-/// The first command, once all of it has come.
+/// Takes the first command once it is complete.
 std::optional<words> take_command(std::string& bytes)
 {
     std::string_view rest = bytes;
@@ -61,12 +62,12 @@ std::optional<words> take_command(std::string& bytes)
     return command;
 }
 
-/// Nothing of this says that something was done.
+/// None of these replies confirms a command.
 constexpr std::array<std::string_view, 8> nonsense{
     "*1\r\n*1\r\n:1\r\n",    "+WHAT\r\n", ":7\r\n",   "-ERR of the test\r\n",
     "-BUSY of the test\r\n", "%x\r\n",    "\r\n\r\n", "-TRYAGAIN of the test\r\n"};
 
-/// Whether keys are to be set that were free.
+/// Whether the command would set free keys.
 bool is_attempt(const words& command)
 {
     return command.front() == "SET" ||
@@ -102,7 +103,7 @@ void sim_node::on_change(const std::string& /*key*/, const model_master::entry* 
     }
 }
 
-/// Within a tenth of a second, as servers look; now and then much later.
+/// Within a tenth of a second like servers, now and then much later.
 void sim_node::expect_end(base::instant end)
 {
     if (end >= next_end_) {
@@ -117,7 +118,7 @@ void sim_node::expect_end(base::instant end)
     });
 }
 
-/// One that stands still does so when it goes on.
+/// A frozen node does this when it goes on.
 void sim_node::look_for_ends()
 {
     if (frozen_) {
@@ -180,7 +181,7 @@ void wire::complete_later(std::uint64_t& id, base::nanos after, error_code ec, s
     });
 }
 
-/// Bytes never overtake those before them.
+/// Bytes never overtake earlier ones.
 base::nanos wire::next_arrival(base::instant& last)
 {
     last = std::max(last, clock_.now() + clock_.some_time(node_.latency));
@@ -207,7 +208,7 @@ void wire::connect(std::uint64_t id)
     });
 }
 
-/// Of what TLS makes of the bytes nothing is the same the next time.
+/// With TLS the same text gives other bytes each time.
 std::uint64_t wire::digest(std::string_view bytes) const
 {
     return tls_ ? 0 : digest_of(bytes);
@@ -216,7 +217,8 @@ std::uint64_t wire::digest(std::string_view bytes) const
 void wire::read(std::uint64_t id, char* into, std::size_t size)
 {
     if (size == 0) {
-        // At once, whatever else is read: TLS does so to have its handler called later.
+        // Completes at once, even before pending reads. TLS uses this to have its handler called
+        // later.
         context_.complete(id, closed_here_ ? error_code(error::bad_descriptor) : error_code());
         return;
     }
@@ -226,7 +228,7 @@ void wire::read(std::uint64_t id, char* into, std::size_t size)
     give();
 }
 
-/// What has come goes to whoever reads, in pieces.
+/// Gives received bytes to the reader, in pieces.
 void wire::give()
 {
     if (reading_ == 0) {
@@ -276,15 +278,15 @@ void wire::write(std::uint64_t id, std::string_view bytes)
     complete_later(writing_, clock_.some_time(std::chrono::milliseconds{clock_.below(20)}), {}, n);
 }
 
-/// Reading comes to its end behind what has come.
+/// The reader meets the end after the received bytes.
 void wire::stop_reading()
 {
     reads_no_more_ = true;
     give();
 }
 
-/// As with a socket, what is complete already stays so, and bytes that were taken go out; unless
-/// they are lost with an unread answer.
+/// As with a socket, completed operations stay completed, and accepted bytes go out, unless an
+/// unread answer loses them.
 void wire::close()
 {
     if (closed_here_) {
@@ -331,8 +333,8 @@ bool wire::decrypt()
     return is_tls;
 }
 
-/// Behind nonsense a command is done or not, but an error that answers an attempt says that nothing
-/// was set: servers keep to that.
+/// A nonsense reply leaves open whether the node executed its command. An error for an attempt
+/// means that the node set nothing, which servers guarantee.
 std::string wire::reply_to(const words& command)
 {
     was_greeted_ = was_greeted_ || command.front() == "SET";
@@ -351,7 +353,7 @@ std::string wire::reply_to(const words& command)
     return std::move(instead).value_or(std::move(reply));
 }
 
-/// As servers do it: all that has come, and then one write of the replies.
+/// Executes all received commands and writes the replies at once, as servers do.
 void wire::serve()
 {
     std::string replies;

@@ -21,7 +21,7 @@ namespace redlock::test {
 
 class wire;
 
-/// A master and the way to it, with all that can go wrong with both.
+/// A node and the way to it, with all possible faults of both.
 class sim_node final : public model_master::watcher {
 public:
     enum class dialling : std::uint8_t { at_once, refused, hanging };
@@ -31,28 +31,28 @@ public:
     sim_node& operator=(const sim_node&) = delete;
 
     model_master master;
-    /// Speaks TLS, as this one.
+    /// Set if the node speaks TLS with this identity.
     const sim_identity* identity = nullptr;
     dialling dial = dialling::at_once;
-    /// The longest that bytes are under way.
+    /// The longest time of bytes on their way.
     std::chrono::milliseconds latency{2};
-    /// Now and then: a reply that makes no sense; a connection closed instead of an answer. One in
-    /// so many, 0 for never.
+    /// One command in this many gets a nonsense reply, or closes the connection instead of an
+    /// answer. 0 for never.
     std::uint32_t talks_nonsense = 0;
     std::uint32_t hangs_up = 0;
-    /// Nonsense begins with the first SET of a connection, so that there is one.
+    /// Nonsense begins with the first SET of a connection, so that the connection is usable before.
     bool greets_well = false;
-    /// Takes bytes so slowly that a write does not end; one in so many, 0 for never.
+    /// One write in this many does not end because the node takes bytes slowly. 0 for never.
     std::uint32_t blocks = 0;
-    /// The machine has no room for bytes to it: a write fails, and nothing else happens. One in so
-    /// many, 0 for never.
+    /// One write in this many fails because the machine has no room for its bytes. Nothing else
+    /// happens. 0 for never.
     std::uint32_t fails_writes = 0;
-    /// How often it told of keys that were over, with nobody asking for them.
+    /// How often the node sent notifications for expired keys that no command named.
     unsigned ends_told = 0;
 
     [[nodiscard]] bool is_frozen() const noexcept { return frozen_; }
     void freeze() { frozen_ = true; }
-    /// Back to normal. What was asked meanwhile is answered now.
+    /// Ends all faults. The node answers the commands of the meantime now.
     void heal();
 
     void on_change(const std::string& key, const model_master::entry* before,
@@ -67,13 +67,13 @@ private:
 
     clockwork& clock_;
     bool frozen_ = false;
-    /// The first that it will look for.
+    /// The first expiry that the node will search for.
     base::instant next_end_ = base::instant::max();
     std::vector<std::weak_ptr<wire>> wires_;
     std::shared_ptr<const void> alive_ = std::make_shared<int>();
 };
 
-/// One connection: what the client's stream and the node have in common.
+/// One connection, shared by the client's stream and the node.
 class wire : public std::enable_shared_from_this<wire> {
 public:
     wire(sim_node& n, sim_context& c)
@@ -89,18 +89,18 @@ public:
     wire& operator=(const wire&) = delete;
     ~wire();
 
-    // The client's side: operations that were begun in its context.
+    // The client's side: operations that began in its context.
     void connect(std::uint64_t id);
     void read(std::uint64_t id, char* into, std::size_t size);
     void write(std::uint64_t id, std::string_view bytes);
     void stop_reading();
     void close();
 
-    /// The node's side: the connection is reset, and bytes under way are lost.
+    /// The node's side: the connection is reset, and bytes on their way are lost.
     void hang_up();
     void serve();
     void unblock();
-    /// What the node tells by itself.
+    /// Sends the node's notifications.
     void push();
 
 private:
@@ -109,7 +109,7 @@ private:
                         std::size_t n = 0);
     void arrive(std::string bytes);
     [[nodiscard]] std::string reply_to(const words& command);
-    /// What TLS brings becomes what is asked. False: it brought something else.
+    /// Turns TLS records into commands. False if the bytes are no TLS.
     [[nodiscard]] bool decrypt();
     void answer(const std::string& reply);
     void send(const std::string& bytes);
@@ -128,17 +128,17 @@ private:
     std::uint64_t writing_ = 0;
     char* into_ = nullptr;
     std::size_t room_ = 0;
-    /// Of the pending write, as long as the node does not read on.
+    /// Size of the pending write, until the node reads on.
     std::size_t blocked_ = 0;
     bool open_ = false;
     bool was_greeted_ = false;
     bool closed_here_ = false;
     bool closed_there_ = false;
-    /// The client reads what has come, and then the end.
+    /// The client reads the received bytes and then the end.
     bool reads_no_more_ = false;
-    /// What has come, and not been read.
+    /// Received bytes that are not read yet.
     std::string incoming_;
-    /// What the node has got, and not served; with TLS, what it has not looked at.
+    /// Bytes that the node has received but not executed. With TLS: not decrypted.
     std::string asked_;
     std::string encrypted_;
     std::unique_ptr<sim_tls> tls_;
@@ -147,7 +147,7 @@ private:
     base::instant last_back_{};
 };
 
-/// The stream under a link. Only as much of one as `stream_link` asks for.
+/// The stream under a link, with only the functions that `stream_link` needs.
 class sim_stream {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -159,7 +159,7 @@ public:
               boost::asio::query(executor_, boost::asio::execution::context))),
           wire_(std::make_shared<wire>(n, context_))
     {}
-    /// As long as nothing is pending.
+    /// Allowed while nothing is pending.
     sim_stream(sim_stream&& o) noexcept = default;
     sim_stream& operator=(sim_stream&&) = delete;
     ~sim_stream()

@@ -36,7 +36,7 @@ void require(bool done, const char* what)
     }
 }
 
-/// Signed by itself.
+/// Self-signed.
 certificate_ptr make_certificate(EVP_PKEY* key)
 {
     constexpr long day = 24L * 60 * 60;

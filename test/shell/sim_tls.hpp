@@ -11,12 +11,12 @@
 
 namespace redlock::test {
 
-/// Who the masters of a play say they are: one certificate for all their addresses.
+/// The identity of the nodes in a play: one certificate for all their addresses.
 class sim_identity {
 public:
     sim_identity();
 
-    /// What clients have to trust.
+    /// The file that clients must trust.
     [[nodiscard]] std::filesystem::path ca_file() const { return folder_ / "ca"; }
     [[nodiscard]] SSL_CTX* context() const noexcept { return context_.get(); }
 
@@ -30,19 +30,20 @@ private:
 };
 
 /**
- * A master's end of one TLS connection, in memory. OpenSSL draws random numbers of its own: what
- * goes over the wire has other bytes each time, but always as many of them, since the keys' kinds
- * have signatures of one length and no tickets are given.
+ * A node's end of one TLS connection, in memory. OpenSSL draws its own random numbers, so each
+ * play sends other bytes. Their number is always the same, since the keys' kinds have signatures of
+ * one length and the node gives no tickets.
  */
 class sim_tls {
 public:
     explicit sim_tls(const sim_identity& of);
 
-    /// Bytes from the client; what they say is appended to `plain`. False: they are no TLS.
+    /// Takes bytes from the client and appends their plain text to `plain`. False if they are no
+    /// TLS.
     [[nodiscard]] bool take(std::string_view bytes, std::string& plain);
-    /// Something to be told to the client; false before the handshake.
+    /// Encrypts a text for the client. False before the handshake.
     [[nodiscard]] bool say(std::string_view plain);
-    /// What is to be sent to the client.
+    /// The bytes for the client.
     [[nodiscard]] std::string take_output();
 
 private:
@@ -50,7 +51,7 @@ private:
         void operator()(SSL* s) const noexcept { SSL_free(s); }
     };
 
-    /// Whether it may go on, once more bytes have come.
+    /// Whether the operation only needs more bytes.
     [[nodiscard]] bool only_waits(int result) const;
 
     std::unique_ptr<SSL, freed> ssl_;

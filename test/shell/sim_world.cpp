@@ -11,7 +11,7 @@ namespace redlock::test {
 
 namespace {
 
-/// As a steady_timer: a wait that has come to its end is told, whatever happens then.
+/// Like a steady_timer: a wait that has ended completes, whatever happens then.
 class sim_alarm final : public engine::alarm {
 public:
     sim_alarm(clockwork& c, boost::asio::any_io_executor ex, unsigned& settings)
@@ -59,7 +59,7 @@ private:
     std::uint64_t waiting_ = 0;
 };
 
-/// The link that ships, on a stream of our own.
+/// The link that ships, on a stream of the test's own.
 class sim_link final : public engine::stream_link<sim_link> {
 public:
     sim_link(const engine::link_setup& s, sim_node& n) : stream_link(s), stream_(s.executor, n) {}
@@ -96,8 +96,8 @@ struct sim_connector {
     void cancel() noexcept {}
 };
 
-/// The same with TLS. Asio's TLS stream has timers of its own, which start a thread of the context:
-/// it sleeps, since they are waited for only where reading has to write or writing to read.
+/// The same with TLS. Asio's TLS stream has timers of its own, which start a thread of the context.
+/// The thread sleeps, since those timers matter only if a read must write or a write must read.
 using sim_tls_link = engine::tls_link<sim_stream, sim_connector>;
 
 }  // namespace

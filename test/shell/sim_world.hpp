@@ -15,7 +15,7 @@
 
 namespace redlock::test {
 
-/// The world of clients under virtual time: what `engine::world` asks for, out of the clockwork.
+/// The environment of clients in virtual time: implements `engine::world` with the clockwork.
 class sim_world final : public engine::world {
 public:
     sim_world(clockwork& c, std::deque<sim_node>& nodes)
@@ -32,13 +32,13 @@ public:
     std::shared_ptr<engine::link> make_link(
         const engine::link_setup& setup, const std::shared_ptr<engine::tls_context>& tls) override;
 
-    /// Made so far, and how often one was set.
+    /// Alarms made so far, and how often one was set.
     unsigned alarms = 0;
     unsigned alarm_settings = 0;
 
-    /// There is always as much randomness as is wanted.
+    /// Makes entropy always succeed.
     void spare_entropy() noexcept { entropy_.fails = 0; }
-    /// How often it was asked for some, and for how many bytes.
+    /// Number of requests, and their bytes in total.
     struct asked {
         unsigned times = 0;
         std::size_t bytes = 0;
@@ -53,7 +53,7 @@ private:
         explicit seeded(clockwork& c) : clock_(c) {}
         bool fill(std::span<std::byte> out) noexcept override;
 
-        /// One time in so many, 0 for never.
+        /// One request in this many fails. 0 for never.
         std::uint32_t fails = 500;
         asked total;
 

@@ -11,7 +11,8 @@ using namespace redlock;
 using namespace redlock::test;
 using namespace std::chrono_literals;
 
-TEST_CASE("a loss is told within a second behind a suspend of the machine", "[shell][suspend]")
+TEST_CASE("a client reports a loss within a second after the machine was suspended",
+          "[shell][suspend]")
 {
     timed_clients s;
     acquire_options o{.ttl = 60s};
@@ -28,16 +29,15 @@ TEST_CASE("a loss is told within a second behind a suspend of the machine", "[sh
     CHECK(ended == make_error_code(errc::lost));
 }
 
-TEST_CASE(
-    "what is begun behind a suspend of the machine ends in time, whatever alarm was set before",
-    "[shell][suspend]")
+TEST_CASE("an operation after a suspension ends in time whatever alarm was set before",
+          "[shell][suspend]")
 {
     timed_clients s(5s);
     {
         const lock warmed = s.take("r", {});
     }
     CHECK_FALSE(s.run_for(1s, [] { return false; }));
-    // Beyond what the alarm is set for, or not.
+    // Beyond the time of the alarm, or not.
     s.clock.suspend(GENERATE(3s, 1h));
     for (sim_node& n : s.nodes) {
         n.freeze();
@@ -50,13 +50,12 @@ TEST_CASE(
     CHECK(s.clock.now() - begun < 2 * config{}.node_timeout);
 }
 
-TEST_CASE("what was begun before a suspend of the machine ends within a second behind it",
-          "[shell][suspend]")
+TEST_CASE("an operation from before a suspension ends within a second after it", "[shell][suspend]")
 {
     timed_clients s;
     const lock held = s.take("r", {.ttl = 24h});
     std::optional<error_code> done;
-    // In line.
+    // In the wait queue.
     s.locks->async_acquire("r", {.timeout = 1h}, [&](error_code ec, lock) { done = ec; });
     CHECK_FALSE(s.run_for(3s, [&] { return done.has_value(); }));
     s.clock.suspend(2h);
@@ -64,7 +63,7 @@ TEST_CASE("what was begun before a suspend of the machine ends within a second b
     CHECK(done == make_error_code(errc::timed_out));
 }
 
-TEST_CASE("a close that waits for releases ends within a second behind a suspend of the machine",
+TEST_CASE("a close that waits for releases ends within a second after a suspension",
           "[shell][suspend]")
 {
     timed_clients s;
@@ -76,14 +75,14 @@ TEST_CASE("a close that waits for releases ends within a second behind a suspend
     }
     std::optional<error_code> closed;
     s.locks->async_close([&](error_code ec) { closed = ec; });
-    // Whatever it waits for before it connects anew.
+    // At any point of the wait before it reconnects.
     CHECK_FALSE(
         s.run_for(GENERATE(5s, 20s, 60s, 61s, 62s, 63s, 64s), [&] { return closed.has_value(); }));
     s.clock.suspend(2h);
     CHECK(s.run_for(1s, [&] { return closed.has_value(); }));
 }
 
-TEST_CASE("a client that ends behind a suspend of the machine leaves no alarm", "[shell][suspend]")
+TEST_CASE("a client that ends after a suspension leaves no alarm", "[shell][suspend]")
 {
     timed_clients s(5s);
     {
@@ -98,7 +97,7 @@ TEST_CASE("a client that ends behind a suspend of the machine leaves no alarm", 
     CHECK(s.clock.now() - begun < 1s);
 }
 
-TEST_CASE("nothing is due every second while nobody is to hear of a loss", "[shell][suspend]")
+TEST_CASE("a client without a waiter for a loss does not wake up every second", "[shell][suspend]")
 {
     timed_clients s;
     lock held = s.take("r", {.ttl = 60s});
@@ -106,7 +105,7 @@ TEST_CASE("nothing is due every second while nobody is to hear of a loss", "[she
     CHECK_FALSE((s.clock.has_events() && s.clock.next_event() < s.clock.now() + 5s));
 }
 
-TEST_CASE("a client has one timer, which is not set anew for every deadline", "[shell]")
+TEST_CASE("a client has one timer and does not set it again for every deadline", "[shell]")
 {
     timed_clients s;
     constexpr unsigned cycles = 500;
@@ -119,6 +118,6 @@ TEST_CASE("a client has one timer, which is not set anew for every deadline", "[
         REQUIRE(s.run_for(10s, [&] { return done.has_value(); }));
     }
     CHECK(s.world->alarms == 1);
-    // Each cycle has deadlines of its own, of two rounds to three masters.
+    // Each cycle has deadlines of its own, of two rounds to three nodes.
     CHECK(s.world->alarm_settings < cycles / 4);
 }

@@ -20,7 +20,7 @@
 
 namespace redlock::test {
 
-/// A client of three masters, another one elsewhere, and time that goes by when it is told to.
+/// A client of three nodes, another client on another context, and time that passes only on demand.
 struct timed_clients {
     explicit timed_clients(std::chrono::milliseconds ping_interval = {})
         : ping_interval_(ping_interval)
@@ -56,8 +56,8 @@ struct timed_clients {
         return taken;
     }
 
-    /// Until `done` says yes, or nothing is left to happen within `span`. However much a context
-    /// has to do, time goes by.
+    /// Runs until `done` is true, or nothing is left to happen within `span`. Time passes even if a
+    /// context is always busy.
     template <class Predicate>
     [[nodiscard]] bool run_for(base::nanos span, Predicate done)
     {

@@ -24,7 +24,7 @@ TEST_CASE("a handler's executor has work until the handler has returned", "[shel
                            }));
     CHECK(s.elsewhere.outstanding() == 1);
 
-    // By then it is queued, which is something to do by itself.
+    // By then the handler is queued, which counts as work by itself.
     REQUIRE(s.run_for(10s, [&] { return s.elsewhere.is_ready(); }));
     CHECK(s.elsewhere.outstanding() == 2);
 
