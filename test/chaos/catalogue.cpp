@@ -32,7 +32,7 @@ fault of_master(const char* name, double per_minute, milliseconds shortest, mill
             std::move(end)};
 }
 
-/// Of the network in front of a master.
+/// A fault of the network in front of a node.
 template <class Begin, class End>
 fault of_network(const stage& s, const char* name, double per_minute, milliseconds shortest,
                  milliseconds longest, Begin begin, End end)
@@ -46,7 +46,7 @@ fault of_network(const stage& s, const char* name, double per_minute, millisecon
 
 constexpr auto over_at_once = [](test::proxy&) {};
 
-/// What happens to the connections of the moment.
+/// A fault of the present connections.
 template <class Begin>
 fault of_connections(const stage& s, const char* name, Begin begin)
 {
@@ -133,7 +133,7 @@ fault kills(const stage& s, const char* name, double per_minute, test::memory fi
         [&sites, files](unsigned i) { sites[i]->server.launch(files); });
 }
 
-/// What a server refuses has not happened.
+/// A command that the server refuses has no effect.
 bool does(const test::server& server, const std::vector<std::string>& command)
 {
     return !server.ask(command).is_error();
@@ -163,7 +163,7 @@ fault asleep(const stage& s)
             50ms,
             1500ms,
             [&sites](unsigned i, milliseconds time) {
-                // It answers when it wakes: whether it may sleep is asked before.
+                // The node answers only after its sleep, so permission is checked before.
                 if (!does(sites[i]->server, {"DEBUG", "SLEEP", "0"})) {
                     return false;
                 }
@@ -175,7 +175,7 @@ fault asleep(const stage& s)
             [&sites](unsigned i) { sites[i]->sleeper.reset(); }};
 }
 
-/// Answers with an error, and forgets nothing: it evicts no key.
+/// The node answers with an error and forgets nothing, as it evicts no key.
 fault out_of_memory(const stage& s)
 {
     auto& sites = s.sites;
@@ -206,7 +206,7 @@ fault of_packets(const stage& s, const char* name, packet_fate fate)
         [&sites, &packets, fate](unsigned i) { packets.end(fate, sites[i]->network.port()); });
 }
 
-/// Of so many clocks at once that what they forget is forgotten.
+/// A fault of enough clocks at once that a majority would forget a key.
 template <class Change>
 fault of_majority_clocks(const stage& s, const char* name, Change change)
 {
@@ -238,7 +238,7 @@ fault rate_changed(const stage& s, nanoseconds farthest)
                 clock_dial& dial = sites[i]->clock;
                 auto by = chance.between(-50'000, 50'000);
                 if (farthest != clock_dial::no_limit && (by > 0) == (dial.ahead() > 0ns)) {
-                    by = -by;  // at its farthest it would run as it should
+                    by = -by;  // at its limit it would run normally
                 }
                 dial.run_faster(by, farthest);
                 return true;
@@ -266,7 +266,7 @@ fault set_back(const stage& s, nanoseconds farthest)
             {}};
 }
 
-/// By less than what lets a key die under a belief, see clock_faults().
+/// By less than the span in which a key expires during a belief, see clock_faults().
 fault set_forward(const stage& s, nanoseconds farthest)
 {
     auto& sites = s.sites;
@@ -362,14 +362,14 @@ std::vector<fault> packet_faults(const stage& s)
 }
 
 /**
- * With the allowance of 10 % of the ttl that the clients of a run take for drift.
+ * Faults within the clients' allowance for drift of 10 % of the ttl.
  *
- * A lease is believed in for 0.9 ttl - 2 ms. A key of it lives until the master's clock has gone on
- * by ttl: with a clock at most 5 % fast, and set forward by at most 3 % of the shortest ttl once
- * in that time, for at least 0.97 / 1.05 = 0.923 ttl. So no key dies under a belief, however many
- * masters are affected. To set back, or to go slow, lets keys live longer, which costs time and no
- * more. To set forward by more on a single master is beyond the model: a lease held by three of
- * five would be left with two.
+ * A lease is valid for 0.9 ttl - 2 ms. Its key lives until the node's clock has gone on by ttl. The
+ * clock is at most 5 % fast, and once in that time it is set forward by at most 3 % of the shortest
+ * ttl. So the key lives for at least 0.97 / 1.05 = 0.923 ttl, and no key expires under a valid
+ * lease, however many nodes have such clocks. A clock that is set back or slow lets keys live
+ * longer, which only costs time. A larger step forward on a single node is beyond the model: a
+ * lease on three of five nodes would have two left.
  */
 std::vector<fault> clock_faults(const stage& s, nanoseconds farthest)
 {

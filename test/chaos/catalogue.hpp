@@ -12,28 +12,28 @@
 
 namespace redlock::chaos {
 
-/// What faults are done to.
+/// The targets of faults.
 struct stage {
     std::vector<std::unique_ptr<site>>& sites;
     fleet& clients;
     dice& chance;
-    const packet_filter* packets = nullptr;  ///< null: packets are left alone
-    std::chrono::milliseconds ttl;  ///< the shortest in use; none is longer than twice this
+    const packet_filter* packets = nullptr;  ///< null: packets are not dropped
+    std::chrono::milliseconds ttl;  ///< the shortest ttl in use; none is longer than twice this
 };
 
-// Within what the algorithm assumes.
+// Within the assumptions of the algorithm.
 [[nodiscard]] std::vector<fault> restarts(const stage& s);
 [[nodiscard]] std::vector<fault> server_faults(const stage& s);
 [[nodiscard]] std::vector<fault> network_faults(const stage& s);
 [[nodiscard]] std::vector<fault> packet_faults(const stage& s);
-/// `farthest`: how far off a date may come, or clock_dial::no_limit.
+/// `farthest`: the largest error of a date, or clock_dial::no_limit.
 [[nodiscard]] std::vector<fault> clock_faults(const stage& s, std::chrono::nanoseconds farthest);
 [[nodiscard]] std::vector<fault> client_faults(const stage& s);
 
-// Within what it assumes of masters under the restart guard.
+// Within its assumptions about nodes under the restart guard.
 [[nodiscard]] std::vector<fault> guarded_losses(const stage& s);
 
-// Beyond it.
+// Beyond its assumptions.
 [[nodiscard]] std::vector<fault> forgetful_restarts(const stage& s);
 [[nodiscard]] std::vector<fault> steps_of_majorities(const stage& s);
 [[nodiscard]] std::vector<fault> fast_majorities(const stage& s);

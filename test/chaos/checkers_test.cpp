@@ -30,7 +30,7 @@ namespace {
 
 constexpr nanos second = 1'000'000'000;
 
-/// What one worker of a process puts on record, in seconds.
+/// Writes the records of one worker of a process, with times in seconds.
 class author {
 public:
     author(chronicle& to, unsigned process, std::uint16_t worker = 0)
@@ -77,7 +77,7 @@ bool verdict(demand wanted, const findings& f)
     return print_verdict(out, wanted, f);
 }
 
-/// Fails, and says that it is for this reason.
+/// The run fails for this reason.
 bool is_about_nothing(demand wanted, const findings& f, std::string_view reason)
 {
     std::ostringstream out;
@@ -87,26 +87,26 @@ bool is_about_nothing(demand wanted, const findings& f, std::string_view reason)
 
 }  // namespace
 
-TEST_CASE("two who believe in one lock are seen, as long as it was only for an instant", "[chaos]")
+TEST_CASE("the checker sees two beliefs in one lock that overlap for an instant", "[chaos]")
 {
     chronicle c;
     author(c, 1).takes(10, 20);
-    SECTION("the second is told while the first believes")
+    SECTION("the second begins while the first is valid")
     {
         author(c, 2).takes(19, 25);
         REQUIRE(overlaps(c.leases()).size() == 1);
     }
-    SECTION("the second is told when the validity is over")
+    SECTION("the second begins when the first has ended")
     {
         author(c, 2).takes(20, 25);
         REQUIRE(overlaps(c.leases()).empty());
     }
-    SECTION("in one process too")
+    SECTION("both in one process")
     {
         author(c, 1, 1).takes(19, 25);
         REQUIRE(overlaps(c.leases()).size() == 1);
     }
-    SECTION("a third, behind a short second one")
+    SECTION("a third one after a short second one")
     {
         author(c, 2).takes(11, 12);
         author(c, 3).takes(13, 14);
@@ -114,45 +114,44 @@ TEST_CASE("two who believe in one lock are seen, as long as it was only for an i
     }
 }
 
-TEST_CASE("a belief ends with the release, whatever becomes of it, and else with the validity",
-          "[chaos]")
+TEST_CASE("a belief ends with any release or else with the validity", "[chaos]")
 {
     chronicle c;
     author one(c, 1);
     one.takes(10, 20);
-    SECTION("given back, with an error")
+    SECTION("a release that ends with an error")
     {
         one.says(12, event::gives_back).says(13, event::given_back, 0, reason::unavailable);
         author(c, 2).takes(12, 22);
         REQUIRE(overlaps(c.leases()).empty());
     }
-    SECTION("killed")
+    SECTION("a process that is killed")
     {
         c.died(1, 11 * second);
         author(c, 2).takes(12, 22);
         REQUIRE(overlaps(c.leases()).size() == 1);
         REQUIRE(c.open_operations().empty());
     }
-    SECTION("extended")
+    SECTION("a lock that is extended")
     {
         one.says(15, event::extend_begins).says(16, event::extended, 30);
         author(c, 2).takes(25, 35);
         REQUIRE(overlaps(c.leases()).size() == 1);
     }
-    SECTION("kept alive")
+    SECTION("a lock that is kept alive")
     {
         one.says(16, event::renewed, 30);
         author(c, 2).takes(25, 35);
         REQUIRE(overlaps(c.leases()).size() == 1);
         REQUIRE(c.counts().renewed == 1);
     }
-    SECTION("not extended")
+    SECTION("an extend that fails")
     {
         one.says(15, event::extend_begins).says(16, event::not_extended, 0, reason::unavailable);
         author(c, 2).takes(25, 35);
         REQUIRE(overlaps(c.leases()).empty());
     }
-    SECTION("released after the validity")
+    SECTION("a release after the validity")
     {
         one.says(28, event::gives_back).says(29, event::given_back, 0, reason::not_held);
         author(c, 2).takes(25, 35);
@@ -160,7 +159,7 @@ TEST_CASE("a belief ends with the release, whatever becomes of it, and else with
     }
 }
 
-TEST_CASE("an acquire that errs gives no belief", "[chaos]")
+TEST_CASE("a failed acquire gives no belief", "[chaos]")
 {
     chronicle c;
     author(c, 1).takes(10, 20);
@@ -172,7 +171,7 @@ TEST_CASE("an acquire that errs gives no belief", "[chaos]")
     REQUIRE(c.counts().not_acquired[static_cast<std::size_t>(reason::unavailable)] == 1);
 }
 
-TEST_CASE("what was written and is not there is missed", "[chaos]")
+TEST_CASE("the checker misses an element that was written and is gone", "[chaos]")
 {
     chronicle c;
     author(c, 1).takes(10, 20).says(11, event::reads).says(12, event::wrote, 5);
@@ -184,8 +183,7 @@ TEST_CASE("what was written and is not there is missed", "[chaos]")
     REQUIRE(overlaps(c.steps()).empty());
 }
 
-TEST_CASE("a late write, and what was under way meanwhile, need not be there; all else has to",
-          "[chaos]")
+TEST_CASE("an update must be there unless it overlaps with a late write", "[chaos]")
 {
     using elements = std::vector<std::uint64_t>;
     chronicle c;
@@ -206,17 +204,17 @@ TEST_CASE("a late write, and what was under way meanwhile, need not be there; al
     REQUIRE(c.written(7) == elements{1, 2, 3, 4, 5, 6, 7, 8, 9});
     REQUIRE(c.written_apart_from_late(7) == elements{1, 7, 9});
     REQUIRE(c.written_apart_from_late(8).empty());
-    // Each resource for itself.
+    // Each resource separately.
     c.add(1, {14 * second, 0, 0, 8, event::reads, reason::none});
     c.add(1, {15 * second, 10, 0, 8, event::wrote, reason::none});
     REQUIRE(c.written_apart_from_late(8) == elements{10});
-    // Without late ones all of them.
+    // Without late writes all of them.
     writes(1, 34, 36, 11);
     writes(2, 35, 37, 12);
     REQUIRE(c.written_apart_from_late(7) == elements{1, 7, 9, 11, 12});
 }
 
-TEST_CASE("what has begun and not ended is known, and what took long", "[chaos]")
+TEST_CASE("the chronicle knows open operations and the longest one", "[chaos]")
 {
     chronicle c;
     author one(c, 1);
@@ -229,13 +227,12 @@ TEST_CASE("what has begun and not ended is known, and what took long", "[chaos]"
     REQUIRE(c.open_operations().empty());
 }
 
-TEST_CASE("an operation is late behind its own deadline, but for what its process stood still",
-          "[chaos]")
+TEST_CASE("an operation is late after its own deadline plus the pauses of its process", "[chaos]")
 {
     chronicle c;
     author one(c, 1);
     const auto late = [&] { return c.overdue(3 * second).size(); };
-    SECTION("each by what it may take itself")
+    SECTION("each operation by its own limit")
     {
         one.says(10, event::acquire_begins, 5).says(18, event::acquired, 30);
         one.says(18, event::extend_begins, 1).says(22, event::not_extended);
@@ -250,26 +247,26 @@ TEST_CASE("an operation is late behind its own deadline, but for what its proces
         one.says(50, event::acquire_begins, 5).says(55, event::not_acquired);
         REQUIRE(late() == 2);
     }
-    SECTION("the process stood still, and says so behind it")
+    SECTION("the process reports its pause afterwards")
     {
         one.says(10, event::acquire_begins, 5).says(40, event::acquired, 60);
         REQUIRE(late() == 1);
         author(c, 2).says(40, event::stood_still, 30);
-        REQUIRE(late() == 1);  // that was another
+        REQUIRE(late() == 1);  // another process reported that
         author(c, 1, 9).says(39, event::stood_still, 20);
         REQUIRE(late() == 1);
         author(c, 1, 9).says(18, event::stood_still, 4);
         REQUIRE(c.most_overdue() == second);
         REQUIRE(late() == 0);
     }
-    SECTION("only what it stood still meanwhile is taken off")
+    SECTION("only the part of a pause during the operation counts")
     {
         author(c, 1, 9).says(12, event::stood_still, 10);
         one.says(10, event::acquire_begins, 5).says(21, event::acquired, 60);
         author(c, 1, 9).says(31, event::stood_still, 11);
         REQUIRE(c.most_overdue() == 3 * second);
     }
-    SECTION("the process was killed before it ended")
+    SECTION("the process was killed before the operation ended")
     {
         one.says(10, event::acquire_begins, 5);
         author(c, 1, 1).says(10, event::acquire_begins, 5).says(12, event::not_acquired);
@@ -278,7 +275,7 @@ TEST_CASE("an operation is late behind its own deadline, but for what its proces
             c.died(1, 18 * second);
             REQUIRE(late() == 0);
         }
-        SECTION("too late for it")
+        SECTION("too late")
         {
             c.died(1, 19 * second);
             REQUIRE(late() == 1);
@@ -286,11 +283,11 @@ TEST_CASE("an operation is late behind its own deadline, but for what its proces
     }
 }
 
-TEST_CASE("a client without progress is complained of when it could have had some", "[chaos]")
+TEST_CASE("the watch complains about a client without progress that could have had some", "[chaos]")
 {
     progress_watch watch(std::chrono::seconds(3), std::chrono::seconds(6));
     const nanos step = second / 10;
-    // Gives the time of the first complaint within ten seconds, or 0.
+    // Returns the time of the first complaint within ten seconds, or 0.
     const auto first = [&](auto&& majority, auto&& sight) {
         for (nanos at = second; at < 11 * second; at += step) {
             if (watch.look(at, majority(at), {{sight(at)}, {}})) {
@@ -301,12 +298,12 @@ TEST_CASE("a client without progress is complained of when it could have had som
     };
     const auto always = [](nanos) { return true; };
     const auto stuck = [](nanos) { return outlook::client{true, 0, 0}; };
-    SECTION("none at all")
+    SECTION("without progress")
     {
         REQUIRE(first(always, stuck) == 4 * second + step);
         REQUIRE(watch.seen().own.longest_without > 3 * second);
     }
-    SECTION("some")
+    SECTION("with progress")
     {
         REQUIRE(first(always, [&](nanos at) {
                     return outlook::client{true, 0, at - 2 * second};
@@ -314,24 +311,24 @@ TEST_CASE("a client without progress is complained of when it could have had som
         REQUIRE(watch.seen().counted == 10 * second - step);
         REQUIRE(watch.seen().own.unbroken == 10 * second - step);
     }
-    SECTION("no majority for a moment every other second")
+    SECTION("without a majority for a moment every other second")
     {
         REQUIRE(first([&](nanos at) { return at % (2 * second) != 0; }, stuck) == 0);
         REQUIRE(watch.seen().counted == 10 * second - 6 * step);
         REQUIRE(watch.seen().own.unbroken == 2 * second - step);
     }
-    SECTION("stopped")
+    SECTION("while the client is stopped")
     {
         REQUIRE(first(always, [](nanos) { return outlook::client{}; }) == 0);
         REQUIRE(watch.seen().own.unbroken == 0);
     }
-    SECTION("just continued")
+    SECTION("when the client has just continued")
     {
         REQUIRE(first(always, [&](nanos) {
                     return outlook::client{true, 5 * second, 0};
                 }) == 8 * second + step);
     }
-    SECTION("a watch that is late itself")
+    SECTION("when the watch itself is late")
     {
         for (nanos at = second; at < 11 * second; at += second) {
             REQUIRE_FALSE(watch.look(at, true, {{stuck(at)}, {}}));
@@ -341,13 +338,13 @@ TEST_CASE("a client without progress is complained of when it could have had som
     }
 }
 
-TEST_CASE("a lock that all contend for is complained of when nobody takes it who could", "[chaos]")
+TEST_CASE("the watch complains about a contended lock that no client takes", "[chaos]")
 {
     progress_watch watch(std::chrono::seconds(3), std::chrono::seconds(6));
     const nanos step = second / 10;
     std::string complaint;
-    nanos gaps = 100 * second;  // how often no majority answers for a moment
-    // Gives the time of the first complaint within twelve seconds, or 0, of two such locks.
+    nanos gaps = 100 * second;  // how often there is no majority for a moment
+    // Returns the time of the first complaint within twelve seconds, or 0, with two such locks.
     const auto first = [&](auto&& clients, auto&& second_lock) {
         for (nanos at = second; at < 13 * second; at += step) {
             const bool majority = at % gaps != 0;
@@ -359,32 +356,32 @@ TEST_CASE("a lock that all contend for is complained of when nobody takes it who
         return nanos{0};
     };
     using clients = std::vector<outlook::client>;
-    // They have all that they want for themselves.
+    // Each client gets the lock of its own.
     const auto one = [](nanos at) { return clients{{true, 0, at}, {false, 0, 0}}; };
     const auto never = [](nanos) { return nanos{0}; };
-    SECTION("never")
+    SECTION("never taken")
     {
         REQUIRE(first(one, never) == 7 * second + step);
         REQUIRE(complaint.find("the contended lock 1 for 6100 ms") != std::string::npos);
         REQUIRE(watch.seen().shared.longest_without == 6 * second + step);
         REQUIRE(watch.seen().own.longest_without == 0);
     }
-    SECTION("no majority for a moment every five seconds")
+    SECTION("without a majority for a moment every five seconds")
     {
         gaps = 5 * second;
         REQUIRE(first(one, never) == 0);
         REQUIRE(watch.seen().shared.unbroken == 5 * second - step);
     }
-    SECTION("every five seconds")
+    SECTION("taken every five seconds")
     {
         REQUIRE(first(one, [](nanos at) { return at / (5 * second) * (5 * second); }) == 0);
         REQUIRE(watch.seen().shared.unbroken == 12 * second - step);
     }
-    SECTION("no more since a while")
+    SECTION("not taken any more")
     {
         REQUIRE(first(one, [](nanos at) { return std::min(at, 3 * second); }) == 9 * second + step);
     }
-    SECTION("while one client goes, be it another than before")
+    SECTION("while one client or another runs")
     {
         const auto in_turn = [](nanos at) {
             const nanos turn = at / second * second;
@@ -393,31 +390,31 @@ TEST_CASE("a lock that all contend for is complained of when nobody takes it who
         REQUIRE(first(in_turn, never) == 0);
         REQUIRE(watch.seen().shared.unbroken == second + second / 2 - step);
     }
-    SECTION("while no client goes")
+    SECTION("while no client runs")
     {
         REQUIRE(first([](nanos) { return clients(2); }, never) == 0);
         REQUIRE(watch.seen().shared.unbroken == 0);
     }
 }
 
-TEST_CASE("service is back when every client has its own lock, and somebody each of the others",
+TEST_CASE("service is back once each client has its own lock and each shared lock was taken",
           "[chaos]")
 {
     outlook all;
     all.clients = {{true, 0, 5}, {true, 0, 6}};
     all.shared = {7, 5};
     REQUIRE(not_taken_since(5, all).empty());
-    SECTION("a client has not taken its own")
+    SECTION("a client has not taken its own lock")
     {
         all.clients[1].last_acquired = 4;
         REQUIRE(not_taken_since(5, all) == "that of client 1");
     }
-    SECTION("a client does not go")
+    SECTION("a client is not running")
     {
         all.clients[0].goes = false;
         REQUIRE(not_taken_since(5, all) == "that of client 0");
     }
-    SECTION("nobody has taken one that all contend for")
+    SECTION("no client has taken a shared lock")
     {
         all.shared[1] = 4;
         all.clients[1].last_acquired = 4;
@@ -425,7 +422,7 @@ TEST_CASE("service is back when every client has its own lock, and somebody each
     }
 }
 
-TEST_CASE("whoever took a lock last, it is known when that was", "[chaos]")
+TEST_CASE("the chronicle knows when any process last took a lock", "[chaos]")
 {
     chronicle c;
     REQUIRE(c.last_acquired(7) == 0);
@@ -437,7 +434,7 @@ TEST_CASE("whoever took a lock last, it is known when that was", "[chaos]")
     REQUIRE(c.last_acquired(3, 7) == 0);
 }
 
-TEST_CASE("a file of records is read while it grows, and a torn end waits", "[chaos]")
+TEST_CASE("a reader of a growing file waits for the rest of a torn record", "[chaos]")
 {
     const redlock::test::temp_dir folder;
     const auto path = folder / "history";
@@ -459,7 +456,7 @@ TEST_CASE("a file of records is read while it grows, and a torn end waits", "[ch
     REQUIRE(tail.read().empty());
 }
 
-TEST_CASE("a verdict falls with each of its demands", "[chaos]")
+TEST_CASE("a verdict fails with each of its demands", "[chaos]")
 {
     auto f = good_findings();
     REQUIRE(verdict(demand::safety_and_progress, f));
@@ -477,14 +474,14 @@ TEST_CASE("a verdict falls with each of its demands", "[chaos]")
         f.lost_updates = 1;
         REQUIRE_FALSE(verdict(demand::lost_update, f));
     }
-    SECTION("two who believe")
+    SECTION("two beliefs overlap")
     {
         f.double_leases.emplace_back();
         REQUIRE_FALSE(verdict(demand::safety_and_progress, f));
         REQUIRE_FALSE(verdict(demand::safety_and_recovery, f));
         REQUIRE(verdict(demand::double_lease, f));
     }
-    SECTION("fencing tokens out of order, unless counters were lost")
+    SECTION("fencing tokens are out of order unless counters were lost")
     {
         f.disordered.emplace_back();
         REQUIRE_FALSE(verdict(demand::safety_and_progress, f));
@@ -493,7 +490,7 @@ TEST_CASE("a verdict falls with each of its demands", "[chaos]")
         f.tokens_hold = false;
         REQUIRE(verdict(demand::double_lease, f));
     }
-    SECTION("a lost update")
+    SECTION("an update is lost")
     {
         f.lost_updates = 1;
         REQUIRE_FALSE(verdict(demand::safety_and_progress, f));
@@ -503,7 +500,7 @@ TEST_CASE("a verdict falls with each of its demands", "[chaos]")
     }
 }
 
-TEST_CASE("a verdict that falls says of what", "[chaos]")
+TEST_CASE("a failed verdict says why", "[chaos]")
 {
     const auto told = [](demand wanted, const findings& f) {
         std::ostringstream out;
@@ -516,7 +513,7 @@ TEST_CASE("a verdict that falls says of what", "[chaos]")
     };
     constexpr nanos us = 1000;
     auto f = good_findings();
-    SECTION("whose lease overlaps with whose, when, and for how long")
+    SECTION("with both leases that overlap and when and for how long")
     {
         for (nanos i = 0; i < 7; ++i) {
             f.double_leases.emplace_back(stretch{0, 900 * us, 40, 1, 2},
@@ -531,7 +528,7 @@ TEST_CASE("a verdict that falls says of what", "[chaos]")
         CHECK(text.find(" 505 us after") == std::string::npos);
         says(text, "\nFAILED\n");
     }
-    SECTION("which fencing tokens are out of order")
+    SECTION("with the fencing tokens that are out of order")
     {
         f.disordered.emplace_back(granted{1, 2, 71, 40, 1, 2}, granted{3, 4, 70, 40, 3, 4});
         const std::string text = told(demand::safety_and_recovery, f);
@@ -541,21 +538,21 @@ TEST_CASE("a verdict that falls says of what", "[chaos]")
              "got 70\n");
         says(text, "\nFAILED\n");
     }
-    SECTION("how many updates were lost")
+    SECTION("with the number of lost updates")
     {
         f.lost_updates = 3;
         says(told(demand::safety_and_progress, f), ", lost 3, ");
     }
-    SECTION("the first complaint, and how many there are")
+    SECTION("with the first complaint and their number")
     {
         f.complaints = {"this", "that"};
         says(told(demand::safety_and_progress, f), "complaints 2, the first: this\n");
     }
-    SECTION("that a disease was not seen")
+    SECTION("with the disease that was not seen")
     {
         says(told(demand::double_lease, f), "FAILED: the disease was not seen");
     }
-    SECTION("that packets were left alone, which by itself makes none fall")
+    SECTION("with packets that were not dropped without a failure of the run")
     {
         f.packets_kept = "the reason";
         std::ostringstream out;
@@ -564,18 +561,18 @@ TEST_CASE("a verdict that falls says of what", "[chaos]")
     }
 }
 
-TEST_CASE("fencing tokens that are the same or go back are seen", "[chaos]")
+TEST_CASE("the checker sees fencing tokens that are equal or decrease", "[chaos]")
 {
     const auto of = [](nanos begun, nanos known, std::int64_t token, unsigned resource = 7) {
         return granted{begun, known, token, resource, 1, 2};
     };
     REQUIRE(disorder({}).empty());
-    // In order, as long as they did not overlap; and each resource for itself.
+    // Order counts only without overlap, and each resource is separate.
     REQUIRE(disorder({of(1, 2, 10), of(3, 4, 11), of(5, 6, 40), of(1, 2, 10, 8), of(9, 10, 11, 8)})
                 .empty());
     REQUIRE(disorder({of(1, 5, 11), of(3, 4, 10)}).empty());
     REQUIRE(disorder({of(1, 5, 10), of(3, 4, 11)}).empty());
-    REQUIRE(disorder({of(1, 2, 11), of(2, 3, 10)}).empty());  // asked for as the other came
+    REQUIRE(disorder({of(1, 2, 11), of(2, 3, 10)}).empty());  // asked for when the other one came
     REQUIRE(disorder({of(1, 2, 11), of(3, 4, 10)}).size() == 1);
     REQUIRE(disorder({of(1, 2, 10), of(3, 4, 12), of(5, 6, 11)}).size() == 1);
     REQUIRE(disorder({of(1, 9, 10), of(3, 4, 10)}).size() == 1);
@@ -591,16 +588,16 @@ TEST_CASE("fencing tokens that are the same or go back are seen", "[chaos]")
     REQUIRE(disorder(c.tokens()).size() == 1);
 }
 
-TEST_CASE("a run that was about nothing fails, and says so", "[chaos]")
+TEST_CASE("a run that tested nothing fails and says so", "[chaos]")
 {
     auto f = good_findings();
-    SECTION("nothing was ever acquired")
+    SECTION("no lock was acquired")
     {
         f.counts.acquired = 0;
         REQUIRE(is_about_nothing(demand::safety_and_progress, f, "nothing was ever acquired"));
         REQUIRE(is_about_nothing(demand::safety_and_recovery, f, "nothing was ever acquired"));
     }
-    SECTION("nothing was written, or no token seen")
+    SECTION("no update was written or no token was granted")
     {
         f.counts.written = 0;
         REQUIRE(is_about_nothing(demand::safety_and_progress, f, "no update was written"));
@@ -619,7 +616,7 @@ TEST_CASE("a run that was about nothing fails, and says so", "[chaos]")
         f.double_leases.emplace_back();
         REQUIRE(verdict(demand::double_lease, f));
     }
-    SECTION("many updates were done beside late ones")
+    SECTION("many updates overlapped with late ones")
     {
         f.counts.written = 10;
         f.updates_judged = 9;
@@ -631,7 +628,7 @@ TEST_CASE("a run that was about nothing fails, and says so", "[chaos]")
         f.updates_judged = 0;
         REQUIRE(is_about_nothing(demand::safety_and_recovery, f, "more than one update of ten"));
     }
-    SECTION("progress was never watched for longer than a patience at a stretch")
+    SECTION("the watch never counted longer than a patience at a stretch")
     {
         const auto kind = GENERATE(&watch_record::own, &watch_record::shared);
         (f.watched.*kind).unbroken = (f.watched.*kind).patience;
@@ -639,7 +636,7 @@ TEST_CASE("a run that was about nothing fails, and says so", "[chaos]")
             is_about_nothing(demand::safety_and_progress, f, "progress was watched too little"));
         REQUIRE(verdict(demand::safety_and_recovery, f));
     }
-    SECTION("progress was watched for less than half of the time")
+    SECTION("the watch counted less than half of the time")
     {
         --f.watched.counted;
         REQUIRE(
@@ -661,7 +658,7 @@ TEST_CASE("a run that was about nothing fails, and says so", "[chaos]")
     }
 }
 
-TEST_CASE("a fault that the server refuses has not happened", "[chaos]")
+TEST_CASE("a fault that the server refuses does not count", "[chaos]")
 {
     const redlock::test::temp_dir folder;
     const site_options options{.remembers = false, .clocks = folder.path(), .shim = {}};
@@ -692,7 +689,7 @@ TEST_CASE("a fault that the server refuses has not happened", "[chaos]")
     }
 }
 
-TEST_CASE("a clock goes wrong as far as it may, and then on as far off", "[chaos]")
+TEST_CASE("a wrong clock stops drifting at its limit", "[chaos]")
 {
     clock_page page{};
     page.farthest = second / 2;
@@ -703,7 +700,7 @@ TEST_CASE("a clock goes wrong as far as it may, and then on as far off", "[chaos
     REQUIRE(page.ahead_at(9 * second) == sign * second * 9 / 20);
     REQUIRE(page.ahead_at(11 * second) == sign * second / 2);
     REQUIRE(page.ahead_at(3600 * second) == sign * second / 2);
-    SECTION("it was farther off")
+    SECTION("the clock was already beyond the limit")
     {
         page.ahead = sign * second;
         REQUIRE(page.ahead_at(second) == sign * second);
@@ -711,14 +708,14 @@ TEST_CASE("a clock goes wrong as far as it may, and then on as far off", "[chaos
         REQUIRE(page.ahead_at(second) == -sign * second * 19 / 20);
         REQUIRE(page.ahead_at(3600 * second) == sign * second / 2);
     }
-    SECTION("it may go off without a limit")
+    SECTION("the clock has no limit")
     {
         page.farthest = clock_dial::no_limit.count();
         REQUIRE(page.ahead_at(3600 * second) == sign * 180 * second);
     }
 }
 
-TEST_CASE("clocks are set as far off as is allowed, and no farther", "[chaos]")
+TEST_CASE("clocks step no farther than their limit", "[chaos]")
 {
     using namespace std::chrono_literals;
     const redlock::test::temp_dir folder;
@@ -736,7 +733,7 @@ TEST_CASE("clocks are set as far off as is allowed, and no farther", "[chaos]")
         for (int i = 0; i < 1000; ++i) {
             for (const auto& each : faults) {
                 each.begin(0, 0ms);
-                // Between a look at the clock and the step it has gone on.
+                // The clock has moved between the query and the step.
                 constexpr auto a_little = 1ms;
                 if (farthest != clock_dial::no_limit) {
                     REQUIRE(clock.ahead() >= -farthest - a_little);
@@ -750,8 +747,7 @@ TEST_CASE("clocks are set as far off as is allowed, and no farther", "[chaos]")
     REQUIRE(last_of(clock_dial::no_limit) < -10s);
 }
 
-TEST_CASE("a master that was killed answers when it is there again, not by what it said before",
-          "[chaos]")
+TEST_CASE("a restarted node answers the probe only by its new answers", "[chaos]")
 {
     redlock::test::server server;
     const probe asking({server.port()}, std::chrono::seconds(20));

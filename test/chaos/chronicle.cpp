@@ -15,7 +15,7 @@ void chronicle::add(unsigned process, const record& what)
     const auto why = static_cast<std::size_t>(what.why);
     switch (what.what) {
         case event::acquire_begins:
-            // One that was dropped without being given back goes on being believed in.
+            // A belief in a dropped lock continues.
             end_belief(w, what.at);
             begin_operation(w, what);
             break;
@@ -148,7 +148,7 @@ std::vector<std::uint64_t> chronicle::written_apart_from_late(unsigned resource)
     std::copy_if(found->second.begin(), found->second.end(), std::back_inserter(late),
                  [](const update& each) { return each.late; });
     for (const update& each : found->second) {
-        // A late one meets itself.
+        // A late update overlaps with itself.
         if (std::none_of(late.begin(), late.end(), [&](const update& other) {
                 return each.read <= other.written && other.read <= each.written;
             })) {
@@ -175,7 +175,7 @@ nanos chronicle::last_acquired(unsigned resource) const
     return result;
 }
 
-/// Without the time for which its process stood still.
+/// Leaves out the time for which the process was suspended.
 nanos chronicle::overdue_by(const late_operation& which) const
 {
     nanos result = which.ended - which.begun - which.allowed;
@@ -218,7 +218,7 @@ std::vector<open_operation> chronicle::open_operations() const
 
 std::vector<std::pair<stretch, stretch>> overlaps(std::vector<stretch> all)
 {
-    // What ended before it began, a lease told of too late, was never believed in.
+    // A lease that ended before its worker heard of it was never believed in.
     std::erase_if(all, [](const stretch& s) { return s.until <= s.from; });
     std::sort(all.begin(), all.end(), [](const stretch& a, const stretch& b) {
         return std::tie(a.resource, a.from) < std::tie(b.resource, b.from);

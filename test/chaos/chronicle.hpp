@@ -12,7 +12,7 @@
 
 namespace redlock::chaos {
 
-/// A stretch of time in which one worker had one resource, as far as it knew.
+/// A span of time in which one worker believed that it held a resource.
 struct stretch {
     nanos from = 0;
     nanos until = 0;
@@ -21,7 +21,7 @@ struct stretch {
     unsigned worker = 0;
 };
 
-/// A fencing token, from when its acquire began and when it was known.
+/// A fencing token, with the beginning of its acquire and the time when it was known.
 struct granted {
     nanos begun = 0;
     nanos known = 0;
@@ -38,7 +38,7 @@ struct open_operation {
     unsigned worker = 0;
 };
 
-/// An operation that ended, or was given up on, behind the longest that it may take.
+/// An operation that ended after its limit, or was given up.
 struct late_operation {
     nanos begun = 0;
     nanos ended = 0;
@@ -47,73 +47,73 @@ struct late_operation {
     unsigned worker = 0;
 };
 
-/// How often what happened.
+/// Counts of events.
 struct tally {
     std::uint64_t acquired = 0;
     std::uint64_t extended = 0;
-    std::uint64_t renewed = 0;  ///< locks that were kept alive for longer than first told
+    std::uint64_t renewed = 0;  ///< locks that were kept alive beyond their first validity
     std::uint64_t given_back = 0;
     std::uint64_t written = 0;
     std::uint64_t refrained = 0;
-    std::uint64_t late = 0;  ///< writes that were done after the validity had ended
+    std::uint64_t late = 0;  ///< writes after the end of the validity
     std::array<std::uint64_t, reasons> not_acquired{};
     std::array<std::uint64_t, reasons> not_extended{};
     std::array<std::uint64_t, reasons> not_given_back{};
 };
 
 /**
- * What the histories of all processes say, read from the first record of each to its last.
+ * The evaluation of the histories of all processes, from the first record of each to its last.
  *
- * A lease is believed in from the moment its worker was told of it until the worker begins to give
- * it back, be that a success or not, or until its validity ends, whichever is first. An acquire
- * that ends with an error gave no belief, whatever it left on the masters. A process that was
- * killed believes in its leases to the end of their validity.
+ * A worker believes in a lease from its success until the worker begins to release it, whatever the
+ * result, or until its validity ends, whichever is first. An acquire that ends with an error gave
+ * no belief, whatever it left on the nodes. A process that was killed believes in its leases to the
+ * end of their validity.
  */
 class chronicle {
 public:
-    /// Adds one record of a process; those of one worker have to come in their order.
+    /// Adds one record of a process. The records of one worker must come in their order.
     void add(unsigned process, const record& what);
 
-    /// The process is no more since `at`: what it had begun will not end.
+    /// The process ended at `at`. Its open operations will not end.
     void died(unsigned process, nanos at);
 
-    /// Everybody's belief, that of now included.
+    /// All beliefs, including the present ones.
     [[nodiscard]] std::vector<stretch> leases() const;
 
-    /// Of all leases.
+    /// The fencing tokens of all leases.
     [[nodiscard]] const std::vector<granted>& tokens() const noexcept { return tokens_; }
 
-    /// From reading a set to having written it.
+    /// The spans from reading a set to the end of the write.
     [[nodiscard]] const std::vector<stretch>& steps() const noexcept { return steps_; }
 
     /// The elements that were written to a resource's set, as far as their writers know.
     [[nodiscard]] std::vector<std::uint64_t> written(unsigned resource) const;
 
     /**
-     * Those of them that have to be there, though some were written late, when the validity was
-     * over: without these and what was under way at the same time. The first step to take the size
-     * back behind an element has read it before that element was in, and so overlaps with its step.
-     * So an element whose step overlaps with no late one is lost only by two who had the lock at
-     * the same time.
+     * The elements that must be there although some were written late, after the end of the
+     * validity. Leaves out the late ones and those whose steps overlap with a late step. If a step
+     * sets the size back below an element, it has read the size before that element was written, so
+     * the two steps overlap. So an element without an overlap with a late step is lost only if two
+     * workers had the lock at the same time.
      */
     [[nodiscard]] std::vector<std::uint64_t> written_apart_from_late(unsigned resource) const;
 
     [[nodiscard]] const tally& counts() const noexcept { return counts_; }
 
-    /// Of those that have ended.
+    /// Among operations that have ended.
     [[nodiscard]] nanos longest_operation() const noexcept { return longest_operation_; }
 
     /// How late the latest operation was.
     [[nodiscard]] nanos most_overdue() const;
 
-    /// Operations that were later than by `margin`. To be asked when all records have been read:
-    /// that a process stood still it may say behind what that made late.
+    /// Operations that were late by more than `margin`. To be asked after all records were read,
+    /// because a process reports a pause only after the operations that it delayed.
     [[nodiscard]] std::vector<late_operation> overdue(nanos margin) const;
 
-    /// When a process last took this resource; 0 if it never did.
+    /// When a process last took this resource. 0 if it never did.
     [[nodiscard]] nanos last_acquired(unsigned process, unsigned resource) const;
 
-    /// When anybody last did.
+    /// When any process last took it.
     [[nodiscard]] nanos last_acquired(unsigned resource) const;
 
     [[nodiscard]] std::vector<open_operation> open_operations() const;
@@ -158,15 +158,15 @@ private:
     tally counts_;
 };
 
-/// Pairs of stretches of one resource that have an instant in common, each with the one before it
-/// that lasts longest.
+/// Pairs of overlapping spans of one resource. Each span is paired with the earlier one that lasts
+/// longest.
 [[nodiscard]] std::vector<std::pair<stretch, stretch>> overlaps(std::vector<stretch> all);
 
-/// Pairs of fencing tokens of one resource that are the same, or of which the second is smaller
-/// though the first was known when it was asked for.
+/// Pairs of fencing tokens of one resource that are equal, or whose second is smaller although the
+/// first was known when the second was asked for.
 [[nodiscard]] std::vector<std::pair<granted, granted>> disorder(std::vector<granted> all);
 
-/// What was written and is not there.
+/// Elements that were written and are gone.
 [[nodiscard]] std::vector<std::uint64_t> missing(std::span<const std::uint64_t> written,
                                                  std::span<const std::uint64_t> there);
 

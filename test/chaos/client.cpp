@@ -34,7 +34,7 @@ namespace {
 
 constexpr auto quiet = asio::as_tuple(asio::use_awaitable);
 
-/// How long a worker goes on trying for its own resource, and for one that others want too.
+/// How long a worker tries to get its own resource, and a shared one.
 constexpr auto own_patience = 5s;
 constexpr auto shared_patience = 2s;
 
@@ -84,7 +84,7 @@ config config_of(const client_options& o)
     c.node_timeout = o.node_timeout;
     c.drift_factor = o.drift_factor;
     c.connect_timeout = 1s;
-    // What a fault leaves behind is over soon, so that there are many of them.
+    // Clients recover soon after a fault, so that a run has many faults.
     c.reconnect_backoff_max = 200ms;
     c.stall_timeout = 600ms;
     c.ping_interval = 500ms;
@@ -96,8 +96,8 @@ config config_of(const client_options& o)
     return c;
 }
 
-/// Puts on record when the process stood still, whether it was stopped or the machine had no time
-/// for it: a thread with nothing to do but to look at the clock.
+/// Records when the process was suspended, whether it was stopped or the machine had no time for
+/// it. Its thread only reads the clock.
 class pulse {
 public:
     explicit pulse(const history_file& record)
@@ -124,7 +124,7 @@ private:
     std::jthread thread_;
 };
 
-/// What the workers of a process have in common.
+/// Shared by the workers of a process.
 struct shop {
     explicit shop(const client_options& o)
         : options(o),
@@ -206,7 +206,7 @@ private:
         return least + std::chrono::milliseconds(below(static_cast<unsigned>(least.count()) + 1));
     }
 
-    /// That an operation may take: a deadline is kept to within one node's.
+    /// The longest time of an operation: its timeout plus a node timeout.
     [[nodiscard]] nanos longest(std::chrono::milliseconds deadline = {}) const
     {
         return std::chrono::nanoseconds(deadline + shop_.options.node_timeout).count();
@@ -260,8 +260,8 @@ private:
             co_await extend(held);
         }
         if (overstays) {
-            // So that others take over a lock that was never given back; one that is kept has to be
-            // renewed meanwhile.
+            // Other workers then take over an abandoned lock. A kept-alive lock must be renewed
+            // meanwhile.
             co_await rest(held.remaining() + std::chrono::milliseconds(below(50)));
         }
         if (is_kept_ && end_of(held) > told_end_) {
@@ -282,8 +282,8 @@ private:
         }
     }
 
-    /// The step that needs the lock. The board tells of it, since between the question and the end
-    /// of the write only the margin stands against a pause.
+    /// The step that needs the lock. The board shows it, since only the margin protects against a
+    /// pause between the check and the end of the write.
     void write(const lock& held, shared_set& set, std::uint64_t size)
     {
         auto& in_step = shop_.wall->in_step[index_];
@@ -324,12 +324,12 @@ private:
     std::mt19937_64 random_;
     unsigned resource_ = 0;
     bool is_kept_ = false;
-    /// The end of the validity, as it is on record.
+    /// The end of the validity in the last record.
     nanos told_end_ = 0;
     std::uint64_t updates_ = 0;
 };
 
-/// Shows how many nodes can be asked and have a vote, until the last worker has gone; then closes
+/// Shows how many nodes are connected and have a vote, until the last worker has ended. Then closes
 /// the client.
 asio::awaitable<void> keep(shop& s)
 {
@@ -343,7 +343,7 @@ asio::awaitable<void> keep(shop& s)
     (void)co_await s.locks.async_close(quiet);
 }
 
-/// An exception in a worker is an end of the process that the director sees.
+/// The director sees an exception in a worker as the end of the process.
 void rethrow(const std::exception_ptr& error)
 {
     if (error) {

@@ -9,18 +9,18 @@
 
 namespace redlock::chaos {
 
-/// What one client process does. The same words, as options, make its command line.
+/// The options of one client process. The same words are its command line.
 struct client_options {
     workplace place;
     std::vector<std::string> nodes;
-    /// A number of its own among all processes of the run, for its files and elements.
+    /// Unique among all processes of the run, for its files and elements.
     unsigned process = 0;
-    /// The resources that all workers of all processes contend for: 0 and so on.
+    /// The resources that all workers of all processes contend for, from 0 on.
     unsigned shared = 3;
-    /// And one that its first worker has for itself.
+    /// A resource that only its first worker wants.
     unsigned own = 100;
     unsigned workers = 8;
-    /// More than one: the client is made thread-safe and called from each of them.
+    /// With more than one, the client is thread-safe and each thread calls it.
     unsigned threads = 1;
     std::chrono::milliseconds ttl{1'000};
     std::chrono::milliseconds node_timeout{200};
@@ -36,7 +36,7 @@ struct client_options {
 
 [[nodiscard]] std::string resource_name(unsigned resource);
 
-/// Runs until SIGTERM; the exit code of the process.
+/// Runs until SIGTERM. Returns the exit code of the process.
 int run_client(const client_options& options);
 
 }  // namespace redlock::chaos

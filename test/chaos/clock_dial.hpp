@@ -8,7 +8,7 @@
 
 namespace redlock::chaos {
 
-/// The director's hand on one server's wall clock. See clock_page.hpp.
+/// The director's control of one server's wall clock. See clock_page.hpp.
 class clock_dial {
 public:
     static constexpr std::chrono::nanoseconds no_limit = std::chrono::nanoseconds::max();
@@ -18,13 +18,14 @@ public:
     /// Sets the clock forward or back.
     void step(std::chrono::nanoseconds by) { set(by, page_->faster, page_->farthest); }
 
-    /// Lets it run faster or slower from now on, without a step, until it is so far off.
+    /// Makes the clock run faster or slower from now on, without a step, until its error reaches
+    /// `farthest`.
     void run_faster(std::int64_t millionths, std::chrono::nanoseconds farthest = no_limit)
     {
         set(std::chrono::nanoseconds(0), millionths, farthest.count());
     }
 
-    /// How much it is ahead of the right time now.
+    /// How much the clock is ahead of the right time now.
     [[nodiscard]] std::chrono::nanoseconds ahead() const
     {
         return std::chrono::nanoseconds(page_->ahead_at(monotonic_now()));

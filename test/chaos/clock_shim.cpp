@@ -1,5 +1,6 @@
-// Preloaded into a server: its wall clock is as wrong as its page says (see clock_page.hpp). Makes
-// system calls only: the server's allocator asks for the time before anything else is ready.
+// Preloaded into a server: its wall clock is as wrong as its page says (see clock_page.hpp). It
+// makes system calls only, because the server's allocator reads the time before anything else is
+// ready.
 
 #include "chaos/clock_page.hpp"
 
@@ -28,7 +29,7 @@ __attribute__((constructor)) void open_page()
     void* memory =
         fd >= 0 ? ::mmap(nullptr, sizeof(clock_page), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
     if (memory == MAP_FAILED) {
-        // A test that believes the clock to be wrong must not run with a right one.
+        // A test that expects a wrong clock must not run with a right one.
         std::abort();
     }
     ::close(fd);

@@ -9,7 +9,7 @@
 
 namespace redlock::chaos {
 
-/// All chance of the director, from one seed.
+/// All random choices of the director, from one seed.
 class dice {
 public:
     explicit dice(std::uint64_t seed) : engine_(seed) {}
@@ -39,7 +39,7 @@ public:
         std::shuffle(all.begin(), all.end(), engine_);
     }
 
-    /// Until the next of what happens so often.
+    /// The time until the next event of this rate.
     std::chrono::nanoseconds wait(double per_minute)
     {
         return std::chrono::nanoseconds(static_cast<std::int64_t>(
@@ -47,9 +47,9 @@ public:
     }
 
     /**
-     * Bytes that no answer and no command is made of: neither letters nor digits. What follows them
-     * on a connection is lost as well, so they can spoil a vote, not forge one. A master that
-     * forges votes lies, and a single liar may be the one master that two majorities share.
+     * Bytes that no answer and no command contains: neither letters nor digits. The bytes after
+     * them on a connection are lost as well, so they can spoil a vote but not forge one. A node
+     * that forges votes lies, and a single liar may be the one node that two majorities share.
      */
     std::string noise()
     {

@@ -28,19 +28,18 @@ constexpr unsigned masters = 5;
 constexpr unsigned quorum = masters / 2 + 1;
 constexpr auto turn_time = 5ms;
 constexpr auto reading_time = 100ms;
-/// How long a client may go without the lock that only it wants, while a majority answers. A key
-/// of its killed predecessor lives for up to two ttls of a second. An attempt takes the rest.
+/// How long a client may go without its own lock while a majority answers. A key of its killed
+/// predecessor lives for up to two ttls of a second. An attempt takes the rest.
 constexpr auto own_patience = 3s;
-/// A key that a stopped or killed client leaves behind lives for two ttls of a second, and the next
-/// two to take the lock may be struck in the same way; meanwhile everybody may have gone to wait
-/// for another lock, for up to two seconds. Measured: up to 4 s, in ten minutes on a busy machine.
+/// A key of a stopped or killed client lives for two ttls of a second, and the next two holders may
+/// be stopped in the same way. Meanwhile all other clients may wait for another lock for up to two
+/// seconds. Measured: up to 4 s in ten minutes on a busy machine.
 constexpr auto shared_patience = 8s;
-/// How late an operation may end that has nothing to wait for but the processor and the disk. A
-/// process that stands still altogether says so itself.
+/// How late an operation may end if only the processor and the disk delay it. A process that is
+/// suspended completely reports that itself.
 constexpr auto most_overdue = 3s;
-/// For faults that were not done in the time of a run, and for progress to be watched. Each fault
-/// waits for a victim, on a slow machine for long; only what does not come to its end at all waits
-/// for as long as this.
+/// The additional time for faults that a run has not done yet, and for the watch of progress. On a
+/// slow machine each fault waits long for a victim. Only a run that never ends takes this long.
 constexpr auto last_resort = 180s;
 
 std::vector<std::unique_ptr<site>> start_sites(const site_options& options)
@@ -83,7 +82,7 @@ fleet_options fleet_of(const run_options& o, const std::filesystem::path& folder
     return result;
 }
 
-/// One run, from the first master's start to the last client's end.
+/// One run, from the start of the first node to the end of the last client.
 class performance {
 public:
     performance(const run_options& o, const packet_filter* packets, std::string packets_kept)
@@ -115,7 +114,7 @@ public:
                 shown_ = past_.counts();
             }
         }
-        // Before everything is healed, when progress is no art.
+        // Read before everything is healed, when progress is easy.
         watched_ = progress_.seen();
         time_ = now() - begun_;
         mischief_.heal();
@@ -130,7 +129,7 @@ private:
         return begun_ + std::chrono::nanoseconds(options_.time).count();
     }
 
-    /// Beyond its time while it would be about nothing.
+    /// Whether the run continues beyond its time because it has tested nothing yet.
     [[nodiscard]] bool goes_on() const
     {
         return now() < end() || (now() < end() + std::chrono::nanoseconds(last_resort).count() &&
@@ -194,8 +193,8 @@ private:
         }
     }
 
-    /// An update that was done late is the machine's doing, which held a worker up between the
-    /// question and the step for longer than the margin. Heedless workers do not ask.
+    /// The machine causes a late update if it delays a worker between the check and the step for
+    /// longer than the margin. Heedless workers do not check.
     [[nodiscard]] std::vector<std::uint64_t> judged_updates(unsigned resource) const
     {
         return play_.heedless ? past_.written(resource) : past_.written_apart_from_late(resource);
@@ -205,7 +204,7 @@ private:
     {
         std::uint64_t result = 0;
         for (unsigned i = 0; i < clients_.resources(); ++i) {
-            // Read after the records, so that an element on record has been written.
+            // Read after the records, so that each recorded element has been written.
             result += missing(judged_updates(i), clients_.elements(i)).size();
         }
         return result;
@@ -222,7 +221,7 @@ private:
         return false;
     }
 
-    /// Every client has to take the lock of its own again, and somebody each of the shared ones.
+    /// Each client must take its own lock again, and some client each shared lock.
     void await_recovery()
     {
         const auto healed = now();

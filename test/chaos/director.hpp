@@ -10,13 +10,13 @@ namespace redlock::chaos {
 
 struct run_options {
     const scenario* play = nullptr;
-    /// How long faults go on; where a disease is to be seen, how long to look for it.
+    /// How long faults go on. For a disease: how long the run looks for it.
     std::chrono::milliseconds time{60'000};
     std::uint64_t seed = 0;
     unsigned clients = 4;
     unsigned workers = 8;
     unsigned resources = 3;
-    std::filesystem::path program;  ///< this one, which is its clients too
+    std::filesystem::path program;  ///< this program, which also runs its clients
     std::filesystem::path shim;
 };
 
@@ -26,7 +26,7 @@ enum class outcome {
     failed,
 };
 
-/// Plays a scenario and tells of it on standard output.
+/// Plays a scenario and prints its report on standard output.
 [[nodiscard]] outcome run(const run_options& options);
 
 }  // namespace redlock::chaos

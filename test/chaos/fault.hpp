@@ -6,22 +6,22 @@
 
 namespace redlock::chaos {
 
-/// Who suffers a fault.
+/// The target of a fault.
 enum class victim {
-    master,  ///< one that nothing else is wrong with: it, or the network in front of it
-    clock,   ///< a master's clock, whatever else is wrong with the master
+    master,  ///< a node without any other fault, in itself or in its network
+    clock,   ///< a node's clock, whatever other fault the node has
     client,  ///< one process
 };
 
-/// One way in which things go wrong.
+/// A kind of fault.
 struct fault {
     std::string name;
     victim of = victim::master;
     double per_minute = 0;
-    /// How long it is in force. Zero for what has happened when it has begun.
+    /// How long it lasts. Zero for a fault that is over at once.
     std::chrono::milliseconds shortest{0};
     std::chrono::milliseconds longest{0};
-    /// To this master or seat, for so long. False: not now.
+    /// Begins the fault on this node or seat for this time. False: not now.
     std::function<bool(unsigned which, std::chrono::milliseconds time)> begin;
     std::function<void(unsigned which)> end;
 };

@@ -33,7 +33,7 @@ std::vector<std::string> fleet::arguments(unsigned which) const
         std::to_string(c.shared),
         "--workers",
         std::to_string(c.workers),
-        // Every other client is called from several threads.
+        // Several threads call every other client.
         "--threads",
         std::to_string(1 + which % 2),
         "--ttl",

@@ -17,14 +17,14 @@
 
 namespace redlock::chaos {
 
-/// What all clients have in common; each gets numbers of its own besides.
+/// The options that all clients share. Each gets its own numbers too.
 struct fleet_options {
     std::filesystem::path program;  ///< has the sub-command `client`
     client_options client;
     unsigned clients = 4;
 };
 
-/// The client processes. A seat is a place in the run that one process after the other takes.
+/// The client processes. A seat is a place for one process after the other.
 class fleet {
 public:
     explicit fleet(fleet_options options);
@@ -35,28 +35,27 @@ public:
     void kill(unsigned which);
     void start(unsigned which);
 
-    /// SIGSTOP; not between the question whether a lock is owned and the step behind it, unless
-    /// the clients are heedless. False when no better moment came.
+    /// SIGSTOP. Not between the check whether a lock is owned and the step after it, unless the
+    /// clients are heedless. False if no better moment came.
     bool stop(unsigned which);
     void cont(unsigned which);
 
-    /// Runs, and has not been stopped.
+    /// Whether the process runs and is not stopped.
     [[nodiscard]] bool goes(unsigned which) const;
 
-    /// Since when it does.
+    /// When the process last began or continued.
     [[nodiscard]] nanos going_since(unsigned which) const { return seats_.at(which).going_since; }
 
-    /// The fewest nodes that have a vote with a client that goes; at most `nodes`.
+    /// The fewest voting nodes of any running client. At most `nodes`.
     [[nodiscard]] unsigned fewest_voting(unsigned nodes) const;
 
-    /// Adds to the chronicle what has been put on record since.
+    /// Adds new records to the chronicle.
     void read(chronicle& to);
 
-    /// When the process in this seat last took the resource of its own, which nobody ever wanted
-    /// but this process.
+    /// When the process in this seat last took its own resource, which no other process wants.
     [[nodiscard]] nanos last_own(const chronicle& from, unsigned which) const;
 
-    /// How many resources there are, of all kinds.
+    /// The number of resources of all kinds.
     [[nodiscard]] unsigned resources() const
     {
         return options_.client.shared + static_cast<unsigned>(sources_.size());
@@ -65,10 +64,10 @@ public:
     /// The elements of a resource's set.
     [[nodiscard]] std::vector<std::uint64_t> elements(unsigned resource) const;
 
-    /// Throws when a process has ended that nobody killed, with its last words.
+    /// Throws if a process has ended without being killed. The exception has its last words.
     void check();
 
-    /// SIGTERM to all; gives the seats whose process did not end by itself, and in good order.
+    /// Sends SIGTERM to all. Returns the seats whose process did not end by itself with success.
     [[nodiscard]] std::vector<unsigned> finish(std::chrono::milliseconds bound);
 
 private:

@@ -10,7 +10,7 @@
 
 namespace redlock::chaos {
 
-/// Nanoseconds since boot: the clock of the library's validities, the same in every process.
+/// Nanoseconds since boot. The library uses this clock for validities, and all processes share it.
 using nanos = std::int64_t;
 
 [[nodiscard]] nanos now() noexcept;
@@ -18,27 +18,27 @@ using nanos = std::int64_t;
 /// Whole milliseconds, in words.
 [[nodiscard]] std::string in_ms(nanos time);
 
-/// What a worker puts on record, but for the last. `value` is what stands behind the dash, else
-/// nothing.
+/// The records of a worker. Only `stood_still` is about the process. After a dash: the meaning of
+/// `value`, which is otherwise unused.
 enum class event : std::uint8_t {
-    acquire_begins,  ///< - the longest that it may take
-    token,           ///< - the fencing token that was had
+    acquire_begins,  ///< - the longest time of the operation
+    token,           ///< - the fencing token of the lock
     acquired,        ///< - the end of the validity
     not_acquired,
-    extend_begins,  ///< - the longest that it may take
-    extended,       ///< - the end of the validity, as the lock has it now
+    extend_begins,  ///< - the longest time of the operation
+    extended,       ///< - the new end of the validity
     not_extended,
-    renewed,     ///< - the same, of a lock that was kept alive meanwhile
-    gives_back,  ///< - the longest that it may take; from here on nobody believes in the lease
+    renewed,     ///< - the same for a lock that was kept alive meanwhile
+    gives_back,  ///< - the longest time of the operation; the belief ends here
     given_back,
-    reads,        ///< the set is read, to be written with one element more
-    wrote,        ///< - the element that was added
-    wrote_late,   ///< - the same, but the validity was over by then
-    refrained,    ///< the lock was not owned any more, or not for long: nothing was written
-    stood_still,  ///< - how long the whole process had until now, by its pulse
+    reads,        ///< the set is read, and one element will be added
+    wrote,        ///< - the added element
+    wrote_late,   ///< - the same, but the validity had ended by then
+    refrained,    ///< the lock was lost or about to end, so nothing was written
+    stood_still,  ///< - how long the process was suspended until now, by its pulse
 };
 
-/// Why an operation did not give what it was asked for.
+/// Why an operation failed.
 enum class reason : std::uint8_t {
     none,
     contended,
@@ -54,7 +54,7 @@ inline constexpr std::size_t reasons = 9;
 
 [[nodiscard]] std::string_view to_string(reason why) noexcept;
 
-/// As it stands in the file.
+/// The format in the file.
 struct record {
     nanos at = 0;
     std::int64_t value = 0;
@@ -66,8 +66,8 @@ struct record {
 };
 static_assert(sizeof(record) == 24);
 
-/// Where a process puts its records. Each is in the kernel's hands when `add` returns, so that none
-/// is lost when the process is killed.
+/// The file for the records of a process. The kernel has each record when `add` returns, so no
+/// record is lost if the process is killed.
 class history_file {
 public:
     explicit history_file(const std::filesystem::path& path);
@@ -75,7 +75,7 @@ public:
     history_file(const history_file&) = delete;
     history_file& operator=(const history_file&) = delete;
 
-    /// From any thread.
+    /// Any thread may call it.
     void add(const record& what) const;
 
 private:
@@ -87,7 +87,7 @@ class history_tail {
 public:
     explicit history_tail(std::filesystem::path path) : path_(std::move(path)) {}
 
-    /// What was added since the last call.
+    /// The records since the last call.
     [[nodiscard]] std::vector<record> read();
 
 private:

@@ -1,9 +1,9 @@
 #!/bin/bash
 # usage: interrupted.sh <redlock-chaos>
-# A run that is interrupted says so by its status, and leaves neither processes nor files. Of one that is killed the
-# processes end too, stopped ones as well.
+# An interrupted run says so by its status and leaves neither processes nor files. If a run is killed, its
+# processes end too, even stopped ones.
 set -euo pipefail
-# A process group of its own for the run, which then does not begin with SIGINT ignored.
+# Gives the run its own process group, so that it does not begin with SIGINT ignored.
 set -m
 folder=$(mktemp -d)
 run=
@@ -22,7 +22,7 @@ children() {
     { cat /proc/[0-9]*/status 2>/dev/null || true; } |
         awk -v parent="$run" '$1 == "Pid:" { pid = $2 } $1 == "PPid:" && $2 == parent { print pid }'
 }
-# until_true <command...>: for at most a minute, after which the test counts as hung
+# until_true <command...>: waits for at most a minute, then the test counts as hung
 until_true() {
     local end=$((SECONDS + 60))
     until "$@"; do

@@ -4,7 +4,7 @@
 
 namespace redlock::chaos {
 
-/// SIGINT, SIGTERM or SIGHUP has come: everything is to be taken down.
+/// SIGINT, SIGTERM or SIGHUP has come, and the run must end.
 struct interruption : std::exception {
     explicit interruption(int signal_number) : number(signal_number) {}
     [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }

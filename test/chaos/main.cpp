@@ -1,5 +1,5 @@
-// Breaks five real masters, their network, their clocks and its own clients in every way there is,
-// and looks on whether locks stay locks.
+// Breaks five real nodes, their network, their clocks and its own clients in every way, and checks
+// that locks stay locks.
 
 #include "chaos/client.hpp"
 #include "chaos/director.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 using namespace redlock::chaos;
 
-/// The sub-command that the director starts its clients by; not for people.
+/// The sub-command with which the director starts its clients. Not for users.
 CLI::App* add_client(CLI::App& app, client_options& o)
 {
     auto* sub = app.add_subcommand("client")->group("");
@@ -60,7 +60,7 @@ std::string descriptions()
     return result;
 }
 
-/// As tests have it: all is well as far as it was tried.
+/// The tests' exit code for a run that is well but incomplete.
 constexpr int exit_in_part = 77;
 
 void add_run(CLI::App& app, run_options& o, std::string& name, double& seconds, bool& whole)

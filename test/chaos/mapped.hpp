@@ -12,13 +12,13 @@
 namespace redlock::chaos {
 
 /// A `T` in a file, shared by all processes that map it. It begins as zeros, and its pages take
-/// room when they are first written.
+/// memory when they are first written.
 template <class T>
 class mapped {
 public:
     static_assert(std::is_standard_layout_v<T> && std::is_trivially_destructible_v<T>);
 
-    /// Makes the file where there is none.
+    /// Creates the file if it does not exist.
     explicit mapped(const std::filesystem::path& path)
     {
         const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

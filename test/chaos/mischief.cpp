@@ -35,7 +35,7 @@ mischief::mischief(std::vector<fault> faults, std::vector<std::unique_ptr<site>>
       masters_(sites.size()),
       processes_(clients.size())
 {
-    // Each kind once soon, in an order by the dice, so that a short run has seen all of them.
+    // Each kind strikes once soon, in a random order, so that a short run has all of them.
     std::vector<nanos> first(faults.size());
     std::generate(first.begin(), first.end(), [due = now()]() mutable {
         return std::exchange(due, due + std::chrono::nanoseconds(apart).count());
@@ -54,7 +54,7 @@ void mischief::turn()
     if (healing_) {
         return;
     }
-    // What was never done is first to get the room there is, then what has been due for longest.
+    // A kind that was never done comes first, then the one that is due for longest.
     std::vector<kind*> due;
     for (auto& each : kinds_) {
         if (each.due <= now() && (each.times == 0 || !catching_up_)) {
@@ -164,7 +164,8 @@ void mischief::heal()
     turn();
 }
 
-/// To the one that is farthest behind: set forward, keys would die under who believes in them.
+/// Sets all dates to the earliest one. A date that is set forward would expire keys during a
+/// belief.
 void mischief::bring_dates_together()
 {
     auto earliest = std::chrono::nanoseconds::max();

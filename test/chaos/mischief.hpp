@@ -15,37 +15,36 @@
 namespace redlock::chaos {
 
 /**
- * Does the faults, each at its own rate by the dice, to victims by the dice.
+ * Does the faults, each at its own random rate, to random victims.
  *
- * A master has one fault at a time. Afterwards it counts as impaired until the probe has its
- * answers and it has a vote again with every client that goes; of all masters at most so many are
- * impaired at a time.
+ * A node has one fault at a time. Afterwards it counts as impaired until it answers the probe and
+ * has a vote again with every running client. At most `most_impaired` nodes are impaired at a time.
  */
 class mischief {
 public:
     mischief(std::vector<fault> faults, std::vector<std::unique_ptr<site>>& sites, fleet& clients,
              const probe& reference, dice& chance, unsigned most_impaired, double pace);
 
-    /// Ends what has lasted, and begins what is due.
+    /// Ends faults whose time is over, and begins due ones.
     void turn();
 
-    /// From now on begins only what was never done, once each, so that little is left to wait for.
+    /// From now on begins only faults that were never done, once each, so that the run ends soon.
     void catch_up() noexcept { catching_up_ = true; }
 
-    /// Ends everything and begins nothing any more. Masters may still have to come up. Their dates
-    /// meet again, as they have to for a new fencing counter.
+    /// Ends all faults and begins no more. Nodes may still have to start. Their dates become equal
+    /// again, as a new fencing counter needs.
     void heal();
 
-    /// Masters that have a fault, or have not recovered from it.
+    /// Nodes that have a fault or have not recovered from one.
     [[nodiscard]] unsigned impaired() const;
 
-    /// What is in force, in a few words.
+    /// The present faults in a few words.
     [[nodiscard]] std::string in_force() const;
 
-    /// Kinds that were not done once.
+    /// Kinds that were never done.
     [[nodiscard]] std::vector<std::string> never_done() const;
 
-    /// What was done how often, and for how long in all.
+    /// How often each fault was done, and for how long in total.
     void print(std::ostream& out) const;
 
 private:

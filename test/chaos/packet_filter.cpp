@@ -46,7 +46,7 @@ const char* set_of(packet_fate fate)
 
 std::filesystem::path find_nft()
 {
-    // Not always in the PATH of who is not root, nor of who has become root.
+    // Often missing from the PATH of users without root, and even of users that became root.
     for (const std::filesystem::path each : {"/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft"}) {
         if (std::filesystem::exists(each)) {
             return each;
@@ -77,7 +77,7 @@ std::unique_ptr<packet_filter> packet_filter::make(std::string& why_not)
     try {
         result->run(rules);
     } catch (const std::exception& e) {
-        // A kernel without some part of nftables: the namespace serves as well as the other one.
+        // A kernel without a part of nftables. The namespace works without it.
         why_not = e.what();
         return nullptr;
     }

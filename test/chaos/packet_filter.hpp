@@ -11,21 +11,21 @@ namespace redlock::chaos {
 enum class packet_fate {
     swallowed_up,    ///< from clients, all of them
     swallowed_down,  ///< to clients, all of them
-    rejected,        ///< from clients, answered by RST
-    scattered,       ///< three of ten, both ways
+    rejected,        ///< from clients, answered with RST
+    scattered,       ///< three of ten, in both directions
 };
 
 /**
- * A network namespace for this process and all that it starts from now on, with nothing in it but a
- * loopback device, whose packets nftables loses. It goes with the last of its processes.
+ * A network namespace for this process and its later children, with only a loopback device, whose
+ * packets nftables drops. The namespace ends with the last of its processes.
  */
 class packet_filter {
 public:
-    /// Before the first thread and the first child. Null where it cannot be had, with the reason in
+    /// Call it before the first thread and the first child. Null if it fails, with the reason in
     /// `why_not`: it needs root and the program nft.
     [[nodiscard]] static std::unique_ptr<packet_filter> make(std::string& why_not);
 
-    /// What becomes of the packets to and from this port.
+    /// Sets the fate of packets to and from this port.
     void begin(packet_fate fate, std::uint16_t port) const;
     void end(packet_fate fate, std::uint16_t port) const;
 

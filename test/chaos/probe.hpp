@@ -13,25 +13,24 @@
 namespace redlock::chaos {
 
 /**
- * What is possible at all: writes to each master, through the same networks as the clients, one
- * after the other, without the library. Where these are answered in time by a majority, a client
- * has no excuse.
+ * Writes to each node through the same networks as the clients, one write after the other, without
+ * the library. If a majority answers in time, a client has no excuse.
  */
 class probe {
 public:
     probe(const std::vector<std::uint16_t>& ports, std::chrono::milliseconds patience);
 
-    /// Whether a master answered the last write in time, and that not long ago.
+    /// Whether a node recently answered the last write in time.
     [[nodiscard]] bool answers(std::size_t master) const;
 
-    /// Whether it does, and was asked since then: not by what went before.
+    /// The same, with an answer to a question that was sent after `since`.
     [[nodiscard]] bool answers(std::size_t master, nanos since) const;
 
-    /// How many do.
+    /// The number of such nodes.
     [[nodiscard]] std::size_t answering() const;
 
 private:
-    /// Of the last write that was answered in time; 0 when the last was not.
+    /// The last write that was answered in time. 0 if the last one was not.
     struct answer {
         std::atomic<nanos> asked{0};
         std::atomic<nanos> came{0};

@@ -61,7 +61,7 @@ void print_examples(std::ostream& out, const findings& f)
     }
 }
 
-/// What was to be seen, and there was no occasion for it: such a run passes without meaning it.
+/// Demanded events that the run had no occasion for. Passing such a run would prove nothing.
 std::vector<std::string> missed(demand wanted, const findings& f)
 {
     std::vector<std::string> result;
@@ -71,7 +71,7 @@ std::vector<std::string> missed(demand wanted, const findings& f)
     if (f.tokens == 0) {
         result.emplace_back("no fencing token was seen");
     }
-    // A shorter run may be without, as few locks are held for long.
+    // A shorter run may lack them, as workers hold few locks for long.
     constexpr nanos long_enough = 300'000'000'000;
     if (!is_disease(wanted) && f.time >= long_enough && f.counts.renewed == 0) {
         result.emplace_back("no lock was kept alive");

@@ -18,10 +18,10 @@ std::vector<fault> all_of(std::initializer_list<std::vector<fault>> parts)
     return result;
 }
 
-/// How far off dates may come of masters that have to vote for a new fencing counter, which none
-/// lets go farther beyond its own date than the slack: a second, under the guard of these runs half
-/// of it. Off by half the slack at most, all vote for the date of the client. The guard bears dates
-/// that are set back by max_ttl less two slacks, a second here.
+/// How far dates may be off on nodes that must vote for a new fencing counter. A node lets a
+/// counter exceed its own date by at most the slack: a second, or half of it under the guard of
+/// these runs. If dates are off by at most half the slack, all nodes vote for the client's date.
+/// The guard tolerates dates that are set back by max_ttl less two slacks, a second here.
 constexpr auto half_a_slack = 500ms;
 constexpr auto half_a_guarded_slack = 250ms;
 

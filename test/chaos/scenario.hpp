@@ -10,25 +10,26 @@
 
 namespace redlock::chaos {
 
-/// What a run has to show.
+/// The demand on a run.
 enum class demand {
-    safety_and_progress,  ///< no two believe, no update is lost, a healthy majority always serves
-    safety_and_recovery,  ///< the same, but service may pause, and has to come back afterwards
-    double_lease,         ///< two believe: the run fails where they are not seen to
-    lost_update,          ///< updates are lost, and still no two believe
+    safety_and_progress,  ///< no beliefs overlap, no update is lost, and a healthy majority always
+                          ///< serves
+    safety_and_recovery,  ///< the same, but service may pause and must come back afterwards
+    double_lease,         ///< beliefs overlap: the run fails unless it sees that
+    lost_update,          ///< updates are lost, but no beliefs overlap
 };
 
-/// A way for things to go wrong, and what has to come of it.
+/// A set of faults and the demand on its run.
 struct scenario {
     std::string_view name;
     std::string_view what;
     demand wanted{};
     unsigned most_impaired = 0;
     double pace = 1;        ///< how much more often than usual
-    bool remembers = true;  ///< masters write through
+    bool remembers = true;  ///< nodes write through
     bool guarded = false;   ///< clients have the restart guard
     bool heedless = false;  ///< clients do not ask whether they own a lock
-    bool packets = false;   ///< some faults lose packets, where that is possible
+    bool packets = false;   ///< some faults drop packets, if possible
     std::chrono::milliseconds ttl{1'000};
     std::chrono::milliseconds hold{20};
     std::vector<fault> (*faults)(const stage&) = nullptr;
@@ -36,7 +37,7 @@ struct scenario {
 
 [[nodiscard]] std::span<const scenario> scenarios();
 
-/// Whether it is to end as soon as the disease is seen.
+/// Whether the run ends as soon as it sees the disease.
 [[nodiscard]] constexpr bool is_disease(demand what) noexcept
 {
     return what == demand::double_lease || what == demand::lost_update;

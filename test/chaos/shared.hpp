@@ -13,9 +13,9 @@ namespace redlock::chaos {
 
 inline constexpr std::size_t max_workers = 64;
 
-/// What is updated under a lock: a set that knows nothing of locks. Who adds an element reads the
-/// size, and later writes the element behind and the size one larger; two who do that at the same
-/// time lose one of their elements.
+/// The data under a lock: a set that knows nothing of locks. A writer reads the size, and later
+/// writes its element there and then the larger size. If two do so at the same time, one element is
+/// lost.
 struct shared_set {
     static constexpr std::size_t capacity = std::size_t{4} << 20;
 
@@ -23,12 +23,12 @@ struct shared_set {
     std::array<std::atomic<std::uint64_t>, capacity> elements;
 };
 
-/// What a client process shows the director while it runs.
+/// The state that a client process shows to the director.
 struct board {
-    /// Nodes that its client could ask now, and whose votes count.
+    /// Connected nodes whose votes count.
     std::atomic<std::uint32_t> nodes_voting;
-    /// By worker: it has asked whether it owns the lock, and has not finished the step that needs
-    /// it. A pause there is what no lock of a client can help against.
+    /// By worker: it has checked that it owns the lock and has not finished the step that needs it.
+    /// No lock of a client helps against a pause there.
     std::array<std::atomic<std::uint32_t>, max_workers> in_step;
 };
 

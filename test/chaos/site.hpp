@@ -14,14 +14,14 @@
 
 namespace redlock::chaos {
 
-/// How the masters of a run are started.
+/// How the nodes of a run are started.
 struct site_options {
     bool remembers = true;         ///< writes through, and loses nothing by SIGKILL
-    std::filesystem::path clocks;  ///< where the pages of their clocks are
-    std::filesystem::path shim;    ///< what is preloaded to read them
+    std::filesystem::path clocks;  ///< the folder with the pages of their clocks
+    std::filesystem::path shim;    ///< the preloaded library that reads them
 };
 
-/// A master, its clock, and the network in front of it.
+/// A node, its clock, and the network in front of it.
 struct site {
     site(unsigned number, const site_options& options)
         : clock(options.clocks / ("clock-" + std::to_string(number))),
@@ -40,7 +40,7 @@ private:
     {
         test::server_options result;
         result.files = o.remembers ? test::persistence::append_only : test::persistence::none;
-        // Connections that the network has swallowed do not gather.
+        // The server closes connections that the network has cut off.
         result.arguments = {"--timeout", "10"};
         result.environment = {
             "LD_PRELOAD=" + o.shim.native(),

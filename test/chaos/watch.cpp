@@ -7,10 +7,10 @@ namespace redlock::chaos {
 
 namespace {
 
-/// Between two looks; more, and the machine has no time for anybody.
+/// Between two looks. If it takes longer, the machine is too busy to judge.
 constexpr nanos on_time = 500'000'000;
 
-/// Since when any client goes.
+/// Since when at least one client runs.
 std::optional<nanos> anybody_goes_since(const outlook& all)
 {
     std::optional<nanos> result;
@@ -79,7 +79,7 @@ std::optional<std::string> progress_watch::look_at(watch_record::locks& kind, na
     if (time <= kind.patience) {
         return std::nullopt;
     }
-    // One complaint for each time it is too long.
+    // One complaint for each such time.
     possible_since_ = at;
     return without + " for " + in_ms(time) + ", while a majority answered";
 }

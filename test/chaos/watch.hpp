@@ -9,50 +9,50 @@
 
 namespace redlock::chaos {
 
-/// Who took what when, as far as is known now.
+/// The clients' progress as far as it is known now.
 struct outlook {
-    /// A client, and the lock that nobody wants but it.
+    /// A client and the lock that only it wants.
     struct client {
         bool goes = false;
         nanos going_since = 0;
         nanos last_acquired = 0;
     };
     std::vector<client> clients;
-    /// When anybody last took each of the locks that all contend for.
+    /// When any client last took each of the shared locks.
     std::vector<nanos> shared;
 };
 
-/// What was watched, and what was seen.
+/// The watched time and its results.
 struct watch_record {
     struct locks {
         nanos patience = 0;
-        nanos longest_without = 0;  ///< of the time that counts
-        /// The longest that it counted at a stretch: a complaint takes more than the patience.
+        nanos longest_without = 0;  ///< within the counted time
+        /// The longest counted stretch. A complaint needs more than the patience.
         nanos unbroken = 0;
     };
-    nanos counted = 0;  ///< of all the time
+    nanos counted = 0;  ///< of the whole time
     locks own;
     locks shared;
 };
 
 /**
- * Why that is too little of a run of so long; nothing where it is enough. At a stretch more than
- * each patience, or there could not have been a complaint; and half of the time: with a majority of
- * the masters well nearly all of it counts, but on a machine that has little time for the test.
+ * Why the watched time is too short for a run of this length. Nothing if it is enough: one stretch
+ * longer than each patience, or no complaint was possible, and half of the time. With a healthy
+ * majority nearly all of it counts, except on a machine that has little time for the test.
  */
 [[nodiscard]] std::optional<std::string> too_little(const watch_record& what, nanos time);
 
 /**
- * Whether everybody gets on who could. A client has to take the lock that nobody else wants once in
- * every patience, and somebody each of those that all contend for, counted only while a majority of
- * the masters answers the probe without a gap, while the client goes, or any, and while the watch
- * itself is on time: so a machine that has no time for the test excuses everybody.
+ * Whether each client that could make progress does. Once in every patience, a client must take its
+ * own lock, and some client each shared lock. Time counts only while a majority of the nodes
+ * answers the probe without a gap, while the client (or any client) runs, and while the watch is on
+ * time. So a machine that has no time for the test excuses all clients.
  */
 class progress_watch {
 public:
     progress_watch(std::chrono::nanoseconds own_patience, std::chrono::nanoseconds shared_patience);
 
-    /// To be called every few milliseconds. A complaint, or nothing.
+    /// To be called every few milliseconds. Returns a complaint or nothing.
     std::optional<std::string> look(nanos at, bool majority_answers, const outlook& all);
 
     [[nodiscard]] const watch_record& seen() const noexcept { return seen_; }
@@ -66,7 +66,7 @@ private:
     nanos possible_since_ = 0;
 };
 
-/// What has not been taken again since then, of all locks, in words.
+/// The locks that no client has taken again since then, in words.
 [[nodiscard]] std::string not_taken_since(nanos then, const outlook& all);
 
 }  // namespace redlock::chaos

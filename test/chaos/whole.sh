@@ -1,6 +1,6 @@
 #!/bin/bash
 # usage: whole.sh <redlock-chaos>
-# Where packets cannot be lost a run says so, before and after, and one that is to be whole counts as skipped, which
+# A run that cannot drop packets says so at its beginning and its end. With --whole it counts as skipped, which
 # fails CI.
 set -euo pipefail
 output=$(mktemp)
@@ -12,11 +12,11 @@ fail() {
     exit 1
 }
 
-# A root that may not have a network namespace; anybody else may not either.
+# Root without the right to a network namespace. Other users have no such right anyway.
 without=()
 ((EUID != 0)) || without=(setpriv --bounding-set=-sys_admin)
 
-# ends_with <status> <argument...>: and says what it left alone.
+# ends_with <status> <argument...>: the run ends with this status and says why it dropped no packets.
 ends_with() {
     local status=0 wanted=$1
     shift
