@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-// The whole core under any order of events, 1 to 7 nodes.
-// The input: the kind of world, 5 bytes; then events, each a byte that names it and its arguments.
+// The whole core under any order of events, with 1 to 7 nodes. The input is 5 bytes for the kind of
+// world, then events. An event is a byte that names it, and its arguments.
 
 namespace redlock::test {
 namespace {
@@ -16,10 +16,10 @@ using std::chrono::milliseconds;
 constexpr milliseconds ttls[] = {200ms, 1000ms, 10'000ms, base::max_ttl};
 constexpr milliseconds deadlines[] = {0ms, 1ms, 60ms, 400ms, 10'000ms, milliseconds::max()};
 
-/// What is locked: one resource, or several as one.
+/// The locks: one resource, or several as one.
 const names resources[] = {{"a"}, {"b"}, {"a", "b"}, {"b", "a"}, {"b", "c"}, {"c", "a", "b"}};
 
-/// What a node may say that is no answer, or the answer to something else.
+/// Texts of a node that are no answer, or the answer to something else.
 constexpr std::string_view replies[] = {
     "+OK\r\n",
     "$-1\r\n",
@@ -56,7 +56,7 @@ constexpr std::string_view errors[] = {
 /// How the restart guard begins.
 enum class guarded : std::uint8_t { by_new_masters, by_admitted_ones, by_waiting };
 
-/// The last two bits say what the guard begins with.
+/// The last two bits choose how the guard begins.
 guarded guard_of(unsigned kind)
 {
     constexpr guarded all[] = {guarded::by_new_masters, guarded::by_admitted_ones,
@@ -93,7 +93,8 @@ public:
         : in_(bytes),
           options_(in_.byte()),
           kind_(in_.byte()),
-          w_{configured(options_, kind_), 1 + in_.below(7), in_.byte()}  // in order: braces
+          // braces fix the order of evaluation
+          w_{configured(options_, kind_), 1 + in_.below(7), in_.byte()}
     {
         if ((options_ & 128U) != 0 && guard_of(kind_) == guarded::by_admitted_ones) {
             w_.admit_all();
@@ -187,7 +188,7 @@ private:
         }
     }
 
-    // The order in which arguments are read must not be the compiler's choice.
+    // The compiler must not choose the order in which arguments are read.
 
     void extend()
     {
@@ -220,7 +221,7 @@ private:
         w_.answer_with(node, executed, one_of(all));
     }
 
-    /// Rarely, as little happens behind it.
+    /// Rarely, as little happens after it.
     void end_client()
     {
         switch (in_.below(16)) {

@@ -9,7 +9,7 @@
 
 namespace redlock::test {
 
-/// Ends the program where `rule` does not hold; a fuzzer keeps the input that led here.
+/// Ends the program if `rule` does not hold. A fuzzer keeps the input that led here.
 inline void require(bool rule, const char* what)
 {
     if (!rule) {
@@ -18,7 +18,7 @@ inline void require(bool rule, const char* what)
     }
 }
 
-/// The bytes a target was given, as the choices that they stand for. At their end all are zero.
+/// The bytes for a target, read as choices. After their end all are zero.
 class input {
 public:
     explicit input(std::string_view bytes) : left_(bytes) {}
@@ -35,7 +35,7 @@ public:
         return b;
     }
 
-    /// From 0 to `n` - 1, of one byte.
+    /// From 0 to `n` - 1, from one byte.
     unsigned below(std::size_t n)
     {
         return n == 0 ? 0 : byte() % static_cast<unsigned>(std::min<std::size_t>(n, 256));
@@ -56,7 +56,7 @@ private:
     std::string_view left_;
 };
 
-/// What a target does with one input. Each target has its own.
+/// Runs one input. Each target has its own function.
 void run_target(std::string_view bytes);
 
 }  // namespace redlock::test

@@ -27,7 +27,7 @@ base::nanos milliseconds_of(const std::string& text)
     return std::chrono::milliseconds{std::stoll(text)};
 }
 
-/// Of EVALSHA and EVAL: digest or text, the number of keys, these, and the arguments.
+/// For EVALSHA and EVAL: digest or text, the number of keys, the keys, and the arguments.
 meaning meaning_of_script(const words& w)
 {
     const auto runs = [&w](const resp::script& s) {

@@ -13,21 +13,22 @@
 
 namespace redlock::test {
 
-/// What was sent, to which node it went apart.
+/// A command to a node. The ledger stores the node elsewhere.
 struct request {
     words command;
     base::instant at;
 };
 
-/// As much of a reply as evidence needs. `taken` is what a script says that took several keys.
+/// The part of a reply that counts as evidence. `taken` is the reply of a script that took several
+/// keys.
 enum class answer { ok, taken, one, zero, error, other };
 
 /// The first instant at which a lock asked for at `t0` is no longer valid.
 [[nodiscard]] base::instant validity_end(base::instant t0, base::nanos ttl, int drift_percent);
 
 /**
- * What went over the wire, read by itself: who was asked for what, and what was answered in its
- * place. A verdict has to be borne out by it.
+ * A record of the requests to each node and of their answers, read from the wire. Each result of
+ * the core must agree with it.
  */
 class ledger {
 public:
@@ -40,57 +41,59 @@ public:
 
     void note_request(unsigned node, const request& r);
     void note_answer(unsigned node, const request& r, answer a);
-    /// Whoever has it from an acquire knows nothing of what another asks for by the same token.
-    /// From here on nobody can tell who sent an extend, and none counts for how long keys may live.
+    /// The first owner does not know what the adopting client asks for with the same token. From
+    /// here on the sender of an extend is unknown, so no extend counts for the life of keys.
     void note_taken_up_besides(std::string_view token)
     {
         keys_[std::string(token)].taken_up_besides = true;
     }
-    /// The node has answered what was not sent yet, so that it may have said anything.
+    /// The node has answered a command before it was sent, so its answers prove nothing.
     void distrust(unsigned node) { distrusted_ |= core::bit(node); }
-    /// That may have been a grant or an extend.
+    /// The early answer may have been a grant or an extend.
     void distrust_grants(unsigned node) { distrusted_grants_ |= core::bit(node); }
 
-    /// Nodes that may have said anything at any time.
+    /// Nodes whose answers prove nothing.
     [[nodiscard]] core::node_mask distrusted() const { return distrusted_; }
     [[nodiscard]] core::node_mask distrusted_grants() const { return distrusted_grants_; }
 
-    /// Nodes that said that they have the key: they set it, or extended it.
+    /// Nodes that answered that they have the key, because they set it or extended it.
     [[nodiscard]] core::node_mask granted(std::string_view token) const;
     /// When the first node was asked to set it.
     [[nodiscard]] std::optional<base::instant> asked_at(std::string_view token) const;
 
-    /// Nodes that answered the SET, and can have the key no more by what its own client asked for:
-    /// all of that ended longer than `patience`, and the drift of the clocks, before `now`.
+    /// Nodes that answered the SET and cannot have the key any more by the requests of its own
+    /// client. Each requested ttl ended more than `patience` and the drift of the clocks before
+    /// `now`.
     [[nodiscard]] core::node_mask outlived(std::string_view token, base::instant now,
                                            base::nanos patience) const;
 
-    // Of what follows `doubtful` are nodes that may have answered what nobody has seen: each is
-    // counted as whatever suits best.
+    // Below, `doubtful` are nodes with answers of unknown meaning. Each counts as whatever suits
+    // best.
 
     /// Whether a majority extended the key by commands sent since `begun`.
     [[nodiscard]] bool extended(std::string_view token, base::instant begun,
                                 core::node_mask doubtful) const;
-    /// Until when a majority backs the key, if each node holds to what it said last.
+    /// Until when a majority backs the key, if each node keeps to its last answer.
     [[nodiscard]] base::instant backed_until(std::string_view token,
                                              core::node_mask doubtful) const;
-    /// Whether as many nodes as it takes, for no majority to have the key, either answered a
-    /// release, or have never been asked to set it.
+    /// Whether enough nodes for a majority to lack the key either answered a release or never got a
+    /// SET.
     [[nodiscard]] bool is_given_back(std::string_view token, core::node_mask doubtful) const;
-    /// The same of nodes that answered an extend or a release as who does not have the key may.
+    /// The same with nodes that answered an extend or a release as a node without the key would.
     [[nodiscard]] bool is_lost(std::string_view token, core::node_mask doubtful) const;
 
     [[nodiscard]] bool is_majority(core::node_mask nodes) const;
-    /// Whether the bytes, or most of them, are those of some owner token.
+    /// Whether the bytes, or most of them, belong to an owner token.
     [[nodiscard]] bool is_secret(std::string_view digits) const;
 
     void add_token(std::string_view token) { keys_[std::string(token)]; }
 
 private:
-    /// What one node said of one key.
+    /// The answers of one node about one key.
     struct vote {
-        base::instant extended = base::instant::min();  ///< when it was sent the last such command
-        base::instant backs = base::instant::min();     ///< by its grant or its extends
+        base::instant extended = base::instant::min();  ///< when the last such command was sent to
+                                                        ///< it
+        base::instant backs = base::instant::min();     ///< until when, by its grant or its extends
         base::instant asked_until = base::instant::min();  ///< whether it granted that or not
     };
     struct of_key {

@@ -3,11 +3,10 @@
 #include <chrono>
 #include <string_view>
 
-// One node's link: it is given any bytes, in any pieces, and closed at any time, round a few
-// operations.
-// The input: the kind of node, 1 byte; then chunks of bytes, each behind a byte with its length, of
-// which lengths above 200 are something else: a step of time, a call, a connection that is closed
-// or made, the right answer.
+// The link to one node. It gets any bytes in any pieces and is closed at any time, during a few
+// operations. The input is a byte for the kind of node, then chunks, each after a byte with its
+// length. A length above 200 is another event: a step of time, a call, a connection that is closed
+// or made, or the right answer.
 
 namespace redlock::test {
 namespace {

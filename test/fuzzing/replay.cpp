@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-// Stands in for libFuzzer where that is not built: runs a target over files, so that what was once
-// found is tried with every compiler.
+// Replaces libFuzzer where it is not built: runs a target over files, so that every compiler tries
+// the inputs that once found a defect.
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -17,18 +17,18 @@ namespace {
 
 void replay(const std::filesystem::path& file)
 {
-    // Told beforehand and at once: a failure ends the program.
+    // Printed before the run and flushed, because a failure ends the program.
     std::cout << file.string() << std::endl;
     std::ifstream in(file, std::ios::binary);
     const std::string bytes(std::istreambuf_iterator<char>(in), {});
-    // In a block of its own, so that reading past its end is seen.
+    // In a separate block, so that a sanitizer sees reads past the end.
     const std::vector<std::uint8_t> block(bytes.begin(), bytes.end());
     (void)LLVMFuzzerTestOneInput(block.data(), block.size());
 }
 
 }  // namespace
 
-/// Arguments: files, and folders of files; a folder that is not there is an empty one.
+/// Arguments: files, and folders of files. A folder that does not exist counts as empty.
 int main(int argc, char** argv)
 {
     std::size_t files = 0;

@@ -9,16 +9,16 @@
 #include <string_view>
 #include <vector>
 
-// The reader of replies: bytes are cut where the input says, read piece by piece and as a whole.
-// The input: protocol and limits, 1 byte; a list of piece sizes, each a byte, ended by a zero; the
-// stream.
+// The reader of replies. The bytes are read in the pieces that the input chooses and as a whole.
+// The input is a byte for protocol and limits, then a list of piece sizes of a byte each up to a
+// zero, then the stream.
 
 namespace redlock::test {
 namespace {
 
 using resp::reply_type;
 
-/// Tight ones too, so that short inputs can get beyond them.
+/// Tight limits let short inputs exceed them.
 resp::limits limits_of(bool tight)
 {
     resp::limits l;
@@ -41,7 +41,7 @@ std::vector<std::size_t> read_sizes(input& in)
     return sizes;
 }
 
-/// Pieces of these sizes, over and over; one piece without any.
+/// Pieces of these sizes, repeatedly. One piece if there are no sizes.
 std::vector<std::string_view> cut(std::string_view stream, const std::vector<std::size_t>& sizes)
 {
     std::vector<std::string_view> pieces;
@@ -53,14 +53,14 @@ std::vector<std::string_view> cut(std::string_view stream, const std::vector<std
     return pieces;
 }
 
-/// The size of what one value of a reply holds, all levels counted.
+/// The size of all values in a reply, with all levels.
 struct extent {
     std::size_t values = 0;
     std::size_t bytes = 0;
     unsigned depth = 0;
 };
 
-/// Looks at everything a reply can be asked.
+/// Calls every function of a reply.
 extent look_at(const resp::reply& r, const resp::limits& l)
 {
     extent e;
@@ -100,7 +100,7 @@ void check_limits(std::string_view stream, resp::protocol p, const resp::limits&
     }
 }
 
-// A reply written anew.
+// Writes a reply again.
 
 void append_line(std::string& out, char mark, std::string_view text)
 {
@@ -148,7 +148,7 @@ void append_values(std::string& out, char mark, std::size_t count, const resp::r
     }
 }
 
-/// Each reply, written anew from what was read, reads as the same.
+/// Each reply, written again from its values, must read as the same.
 void check_round_trip(std::string_view stream)
 {
     resp::reader reader;

@@ -40,7 +40,7 @@ void check_parts(const address& a)
     require(a.db <= 0x7fff'ffff, "a database's number");
 }
 
-/// What is shown is the same node without its secrets, and is shown so however often it is read.
+/// The display is the same node without its secrets, and stays the same when it is read again.
 void check_display(const address& a)
 {
     require(is_printable_ascii(a.display), "what is shown is printable");
@@ -51,7 +51,7 @@ void check_display(const address& a)
     require(again->display == a.display, "and is shown in the same way");
 }
 
-/// With other secrets in the same URL the same is shown: nothing of them is in it.
+/// Other secrets in the same URL give the same display, so it has no part of them.
 void check_secrets(std::string_view url, const address& a)
 {
     const std::size_t at = url.find('@');
@@ -67,7 +67,7 @@ void check_secrets(std::string_view url, const address& a)
     }
 }
 
-/// Why the configuration refuses a URL; empty when it takes it.
+/// The reason why the configuration refuses a URL. Empty if it accepts it.
 std::string refusal(const std::string& url)
 {
     redlock::config c;
@@ -81,7 +81,7 @@ std::string refusal(const std::string& url)
     }
 }
 
-/// Whatever is wrong with a URL, no text holds the secrets in it.
+/// No text about a bad URL holds its secrets.
 void check_error(std::string_view url)
 {
     const std::size_t mark = url.find("://");

@@ -26,7 +26,7 @@ bool asks_for_marker(const words& w)
     return w[0] == "GET" && w.at(1).ends_with(base::marker_resource);
 }
 
-/// Neither the library's own, nor a fencing counter, which outlives the locks it counts.
+/// Excludes the library's own keys and fencing counters, which outlive their locks.
 bool is_of_a_lock(std::string_view key)
 {
     return key.find("redlock:") == std::string_view::npos && !key.ends_with(base::counter_suffix);
@@ -151,14 +151,14 @@ void world::say(unsigned node, std::string_view bytes)
     settle();
 }
 
-/// Reads along what the core is given, with a reader of its own.
+/// Also reads the core's input with a reader of its own.
 void world::deliver(unsigned node, std::string_view bytes)
 {
     peer& p = *peers_[node];
     if (!p.connected) {
         return;
     }
-    // In a block of its own, so that reading past its end is seen.
+    // In a separate block, so that a sanitizer sees reads past the end.
     const std::vector<char> block(bytes.begin(), bytes.end());
     const std::string_view chunk(block.data(), block.size());
     core_.on_bytes(now_, node, chunk);
@@ -173,7 +173,7 @@ void world::deliver(unsigned node, std::string_view bytes)
     match(node);
 }
 
-/// Takes what is to be written, unless the last of it is under way.
+/// Takes the output unless the last write is unfinished.
 void world::collect(unsigned node)
 {
     peer& p = *peers_[node];
@@ -205,7 +205,7 @@ void world::match(unsigned node)
     }
 }
 
-/// Answers as it is this node's habit.
+/// Answers by the habit of this node.
 bool world::serve(unsigned node)
 {
     peer& p = *peers_[node];
@@ -277,7 +277,7 @@ void world::say_rest(unsigned node)
     settle();
 }
 
-/// Of keys that are over, and of one that may be as it was.
+/// Sends notifications of expired keys, and of one that may be unchanged.
 void world::push(unsigned node)
 {
     peer& p = *peers_[node];
@@ -292,7 +292,7 @@ void world::execute_stray(unsigned node)
 {
     peer& p = *peers_[node];
     if (!p.strays.empty()) {
-        // What comes so late may come behind the last release of its key.
+        // Such late commands may arrive after the last release of their key.
         may_leave_keys_ = may_leave_keys_ || p.overtaken > 0;
         p.overtaken -= std::min<std::size_t>(p.overtaken, 1);
         session gone;
@@ -377,7 +377,7 @@ void world::settle()
     check();
 }
 
-/// A connection is given up only for a reason.
+/// The core closes a connection only for a reason.
 void world::check_given_up(const peer& p) const
 {
     require(p.connected || p.dialled, "only what is open is closed");
@@ -385,7 +385,7 @@ void world::check_given_up(const peer& p) const
         return;
     }
     const words* const next = p.asked.empty() ? nullptr : &p.asked.front().command;
-    // Under the restart guard the first look at the marker is the last of the greeting.
+    // Under the restart guard the first query of the marker ends the handshake.
     const bool looks = next != nullptr && asks_for_marker(*next) && !p.has_told_marker;
     const bool greets = p.dialled || looks || (next != nullptr && is_greeting(*next));
     const bool in_time = greets            ? p.dialled_at + settings_.connect_timeout > now_
@@ -394,7 +394,7 @@ void world::check_given_up(const peer& p) const
     require(!in_time, "a node that does as masters do is not given up");
 }
 
-/// An acquire that waits for its first attempt makes it as late as it wakes.
+/// An acquire that waits for its first attempt may make it when it wakes up late.
 void world::set_clock(instant to)
 {
     constexpr nanos longest_run = 24h * 365 * 50;
@@ -470,7 +470,7 @@ void world::heal()
     check_given_back();
 }
 
-/// Nobody holds anything any more: once nothing is owed, no key is left to expire.
+/// No caller holds a lock: once no release is pending, no key is left to expire.
 void world::check_given_back()
 {
     constexpr int most_jumps = 40;

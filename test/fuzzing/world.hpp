@@ -31,7 +31,7 @@ using base::instant;
 using base::nanos;
 using namespace std::chrono_literals;
 
-/// No secret of these worlds has this in common with any text that a node thinks of by itself.
+/// Secrets of these worlds share no part with any text of the nodes.
 inline constexpr std::string_view node_password = "hunter2#";
 
 /// An owner token that no lock ever has.
@@ -39,7 +39,7 @@ inline constexpr std::string_view nobodys_token = "00000000000000000000000000000
 
 /// The other end of a node's connection.
 struct peer {
-    /// What it does without being told.
+    /// Its behaviour when the target gives no command.
     enum class habit : std::uint8_t { nothing, greets, answers };
 
     habit does = habit::nothing;
@@ -47,43 +47,43 @@ struct peer {
     session speaks;
     bool dialled = false;
     bool connected = false;
-    /// Takes long to take bytes: what was written last is still under way.
+    /// Takes bytes slowly: the last write is unfinished.
     bool slow = false;
     bool writing = false;
-    /// On this connection it was slow, or said what no master says.
+    /// On this connection it was slow, or answered as no node does.
     bool odd = false;
-    /// On this connection it has answered a look at the restart guard's marker.
+    /// On this connection it has answered a query of the restart guard's marker.
     bool has_told_marker = false;
     instant dialled_at{};
-    /// What it was asked and has not answered; the first `served` of them were executed.
+    /// Unanswered requests. The first `served` of them were executed.
     std::deque<request> asked;
     std::size_t served = 0;
-    /// What it answered before it was asked.
+    /// Its answers before the request.
     std::deque<answer> early;
-    /// Asked on connections that are gone, and not executed yet.
+    /// Requests of lost connections that are not executed yet.
     std::deque<words> strays;
-    /// Of these the first ones, behind whose connection something of a later one was executed.
+    /// The first of these, after which a command of a later connection was executed.
     std::size_t overtaken = 0;
-    /// The rest of a reply that was given in part.
+    /// The rest of a reply that was sent in part.
     std::string held_back;
-    /// Cuts what it says into replies.
+    /// Cuts its bytes into replies.
     std::unique_ptr<resp::reader> cutter;
 
-    /// The first request that was not executed yet; its answer.
+    /// Executes the first pending request and returns the answer.
     std::string execute_next(instant now)
     {
         overtaken = strays.size();
         return master.execute(now, speaks, asked[served++].command);
     }
 
-    /// Whether it may have granted or extended what it was not seen to be asked for.
+    /// Whether an early answer may have been a grant or an extend.
     [[nodiscard]] bool may_have_granted() const
     {
         return std::any_of(early.begin(), early.end(), [](answer a) {
             return a == answer::ok || a == answer::taken || a == answer::one;
         });
     }
-    /// The same of anything that says whether it has a key.
+    /// The same for any answer that says whether it has a key.
     [[nodiscard]] bool may_have_decided() const
     {
         return std::any_of(early.begin(), early.end(), [](answer a) { return a != answer::other; });
@@ -93,32 +93,32 @@ struct peer {
 /// The resources of one lock.
 using names = std::vector<std::string>;
 
-/// On whose behalf a lock is taken.
+/// The reentrant owner of a lock.
 enum class whose : std::uint8_t { nobodys, ones, anothers };
 
-/// An operation as its caller sees it.
+/// An operation from its caller's view.
 struct caller {
     core::operation* op = nullptr;
     core::operation::kind what = core::operation::kind::acquire;
     unsigned completions = 0;
     std::string token;
-    /// What it speaks of, if that is a lock that is held: only to be told from others.
+    /// The held lock of the operation, if any. Only for comparison.
     const core::lease* lock = nullptr;
-    /// The caller's own hold of that.
+    /// The caller's own hold of that lock.
     const core::lease* hold = nullptr;
     nanos ttl{};
     instant begun{};
-    /// Among all that was begun or told.
+    /// Its position among all beginnings and results.
     std::uint64_t place = 0;
-    /// By when it has completed, if the core is told the time. Of who waits for a loss: the end
-    /// of the validity as it was known last.
+    /// The latest completion, if the core knows the time. For a wait for a loss: the last known
+    /// end of the validity.
     instant due{};
-    // Of an acquire.
+    // For an acquire.
     names resources;
     whose owner = whose::nobodys;
     bool fencing = false;
     std::optional<redlock::keep_alive> keeps;
-    /// Of a release: its lock is held besides, or was handed over.
+    /// For a release: its lock has other holds, or was detached.
     bool is_nested = false;
     bool is_left = false;
     redlock::report report;
@@ -127,8 +127,8 @@ struct caller {
 };
 
 /**
- * A coordinator with everything round it, all of it told what to do by a target: time, connections,
- * nodes, callers. Whatever it is told, it checks after each step what has to hold.
+ * A coordinator with its environment: time, connections, nodes and callers. A target decides what
+ * they do. The world checks its rules after each step.
  */
 class world {
 public:
@@ -138,10 +138,10 @@ public:
 
     void start();
 
-    // Callers. A choice among none does nothing; so does beginning anything on a closed client.
+    // Callers. A choice among none does nothing, and so does any call on a closed client.
     void acquire(const names& resources, acquire_options o, whose owner = whose::nobodys);
     void adopt(const names& resources, std::string_view token, std::chrono::milliseconds ttl);
-    /// A lock that was handed over, as it was; once each.
+    /// Adopts a detached lock as it was. Each once.
     void adopt_again(std::size_t which, std::chrono::milliseconds ttl);
     void extend(std::size_t held, std::chrono::milliseconds ttl);
     void release(std::size_t held);
@@ -149,7 +149,7 @@ public:
     void hand_over(std::size_t held);
     void wait_lost(std::size_t held);
     void inspect(std::string_view resource);
-    /// The `nth` of those that are under way.
+    /// Cancels the `nth` pending operation.
     void cancel(std::size_t nth);
     void close();
     void stop();
@@ -157,44 +157,44 @@ public:
     // Nodes.
     void connect(unsigned node);
     void hang_up(unsigned node);
-    /// Any bytes, as a whole.
+    /// Any bytes, as one chunk.
     void say(unsigned node, std::string_view bytes);
-    /// What the first request that was not executed yet is answered with; of it the first `bytes`.
+    /// Answers the first pending request correctly, with the first `bytes` of the answer.
     void answer_right(unsigned node, std::size_t bytes);
-    /// Executed or not, and answered with this.
+    /// Executes the request or not, and gives this answer.
     void answer_with(unsigned node, bool executed, std::string_view reply);
-    /// An error that repeats what was asked.
+    /// An error that repeats the request.
     void answer_with_echo(unsigned node);
     void say_rest(unsigned node);
-    /// What nobody asked for, where that is allowed.
+    /// An answer without a request, where that is allowed.
     void push(unsigned node);
     void execute_stray(unsigned node);
     void take_written(unsigned node);
-    /// Loses all keys, which the restart guard is there for.
+    /// Loses all keys. The restart guard must notice.
     void flush(unsigned node);
-    /// Another run of the server, with the keys of the last one or without.
+    /// Starts another run of the server, with the keys of the last one or without.
     void restart(unsigned node, bool keeps_keys);
-    /// All nodes have been admitted by somebody else.
+    /// Another client has admitted all nodes.
     void admit_all();
 
-    // Time. `advance` passes every instant at which something is due, `jump` none between, and
-    // `let_pass` does not even tell the core.
+    // Time. `advance` passes every instant at which something is due, `jump` passes none in
+    // between, and `let_pass` does not even inform the core.
     void advance(nanos span);
     void jump(nanos span);
     void let_pass(nanos span);
 
-    /// All nodes work again: they are found, and given what they are owed.
+    /// Makes all nodes work again. The client reconnects and sends its pending releases.
     void heal();
-    /// The client ends: so does everything it began.
+    /// Ends the client and all its operations.
     void end();
 
     [[nodiscard]] peer& at(unsigned node) { return *peers_[node]; }
     [[nodiscard]] unsigned nodes() const { return static_cast<unsigned>(peers_.size()); }
-    /// The token of a held lease, or one that nobody has.
+    /// The token of a held lease, or one that no lock has.
     [[nodiscard]] std::string token_of(std::size_t held) const;
 
     bool with_reports = false;
-    /// A node did what no master does, or a lock has two holders by a caller's wish.
+    /// A node behaved as no node does, or a caller gave a lock two holders.
     bool lied = false;
     bool no_entropy = false;
 
@@ -248,7 +248,7 @@ private:
     [[nodiscard]] std::size_t further_holds() const;
     [[nodiscard]] instant validity_end(instant t0, nanos ttl) const;
     [[nodiscard]] core::node_mask nodes_that(bool (peer::*may)() const) const;
-    /// Nodes whose answers cannot be told: they may have said what suits best.
+    /// Nodes with answers of unknown meaning. They may have answered whatever suits best.
     [[nodiscard]] core::node_mask doubtful() const
     {
         return ledger_.distrusted() | nodes_that(&peer::may_have_decided);
@@ -278,14 +278,14 @@ private:
         std::string token;
     };
     std::vector<handed_over> handed_over_;
-    /// Of all that ever were.
+    /// Tokens of all detached locks.
     std::set<std::string, std::less<>> left_;
     const std::array<redlock::reentrant_owner, 2> owners_;
-    /// By token; of locks that have one.
+    /// The reentrant owner by token, for locks that have one.
     std::map<std::string, whose, std::less<>> owner_of_;
-    /// Until when a lease may be believed in at most, by token, where no renewal moves it.
+    /// By token: the latest validity of a lease that no renewal moves.
     std::map<std::string, instant, std::less<>> believed_until_;
-    /// As it was seen last.
+    /// The validity when it was last read.
     std::map<const core::lease*, instant> known_until_;
     sim::token_order fencing_tokens_;
     std::uint64_t places_ = 0;
@@ -293,7 +293,8 @@ private:
     bool started_ = false;
     bool closed_ = false;
     bool stopped_ = false;
-    /// A lock was handed over, or a lost connection's command executed behind a later one's.
+    /// A lock was detached, or a command of a lost connection was executed after one of a later
+    /// connection.
     bool may_leave_keys_ = false;
 };
 

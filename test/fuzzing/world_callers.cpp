@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-// What the callers of a world do.
+// Actions of the callers in a world.
 namespace redlock::test {
 
 using kind = core::operation::kind;
@@ -49,7 +49,7 @@ void world::acquire(const names& resources, acquire_options o, whose owner)
           });
 }
 
-/// Held by somebody else too, as may be, or by nobody.
+/// The lock may have another holder, or none.
 void world::adopt(const names& resources, std::string_view token, milliseconds ttl)
 {
     if (!base::validate_resources(settings_, resources) && !base::validate_ttl(settings_, ttl)) {
@@ -95,7 +95,7 @@ core::lease* world::take_held(std::size_t which)
     return l;
 }
 
-/// Whether its lock has another hold, had or about to be.
+/// Whether another hold of its lock exists or is about to.
 bool world::is_held_besides(const core::lease& l) const
 {
     const auto shares = [&l](const core::lease* other) {
@@ -152,7 +152,7 @@ void world::drop(std::size_t held)
     }
 }
 
-/// All who hold it besides own nothing from then on.
+/// From then on, all other holds own nothing.
 void world::hand_over(std::size_t held)
 {
     if (core::lease* const l = take_held(held)) {

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <utility>
 
-// What has to hold, whatever happens: after each step, and of each operation that ends.
+// The rules, checked after each step and for each operation that ends.
 namespace redlock::test {
 
 using core::bit;
@@ -27,7 +27,7 @@ void world::take_finished()
     }
 }
 
-/// Who waits for a loss is to hear of it when the validity that was known last has passed.
+/// A wait for a loss must end when the last known validity ends.
 void world::note_validity()
 {
     for (caller& c : callers_) {
@@ -38,7 +38,7 @@ void world::note_validity()
     }
 }
 
-/// Before anything else is told.
+/// Reports losses before anything else.
 void world::tell_losses()
 {
     core_.look_after(now_);
@@ -46,7 +46,7 @@ void world::tell_losses()
         const bool is_held = std::any_of(held_.begin(), held_.end(), [&](const core::lease* l) {
             return &l->root() == news.of;
         });
-        // What is given back when it has ended already is lost too.
+        // A lock that is released after its end is lost too.
         require(is_held || is_held_besides(*news.of) || news.outcome == renewal_outcome::lost,
                 "what is not held is not renewed");
         core_.forget(news);
@@ -119,7 +119,7 @@ void world::conclude_acquire(const caller& c, const core::lease& l)
     check_token(c, l);
     const instant asked = ledger_.asked_at(token).value_or(now_);
     if (c.owner != whose::nobodys) {
-        owner_of_[token] = c.owner;  // and others of it may have it kept or extended
+        owner_of_[token] = c.owner;  // and other holds of the owner may renew or extend it
     } else if (!c.keeps) {
         believed_until_[token] = validity_end(asked, c.ttl);
     } else if (c.keeps->max_hold) {
@@ -127,7 +127,7 @@ void world::conclude_acquire(const caller& c, const core::lease& l)
     }
 }
 
-/// Of a lock that its owner has already.
+/// Checks a further hold of a lock.
 void world::conclude_hold(const caller& c, const core::lease& l) const
 {
     const core::lease& root = l.root();
@@ -142,7 +142,7 @@ void world::conclude_hold(const caller& c, const core::lease& l) const
     }
 }
 
-/// Of locks of one resource each has another one, larger than any that was known before.
+/// The fencing tokens of a resource differ, and each is larger than all that were known before.
 void world::check_token(const caller& c, const core::lease& l)
 {
     if (!c.fencing) {
@@ -152,7 +152,7 @@ void world::check_token(const caller& c, const core::lease& l)
     if (lied) {
         return;
     }
-    // Of what happens at one instant, too: places, not time.
+    // The order also counts within one instant, so positions replace time.
     const instant begun{nanos{static_cast<std::int64_t>(c.place)}};
     const instant told{nanos{static_cast<std::int64_t>(++places_)}};
     for (const std::string& name : c.resources) {
@@ -171,7 +171,7 @@ void world::conclude_adopt(const caller& c, const core::lease& l)
     if (const auto at = believed_until_.find(c.token); at != believed_until_.end()) {
         at->second = std::max(at->second, end);
     } else if (!lied && left_.contains(c.token)) {
-        believed_until_.emplace(c.token, end);  // nobody else has it kept or extends it
+        believed_until_.emplace(c.token, end);  // no other client renews or extends it
     }
 }
 
@@ -194,7 +194,7 @@ void world::conclude_release(const caller& c, release_result said) const
             "a release is said to be done by enough nodes");
 }
 
-/// What is said of a lock that is no more held.
+/// Checks the result of an operation on a lost lock.
 void world::check_loss(const caller& c, error_code why) const
 {
     const bool was_left = left_.contains(c.token);
@@ -272,7 +272,7 @@ void world::check_stats()
     require(s.in_flight == under_way, "operations are counted");
 }
 
-/// Each has a record of its own, and that of its lock may be nobody else's any more.
+/// Each hold has its own record. The record of its lock may have no other user.
 std::size_t world::further_holds() const
 {
     const auto had = std::count_if(held_.begin(), held_.end(),
@@ -283,8 +283,8 @@ std::size_t world::further_holds() const
     return static_cast<std::size_t>(had + asked);
 }
 
-/// No lock is believed in for longer than its key lives, nor with fewer than a majority behind it;
-/// no two of one resource, as long as the nodes do what masters do.
+/// No lease is valid longer than its key lives or without a majority. No two leases of a resource
+/// are valid at once while the nodes behave like nodes.
 void world::check_held()
 {
     std::map<std::string_view, std::string_view> holders;
@@ -311,11 +311,11 @@ void world::check_held()
     }
 }
 
-/// For logs and reports: on one line, without owner tokens and passwords.
+/// Texts for logs and reports are one line without owner tokens and passwords.
 void world::check_text(std::string_view text) const
 {
     constexpr std::size_t telling = 20;
-    // A node that says anything may say a part of it.
+    // A node with arbitrary answers may by chance contain a part of it.
     const std::string_view part = node_password.substr(0, lied ? std::string_view::npos : 7);
     require(text.find(part) == std::string_view::npos, "no password in a text");
     std::size_t digits = 0;
