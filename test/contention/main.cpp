@@ -31,22 +31,23 @@ constexpr std::array manners{
 const double look_ms = static_cast<double>(redlock::config{}.max_poll_interval.count());
 const double rest_ms = static_cast<double>(redlock::config{}.backoff_max.count());
 
-/// Who is not told has no turn, and finds it free by chance, or when others let him in. Nothing
-/// bounds that; so long it took in none of thousands of plays.
+/// A waiter without notifications has no turn. It finds the lock free by chance, or when others
+/// yield. Nothing limits its wait, but none of thousands of plays took this long.
 constexpr double longest_by_chance_ms = 20'000;
 
-/// Each client that has met nobody lets others in for long every fifteen seconds, or eight where no
-/// server tells it either, unless it leaves the lock free of itself.
+/// A client that has met no competitor yields for long every fifteen seconds. Without notifications
+/// it yields every eight seconds. It does not yield if it leaves the lock free itself.
 constexpr double between_longest_rests_ms = 16'000;
 
-/// Who is told nothing that he was to be told looks as often as those whom nobody tells, and who
-/// has no line leaves the lock free more often than one that has.
+/// A client that missed a notification polls as often as one without notifications. A client
+/// without a queue leaves the lock free more often than one with a queue.
 double longest_of_silent_ms(const plan& p)
 {
     return p.workers > 1 ? between_longest_rests_ms : between_longest_rests_ms / 2;
 }
 
-/// Each word that is lost costs a look. As many are lost in a row as may be once in a play.
+/// Each lost notification costs a poll. The bound allows as many losses in a row as happen once in
+/// a play.
 double lost_ms(const plan& p, const outcome& o)
 {
     const double words = o.grants * std::chrono::duration<double>(p.span).count() * p.clients;
@@ -54,9 +55,10 @@ double lost_ms(const plan& p, const outcome& o)
     return std::min(std::ceil(in_a_row) * look_ms, longest_of_silent_ms(p));
 }
 
-/// Of those who are told: some turns of all, and some rests: others are let in for one, and whose
-/// key had gone when he was to watch it pauses for one. Where some of it is lost, some looks
-/// besides. Of 300 plays of 4 s the longest wait of two clients took 4.6 rests.
+/// The bound for waiters with notifications is some turns of all clients and some back-offs. A
+/// back-off passes when clients yield to one waiter, or when a key is gone before a waiter tracks
+/// it. Lost notifications add some polls. In 300 plays of 4 s with two clients, the longest wait
+/// took 4.6 back-offs.
 double longest_wait_ms(const plan& p, const outcome& o)
 {
     if (p.how == manner::by_chance) {
@@ -73,30 +75,31 @@ double longest_wait_ms(const plan& p, const outcome& o)
 
 double longest_untold_ms(const plan& p)
 {
-    // Several that are told come first then too.
+    // Even then, several clients with notifications come first.
     return p.clients == 1 ? between_longest_rests_ms : longest_by_chance_ms * 2;
 }
 
-/// Who wants two has to find both free at a time, and is told when one of them is.
+/// A waiter for two resources must find both free at one time, and is notified when one of them is
+/// free.
 bool is_well_for_two(const plan& p, const outcome& o)
 {
     return p.how == manner::by_chance || o.of_two_max_ms <= between_longest_rests_ms;
 }
 
-/// Who is farther away finds it held, until it is left free for long.
+/// A client that is farther away finds the lock held until others leave it free for long.
 bool is_well_for_far(const plan& p, const outcome& o)
 {
     return o.far_max_ms <=
            (p.how == manner::by_chance ? longest_by_chance_ms : between_longest_rests_ms);
 }
 
-/// Who never had it waited for as long as the play went on, which is no bound.
+/// A worker that never got the lock waited as long as the play, which is no bound.
 bool had_all(const plan& p, const outcome& o)
 {
     return p.span.count() == 0 || o.least > 0;
 }
 
-/// Where nothing but a constant bounds the wait, the play is to be longer.
+/// If only a constant bounds the wait, the play must be longer than this constant.
 bool can_be_judged(const plan& p)
 {
     const bool is_by_constant =
@@ -108,7 +111,7 @@ bool can_be_judged(const plan& p)
 
 bool is_fair(const plan& p, const outcome& o)
 {
-    // Who is not told has to look by himself meanwhile.
+    // A waiter without notifications must poll meanwhile.
     const bool is_told = p.how == manner::told_one_first && p.lost_one_in == 0;
     return p.span.count() == 0 || !is_told || o.least * 3 >= o.most;
 }
@@ -153,7 +156,8 @@ void print(const plan& p, std::string_view name, const outcome& o)
                 o.shared ? "  TWO HAD IT" : "");
 }
 
-/// Than those who ask one node first, and are told; of many, twice as slow where they split votes.
+/// Whether this is slower than notified clients that ask one node first. With many clients it must
+/// be twice as slow if they split votes.
 bool is_slower(manner how, unsigned clients, double handover_us, double first)
 {
     switch (how) {
@@ -164,7 +168,7 @@ bool is_slower(manner how, unsigned clients, double handover_us, double first)
     return false;
 }
 
-/// One seed. False: something is not as it is to be.
+/// Plays one seed. False if a result breaks a bound.
 bool play_all(plan p, const std::vector<unsigned>& clients, bool checks)
 {
     bool is_all_well = true;

@@ -25,7 +25,7 @@ using base::nanos;
 using namespace std::chrono_literals;
 
 constexpr auto deadline = std::chrono::milliseconds{600'000};
-/// What is wanted; the second one only where some want both.
+/// The wanted resources. The second one counts only if some clients want both.
 const std::vector<std::string> resources{"r", "s"};
 
 class seeded_entropy final : public base::entropy {
@@ -65,17 +65,17 @@ base::settings settings_of(const plan& p, manner how)
     return s;
 }
 
-/// Takes the lock and gives it back.
+/// Takes the lock and releases it.
 struct worker {
     unsigned client = 0;
-    /// Of the resources, a bit each.
+    /// A bit for each resource.
     unsigned wants = 1;
     instant wanted{};
     core::lease* held = nullptr;
     std::uint64_t grants = 0;
 };
 
-/// A connection, whose bytes come in their order.
+/// A connection that keeps the order of its bytes.
 struct link {
     test::session session;
     std::string unread;
@@ -130,7 +130,7 @@ private:
         }
     };
 
-    /// The last one of all.
+    /// The last client.
     [[nodiscard]] bool is_far(unsigned client) const
     {
         return client > plan_.clients + plan_.untold + plan_.of_two;
@@ -151,7 +151,7 @@ private:
     std::vector<test::model_master> masters_;
     std::vector<instant> busy_until_;
     std::vector<std::unique_ptr<contender>> clients_;
-    /// The first is the one that has the lock to begin with, by a client of its own.
+    /// The first worker holds the lock at the beginning and has its own client.
     std::vector<worker> workers_;
     bool goes_on_ = true;
     std::vector<nanos> waits_;
@@ -160,7 +160,7 @@ private:
     nanos longest_far_{};
     std::vector<nanos> handovers_;
     std::optional<instant> free_since_;
-    /// Of the resources, a bit each.
+    /// A bit for each resource.
     unsigned had_ = 0;
     const core::group both_ = std::make_shared<const std::vector<std::string>>(resources);
     outcome found_;
@@ -176,7 +176,8 @@ play::play(const plan& p)
 {
     for (unsigned i = 0; i < p.nodes; ++i) {
         masters_[i].run_id.replace(0, 2,
-                                   std::to_string(10 + i));  // not one server by several names
+                                   // different addresses, so no server has several names
+                                   std::to_string(10 + i));
     }
     const unsigned all = p.clients + p.untold + p.of_two + (p.far > nanos{} ? 1 : 0);
     for (unsigned i = 0; i <= all; ++i) {
@@ -212,7 +213,7 @@ void play::run_until(const std::function<bool()>& done)
     }
 }
 
-/// What the core wants done.
+/// Does the core's requests.
 void play::pump(unsigned client)
 {
     contender& c = *clients_[client];
@@ -257,7 +258,7 @@ void play::send(unsigned client, unsigned node, std::string bytes)
     });
 }
 
-/// One command after the other, and what comes of them in one piece.
+/// Executes one command after the other, and sends all replies at once.
 void play::serve(unsigned client, unsigned node)
 {
     link& l = clients_[client]->links[node];
@@ -375,7 +376,7 @@ outcome play::run()
             return c->core.snapshot().nodes_ready == plan_.nodes;
         });
     });
-    // The first one has it, long enough for all to come to rest.
+    // The first worker holds the lock until all others wait.
     worker& first = workers_.front();
     begin(first);
     run_until([&] { return first.held != nullptr; });

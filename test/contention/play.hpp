@@ -7,66 +7,67 @@
 
 namespace redlock::contention {
 
-/// How clients that were refused go on.
+/// How refused clients go on.
 enum class manner {
-    told_one_first,  ///< as they do: woken by a server, and then one node first
-    told_all,        ///< woken, and then all nodes at once
-    by_chance,       ///< not told: full jitter
+    told_one_first,  ///< as clients do: a notification wakes them, and they ask one node first
+    told_all,        ///< a notification wakes them, and they ask all nodes at once
+    by_chance,       ///< without notifications: full jitter
 };
 
 struct plan {
     manner how = manner::told_one_first;
     unsigned clients = 1;
-    /// Of each client.
+    /// For each client.
     unsigned workers = 1;
-    /// Clients besides, of one worker each, that no server tells anything.
+    /// Additional clients with one worker each, without notifications.
     unsigned untold = 0;
-    /// A client besides, of one worker, to which each node is so far, there and back; zero: none.
+    /// Round trip of an additional client with one worker. Zero: no such client.
     base::nanos far{};
-    /// Clients besides, of one worker each, that want two resources at once; of the workers of the
-    /// others every second one wants the other one of the two then.
+    /// Additional clients with one worker each that want two resources at once. Every second worker
+    /// of the other clients then wants the other resource.
     unsigned of_two = 0;
-    /// For so long everybody who has given the lock back wants it again; zero: each wants it once.
+    /// For this time, each client that has released the lock wants it again. Zero: each wants it
+    /// once.
     base::nanos span{};
-    /// Of what servers tell unasked one in so many is lost; zero: none.
+    /// One notification in this many is lost. Zero: none.
     std::uint64_t lost_one_in = 0;
     unsigned nodes = 5;
     std::uint64_t seed = 1;
-    /// One way between a client and a node, each time another one in between.
+    /// Limits of the time from a client to a node. Each message draws another one.
     base::nanos least_way = std::chrono::microseconds{80};
     base::nanos longest_way = std::chrono::microseconds{120};
-    /// What a node needs for a command.
+    /// The time of a node for a command.
     base::nanos command = std::chrono::microseconds{3};
     base::nanos hold = std::chrono::milliseconds{1};
 };
 
 struct outcome {
-    /// From the release of one to the next one's grant, on the average.
+    /// The average time from a release to the next grant.
     double handover_us = 0;
     double wait_p50_ms = 0;
     double wait_p99_ms = 0;
     double wait_max_ms = 0;
-    double untold_max_ms = 0;  ///< of those whom no server tells
-    double of_two_max_ms = 0;  ///< of those who want two resources
-    double far_max_ms = 0;     ///< of the one that is far away
-    double grants = 0;         ///< a second
-    /// Of the workers those that had it least and most often.
+    double untold_max_ms = 0;  ///< of clients without notifications
+    double of_two_max_ms = 0;  ///< of clients that want two resources
+    double far_max_ms = 0;     ///< of the far client
+    double grants = 0;         ///< for each second
+    /// The fewest and the most grants of a worker.
     std::uint64_t least = 0;
     std::uint64_t most = 0;
-    /// By each node, for one grant.
+    /// Each node's commands for one grant.
     double commands = 0;
     double attempts = 0;  ///< of all clients, for one grant
-    /// Somebody was not served within his deadline.
+    /// A client did not get the lock before its deadline.
     bool starved = false;
-    /// Two had the lock at a time, or one of them.
+    /// Two clients held the lock, or one resource of it, at one time.
     bool shared = false;
 };
 
 /**
- * Virtual time: somebody has the lock, all workers of all clients want it, each client with a
- * connection of its own to every node, and each takes it, holds it and gives it back, once or
- * again and again. The compiled core against model masters; a node does one command after the
- * other.
+ * A play in virtual time. At first an extra client holds the lock and all workers of all clients
+ * want it. Each client has its own connection to every node. Each worker takes the lock, holds it
+ * and releases it, once or repeatedly. The compiled core runs against model nodes, and a node
+ * executes one command after the other.
  */
 [[nodiscard]] outcome run(const plan& p);
 
