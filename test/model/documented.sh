@@ -1,6 +1,7 @@
 #!/bin/bash
 # usage: documented.sh <root of the source tree>
-# The table in docs/design/evidence/models.md has the variants that run.sh searches, in its order, and says what it expects.
+# Checks that the table in docs/design/evidence/models.md has the variants of run.sh in the same order, with their
+# expected results.
 set -euo pipefail
 cd "$1"
 

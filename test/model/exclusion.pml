@@ -1,22 +1,23 @@
 /*
- * Redlock in discrete time: no two leases are believed in at one instant. Nodes grant, expire, lose
- * all they knew and are let back by the restart guard; a request is executed at any moment after it
- * was sent, or never. Only what is left of each term is kept: plays are endless, states are few.
+ * Redlock in discrete time: at any instant at most one client believes in a lease. Nodes grant keys,
+ * expire them, lose all keys and are admitted again by the restart guard. A node executes a request
+ * at any moment after it was sent, or never. The model keeps only the rest of each term, so plays
+ * are endless and states are few.
  *
- * Each client makes one attempt after the other, and gives up, or gives back, at any moment. What an
- * earlier attempt leaves behind, as a SET that is executed late, is believed in by nobody: it can
- * only make nodes refuse, and that is the same as a SET that is never executed.
+ * Each client makes one attempt after the other, and gives up or releases at any moment. No client
+ * believes in the remains of an earlier attempt, such as a SET that is executed late. They can only
+ * make nodes refuse, and that has the effect of a SET that is never executed.
  *
  *   NODES, QUORUM  3 nodes (or 4), and a majority of them
- *   TTL            of every key, in ticks
+ *   TTL            the ttl of every key, in ticks
  *   EXTENDS        holders extend their leases, on nodes whose grants count or would count by now
  *   EXTENDS_ANY    ... on every node that has their key
- *   GUARD=t        nodes lose all they knew; their grants count again t ticks after that
+ *   GUARD=t        nodes lose all keys; their grants count again t ticks after that
  *   ADMISSION      how the guard does that, on one node: marker, pending keys, the clients' own waits
- *   NO_PENDING     ... whether the pending key is still there is not asked
- *   MARKER_FIRST   a node shows that it is admitted before the SET, not behind it
- *   FROM_REPLIES   validity is counted from the votes, not from before the SET
- *   CLOCK_JUMP     the clock of a node is set forward, and its key ends
+ *   NO_PENDING     ... clients do not ask whether the pending key is still there
+ *   MARKER_FIRST   a node shows its admission before the SET, not after it
+ *   FROM_REPLIES   validity counts from the votes, not from before the SET
+ *   CLOCK_JUMP     the clock of a node is set forward, and its key expires
  */
 #ifndef NODES
 #define NODES 3
@@ -31,8 +32,8 @@
 #define FREE CLIENTS
 
 #define NONE 0
-#define PROVED 1  /* shown to be admitted, not yet asked for the key */
-#define GRANTED 2 /* not yet shown to be admitted */
+#define PROVED 1  /* its admission is proven, the key not yet set */
+#define GRANTED 2 /* its admission is not yet proven */
 #define COUNTS 3
 
 #ifdef EXTENDS_ANY
@@ -43,10 +44,10 @@
 #endif
 
 byte key[NODES] = FREE;          /* the client whose attempt owns it */
-byte left[NODES];                /* of the key's life */
+byte left[NODES];                /* ticks until the key expires */
 byte vote[CLIENTS * NODES];
 bool holds[CLIENTS];             /* the client believes in its lease */
-byte age[CLIENTS];               /* of the attempt; at TTL it is over */
+byte age[CLIENTS];               /* of the attempt, which ends at TTL */
 #ifdef EXTENDS
 bool extending[CLIENTS];
 byte age_of_extend[CLIENTS];
@@ -55,10 +56,10 @@ bool extended[CLIENTS * NODES];
 #ifdef ADMISSION
 bool no_marker[NODES];
 bool pending[CLIENTS * NODES];   /* the client's pending key is on the node */
-byte wait[CLIENTS * NODES];      /* 0: does not wait; 1: is done with waiting */
+byte wait[CLIENTS * NODES];      /* 0: does not wait; 1: has waited */
 #define is_admitted(n) (!no_marker[n])
 #elif defined(GUARD)
-byte away[NODES];                /* until the node is admitted */
+byte away[NODES];                /* ticks until the node is admitted */
 #define is_admitted(n) (away[n] == 0)
 #else
 #define is_admitted(n) true
@@ -90,7 +91,7 @@ inline end_extend(c) {
 }
 #endif
 
-/* The attempt is over, and the next one begins: with nothing sent, which is as good as none. */
+/* Ends the attempt and begins the next one, which has sent nothing yet. */
 inline begin_anew(c) {
     holds[c] = false;
     age[c] = 0;
@@ -141,7 +142,7 @@ inline grant(c, n, as) {
     vote[at(c, n)] = as
 }
 
-/* What one client sends to one node, in the order of the connection. */
+/* The commands of one client to one node, in the order of the connection. */
 proctype connection(byte c, n) {
     do
 #ifdef MARKER_FIRST
@@ -152,7 +153,7 @@ proctype connection(byte c, n) {
     :: d_step { vote[at(c, n)] == GRANTED && is_admitted(n) -> vote[at(c, n)] = COUNTS }
 #endif
 #ifdef EXTENDS
-    /* One that was given up is executed late, and does not count. */
+    /* An extend that the client has given up may be executed late and does not count. */
     :: d_step {
         holds[c] && key[n] == c && !extended[at(c, n)] ->
         left[n] = TTL;
@@ -174,7 +175,7 @@ proctype amnesia(byte n) {
     od
 }
 
-/* A client that sees a node without its marker waits, and admits it if nothing was lost since. */
+/* A client that sees a node without its marker waits, and admits it unless keys were lost since. */
 proctype admission(byte c, n) {
     do
     :: d_step {

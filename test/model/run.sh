@@ -1,7 +1,7 @@
 #!/bin/bash
-# shellcheck disable=SC2317 # what is done with a variant is called by name
-# Has spin search the models of this folder, each variant to its end, and compares what it finds with what has to be
-# found: that it holds, or that spin sees it fail. Exit status: 0, 1 where anything differs, 77 without spin.
+# shellcheck disable=SC2317 # the action is called by its name
+# Lets spin search the models of this folder, each variant to its end, and compares the result with the expected one:
+# the variant holds, or spin sees it fail. Exit status: 0, 1 if a result differs, 77 without spin.
 set -euo pipefail
 models=$(cd "$(dirname "$0")" && pwd)
 
@@ -82,13 +82,13 @@ build() {
         cat spin.log >&2
         return 1
     }
-    # What spin writes is not free of warnings.
+    # The code that spin writes causes warnings.
     # shellcheck disable=SC2086 # several words
     cc -w -DSAFETY -DMEMLIM=2000 $options -o pan pan.c
 }
 
-# Of a search that went to its end, or to a fault: "holds" or "fails". A counter beyond the values that the model looks
-# at is no fault, and no end either.
+# "holds" or "fails" for a search that reached its end or a fault, otherwise "unfinished". A counter beyond the model's
+# values is neither a fault nor an end.
 verdict() {
     if grep -q 'assertion violated (counter\[' pan.log; then
         echo unfinished
@@ -101,13 +101,13 @@ verdict() {
     fi
 }
 
-# Seconds of processor time of all that was run: in `spent`.
+# Sets `spent` to the processor time of all programs so far, in seconds.
 note_spent() {
     times >times.log
     spent=$(awk 'NR == 2 { split($1 "m" $2, t, /[ms]+/); printf "%.1f", 60 * t[1] + t[2] + 60 * t[3] + t[4] }' times.log)
 }
 
-# sum <folder>: of the files there, one a variant.
+# sum <folder>: adds up the files there, one for each variant.
 sum() {
     # A full run may take three hours, and the models must stay a small part of it. Processor time hardly grows beside
     # other work, and all variants need less than half of this.
@@ -130,11 +130,11 @@ sum() {
 search() {
     local name=$1 model=$2 expected=$3 optimiser=-O2 found states before spent
     shift 3
-    # What an earlier search took is not what this one takes, if that does not come to its end.
+    # The time of an earlier search must not remain if this search does not end.
     [[ -z ${SPENT-} ]] || rm -f "$SPENT/$name"
     note_spent
     before=$spent
-    # It takes longer to optimise a search than to find a fault.
+    # Optimising such a search takes longer than finding its fault.
     [[ $expected == holds ]] || optimiser=-O0
     build "$model" "$optimiser" "$@" || return 1
     ./pan -E -m3000000 -w22 >pan.log 2>&1 || true
@@ -150,7 +150,7 @@ search() {
     }
 }
 
-# Breadth first: the shortest way.
+# Breadth first finds the shortest way.
 trace() {
     local model=$2
     shift 3

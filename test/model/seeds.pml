@@ -1,27 +1,27 @@
 /*
- * The counter of one node that loses it: it is seeded anew by a raise, with the clock of a client,
- * which the node holds against its own. What tokens.pml needs of a node is that it never votes a
- * value that is not larger than all it voted before; here it is shown to be so across losses.
+ * The counter of one node that loses it. A raise seeds it again with the clock of a client, which the
+ * node compares with its own clock. The model tokens.pml needs one property of a node: each value
+ * that it votes is larger than all its earlier votes. This model shows the property across losses.
  *
- * All values are told as seen from the node's clock (0 is its time), so plays are endless. What lies
- * below LOW is too small to matter. No more increments than ticks.
+ * All values are relative to the node's clock (0 is its time), so plays are endless. Values below
+ * LOW are too small to matter. There are no more increments than ticks.
  *
- *   GAP         a raise beyond the node's time +- GAP is refused
- *   BACK        so far the node's clock is set back, in all
- *   OUT         so long a node stays out of votes after a loss
- *   LIFE        nothing is lost, but a counter lives so long from its last raise, by the node's clock;
- *               it is incremented once in that time, as by an INCR that does not prolong its life
- *   NO_REFRESH  ... from its seed
- *   PROLONGED   ... from its last increment too, as by the scripts that count, however far it is beyond
- *               the node's time by then; no more of them than ticks
- *   OLD         a loss leaves a counter of an earlier time, which is told by the date at which the node
- *               was let back: below that less GAP it is taken for absent
- *   NO_DATE     ... it is taken for what it is
- *   NO_BOUND    no raise is refused
+ *   GAP         the node refuses a raise beyond its time +- GAP
+ *   BACK        the node's clock is set back by this much in all
+ *   OUT         a node stays out of votes for this long after a loss
+ *   LIFE        no counter is lost, but each lives for this long after its last raise, by the node's
+ *               clock; it is incremented once in that time, as by an INCR that does not prolong its life
+ *   NO_REFRESH  ... after its seed
+ *   PROLONGED   ... after its last increment too, as by the scripts that count, however far it is beyond
+ *               the node's time by then; there are no more increments than ticks
+ *   OLD         a loss leaves a counter of an earlier time; the node recognises it by the date of its own
+ *               admission: a counter below that date less GAP counts as absent
+ *   NO_DATE     ... every counter counts as it is
+ *   NO_BOUND    the node refuses no raise
  *   SEEDS_AWAY  a raise may be executed while the node is out of votes
- *   COUNTS      an acquire seeds a counter that is absent by itself, without asking whether the key is
- *               ours, its clock brought within half of GAP
- *   COUNTS_AWAY ... also while the node is out of votes, as one that is up and asked is
+ *   COUNTS      an acquire seeds an absent counter by itself, without the check that the key is its own;
+ *               its clock is brought within half of GAP
+ *   COUNTS_AWAY ... also while the node is out of votes, if it is up and gets the command
  */
 #ifndef GAP
 #define GAP 3
@@ -43,11 +43,11 @@
 bool has_counter = false;
 short counter = LOW;
 #ifdef LIFE
-byte left;                /* of the counter's life */
+byte left;                /* ticks until the counter expires */
 #endif
-short highest = LOW;      /* of all it voted */
+short highest = LOW;      /* of all its votes */
 #ifdef OLD
-short since = LOW;        /* the date at which the node was let back */
+short since = LOW;        /* the date of the node's admission */
 #if defined(NO_DATE)
 #define is_new false
 #else
@@ -56,7 +56,7 @@ short since = LOW;        /* the date at which the node was let back */
 #else
 #define is_new false
 #endif
-byte out;                 /* until it votes again */
+byte out;                 /* ticks until the node votes again */
 byte set_back;
 bool incremented;         /* in this tick, or in this life */
 
@@ -122,7 +122,7 @@ proctype raises() {
     od
 }
 
-/* An increment of no counter makes it 1, which nobody takes for a vote. */
+/* An increment of an absent counter makes it 1, which no client takes for a vote. */
 proctype increments() {
     do
     :: d_step {

@@ -1,25 +1,25 @@
 /*
- * Fencing tokens over three masters, without any time: keys go away at any moment, and a request is
- * executed at any moment after it was sent, or never. Two leases are watched; what other clients do
- * to the nodes is the environment's. A request that is never answered needs no step of its own:
- * every prefix of a play is a play, and only safety is asked for. Nor does a key that goes: a SET is
- * granted whoever was given the key before, or it is refused.
+ * Fencing tokens over three nodes, without time: keys vanish at any moment, and a node executes a
+ * request at any moment after it was sent, or never. The model watches two leases. Other clients are
+ * part of the environment. A request that is never answered needs no step of its own, because every
+ * prefix of a play is a play and the model checks only safety. A key that vanishes needs none either:
+ * a node may grant a SET whatever lease had the key before, or refuse it.
  *
- * The order of the nodes and of the two leases has no meaning, nor has the smallest counter: so the
- * counters start in order, the first one at zero, and lease 0 begins first.
+ * The order of the nodes and of the two leases has no meaning, and neither has the smallest counter.
+ * So the counters start in order, the first one at zero, and lease 0 begins first.
  *
  *   APART       counters start any distance apart. Values are only compared, incremented, and copied to
- *               counters below them. What is below the gap before the last counter is incremented four
- *               times, on two nodes by two leases; what is below the first gap twice. So gaps of more
- *               than four and of more than two are all alike.
+ *               counters below them. Two leases increment the counters below the last gap four times,
+ *               on two nodes, and the counter below the first gap twice. So all gaps of more than four,
+ *               or of more than two, have the same effect.
  *   SCRIPT      SET and increment are one step, and a refused SET increments nothing
- *   NON_STRICT  the raise votes for a counter that is equal, too
- *   UNGUARDED   the raise does not ask who owns the key
+ *   NON_STRICT  the raise also votes for a counter that is equal
+ *   UNGUARDED   the raise does not check the owner of the key
  *   AGAIN=r     a lease without a majority of votes aims higher, up to r times, at any value
- *   MAXIMUM     no votes and no raise: the largest of a majority's answers
+ *   MAXIMUM     no votes and no raise: the token is the largest of a majority's answers
  *   AMNESIA     one node loses its key and its counter, once
  *   OTHERS=k    other clients do k steps
- *   HELD        a lease knows its token only while it has the keys of those that voted for it
+ *   HELD        a lease knows its token only while it has the keys of the nodes that voted for it
  *   IN_TURN     demand: the token that is known later is larger
  *   BY_NODE     demand: tokens are in the order in which a node that voted for both gave its key
  *   BY_MAJORITY demand: tokens are in the order in which the leases first had a majority of the keys
@@ -40,7 +40,7 @@
 #define OTHERS 0
 #endif
 
-/* The highest of the values that are looked at; no play goes beyond it. */
+/* The highest value of the model. No play exceeds it. */
 #ifdef APART
 #define HIGHEST 12
 #else
@@ -58,11 +58,11 @@
 #define below(counter, v) (counter < v)
 #endif
 
-byte key[N] = FREE;       /* the lease that was given the node's key last */
+byte key[N] = FREE;       /* the lease that last got the node's key */
 byte counter[N];
 bool begun[LEASES];
-byte target[LEASES];      /* what the lease raises its nodes to; 0: nothing yet */
-byte former[LEASES];      /* what it raised them to before it aimed higher */
+byte target[LEASES];      /* the value for the lease's nodes; 0: none yet */
+byte former[LEASES];      /* the earlier target, before it aimed higher */
 byte token[LEASES];       /* 0: not known */
 byte least[LEASES];       /* a token that was known before the lease began */
 short voted[LEASES * N];  /* the values that the node voted for the lease, a bit each */
@@ -73,14 +73,14 @@ byte steps;
 bool forgot;
 #endif
 
-/* Who was given a node's key before whom, and who first had a majority of them: only looked at. */
+/* The order in which leases got each node's key and a majority of the keys. Only for assertions. */
 #ifdef BY_NODE
-byte owners[N];           /* leases that were given the key, a bit each */
-byte earlier[LEASES * N]; /* those that were given it before this one */
+byte owners[N];           /* leases that got the key, a bit each */
+byte earlier[LEASES * N]; /* leases that got it before this one */
 #endif
 #ifdef BY_MAJORITY
 byte first = FREE;        /* the lease that first had a majority of the keys at one instant */
-bool both;                /* the other one had one later */
+bool both;                /* the other lease had one later */
 #endif
 
 #define bit(v) (1 << (v))
@@ -95,7 +95,7 @@ bool both;                /* the other one had one later */
 #define votes(c, v) (supports(c, 0, v) + supports(c, 1, v) + supports(c, 2, v))
 #define keys(c) ((key[0] == c) + (key[1] == c) + (key[2] == c))
 
-/* Of two granted nodes, i has v and j less: the second smallest value of some majority's answers. */
+/* Nodes i and j granted, i has v and j less: v is the second smallest answer of some majority. */
 #define smaller(c, i, j, v) (votes_of(c, i) == bit(v) && votes_of(c, j) && votes_of(c, j) < bit(v))
 #define either_smaller(c, i, j, v) (smaller(c, i, j, v) || smaller(c, j, i, v))
 #define is_second(c, v) \
@@ -157,7 +157,7 @@ inline learn(c, v) {
 #endif
 }
 
-/* Once both tokens are known, nothing that happens matters any more. */
+/* Once both tokens are known, no later step matters. */
 #define open (!token[0] || !token[1])
 
 #define know(c, v) d_step { !token[c] && can_learn(c, v) -> learn(c, v) }
@@ -182,7 +182,7 @@ proctype lease(byte c) {
     od
 }
 
-/* A raise that is refused changes nothing: as if it were never executed. */
+/* A refused raise changes nothing, as if it were never executed. */
 #define is_due(c, n, v) (v && votes_of(c, n) && votes_of(c, n) < bit(v))
 #define raise(c, n, v) \
     d_step { \
@@ -191,7 +191,7 @@ proctype lease(byte c) {
         vote(c, n) \
     }
 
-/* What one lease sends to one node, in the order of the connection. */
+/* The commands of one lease to one node, in the order of the connection. */
 proctype connection(byte c, n) provided (open) {
     begun[c];
 #ifdef SCRIPT
@@ -209,7 +209,7 @@ proctype connection(byte c, n) provided (open) {
         }
     :: key[n] != FREE ->
         d_step { increment(n) };
-        false /* refused: nothing more is sent */
+        false /* refused: the lease sends nothing more */
     fi;
 #endif
     do
