@@ -5,17 +5,19 @@
 
 namespace redlock::testing {
 
-/// A script as the wire contract has it.
+/// A script of the wire contract.
 struct contract_script {
-    /// What it is for; of one key and of several it is the same.
+    /// The purpose of the script. A script for one key and a script for several keys have the same
+    /// name if they have the same purpose.
     std::string_view name;
     std::string_view sha1;
     std::string_view text;
 };
 
-/// To release, to extend, to inspect, to count with a fencing counter and to align some, to admit a
-/// node, to take, extend and release several keys, and to store a label. Written out here once
-/// more, and not taken from the library: it is what is agreed, whatever the library sends.
+/// All scripts of the contract. Single keys: release, extend, inspect, count with a fencing
+/// counter. Then: align counters, admit a node. Several keys: take, extend, release. Last: store a
+/// label. They are written out here again and not taken from the library, because this is the
+/// agreed text, whatever the library sends.
 inline constexpr std::array contract_scripts{
     contract_script{"release", "647c65a442733a1aa440f99908d249d13b4d6c4a",
                     "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"

@@ -11,7 +11,7 @@ using boost::asio::ip::tcp;
 
 namespace {
 
-/// Several may be bound to one port while none of them listens.
+/// Binds the acceptor. Several sockets may be bound to one port while none of them listens.
 void bind(tcp::acceptor& acceptor, std::uint16_t port)
 {
     acceptor.open(tcp::v4());

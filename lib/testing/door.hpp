@@ -7,27 +7,28 @@
 
 namespace redlock::testing {
 
-/// A port of the loopback, open or shut. It stays the node's own while it is shut: a port that the
-/// kernel may take for whoever connects next is one day given to a client that keeps trying, which
-/// is then connected to itself.
+/// A port on the loopback interface that can be open or shut. The node keeps the port while it is
+/// shut. Otherwise the kernel could give the port to a client that keeps trying to connect to it,
+/// and that client would connect to itself.
 class door {
 public:
-    /// Shut.
-    /// @throws boost::system::system_error where there is no port.
+    /// Starts shut.
+    /// @throws boost::system::system_error if no port is free.
     explicit door(const boost::asio::any_io_executor& executor);
 
-    /// @throws boost::system::system_error where somebody listens there all the same, or there is
-    /// no descriptor for it; it is shut then.
+    /// Listens. Stays shut if it throws.
+    /// @throws boost::system::system_error if another socket already listens on the port, or there
+    /// is no descriptor left.
     void open();
-    /// Refuses new connections, those in the kernel's queue too.
+    /// Refuses new connections and closes the connections in the kernel's queue.
     void shut();
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-    /// Open if the door is.
+    /// The acceptor. It is open if and only if the door is.
     [[nodiscard]] boost::asio::ip::tcp::acceptor& acceptor() noexcept { return acceptor_; }
 
 private:
-    /// Bound, and never listening.
+    /// A bound socket that never listens. It reserves the port.
     boost::asio::ip::tcp::acceptor holder_;
     boost::asio::ip::tcp::acceptor acceptor_;
     std::uint16_t port_;

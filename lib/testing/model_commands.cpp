@@ -13,11 +13,13 @@ namespace {
 
 constexpr std::string_view no_login = "NOAUTH Authentication required.";
 
-/// What COMMAND INFO tells of a command, and what a server looks at before it does one.
+/// The properties of a command that COMMAND INFO reports, or that a server checks before it runs
+/// the command.
 struct command_traits {
     std::string_view name;
     int arity;
-    /// Is done by a server that is loading; is refused by one that is full; changes a key.
+    /// Whether a loading server runs the command, whether a full server refuses it, and whether it
+    /// changes a key.
     bool while_loading = false;
     bool takes_memory = false;
     bool writes = takes_memory;
@@ -55,9 +57,9 @@ const command_traits* traits_of(std::string_view name)
     return at == known_commands.end() ? nullptr : &*at;
 }
 
-/// What COMMAND INFO says of one: ten things, of which lists of flags are sets to who knows sets.
-/// Which keys it takes, what others it is made of, and more that there is to say, is left empty.
-std::string told_of(const command_traits& c, const session& s)
+/// The reply of COMMAND INFO for one command. It has ten elements. RESP3 sends its lists of flags
+/// as sets. The elements about key positions, subcommands and documentation stay empty.
+std::string command_details(const command_traits& c, const session& s)
 {
     const std::string list = s.protocol == 3 ? "~" : "*";
     const std::string none = list + "0\r\n";
@@ -77,7 +79,8 @@ bool model_master::has(std::string_view name) const
            (name != "ROLE" || !role.empty());
 }
 
-/// What the server says instead of doing it, in the order in which servers look at these things.
+/// The error that the server sends instead of running the command, or nothing. The checks have the
+/// same order as on a real server.
 std::optional<std::string> model_master::refusal(const words& command, const session& s) const
 {
     const std::string& name = command.at(0);
@@ -97,13 +100,13 @@ std::optional<std::string> model_master::refusal(const words& command, const ses
         return error(no_login);
     }
     const command_traits& traits = *traits_of(name);
-    // A server that is loading still greets, and tells of itself; it looks at its memory later.
+    // A loading server still greets and reports about itself. It checks its memory only afterwards.
     if (is_loading) {
         return traits.while_loading
                    ? std::nullopt
                    : std::optional(error("LOADING Redis is loading the dataset in memory"));
     }
-    // Scripts without a shebang are let in, and only what they call is looked at.
+    // A full server accepts scripts without a shebang and checks the commands that they call.
     if (is_full && traits.takes_memory) {
         return error(no_memory);
     }
@@ -113,7 +116,7 @@ std::optional<std::string> model_master::refusal(const words& command, const ses
     return std::nullopt;
 }
 
-/// In the words of its time.
+/// The error for an unknown command. Servers from before HELLO use other quotation marks.
 std::string model_master::unknown(const words& command) const
 {
     constexpr std::size_t room = 128;
@@ -126,13 +129,14 @@ std::string model_master::unknown(const words& command) const
     return error("ERR unknown command " + quoted + ", with args beginning with: " + arguments);
 }
 
-/// No more than what tells a command from none; servers tell ten things of each.
+/// The reply to COMMAND INFO. It contains only what distinguishes a known command from an unknown
+/// one.
 std::string model_master::command_info(const session& s, const words& command) const
 {
     std::string all = "*" + std::to_string(command.size() - 2) + "\r\n";
     for (std::size_t i = 2; i < command.size(); ++i) {
         const std::string name = in_case(command[i], std::toupper);
-        all += has(name) ? told_of(*traits_of(name), s) : null(s.protocol);
+        all += has(name) ? command_details(*traits_of(name), s) : null(s.protocol);
     }
     return all;
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view wrong_password =
     "WRONGPASS invalid username-password pair or user is disabled.";
 
-/// Of CLIENT SETNAME and HELLO ... SETNAME: nothing, or the error.
+/// Checks the name of CLIENT SETNAME and HELLO ... SETNAME. Returns the error, or nothing.
 std::optional<std::string> refused_name(std::string_view name)
 {
     if (std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; })) {
@@ -53,7 +53,7 @@ std::string model_master::hello(session& s, const words& command)
     return greeting(s);
 }
 
-/// AUTH and SETNAME, in any order: nothing, or the error.
+/// Applies AUTH and SETNAME, in any order. Returns the error, or nothing.
 std::optional<std::string> model_master::hello_options(session& s, const words& command) const
 {
     for (std::size_t i = 2; i < command.size(); ++i) {
@@ -118,7 +118,8 @@ std::string model_master::client_tracking(session& s, const words& command)
 {
     using tracking = session::tracking;
     if (command.at(2) == "OFF") {
-        // What was read is remembered, for when it is turned on again.
+        // The server remembers which keys the connection has read, and uses them if tracking is
+        // turned on again.
         s.tracks = tracking::off;
         s.tracks_next = false;
         std::erase(trackers_, &s);
@@ -156,7 +157,8 @@ std::string model_master::client_caching(session& s, const words& command)
     return std::string(ok);
 }
 
-/// Of the sections that a client of locks could want, all or one.
+/// The reply to INFO. It contains the requested section, or all sections that a lock client may
+/// use.
 std::string model_master::info(const session& s, const words& command) const
 {
     const std::string section = command.size() > 1 ? in_case(command[1], std::tolower) : "";

@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-// The scripts of any number of keys.
+// The scripts for any number of keys.
 namespace redlock::testing {
 
 using namespace wire;
@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// What scripts can count to.
+/// The largest integer that a script can represent exactly.
 constexpr std::int64_t largest_counter = 9'007'199'254'740'989;
 
 std::int64_t as_number(const std::string& text)
@@ -25,7 +25,7 @@ std::int64_t as_number(const std::string& text)
 
 }  // namespace
 
-/// What a script has found of the fencing counters of its resources.
+/// The state of the fencing counters of a script's resources.
 struct model_master::counted {
     std::int64_t highest = 0;
     std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
@@ -34,7 +34,8 @@ struct model_master::counted {
     bool is_foreign = false;
 };
 
-/// For servers before Redis 7.2 who reads one has read all.
+/// Reads a key inside a script, for tracking too. Before Redis 7.2, a script that reads one key
+/// counts as having read all of its keys.
 void model_master::read(instant now, session& s, const std::string& key)
 {
     come_upon(now, s, key);
@@ -83,7 +84,7 @@ void model_master::write_counters(instant now, session& s, std::span<const std::
     }
 }
 
-/// token value date_us slack_us ttl_ms least
+/// Aligns counters. Arguments: token value date_us slack_us ttl_ms least
 std::string model_master::raise(instant now, session& s, const words& keys, const words& args)
 {
     const std::span all(keys);
@@ -120,7 +121,7 @@ std::string model_master::raise(instant now, session& s, const words& keys, cons
     return integer(value);
 }
 
-/// token ttl_ms locks seed_us slack_us counter_ttl_ms least
+/// Takes several keys. Arguments: token ttl_ms locks seed_us slack_us counter_ttl_ms least
 std::string model_master::take(instant now, session& s, const words& keys, const words& args)
 {
     const std::span all(keys);
@@ -171,7 +172,7 @@ std::string model_master::take(instant now, session& s, const words& keys, const
     return "*2\r\n" + integer(0) + integer(value);
 }
 
-/// token ttl_ms
+/// Extends several keys. Arguments: token ttl_ms
 std::string model_master::extend_all(instant now, session& s, const words& keys, const words& args)
 {
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -190,7 +191,7 @@ std::string model_master::extend_all(instant now, session& s, const words& keys,
     return integer(1);
 }
 
-/// token
+/// Releases several keys. Arguments: token
 std::string model_master::release_all(instant now, session& s, const words& keys, const words& args)
 {
     bool all = true;

@@ -56,7 +56,8 @@ std::int64_t model_master::pttl(instant now, const std::string& key) const
     return e->end ? std::chrono::floor<milliseconds>(*e->end - now).count() : -1;
 }
 
-/// `to`: what the key becomes; nothing: it goes. `during`: whose command is being done.
+/// Sets a key to `to`, or deletes it if `to` is empty. `by` is the connection that caused the
+/// change. `during` is the connection whose command is running.
 void model_master::change(const std::string& key, std::optional<entry> to, session* by,
                           session* during)
 {
@@ -82,7 +83,8 @@ void model_master::change(const std::string& key, std::optional<entry> to, sessi
     change(key, std::move(to), by, by);
 }
 
-/// Whoever names a key that is over removes it, and changes nothing by that.
+/// Removes a key if it has expired. A command that names an expired key removes it first. The
+/// watcher then sees no connection as the cause.
 void model_master::come_upon(instant now, session& s, const std::string& key)
 {
     const auto at = keys_.find(key);
@@ -144,7 +146,8 @@ void model_master::track(session& s, const std::string& key)
     }
 }
 
-/// A push to everybody who has read the key and can be told, once; it is tracked no more.
+/// Sends one push to every connection that has read the key and can get pushes. After that, no
+/// connection tracks the key.
 void model_master::invalidate(const std::string& key, session* by)
 {
     const auto at = tracked_.find(key);
@@ -168,7 +171,7 @@ void model_master::give_up_tracking(std::uint64_t which)
     }
 }
 
-/// Pushes are of RESP3; with RESP2 nothing is told.
+/// Sends a push. Only RESP3 has pushes, so a connection with RESP2 gets none.
 void model_master::tell(session& s, std::string_view push, const session* by)
 {
     if (s.tracks != session::tracking::off && s.protocol == 3) {
@@ -249,7 +252,7 @@ std::string model_master::reply_to(instant now, session& s, const words& command
     return keyed(now, s, command);
 }
 
-/// A command that speaks of keys.
+/// Runs a command that names keys.
 std::string model_master::keyed(instant now, session& s, const words& command)
 {
     const std::string& name = command[0];
@@ -299,7 +302,7 @@ std::string model_master::keyed(instant now, session& s, const words& command)
     throw std::logic_error("the model knows this command and does not run it");
 }
 
-/// Everybody who tracks is told once, and of no key.
+/// Deletes all keys. Each tracking connection gets one push, which names no key.
 std::string model_master::flush_all(const session& s)
 {
     tracked_.clear();
@@ -328,7 +331,8 @@ std::string model_master::set(instant now, session& s, const words& command)
             e.end = now + milliseconds{*ms};
         }
     }
-    // What it can't do it doesn't begin: only from here on is the key looked at.
+    // Errors in the arguments come first: the server looks at the key only after it has checked
+    // them.
     come_upon(now, s, command.at(1));
     const bool is_there = find(now, command[1]) != nullptr;
     if ((only_new && is_there) || (only_there && !is_there)) {
@@ -366,7 +370,7 @@ std::string model_master::get_range(instant now, session& s, const words& comman
     }
     const std::string_view value = e == nullptr ? std::string_view() : e->value;
     const auto size = static_cast<std::int64_t>(value.size());
-    // A negative place counts from the end. A place before the beginning is the beginning.
+    // A negative index counts from the end. An index before the beginning means the beginning.
     const auto place = [&](std::int64_t n) {
         return std::max(n < 0 ? n + size : n, std::int64_t{0});
     };

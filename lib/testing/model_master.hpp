@@ -14,53 +14,54 @@
 
 namespace redlock::testing {
 
-/// What a clock for the date shows at a virtual instant, in microseconds.
+/// The date at a virtual instant, in microseconds.
 [[nodiscard]] constexpr std::int64_t date_of(base::instant now) noexcept
 {
     constexpr std::int64_t begin = 1'700'000'000'000'000;
     return begin + now.time_since_epoch().count() / 1000;
 }
 
-/// One command, as a server reads it.
+/// One command as a server reads it.
 using words = std::vector<std::string>;
 
-/// Takes a command off the front of what a client wrote, if a whole one is there.
-/// @throws std::runtime_error for what is no command.
+/// Removes the first command from `bytes` and returns it, if the command is complete.
+/// @throws std::runtime_error if the bytes are no command.
 [[nodiscard]] std::optional<words> take_command(std::string_view& bytes);
 
-/// Cuts what was written to a node into commands.
-/// @throws std::runtime_error for what is no row of whole commands.
+/// Splits the bytes that a client wrote into commands.
+/// @throws std::runtime_error if the bytes aren't a sequence of complete commands.
 [[nodiscard]] std::vector<words> parse_commands(std::string_view bytes);
 
-/// What a server knows of one connection.
+/// The state of one connection on the server.
 struct session {
     int protocol = 2;
     bool authenticated = false;
-    /// CLIENT TRACKING: of nothing, of all that is read, or with OPTIN of what is chosen by CLIENT
-    /// CACHING YES for the next command, or this one.
+    /// The mode of CLIENT TRACKING: no tracking, every key that the connection reads, or (OPTIN)
+    /// the keys of the command after CLIENT CACHING YES. `tracks_next` and `tracks_now` say whether
+    /// the next or the current command is that command.
     enum class tracking : std::uint8_t { off, all, chosen };
     tracking tracks = tracking::off;
-    /// What this connection changes itself it is not told.
+    /// NOLOOP: the connection gets no push about its own changes.
     bool is_spared = false;
     bool tracks_next = false;
     bool tracks_now = false;
-    /// A command has its turn, whether it is done or answered without. Only the one behind CLIENT
-    /// CACHING YES is meant by it, and those about the connection between.
+    /// Starts a command, even if it is only refused. CLIENT CACHING YES applies to the next command
+    /// other than CLIENT. CLIENT commands in between leave it pending.
     void begin(std::string_view name)
     {
         tracks_now = name != "CLIENT" && std::exchange(tracks_next, false);
     }
-    /// Pushes and replies to be sent, in this order.
+    /// Pushes and replies to send, in this order.
     std::string out;
-    /// For whoever watches the keys: which client this is, and in which of its lives.
+    /// The client and the number of its restarts, for a watcher of the keys.
     unsigned client = 0;
     unsigned life = 0;
 };
 
 /**
- * A Redis master as far as locks use one, in virtual time; its answers are compared with those of
- * a real one. The switches may be turned at any moment. The only scripts it knows are the
- * contract's, and its databases are all the same one.
+ * The part of a Redis master that locks use, in virtual time. Tests compare its answers with those
+ * from a real server. You may change the switches at any moment. It knows only the scripts of the
+ * contract, and all its databases are the same one.
  */
 class model_master {
 public:
@@ -70,78 +71,82 @@ public:
         bool foreign_kind = false;
     };
 
-    /// Is told of each change of a key; `after` is null for a key that is gone, and `by` for one
-    /// that expired or was lost.
+    /// Observes each change of a key. `after` is null if the key is gone. `by` is null if the key
+    /// expired or was lost.
     struct watcher {
         virtual ~watcher() = default;
         virtual void on_change(const std::string& key, const entry* before, const entry* after,
                                const session* by) = 0;
     };
 
-    // What kind of server it is.
+    // The kind of server.
     bool knows_hello = true;
     bool has_delifeq = false;
     bool has_delex = false;
-    /// To whom a script reads one of its keys, it has read all of them: so before Redis 7.2.
+    /// A script that reads one of its keys counts as having read all of them, as before Redis 7.2.
     bool tracks_whole_scripts = false;
-    /// Of a stranger's commands it does not say which it has: so from Valkey 9 on.
+    /// Hides from a connection without a login which commands exist, as Valkey does from version 9
+    /// on.
     bool hides_commands = false;
     std::string mode = "standalone";
     std::string role = "master";
     std::string run_id = "0123456789abcdef0123456789abcdef01234567";
     std::string maxmemory = "0";
     std::string maxmemory_policy = "noeviction";
-    /// Lets in whoever knows it, by any name. Empty: everybody is let in.
+    /// The password, which is valid with any user name. If empty, no login is needed.
     std::string password;
-    /// The line that a command is answered with instead of being done, by its name or its first two
-    /// words.
+    /// Lines that the server sends instead of running a command. The key is the command's name or
+    /// its first two words.
     std::map<std::string, std::string, std::less<>> refusals;
-    /// Has no memory to spare: what would take more is refused.
+    /// Has no memory left, so it refuses commands that need more.
     bool is_full = false;
-    /// Has not read its data yet.
+    /// Hasn't loaded its data yet.
     bool is_loading = false;
-    /// A replica that takes no writes.
+    /// Acts as a replica, which refuses writes.
     bool is_read_only = false;
-    /// What its clock for the date is ahead of the others', which no ttl depends on.
+    /// How far its date is ahead of the other servers' dates. No ttl depends on it.
     base::nanos date_offset{};
     watcher* watched_by = nullptr;
 
-    /// The reply to one command. Pushes that it causes go to the sessions' `out`, those to the one
-    /// who asked behind the reply.
-    /// @throws std::exception for what is no command of locks. What was done by then stays done,
-    /// and whoever is to be told of it is.
+    /// Runs one command and returns the reply. Pushes to other sessions go to their `out`. Pushes
+    /// to `s` come after the reply.
+    /// @throws std::exception for a command that locks don't use. Changes that the command has
+    /// already made remain, and their pushes are sent.
     std::string execute(base::instant now, session& s, const words& command);
-    /// Removes what has expired, as a server does now and then, and tells those who track it.
+    /// Removes expired keys, as a server does from time to time, and notifies the connections that
+    /// track them.
     void expire(base::instant now);
-    /// As a server does that tracks too many: those who track one of the keys are told of it, and
-    /// it is tracked no more.
+    /// Stops tracking one of the keys, as a server does that tracks too many. Connections that
+    /// track the key get a push.
     void give_up_tracking(std::uint64_t which);
-    /// The connection is gone.
+    /// Removes a closed connection.
     void forget(session& s);
 
     void put(const std::string& key, entry e) { keys_[key] = std::move(e); }
     [[nodiscard]] const entry* find(base::instant now, std::string_view key) const;
     [[nodiscard]] std::string value(base::instant now, const std::string& key) const;
     [[nodiscard]] std::size_t keys(base::instant now) const;
-    /// Those that have expired and were not touched since, too.
+    /// All keys, including expired keys that no command has touched since.
     [[nodiscard]] const std::map<std::string, entry, std::less<>>& all() const { return keys_; }
     void flush_keys();
-    /// Somebody sets it, however full the server is, and those who track it are told.
+    /// Sets a key as another client would, even if the server is full. Connections that track the
+    /// key get a push.
     void write(const std::string& key, entry e) { change(key, std::move(e), nullptr); }
-    /// Somebody deletes it, and those who track it are told: of it, or as by FLUSHALL of all keys.
+    /// Deletes a key as another client would. Connections that track it get a push: about this key,
+    /// or about all keys as after FLUSHALL.
     void lose(const std::string& key);
     void lose_among_all(const std::string& key);
-    /// As SWAPDB with an empty database does, which no client is told of.
+    /// Removes all keys without a push, as SWAPDB with an empty database does.
     void swap_keys_away();
     void flush_scripts() { scripts_.clear(); }
 
     std::uint64_t sets = 0;
     std::uint64_t commands = 0;
-    /// Somebody's `out` has a push that he has not asked for with the command being done.
+    /// A session's `out` has a push that the session's own current command didn't cause.
     bool has_told = false;
 
 private:
-    /// In the order of `contract_scripts`.
+    /// The scripts, in the order of `contract_scripts`.
     enum class script : std::uint8_t {
         release,
         extend,
@@ -195,7 +200,7 @@ private:
                                         std::span<const std::string> keys, std::int64_t least);
     void write_counters(base::instant now, session& s, std::span<const std::string> keys,
                         std::int64_t value, const std::string& ttl_ms);
-    /// TIME, in microseconds.
+    /// The server's TIME, in microseconds.
     [[nodiscard]] std::int64_t date(base::instant now) const { return date_of(now + date_offset); }
     std::string inspect(base::instant now, const session& s, const std::string& key);
     std::string admit(base::instant now, session& s, const words& command);
@@ -212,10 +217,10 @@ private:
     std::map<std::string, entry, std::less<>> keys_;
     std::set<std::string, std::less<>> scripts_;
     std::map<std::string, std::vector<session*>, std::less<>> tracked_;
-    /// Those who track anything now.
+    /// The connections that have tracking turned on.
     std::vector<session*> trackers_;
     words keys_of_script_;
-    /// Pushes to the one whose command is being done: sent behind its reply.
+    /// Pushes to the connection whose command is running. They are sent after its reply.
     std::string own_pushes_;
 };
 

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// A fencing counter below this was not set by a clock.
+/// A fencing counter below this value didn't begin with a date.
 constexpr std::int64_t least_seeded = 1'000'000'000'000'000;
 
 }  // namespace
@@ -75,7 +75,7 @@ std::string model_master::run(instant now, session& s, script which, const words
     const words& keys = keys_of_script_;
     const words args(end_of_keys, command.end());
     const std::string& key = keys.front();
-    // A release of what is not there changes nothing.
+    // A release of a key that doesn't exist writes nothing, so a read-only server permits it.
     if (is_read_only && which != script::inspect &&
         (which != script::release || has(now, key, command.at(4)))) {
         return error(read_only);
@@ -132,7 +132,7 @@ std::string model_master::compare_and_delete(instant now, session& s, const std:
     return integer(ours ? 1 : 0);
 }
 
-/// EVAL text 1 key label ttl_ms
+/// Stores a label. Command: EVAL text 1 key label ttl_ms
 std::string model_master::store_label(instant now, session& s, const words& command)
 {
     const std::string& key = command.at(3);
@@ -152,7 +152,7 @@ std::string model_master::store_label(instant now, session& s, const words& comm
     return integer(1);
 }
 
-/// EVALSHA sha1 1 counter seed slack_us ttl_ms
+/// Counts up a fencing counter. Command: EVALSHA sha1 1 counter seed slack_us ttl_ms
 std::string model_master::count(instant now, session& s, const words& command)
 {
     const std::string& key = command.at(3);
@@ -189,7 +189,7 @@ std::string model_master::inspect(instant now, const session& s, const std::stri
     return "*2\r\n" + value + integer(pttl(now, key));
 }
 
-/// What writes is refused for want of memory when it is come to, and what stands before it is done.
+/// Admits a node. A full server refuses only the script's first write, so the reads before it run.
 std::string model_master::admit(instant now, session& s, const words& command)
 {
     const std::string& pending = command.at(3);

@@ -9,10 +9,11 @@
 namespace redlock::testing {
 namespace {
 
-/// The longest that servers take, words of a command and bytes of a word.
+/// The limit that servers set for the number of words in a command and the number of bytes in a
+/// word.
 constexpr std::size_t longest = 512 * 1024 * 1024;
 
-/// One header, as in "*3\r\n", off the front; nothing if it is not there yet.
+/// Removes one header, for example "*3\r\n", from the front. Returns nothing if it is incomplete.
 std::optional<std::size_t> take_count(std::string_view& bytes, char mark)
 {
     if (bytes.empty()) {
@@ -58,7 +59,8 @@ std::optional<words> take_command(std::string_view& bytes)
         return std::nullopt;
     }
     words w;
-    // No more than the bytes can be: each word has a header.
+    // Each word needs a header, so the bytes limit the number of words. A false count can't reserve
+    // more memory.
     w.reserve(std::min(*count, rest.size() / 4));
     while (w.size() < *count) {
         auto word = take_word(rest);

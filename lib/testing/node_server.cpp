@@ -27,7 +27,7 @@ steady_clock::time_point on_clock(instant at)
         std::chrono::ceil<steady_clock::duration>(at.time_since_epoch())};
 }
 
-/// From the model's date to this machine's.
+/// The difference between this machine's date and the model's date.
 base::nanos date_offset(instant at)
 {
     using std::chrono::microseconds;
@@ -36,8 +36,8 @@ base::nanos date_offset(instant at)
     return today - microseconds{date_of(at)};
 }
 
-/// By which the client tells servers apart: 40 digits that no other node has, nor had this one
-/// before it restarted.
+/// A new run id, by which the client distinguishes servers. It has 40 digits. No other node has it,
+/// and this node didn't have it before a restart.
 std::string fresh_run_id()
 {
     static std::atomic<std::uint64_t> count{0};
@@ -71,14 +71,14 @@ instant node_server::now_and(milliseconds span)
     return is_countable ? begin + span : instant::max();
 }
 
-// What the test does.
+// Operations of the test.
 
 void node_server::write(const std::string& key, milliseconds ttl)
 {
     if (ttl <= milliseconds::zero()) {
         throw std::invalid_argument("scripted_node::hold: the ttl is not positive");
     }
-    // As an owner token is written, so that who inspects the lock sees an owner.
+    // The value has the form of an owner token, so that an inspection of the lock shows an owner.
     static const std::string stranger(40, 'f');
     const guard here(mutex_);
     master_.write(key, {stranger, now_and(ttl), false});
@@ -173,7 +173,7 @@ void node_server::restart(scripted_node::keys left)
 void node_server::recover()
 {
     const guard here(mutex_);
-    // First, as it may fail.
+    // Opening the port comes first because it may fail.
     open();
     scripted_.clear();
     master_.is_full = false;
@@ -274,7 +274,7 @@ void node_server::work_later(const connection_ptr& c, instant at)
     });
 }
 
-/// Nothing where the command or its reply is lost.
+/// The reply to a command. Empty if the command or its reply is lost.
 std::optional<std::string> node_server::reply_to(const words& command, session& s)
 {
     using kind = scripted_node::reply::kind;
@@ -322,7 +322,7 @@ std::optional<scripted_node::reply> node_server::scripted_reply(const words& com
     return with;
 }
 
-// Keys that end.
+// Expiry of keys.
 
 void node_server::on_change(const std::string& /*key*/, const model_master::entry* /*before*/,
                             const model_master::entry* after, const session* /*by*/)
@@ -332,7 +332,7 @@ void node_server::on_change(const std::string& /*key*/, const model_master::entr
     }
 }
 
-/// Who waits for a key is told when it ends.
+/// Arms the timer for the first key that expires, so that clients that wait for the key get a push.
 void node_server::look_at_ends()
 {
     if (!first_end_ || (ringing_at_ && *ringing_at_ <= *first_end_)) {

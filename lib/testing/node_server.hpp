@@ -27,9 +27,9 @@
 namespace redlock::testing {
 
 /**
- * The model of a master, on sockets. All that happens on the executor holds the mutex, as all calls
- * do: so each step on a socket is one operation of Asio's, and none is composed. Lives on in what
- * it has under way.
+ * A model of a master with sockets. All handlers on the executor and all public functions hold the
+ * mutex. Therefore each step on a socket is a single Asio operation and never a composed one.
+ * Outstanding operations keep the object alive.
  */
 class node_server final : public std::enable_shared_from_this<node_server>,
                           private model_master::watcher {
@@ -52,7 +52,7 @@ public:
     void accept();
     void restart(scripted_node::keys left);
     void recover();
-    /// Ends for good.
+    /// Closes the port and all connections for good.
     void close() noexcept;
 
     [[nodiscard]] std::vector<std::string> commands() const;
@@ -63,7 +63,7 @@ public:
 
 private:
     struct connection {
-        /// A command, and when it is to be done.
+        /// A command and the time at which it must run.
         struct pending {
             words command;
             base::instant due;
@@ -81,7 +81,8 @@ private:
         std::string unread;
         std::deque<pending> to_do;
         std::string sending;
-        /// Nothing more comes: what is to be done is done, and then it is over.
+        /// The client sends no more. After the pending commands and the bytes to send, the
+        /// connection is closed.
         bool is_left = false;
         bool can_be_told = true;
         bool is_cut = false;
@@ -89,7 +90,7 @@ private:
     using connection_ptr = std::shared_ptr<connection>;
     using guard = std::lock_guard<std::mutex>;
 
-    /// What becomes of a command, so often.
+    /// The scripted reply to a command, and how many times it applies.
     struct scripted {
         std::string command;
         scripted_node::reply with;
@@ -97,7 +98,7 @@ private:
     };
 
     [[nodiscard]] static base::instant now();
-    /// The last instant there is for what is further away.
+    /// The instant after `span`, or the last representable instant if that is too far away.
     [[nodiscard]] static base::instant now_and(std::chrono::milliseconds span);
 
     void on_change(const std::string& key, const model_master::entry* before,
@@ -130,12 +131,12 @@ private:
 
     mutable std::mutex mutex_;
     door door_;
-    /// Rings when to accept again after a failure.
+    /// Fires when accepting should be tried again after a failure.
     boost::asio::steady_timer next_try_;
-    /// Rings when the first key ends.
+    /// Fires when the first key expires.
     boost::asio::steady_timer ends_;
     model_master master_;
-    /// No key ends before.
+    /// No key expires before this instant.
     std::optional<base::instant> first_end_;
     std::optional<base::instant> ringing_at_;
     std::vector<connection_ptr> connections_;
@@ -143,7 +144,8 @@ private:
     std::vector<told> seen_;
     std::chrono::milliseconds delay_{};
     bool is_frozen_ = false;
-    /// Tells an accept of an earlier opening that it comes too late.
+    /// The number of times that the port was opened. A handler of an earlier accept sees by it that
+    /// it is out of date.
     unsigned openings_ = 0;
 };
 

@@ -53,8 +53,8 @@ void node_server::wait_for_next()
         });
 }
 
-/// For want of descriptors, mostly: who waits stays in the kernel's queue, so that it would fail
-/// again at once.
+/// Accepts again a little later. Accepting fails mostly because no descriptor is left. The client
+/// then stays in the kernel's queue, so that an immediate attempt would fail again.
 void node_server::try_later()
 {
     constexpr std::chrono::milliseconds pause{10};
@@ -77,7 +77,7 @@ void node_server::welcome(tcp::socket peer)
 
 void node_server::cut(const connection_ptr& c)
 {
-    // With RST, as what is under way is lost with a connection that is cut.
+    // Closes with RST, so that data in transit is lost with the connection.
     error_code ignored;
     c->socket.set_option(tcp::socket::linger(true, 0), ignored);
     c->socket.close(ignored);
@@ -119,7 +119,7 @@ void node_server::on_read(const connection_ptr& c, error_code ec, std::size_t si
     work(c);
 }
 
-/// False for what is no command.
+/// Parses the commands that have arrived. Returns false if the bytes are no command.
 bool node_server::take_in(connection& c)
 {
     std::string_view rest = c.unread;
@@ -177,7 +177,7 @@ void node_server::on_written(const connection_ptr& c, error_code ec, std::size_t
     end_if_over(c);
 }
 
-/// What was said is still sent, and then it is over.
+/// Drops the pending commands. The connection still sends the replies it has, and then ends.
 void node_server::take_no_more(connection& c)
 {
     c.to_do.clear();

@@ -15,7 +15,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// A context, and the thread that runs it.
+/// An execution context with the thread that runs it.
 class own_thread {
 public:
     own_thread() : work_(context_.get_executor()), thread_([this] { context_.run(); }) {}

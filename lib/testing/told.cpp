@@ -17,8 +17,8 @@
 namespace redlock::testing {
 namespace {
 
-/// Where the keys of a command are: none, the next word, all other words, or as many as are counted
-/// behind a script.
+/// The position of a command's keys: none, the next word, all other words, or a counted list after
+/// a script.
 enum class place : std::uint8_t { nowhere, next, all, counted };
 
 struct named {
@@ -70,7 +70,8 @@ std::string in_capitals(std::string_view text)
     return wire::in_case(std::string(text), std::toupper);
 }
 
-/// What a script is for, by its text or its digest; the name of the command where nobody knows.
+/// The purpose of a script, found by its text or digest. For an unknown script, the name of the
+/// command.
 std::string purpose(const words& command, std::string name)
 {
     const auto same = [&](const contract_script& s) {
@@ -91,7 +92,8 @@ words keys_of(const words& command, place where)
         case place::all: keys = rest; break;
         case place::counted:
             if (rest.size() > 1) {
-                // Of a number that cannot be, what follows may be arguments.
+                // If the number of keys is impossible, the words after it may be arguments, so none
+                // of them is shown.
                 const auto count = wire::number<std::size_t>(rest[1]).value_or(0);
                 keys = rest.subspan(2, count <= rest.size() - 2 ? count : 0);
             }
@@ -123,7 +125,7 @@ told tell(const words& command)
 {
     std::string first = in_capitals(command.front());
     const named* known = find(first);
-    // A word that is no name of a command may be anything, a password too.
+    // A word that isn't the name of a command may be anything, even a password.
     if (known == nullptr) {
         return {"?", "?", {}};
     }

@@ -7,27 +7,27 @@
 
 namespace redlock::testing {
 
-/// What may be told of a command: what it is, and of which keys. Owner tokens, passwords and all
-/// other arguments are left out.
+/// The public part of a command, which a test may print: its name and its keys. Owner tokens,
+/// passwords and all other arguments are left out.
 struct told {
-    /// Its first word: "SET", "CLIENT", "EVALSHA"; "?" for what nobody knows, which may be
-    /// anything.
+    /// The first word: "SET", "CLIENT", "EVALSHA". An unknown word may contain a secret and becomes
+    /// "?".
     std::string command;
-    /// "SET", "CLIENT TRACKING"; of a script that the contract has what it is for: "release".
+    /// "SET", "CLIENT TRACKING". For a script of the contract, its purpose: "release".
     std::string name;
     words keys;
 
-    /// The name and the keys, with blanks in between.
+    /// The name and the keys, separated by spaces.
     [[nodiscard]] std::string line() const;
-    /// Whether somebody who says `name`, as `known_name` gives it, means this command.
+    /// Whether `name`, in the form that `known_name` returns, means this command.
     [[nodiscard]] bool is_called(std::string_view name) const;
 };
 
 [[nodiscard]] told tell(const words& command);
 
-/// The name of a command, of those of which more words may follow with the second or without, or
-/// what a script is for: in capitals, in whatever letters it was said.
-/// @throws std::invalid_argument for what is none, with those that there are.
+/// Normalises the name of a command to capitals. The name is one word, or two for a command with
+/// subcommands, or the purpose of a script.
+/// @throws std::invalid_argument for an unknown name. The text lists the known names.
 [[nodiscard]] std::string known_name(std::string_view name);
 
 }  // namespace redlock::testing

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-/// What a model of a server reads and says.
+/// The wire format that a model of a server reads and writes.
 namespace redlock::testing::wire {
 
 inline std::string integer(std::int64_t n)
@@ -26,13 +26,14 @@ inline std::string error(std::string_view text)
     return "-" + std::string(text) + "\r\n";
 }
 
-/// Nothing, in the protocol of a connection.
+/// The null reply in the protocol of a connection.
 inline std::string null(int protocol)
 {
     return protocol == 3 ? "_\r\n" : "$-1\r\n";
 }
 
-/// Names, as servers compare and tell them: `change` is std::tolower or std::toupper.
+/// Changes the case of a name, because servers compare names without case. `change` is std::tolower
+/// or std::toupper.
 inline std::string in_case(std::string text, int (*change)(int))
 {
     std::ranges::transform(text, text.begin(), [&](char c) {
