@@ -8,14 +8,14 @@
 
 namespace redlock::engine {
 
-/// A handler that is destroyed uncalled unless it is released.
+/// Owns a handler. Unless released, the handler is destroyed without a call.
 struct abandon {
     void operator()(detail::completion* c) const noexcept { c->abandon(); }
 };
 using completion_ptr = std::unique_ptr<detail::completion, abandon>;
 
-/// Handlers in a row, each with the error it is to be told. Linked through the handlers themselves,
-/// so that none is ever lost for want of memory.
+/// A queue of handlers, each with the error for its call. The handlers link to each other, so that
+/// a push needs no memory and can't fail.
 class completion_queue {
 public:
     completion_queue() = default;

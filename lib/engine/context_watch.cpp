@@ -22,7 +22,8 @@ void context_watch::remove(driver& d) noexcept
 
 void context_watch::shutdown()
 {
-    // Not under the mutex: a handler that is destroyed may hold the last hand on another driver.
+    // The loop runs without the mutex: destroying a handler may release the last reference to
+    // another driver, whose destructor locks the mutex.
     std::map<driver*, std::weak_ptr<driver>> left;
     {
         const std::lock_guard guard(mutex_);

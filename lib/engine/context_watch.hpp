@@ -11,9 +11,9 @@ namespace redlock::engine {
 class driver;
 
 /**
- * Tells the drivers of an execution context that it is going away, while their sockets can still be
- * destroyed properly:
- * a lock, or a client, that outlives its context does no harm then.
+ * Notifies the drivers of an execution context when the context is about to be destroyed. The
+ * sockets can still be destroyed properly at that point. Therefore a lock or a client may outlive
+ * its context.
  */
 class context_watch : public boost::asio::execution_context::service {
 public:

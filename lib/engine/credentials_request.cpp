@@ -14,7 +14,8 @@ namespace redlock::engine {
 void credentials_request::ask(const credentials_provider& provider, std::string_view url)
 {
     try {
-        // By reference: the caller's argument is the one copy, and is overwritten.
+        // The credentials are passed by reference, so the caller's argument is the only copy. It is
+        // overwritten afterwards.
         provider(url, [self = shared_from_this()](error_code ec, credentials&& from) {
             self->settle([&] {
                 if (ec) {
@@ -39,7 +40,7 @@ void credentials_request::close() noexcept
     forget();
 }
 
-/// The first time, and until it is closed.
+/// Runs `what` and posts the reply. Only the first call does so, and none does after `close`.
 template <class What>
 void credentials_request::settle(What what) noexcept
 {
@@ -51,7 +52,7 @@ void credentials_request::settle(What what) noexcept
         what();
         post();
     } catch (const std::exception&) {
-        // Without memory there is no reply, and the attempt ends after connect_timeout.
+        // If there is no memory for the reply, the connection attempt ends after connect_timeout.
         executor_ = {};
         forget();
     }
@@ -73,7 +74,8 @@ void credentials_request::keep(const credentials& from)
     given_.password.buffer() = from.password;
 }
 
-/// Under the mutex, so that the context can't go in the meantime: its end waits for `close`.
+/// Posts the reply. The caller holds the mutex, so the context can't be destroyed meanwhile: its
+/// shutdown calls `close`, which waits for the mutex.
 void credentials_request::post()
 {
     const auto executor = std::exchange(executor_, {});
@@ -86,7 +88,7 @@ void credentials_request::post()
     });
 }
 
-/// The user's reply may keep this object for long.
+/// Overwrites the password. The user's callback may keep this object alive for a long time.
 void credentials_request::forget() noexcept
 {
     base::wipe(given_.password.buffer());

@@ -16,7 +16,7 @@ namespace redlock::engine {
 
 class credentials_request;
 
-/// Receives the reply to a request, on the client's executor.
+/// Receives the reply to a request. Called on the client's executor.
 class credentials_events {
 public:
     virtual void on_credentials(credentials_request& answered) = 0;
@@ -27,11 +27,11 @@ protected:
 };
 
 /**
- * One call of the user's provider, and the way of its reply to the client's executor, from whatever
- * thread.
+ * One call of the user's credentials provider. Brings the provider's reply from any thread to the
+ * client's executor.
  *
- * The user's reply keeps the request alive, and nothing else: neither the client nor, after
- * `close`, its executor.
+ * The provider's callback keeps this object alive, but not the client, and after `close` not the
+ * client's executor either.
  */
 class credentials_request : public std::enable_shared_from_this<credentials_request> {
 public:
@@ -44,15 +44,15 @@ public:
     credentials_request(const credentials_request&) = delete;
     credentials_request& operator=(const credentials_request&) = delete;
 
-    /// Calls the provider. What it throws is a reply too.
+    /// Calls the provider. An exception from the provider counts as a reply.
     void ask(const credentials_provider& provider, std::string_view url);
-    /// From now on a reply does nothing, and this object keeps no executor. A reply that was posted
-    /// before still comes.
+    /// Makes later replies do nothing and drops the executor. A reply that is already posted still
+    /// arrives.
     void close() noexcept;
 
     [[nodiscard]] unsigned node() const noexcept { return node_; }
-    // During on_credentials.
-    /// Why there are no credentials; empty: `given` has them.
+    // Valid only inside on_credentials.
+    /// Why there are no credentials. If empty, `given` has them.
     [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
     [[nodiscard]] const base::login& given() const noexcept { return given_; }
 
@@ -65,7 +65,7 @@ private:
     void forget() noexcept;
 
     std::mutex mutex_;
-    /// Empty once there was a reply, or none is wanted any more.
+    /// Empty after the first reply or after `close`.
     boost::asio::any_io_executor executor_;
     const std::weak_ptr<credentials_events> events_;
     const unsigned node_;

@@ -13,7 +13,7 @@
 
 #include <algorithm>
 
-// A client's life: made, run, closed, cancelled, outlived by its context.
+// The life of a client: creation, run, close, cancellation, and the end of its context.
 namespace redlock::engine {
 
 namespace asio = boost::asio;
@@ -27,8 +27,8 @@ namespace {
     if (!wanted) {
         return ex;
     }
-    // Right around its executor a strand fits into any_io_executor, which else needs memory with
-    // every step.
+    // A strand around the concrete executor fits into any_io_executor. A strand around
+    // any_io_executor doesn't fit, and would allocate memory in every step.
     if (const auto* io = ex.target<asio::io_context::executor_type>()) {
         return asio::make_strand(*io);
     }
@@ -88,7 +88,8 @@ driver::~driver()
     abandon_operations();
 }
 
-/// Where nothing will come back to them.
+/// Destroys the handlers of all operations without calling them. Used if the handlers can't run any
+/// more.
 void driver::abandon_operations() noexcept
 {
     core_.stop(now());
@@ -154,11 +155,12 @@ void driver::begin_close(completion_ptr done, const ticket_ptr& t)
     want_turn();
 }
 
-/// Of a run or of a close. Either way the client ends at once; the others are told that it did.
+/// Cancels a run or a close. The client ends at once in both cases, and the other handlers complete
+/// too.
 void driver::cancel_wait(detail::completion* waiter) noexcept
 {
     if (stopped_) {
-        return;  // whoever waited has been told
+        return;  // its handler is already queued
     }
     if (waiter == running_.get()) {
         stop(asio::error::operation_aborted, {});
@@ -168,14 +170,16 @@ void driver::cancel_wait(detail::completion* waiter) noexcept
     }
 }
 
-/// The end: connections are closed, whatever waits is told so in the next turn.
+/// Ends the client: closes the connections, and lets all outstanding handlers complete in the next
+/// turn.
 void driver::stop(error_code for_run, error_code for_close) noexcept
 {
     if (stopped_) {
         return;
     }
     stopped_ = true;
-    // Releases of this turn would be lost else; most sockets take them at once.
+    // Writes the releases of this turn, which would be lost otherwise. Most sockets take the bytes
+    // at once.
     write_all();
     core_.stop(now());
     if (running_) {

@@ -38,19 +38,21 @@ class context_watch;
 using ticket_ptr = std::shared_ptr<detail::ticket>;
 
 /**
- * A client's loop: bytes and time into the core, bytes and completions out.
+ * The event loop of a client. It feeds bytes and time into the core, and takes bytes and
+ * completions out of it.
  *
- * Whatever happens asks for a turn; a turn, posted behind what is ready by then, completes handlers
- * and flushes each connection once. Everything runs on one executor, by the user's arrangement or,
- * with `config::thread_safe`, on a strand.
+ * Each event requests a turn. The turn is posted, so it runs after the events that are ready by
+ * then. It completes handlers and flushes each connection once. Everything runs on one executor.
+ * The user serialises that executor, or `config::thread_safe` puts a strand around it.
  *
- * It is kept alive by the client, by its locks, and by what is pending in the execution context.
+ * The client, its locks, and pending operations of the execution context keep the driver alive.
  */
 class driver final : public link_events,
                      public alarm_events,
                      public credentials_events,
                      public std::enable_shared_from_this<driver> {
 public:
+    /// Creates a driver.
     /// @throws boost::system::system_error with `errc::invalid_config`.
     [[nodiscard]] static std::shared_ptr<driver> make(boost::asio::any_io_executor ex,
                                                       const config& c);
@@ -58,7 +60,7 @@ public:
     driver(boost::asio::any_io_executor ex, base::settings s);
     ~driver();
 
-    // Operations, from wherever the user may call them.
+    // Operations, which the user may call from any thread that the configuration permits.
     void run(completion_ptr done, const ticket_ptr& t);
     void acquire(std::string_view resource, const acquire_options& o, completion_ptr done,
                  const ticket_ptr& t);
@@ -79,7 +81,7 @@ public:
     void cancel(const ticket_ptr& t, boost::asio::cancellation_type type);
     void drop(core::lease& l) noexcept;
     void let_go(core::lease& l) noexcept;
-    /// The client is destroyed.
+    /// Ends the client because the client object is being destroyed.
     void shut_down() noexcept;
 
     [[nodiscard]] const boost::asio::any_io_executor& user_executor() const noexcept
@@ -92,8 +94,8 @@ public:
     }
     [[nodiscard]] redlock::stats stats() const;
 
-    /// Every socket is destroyed and every handler abandoned, as their context will not come back
-    /// to them.
+    /// Destroys all sockets and all handlers uncalled, because the context won't run any handler
+    /// again.
     void on_context_gone() noexcept;
 
 private:
@@ -150,26 +152,28 @@ private:
     void publish_stats();
     [[nodiscard]] base::instant now() const noexcept { return world_->now(); }
 
-    /// One node's connection.
+    /// The connection to one node.
     struct peer {
-        /// What has to be answered before there can be a connection.
+        /// The pending call of the credentials provider, which must answer before the connection
+        /// starts.
         std::shared_ptr<credentials_request> asking;
         std::shared_ptr<link> connection;
         unsigned attempts = 0;
     };
 
     const base::settings settings_;
-    // These three are empty when the context is gone: a strand may not outlive it.
+    // These three are empty after the context is gone, because a strand must not outlive its
+    // context.
     boost::asio::any_io_executor user_executor_;
-    /// The user's, or the strand around it.
+    /// The user's executor, or the strand around it.
     boost::asio::any_io_executor executor_;
-    /// For what must come after everything that is ready now.
+    /// Runs functions after everything that is already queued.
     boost::asio::any_io_executor later_;
     context_watch* watch_;
     std::shared_ptr<world> world_;
-    /// Empty unless a node is spoken to that way.
+    /// Set only if a node uses TLS.
     std::optional<tls_files> tls_;
-    /// Of what the world draws; for the core, which it outlives.
+    /// Draws from the world's entropy. It outlives the core, which uses it.
     turn_entropy draws_;
     core::coordinator core_;
     std::vector<peer> peers_;
@@ -177,16 +181,16 @@ private:
     std::unique_ptr<alarm> timer_;
     bool is_armed_ = false;
 
-    /// Completions that never went through the core.
+    /// Completions that didn't pass through the core.
     completion_queue decided_;
     completion_ptr running_;
     completion_queue closers_;
     base::instant close_by_{};
     bool closing_ = false;
     bool stopped_ = false;
-    /// Asked before the strand is, by any thread.
+    /// Read by any thread before the thread uses the strand.
     std::atomic<bool> context_gone_ = false;
-    // What other threads had no memory to bring to the strand.
+    // Requests of other threads that couldn't be posted to the strand, for lack of memory.
     left_leases dropped_;
     left_leases let_go_;
     std::atomic<bool> shut_down_ = false;

@@ -6,7 +6,7 @@
 
 namespace redlock::engine {
 
-/// Runs `f` where the core may be touched.
+/// Runs `f` on the strand, or at once if there is none, because only there the core may be used.
 template <class F>
 void driver::enter(F f)
 {

@@ -6,7 +6,8 @@
 
 #include <boost/asio/error.hpp>
 
-// What a client's user asks for: validated, brought to the client's executor, begun or refused.
+// The operations of the public interface: each is validated, brought to the client's executor, and
+// then started or refused.
 namespace redlock::engine {
 
 namespace asio = boost::asio;
@@ -26,15 +27,16 @@ struct beginning_of_acquire {
     }
 };
 
-/// Who has a lock may need it once more before it can be given back.
+/// Whether an acquire may start although the client has no room for another operation. A reentrant
+/// owner that already holds the resource may need one more hold before it can release.
 template <class Resource>
-bool is_had(const beginning_of_acquire<Resource>& start, const core::coordinator& c)
+bool may_exceed_limit(const beginning_of_acquire<Resource>& start, const core::coordinator& c)
 {
     return c.is_had(start.resource, start.options);
 }
 
 template <class Begin>
-bool is_had(const Begin& /*start*/, const core::coordinator& /*c*/)
+bool may_exceed_limit(const Begin& /*start*/, const core::coordinator& /*c*/)
 {
     return false;
 }
@@ -49,13 +51,14 @@ error_code driver::refuses() const noexcept
     return {};
 }
 
-/// Begins an operation of the core, unless its arguments or the client's state refuse it.
+/// Starts an operation of the core. Completes with an error instead if an argument is invalid or
+/// the client's state refuses the operation.
 template <class Begin>
 void driver::begin(kind what, completion_ptr done, const ticket_ptr& t, report* r,
                    error_code invalid, Begin start)
 {
     if (r != nullptr) {
-        *r = {};  // what an earlier operation left in it is not this one's
+        *r = {};  // clears the results of an earlier operation
     }
     if (invalid) {
         finish_later(std::move(done), invalid);
@@ -66,13 +69,14 @@ void driver::begin(kind what, completion_ptr done, const ticket_ptr& t, report* 
         return;
     }
     if (t && t->cancelled) {
-        // Nothing was sent. A lock that was to be released is given back as it goes out of scope.
+        // No command was sent. If the operation was a release, the lock's destructor releases the
+        // lock.
         finish_later(std::move(done), asio::error::operation_aborted);
         return;
     }
     core::operation* op = nullptr;
     try {
-        if (!core_.has_room_for(what) && !is_had(start, core_)) {
+        if (!core_.has_room_for(what) && !may_exceed_limit(start, core_)) {
             finish_later(std::move(done), errc::overloaded);
             return;
         }
@@ -173,7 +177,7 @@ void driver::begin_adopt(Resource resource, error_code invalid, std::string_view
     });
 }
 
-/// What is wrong with a lease that is handed in.
+/// Checks a lease that the user passed in. Returns the error, or nothing.
 std::optional<error_code> driver::refuses(const detail::held_lease& l) const noexcept
 {
     if (l.get() == nullptr) {
@@ -185,7 +189,7 @@ std::optional<error_code> driver::refuses(const detail::held_lease& l) const noe
     return std::nullopt;
 }
 
-/// Begins an operation on a lease that the caller keeps.
+/// Starts an operation on a lease that the caller keeps.
 template <class Begin>
 void driver::begin_on_lease(kind what, const detail::held_lease& l, completion_ptr done,
                             const ticket_ptr& t, report* r, error_code invalid, Begin start)
@@ -199,7 +203,7 @@ void driver::begin_on_lease(kind what, const detail::held_lease& l, completion_p
     }
     const base::owner_token owner = invalid ? base::owner_token{} : l.get()->token;
     enter([=, lease = l.get(), done = std::move(done)](driver& d) mutable {
-        // By the time the strand comes to this the lock may be gone, and the record may serve
+        // When the strand runs this function, the lock may be destroyed and its record reused for
         // another lease.
         const bool gone = !invalid && lease->token != owner;
         d.begin(what, std::move(done), t, r, gone ? make_error_code(errc::not_held) : invalid,
@@ -276,12 +280,12 @@ void driver::cancel_here(detail::ticket& t, asio::cancellation_type type)
     }
     auto& op = *static_cast<core::operation*>(t.operation);
     if (op.serial != t.serial) {
-        return;  // it has completed, and its record serves another
+        return;  // the operation has completed, and its record was reused
     }
     const bool only_total =
         (type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) ==
         asio::cancellation_type::none;
-    // An inspect and a wait leave nothing on a node; an acquire nothing before its first attempt.
+    // An inspect and a wait have no effect on a node. An acquire has none before its first attempt.
     const bool may_have_effect = op.what != kind::inspect && op.what != kind::wait_lost &&
                                  (op.what != kind::acquire || op.attempts_made > 0);
     if (only_total && may_have_effect) {

@@ -6,18 +6,20 @@
 #include <exception>
 #include <utility>
 
-// What happens on the loop: turns, the connections' news, the timer.
+// The events of the loop: turns, events of connections, and the timer.
 namespace redlock::engine {
 
 using base::instant;
 
 namespace {
 
-/// While somebody may have to be told something in time. An alarm stands still while the machine is
-/// suspended, and validity and deadlines do not.
+/// The longest wait while a lease is kept or an operation is pending. An alarm pauses while the
+/// machine is suspended, but validity and timeouts don't. The limit bounds the delay after a
+/// suspend.
 constexpr base::nanos longest_alarm = std::chrono::seconds{1};
 
-/// What two clocks, read one after the other, may differ by: not worth setting an alarm anew.
+/// The largest difference between two clocks that are read one after the other. Such a difference
+/// isn't worth setting the alarm again.
 constexpr base::nanos clock_noise = std::chrono::microseconds{100};
 
 template <class What>
@@ -30,7 +32,7 @@ void each(core::node_mask nodes, What what)
 
 }  // namespace
 
-/// Asks for a turn, once.
+/// Requests a turn, if none is pending.
 void driver::want_turn() noexcept
 {
     if (turn_wanted_ || context_gone_) {
@@ -40,7 +42,8 @@ void driver::want_turn() noexcept
         later_.execute([self = shared_from_this()] { self->turn(); });
         turn_wanted_ = true;
     } catch (const std::bad_alloc&) {
-        // Once until it fires, since it has no memory for more.
+        // Without memory for the turn, an alarm that fires at once replaces it. If it is set
+        // already, there is no memory to set it again.
         if (const instant at = now(); rings_at(at) > at) {
             set_alarm(at);
         }
@@ -49,7 +52,7 @@ void driver::want_turn() noexcept
 
 void driver::turn()
 {
-    // Also where a handler throws.
+    // The destructor runs even if a handler throws.
     struct end {
         turn_entropy& draws;
         ~end() { draws.end_turn(); }
@@ -60,8 +63,8 @@ void driver::turn()
     flush();
 }
 
-/// What there was no memory for is done with the next turn, whatever that is for: a lock that is
-/// kept alive has one before it is renewed.
+/// Processes requests that couldn't be posted for lack of memory. Every turn does this. Nothing
+/// waits for long: a lock that is kept alive has a turn before its renewal.
 void driver::catch_up() noexcept
 {
     dropped_.take_all([this](core::lease& l) { core_.drop(now(), l); });
@@ -71,12 +74,12 @@ void driver::catch_up() noexcept
     }
 }
 
-/// Completes what was finished by now; what handlers begin and finish at once waits for the next
-/// turn.
+/// Completes the operations that have finished by now. Operations that a handler starts and that
+/// finish at once wait for the next turn.
 void driver::deliver()
 {
-    // Whatever a handler throws goes to the user by way of the context; a turn of its own serves
-    // those behind it, and does the flush that is left out.
+    // An exception from a handler propagates to the user through the context. A further turn then
+    // completes the remaining handlers and does the flush.
     struct go_on {
         driver& d;
         bool threw = true;
@@ -91,7 +94,8 @@ void driver::deliver()
     if (const std::size_t losses = core_.losses(); losses > 0) {
         complete_some(losses);
         if (settings_.thread_safe) {
-            // Their handlers are on their way out of the strand. What follows goes behind them.
+            // The handlers of the losses were posted out of the strand. The other handlers must run
+            // after them, so they wait for the next turn.
             after.threw = false;
             return;
         }
@@ -117,7 +121,8 @@ void driver::complete_some(std::size_t most)
     }
 }
 
-/// To the user's sink, which may do anything but keep what follows from being done.
+/// Calls the user's renewal sink. The sink may do anything, even throw, but can't prevent the work
+/// that follows.
 void driver::tell_renewals() noexcept
 {
     core::renewal_news news;
@@ -126,7 +131,7 @@ void driver::tell_renewals() noexcept
         try {
             settings_.on_renewal({news.of->resource, news.outcome, left, news.report.get()});
         } catch (...) {
-            // As keep_alive.hpp says.
+            // keep_alive.hpp documents that the client ignores exceptions.
         }
         core_.forget(news);
     }
@@ -151,7 +156,7 @@ void driver::complete(core::operation& op)
     done->complete(std::move(what));
 }
 
-/// What the core wants done: connections, bytes, and to be woken.
+/// Does what the core requests: connect, close, write, and set the alarm.
 void driver::flush()
 {
     if (context_gone_) {
@@ -166,7 +171,8 @@ void driver::flush()
     if (!stopped_) {
         arm_timer();
     } else if (const instant at = now(); is_armed_ && rings_at(at) > at) {
-        // One that is due may stand for a turn.
+        // An alarm that is due is left alone, because it may replace a turn that couldn't be
+        // posted.
         timer_->cancel();
         is_armed_ = false;
     }
@@ -188,7 +194,8 @@ void driver::connect(unsigned node)
     }
 }
 
-/// The user's provider may do anything with the client, so it is called when this turn is over.
+/// Calls the user's provider after this turn, because the provider may call any function of the
+/// client.
 void driver::ask_for_credentials(unsigned node)
 {
     const auto request = std::make_shared<credentials_request>(executor_, weak_from_this(), node);
@@ -266,7 +273,7 @@ void driver::close_link(unsigned node) noexcept
     }
 }
 
-/// At once, so that a connection the core has given up tells nothing more.
+/// Closes the links that the core has given up, at once, so that they report no more events.
 void driver::close_given_up() noexcept
 {
     each(core_.take_to_close(), [this](unsigned i) { close_link(i); });
@@ -302,7 +309,7 @@ void driver::on_link_written(unsigned node, std::string&& used)
 void driver::on_link_down(unsigned node, std::string_view reason)
 {
     const auto self = shared_from_this();
-    // What it still writes must not keep it.
+    // A pending write must not keep the connection open.
     close_link(node);
     core_.on_closed(now(), node, reason);
     want_turn();
@@ -310,7 +317,8 @@ void driver::on_link_down(unsigned node, std::string_view reason)
 
 // Time.
 
-/// Asked of the alarm each time: a suspend of the machine puts it off.
+/// When the alarm fires. The alarm is queried each time, because a suspend of the machine delays
+/// it.
 instant driver::rings_at(instant at) const noexcept
 {
     return is_armed_ ? at + timer_->left() : instant::max();
@@ -327,12 +335,15 @@ void driver::arm_timer()
         next = std::min(next, close_by_);
     }
     if (next >= rings_at(at) - clock_noise) {
-        return;  // lazily: it fires too early for what has gone by, and is armed again then
+        // Arms lazily. An alarm for a deadline that no longer matters fires early, and is set again
+        // then.
+        return;
     }
     set_alarm(next);
 }
 
-/// Without memory even for this, what was set before rings in time, or the next event asks again.
+/// Sets the alarm. If there is no memory for that, an earlier alarm fires in time, or the next
+/// event sets the alarm again.
 void driver::set_alarm(instant when) noexcept
 {
     try {
@@ -349,20 +360,20 @@ void driver::on_alarm()
         return;
     }
     is_armed_ = false;
-    // Replies that are here already come first: they must not be taken for late when it was we who
-    // slept.
-    const auto told = [self = shared_from_this()] {
+    // Replies that have already arrived are processed first. Otherwise they would count as late
+    // although it was this process that slept.
+    const auto fire = [self = shared_from_this()] {
         self->catch_up();
         self->core_.on_time(self->now());
         self->turn();
     };
     try {
-        later_.execute(told);
+        later_.execute(fire);
         return;
     } catch (const std::bad_alloc&) {
-        // Then at once.
+        // Without memory to post the turn, it runs at once.
     }
-    told();
+    fire();
 }
 
 void driver::publish_stats()

@@ -6,9 +6,8 @@
 
 namespace redlock::engine {
 
-/// One block of memory for the handler of an operation of which one at a time is under way, used
-/// over and over. Taken where the client is; given back by whichever thread of the context finds
-/// the operation at its end.
+/// A block of memory that is reused for the handler of an operation, one operation at a time. The
+/// client's thread takes it; any thread of the context may return it when the operation ends.
 class handler_memory {
 public:
     handler_memory() = default;
@@ -38,7 +37,8 @@ private:
     std::atomic<bool> in_use_ = false;
 };
 
-/// The allocator of handlers whose owner, kept alive by the handler, has a `handler_memory`.
+/// An allocator for handlers that uses the `handler_memory` of the handler's owner. The handler
+/// must keep its owner alive.
 template <class T>
 class handler_allocator {
 public:

@@ -6,11 +6,11 @@
 
 namespace redlock::engine {
 
-/// Leases that were left on any thread while there was no memory to say so on the strand. Needs
-/// none itself.
+/// Abandoned leases that a thread couldn't post to the strand for lack of memory. Adding a lease
+/// needs no memory.
 class left_leases {
 public:
-    /// The strand may do with it what it wants from here on.
+    /// Adds a lease. From here on the strand may do anything with it.
     void push(core::lease& l) noexcept
     {
         l.left_before = last_.load(std::memory_order_relaxed);
@@ -19,7 +19,7 @@ public:
         }
     }
 
-    /// On the strand.
+    /// Takes all leases out. Call it on the strand.
     template <class Take>
     void take_all(Take take) noexcept
     {
@@ -29,7 +29,7 @@ public:
         core::lease* l = last_.exchange(nullptr, std::memory_order_acquire);
         while (l != nullptr) {
             core::lease& taken = *l;
-            l = taken.left_before;  // its record may serve another lease behind this
+            l = taken.left_before;  // read first: `take` may let the record be reused
             take(taken);
         }
     }

@@ -11,20 +11,20 @@
 
 namespace redlock::engine {
 
-/// A program that is begun while there are connections must not get them: they are logged in, and
-/// live as long as anybody has them.
+/// Keeps child processes from inheriting the socket. Its connection is logged in, and would stay
+/// open as long as any process has it.
 void keep_from_children(int socket) noexcept;
 
-/// What a link tells; on the client's executor.
+/// Receives the events of a link. Called on the client's executor.
 class link_events {
 public:
-    /// A TLS link has its TCP connection, and begins the TLS handshake.
+    /// The TCP connection of a TLS link is up, and the TLS handshake begins.
     virtual void on_link_handshaking(unsigned node) = 0;
     virtual void on_link_up(unsigned node) = 0;
     virtual void on_link_bytes(unsigned node, std::string_view bytes) = 0;
-    /// `used` is what was written, empty and overwritten.
+    /// A write has ended. `used` is the written buffer, emptied and overwritten.
     virtual void on_link_written(unsigned node, std::string&& used) = 0;
-    /// The connection, or the attempt to make one, failed. Nothing more is told.
+    /// The connection, or the attempt to connect, has failed. No more events follow.
     virtual void on_link_down(unsigned node, std::string_view reason) = 0;
 
 protected:
@@ -33,10 +33,10 @@ protected:
 };
 
 /**
- * One connection to one node, from the first attempt to its end: TCP, TLS or a unix socket.
+ * One connection to one node, over TCP, TLS or a Unix socket. It lasts from the first connection
+ * attempt to its end.
  *
- * It is kept alive by its own pending operations, so that it may be let go at any time after
- * `close`.
+ * Its pending operations keep the link alive, so the owner may drop it at any time after `close`.
  */
 class link {
 public:
@@ -45,38 +45,39 @@ public:
     link& operator=(const link&) = delete;
     virtual ~link() = default;
 
-    /// Begins to connect.
+    /// Starts to connect.
     virtual void start() = 0;
-    /// Also of a link whose write has failed: `on_link_down` tells that, when all that had come has
-    /// been read.
+    /// Whether a write is pending. Stays true after a failed write: `on_link_down` reports the
+    /// failure once all received bytes have been read.
     [[nodiscard]] virtual bool is_writing() const noexcept = 0;
-    /// Only when nothing is being written.
+    /// Starts to write. Call it only if no write is pending.
     virtual void write(std::string&& bytes) = 0;
-    /// Ends everything at once; nothing is told any more.
+    /// Ends everything at once. No more events follow.
     virtual void close() noexcept = 0;
 };
 
-/// What every link of a client is made from.
+/// The arguments of every link.
 struct link_setup {
     boost::asio::any_io_executor executor;
     link_events* events = nullptr;
     unsigned node = 0;
     const base::address* address = nullptr;
-    /// How often this node was connected to before; where a name has several addresses, each
-    /// attempt begins with another.
+    /// The number of earlier connection attempts to this node. If a name has several addresses,
+    /// each attempt starts with the next address.
     unsigned attempt = 0;
 };
 
-/// The client's trust and identity, shared by its TLS links. Opaque, so that OpenSSL stays in one
-/// translation unit.
+/// The client's trusted certificates and own identity, shared by its TLS links. The type is opaque,
+/// so that only one translation unit includes OpenSSL.
 class tls_context;
 
-/// Null when a file is of no use; `fault` then names the field and says why.
+/// Loads the TLS files. Returns null if a file is unusable; `fault` then names the field and the
+/// reason.
 [[nodiscard]] std::shared_ptr<tls_context> load_tls_context(const base::settings& s,
                                                             std::string& fault);
 
-/// The same.
-/// @throws boost::system::system_error with `errc::invalid_config` and the fault.
+/// Loads the TLS files.
+/// @throws boost::system::system_error with `errc::invalid_config` and the reason.
 [[nodiscard]] std::shared_ptr<tls_context> make_tls_context(const base::settings& s);
 
 [[nodiscard]] std::shared_ptr<link> make_tcp_link(const link_setup& setup);

@@ -57,7 +57,7 @@ public:
     void start() override
     {
         boost::system::error_code failed;
-        socket_.open(protocol(), failed);  // the attempt to connect tells why
+        socket_.open(protocol(), failed);  // async_connect reports the error
         if (!failed) {
             keep_from_children(socket_.native_handle());
         }

@@ -21,11 +21,11 @@
 namespace redlock::engine {
 
 /**
- * Reading and writing, the same for every kind of stream. `Derived` has `stream()`, an asynchronous
- * stream, and `lowest()`, its socket; it connects in `start` and then calls `up`.
+ * Reads and writes, in the same way for every kind of stream. `Derived` provides `stream()`, an
+ * asynchronous stream, and `lowest()`, its socket. It connects in `start` and then calls `up`.
  *
- * A node that closes may have said why, and a write that runs into that fails before it is read: so
- * the end of a link that is up is what reading comes to.
+ * A node may send the reason before it closes the connection, and a write may fail before that
+ * reason is read. Therefore only the read operation reports the end of a link.
  */
 template <class Derived>
 class stream_link : public link, public std::enable_shared_from_this<Derived> {
@@ -48,20 +48,21 @@ public:
     void close() noexcept final
     {
         events_ = nullptr;
-        boost::system::error_code ignored;  // there is nothing to be done about a failing close
+        boost::system::error_code ignored;  // nothing can be done if closing fails
         self().lowest().close(ignored);
         self().stop_connecting();
     }
 
 protected:
     explicit stream_link(const link_setup& setup) : setup_(setup), events_(setup.events) {}
-    /// Where nothing tells that a write has ended, as when its context goes.
+    /// Wipes the buffer here too, because the completion of a write may be missing if the context
+    /// is destroyed.
     ~stream_link() override { base::wipe(out_); }
 
     [[nodiscard]] const link_setup& setup() const noexcept { return setup_; }
     [[nodiscard]] bool is_closed() const noexcept { return events_ == nullptr; }
 
-    /// It says that a connection has ended, and nothing of why.
+    /// Whether the error only says that a connection has ended, without a reason.
     static bool is_mere_end(boost::system::error_code ec) noexcept
     {
         return ec == boost::asio::error::eof;
@@ -119,7 +120,8 @@ private:
         }
         if (ec) {
             write_failure_ = ec;
-            // What has come is read, and then the end: also where the node could go on.
+            // Stops receiving, even if the node could continue. Bytes that have arrived are still
+            // read, and then the link ends.
             boost::system::error_code ignored;
             self().lowest().shutdown(boost::asio::socket_base::shutdown_receive, ignored);
             return;
@@ -131,9 +133,10 @@ private:
     link_setup setup_;
     link_events* events_;
     bool writing_ = false;
-    /// Behind which nothing more is written.
+    /// The error of the first failed write. Nothing is written after it.
     boost::system::error_code write_failure_;
-    /// Wiped as soon as it is written: the first writes hold a password.
+    /// The bytes being written. They are wiped after each write, because the first writes contain a
+    /// password.
     std::string out_;
     handler_memory read_memory_;
     handler_memory write_memory_;

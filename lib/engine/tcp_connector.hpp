@@ -19,14 +19,15 @@
 
 namespace redlock::engine {
 
-/// Finds a node's addresses and connects to the first that answers.
+/// Resolves a node's addresses and connects to the first one that answers.
 class tcp_connector {
 public:
     using tcp = boost::asio::ip::tcp;
 
     explicit tcp_connector(const tcp::socket::executor_type& ex) : resolver_(ex) {}
 
-    /// `done(error_code)`. What it captures must keep this object and the socket alive.
+    /// Connects, then calls `done(error_code)`. The captures of `done` must keep this object and
+    /// the socket alive.
     template <class Done>
     void connect(tcp::socket& socket, const base::address& to, unsigned attempt, Done done)
     {
@@ -42,7 +43,8 @@ public:
             [this, &socket, attempt, done = std::move(done)](
                 boost::system::error_code ec, const tcp::resolver::results_type& found) mutable {
                 if (!ec && cancelled_) {
-                    // The names came before the cancellation, and this after it.
+                    // The names were resolved before the cancellation, but this handler runs after
+                    // it.
                     ec = boost::asio::error::operation_aborted;
                 }
                 if (ec) {
@@ -50,7 +52,8 @@ public:
                     return;
                 }
                 endpoints_.assign(found.begin(), found.end());
-                // One that does not even refuse uses an attempt up; the next one begins behind it.
+                // An address that doesn't even refuse uses up a whole attempt. So the next attempt
+                // starts with the next address.
                 const auto first = static_cast<std::ptrdiff_t>(attempt % endpoints_.size());
                 std::rotate(endpoints_.begin(), endpoints_.begin() + first, endpoints_.end());
                 connect_any(socket, std::move(done));
@@ -61,15 +64,15 @@ public:
     {
         cancelled_ = true;
         try {
-            resolver_.cancel();  // makes a new token for what is resolved next
+            resolver_.cancel();  // makes a new token for later names
         } catch (const std::bad_alloc&) {
-            return;  // then it goes on to its end, and is told there
+            return;  // The lookup then runs to its end, where its handler reports the cancellation.
         }
     }
 
 private:
-    /// One address after the other. Asio's own loop ends at the first that no socket can be opened
-    /// for, and does not say why.
+    /// Tries one address after the other. Asio's own loop stops at the first address for which it
+    /// can't open a socket, and doesn't report why.
     template <class Done>
     void connect_any(tcp::socket& socket, Done done, std::size_t index = 0)
     {
@@ -93,7 +96,7 @@ private:
     void on_tried(tcp::socket& socket, Done done, std::size_t index, boost::system::error_code ec)
     {
         if (cancelled_) {
-            // The socket was closed for good, though this attempt may have ended before.
+            // The socket was closed for good, even if this attempt ended before that.
             done(boost::asio::error::operation_aborted);
             return;
         }
@@ -102,8 +105,8 @@ private:
             return;
         }
         if (!ec) {
-            // Small requests, answered at once: never held back for more. A socket that refuses
-            // works all the same.
+            // Requests are small and answered at once, so the kernel must not delay them. If
+            // setting the option fails, the socket still works.
             boost::system::error_code ignored;
             socket.set_option(tcp::no_delay(true), ignored);
             socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);

@@ -13,27 +13,28 @@
 namespace redlock::engine {
 
 /**
- * The client's trust and identity, as the files of `tls_config` have them.
+ * The client's trusted certificates and own identity, loaded from the files of `tls_config`.
  *
- * Files that were replaced are loaded again, all of them together. If one of them can't be loaded,
- * those from before stay in use.
+ * If a file changes, all files are loaded again together. If one of them can't be loaded, the
+ * previous ones stay in use.
  */
 class tls_files {
 public:
-    /// Where a line about the files goes.
+    /// Logs a line about the files.
     using teller =
         std::function<void(log_level level, std::string_view what, std::string_view why)>;
 
-    /// `s` must outlive this object.
-    /// @throws boost::system::system_error with `errc::invalid_config`, naming the field, when a
-    /// file is of no use.
+    /// Loads the files. `s` must outlive this object.
+    /// @throws boost::system::system_error with `errc::invalid_config`, naming the field, if a file
+    /// is unusable.
     explicit tls_files(const base::settings& s);
 
-    /// For a new connection: looks at each file once, and loads them if one has changed.
+    /// The context for a new connection. Checks each file once, and loads all files again if one
+    /// has changed.
     [[nodiscard]] const std::shared_ptr<tls_context>& latest(const teller& tell);
 
 private:
-    /// What tells a file from one that replaces it, or from itself once it is rewritten. Zeros:
+    /// Distinguishes a file from a replacement and from a rewritten version of itself. All zeros if
     /// there is no regular file.
     struct stamp {
         std::uint64_t device = 0;
@@ -48,13 +49,14 @@ private:
 
     [[nodiscard]] static stamp look_at(const std::string& path) noexcept;
     [[nodiscard]] stamps look() const noexcept;
-    /// Which file can't be loaded again; empty: none. A read of a pipe would stop the event loop.
+    /// The fault of the first file that can't be loaded again, or empty. A file must be regular,
+    /// because reading a pipe would block the event loop.
     [[nodiscard]] std::string unreadable(const stamps& now) const;
 
     const base::settings& settings_;
-    /// Taken before the files are read, so that a change in between is seen the next time.
+    /// Taken before the files are read, so that a change during the read is noticed next time.
     stamps loaded_;
-    /// The last ones that a line was logged about.
+    /// The stamps for which a line was last logged.
     stamps told_;
     std::shared_ptr<tls_context> context_;
 };

@@ -20,7 +20,7 @@ namespace ssl = boost::asio::ssl;
 
 namespace {
 
-/// Nothing when all went well.
+/// The text of an error in a file. Empty if there is no error.
 std::string fault_of(const char* field, const std::string& file,
                      const boost::system::error_code& ec)
 {
@@ -31,7 +31,8 @@ std::string fault_of(const char* field, const std::string& file,
     return std::string("config::tls.") + field + ": " + which + ec.message();
 }
 
-/// What to trust, and who the client is.
+/// Loads the trusted certificates and the client's own certificate and key. Returns the error, or
+/// an empty text.
 std::string load_files(ssl::context& c, const tls_config& config)
 {
     boost::system::error_code ec;
@@ -88,7 +89,7 @@ std::shared_ptr<link> make_tls_link(const link_setup& setup,
 
 namespace redlock::engine {
 
-// A configuration with rediss:// nodes has been refused before these could be called.
+// Stubs. A configuration with rediss:// nodes is refused before the library could call them.
 std::shared_ptr<tls_context> load_tls_context(const base::settings&, std::string& fault)
 {
     fault = "config::nodes: built without TLS";

@@ -25,9 +25,9 @@ public:
 };
 
 /**
- * TLS over a stream that `Connector` connects: `connect(stream, address, attempt, done)`, which
- * calls `done(error_code)`, and `cancel()`. Seen by one translation unit of the library, for TCP,
- * and by tests.
+ * TLS over a stream that `Connector` connects. `Connector` provides `connect(stream, address,
+ * attempt, done)`, which calls `done(error_code)`, and `cancel()`. Only one translation unit of the
+ * library uses this header, for TCP; tests use it too.
  */
 template <class Stream, class Connector>
 class tls_link final : public stream_link<tls_link<Stream, Connector>> {
@@ -87,15 +87,16 @@ private:
             });
     }
 
-    /// The name that the certificate has to be for.
+    /// The name that the certificate must match.
     [[nodiscard]] const std::string& name() const noexcept
     {
         const std::string& given = tls_->settings.tls.server_name;
         return given.empty() ? this->setup().address->host : given;
     }
 
-    /// What is wrong with the server's certificate: the error of the handshake says no more than
-    /// that something is. OpenSSL has no word for what a callback refuses, which is another name.
+    /// The fault in the server's certificate. The error of the handshake only says that there is
+    /// one. OpenSSL has no text for a certificate that a callback refuses; the callback here
+    /// refuses only a wrong name.
     [[nodiscard]] std::string certificate_fault()
     {
         const long result = SSL_get_verify_result(stream_.native_handle());
@@ -107,7 +108,8 @@ private:
                    : std::string(": ") + X509_verify_cert_error_string(result);
     }
 
-    /// Whom to ask for and whom to expect. A resumed session would be checked the same.
+    /// Sets the server name to request and to expect. A resumed session would be checked in the
+    /// same way.
     boost::system::error_code prepare()
     {
         namespace ssl = boost::asio::ssl;

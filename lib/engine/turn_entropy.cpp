@@ -13,8 +13,10 @@ namespace redlock::engine {
 
 namespace {
 
-/// Emulators are known that agree to any advice at all, and follow none.
-bool promises(void* pages, std::size_t size) noexcept
+/// Asks the kernel to clear the pages in a forked child and to keep them out of core dumps. Returns
+/// false unless the kernel agrees to both. The first call is a probe: some emulators accept even
+/// invalid advice, and follow none.
+bool protect(void* pages, std::size_t size) noexcept
 {
     constexpr int no_advice = -1;
     return ::madvise(pages, size, no_advice) != 0 && ::madvise(pages, size, MADV_WIPEONFORK) == 0 &&
@@ -23,7 +25,7 @@ bool promises(void* pages, std::size_t size) noexcept
 
 }  // namespace
 
-/// All zeros in a forked child, so that nothing is left there.
+/// All zeros in a forked child, so the child has no bytes left.
 struct turn_entropy::ahead {
     std::size_t left = 0;
     std::array<std::byte, most> bytes{};
@@ -37,7 +39,7 @@ turn_entropy::turn_entropy(base::entropy& source) noexcept : source_(source), ah
     if (pages == MAP_FAILED) {
         return;
     }
-    if (!promises(pages, size)) {
+    if (!protect(pages, size)) {
         ::munmap(pages, size);
         return;
     }
@@ -68,8 +70,8 @@ bool turn_entropy::fill(std::span<std::byte> out) noexcept
     return true;
 }
 
-/// As much as the last turn used, and beyond that as much again as this one has: a turn that uses
-/// more than expected asks a few times.
+/// Draws what the last turn used, or, if this turn has used more than that, as much again as this
+/// turn has used. So an unexpectedly large turn needs only a few calls.
 bool turn_entropy::draw(std::size_t least) noexcept
 {
     const std::size_t foreseen = expected_ > used_ ? expected_ - used_ : used_;

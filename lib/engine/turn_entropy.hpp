@@ -8,17 +8,19 @@
 namespace redlock::engine {
 
 /**
- * What one turn draws, a token at a time, taken from another source in few calls, where each is
- * a system call. A turn ends with `end_turn`, and the next one begins.
+ * Entropy for one turn, which needs one token at a time. It draws from another source in a few
+ * large calls, because each call is a system call. `end_turn` ends the turn and starts the next
+ * one.
  *
- * What is drawn ahead never outlives its turn, stands in no core dump, and is gone in a child that
- * is forked within the turn. Where the system does not promise all of that, nothing is drawn ahead.
+ * Bytes that are drawn in advance never outlive their turn. They don't appear in core dumps or in a
+ * child that is forked during the turn. If the system can't promise that, nothing is drawn in
+ * advance.
  *
- * To be used by one thread at a time.
+ * Not thread-safe.
  */
 class turn_entropy final : public base::entropy {
 public:
-    /// As much is drawn ahead at most, in bytes.
+    /// The largest number of bytes that are drawn in advance.
     static constexpr std::size_t most = 2048;
 
     explicit turn_entropy(base::entropy& source) noexcept;
@@ -28,8 +30,8 @@ public:
 
     [[nodiscard]] bool fill(std::span<std::byte> out) noexcept override;
 
-    /// What was drawn and not used is overwritten. The next turn that draws is expected to use as
-    /// much as the last one that did.
+    /// Overwrites the unused bytes. The next turn that draws is expected to use as much as the last
+    /// one that drew.
     void end_turn() noexcept;
 
 private:
@@ -38,7 +40,7 @@ private:
     [[nodiscard]] bool draw(std::size_t least) noexcept;
 
     base::entropy& source_;
-    /// In pages of its own; null where nothing may be drawn ahead.
+    /// Lies in pages of its own. Null if nothing may be drawn in advance.
     ahead* ahead_;
     std::size_t used_ = 0;
     std::size_t expected_ = 0;

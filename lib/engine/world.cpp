@@ -21,15 +21,18 @@ namespace redlock::engine {
 
 namespace {
 
-/// Two timers in turn, so that what was set before stands until what follows it does. Each has
-/// memory of its own for its wait: who has none left has to be woken all the same.
+/// An alarm with two timers that take turns: the previous timer stays set until the next one is
+/// set. Each timer has its own memory for its handler. So if there is no memory to set the alarm,
+/// the previous timer can still fire.
 class steady_alarm final : public alarm {
 public:
-    explicit steady_alarm(const boost::asio::any_io_executor& ex) : turns_{turn(ex), turn(ex)} {}
+    explicit steady_alarm(const boost::asio::any_io_executor& ex)
+        : timers_{one_timer(ex), one_timer(ex)}
+    {}
 
     void set(base::nanos after, std::shared_ptr<alarm_events> whom) override
     {
-        turn& next = turns_[1 - now_];
+        one_timer& next = timers_[1 - latest_];
         try {
             next.timer.expires_after(after);
             next.wait->rings_early = false;
@@ -42,24 +45,24 @@ public:
                 }));
         } catch (const std::bad_alloc&) {
             if (after < left()) {
-                turns_[now_].wait->rings_early = true;
-                turns_[now_].timer.cancel();
+                timers_[latest_].wait->rings_early = true;
+                timers_[latest_].timer.cancel();
             }
             throw;
         }
         cancel();
-        now_ = 1 - now_;
+        latest_ = 1 - latest_;
     }
 
     void cancel() noexcept override
     {
-        turns_[now_].wait->rings_early = false;
-        turns_[now_].timer.cancel();
+        timers_[latest_].wait->rings_early = false;
+        timers_[latest_].timer.cancel();
     }
 
     [[nodiscard]] base::nanos left() const noexcept override
     {
-        return turns_[now_].timer.expiry() - std::chrono::steady_clock::now();
+        return timers_[latest_].timer.expiry() - std::chrono::steady_clock::now();
     }
 
 private:
@@ -67,17 +70,17 @@ private:
         handler_memory memory;
         bool rings_early = false;
     };
-    struct turn {
-        explicit turn(const boost::asio::any_io_executor& ex) : timer(ex) {}
+    struct one_timer {
+        explicit one_timer(const boost::asio::any_io_executor& ex) : timer(ex) {}
 
         boost::asio::steady_timer timer;
-        /// Shared with who waits.
+        /// Shared with the timer's handler.
         std::shared_ptr<waiting> wait = std::make_shared<waiting>();
     };
 
-    std::array<turn, 2> turns_;
-    /// Which of them was set last.
-    std::size_t now_ = 0;
+    std::array<one_timer, 2> timers_;
+    /// The timer that was set last.
+    std::size_t latest_ = 0;
 };
 
 class system_wall_clock final : public base::wall_clock {

@@ -12,7 +12,7 @@
 
 namespace redlock::engine {
 
-/// What an alarm tells; on the client's executor.
+/// Receives the events of an alarm. Called on the client's executor.
 class alarm_events {
 public:
     virtual void on_alarm() = 0;
@@ -22,7 +22,7 @@ protected:
     ~alarm_events() = default;
 };
 
-/// One wait at a time.
+/// A timer with at most one pending wait.
 class alarm {
 public:
     alarm() = default;
@@ -30,17 +30,17 @@ public:
     alarm& operator=(const alarm&) = delete;
     virtual ~alarm() = default;
 
-    /// Has `whom`, kept alive until then, told once. What was set before is forgotten, unless it is
-    /// on its way already. Where this throws for want of memory that stands instead, and is told
-    /// at once if it would be too late: for that no memory is needed.
+    /// Notifies `whom` once after `after`, and keeps it alive until then. Replaces the previous
+    /// wait, unless that is already firing. If this throws for lack of memory, the previous wait
+    /// remains. It then fires at once if it would otherwise be too late, which needs no memory.
     virtual void set(base::nanos after, std::shared_ptr<alarm_events> whom) = 0;
     virtual void cancel() noexcept = 0;
-    /// Of what was set last, how long until it is told, by the alarm's own clock: it stands still
-    /// while the machine is suspended, and `world::now` does not. Not above zero: it is due.
+    /// The time until the alarm fires, by the alarm's own clock. Not above zero if it is due. That
+    /// clock pauses while the machine is suspended; `world::now` doesn't.
     [[nodiscard]] virtual base::nanos left() const noexcept = 0;
 };
 
-/// All that a client has to do with besides its executor: time, randomness, connections.
+/// Everything that a client uses apart from its executor: time, randomness, connections.
 class world {
 public:
     world() = default;
@@ -48,24 +48,24 @@ public:
     world& operator=(const world&) = delete;
     virtual ~world() = default;
 
-    /// Never goes backwards.
+    /// The current time. Never goes backwards.
     [[nodiscard]] virtual base::instant now() noexcept = 0;
-    /// As long-lived as the world.
+    /// The source of randomness. It lives as long as the world.
     [[nodiscard]] virtual base::entropy& entropy() noexcept = 0;
     [[nodiscard]] virtual base::wall_clock& wall_clock() noexcept = 0;
     [[nodiscard]] virtual std::unique_ptr<alarm> make_alarm(
         const boost::asio::any_io_executor& ex) = 0;
-    /// `tls` is null unless a node is to be spoken to that way.
+    /// Creates a link. `tls` is null for a node without TLS.
     [[nodiscard]] virtual std::shared_ptr<link> make_link(
         const link_setup& setup, const std::shared_ptr<tls_context>& tls) = 0;
 };
 
-/// The real one.
+/// The world of the operating system.
 [[nodiscard]] std::shared_ptr<world> make_system_world();
 
 /**
- * Which world the clients of an execution context live in: the system's, unless the context was
- * given another before its first client, as a simulation does.
+ * The world that the clients of an execution context use. It is the system's world, unless the
+ * context was given another one before its first client, as a simulation does.
  */
 class world_service : public boost::asio::execution_context::service {
 public:
