@@ -17,13 +17,13 @@ namespace {
 constexpr std::uint16_t default_port = 6379;
 constexpr std::uint32_t largest_db = 0x7fff'ffff;
 constexpr std::size_t longest_host = 253;
-// The kernel wants the path's NUL as well.
+// One less than the array, because the kernel wants the path's NUL as well.
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
-/// What is wrong with a part; nothing when it is right.
+/// The fault of a part of the URL. Empty if the part is valid.
 using complaint = std::optional<std::string>;
 
-// The ctype functions ask the locale; a URL is ASCII wherever it is read.
+// The ctype functions depend on the locale, but a URL is ASCII in every locale.
 constexpr bool is_digit(char c) noexcept
 {
     return c >= '0' && c <= '9';
@@ -58,7 +58,7 @@ bool same_ignoring_case(std::string_view a, std::string_view b) noexcept
                       [](char x, char y) { return lower(x) == lower(y); });
 }
 
-/// The text before the first of `marks`; `rest` keeps what follows, the mark included.
+/// Returns the text before the first of `marks`. `rest` keeps the text from that mark on.
 std::string_view cut(std::string_view& rest, std::string_view marks) noexcept
 {
     const std::string_view head = rest.substr(0, rest.find_first_of(marks));
@@ -69,7 +69,7 @@ std::string_view cut(std::string_view& rest, std::string_view marks) noexcept
 complaint decode_percent(std::string_view text, const char* part, std::string& out)
 {
     out.clear();
-    out.reserve(text.size());  // once: a buffer outgrown would keep part of a password
+    out.reserve(text.size());  // once, because an abandoned buffer would keep part of a password
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] != '%') {
             out += text[i];
@@ -114,14 +114,14 @@ complaint parse_userinfo(std::string_view text, address& out)
             return wrong;
         }
     }
-    // Somebody meant to authenticate, and the name or secret was empty where it came from.
+    // The user wanted to authenticate, but the user name or the password was empty at its source.
     if (out.user.empty() && out.password.empty()) {
         return "user: nothing before the '@'";
     }
     return {};
 }
 
-/// Takes the userinfo off `authority`, if there is one.
+/// Removes the userinfo from `authority`, if there is one.
 complaint take_userinfo(std::string_view& authority, address& out)
 {
     const std::size_t at = authority.find('@');
@@ -136,7 +136,7 @@ complaint take_userinfo(std::string_view& authority, address& out)
     return parse_userinfo(userinfo, out);
 }
 
-/// Whether a resolver would read the name as an IPv4 address, in whatever form.
+/// Whether a resolver would read the name as an IPv4 address, in any notation.
 bool looks_like_ipv4(std::string_view host) noexcept
 {
     const std::size_t dot = host.rfind('.');
@@ -150,7 +150,7 @@ bool looks_like_ipv4(std::string_view host) noexcept
 
 constexpr const char* several_nodes = "has several nodes; give each node a URL of its own";
 
-/// Whether the URL of another node follows in the text.
+/// Whether the text continues with the URL of another node.
 bool has_another(std::string_view url) noexcept
 {
     constexpr std::array<std::string_view, 5> schemes{"redis://", "rediss://", "valkey://",
@@ -186,7 +186,7 @@ complaint check_name(const std::string& host)
     return {};
 }
 
-/// Brings an IPv6 address into its one shortest form, so that equal ones compare equal.
+/// Converts an IPv6 address to its shortest form, so that equal addresses compare equal.
 complaint normalize_ipv6(std::string& host)
 {
     if (host.find('%') != std::string::npos) {
@@ -239,7 +239,7 @@ complaint parse_host_and_port(std::string_view text, address& out)
 complaint parse_network(std::string_view rest, address& out)
 {
     std::string_view authority = cut(rest, "/?#");
-    // A password with a bare '/' would otherwise make a host of the user.
+    // A password with an unescaped '/' would otherwise turn the user name into a host.
     if (rest.find('@') != std::string_view::npos) {
         return "user or password: write '/', '?', '#' and '@' percent-encoded";
     }
@@ -372,7 +372,8 @@ std::string display_of(const address& a)
 
 bool operator==(const address& a, const address& b) noexcept
 {
-    // With and without TLS, and whatever the database, a port is one server: it has one vote.
+    // A port belongs to one server, with or without TLS and whatever the database. So it has one
+    // vote.
     return a.port == b.port && a.path == b.path && same_ignoring_case(a.host, b.host);
 }
 

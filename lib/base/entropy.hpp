@@ -5,15 +5,15 @@
 
 namespace redlock::base {
 
-/// Where the bytes of owner tokens come from.
+/// The source of random bytes for owner tokens.
 struct entropy {
     virtual ~entropy() = default;
 
     /**
-     * Fills `out` with bytes nobody can guess.
+     * Fills `out` with bytes that no attacker can guess.
      *
-     * False when that is not possible; `out` is of no use then, and nothing weaker may take its
-     * place.
+     * Returns false if that isn't possible. The caller must not use `out` then, nor replace it with
+     * a weaker source.
      */
     [[nodiscard]] virtual bool fill(std::span<std::byte> out) noexcept = 0;
 };

@@ -81,7 +81,8 @@ bool holds(condition c, errc e) noexcept
     return false;
 }
 
-// The numbers make two copies of the library in one program agree on which category is which.
+// The ids are fixed, so that two copies of the library in one program agree which category is
+// which.
 constexpr boost::ulong_long_type errc_id = 0x9d3c1f0a6b52e871;
 constexpr boost::ulong_long_type condition_id = 0x4e80a7d5c3196fb2;
 
@@ -121,7 +122,7 @@ public:
 
 }  // namespace
 
-// Never destroyed, since error codes outlive every static object of the program.
+// Never destroyed, because error codes may outlive every static object of the program.
 const boost::system::error_category& error_category() noexcept
 {
     static constexpr errc_category instance;

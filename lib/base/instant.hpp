@@ -7,10 +7,10 @@ namespace redlock::base {
 using nanos = std::chrono::nanoseconds;
 
 /**
- * The clock that every instant of the library is measured on: time since boot, suspended time
- * included.
+ * The clock for all instants in the library: the time since boot, including suspended time.
  *
- * It has no now() on purpose: only the engine reads a clock, everything below is told the time.
+ * It deliberately has no now(). Only the engine reads a clock and passes the time to the code below
+ * it.
  */
 struct boot_time {
     using duration = nanos;

@@ -8,9 +8,11 @@
 
 namespace redlock::base {
 
-/// The options of an acquire together with what they point to, for one that begins later.
+/// The options of an acquire and copies of the texts that they point to, for an acquire that starts
+/// later.
 class kept_options {
 public:
+    /// Copies the options.
     /// @throws std::bad_alloc
     explicit kept_options(const acquire_options& o) : options_(o), label_(o.label)
     {
@@ -19,7 +21,7 @@ public:
         }
     }
 
-    /// Points into this object, which must outlive it.
+    /// The options. They point into this object, which must outlive them.
     [[nodiscard]] acquire_options options() const noexcept
     {
         acquire_options o = options_;

@@ -6,7 +6,7 @@
 
 namespace redlock::base {
 
-/// User and password of a connection. With both empty it does not log in.
+/// User and password of a connection. If both are empty, the client doesn't log in.
 struct login {
     std::string user;
     secret password;

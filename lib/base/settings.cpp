@@ -14,14 +14,15 @@ using std::chrono::milliseconds;
 constexpr std::int64_t billion = 1'000'000'000;
 constexpr std::size_t least_buffered_bytes = 1024 * 1024;
 constexpr std::int64_t max_ttl_in_years = max_ttl / std::chrono::hours{24 * 365};
-/// Far more than counters may be ahead of a node's time: one that expired is seeded above its last
-/// value.
+/// The shortest ttl of a fencing counter. It is far longer than counters may be ahead of a node's
+/// time, so an expired counter restarts above its last value.
 constexpr milliseconds least_counter_ttl = std::chrono::minutes{1};
-/// Even in milliseconds, since half of it is used.
+/// The largest counter slack. An even number of milliseconds, because half of it is used too.
 constexpr milliseconds most_counter_slack{1000};
 
-/// Not by `std::ceil`, which would be all that the library needs that of mathematics for: its pages
-/// are memory of a program that has the C++ library linked in.
+/// Rounds up. It doesn't use `std::ceil`, because the library would need the mathematics library
+/// for that function alone. In a program that links the C++ library statically, its pages would
+/// cost memory.
 std::int64_t rounded_up(double none_below_zero)
 {
     const auto whole = static_cast<std::int64_t>(none_below_zero);
@@ -40,7 +41,7 @@ void require(bool rule, const char* field, const char* why)
     }
 }
 
-/// A text with a limit in it, made when this is compiled.
+/// A text that contains a limit, built at compile time.
 template <std::size_t Front, std::size_t Back>
 class limit_text {
 public:
@@ -114,7 +115,7 @@ std::vector<address> parse_nodes(const std::vector<std::string>& urls, tls_suppo
 struct span_rule {
     const char* field;
     milliseconds config::*value;
-    /// The smallest value allowed; the largest is `max_timeout` for all.
+    /// The smallest allowed value. The largest is `max_timeout` for all fields.
     milliseconds least;
 };
 
@@ -157,7 +158,7 @@ void check_texts(const config& c)
 
 void check_tls(const tls_config& tls)
 {
-    // OpenSSL takes C strings: what follows a NUL would silently be ignored.
+    // OpenSSL takes C strings, so it would silently ignore the text after a NUL.
     const auto has_nul = [](const std::string& text) { return text.find('\0') != text.npos; };
     require(!has_nul(tls.ca_file), "tls.ca_file", "has a NUL");
     require(!has_nul(tls.certificate_file), "tls.certificate_file", "has a NUL");
@@ -171,7 +172,7 @@ void check_tls(const tls_config& tls)
 
 void check_numbers(const config& c)
 {
-    // Put so that NaN, which compares with nothing, fails.
+    // The comparison is written so that NaN fails it.
     require(c.drift_factor >= 0.0 && c.drift_factor < 1.0, "drift_factor",
             "must be from 0 to below 1");
     require(c.counter_ttl >= least_counter_ttl, "counter_ttl", too_short_a_counter_ttl);
@@ -180,8 +181,9 @@ void check_numbers(const config& c)
     require(c.max_buffered_bytes >= least_buffered_bytes, "max_buffered_bytes", too_small_a_buffer);
 }
 
-/// A forgotten lock is believed in for its validity at most, by a clock that runs apart from ours
-/// by the drift at most; what the wait is longer than that is margin.
+/// Computes the restart guard's settings. A client may hold a lock that the node has lost for at
+/// most the lock's validity. That client's clock differs from ours by at most the drift. The rest
+/// of the quarantine is margin.
 guard_settings make_guard(const settings& s, const guard_config& c)
 {
     guard_settings g;
@@ -216,7 +218,7 @@ error_code validate_min_validity(const settings& s, const acquire_options& optio
 
 nanos settings::drift(nanos ttl) const noexcept
 {
-    // In two parts: ten years times a billion do not fit in 64 bits.
+    // Computed in two parts, because ten years times a billion doesn't fit into 64 bits.
     const std::int64_t seconds = ttl.count() / billion;
     const std::int64_t rest = ttl.count() % billion;
     const std::int64_t share = seconds * drift_ppb + (rest * drift_ppb + billion - 1) / billion;
@@ -297,7 +299,7 @@ const char* fault_of_label(std::string_view label) noexcept
 
 std::optional<ttl_fault> fault_of_ttl(const settings& s, milliseconds ttl) noexcept
 {
-    // The range first: only what is in it can be turned into nanoseconds.
+    // The range is checked first, because only a value within it can be converted to nanoseconds.
     const auto least = std::chrono::ceil<milliseconds>(node_timeouts_per_ttl * s.node_timeout);
     if (ttl < least) {
         return ttl_fault{too_short_a_ttl, least};

@@ -17,8 +17,8 @@
 
 namespace redlock::base {
 
-/// The longest ttl, and what longer deadlines are cut to. Keeps every sum of an instant and a
-/// duration in range.
+/// The longest ttl, and the upper limit for timeouts of operations. It keeps every sum of an
+/// instant and a duration in range.
 inline constexpr std::chrono::milliseconds max_ttl = std::chrono::hours{24 * 365 * 10};
 
 /// The longest of the configured timeouts and waits.
@@ -27,47 +27,48 @@ inline constexpr std::chrono::milliseconds max_timeout = std::chrono::hours{24};
 /// The longest `config::key_prefix` and `config::client_name`, in bytes.
 inline constexpr std::size_t max_prefix_size = 1024;
 
-/// A ttl is at least so many node timeouts.
+/// The smallest ttl, in node timeouts.
 inline constexpr int node_timeouts_per_ttl = 4;
 
-/// What a lock's validity loses whatever its ttl: servers count in whole milliseconds.
+/// The fixed part by which a lock's validity is shorter than its ttl: servers count in whole
+/// milliseconds.
 inline constexpr nanos fixed_drift = std::chrono::milliseconds{2};
 
-/// Behind a resource, the name of its fencing counter. No resource ends with it.
+/// The suffix of a resource that names its fencing counter. No resource may end with it.
 inline constexpr std::string_view counter_suffix = ":fencing";
-/// How the key beside a lock is called that holds the label of its holder.
+/// The suffix of a resource that names the key with the holder's label.
 inline constexpr std::string_view holder_suffix = ":redlock:holder";
 
-/// The smallest number of nodes of which any two sets share a node.
+/// The smallest size at which any two sets of nodes share a node.
 [[nodiscard]] constexpr std::size_t majority_of(std::size_t nodes) noexcept
 {
     return nodes / 2 + 1;
 }
 
-/// The restart guard's keys, behind the prefix: the marker of an admitted node, and what stands
-/// before a client's own in the name of the key that it leaves while it waits.
+/// The keys of the restart guard, after the key prefix: the marker of an admitted node, and the
+/// start of a pending key's name. A client leaves a pending key on a node while it waits.
 inline constexpr std::string_view marker_resource = "redlock:admitted";
 inline constexpr std::string_view pending_resource = "redlock:pending:";
 
-/// `guard_config`, checked and digested.
+/// The restart guard's configuration in checked form.
 struct guard_settings {
     nanos max_ttl{};
-    /// How long a node is out of votes from when it was seen to have lost its keys.
+    /// How long a node has no vote after the client saw that the node had lost its keys.
     nanos quarantine{};
     bool admit_new_nodes = false;
-    /// What a marker says behind the run id: all that clients have to agree on.
+    /// The text after the run id in a marker: the values that must be the same for all clients.
     std::string fingerprint;
 };
 
-/// A configuration that has been checked, in the form the library works with. See `config` for each
-/// meaning.
+/// A checked configuration, in the form that the library uses. See `config` for the meaning of each
+/// field.
 struct settings {
     std::vector<address> nodes;
     std::size_t quorum = 0;
     std::string key_prefix;
     std::string client_name;
     nanos node_timeout{};
-    /// `config::drift_factor` in billionths, rounded up: integers give the same validity on every
+    /// `config::drift_factor` in billionths, rounded up. Integers give the same validity on every
     /// machine.
     std::int64_t drift_ppb = 0;
     nanos connect_timeout{};
@@ -79,14 +80,14 @@ struct settings {
     nanos backoff_max{};
     std::function<nanos(std::uint32_t, nanos)> backoff;
     bool release_notifications = false;
-    /// Those who are woken, or want what others were seen to want, ask one node first. Off only
-    /// where that is to be compared.
+    /// Whether an acquire first asks a single node, if it was notified or its client has seen
+    /// contention for the resource. Turned off only to measure the effect.
     bool asks_one_first = true;
     nanos max_poll_interval{};
     nanos close_timeout{};
     bool fencing = false;
     nanos counter_ttl{};
-    /// How far beyond a node's own time its counters may be.
+    /// How far a counter may be ahead of the node's own time.
     nanos counter_slack{};
     std::size_t max_in_flight = 0;
     std::size_t max_waiters = 0;
@@ -100,22 +101,22 @@ struct settings {
     log_sink log;
     renewal_sink on_renewal;
 
-    /// What clocks may take from a lock of `ttl`, rounded up. `ttl` is from 0 to `max_ttl`, here
-    /// and below.
+    /// The largest effect of clock drift on a lock of `ttl`, rounded up. Here and below, `ttl` must
+    /// be from 0 to `max_ttl`.
     [[nodiscard]] nanos drift(nanos ttl) const noexcept;
 
     /// How long a lock of `ttl` is valid, counted from before its first byte was queued. May be
     /// negative.
     [[nodiscard]] nanos validity(nanos ttl) const noexcept { return ttl - drift(ttl); }
 
-    /// The first instant at which a lock asked for at `t0` is no longer valid.
+    /// The first instant at which a lock that was requested at `t0` is no longer valid.
     [[nodiscard]] instant validity_end(instant t0, nanos ttl) const noexcept
     {
         return t0 + validity(ttl);
     }
 };
 
-/// Whether this build of the library can speak TLS.
+/// Whether this build of the library supports TLS.
 enum class tls_support { absent, present };
 
 #if defined(REDLOCK_HAS_TLS) && REDLOCK_HAS_TLS
@@ -125,20 +126,20 @@ inline constexpr tls_support built_with_tls = tls_support::absent;
 #endif
 
 /**
- * Checks and digests a configuration.
+ * Checks a configuration and converts it.
  *
- * @throws boost::system::system_error with `errc::invalid_config`; its text begins with the field's
- * name, as in "config::nodes[1]: ...", and holds no value of the configuration.
+ * @throws boost::system::system_error with `errc::invalid_config`. Its text begins with the field's
+ * name, as in "config::nodes[1]: ...", and contains no value of the configuration.
  */
 [[nodiscard]] settings make_settings(const config& c, tls_support tls = built_with_tls);
 
-/// The fault of a resource's name, in words that follow the name; null if there is none.
+/// The fault of a resource's name, in words that follow the name. Null if the name is valid.
 [[nodiscard]] const char* fault_of_resource(const settings& s, std::string_view resource) noexcept;
 
-/// The same of a label.
+/// The fault of a label, in words that follow the label. Null if the label is valid.
 [[nodiscard]] const char* fault_of_label(std::string_view label) noexcept;
 
-/// The fault of a ttl, in words that follow the ttl, and the limit that it breaks.
+/// The fault of a ttl, in words that follow the ttl, and the limit that the ttl violates.
 struct ttl_fault {
     const char* why;
     std::chrono::milliseconds limit;
@@ -146,11 +147,11 @@ struct ttl_fault {
 [[nodiscard]] std::optional<ttl_fault> fault_of_ttl(const settings& s,
                                                     std::chrono::milliseconds ttl) noexcept;
 
-/// `errc::invalid_resource` for a name that is empty, longer than `max_resource_size`, ends with
-/// `counter_suffix`, or is the restart guard's.
+/// Returns `errc::invalid_resource` if the name is empty, is longer than `max_resource_size`, ends
+/// with `counter_suffix` or `holder_suffix`, or belongs to the restart guard.
 [[nodiscard]] error_code validate_resource(const settings& s, std::string_view resource) noexcept;
 
-/// The fault of resources that are locked as one, in a text for their user.
+/// The fault of resources that are locked as one, in a text for the user.
 struct resources_fault {
     errc code;
     std::string why;
@@ -158,25 +159,25 @@ struct resources_fault {
 [[nodiscard]] std::optional<resources_fault> fault_of_resources(
     const settings& s, std::span<const std::string> resources);
 
-/// The code of that fault.
+/// The code of the fault that `fault_of_resources` finds.
 [[nodiscard]] error_code validate_resources(const settings& s,
                                             std::span<const std::string> resources);
 
-/// `errc::invalid_ttl` for a ttl below four node timeouts, above `max_ttl` or that of the restart
-/// guard, or eaten up by its drift.
+/// Returns `errc::invalid_ttl` if the ttl is below four node timeouts, above `max_ttl` or the
+/// restart guard's maximum, or no longer than its drift.
 [[nodiscard]] error_code validate_ttl(const settings& s, std::chrono::milliseconds ttl) noexcept;
 
-/// The first of the `errc::invalid_*` codes that applies to an acquire, in the order of its
-/// arguments; else success.
+/// Returns the first `errc::invalid_*` code that applies to an acquire, in the order of its
+/// arguments. Success if none applies.
 [[nodiscard]] error_code validate(const settings& s, std::string_view resource,
                                   const acquire_options& options) noexcept;
 
-/// What of that is about the options.
+/// Like `validate`, but checks only the options.
 [[nodiscard]] error_code validate_options(const settings& s,
                                           const acquire_options& options) noexcept;
 
-/// A valid `acquire_options::timeout` as a span that can be added to any instant: at most
-/// `max_ttl`.
+/// Converts a valid `acquire_options::timeout` to a duration that can be added to any instant. At
+/// most `max_ttl`.
 [[nodiscard]] nanos deadline_span(std::chrono::milliseconds deadline) noexcept;
 
 }  // namespace redlock::base

@@ -5,9 +5,10 @@
 namespace redlock::base {
 
 /**
- * The kernel's generator, asked anew at every call: nothing is kept that a fork could copy.
+ * The kernel's random generator. Each call asks the kernel, so there is no state that a fork could
+ * copy.
  *
- * Without state, so one object serves any number of threads.
+ * One object serves any number of threads.
  */
 class system_entropy final : public entropy {
 public:

@@ -6,7 +6,7 @@
 namespace redlock::base {
 namespace {
 
-/// One character of a text; a size of zero: what stands there is no UTF-8.
+/// One character of a text. A size of zero means that the bytes are not valid UTF-8.
 struct character {
     std::uint32_t code = 0;
     std::size_t size = 0;
@@ -23,7 +23,7 @@ character decode(std::string_view text) noexcept
     if (lead < 0x80) {
         return {lead, 1};
     }
-    // The first byte tells the length, and the length the smallest code it may be used for.
+    // The first byte determines the length. Each length has a smallest code for which it is valid.
     constexpr std::uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
     const std::size_t size = lead >= 0xf8   ? 0
                              : lead >= 0xf0 ? 4
@@ -48,7 +48,7 @@ character decode(std::string_view text) noexcept
     return {code, size};
 }
 
-/// Whether a terminal may act on the character, or show others in another order because of it.
+/// Whether a terminal may act on the character or change the order of others because of it.
 constexpr bool is_active(std::uint32_t code) noexcept
 {
     const bool control = code < 0x20 || (code >= 0x7f && code <= 0x9f);

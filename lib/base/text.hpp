@@ -7,13 +7,14 @@
 namespace redlock::base {
 
 /**
- * `text` in a form that is safe to write to a terminal or a log line: valid UTF-8 on one line,
- * without control or direction-changing characters. Their bytes, those that are no UTF-8, and
- * backslashes come out escaped (`\n`, `\x1b`, `\\`), so that different texts stay different.
+ * Converts `text` to a form that is safe for a terminal or a log line: one line of valid UTF-8. It
+ * has no control characters and none that change the direction. The bytes of such characters,
+ * invalid bytes and backslashes are escaped (`\n`, `\x1b`, `\\`), so that different texts stay
+ * different.
  */
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// A length of time in whole milliseconds, as "1500 ms", or in whole seconds, as "10 s".
+/// Formats a duration in whole milliseconds, "1500 ms", or in whole seconds, "10 s".
 [[nodiscard]] std::string duration_text(std::chrono::milliseconds length);
 
 }  // namespace redlock::base

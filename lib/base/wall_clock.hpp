@@ -4,7 +4,7 @@
 
 namespace redlock::base {
 
-/// The date, as far as this machine knows it: it may be wrong, and may jump either way at any time.
+/// This machine's date. It may be wrong, and may jump forward or back at any time.
 struct wall_clock {
     virtual ~wall_clock() = default;
 

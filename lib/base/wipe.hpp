@@ -8,23 +8,24 @@
 
 namespace redlock::base {
 
-/// Overwrites these bytes.
+/// Overwrites the bytes.
 inline void wipe(std::span<std::byte> bytes) noexcept
 {
     std::ranges::fill(bytes, std::byte{});
-    // Nobody reads those bytes again, and the compiler may not know it.
+    // The program doesn't read those bytes again. Without this statement, the compiler could drop
+    // the writes.
     asm volatile("" : : "r"(bytes.data()) : "memory");
 }
 
-/// Overwrites what the string holds and leaves it empty, its storage kept.
+/// Overwrites the content of the string and leaves it empty. The string keeps its storage.
 inline void wipe(std::string& text) noexcept
 {
     wipe(std::as_writable_bytes(std::span(text)));
     text.clear();
 }
 
-/// A text of which no copy is left behind where this one was. Moved, it is copied: the source is
-/// wiped when it ends.
+/// A text that leaves no copy in memory. A move copies it, and the destructor of the source wipes
+/// the original.
 class secret {
 public:
     secret() = default;
@@ -42,7 +43,7 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return text_.empty(); }
     [[nodiscard]] std::string_view view() const noexcept { return text_; }
-    /// To be filled. Who makes it grow leaves a copy behind: make room first.
+    /// The buffer to fill. Reserve enough room first: a buffer that grows leaves a copy in memory.
     [[nodiscard]] std::string& buffer() noexcept { return text_; }
 
 private:
