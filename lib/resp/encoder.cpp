@@ -11,12 +11,12 @@ namespace {
 /// Room for "*" or "$", a 64-bit number with its sign, and a line end.
 constexpr std::size_t max_header = 24;
 
-/// Bytes that are encoded already.
+/// Bytes that are already encoded.
 struct raw {
     std::string_view bytes;
 };
 
-/// One bulk string made of up to three parts.
+/// One bulk string that consists of up to three parts.
 struct key {
     std::string_view prefix;
     std::string_view resource;
@@ -48,8 +48,8 @@ constexpr std::size_t bound(std::int64_t)
     return 2 * max_header;
 }
 
-/// Writes into room that was made before. Inlined by force: that halves the time a command takes,
-/// because the sizes of the words known beforehand become constants.
+/// Writes into room that was reserved before. The functions are always inlined. This halves the
+/// time of a command, because the sizes of literal words become constants.
 class writer {
 public:
     explicit writer(char* at) : at_(at) {}
@@ -98,7 +98,7 @@ public:
 private:
     [[gnu::always_inline]] void copy(std::string_view bytes)
     {
-        // An empty view may point nowhere, which memcpy forbids.
+        // An empty view may have a null pointer, which memcpy forbids.
         if (!bytes.empty()) {
             std::memcpy(at_, bytes.data(), bytes.size());
         }
@@ -114,7 +114,7 @@ private:
     char* at_;
 };
 
-/// Makes room for `most` bytes, lets `write` fill it and gives back what was not needed.
+/// Reserves `most` bytes, lets `write` fill them, and returns the unused ones.
 template <class Write>
 void grow(std::string& out, std::size_t most, Write write)
 {
@@ -133,7 +133,8 @@ void append(std::string& out, const Parts&... parts)
     grow(out, (bound(parts) + ...), [&](writer& w) { (w.put(parts), ...); });
 }
 
-/// `head` holds `head_count` encoded words, the array header is written here.
+/// Writes an array. `head` contains `head_count` encoded words; this function writes the array's
+/// header.
 void append_list(std::string& out, raw head, std::size_t head_count,
                  std::initializer_list<std::string_view> args)
 {

@@ -7,16 +7,16 @@
 #include <string_view>
 
 /**
- * Commands, written behind what an output buffer already holds.
+ * Encodes commands and appends them to an output buffer.
  *
- * A command is always an array of bulk strings with their lengths before them: no argument is ever
- * escaped, quoted or looked into, so that any bytes are data. The key is `prefix` followed by
- * `resource`, in one bulk string. Each function grows the buffer at most once; what it is given
- * must not lie in the buffer.
+ * A command is always an array of bulk strings with their lengths in front. No argument is escaped,
+ * quoted or parsed, so an argument may contain any bytes. The key is `prefix` followed by
+ * `resource`, in one bulk string. Each function grows the buffer at most once. Its arguments must
+ * not lie in the buffer.
  */
 namespace redlock::resp {
 
-/// Any command, from its words.
+/// Appends any command, given as words.
 void append_command(std::string& out, std::initializer_list<std::string_view> args);
 
 /// SET key token NX PX ttl_ms
@@ -51,15 +51,16 @@ void append_delifeq(std::string& out, std::string_view prefix, std::string_view 
 void append_delex(std::string& out, std::string_view prefix, std::string_view resource,
                   std::string_view token);
 
-/// INCR counter, the counter being the key followed by `suffix`.
+/// INCR counter. The counter is the key followed by `suffix`.
 void append_incr(std::string& out, std::string_view prefix, std::string_view resource,
                  std::string_view suffix);
 
-/// What the counting script is told behind its key.
+/// The arguments of the counting script after its key.
 struct count_arguments {
-    /// The client's clock in microseconds, for a counter that is new; 0: it counts from one.
+    /// The client's clock in microseconds, for a new counter. 0 means that a new counter starts at
+    /// one.
     std::int64_t seed_us = 0;
-    /// How far beyond the node's own time a counter may be, in microseconds.
+    /// How far a counter may be ahead of the node's own time, in microseconds.
     std::int64_t slack_us = 0;
     std::int64_t ttl_ms = 0;
 };
@@ -69,27 +70,27 @@ void append_evalsha_count(std::string& out, std::string_view sha1, std::string_v
                           std::string_view resource, std::string_view suffix,
                           const count_arguments& args);
 
-/// The same by EVAL text.
+/// EVAL text 1 counter seed_us slack_us ttl_ms
 void append_eval_count(std::string& out, std::string_view text, std::string_view prefix,
                        std::string_view resource, std::string_view suffix,
                        const count_arguments& args);
 
-/// The keys of a command: `prefix` and each of the names, and then, where there is a `suffix`, the
-/// same once more with that behind.
+/// The keys of a command: `prefix` followed by each name. If there is a `suffix`, the same keys
+/// follow again with the suffix.
 struct key_list {
     std::string_view prefix;
     std::span<const std::string> names;
     std::string_view suffix;
 };
 
-/// EVALSHA sha1, or EVAL text, the number of the keys, the keys, args...
+/// EVALSHA sha1, or EVAL text, then the number of keys, the keys, args...
 void append_script(std::string& out, std::string_view command, std::string_view script,
                    const key_list& keys, std::initializer_list<std::string_view> args);
 
 /// GET key
 void append_get(std::string& out, std::string_view prefix, std::string_view resource);
 
-/// GETRANGE key 0 last, where the key has a suffix.
+/// GETRANGE key 0 last. The key ends with `suffix`.
 void append_getrange(std::string& out, std::string_view prefix, std::string_view resource,
                      std::string_view suffix, std::int64_t last);
 
@@ -99,12 +100,13 @@ void append_pttl(std::string& out, std::string_view prefix, std::string_view res
 /// PING
 void append_ping(std::string& out);
 
-/// HELLO 3 [AUTH user password] [SETNAME name]. AUTH where a user or a password is given, the user
-/// being "default" where it is not; SETNAME where a name is given.
+/// HELLO 3 [AUTH user password] [SETNAME name]. Contains AUTH if there is a user or a password; an
+/// empty user becomes "default". Contains SETNAME if there is a name.
 void append_hello(std::string& out, std::string_view user, std::string_view password,
                   std::string_view client_name);
 
-/// AUTH [user] password, without the user where it is empty, as servers before ACLs want it.
+/// AUTH [user] password. An empty user is left out, because servers before ACLs take only the
+/// password.
 void append_auth(std::string& out, std::string_view user, std::string_view password);
 
 /// SELECT db

@@ -8,10 +8,10 @@
 namespace redlock::resp {
 namespace {
 
-/// Where servers begin to repeat what they were sent.
+/// The texts after which servers repeat the arguments of a command.
 constexpr std::array<std::string_view, 3> echo_marks{"with args", "args:", "command script: "};
 
-/// Owner tokens have 40 hexadecimal digits; a shorter run may be what a server left of one.
+/// An owner token has 40 hexadecimal digits. A shorter run may be a token that a server cut off.
 constexpr std::size_t suspicious_digits = 16;
 
 constexpr std::string_view left_out = "[...]";
@@ -42,8 +42,8 @@ std::string without_password(std::string_view text, std::string_view password)
     return out.append(text);
 }
 
-/// Not much more than what can be shown, a server may send a lot; the character at the limit is
-/// whole.
+/// Replaces possible owner tokens. Stops soon after the longest text that can be shown, because a
+/// server may send a lot. The last character stays whole.
 std::string without_tokens(std::string_view text)
 {
     constexpr std::size_t longest_character = 4;
@@ -91,7 +91,7 @@ std::string_view error_code_word(std::string_view text)
 bool has_code(std::string_view error, std::string_view code)
 {
     constexpr std::string_view general = "ERR ";
-    // Not among the arguments that a server repeats.
+    // The repeated arguments don't count.
     std::string_view text = without_echo(error);
     const auto is_at = [&](std::size_t at) {
         const std::size_t end = at + code.size();

@@ -8,7 +8,7 @@
 
 namespace redlock::resp {
 
-/// How many decimal digits `text` starts with.
+/// The number of decimal digits at the start of `text`.
 [[nodiscard]] inline std::size_t leading_digits(std::string_view text)
 {
     std::size_t n = 0;
@@ -18,14 +18,15 @@ namespace redlock::resp {
     return n;
 }
 
-/// Whether `text` is digits in their shortest form, and nothing else.
+/// Whether `text` consists of digits only, without leading zeros.
 [[nodiscard]] inline bool is_shortest_digits(std::string_view text)
 {
     return !text.empty() && leading_digits(text) == text.size() &&
            (text.size() == 1 || text[0] != '0');
 }
 
-/// A whole number of any size in its shortest form: no plus sign, no leading zeros, no "-0".
+/// Whether `text` is a whole number of any size in its shortest form: no plus sign, no leading
+/// zeros, no "-0".
 [[nodiscard]] inline bool is_whole_number(std::string_view text)
 {
     if (!text.starts_with('-')) {
@@ -34,7 +35,7 @@ namespace redlock::resp {
     return is_shortest_digits(text.substr(1)) && text[1] != '0';
 }
 
-/// The value of such a number, if it fits.
+/// Parses such a number. Returns false if it doesn't fit.
 [[nodiscard]] inline bool parse_integer(std::string_view text, std::int64_t& value)
 {
     if (!is_whole_number(text)) {
@@ -45,7 +46,7 @@ namespace redlock::resp {
     return failure == std::errc{} && at == end;
 }
 
-/// A floating point number as RESP3 writes it: -1.5e+10, inf, -inf, nan.
+/// Whether `text` is a floating-point number in the form of RESP3: -1.5e+10, inf, -inf, nan.
 [[nodiscard]] inline bool is_real(std::string_view text)
 {
     if (text == "inf" || text == "-inf" || text == "nan") {

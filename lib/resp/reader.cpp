@@ -9,12 +9,12 @@
 namespace redlock::resp {
 namespace {
 
-/// Carried replies beyond this give their room back.
+/// The largest buffer for incomplete replies that is kept, in bytes.
 constexpr std::size_t kept_carry = 64 * 1024;
 
 constexpr std::size_t line_end = 2;
 
-/// Whether `bytes` starts with `wanted`, a literal: one or two compares of words.
+/// Whether `bytes` starts with the literal `wanted`. Compiles to one or two comparisons of words.
 template <std::size_t N>
 bool starts_with(std::string_view bytes, const char (&wanted)[N])
 {
@@ -106,10 +106,10 @@ read_status reader::next(reply& out)
     return read_status::more;
 }
 
-/// The replies that a lock's commands usually get, each told by its first bytes.
+/// Recognises the usual replies to a lock's commands by their first bytes.
 bool reader::next_at_a_glance(reply& out)
 {
-    // Amid a reply the bytes at hand may be anything; after an error there are none.
+    // In the middle of a reply the next bytes may be anything. After an error there are no bytes.
     if (carried_ || chunk_.size() < 3) {
         return false;
     }
@@ -137,7 +137,7 @@ bool reader::next_at_a_glance(reply& out)
     }
 }
 
-/// One that is not negative and cannot overflow.
+/// Recognises an integer that isn't negative and can't overflow.
 bool reader::integer_at_a_glance(reply& out)
 {
     const std::size_t most = std::min(chunk_.size(), 1 + std::size_t{digits_at_a_glance});
@@ -177,7 +177,7 @@ void reader::finish(reply& out)
     announced_ = 0;
 }
 
-/// Keeps what has come of a reply, since the chunk may go away.
+/// Copies the incomplete reply, because the chunk may be destroyed.
 void reader::stash()
 {
     if (carried_ || chunk_.empty()) {
@@ -236,7 +236,7 @@ reader::step reader::take_line(std::string_view& line)
     return step::go_on;
 }
 
-/// Waits for the rest of a line, unless what has come of it is wrong already.
+/// Waits for the rest of a line, unless its beginning is already invalid.
 reader::step reader::lacking_line(std::size_t room)
 {
     const std::size_t pending = held() - used_;
@@ -281,7 +281,7 @@ reader::step reader::parse_payload()
     }
     in_payload_ = false;
     if (payload_type_ == reply_type::verbatim_string) {
-        // Three letters of a format and a colon come first.
+        // The payload starts with the three letters of a format and a colon.
         if (payload.size() < 4 || payload[3] != ':') {
             return fail(parse_error::bad_value);
         }
@@ -299,7 +299,7 @@ reader::step reader::parse_line()
     if (const parse_error e = check_mark(line[0]); e != parse_error::none) {
         return fail(e);
     }
-    // The first line feed ends the line; the first carriage return has to stand before it.
+    // The first line feed ends the line. The first carriage return must come right before it.
     if (line.find('\r') != line.size() - line_end) {
         return fail(parse_error::bad_line);
     }
@@ -410,12 +410,12 @@ reader::step reader::open_aggregate(char mark, std::string_view rest)
         return fail(parse_error::streamed);
     }
     std::int64_t count = 0;
-    // A push says at least what it is about.
+    // A push contains at least its kind.
     const std::int64_t least = mark == '>' ? 1 : 0;
     if (!parse_integer(rest, count) || count < least) {
         return fail(parse_error::bad_length);
     }
-    // Divided, since what a node announces may not survive being doubled.
+    // The limit is divided, because doubling the announced count could overflow.
     const std::uint32_t each = mark == '%' || mark == '|' ? 2 : 1;
     if (count > (limits_.max_elements - announced_) / each) {
         return fail(parse_error::too_many_elements);
@@ -462,7 +462,7 @@ reader::step reader::add_scalar(reply_type type, std::string_view text, std::int
     return value_done();
 }
 
-/// Closes the aggregates that the last value was the last of.
+/// Closes the aggregates that the last value completes.
 reader::step reader::value_done()
 {
     while (depth_ != 0) {
@@ -472,7 +472,8 @@ reader::step reader::value_done()
         }
         --depth_;
         if (top.attribute) {
-            // It is no value of what it stands in: that one is still to come.
+            // An attribute isn't a value of the enclosing aggregate, which still waits for that
+            // value.
             nodes_.resize(top.at);
             return step::go_on;
         }

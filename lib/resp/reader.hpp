@@ -12,25 +12,25 @@
 
 namespace redlock::resp {
 
-/// Which of the protocols the replies are written in.
+/// The protocol of the replies.
 enum class protocol : std::uint8_t {
-    undecided,  ///< the answer to HELLO has not come: anything goes
+    undecided,  ///< the reply to HELLO is pending, so any type is valid
     resp2,      ///< only the five types of RESP2
-    resp3,      ///< every type, RESP2's nulls too, which scripts still answer with
+    resp3,      ///< every type, including RESP2's nulls, which scripts still return
 };
 
-/// Why a stream of bytes is not a stream of replies.
+/// Why the bytes are no valid sequence of replies.
 enum class parse_error : std::uint8_t {
     none,
-    unknown_type,       ///< a value that starts with no known mark
+    unknown_type,       ///< a value that starts with an unknown mark
     wrong_protocol,     ///< a type of RESP3 on a connection that speaks RESP2
-    streamed,           ///< a string or an aggregate whose length is not told beforehand
+    streamed,           ///< a string or an aggregate without a length in front
     bad_line,           ///< a carriage return or a line feed alone
     bad_integer,        ///< not a 64-bit integer in its shortest form
-    bad_length,         ///< the same for a length, or a length that is not allowed there
-    bad_value,          ///< a null, a boolean, a number or a verbatim string that is not one
-    bad_terminator,     ///< a bulk string that is not followed by a line end
-    misplaced_push,     ///< a push inside of a reply
+    bad_length,         ///< not a length in its shortest form, or a length that isn't allowed there
+    bad_value,          ///< an invalid null, boolean, number or verbatim string
+    bad_terminator,     ///< a bulk string without a line end after it
+    misplaced_push,     ///< a push inside a reply
     line_too_long,      ///< beyond `limits::max_line`
     bulk_too_long,      ///< beyond `limits::max_bulk`
     too_many_elements,  ///< beyond `limits::max_elements`
@@ -38,77 +38,77 @@ enum class parse_error : std::uint8_t {
     reply_too_long,     ///< beyond `limits::max_reply`
 };
 
-/// In plain English, for messages and logs.
+/// A description in plain English, for messages and logs.
 [[nodiscard]] const char* to_string(parse_error e) noexcept;
 
-/// What a node may send. Checked on what is announced, before it comes and before room is made for
-/// it.
+/// The limits for replies. The reader checks announced sizes before the bytes arrive and before it
+/// allocates memory for them.
 struct limits {
-    /// Bytes in a line, its end counted. Servers echo arguments and script errors in lines.
+    /// Bytes in a line, including its end. Servers repeat arguments and script errors in lines.
     std::uint32_t max_line = 64 * 1024;
-    /// Bytes in a bulk string. A lock's own replies have some tens, INFO some thousands.
+    /// Bytes in a bulk string. The replies to a lock's commands have tens of bytes, INFO has
+    /// thousands.
     std::uint32_t max_bulk = 1024 * 1024;
-    /// Values in one reply on all levels, those of its attributes too. COMMAND INFO gives some
-    /// hundreds.
+    /// Values in one reply on all levels, including its attributes. COMMAND INFO has hundreds.
     std::uint32_t max_elements = 4096;
-    /// Aggregates within each other, at most `depth_capacity`. COMMAND INFO has six.
+    /// Nested aggregates, at most `depth_capacity`. COMMAND INFO has six levels.
     std::uint32_t max_depth = 8;
-    /// Bytes in one reply with its attributes.
+    /// Bytes in one reply including its attributes.
     std::uint32_t max_reply = 2 * 1024 * 1024;
 
     static constexpr std::uint32_t depth_capacity = 16;
 };
 
-/// What `reader::next` has found.
+/// The result of `reader::next`.
 enum class read_status : std::uint8_t {
     ready,  ///< a reply or a push
-    more,   ///< nothing until more bytes are fed
-    error,  ///< not RESP; no byte of this connection can be believed any more
+    more,   ///< nothing until you feed more bytes
+    error,  ///< not RESP; no later byte of this connection is reliable
 };
 
 /**
- * Cuts a stream of bytes into replies, as they come.
+ * Splits a stream of bytes into replies as the bytes arrive.
  *
- * A reply that lies wholly in one fed chunk is parsed where it lies. Of one that does not, the
- * bytes are kept and parsing goes on where it stopped, so that the work is linear in the bytes
- * however they are cut. Attributes are checked and dropped. Once the storage has grown to what the
- * usual replies need, nothing is allocated.
+ * A reply that lies completely in one chunk is parsed in place. The reader keeps the bytes of an
+ * incomplete reply and continues where it stopped. So the work is linear in the number of bytes,
+ * however they are split. Attributes are checked and dropped. The reader allocates nothing once its
+ * storage has grown to the usual size of replies.
  *
- * Loop: feed() a chunk, then next() until it does not say `ready`.
+ * Usage: call feed() with a chunk, then next() while it returns `ready`.
  */
 class reader {
 public:
     explicit reader(const limits& l = {});
 
-    // Replies point into the reader.
+    // Replies point into the reader, so it can't be copied.
     reader(const reader&) = delete;
     reader& operator=(const reader&) = delete;
 
-    /// Gives the next bytes, only when `next` has said `more` or was never called. They must stay
-    /// where they are until it says so again.
+    /// Passes the next bytes. Call it only if `next` returned `more` or was never called. The bytes
+    /// must stay valid until `next` returns `more` again.
     void feed(std::string_view bytes);
 
-    /// Finds the next reply. It lives until the next call of next(), feed() or reset(), as long as
-    /// the chunk lives.
+    /// Finds the next reply. The reply is valid until the next call of next(), feed() or reset(),
+    /// and only while the chunk is.
     [[nodiscard]] read_status next(reply& out);
 
-    /// Why next() has said `error`. It goes on to say so until reset().
+    /// Why next() returned `error`. It continues to return `error` until reset().
     [[nodiscard]] parse_error error() const { return error_; }
 
-    /// From the next reply on.
+    /// Sets the protocol, starting with the next reply.
     void set_protocol(protocol p) { protocol_ = p; }
 
-    /// Whether part of a reply has come and the rest has not.
+    /// Whether a reply has arrived only in part.
     [[nodiscard]] bool in_reply() const { return carried_ || !chunk_.empty(); }
 
-    /// For a new connection: forgets all bytes and errors, and the protocol.
+    /// Prepares for a new connection: forgets all bytes, errors, and the protocol.
     void reset();
 
 private:
     struct frame {
         std::uint32_t at;         ///< index of the aggregate's node
         std::uint32_t remaining;  ///< values still to come
-        bool attribute;           ///< its nodes are dropped at the end
+        bool attribute;           ///< whether its nodes are dropped at the end
     };
 
     enum class step : std::uint8_t { go_on, complete, more, error };
@@ -145,25 +145,25 @@ private:
     limits limits_;
     protocol protocol_ = protocol::undecided;
     parse_error error_ = parse_error::none;
-    /// Whether the reply under way stands in `carry_`; else it stands at the start of `chunk_`.
+    /// Whether the current reply is in `carry_`. Otherwise it starts at the start of `chunk_`.
     bool carried_ = false;
-    /// Whether a bulk's bytes come next, else a line.
+    /// Whether the next bytes are those in a bulk string. Otherwise they are a line.
     bool in_payload_ = false;
     reply_type payload_type_ = reply_type::null;
     std::uint32_t payload_ = 0;
 
-    /// Bytes not looked at yet, behind those of the reply under way if that is not carried.
+    /// The unparsed bytes. If the current reply isn't in `carry_`, its bytes come first.
     std::string_view chunk_;
     std::string carry_;
-    /// Bytes of the reply under way that are parsed.
+    /// The number of parsed bytes in the current reply.
     std::size_t used_ = 0;
-    /// Values announced in the reply under way.
+    /// The number of values that the current reply has announced.
     std::uint32_t announced_ = 0;
 
     std::uint32_t depth_ = 0;
     std::array<frame, limits::depth_capacity> frames_{};
     std::vector<node> nodes_;
-    /// Of a reply that was told at a glance.
+    /// The node of a reply that `next_at_a_glance` recognised.
     node single_;
 };
 

@@ -6,7 +6,7 @@
 
 namespace redlock::resp {
 
-/// What a reply, or a part of one, is.
+/// The type of a reply or of a part of one.
 enum class reply_type : std::uint8_t {
     simple_string,    ///< `+`
     simple_error,     ///< `-`
@@ -21,26 +21,25 @@ enum class reply_type : std::uint8_t {
     verbatim_string,  ///< `=`
     map,              ///< `%`, its keys and values in turn
     set,              ///< `~`
-    push,             ///< `>`, not an answer to anything
+    push,             ///< `>`, not the reply to a command
 };
 
-/// One value of a parsed reply. Its children stand behind it, each with its own, in the order they
-/// came.
+/// One value of a parsed reply. Its children follow it in order, each followed by its own children.
 struct node {
     std::int64_t integer = 0;
-    /// Where the text stands, counted from the reply's first byte.
+    /// The position of the text, counted from the reply's first byte.
     std::uint32_t offset = 0;
     std::uint32_t length = 0;
-    /// Values directly inside: twice the pairs for a map.
+    /// The number of direct children. A map has two for each pair.
     std::uint32_t children = 0;
-    /// Nodes from this one to the next on the same level.
+    /// The distance to the next node on the same level.
     std::uint32_t span = 1;
     reply_type type = reply_type::null;
 };
 
 /**
- * A view of a reply, or of a part of one. It is copied freely and owns nothing: it lives until the
- * reader that gave it parses or is fed again. Default constructed it is a null.
+ * A view of a reply or of a part of one. It owns nothing and is cheap to copy. It is valid until
+ * its reader parses again or is fed again. A default-constructed reply is a null.
  */
 class reply {
 public:
@@ -72,21 +71,21 @@ public:
                type() == reply_type::set || type() == reply_type::push;
     }
 
-    /// The bytes of a string or an error, and of a number as it was sent; of a verbatim string what
-    /// follows its format. Empty for everything else.
+    /// The bytes of a string or an error, or of a number as it was sent. A verbatim string is
+    /// returned without its format. Empty for all other types.
     [[nodiscard]] std::string_view text() const { return {base_ + at_->offset, at_->length}; }
 
-    /// The value of an integer; 1 or 0 for a boolean; 0 for everything else.
+    /// The value of an integer, or 1 or 0 for a boolean. 0 for all other types.
     [[nodiscard]] std::int64_t integer() const { return at_->integer; }
 
-    /// How many values an aggregate holds, keys and values of a map each counted.
+    /// The number of values in an aggregate. In a map, keys and values count separately.
     [[nodiscard]] std::size_t size() const { return at_->children; }
 
-    /// The i-th of those values, found by walking; a null beyond the last.
+    /// The i-th value. Finds it by walking over the values before it. A null after the last one.
     [[nodiscard]] reply at(std::size_t i) const;
 
-    /// The value that follows the string `key` in a map, or in an array of keys and values in turn,
-    /// as RESP2 writes a map; the first of several. A null if there is none.
+    /// The value after the string `key` in a map, or in an array of alternating keys and values,
+    /// which is how RESP2 writes a map. Returns the first match, or a null.
     [[nodiscard]] reply find(std::string_view key) const;
 
     [[nodiscard]] iterator begin() const;
@@ -99,7 +98,7 @@ private:
     const char* base_ = "";
 };
 
-/// Goes over the values directly inside an aggregate.
+/// Iterates over the direct values of an aggregate.
 class reply::iterator {
 public:
     using value_type = reply;

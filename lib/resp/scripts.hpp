@@ -4,20 +4,24 @@
 #include <string_view>
 
 /**
- * The scripts a node runs for us.
+ * The scripts that a node runs for the client.
  *
- * They touch only the keys they are given, and have no shebang: a node without memory to spare
- * refuses a script that has one before it runs, while these go on working there.
+ * They use only the keys that they are given. They have no shebang: a node that is out of memory
+ * refuses a script with a shebang before it runs, but still runs these.
  */
 namespace redlock::resp {
 
-/// A script and the digest by which a node knows it: constants, so that no digest is ever computed.
+/// A script and the digest by which a node knows it. The digest is a constant, so that it is never
+/// computed.
 struct script {
     std::string_view text;
     std::string_view sha1;
 };
 
-/// Deletes the key if its value is ARGV[1]. 1: deleted; 0: another value, or no key.
+/// Deletes the key if its value is ARGV[1].
+///
+/// - 1: deleted;
+/// - 0: another value, or no key.
 inline constexpr script release_script{
     "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
     "    return redis.call(\"del\",KEYS[1])\n"
@@ -26,9 +30,11 @@ inline constexpr script release_script{
     "end",
     "647c65a442733a1aa440f99908d249d13b4d6c4a"};
 
-/// Makes the key live ARGV[2] milliseconds or longer if its value is ARGV[1]. 1: it does; 0:
-/// another value, or no key. It never shortens: one that was held up on a lost connection may be
-/// executed behind a longer one.
+/// Extends the key's ttl to at least ARGV[2] milliseconds if its value is ARGV[1]. It never
+/// shortens the ttl, because a delayed command from a lost connection may run after a longer one.
+///
+/// - 1: extended;
+/// - 0: another value, or no key.
 inline constexpr script extend_script{
     "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
     "    if redis.call(\"pttl\",KEYS[1]) < tonumber(ARGV[2]) then\n"
@@ -40,17 +46,20 @@ inline constexpr script extend_script{
     "end",
     "d5acb5c7c024cae8dac2c0506d98c6233f858abc"};
 
-/// An array of the first 64 bytes of the key's value, null if there is none, and its remaining ttl
-/// as PTTL gives it. More than an owner token needs is cut off on the node: a key of another
-/// program may hold any amount.
+/// Returns an array: the first 64 bytes of the key's value, or null if there is none, and the
+/// remaining ttl as PTTL returns it. An owner token needs no more bytes, and the key may belong to
+/// another program and be large.
 inline constexpr std::size_t longest_owner_told = 64;
 inline constexpr script inspect_script{
     "local v = redis.call(\"get\",KEYS[1])\n"
     "return {v and string.sub(v,1,64),redis.call(\"pttl\",KEYS[1])}",
     "66bff2d4e53a99bdaabd30b9855cea2fe14bf6a8"};
 
-/// Stores the label ARGV[1] for ARGV[2] milliseconds, or as long as the label that is there, unless
-/// the key holds something other than a label. 1: stored; 0: not.
+/// Stores the label ARGV[1] for ARGV[2] milliseconds, or for the remaining ttl of the existing
+/// label if that is longer. Doesn't overwrite a value that isn't a label.
+///
+/// - 1: stored;
+/// - 0: not stored.
 inline constexpr script label_script{
     "local v = redis.pcall(\"getrange\",KEYS[1],0,8)\n"
     "if v == \"\" then\n"
@@ -64,9 +73,9 @@ inline constexpr script label_script{
     "return 1",
     "538f5dc457bb9d7643f4645fbea88b6027e80288"};
 
-/// Increments the counter KEYS[1] and gives it a ttl of ARGV[3]. One that is new, or was lost, is
-/// set to ARGV[1] instead, a client's clock in microseconds, brought within half of ARGV[2] of the
-/// node's; with ARGV[1] at 0 it counts from one. What the counter is then.
+/// Increments the counter KEYS[1], gives it a ttl of ARGV[3] and returns its value. A new or lost
+/// counter starts at ARGV[1], a client's clock in microseconds, limited to within half of ARGV[2]
+/// around the node's time. If ARGV[1] is 0, it starts at one.
 inline constexpr script count_script{
     "local counter = tonumber(redis.call(\"get\",KEYS[1]) or \"0\")\n"
     "local value = tonumber(ARGV[1])\n"
@@ -83,12 +92,21 @@ inline constexpr script count_script{
     "return counter",
     "95a04dc6b76979194ec11de70b2d1f0abcb999cc"};
 
-/// Raises the fencing counters, the second half of the keys, to ARGV[2] if that is more than each
-/// of them and the locks, the first half, are all ARGV[1]. If one of them is below ARGV[6], and so
-/// is new, was lost or is of an earlier time, they are raised no less than to ARGV[3], a client's
-/// clock in microseconds, brought within half of ARGV[4] of the node's. No counter is raised
-/// farther than ARGV[4] beyond the node's time. ARGV[5] is their ttl. More than 0: they were raised
-/// to that; 0: a lock is not ours; less: the highest stands at that without the sign.
+/// Aligns fencing counters. The first half of the keys are locks, the second half are their
+/// counters. The script sets all counters to ARGV[2], with a ttl of ARGV[5], under these
+/// conditions:
+///
+/// - The value of every lock is ARGV[1].
+/// - The new value is higher than every counter.
+/// - The new value is at most ARGV[4] ahead of the node's time.
+///
+/// If a counter is below ARGV[6], it is new, was lost, or comes from an earlier time. The new value
+/// is then at least the date ARGV[3], a client's clock in microseconds, limited to within half of
+/// ARGV[4] around the node's time. It is that date alone if ARGV[2] is too far ahead.
+///
+/// - Above 0: the new value;
+/// - 0: another client owns a lock;
+/// - below 0: nothing was set, and the highest counter is the number without its sign.
 inline constexpr script raise_script{
     "local n = #KEYS/2\n"
     "for i = 1,n do\n"
@@ -123,17 +141,27 @@ inline constexpr script raise_script{
     "return value",
     "586c90f576aa5098072f303d054dc76666ebc4c9"};
 
-// Of several resources that are locked as one.
+// Scripts for several resources that are locked as one.
 
-/// Sets all of the first ARGV[3] keys to ARGV[1] with a ttl of ARGV[2], if none of them is there,
-/// and the fencing counters behind them, if there are any, to one value beyond all of them; these
-/// first, as a script that fails is not undone. A counter below ARGV[7] is new, or was lost: then
-/// they are set no lower than to ARGV[4], a client's clock in microseconds, brought within half of
-/// ARGV[5] of the node's, or, with ARGV[4] at 0, left as they are. So they are too where one that
-/// ran farther than ARGV[5] beyond the node's time would take along another that did not; and where
-/// they would go beyond what scripts can count to it is an error. ARGV[6] is their ttl. An array:
-/// 0 and the counters' value, 1 where they were left, 0 without counters; or which key is in the
-/// way, counted from 1, and its remaining ttl as PTTL gives it.
+/// Takes several keys. Sets the first ARGV[3] keys to ARGV[1] with a ttl of ARGV[2], if none of
+/// them exists. The fencing counters follow the keys, if there are any. The script first sets all
+/// of them to one value above all of them, with a ttl of ARGV[6]. They come first because a script
+/// that fails isn't undone.
+///
+/// A counter below ARGV[7] is new or was lost. The value is then at least ARGV[4], a client's clock
+/// in microseconds, limited to within half of ARGV[5] around the node's time. The counters stay
+/// unchanged in two cases:
+///
+/// - A counter is new and ARGV[4] is 0.
+/// - One counter is more than ARGV[5] ahead of the node's time, and would take along another
+///   counter that isn't.
+///
+/// A value above the largest integer that scripts represent exactly is an error. The script returns
+/// an array:
+///
+/// - 0 and the counters' value, which is 1 if they stay unchanged and 0 if there are none;
+/// - or the index of the first existing key, counted from 1, and its remaining ttl as PTTL returns
+///   it.
 inline constexpr script take_script{
     "local n = tonumber(ARGV[3])\n"
     "for i = 1,n do\n"
@@ -179,8 +207,10 @@ inline constexpr script take_script{
     "return {0,value}",
     "cfafeca0d2c888831ff26abbbc20983ab423a5d7"};
 
-/// Deletes those of the keys whose value is ARGV[1]. 1: all were; 0: another value, or no key,
-/// among them.
+/// Deletes each key whose value is ARGV[1].
+///
+/// - 1: all keys were deleted;
+/// - 0: at least one key had another value or didn't exist.
 inline constexpr script release_all_script{
     "local all = 1\n"
     "for i = 1,#KEYS do\n"
@@ -193,8 +223,10 @@ inline constexpr script release_all_script{
     "return all",
     "f47b0024000ea2d62a7652b291439b39f5592cc3"};
 
-/// Makes the keys live ARGV[2] milliseconds or longer if the value of each is ARGV[1]. 1: they do;
-/// else 1 less the number of the first key that is missing or has another value, counted from 1.
+/// Extends the ttl of all keys to at least ARGV[2] milliseconds if the value of each is ARGV[1].
+///
+/// - 1: extended;
+/// - 1 - i: the i-th key is the first that is missing or has another value, counted from 1.
 inline constexpr script extend_all_script{
     "for i = 1,#KEYS do\n"
     "    if redis.pcall(\"get\",KEYS[i]) ~= ARGV[1] then\n"
@@ -209,12 +241,12 @@ inline constexpr script extend_all_script{
     "return 1",
     "ef70db737397bf9dd198bba5f483a53539f16c46"};
 
-// Of the restart guard.
+// Script for the restart guard.
 
-/// Admits a server that has waited: sets the marker KEYS[2] to ARGV[2] and the node's time in
-/// microseconds, if the pending key KEYS[1] is still there, which holds ARGV[1], the server's run
-/// id. A marker that names this run already is left as it is. The marker as it is then; null: the
-/// pending key is gone, and nothing was done. So seldom that it is sent with its text.
+/// Admits a server after its quarantine. If the pending key KEYS[1] still contains ARGV[1], the
+/// server's run id, the script sets the marker KEYS[2]. The marker's value is ARGV[2] followed by
+/// the node's time in microseconds. A marker with this run id stays unchanged. Returns the marker,
+/// or null if the pending key is gone. The script is so rare that the client always sends its text.
 inline constexpr std::string_view admit_script =
     "local m = redis.call(\"get\",KEYS[2])\n"
     "if m and string.sub(m,1,string.len(ARGV[1])) == ARGV[1] then\n"
