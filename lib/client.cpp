@@ -44,8 +44,8 @@ using engine::completion_ptr;
 
 namespace {
 
-/// On its way to the handler's executor, which may destroy it instead of calling it. Its work goes
-/// along, until the handler has returned.
+/// A completion on its way to the handler's executor, which may destroy the completion instead of
+/// calling it. The work guard travels along until the handler has returned.
 class delivery {
 public:
     delivery(boost::asio::any_io_executor&& work, completion& c, outcome&& what) noexcept
@@ -78,7 +78,8 @@ boost::asio::any_io_executor work_for_handler(const boost::asio::any_io_executor
 void deliver_on(boost::asio::any_io_executor&& work, hop hops, completion& c, outcome&& what)
 {
     delivery there(std::move(work), c, std::move(what));
-    // Counts nothing: the handler's context may be gone as soon as it was called.
+    // This executor counts no outstanding work: the handler's context may be gone as soon as the
+    // handler was called.
     const boost::asio::any_io_executor ex =
         boost::asio::prefer(there.work(), boost::asio::execution::outstanding_work.untracked);
     if (hops == hop::out) {
@@ -95,14 +96,14 @@ names_ptr shared(std::vector<std::string> names)
 
 void operation_canceller::operator()(boost::asio::cancellation_type type) const noexcept
 {
-    // An empty lock has no driver, and nothing of it waits.
+    // An empty lock has no driver, so no operation of it can be waiting.
     if (!driver || (type & honoured) == boost::asio::cancellation_type::none) {
         return;
     }
     try {
         driver->cancel(told, type);
     } catch (const std::bad_alloc&) {
-        return;  // no room to go to the strand: as if not cancelled
+        return;  // without memory to reach the strand, the operation continues uncancelled
     }
 }
 

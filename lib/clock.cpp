@@ -12,7 +12,7 @@ boot_clock::time_point boot_clock::now() noexcept
     constexpr clockid_t clock = CLOCK_MONOTONIC;
 #endif
     timespec t{};
-    // Cannot fail with a clock that exists.
+    // The call can't fail, because the clock exists.
     clock_gettime(clock, &t);
     return time_point{std::chrono::seconds{t.tv_sec} + std::chrono::nanoseconds{t.tv_nsec}};
 }

@@ -62,7 +62,7 @@ std::string lock::detach() &&
         return token;
     }
     core::lease& l = *held_.release();
-    // At once, since whoever is given the token may take it over at once.
+    // Set at once, because another process may adopt the lock as soon as it gets the token.
     const bool was_left = l.root().left.exchange(true);
     l.root().set_valid_until({});
     d->let_go(l);

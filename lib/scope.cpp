@@ -62,7 +62,7 @@ void lock_scope::give_up() noexcept
     try {
         done(boost::asio::error::operation_aborted);
     } catch (const std::bad_alloc&) {
-        done_ = nullptr;  // ends it all uncalled; the lock is dropped
+        done_ = nullptr;  // destroys everything uncalled, and the lock is dropped
     }
 }
 

@@ -17,7 +17,8 @@ void watch::on_end(error_code why)
         return;
     }
     if (why == errc::not_held) {
-        // By the body itself, behind its end, or with another hold of the owner.
+        // The lease was released by the body, after the body's end, or through another hold of the
+        // owner.
         if (!has_body_ended_) {
             in_body([](watch& self) { self.stop_body_without_lock(); });
         }
@@ -27,7 +28,7 @@ void watch::on_end(error_code why)
         lost_ = why;
         stop_body();
     } else {
-        call_off(why);  // nobody could tell of a loss
+        call_off(why);  // without a wait, no loss could be noticed
     }
 }
 
@@ -56,8 +57,9 @@ void watch::end_wait(detail::completion* after)
     }
 }
 
-/// Nothing is emitted outside of the body: what is cancelled before its first step, or before it
-/// ends without having waited for anything, co_spawn throws into the loop and never completes.
+/// Stops the body. The signal is emitted only on the body's executor and only while the body runs.
+/// If co_spawn is cancelled before the body's first step, or before a body without any wait ends,
+/// it throws into the loop and never completes.
 void watch::stop_body()
 {
     in_body([](watch& self) { self.stop_body_here(); });
@@ -67,7 +69,7 @@ template <class Do>
 void watch::in_body(Do what)
 {
     if (on_.body == on_.own) {
-        what(*this);  // which takes no memory
+        what(*this);  // runs directly, which needs no memory
     } else {
         boost::asio::dispatch(on_.body, [self = shared_from_this(), what] { what(*self); });
     }
@@ -81,7 +83,8 @@ void watch::stop_body_here()
     }
 }
 
-/// Unless it has given it away, and knows.
+/// Stops the body if its lock no longer owns the resource. A body that has moved the lock away
+/// knows that already.
 void watch::stop_body_without_lock()
 {
     if (held_ != nullptr && *held_ && !held_->owns()) {

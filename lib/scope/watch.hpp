@@ -13,25 +13,26 @@
 #include <memory>
 #include <utility>
 
-// What ends a `with_lock` before its body does.
+// The events that end a `with_lock` before its body ends.
 namespace redlock::scope {
 
-/// Each runs one step after the other. They may be the same.
+/// The executors of the scope and of its body. Each runs one function at a time. They may be the
+/// same.
 struct executors {
     boost::asio::any_io_executor own;
     boost::asio::any_io_executor body;
 };
 
-/// What is shared by a scope and what may end it. On the scope's own executor, but where it says
-/// so.
+/// The state that a scope shares with everything that may end it. Use it on the scope's own
+/// executor, unless a function says otherwise.
 class watch : public std::enable_shared_from_this<watch> {
 public:
     explicit watch(executors on) : on_(std::move(on)) {}
 
     [[nodiscard]] const executors& on() const noexcept { return on_; }
-    /// Why the lock is no longer kept, if it is not.
+    /// Why the lock is no longer kept. Empty if it is kept.
     [[nodiscard]] error_code lost() const noexcept { return lost_; }
-    /// Why the scope is not to go on, though its lock may be kept.
+    /// Why the scope must end although its lock may still be kept.
     [[nodiscard]] error_code called_off() const noexcept { return called_off_; }
     [[nodiscard]] boost::asio::cancellation_slot acquire_slot() noexcept
     {
@@ -41,13 +42,15 @@ public:
     [[nodiscard]] boost::asio::cancellation_slot wait_slot() noexcept { return stop_wait_.slot(); }
 
     void on_end(error_code why);
-    /// Nobody will tell of an end: the execution context goes, or had no memory to. On any thread.
+    /// The wait for a loss was destroyed, because the execution context ends or has no memory. May
+    /// run on any thread.
     void on_wait_gone() noexcept;
     void call_off(error_code why);
-    /// From now on the lock is given back, or has been, and an end without a loss is no news.
+    /// From now on an end of the lease without a loss is expected, because the scope releases the
+    /// lock.
     void on_body_ended() noexcept { has_body_ended_ = true; }
-    /// Ends the wait for a loss, unless the release has, and completes behind it: nothing runs
-    /// behind the end of the scope.
+    /// Ends the wait for a loss, unless the release has ended it. Then completes `after`, so that
+    /// no handler of the scope runs after the scope's end.
     void end_wait(detail::completion* after);
 
 private:
@@ -60,7 +63,7 @@ private:
     void stop_body_without_lock();
 
     const executors on_;
-    // These are the scope's own.
+    // Used on the scope's executor.
     error_code lost_;
     error_code called_off_;
     bool has_body_ended_ = false;
@@ -69,15 +72,15 @@ private:
     std::atomic<detail::completion*> after_wait_ = nullptr;
     std::atomic<bool> is_waiting_ = true;
 
-    // These are the body's.
+    // Used on the body's executor.
     boost::asio::cancellation_signal stop_body_;
     bool is_stopped_ = false;
-    /// While it runs.
+    /// Set only while the body runs.
     const lock* held_ = nullptr;
 };
 
-/// While the body runs with the lock it is given, or until it is destroyed where it waits. On the
-/// body's executor.
+/// Marks the time in which the body runs with its lock. Ends also if the body is destroyed while it
+/// waits. Use it on the body's executor.
 class body_run {
 public:
     body_run(std::shared_ptr<watch> told, const lock& held) noexcept : watch_(std::move(told))
@@ -96,7 +99,7 @@ private:
     const std::shared_ptr<watch> watch_;
 };
 
-/// What waits for the end of a lease. Destroyed uncalled, it says so too.
+/// The handler that waits for the end of a lease. It reports also if it is destroyed uncalled.
 class waiter {
 public:
     explicit waiter(std::shared_ptr<watch> told) noexcept : watch_(std::move(told)) {}
@@ -115,10 +118,10 @@ private:
     std::shared_ptr<watch> watch_;
 };
 
-/// Passes on what cancels the whole. On any thread.
+/// Cancels the scope. May be called on any thread.
 void cancel(const std::shared_ptr<watch>& w, boost::asio::cancellation_type type);
 
-/// Once the body has ended.
+/// Sets the status and the error of the scope after the body has ended.
 void judge(detail::scope_ending& ending, const watch& w, bool still_owns);
 
 }  // namespace redlock::scope

@@ -35,7 +35,7 @@ namespace this_coro = boost::asio::this_coro;
 
 constexpr auto as_tuple = boost::asio::as_tuple(boost::asio::use_awaitable);
 
-/// On the body's executor.
+/// Runs the body, on the body's executor.
 awaitable<void> run_body(scope_task& task, lock& held, watch_ptr watch)
 {
     scope_ending& ending = task.ending();
@@ -54,7 +54,7 @@ awaitable<void> run_body(scope_task& task, lock& held, watch_ptr watch)
     co_await this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
 }
 
-// Of a client that a scope may outlive.
+// Operations on a client that the scope may outlive.
 
 template <class Token>
 auto acquire_within(const engine_ptr& d, std::vector<std::string> resources, acquire_options o,
@@ -102,7 +102,8 @@ awaitable<void> run_scope(engine_ptr engine, watch_ptr watch, std::vector<std::s
                                     bind_cancellation_slot(watch->acquire_slot(), as_tuple));
     }
     if (!ec) {
-        ec = watch->called_off();  // too late for the acquire; it is dropped
+        // The cancellation came too late for the acquire, so the lock is dropped.
+        ec = watch->called_off();
     }
     if (ec) {
         ending.status = ec == boost::asio::error::operation_aborted
@@ -124,7 +125,8 @@ awaitable<void> run_scope(engine_ptr engine, watch_ptr watch, std::vector<std::s
     co_await end_wait_of(*watch);
 }
 
-/// The client's is on a strand by the user's arrangement, unless the client is `thread_safe`.
+/// The executors for a scope. The user serialises the client's executor, unless the client is
+/// `thread_safe`.
 scope::executors executors_of(const engine_ptr& engine, const executor_type& asked)
 {
     const executor_type clients = operations::executor_of(engine);
@@ -168,7 +170,7 @@ void begin_scope(const engine_ptr& engine, const watch_ptr& watch,
         watch->on().own,
         run_scope(engine, watch, std::move(resources), base::kept_options(options), task),
         [told = std::move(told), &task](std::exception_ptr thrown) mutable {
-            if (thrown) {  // no memory, for what is not the body's
+            if (thrown) {  // no memory for the scope itself
                 task.ending().status = with_lock_status::failed;
                 task.ending().error = {};
                 task.ending().failure = std::move(thrown);
@@ -179,11 +181,12 @@ void begin_scope(const engine_ptr& engine, const watch_ptr& watch,
 
 awaitable<void> run_started(scope_start& start, lock& held)
 {
-    // Outlives the coroutine, which may go with the handle: see lock_scope::give_up.
+    // A shared pointer, because destroying the handle may destroy the coroutine: see
+    // lock_scope::give_up.
     const auto thrown = std::make_shared<std::exception_ptr>();
     const auto ex = co_await this_coro::executor;
     const auto cancellation = co_await this_coro::cancellation_state;
-    // A handle that goes while it is begun with ends it with an error, too.
+    // If `begin` destroys the handle, that also completes with an error.
     const auto [ec] = co_await boost::asio::async_initiate<decltype(as_tuple), void(error_code)>(
         [cancellation](auto handler, executor_type on, scope_start* begins, lock* l,
                        std::shared_ptr<std::exception_ptr> thrown_here) {
