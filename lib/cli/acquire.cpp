@@ -21,8 +21,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// False: it could not be written.
-bool tell(const redlock::lock& lock, const masters_options& masters, const acquire_options& o)
+/// Prints the lock. Returns false if the output could not be written.
+bool print_lock(const redlock::lock& lock, const masters_options& masters, const acquire_options& o)
 {
     using namespace std::chrono;
     const auto valid_for = duration_cast<milliseconds>(lock.remaining()).count();
@@ -61,15 +61,16 @@ int acquire(const masters_options& masters, const acquire_options& o)
     return with_client(c, interrupts::cancel_work, [&](client& locks) -> asio::awaitable<int> {
         taking_options wanted = o;
         if (!wanted.label) {
-            // The process that has the lock is the one that began this command.
+            // The process that uses the lock is the one that started this command.
             wanted.label = label_of("acquire", getppid());
         }
         auto got = co_await take(locks, c, wanted, std::nullopt, masters.json);
         if (got.error) {
             co_return fail(names(o.resources), got.error, got.nodes, masters.json);
         }
-        if (!tell(got.lock, masters, o)) {
-            // Given back, as nobody could.
+        if (!print_lock(got.lock, masters, o)) {
+            // The lock is released as it goes out of scope, because no other process knows its
+            // token.
             co_return say("the owner token cannot be written", internal, masters.json);
         }
         [[maybe_unused]] const std::string left = std::move(got.lock).detach();

@@ -30,7 +30,7 @@ int admit(const masters_options& masters)
         const auto end = boot_clock::now() + c.connect_timeout;
         asio::steady_timer timer(locks.get_executor());
         auto now = locks.stats();
-        // Who is connected to says a moment later whether it is admitted.
+        // A connected node reports a moment later whether it is admitted.
         while ((now.nodes_ready < c.nodes.size() || now.nodes_quarantined != 0) &&
                boot_clock::now() < end) {
             timer.expires_after(1ms);

@@ -5,14 +5,14 @@
 
 namespace redlock::cli {
 
-/// Whether an option is among the arguments, as `--ttl 1s` or `--ttl=1s`.
+/// Whether the arguments contain an option, as `--ttl 1s` or `--ttl=1s`.
 [[nodiscard]] bool is_given(const std::vector<std::string>& arguments, const std::string& option);
 
-/// What the environment says, as arguments in front of those that were given: these are stronger,
-/// and what a file says is weaker.
+/// Puts the environment's options in front of the arguments. The arguments take precedence over the
+/// environment, and the environment takes precedence over a file.
 [[nodiscard]] std::vector<std::string> with_environment(const std::vector<std::string>& arguments);
 
-/// The file where options may stand, if there is one: the user's, or the machine's. Else empty.
+/// The default file of options, if it exists: the user's, or else the machine's. Otherwise empty.
 [[nodiscard]] std::string usual_file();
 
 }  // namespace redlock::cli

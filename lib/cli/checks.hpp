@@ -9,12 +9,13 @@
 
 namespace redlock::cli {
 
-// The library refuses each of these with one code for several faults. These functions name the one
-// fault, and the option.
+// The library uses one error code for several faults. These functions name the fault and the
+// option.
 
-/// @throws std::invalid_argument with a text for the user, as both others.
+/// Checks the resources.
+/// @throws std::invalid_argument with a text for the user, like the other two functions.
 void check_resources(const config& c, const std::vector<std::string>& resources);
-/// `option`: the one that the ttl is from.
+/// Checks the ttl. `option` is the option that the ttl comes from.
 void check_ttl(const config& c, const duration& ttl, const char* option = "--ttl");
 void check_taking(const config& c, const taking_options& o, const char* ttl_option = "--ttl");
 

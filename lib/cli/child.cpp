@@ -18,7 +18,7 @@
 namespace redlock::cli {
 namespace {
 
-/// Both ends of a pipe that is closed by exec.
+/// A pipe that exec closes. By it the child reports why exec failed.
 class exec_pipe {
 public:
     exec_pipe()
@@ -35,17 +35,18 @@ public:
     exec_pipe(const exec_pipe&) = delete;
     exec_pipe& operator=(const exec_pipe&) = delete;
 
-    /// In the child, that could not be begun.
+    /// Reports an error. Used in the child if exec has failed.
     void tell(int error) const noexcept
     {
         [[maybe_unused]] const auto written = write(ends_[1], &error, sizeof error);
     }
 
-    /// In the parent: what was told; 0 when exec closed it.
+    /// Returns the reported error, or 0 after exec has closed the pipe. Used in the parent.
     [[nodiscard]] int hear(pid_t child) noexcept
     {
         close_end(1);
-        // Who is stopped by the terminal before it has begun would never tell.
+        // The terminal may stop the child before exec. Such a child would never report, so it is
+        // continued.
         pollfd there{ends_[0], POLLIN, 0};
         while (poll(&there, 1, stopped_wait) <= 0) {
             kill(child, SIGCONT);
@@ -93,7 +94,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts)
     std::vector<char*> out;
     out.reserve(texts.size() + 1);
     for (const auto& text : texts) {
-        out.push_back(const_cast<char*>(text.c_str()));  // exec's own type
+        out.push_back(const_cast<char*>(text.c_str()));  // the type that exec requires
     }
     out.push_back(nullptr);
     return out;
@@ -117,7 +118,7 @@ child::child(const std::vector<std::string>& command, const std::vector<std::str
     : at_terminal_(has_terminal()),
       earlier_(descendants())
 {
-    // All that allocates comes before the fork.
+    // Everything that allocates memory happens before the fork.
     const auto variables = environment_with(environment);
     const auto arguments = pointers(command);
     const auto settings = pointers(variables);
@@ -143,7 +144,7 @@ child::child(const std::vector<std::string>& command, const std::vector<std::str
         _exit(not_found);
     }
     if (!at_terminal_) {
-        setpgid(pid_, pid_);  // whichever of the two is first
+        setpgid(pid_, pid_);  // parent and child both do this, whichever runs first
     }
     if (const int error = told.hear(pid_); error != 0) {
         waitpid(pid_, nullptr, 0);
@@ -181,7 +182,7 @@ std::optional<int> child::look()
     for (;;) {
         const pid_t pid = waitpid(-1, &status, WNOHANG);
         if (pid < 0 && errno == ECHILD) {
-            return internal;  // somebody else has waited for it
+            return internal;  // other code has waited for the child
         }
         if (pid <= 0) {
             return std::nullopt;

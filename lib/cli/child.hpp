@@ -12,28 +12,30 @@
 
 namespace redlock::cli {
 
-/// The environment of a command: the variables `further` (`NAME=value`), and this process' own ones
-/// without those that say something of a lock or are a secret.
+/// The environment of a command: the variables `further` (`NAME=value`) and this process'
+/// variables. Variables that describe a lock or contain a secret are left out.
 [[nodiscard]] std::vector<std::string> environment_with(const std::vector<std::string>& further);
 
-/// As exec takes them; the pointers are valid as long as `texts`, and end with a null.
+/// The texts in the form that exec takes, with a null at the end. The pointers are valid as long as
+/// `texts`.
 [[nodiscard]] std::vector<char*> pointers(const std::vector<std::string>& texts);
 
 /**
- * A command, and all that it begins: whoever loses its parent becomes a child of this process, so
- * that nobody gets out of reach.
+ * A command and all its descendants. A descendant that loses its parent becomes a child of this
+ * process, so that all of them stay in reach.
  *
- * At a terminal it stays in this process' group, with what else the shell put there: the terminal
- * stops, continues and interrupts all of them. Elsewhere it leads a group of its own, which a
- * watchdog kills should this process be killed, as nobody would tell it of the loss of its lock.
+ * At a terminal, the command stays in this process' group, together with the other processes that
+ * the shell put there. The terminal stops, continues and interrupts the whole group. Elsewhere the
+ * command leads a group of its own. A watchdog kills that group if this process is killed, because
+ * then no process could notify the command that the lock is lost.
  */
 class child {
 public:
     /**
-     * Begins it, with the variables `environment` (`NAME=value`), without this process' own ones
-     * that concern a lock, and with the signal mask `mask`.
+     * Starts the command with the signal mask `mask`. Its environment is `environment`
+     * (`NAME=value`) and this process' variables. Variables that concern a lock are left out.
      *
-     * @throws std::system_error when it cannot be begun, with what exec said.
+     * @throws std::system_error with the error of exec if the command can't be started.
      */
     child(const std::vector<std::string>& command, const std::vector<std::string>& environment,
           const sigset_t& mask);
@@ -41,24 +43,24 @@ public:
     child& operator=(const child&) = delete;
     ~child() = default;
 
-    /// Whether what the terminal sends comes to the command by itself.
+    /// Whether the terminal sends its signals to the command too.
     [[nodiscard]] bool is_at_terminal() const noexcept { return at_terminal_; }
 
-    /// Sends it to all of them. False: somebody may not be sent signals to, as what runs as
-    /// another user.
+    /// Sends a signal to the command and its descendants. Returns false if one of them may not be
+    /// signalled, for example because it runs as another user.
     bool signal(int number) const;
 
-    /// Those that are there, the command aside.
+    /// The descendants that still run, without the command itself.
     [[nodiscard]] std::vector<pid_t> left() const;
 
-    /// What the command ended with, as a shell tells it, if it has.
+    /// The exit status of the command in a shell's form. Empty while the command runs.
     [[nodiscard]] std::optional<int> look();
 
 private:
     bool at_terminal_;
     pid_t pid_ = -1;
     std::optional<watchdog> watchdog_;
-    /// Processes that were below this one before the command began, as the background jobs of a
+    /// Processes that were descendants before the command started, for example background jobs of a
     /// shell that then ran `exec redlock`. They get no signal.
     std::vector<process_id> earlier_;
 };

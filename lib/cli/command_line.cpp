@@ -28,7 +28,7 @@
 namespace redlock::cli {
 namespace {
 
-/// The arguments of a command that is run come behind this one.
+/// The argument in front of the command that `run` starts, and of that command's arguments.
 constexpr const char* separator = "--";
 
 /// Writes `--option=` as two arguments, of which the second is empty. CLI11 would take the next
@@ -99,7 +99,7 @@ command_line::~command_line() = default;
 int command_line::operator()(const std::vector<std::string>& arguments)
 {
     auto own = arguments;
-    // The first word that is a command is the one: "run" may be a resource of another, too.
+    // The first word that names a command is the command. A later "run" may be a resource.
     const auto name = std::find_if(own.begin(), own.end(), [this](const std::string& word) {
         return std::any_of(actions_.begin(), actions_.end(),
                            [&](const auto& one) { return one.first->get_name() == word; });
@@ -115,25 +115,25 @@ int command_line::operator()(const std::vector<std::string>& arguments)
         return fail("--wait and --no-wait contradict each other", usage, is_given(own, "--json"));
     }
     const CLI::App* const sub = name == own.end() ? nullptr : app_->get_subcommand(*name);
-    // The others say the same wherever they are called.
+    // The output of the other commands must not depend on the environment or a file.
     if (sub != nullptr && sub->get_fallthrough()) {
         app_->get_option("--config")->default_str(usual_file());
         own = with_environment(own);
     }
     own = with_empty_values(*app_, sub, own);
     masters_.are_arguments = is_given(arguments, "--node");
-    // What is wrong with the arguments may be found before this one is read.
+    // Read before the parse, because the parse may fail before CLI11 reads this option.
     const bool json = is_given(own, "--json");
     const auto given = own;
     const complaints wrong(*app_, *file_, given);
     try {
-        std::reverse(own.begin(), own.end());  // as CLI11 takes them
+        std::reverse(own.begin(), own.end());  // the order that CLI11 expects
         app_->parse(own);
         return act();
     } catch (const CLI::Success& e) {
         return app_->exit(e);
     } catch (const CLI::ParseError& e) {
-        const bool is_json = json || masters_.json;  // before options are tried once more
+        const bool is_json = json || masters_.json;  // read before `about` parses options again
         return fail(wrong.about(e), usage, is_json);
     } catch (const std::invalid_argument& e) {
         return fail(wrong.about(e), usage, masters_.json);
@@ -181,7 +181,7 @@ void command_line::add_taking(CLI::App& sub, taking_options& o)
                  "Maximum time without a majority of the nodes, including the time to connect; it "
                  "does not shorten the wait for a holder [until --wait ends; a wrong password or "
                  "database ends it at once]");
-    // In a file it is a wait of 0s: so whoever says how long is not in its way.
+    // A file can't contain it: it uses `wait = 0s`, which a --wait in the arguments overrides.
     sub.add_flag("--no-wait", o.no_wait, "Does not wait if another client has the lock")
         ->configurable(false);
     sub.add_option(
@@ -299,7 +299,7 @@ void command_line::add_doctor()
             return doctor({config_of(masters_), masters_.json, watch_.length, doctor_resource_},
                           std::cout);
         });
-    // The doctor keeps each of its looks, a hundred a second.
+    // The doctor stores each of its samples, a hundred per second.
     add_duration(sub, "--watch", watch_, "Time to measure clocks and answers, 1h at most",
                  {.most = std::chrono::hours(1)});
     sub.add_option("--resource", doctor_resource_,

@@ -18,8 +18,8 @@ namespace redlock::cli {
 class config_file;
 
 /**
- * The arguments that the command takes: the one source of its help, its manual pages and the
- * completion of a shell.
+ * The arguments of the command. Its help, its manual pages and the shell completion are all made
+ * from them.
  */
 class command_line {
 public:
@@ -28,7 +28,7 @@ public:
     command_line(const command_line&) = delete;
     command_line& operator=(const command_line&) = delete;
 
-    /// Reads the arguments, without the program's name, and does what they say. Gives the exit
+    /// Parses the arguments, without the program's name, and runs the command. Returns the exit
     /// status.
     [[nodiscard]] int operator()(const std::vector<std::string>& arguments);
 
@@ -44,11 +44,10 @@ private:
     void add_admit();
     void add_completion();
     void add_manual();
-    /// A command, whose action is called when it was asked for.
+    /// Adds a command. `action` is called if the arguments name it.
     CLI::App* add(const std::string& name, const std::string& description,
                   std::function<int()> action);
-    /// One that speaks to masters, and takes the options that all of these have, behind its name
-    /// too.
+    /// Adds a command that uses nodes. The options for nodes may also follow the command's name.
     CLI::App* add_of_masters(const std::string& name, const std::string& description,
                              std::function<int()> action);
     void add_taking(CLI::App& sub, taking_options& o);

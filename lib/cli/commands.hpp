@@ -15,18 +15,20 @@ class App;
 
 namespace redlock::cli {
 
-// The commands, and what each can be told. Each gives the exit status, writes what was asked for to
-// stdout and why there is none to stderr.
+// The commands and their options. Each command returns the exit status. It writes its result to
+// stdout, and to stderr the reason if there is no result.
 
-/// What all that take a lock are told.
+/// The options of all commands that take a lock.
 struct taking_options {
     std::vector<std::string> resources;
     duration ttl{std::chrono::milliseconds(10'000)};
-    /// Empty: for as long as it takes.
+    /// Maximum wait. Empty means no limit.
     std::optional<duration> wait;
-    /// Empty: it waits for masters too, but for none that refuses password or database.
+    /// Maximum time without a majority. If empty, the command also waits for nodes without a limit,
+    /// but not if they refuse the password or the database.
     std::optional<duration> max_outage;
-    /// What others are told about the holder. Without it: which command, process and host it is.
+    /// The holder's name for other clients. If empty, it is made from the command, the process and
+    /// the host.
     std::optional<std::string> label;
     bool no_wait = false;
     bool fencing = true;
@@ -34,12 +36,12 @@ struct taking_options {
 
 struct run_options : taking_options {
     std::vector<std::string> command;
-    /// From the SIGTERM behind a loss to the SIGKILL.
+    /// Time between the SIGTERM after a loss and the SIGKILL.
     duration grace{std::chrono::milliseconds(5'000)};
     std::optional<duration> max_hold;
-    /// The lock is held for so long, also where the command ends sooner.
+    /// Minimum time to hold the lock, even if the command ends sooner.
     std::optional<duration> min_hold;
-    /// Under the same lock in itself the command is run without taking it once more.
+    /// If an outer run holds the same lock, the command runs without a further acquire.
     bool nested = false;
 };
 
@@ -47,16 +49,16 @@ struct run_options : taking_options {
 [[nodiscard]] int run(const masters_options& masters, const run_options& o);
 
 struct acquire_options : taking_options {
-    bool quiet = false;  ///< nothing but the owner token
+    bool quiet = false;  ///< prints only the owner token
 };
 
-/// Takes a lock and leaves it to who knows the owner token.
+/// Takes a lock and leaves it to any process that knows the owner token.
 [[nodiscard]] int acquire(const masters_options& masters, const acquire_options& o);
 
-/// A lock that was left, and who may have it.
+/// A lock that a command left, and its owner token.
 struct held_options {
     std::vector<std::string> resources;
-    /// Where the owner token stands: a file, or "-" for stdin. Empty: in REDLOCK_OWNER_TOKEN.
+    /// The file with the owner token, or "-" for stdin. If empty, REDLOCK_OWNER_TOKEN has it.
     std::string token_file;
 };
 
@@ -73,21 +75,21 @@ struct inspect_options {
     duration interval{std::chrono::milliseconds(1'000)};
 };
 
-/// Says who has a lock, node by node.
+/// Prints whether a lock is held, and the answer of each node.
 [[nodiscard]] int inspect(const masters_options& masters, const inspect_options& o);
 
-/// Admits masters that are new to the restart guard at once.
+/// Admits new nodes at once under the restart guard.
 [[nodiscard]] int admit(const masters_options& masters);
 
-/// A command that is defined outside of this folder.
+/// A command that is defined outside this folder.
 struct further_command {
     std::string name;
     std::string description;
-    /// Adds its options, and gives what runs it. It may take those of all that speak to masters.
+    /// Adds the command's options and returns its action. The action may use the options for nodes.
     std::function<std::function<int()>(CLI::App& sub, const masters_options& masters)> add;
 };
 
-/// `bench` and `demo`. Defined beside what they run.
+/// `bench` and `demo`. Each is defined next to the code that it runs.
 [[nodiscard]] std::vector<further_command> further_commands();
 
 }  // namespace redlock::cli

@@ -19,7 +19,7 @@
 namespace redlock::cli {
 namespace {
 
-/// Calls the first node "node 1" and not `nodes[0]`.
+/// Counts nodes from one: replaces `nodes[0]` by "node 1".
 std::string with_counted_nodes(std::string text)
 {
     static const std::regex node(R"(nodes\[(\d{1,3})\])");
@@ -31,7 +31,7 @@ std::string with_counted_nodes(std::string text)
     return text;
 }
 
-/// The option that sets a field of the configuration: "--cert-file" for `tls.certificate_file`.
+/// The option for a field of the configuration: "--cert-file" for `tls.certificate_file`.
 std::string option_of(std::string field)
 {
     field.erase(0, field.find('.') + 1);
@@ -45,7 +45,7 @@ std::string option_of(std::string field)
 
 constexpr std::string_view field_mark = "config::";
 
-/// What is wrong with the configuration, in the words of the command line.
+/// The fault in the configuration, in terms of the command line.
 std::string in_options(const boost::system::system_error& e)
 {
     std::string text = e.what();
@@ -57,8 +57,9 @@ std::string in_options(const boost::system::system_error& e)
     return counted.starts_with("node ") ? counted : with_options(std::move(text));
 }
 
-/// The option that a text is about: the first that it names, as `--ttl`, or its first word, as of a
-/// flag, and as `node 2: ...` of the masters.
+/// The option that a text is about. It is the first option that the text names, for example
+/// `--ttl`, or else the text's first word. CLI11 begins with a flag's bare name, and the library
+/// with `node 2: ...`.
 std::string option_in(const std::string& why)
 {
     constexpr std::string_view dashes = "--";
@@ -67,8 +68,8 @@ std::string option_in(const std::string& why)
     return why.substr(begin, why.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", begin) - begin);
 }
 
-/// Why the file cannot be had.
-std::string no_file(const std::string& name)
+/// Why the file can't be read.
+std::string fault_of_file(const std::string& name)
 {
     std::error_code unknown;
     if (std::filesystem::is_directory(name, unknown)) {
@@ -79,8 +80,8 @@ std::string no_file(const std::string& name)
     return errno == 0 ? "cannot be read" : std::generic_category().message(errno);
 }
 
-/// What it is about, where that stands in front of a colon.
-std::string front_of(const std::string& why)
+/// The text before the first colon, which names the subject of an error.
+std::string before_colon(const std::string& why)
 {
     return why.substr(0, std::min(why.find(':'), why.size()));
 }
@@ -111,7 +112,7 @@ std::string complaints::about(const CLI::ParseError& e) const
         return file_name() + ": " + of_file(why);
     }
     if (dynamic_cast<const CLI::FileError*>(&e) != nullptr) {
-        return file_name() + ": " + no_file(file_name());
+        return file_name() + ": " + fault_of_file(file_name());
     }
     if (const auto line = line_of_refused(option_in(why))) {
         return at(*line, why);
@@ -140,26 +141,27 @@ std::string complaints::about(const boost::system::system_error& e) const
     return of_used(in_options(e));
 }
 
-/// The one that was called, if that is known.
+/// The name of the command in the arguments. Empty if there is none.
 std::string complaints::command() const
 {
     const auto called = app_.get_subcommands();
     return called.empty() ? "" : called.front()->get_name();
 }
 
-/// Whether an argument is in its place.
+/// Whether an argument takes precedence over this item of the file.
 bool complaints::is_overridden(const CLI::ConfigItem& item) const
 {
     return is_used(item) && is_given(given_, "--" + item.name);
 }
 
-/// Whether it is of all commands, or of the one that was called.
+/// Whether the item applies to all commands or to this command.
 bool complaints::is_used(const CLI::ConfigItem& item) const
 {
     return item.parents.empty() || (item.parents.size() == 1 && item.parents[0] == command());
 }
 
-/// Tries it once more: CLI11 does not say of which command the option is that it refused.
+/// Whether CLI11 refuses the item. Parses it again, because CLI11 doesn't report which command the
+/// refused option belongs to.
 bool complaints::is_refused(const CLI::ConfigItem& item) const
 {
     try {
@@ -213,12 +215,12 @@ std::string complaints::at(std::size_t line, const std::string& why) const
     return file_name() + ": line " + std::to_string(line) + ": " + why;
 }
 
-/// What is wrong with an option that the command goes by, and, if it stands in the file, where. In
-/// front may also be the name of the command itself, which is none.
+/// Adds the file's line to the fault if the option comes from the file. The text may also begin
+/// with the command's name, which isn't an option.
 std::string complaints::of_used(const std::string& why) const
 {
     auto line = line_of_used(option_in(why));
-    const std::string front = front_of(why);
+    const std::string front = before_colon(why);
     if (!line && std::ranges::any_of(file_.items(), [&](const CLI::ConfigItem& item) {
             return item.fullname() == front;
         })) {
@@ -227,14 +229,14 @@ std::string complaints::of_used(const std::string& why) const
     return line ? at(*line, why) : why;
 }
 
-/// What is wrong with the file itself. A name that there is not CLI11 has behind these words, and
-/// that of a section in front of these signs.
+/// The fault in the file itself. CLI11 puts an unknown option after the first of these texts, and
+/// an unknown section before the second.
 std::string complaints::of_file(const std::string& why) const
 {
     constexpr std::string_view stranger = "INI was not able to parse ";
     constexpr std::string_view section = ".++";
     const bool is_stranger = why.starts_with(stranger);
-    std::string name = is_stranger ? why.substr(stranger.size()) : front_of(why);
+    std::string name = is_stranger ? why.substr(stranger.size()) : before_colon(why);
     const bool is_section = name.ends_with(section);
     name.erase(name.size() - (is_section ? section.size() : 0));
     const auto line = file_.line_of(name);

@@ -21,19 +21,20 @@ class config_file;
 /// The text with an option of the command in place of each field `config::...`.
 [[nodiscard]] std::string with_options(std::string text);
 
-/// What is wrong with arguments, or with what a file of options says, in the words of who gave
-/// them: by the names of the options, and with the line of the file.
+/// Describes faults in the arguments or in the file of options, in the user's terms: with the names
+/// of the options and the lines of the file.
 class complaints {
 public:
-    /// All three have to live as long. `given`: the arguments, those of the environment among them.
+    /// All three arguments must outlive this object. `given` contains the arguments and the
+    /// environment's options.
     complaints(CLI::App& app, const config_file& file, const std::vector<std::string>& given);
 
-    /// Why they could not be understood, and who says more. It may leave options with other values
-    /// than they were given.
+    /// Why the arguments can't be parsed, and where to find help. May change the values of options.
     [[nodiscard]] std::string about(const CLI::ParseError& e) const;
-    /// Why a command cannot do what they say.
+    /// Why a command can't do what the arguments ask for.
     [[nodiscard]] std::string about(const std::invalid_argument& e) const;
-    /// The same of what the library refuses, which has names of its own for some of it.
+    /// Why the library refuses what the arguments ask for, with the library's names replaced by
+    /// options.
     [[nodiscard]] std::string about(const boost::system::system_error& e) const;
 
 private:

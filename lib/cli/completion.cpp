@@ -31,7 +31,7 @@ void add_options(std::vector<word>& out, const CLI::App& app)
     }
 }
 
-/// What may stand behind a command's name.
+/// The options that may follow a command's name.
 std::vector<word> words_of(const CLI::App& sub)
 {
     std::vector<word> out;
@@ -78,7 +78,7 @@ std::vector<word> words_in_front(const CLI::App& app)
     return out;
 }
 
-/// What a command's argument may be; empty: anything.
+/// The possible arguments of a command. Empty if any argument is possible.
 std::string values_of(const CLI::App& sub)
 {
     if (sub.get_name() == "manual") {
@@ -87,8 +87,8 @@ std::string values_of(const CLI::App& sub)
     return sub.get_name() == "completion" ? joined(shells()) : "";
 }
 
-/// In single quotes, for any of the shells; a backslash is one to bash and zsh, and fish takes none
-/// of ours.
+/// Quotes a text in single quotes for any of the shells. bash and zsh read a backslash as itself,
+/// and no text for fish contains one.
 std::string quoted(const std::string& text)
 {
     std::string out = "'";
@@ -131,7 +131,7 @@ std::string for_bash(const CLI::App& app)
            "complete -F _redlock redlock\n";
 }
 
-/// What `_arguments` and `_describe` give a meaning to.
+/// Escapes the characters that have a meaning for `_arguments` and `_describe`.
 std::string for_zsh_list(const std::string& text)
 {
     std::string out;
@@ -144,7 +144,7 @@ std::string for_zsh_list(const std::string& text)
     return out;
 }
 
-/// The options as arguments of `_arguments`, each on a line of its own.
+/// The options as arguments of `_arguments`, one on each line.
 std::string for_zsh_arguments(const std::vector<word>& options)
 {
     std::string out;

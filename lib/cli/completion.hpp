@@ -10,10 +10,10 @@ class App;
 
 namespace redlock::cli {
 
-/// For which there is a completion.
+/// The shells that have a completion.
 [[nodiscard]] const std::vector<std::string>& shells();
 
-/// What makes `shell` complete the words of `app`.
+/// The script that lets `shell` complete the words of `app`.
 [[nodiscard]] std::string completion(const CLI::App& app, std::string_view shell);
 
 }  // namespace redlock::cli

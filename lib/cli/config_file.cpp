@@ -21,7 +21,7 @@ std::string_view trimmed(std::string_view text)
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// Without the comment behind it, which CLI11 lets begin between quotes too.
+/// The text without its trailing comment. CLI11 lets a comment begin even between quotes.
 std::string_view uncommented(std::string_view text)
 {
     return trimmed(text.substr(0, text.find('#')));
@@ -42,8 +42,8 @@ std::string_view unquoted(std::string_view text)
     return begins_with_quote(text) && is_closed(text) ? text.substr(1, text.size() - 2) : text;
 }
 
-/// As options and commands have them. Anything else may be a secret in a wrong place, and is not
-/// repeated.
+/// Whether the text has the form of an option's or a command's name. Other texts may be misplaced
+/// secrets, so messages don't repeat them.
 bool is_name(std::string_view text)
 {
     constexpr std::size_t longest = 32;
@@ -54,11 +54,12 @@ bool is_name(std::string_view text)
            });
 }
 
-/// Of a flag both ways to say it are one option: `run.fencing` of `run.no-fencing`.
-std::string positive(const std::string& name)
+/// The name of a flag without its negation: `run.fencing` for `run.no-fencing`. Both set the same
+/// option.
+std::string without_negation(const std::string& name)
 {
     constexpr std::string_view negation = "no-";
-    const auto begin = name.rfind('.') + 1;  // of none: 0
+    const auto begin = name.rfind('.') + 1;  // 0 if there is no '.'
     return name.compare(begin, negation.size(), negation) == 0
                ? name.substr(0, begin) + name.substr(begin + negation.size())
                : name;
@@ -71,8 +72,8 @@ std::string positive(const std::string& name)
 
 }  // namespace
 
-/// The lines one after the other, as CLI11 is to take them: a list in one line, as it knows no
-/// other.
+/// Prepares the lines for CLI11. In particular it joins each list into one line, because CLI11
+/// reads no other lists.
 class config_file::scan {
 public:
     explicit scan(const std::string& text) : text_(text) {}
@@ -84,7 +85,7 @@ public:
                 continue;
             }
             plain_ += plain_.empty() ? "" : "\n";
-            line_begins_ = plain_.size();
+            line_start_ = plain_.size();
             plain_ += line_;
             if (line_.front() == '[') {
                 begin_section();
@@ -95,7 +96,7 @@ public:
     }
 
     std::vector<entry>& entries() noexcept { return entries_; }
-    /// The text without what has no meaning.
+    /// The text without blank lines and comments.
     [[nodiscard]] const std::string& plain() const noexcept { return plain_; }
 
 private:
@@ -125,7 +126,7 @@ private:
         if (!is_name(section_)) {
             refuse(number_, "a [SECTION] must be the name of a command");
         }
-        plain_.replace(line_begins_, std::string::npos, '[' + section_ + ']');
+        plain_.replace(line_start_, std::string::npos, '[' + section_ + ']');
         if (section_ == "default") {
             section_.clear();
         } else {
@@ -149,11 +150,13 @@ private:
         }
     }
 
-    /// Lines of one option in a row are a list; CLI11 would read over one that comes again later.
+    /// Adds an option. Consecutive lines for the same option form a list. CLI11 would ignore a
+    /// later, separate line, so that is refused.
     void add(const std::string& name)
     {
-        const auto first = std::ranges::find_if(
-            entries_, [&](const entry& e) { return positive(e.name) == positive(name); });
+        const auto first = std::ranges::find_if(entries_, [&](const entry& e) {
+            return without_negation(e.name) == without_negation(name);
+        });
         if (first != entries_.end() && entries_.back().name != name) {
             refuse(number_, (first->name == name ? name : name + ", or " + first->name + ',') +
                                 " is in line " + std::to_string(first->line) + " already");
@@ -167,11 +170,11 @@ private:
         return sign != std::string_view::npos && is_name(trimmed(line_.substr(0, sign)));
     }
 
-    /// It may go over several lines.
+    /// Reads the rest of a list, which may span several lines.
     void end_list(std::string_view begun)
     {
         const std::size_t first = number_;
-        plain_.erase(plain_.find('[', plain_.find('=', line_begins_)) + begun.size());
+        plain_.erase(plain_.find('[', plain_.find('=', line_start_)) + begun.size());
         for (bool ended = begun.back() == ']'; !ended; ended = plain_.back() == ']') {
             if (!next() || line_.starts_with('[') || assigns()) {
                 refuse(first, "the [ before the values is not closed by a ]");
@@ -190,8 +193,8 @@ private:
     std::size_t number_ = 0;
     std::string section_;
     std::string plain_;
-    /// There the present line does.
-    std::size_t line_begins_ = 0;
+    /// Position of the current line in `plain_`.
+    std::size_t line_start_ = 0;
     std::vector<entry> entries_;
 };
 

@@ -12,18 +12,20 @@
 namespace redlock::cli {
 
 /**
- * A file of options, as CLI11 reads it, with the lines that they stand in, so that what is wrong
- * can be found. Options of all commands stand in front of any section or below `[default]`, those
- * of a command below its name. What CLI11 would take for something else, or read over, is refused.
+ * A file of options for CLI11. It remembers the line of each option, so that messages can name it.
+ * Options of all commands come before any section or in `[default]`; options of one command come in
+ * a section with its name. Lines that CLI11 would misread or ignore are refused.
  */
 class config_file : public CLI::ConfigBase {
 public:
-    /// @throws CLI::ConfigError that begins with the line.
+    /// Reads the file.
+    /// @throws CLI::ConfigError with a text that begins with the line.
     [[nodiscard]] std::vector<CLI::ConfigItem> from_config(std::istream& input) const override;
 
-    /// What was read last, in the order of the file.
+    /// The items that were read last, in the order of the file.
     [[nodiscard]] const std::vector<CLI::ConfigItem>& items() const noexcept { return items_; }
-    /// The line of an option, or a section, as `drift`, `run.ttl` and `run`; the first of several.
+    /// The line of an option or a section, for example `drift`, `run.ttl` or `run`. The first line
+    /// if there are several.
     [[nodiscard]] std::optional<std::size_t> line_of(std::string_view name) const;
 
 private:
@@ -32,7 +34,7 @@ private:
         std::string name;
         std::size_t line = 0;
     };
-    // CLI11 reads by a constant object.
+    // Mutable, because CLI11 reads through a constant object.
     mutable std::vector<CLI::ConfigItem> items_;
     mutable std::vector<entry> entries_;
 };

@@ -19,10 +19,11 @@ struct process {
     pid_t parent = 0;
 };
 
-/// In /proc/PID/stat, between the parent's pid and the time of the begin.
+/// The number of fields in /proc/PID/stat between the parent's pid and the start time.
 constexpr int fields_to_begun = 17;
 
-/// Empty: it has ended, or is none.
+/// Reads a process from its folder. Empty if the process has ended, or if the folder isn't a
+/// process.
 std::optional<process> read(const std::filesystem::path& folder)
 {
     process out;
@@ -33,8 +34,9 @@ std::optional<process> read(const std::filesystem::path& folder)
     }
     std::ifstream file(folder / "stat");
     std::string text;
-    std::getline(file, text, '\0');  // an iterator would throw if the process has just ended
-    // "PID (NAME) STATE PARENT ...", with whatever in the name.
+    // An iterator would throw if the process has just ended; getline doesn't.
+    std::getline(file, text, '\0');
+    // "PID (NAME) STATE PARENT ...", where NAME may contain any characters.
     std::istringstream fields(text.substr(text.rfind(')') + 1));
     char state = 0;
     fields >> state >> out.parent;

@@ -7,23 +7,24 @@
 
 namespace redlock::cli {
 
-/// A process. Its pid alone may be given to another one when it has ended.
+/// Identifies a process. The pid is not enough, because the system may reuse it after the process
+/// has ended.
 struct process_id {
     pid_t pid = 0;
-    /// When it began, in clock ticks since the boot.
+    /// The start time, in clock ticks since boot.
     unsigned long long begun = 0;
 
     friend bool operator==(const process_id&, const process_id&) = default;
 };
 
-/// All processes that this one began, and those began, as the system lists them now: parents before
-/// their children; without those that have ended, and without `left_out` and what those began.
+/// All descendants of this process that the system lists now, parents before their children. Ended
+/// processes are missing. So are `left_out` and their descendants.
 [[nodiscard]] std::vector<process_id> descendants(const std::vector<process_id>& left_out = {});
 
-/// The process that began this one, the one that began that, and so on.
+/// The parent of this process, the parent's parent, and so on.
 [[nodiscard]] std::vector<pid_t> ancestors();
 
-/// What a process is called; empty: it is gone.
+/// The name of a process. Empty if the process is gone.
 [[nodiscard]] std::string name_of(pid_t process);
 
 }  // namespace redlock::cli

@@ -15,7 +15,7 @@ constexpr std::pair<std::string_view, double> units[] = {
 };
 constexpr double longest = 10 * 365.0 * 86'400'000.0;
 
-/// Why it is none; empty: `out` has it.
+/// Parses a duration into `out`. Returns why the text isn't a duration, or an empty text.
 std::string read(std::string_view text, std::chrono::milliseconds& out)
 {
     double number = 0;

@@ -7,21 +7,22 @@
 
 namespace redlock::cli {
 
-/// A length of time as an argument: `500ms`, `30s`, `1.5m`, `2h`, `1d`; only 0 needs no unit.
+/// A duration as an argument: `500ms`, `30s`, `1.5m`, `2h`, `1d`. Only 0 needs no unit.
 struct duration {
     std::chrono::milliseconds length{0};
 };
 
-/// Empty: it is none, has no unit, is negative, finer than a millisecond or longer than ten years.
+/// Parses a duration. Empty if the text isn't a number, has no unit, is negative, is finer than a
+/// millisecond or is longer than ten years.
 [[nodiscard]] std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
 
-/// Which of these it is, for the user; empty: it is a duration.
+/// Why the text isn't a duration, for the user. Empty if it is one.
 [[nodiscard]] std::string why_no_duration(std::string_view text);
 
-/// The shortest text that gives the same length.
+/// The shortest text for the duration.
 [[nodiscard]] std::string to_text(std::chrono::milliseconds length);
 
-/// How CLI11 reads it.
+/// The function by which CLI11 parses a duration.
 bool lexical_cast(const std::string& text, duration& out);
 
 }  // namespace redlock::cli

@@ -38,7 +38,7 @@ int extend(const masters_options& masters, const extend_options& o)
         const auto valid_for =
             std::chrono::duration_cast<std::chrono::milliseconds>(lock.remaining()).count();
         const auto valid_until = date_text(end_of(lock));
-        // It stays with whoever has the token.
+        // Detached, because the lock stays with the owner of the token.
         [[maybe_unused]] const std::string left = std::move(lock).detach();
         if (masters.json) {
             std::cout << nlohmann::json{{"valid_for_ms", valid_for}, {"valid_until", valid_until}}

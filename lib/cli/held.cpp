@@ -22,16 +22,16 @@ namespace {
 
 constexpr std::string_view label = "owner_token=";
 
-/// Of the JSON that `acquire` wrote; empty: it is something else.
+/// The token in the JSON output of `acquire`. Empty if the line is something else.
 std::string token_in_json(const std::string& line)
 {
-    const auto told = nlohmann::json::parse(line, nullptr, false);
-    const bool is_told =
-        told.is_object() && told.contains("owner_token") && told["owner_token"].is_string();
-    return is_told ? told["owner_token"].get<std::string>() : std::string();
+    const auto parsed = nlohmann::json::parse(line, nullptr, false);
+    const bool has_token =
+        parsed.is_object() && parsed.contains("owner_token") && parsed["owner_token"].is_string();
+    return has_token ? parsed["owner_token"].get<std::string>() : std::string();
 }
 
-/// What `acquire` wrote, or the token alone.
+/// The token in the output of `acquire`, or a token without other text.
 std::string first_token(std::istream& in)
 {
     for (std::string line; std::getline(in, line);) {
@@ -60,7 +60,7 @@ std::string owner_token_of(const held_options& o)
         std::istringstream text(set == nullptr ? "" : set);
         token = first_token(text);
         if (token.empty()) {
-            token = text.str();  // which is then called malformed, if it is anything
+            token = text.str();  // a text without a token is later reported as malformed
         }
     } else if (o.token_file == "-") {
         from = "stdin";

@@ -9,12 +9,13 @@
 
 namespace redlock::cli {
 
-/// The owner token, from where the options say.
-/// @throws std::invalid_argument with a text for the user, without what was found.
+/// Reads the owner token from the place that the options name.
+/// @throws std::invalid_argument with a text for the user, which doesn't contain what was read.
 [[nodiscard]] std::string owner_token_of(const held_options& o);
 
-/// Says on stderr why a lock cannot be extended or released; gives the exit status. The nodes do
-/// not tell a lock that has ended from an owner token of another lock, so neither does the text.
+/// Prints on stderr why a lock can't be extended or released. Returns the exit status. The nodes
+/// don't distinguish a lock that has ended from a token of another lock, so the text doesn't
+/// either.
 int fail_held(const held_options& o, error_code error, const report& nodes, bool json);
 
 }  // namespace redlock::cli

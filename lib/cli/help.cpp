@@ -25,7 +25,7 @@ std::string synopsis(const CLI::App& app)
 std::string names_of(const CLI::Option& option)
 {
     std::string names = option.get_name(false, true);
-    // So CLI11 marks the name that says the opposite.
+    // CLI11 marks the negated name of a flag with this.
     constexpr std::string_view mark = "{false}";
     if (const auto at = names.find(mark); at != std::string::npos) {
         names.erase(at, mark.size());
@@ -38,7 +38,7 @@ std::string value_of(const CLI::Option& option)
     if (option.get_items_expected_max() == 0) {
         return {};
     }
-    // CLI11 tells the type, and behind it each check: "UINT:INT in [1 - 32]", "TEXT:{stop,kill}".
+    // CLI11 returns the type, then each check: "UINT:INT in [1 - 32]", "TEXT:{stop,kill}".
     const std::string all = option.get_type_name();
     const auto end = std::min(all.find(':'), all.size());
     std::string type = all.substr(0, end);

@@ -7,26 +7,27 @@
 
 namespace redlock::cli {
 
-/// How a command is called: "redlock run [OPTIONS] RESOURCE... -- COMMAND [ARG...]".
+/// The form of a call: "redlock run [OPTIONS] RESOURCE... -- COMMAND [ARG...]".
 [[nodiscard]] std::string synopsis(const CLI::App& app);
 
-/// All that an option may be called by: "--wait", "-q,--quiet".
+/// All names of an option: "--wait", "-q,--quiet".
 [[nodiscard]] std::string names_of(const CLI::Option& option);
 
-/// What it is given, as a reader takes it: "DURATION", "NUMBER (1 to 32)", "stop|kill"; nothing for
-/// a flag.
+/// The value of an option, as a reader expects it: "DURATION", "NUMBER (1 to 32)", "stop|kill".
+/// Empty for a flag.
 [[nodiscard]] std::string value_of(const CLI::Option& option);
 
-/// What has to stand beside it, and what must not: " (with --stop-node)".
+/// The options that an option needs or excludes: " (with --stop-node)".
 [[nodiscard]] std::string company_of(const CLI::Option& option);
 
-/// What the exit status means, the same for the help and for the manual.
+/// The meaning of the exit status, for the help and for the manual.
 [[nodiscard]] std::string_view exit_status_text();
 
-/// What a DURATION is. Empty: the text names none.
+/// The explanation of DURATION. Empty if the text doesn't contain that word.
 [[nodiscard]] std::string_view duration_text(std::string_view text);
 
-/// Help with the synopsis above, and with the options of the masters below a command's own.
+/// Formats the help: the synopsis comes first, and the options for nodes come after a command's own
+/// options.
 class help_formatter : public CLI::Formatter {
 public:
     std::string make_usage(const CLI::App* app, std::string name) const override;

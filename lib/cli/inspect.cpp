@@ -27,7 +27,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// One look. Of many each has its date, so that it can be read what came when.
+/// Prints one inspection. With --watch each inspection has its date, so that the order of events is
+/// visible.
 void print(const inspect_options& o, bool json, const inspection& found, const report& r)
 {
     const std::string date = o.watch ? date_text(std::chrono::system_clock::now()) : "";
@@ -56,11 +57,11 @@ asio::awaitable<int> look(client& locks, const config& c, const inspect_options&
             co_return fail(base::printable(o.resource), error, nodes, json);
         }
         if (live) {
-            std::cout << "\x1b[H\x1b[2J";  // to the top of an empty screen
+            std::cout << "\x1b[H\x1b[2J";  // clears the screen
         }
         print(o, json, found, nodes);
         if (!std::cout) {
-            co_return internal;  // nobody looks
+            co_return internal;  // the reader of the output is gone
         }
         if (!o.watch) {
             co_return found.state == lock_state::unknown ? unavailable : success;

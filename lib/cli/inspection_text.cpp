@@ -14,7 +14,7 @@
 namespace redlock::cli {
 namespace {
 
-/// Letters tell key groups apart: who their owners are is a secret.
+/// A letter that identifies a key group. The owners themselves are secret.
 std::string letter_of(unsigned key_group)
 {
     constexpr unsigned letters = 26;
@@ -22,7 +22,7 @@ std::string letter_of(unsigned key_group)
     return key_group < letters ? last : 'A' + last;
 }
 
-/// How many nodes have a key of each key group.
+/// The number of nodes that have a key of each key group.
 std::vector<unsigned> keys_of_groups(const report& r)
 {
     std::vector<unsigned> keys;
@@ -35,13 +35,14 @@ std::vector<unsigned> keys_of_groups(const report& r)
     return keys;
 }
 
-/// Of an inspection that was asked for the keys of a lock of ours.
+/// The name of a key group. An inspection can name this lock's own group only if it was given the
+/// owner token.
 std::string name_of(unsigned key_group, const inspection& found)
 {
     return found.own_group == key_group ? "this lock itself" : "group " + letter_of(key_group);
 }
 
-/// ": group A has a key on 1, group B on 2", where there are several.
+/// ": group A has a key on 1, group B on 2". Empty if there is only one group.
 std::string votes_text(const std::vector<unsigned>& keys, const inspection& found)
 {
     std::string out;
@@ -70,7 +71,8 @@ bool has_endless_key(const report& r, const std::optional<unsigned>& key_group)
     });
 }
 
-/// No group has a majority, and too few nodes are without a key for anybody else to get one.
+/// Whether the resource is blocked: no group has a majority, and too few nodes are without a key
+/// for another client to get one.
 bool is_blocked(const inspection& found, const report& r)
 {
     const auto keys = std::ranges::count(r.nodes, node_outcome::granted, &node_report::outcome);
@@ -88,7 +90,7 @@ const char* word_for(const inspection& found, const report& r)
     return "?";
 }
 
-/// What these keys do to those who want the lock.
+/// The effect of these keys on other clients.
 std::string blocking_text(const report& r)
 {
     std::string out = "; these keys keep other clients out";
@@ -100,7 +102,8 @@ std::string blocking_text(const report& r)
     return out;
 }
 
-/// Why nobody has it though there are keys of somebody, or why it cannot be told; else nothing.
+/// Why the lock is free although nodes have keys, or why its state is unknown. Empty for a held
+/// lock.
 std::string reason_text(const inspection& found, const report& r)
 {
     const auto nodes = std::to_string(r.nodes.size()) + (r.nodes.size() == 1 ? " node" : " nodes");
@@ -124,7 +127,7 @@ std::string reason_text(const inspection& found, const report& r)
     return {};
 }
 
-/// What a node's answer says of the key.
+/// A node's answer about the key, in words.
 std::string word_for(const node_report& node, const inspection& found, bool one_of_several)
 {
     switch (node.outcome) {

@@ -9,7 +9,7 @@
 
 namespace redlock::cli {
 
-/// What an inspection found: a line on the lock, and one for each node.
+/// The result of an inspection as text: one line about the lock, and one for each node.
 [[nodiscard]] std::string inspection_text(const std::string& resource, const inspection& found,
                                           const report& r);
 [[nodiscard]] nlohmann::json inspection_json(const std::string& resource, const inspection& found,

@@ -6,8 +6,8 @@
 namespace redlock::cli {
 namespace {
 
-/// Never destroyed.
-std::vector<std::unique_ptr<boost::asio::io_context>>& those_left()
+/// Contexts that still had work when their owner was destroyed. They are never destroyed.
+std::vector<std::unique_ptr<boost::asio::io_context>>& kept_contexts()
 {
     static auto& all = *new std::vector<std::unique_ptr<boost::asio::io_context>>;
     return all;
@@ -20,7 +20,7 @@ lasting_context::lasting_context() : context_(std::make_unique<boost::asio::io_c
 lasting_context::~lasting_context()
 {
     if (!context_->stopped()) {
-        those_left().push_back(std::move(context_));
+        kept_contexts().push_back(std::move(context_));
     }
 }
 

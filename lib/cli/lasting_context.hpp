@@ -7,9 +7,9 @@
 namespace redlock::cli {
 
 /**
- * A context for one thread, that is never waited for. One that has work left when it goes stays
- * until the process ends: a name may be looked up, which nobody can call off, and Asio's destructor
- * waits for the thread that does it.
+ * A context for one thread whose destructor never blocks. If the context still has work, it lives
+ * until the process ends. Such work may be a name lookup, which can't be cancelled: Asio's
+ * destructor would wait for the lookup's thread.
  */
 class lasting_context {
 public:
@@ -20,7 +20,7 @@ public:
 
     [[nodiscard]] boost::asio::io_context& get() noexcept { return *context_; }
 
-    /// Runs until `done` says yes, and what is ready then.
+    /// Runs until `done` returns true, and then the handlers that are ready.
     template <class Predicate>
     void run_until(Predicate done)
     {

@@ -1,4 +1,4 @@
-// Quorum locks for a shell.
+// The redlock command: quorum locks for shell scripts.
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
@@ -9,11 +9,12 @@
 
 int main(int argc, char** argv)
 {
-    // Who does not read what is said must not end what goes on; commands are begun without this.
+    // A reader that closes the output must not end the work. Commands that redlock starts get the
+    // default again.
     std::signal(SIGPIPE, SIG_IGN);
     const int status =
         redlock::cli::command_line(redlock::cli::further_commands())({argv + 1, argv + argc});
-    // What was asked for and could not be written was not had.
+    // The command failed if its output could not be written.
     const bool written = static_cast<bool>(std::cout.flush());
     return written || status != redlock::cli::success ? status : redlock::cli::internal;
 }

@@ -15,7 +15,7 @@
 namespace redlock::cli {
 namespace {
 
-/// As it is: no command of the page, no hyphen instead of a minus.
+/// Escapes a text, so that it contains no command of the page and no hyphen in place of a minus.
 std::string plain(std::string_view text)
 {
     std::string out;
@@ -89,7 +89,7 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app)
     return app.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); });
 }
 
-/// Each in front of what it is.
+/// A section of terms, each in front of its explanation.
 template <std::size_t N>
 std::string section(const std::string& title, const std::pair<const char*, const char*> (&parts)[N])
 {

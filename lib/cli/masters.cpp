@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::string_view group = "Nodes";
 
-/// Everything but what RFC 3986 never gives a meaning to.
+/// Encodes every character that RFC 3986 doesn't call unreserved.
 std::string percent_encoded(std::string_view text)
 {
     constexpr std::string_view digits = "0123456789ABCDEF";
@@ -62,16 +62,16 @@ std::string password_of(const masters_options& o)
     return secret_in(o.password_file, password_option, readable::any);
 }
 
-/// How the command logs in at one node.
+/// The login of the command at one node.
 struct node_login {
-    /// The node's URL as the library names it.
+    /// The node's URL in the library's form.
     std::string node;
     std::string user;
-    /// Of the URL; empty: the file's.
+    /// The password in the URL. Empty if the password file applies.
     std::optional<base::secret> password;
 };
 
-/// Nothing for a URL that `config` refuses.
+/// The login for a URL. Empty if `config` refuses the URL.
 std::optional<node_login> login_at(const std::string& url, const url_parts& rest)
 {
     auto parsed = base::parse_address(completed(url, rest));
@@ -80,7 +80,7 @@ std::optional<node_login> login_at(const std::string& url, const url_parts& rest
         return std::nullopt;
     }
     node_login out{node->display, node->user, std::nullopt};
-    // The URL has a password of its own if another one makes no difference.
+    // If the URL has its own password, a different default password makes no difference.
     if (completed(url, {rest.user, "a", rest.database}) ==
         completed(url, {rest.user, "b", rest.database})) {
         out.password = node->password;
@@ -131,8 +131,8 @@ private:
     bool is_said_ = false;
 };
 
-/// Reads the file again before each connection. A pipe can't be read twice: the password that was
-/// read at the start is used for all connections.
+/// Returns a provider that reads the file again before each connection. A pipe can't be read twice,
+/// so its first password is used for all connections.
 credentials_provider read_again(const masters_options& o, const std::string& first_password)
 {
     std::error_code ignored;
@@ -161,7 +161,7 @@ bool is_unix(const std::string& url)
     return CLI::detail::to_lower(url.substr(0, 5)) == "unix:";
 }
 
-/// What is behind host and port, with the database in it, unless it has one.
+/// The part of a URL after host and port, with the database added unless it has one.
 std::string with_database(const std::string& tail, bool is_path,
                           const std::optional<std::uint32_t>& database)
 {
@@ -182,8 +182,8 @@ std::string with_database(const std::string& tail, bool is_path,
     return path + "?db=" + number + others;
 }
 
-/// The character between two masters in one URL. A password and the path of a unix socket may hold
-/// the same characters, so there only a second scheme tells two masters.
+/// The character between two nodes in one URL. A password or the path of a Unix socket may contain
+/// the same characters. Inside these, only a second scheme shows that there are two nodes.
 std::optional<char> separator_in(const std::string& url)
 {
     constexpr std::string_view mark = "://";
@@ -203,7 +203,8 @@ std::optional<char> separator_in(const std::string& url)
     return found == url.npos ? std::nullopt : std::optional(url[found]);
 }
 
-/// @throws std::invalid_argument if a URL names several masters.
+/// Checks that each URL names one node.
+/// @throws std::invalid_argument if a URL names several nodes.
 void check_separators(const masters_options& o)
 {
     const char* const set = std::getenv("REDLOCK_NODES");
@@ -211,7 +212,7 @@ void check_separators(const masters_options& o)
         if (const auto separator = separator_in(url)) {
             const bool is_variable =
                 !o.are_arguments && set != nullptr && std::string_view(set).find(url) != url.npos;
-            // Another character may be one of a password.
+            // Any other character may belong to a password, so the message doesn't repeat it.
             const bool is_known =
                 std::string_view(",;| ").find(*separator) != std::string_view::npos;
             throw std::invalid_argument(
@@ -223,7 +224,7 @@ void check_separators(const masters_options& o)
     }
 }
 
-/// Empty: it is one.
+/// Why the text isn't a database number. Empty if it is one.
 std::string why_no_database(std::string& text)
 {
     std::int32_t number = 0;
@@ -233,8 +234,8 @@ std::string why_no_database(std::string& text)
     return is_one ? "" : '\'' + text + "' is not a database: give its number, from 0 on";
 }
 
-/// Whether the command prints the line without --verbose. The command itself says at its end which
-/// nodes are out of use, but not these changes.
+/// Whether the command prints the line even without --verbose. At its end the command itself
+/// reports unusable nodes, but not these changes.
 bool is_for_every_user(log_level level, std::string_view line)
 {
     return level == log_level::error ||
@@ -250,7 +251,7 @@ bool is_tls(const std::string& url)
     return node == nullptr || node->via == base::address::transport::tls;
 }
 
-/// Says which option for TLS has no effect, as no connection uses TLS.
+/// Warns about a TLS option without effect if no connection uses TLS.
 void warn_without_tls(const masters_options& o, const std::vector<std::string>& urls)
 {
     if (std::ranges::any_of(urls, is_tls)) {
@@ -354,7 +355,7 @@ std::string completed(const std::string& url, const url_parts& rest)
     password = password.empty() ? percent_encoded(rest.password) : password;
     std::string out = url.substr(0, begin) + user;
     out += password.empty() ? "" : ':' + password;
-    // An '@' that was there stays, also with nothing in front: the library says what is wrong.
+    // An existing '@' stays, even with nothing before it: the library then reports the fault.
     out += user.empty() && password.empty() && at == std::string::npos ? "" : "@";
     return out + host + with_database(url.substr(end), is_unix(url), rest.database);
 }

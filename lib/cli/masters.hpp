@@ -15,10 +15,10 @@ class App;
 
 namespace redlock::cli {
 
-/// Which masters a command speaks to, and how.
+/// The nodes that a command uses, and how it connects to them.
 struct masters_options {
     std::vector<std::string> nodes;
-    /// They were given to this one command, not by the environment or a file.
+    /// The nodes come from the arguments, not from the environment or a file.
     bool are_arguments = false;
     std::string user;
     std::string password_file;
@@ -38,29 +38,29 @@ struct masters_options {
     bool verbose = false;
 };
 
-/// Adds them to the whole command.
+/// Adds the options for nodes to the application.
 void add_masters(CLI::App& app, masters_options& o);
 
 /**
- * The client's configuration, with the log on stderr. What a URL leaves out of user, password and
- * database the options complete; the password is that of the file, or else of REDLOCK_PASSWORD. A
- * client reads the file again before each connection.
+ * The client's configuration, with a log on stderr. The options supply the user, password and
+ * database that a URL leaves out. The password comes from the file, or else from REDLOCK_PASSWORD.
+ * The client reads the file again before each connection.
  *
  * @throws std::invalid_argument with a text for the user.
  */
 [[nodiscard]] config config_of(const masters_options& o);
 
-/// All of that but the nodes.
+/// The same configuration without the nodes.
 [[nodiscard]] config config_without_nodes(const masters_options& o);
 
-/// What a URL may leave out.
+/// The parts that a URL may leave out.
 struct url_parts {
     std::string user;
     std::string password;
     std::optional<std::uint32_t> database;
 };
 
-/// `url` with each of these that it has not itself. Public for the tests.
+/// Returns `url` with the parts from `rest` that it leaves out. Declared here for the tests.
 [[nodiscard]] std::string completed(const std::string& url, const url_parts& rest);
 
 }  // namespace redlock::cli

@@ -29,7 +29,7 @@
 namespace redlock::cli {
 namespace {
 
-/// FNV-1a, in hexadecimal digits.
+/// The FNV-1a hash of a text, in hexadecimal digits.
 std::string digest_of(std::string_view text)
 {
     std::uint64_t hash = 0xcbf2'9ce4'8422'2325U;
@@ -55,17 +55,16 @@ std::string place_of(const config& c)
     return digest_of(all);
 }
 
-/// Of memory alone. -1: the system gives none.
-int make_file() noexcept
+/// Creates a file in memory only. Returns -1 if the system has no memory.
+int make_memory_file() noexcept
 {
-    // Systems that permit no executable memory files refuse one without this flag, and Linux before
-    // 6.3 refuses one with it.
+    // Systems that forbid executable memory files require this flag. Linux before 6.3 refuses it.
     constexpr unsigned never_executed = 0x0008;
     const int file = memfd_create("redlock", MFD_CLOEXEC | never_executed);
     return file >= 0 || errno != EINVAL ? file : memfd_create("redlock", MFD_CLOEXEC);
 }
 
-/// The end that the holder published; empty if the holder cannot be asked.
+/// The end of validity that the holder published. Empty if the holder can't be asked.
 std::optional<boot_clock::time_point> validity_of(const enclosing_lock& l)
 {
     const std::string name =
@@ -81,7 +80,7 @@ std::optional<boot_clock::time_point> validity_of(const enclosing_lock& l)
                    : std::nullopt;
 }
 
-/// "HOLDER VALIDITY FENCING_TOKEN PLACE RESOURCE"; nothing: it is not such a line.
+/// Parses "HOLDER VALIDITY FENCING_TOKEN PLACE RESOURCE". Empty if the line has another form.
 std::optional<enclosing_lock> read_line(const std::string& line)
 {
     enclosing_lock out;
@@ -99,7 +98,8 @@ std::string line_of(const enclosing_lock& l)
            std::to_string(l.fencing_token) + ' ' + l.key + '\n';
 }
 
-/// @throws std::invalid_argument if the locks have no token that one variable can hold.
+/// Checks that one variable can hold the locks' fencing token.
+/// @throws std::invalid_argument if the locks have no fencing token, or different ones.
 void check_fencing(const std::vector<std::string>& resources, const enclosing_locks& around)
 {
     const std::uint64_t token = around.find(resources.front())->fencing_token;
@@ -120,8 +120,8 @@ void check_fencing(const std::vector<std::string>& resources, const enclosing_lo
     }
 }
 
-/// Runs it in this process' place, under locks that are held by others.
-int run_instead(const run_options& o, const enclosing_locks& around, bool json)
+/// Replaces this process by the command, under locks that outer runs hold.
+int exec_command(const run_options& o, const enclosing_locks& around, bool json)
 {
     if (o.fencing) {
         check_fencing(o.resources, around);
@@ -230,7 +230,7 @@ int refuse_to_wait_for_itself(const std::vector<std::string>& resources, enclosi
     return fail(names(resources) + why, usage, json);
 }
 
-/// "1793887389.123": to reckon with, beside what date +%s prints.
+/// Formats a date as "1793887389.123". A script can compare it with the output of date +%s.
 std::string unix_time(std::chrono::system_clock::time_point when)
 {
     const auto ms = std::chrono::floor<std::chrono::milliseconds>(when).time_since_epoch().count();
@@ -275,13 +275,13 @@ std::optional<int> run_inside(const run_options& o, const enclosing_locks& aroun
         return std::nullopt;
     }
     if (inside == enclosing::all && o.nested) {
-        return run_instead(o, around, json);
+        return exec_command(o, around, json);
     }
     return refuse_to_wait_for_itself(o.resources, inside, "; --nested runs the command under it",
                                      json);
 }
 
-published_validity::published_validity() noexcept : descriptor_(make_file()) {}
+published_validity::published_validity() noexcept : descriptor_(make_memory_file()) {}
 
 published_validity::~published_validity()
 {

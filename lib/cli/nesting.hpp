@@ -17,87 +17,88 @@
 
 namespace redlock::cli {
 
-/// A lock that this process runs under.
+/// A lock that encloses this process.
 struct enclosing_lock {
-    /// The `redlock run` that holds it.
+    /// The pid of the `redlock run` that holds the lock.
     pid_t holder = 0;
-    /// The holder's descriptor of its `published_validity`.
+    /// The descriptor of the holder's `published_validity`.
     int validity = -1;
-    /// Zero: it has none.
+    /// Zero if the lock has no fencing token.
     std::uint64_t fencing_token = 0;
-    /// The end that the holder published last; empty if the holder cannot be asked.
+    /// The end of validity that the holder last published. Empty if the holder can't be asked.
     std::optional<boot_clock::time_point> valid_until{};
-    /// The holder has lost it, gives it back, or has not renewed it in time.
+    /// The holder has lost or released the lock, or hasn't renewed it in time.
     bool is_over = false;
-    /// Identifies the lock: a digest of masters and key prefix, a space, the resource.
+    /// Identifies the lock: a digest of nodes and key prefix, a space, the resource.
     std::string key;
 };
 
-/// Of several resources: which are locked already by what this process runs under.
+/// How many of several resources are locked by outer runs.
 enum class enclosing : std::uint8_t { none, some, all };
 
-/// The locks that this process runs under: those of each `redlock run` that it was begun by, as
-/// REDLOCK_HELD tells it. A run that has ended, so that the command lives on without it, holds
-/// none.
+/// The locks that enclose this process. Each `redlock run` among its ancestors holds some, as
+/// REDLOCK_HELD lists them. A run that has ended holds no locks, even if its command continues.
 class enclosing_locks {
 public:
+    /// Reads REDLOCK_HELD.
     /// @throws boost::system::system_error with `errc::invalid_config`
     explicit enclosing_locks(const config& c);
 
-    /// The lock of this resource, on the masters of `c`; null: it is not among them.
+    /// The lock of this resource on the nodes of `c`. Null if no outer run holds it.
     [[nodiscard]] const enclosing_lock* find(std::string_view resource) const;
 
-    /// How many of the resources are locked by it. A lock that is over does not count.
+    /// How many of the resources outer runs have locked. A lock that is over doesn't count.
     [[nodiscard]] enclosing position_of(std::span<const std::string> resources) const;
-    /// The first of the resources whose lock is over, or has a holder that cannot be asked; null if
-    /// there is none.
+    /// The first of the resources whose lock is over or whose holder can't be asked. Null if there
+    /// is none.
     [[nodiscard]] const std::string* ended_among(std::span<const std::string> resources) const;
 
-    /// What a command that this process runs is to find in REDLOCK_HELD.
+    /// The value of REDLOCK_HELD for a command of this process, which also holds these resources.
     [[nodiscard]] std::string and_of(std::span<const std::string> resources,
                                      std::uint64_t fencing_token, int validity) const;
-    /// The same without a further lock.
+    /// The value of REDLOCK_HELD without a further lock.
     [[nodiscard]] std::string text() const;
 
 private:
     [[nodiscard]] std::string key_of(std::string_view resource) const;
 
-    /// Of the masters and the key prefix: which lock a name means.
+    /// Digest of the nodes and the key prefix, because the same resource on other nodes is another
+    /// lock.
     std::string place_;
     std::vector<enclosing_lock> locks_;
 };
 
-/// Says on stderr that a command would wait for a lock that it runs under; gives the exit status.
-/// `way_out`: advice that follows where all resources are locked already.
+/// Prints on stderr that the command would wait for a lock that encloses it. Returns the exit
+/// status. `way_out` is advice for the case that all resources are already locked.
 int refuse_to_wait_for_itself(const std::vector<std::string>& resources, enclosing inside,
                               std::string_view way_out, bool json);
 
-/// "1793887389.123": to reckon with, beside what date +%s prints.
+/// Formats a date as "1793887389.123". A script can compare it with the output of date +%s.
 [[nodiscard]] std::string unix_time(std::chrono::system_clock::time_point when);
 
-/// What a command that runs under a lock finds in its environment.
+/// The environment variables of a command that runs under a lock.
 [[nodiscard]] std::vector<std::string> variables_of(std::span<const std::string> names,
                                                     std::uint64_t token,
                                                     const std::string& valid_until,
                                                     const std::string& held);
 
-/// Runs the command of a nested run in this process' place, or refuses to wait for a lock of an
-/// outer run. Gives the exit status; nothing if this process runs under none of the locks.
+/// Replaces this process by the command of a nested run, or refuses to wait for a lock of an outer
+/// run. Returns the exit status. Empty if no outer run holds one of the locks.
 [[nodiscard]] std::optional<int> run_inside(const run_options& o, const enclosing_locks& around,
                                             bool json);
 
-/// Shows runs inside of this one until when its lock is valid: in memory that they read by way of
-/// /proc, which they may as the same user or as root.
+/// Publishes the end of this run's lock for nested runs. They read it from memory through /proc,
+/// which requires the same user or root.
 class published_validity {
 public:
-    /// Where the system gives no memory, nested runs refuse to begin.
+    /// If the system has no memory for it, nested runs refuse to start.
     published_validity() noexcept;
     ~published_validity();
     published_validity(const published_validity&) = delete;
     published_validity& operator=(const published_validity&) = delete;
 
     void set(boot_clock::time_point end) const noexcept;
-    /// The lock is over.
+    /// Publishes that the lock is over.
     void withdraw() const noexcept { set({}); }
 
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }

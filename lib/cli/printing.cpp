@@ -21,7 +21,7 @@
 namespace redlock::cli {
 namespace {
 
-/// The name a script would compare with.
+/// The name of an error, for comparison in scripts.
 std::string word_for(error_code error)
 {
     if (error.category() != error_category()) {
@@ -37,7 +37,7 @@ std::string word_for(error_code error)
     }
 }
 
-/// An identifier, as docs/errors.md has it.
+/// The name of an outcome as an identifier, as docs/errors.md lists it.
 std::string word_for(node_outcome o)
 {
     std::string word = to_string(o);
@@ -56,7 +56,7 @@ std::string word_for(exit_status status)
     }
 }
 
-/// At once: the command that is run may write there too.
+/// Writes without buffering, because the command that redlock runs may write to stderr too.
 void write(const std::string& text)
 {
     std::cerr << text << std::flush;
@@ -67,7 +67,7 @@ std::string line_of(const nlohmann::json& value)
     return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
-/// Why nodes are out of use, and how many are for each reason.
+/// The reasons why nodes are out of use, with the number of nodes for each.
 std::map<std::string, std::size_t> reasons_in(const report& r)
 {
     std::map<std::string, std::size_t> reasons;
@@ -79,7 +79,7 @@ std::map<std::string, std::size_t> reasons_in(const report& r)
     return reasons;
 }
 
-/// Advice for the user about the reason why a node is not used. Empty if there is none.
+/// Advice for the user about a reason why a node isn't used. Empty if there is none.
 std::string remedy_for(std::string_view reason)
 {
     struct remedy {
@@ -109,7 +109,7 @@ std::string remedy_for(std::string_view reason)
     return found == std::end(remedies) ? "" : found->text;
 }
 
-/// What the nodes said, one to a line, without what the message in front of it says already.
+/// The nodes' answers, one on each line, without the texts that the message before them contains.
 std::string node_lines(const report& r, const std::string& message)
 {
     std::string out;
@@ -138,7 +138,7 @@ std::string node_lines(const report& r, const std::string& message)
     return out;
 }
 
-/// Of several resources: the one that most nodes name as the first that they do not have.
+/// The resource that most nodes report as the first missing one. Empty for a single resource.
 std::string missing_in(const report& r)
 {
     std::map<std::string, std::size_t> named;
@@ -193,7 +193,7 @@ std::string why_no_majority(const report& r)
         out += std::to_string(away) + of_all + " can't be used";
     }
     const std::string advice = "; `redlock doctor` says what to do";
-    // Several reasons and their remedies are printed beside their nodes.
+    // Several reasons and their remedies are printed next to their nodes.
     const auto reasons = reasons_in(r);
     if (reasons.size() > 1) {
         return out + advice;
@@ -347,7 +347,7 @@ int say(const std::string& message, const report& r, exit_status status, bool js
 int fail(const std::string& what, error_code error, const report& r, bool json)
 {
     if (error == boost::asio::error::operation_aborted) {
-        return internal;  // whoever called it off knows
+        return internal;  // the user who cancelled it needs no message
     }
     const error_code cause = cause_of(error, r);
     const exit_status status = exit_status_of(cause);

@@ -26,7 +26,7 @@ int release(const masters_options& masters, const held_options& o)
     return with_client(c, interrupts::cancel_work, [&](client& locks) -> asio::awaitable<int> {
         co_await connected(locks, c, c.connect_timeout);
         report nodes;
-        // The shortest that a lock may have: an extend never shortens a lease.
+        // The shortest ttl of a lock. An extend never shortens a lease, so any ttl is safe here.
         auto [lost, lock] =
             co_await locks.async_adopt(o.resources, token, c.node_timeout * 4, {.report = &nodes},
                                        asio::as_tuple(asio::deferred));

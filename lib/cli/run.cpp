@@ -42,7 +42,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Why a lock is lost whose renewal no node refused and none was late with.
+/// The reason for a lost lock if no renewal failed.
 constexpr const char* stood_still =
     "redlock did not renew it in time: redlock or its machine was stopped, suspended or too busy";
 
@@ -96,18 +96,18 @@ private:
     const blocked_signals& blocked_;
     signals signals_;
     published_validity validity_;
-    /// The lock whose validity is published; null: none.
+    /// The lock whose validity is published, or null.
     const redlock::lock* held_ = nullptr;
     asio::steady_timer grace_;
-    /// Never expires; is cancelled when the command has ended.
+    /// Never expires. It is cancelled when the command has ended.
     asio::steady_timer ended_;
     std::optional<child> command_;
     std::optional<int> status_;
     int told_to_end_ = 0;
     bool lost_ = false;
-    /// Told that it is not renewed any more.
+    /// --max-hold has been reached, so the lock isn't renewed any more.
     bool is_at_limit_ = false;
-    /// What each node answered to the last renewal, if that failed.
+    /// The nodes' answers to the last renewal, if that renewal failed.
     std::optional<report> failed_renewal_;
     bool forbidden_ = false;
     bool killed_ = false;
@@ -155,8 +155,8 @@ asio::awaitable<int> guarded_run::operator()()
     co_return was_held ? status : exit_status::lost;
 }
 
-/// Tells of the first renewal that failed, and of the next one that succeeds. Without memory for a
-/// loss the process ends, and the watchdog or the kernel ends the command.
+/// Reports the first failed renewal, and the next one that succeeds. If there is no memory to
+/// handle a loss, the process ends. The watchdog or the kernel then ends the command.
 void guarded_run::note(const renewal& news) noexcept
 {
     if (held_ != nullptr) {
@@ -184,7 +184,7 @@ void guarded_run::note(const renewal& news) noexcept
     }
 }
 
-/// Keeps the lock until `end`, until redlock is told to end, or until the lock is lost.
+/// Keeps the lock until `end`, until a signal ends redlock, or until the lock is lost.
 asio::awaitable<void> guarded_run::hold_until(redlock::lock& lock, boot_clock::time_point end)
 {
     const auto left = end - boot_clock::now();
@@ -213,7 +213,7 @@ asio::awaitable<void> guarded_run::hold_until(redlock::lock& lock, boot_clock::t
     }
 }
 
-/// After a loss: prints who has the lock now, or which masters do not answer. A signal ends it.
+/// After a loss: prints who has the lock now, or which nodes do not answer. A signal ends it.
 asio::awaitable<void> guarded_run::say_what_masters_have(const redlock::lock& lock)
 {
     if (is_at_limit_) {
@@ -235,7 +235,8 @@ asio::awaitable<void> guarded_run::say_what_masters_have(const redlock::lock& lo
     }
 }
 
-/// What the command began and did not wait for. Much of it is about to end.
+/// Names the descendants that the command left running. Waits a moment first, because many of them
+/// are about to end.
 asio::awaitable<void> guarded_run::name_what_is_left()
 {
     if (!command_) {
@@ -263,7 +264,8 @@ asio::awaitable<void> guarded_run::name_what_is_left()
         json_);
 }
 
-/// False: it was lost before, unnoticed, and something relied on it.
+/// Releases the lock. Returns false if the lock had been lost without notice and the command relied
+/// on it.
 asio::awaitable<bool> guarded_run::give_back(redlock::lock lock, bool was_used)
 {
     report nodes;
@@ -278,7 +280,7 @@ asio::awaitable<bool> guarded_run::give_back(redlock::lock lock, bool was_used)
         co_return !was_used;
     }
     if (error) {
-        // The command did its work under the lock; the keys end by themselves.
+        // The command did its work under the lock. The keys expire by themselves.
         say(names(o_.resources) +
                 ": unknown whether the lock is released: " + message_of(error, nodes),
             nodes, json_);
@@ -286,7 +288,7 @@ asio::awaitable<bool> guarded_run::give_back(redlock::lock lock, bool was_used)
     co_return true;
 }
 
-/// From here on a signal that ends redlock ends what `stop` is bound to.
+/// From now on, a signal that ends redlock also cancels the operation that is bound to `stop`.
 void guarded_run::end_wait_at_signals(asio::cancellation_signal& stop)
 {
     signals_.handle([this, &stop](const signalfd_siginfo& what) {
@@ -325,15 +327,15 @@ asio::awaitable<taken> guarded_run::take_until_told_to_end()
 asio::awaitable<int> guarded_run::watch(redlock::lock& lock)
 {
     if (!lock.owns()) {
-        on_lost();  // before the command had begun
+        on_lost();  // lost before the command started
     }
-    // It may have ended before anybody listened.
+    // The command may have ended before the signal handler was installed.
     status_ = command_->look();
     while (!status_) {
         co_await ended_.async_wait(asio::as_tuple(asio::deferred));
     }
     if (!lost_ && !lock.owns()) {
-        // Who was stopped, or asleep, hears of that last.
+        // A process that was stopped or suspended learns of the loss only now.
         lost_ = true;
         withdraw();
         say_lost("the lock was lost before the command ended", stood_still);
@@ -347,11 +349,11 @@ asio::awaitable<int> guarded_run::watch(redlock::lock& lock)
     co_return *status_;
 }
 
-/// What the command began, and left behind without a lock.
+/// Ends the descendants that the command left running, because the lock is lost.
 asio::awaitable<void> guarded_run::end_what_is_left()
 {
     asio::steady_timer timer(locks_.get_executor());
-    // For a moment beyond the grace: what was killed is there until it is not.
+    // Waits a moment longer than the grace time, because a killed process doesn't vanish at once.
     while (!command_->left().empty() &&
            asio::steady_timer::clock_type::now() < grace_.expiry() + 1s) {
         if (asio::steady_timer::clock_type::now() >= grace_.expiry()) {
@@ -363,7 +365,7 @@ asio::awaitable<void> guarded_run::end_what_is_left()
     }
 }
 
-/// Nothing may begin under the lock any more.
+/// Publishes that the lock is over, so that no nested run starts under it.
 void guarded_run::withdraw() noexcept
 {
     held_ = nullptr;
@@ -393,7 +395,7 @@ void guarded_run::on_signal(const signalfd_siginfo& what)
 {
     const int number = static_cast<int>(what.ssi_signo);
     if (number == SIGCHLD) {
-        // Once only: what has ended is nobody's to be looked at.
+        // Only once: after the command has ended, its status can't be read again.
         if (command_ && !status_) {
             status_ = command_->look();
         }
@@ -402,8 +404,8 @@ void guarded_run::on_signal(const signalfd_siginfo& what)
         }
     } else if (command_) {
         told_to_end_ = ends_us(number) ? number : told_to_end_;
-        // What the terminal sends it sends to the command as well; who had not begun yet missed a
-        // stop.
+        // The terminal sends its signals to the command as well. A command that had not started yet
+        // missed a stop, so SIGTSTP is always passed on.
         if (!command_->is_at_terminal() || what.ssi_code != SI_KERNEL || number == SIGTSTP) {
             tell(number);
         }
@@ -420,7 +422,7 @@ void guarded_run::on_lost() noexcept
     }
     lost_ = true;
     withdraw();
-    // First of all; whoever reads what is said may be slow.
+    // The signals come first, because the reader of the messages may be slow.
     tell(SIGTERM);
     tell(SIGCONT);
     grace_.expires_after(o_.grace.length);
@@ -435,7 +437,8 @@ void guarded_run::on_lost() noexcept
              stood_still);
 }
 
-/// `why`: unless the last renewal failed, or is the last as --max-hold has it.
+/// Prints that the lock is lost. `why` is the reason if no renewal failed and --max-hold isn't
+/// reached.
 void guarded_run::say_lost(const std::string& how, const char* why) const
 {
     const std::string message = names(o_.resources) + ": " + how;
@@ -496,8 +499,8 @@ int run(const masters_options& masters, const run_options& o)
             course->note(news);
         }
     };
-    std::signal(SIGCHLD, SIG_DFL);  // ignored, it would take the status along
-    // Before there is another thread, as the look-up of names has one.
+    std::signal(SIGCHLD, SIG_DFL);  // if SIGCHLD is ignored, the kernel drops the exit status
+    // Signals must be blocked before another thread starts, for example to look up a name.
     const blocked_signals blocked{SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,  SIGUSR1,
                                   SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH, SIGCHLD};
     return with_client(c, interrupts::left_to_work, [&](client& locks) -> asio::awaitable<int> {

@@ -49,8 +49,8 @@ bool is_regular(int descriptor) noexcept
     return fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode);
 }
 
-/// Whether there is something to read, or the end of the file, before `end`. Without it a pipe that
-/// no program writes to would keep the command for ever.
+/// Waits until there are bytes to read or the file ends. Returns false at `end`. Without the limit,
+/// a pipe without a writer would block the command for ever.
 bool becomes_readable(int descriptor, std::chrono::steady_clock::time_point end)
 {
     pollfd one{descriptor, POLLIN, 0};
@@ -67,7 +67,7 @@ bool becomes_readable(int descriptor, std::chrono::steady_clock::time_point end)
     }
 }
 
-/// Reads bytes up to the first line end. Empty: all went well; else why not.
+/// Reads up to the first line end. Returns why that failed, or an empty text.
 std::string read_line(int descriptor, std::string& line, std::chrono::seconds patience)
 {
     const auto end = std::chrono::steady_clock::now() + patience;

@@ -7,21 +7,22 @@
 
 namespace redlock::cli {
 
-/// Which kinds of file are read.
+/// The kinds of file that may be read.
 enum class readable : std::uint8_t {
-    any,      ///< also a pipe, which makes the caller wait for its writer
-    regular,  ///< only what is read without a wait
+    any,      ///< also a pipe, whose writer the caller waits for
+    regular,  ///< only files that can be read without waiting
 };
 
 /**
- * The first line of a file, as `trim_line` leaves it. Waits for the line for `patience` at most.
+ * Reads the first line of a file, as `trim_line` leaves it. Waits for the line at most `patience`.
  *
- * @throws std::invalid_argument that begins with `option` and says why there is none.
+ * @throws std::invalid_argument if there is no line. The text begins with `option` and contains the
+ * reason.
  */
 [[nodiscard]] std::string secret_in(const std::string& path, std::string_view option, readable kind,
                                     std::chrono::seconds patience = std::chrono::seconds{10});
 
-/// Removes what editors, `echo` and other systems add: a byte order mark at the begin, and line ends
+/// Removes what editors, `echo` and other systems add: a byte order mark at the start, and line ends
 /// at the end.
 void trim_line(std::string& line);
 

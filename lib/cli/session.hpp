@@ -10,26 +10,26 @@
 
 namespace redlock::cli {
 
-/// What a command does with a client; gives the exit status.
+/// The work of a command with a client. Returns the exit status.
 using work = std::function<boost::asio::awaitable<int>(client& locks)>;
 
-/// Who ends a command that is told to end.
+/// The party that handles a signal that ends the command.
 enum class interrupts {
-    cancel_work,   ///< the session: SIGINT, SIGTERM and SIGHUP cancel what is awaited
+    cancel_work,   ///< the session: SIGINT, SIGTERM and SIGHUP cancel the operation being awaited
     left_to_work,  ///< the command itself
 };
 
 /**
- * Runs `what` with a client in the calling thread, and closes the client behind it, so that what is
- * to be given back goes out. Gives what `what` gave, or 128 and the signal's number when one ended
- * it.
+ * Runs `what` with a client in the calling thread. Then closes the client, so that its releases are
+ * sent. Returns the exit status of `what`. If a signal ended the work, returns 128 plus the
+ * signal's number.
  */
 [[nodiscard]] int with_client(const config& c, interrupts who, const work& what);
 
-/// Waits until each node can be asked or has failed to connect. A node whose refusal passes by
-/// itself, such as LOADING, has not failed. The wait lasts no longer than a node timeout once a
-/// majority can be asked, and not longer than `bound`. An operation that waits for nobody would
-/// find none in a new client.
+/// Waits until each node can be asked or has failed to connect. A node that refuses temporarily,
+/// for example with LOADING, has not failed. Once a majority can be asked, the wait lasts at most a
+/// node timeout; it never exceeds `bound`. Without this wait, an operation that makes one attempt
+/// would find no connected node in a new client.
 [[nodiscard]] boost::asio::awaitable<void> connected(client& locks, const config& c,
                                                      std::chrono::milliseconds bound);
 

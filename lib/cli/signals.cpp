@@ -34,7 +34,7 @@ void stop_for_terminal() noexcept
     sigemptyset(&one);
     sigaddset(&one, SIGTSTP);
     raise(SIGTSTP);
-    pthread_sigmask(SIG_UNBLOCK, &one, &before);  // here it stops
+    pthread_sigmask(SIG_UNBLOCK, &one, &before);  // the process stops here
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -81,7 +81,7 @@ void signals::handle(handler f)
 void signals::stop()
 {
     state_->called = nullptr;
-    boost::system::error_code ignored;  // there is nothing to be cancelled then
+    boost::system::error_code ignored;  // ignored, because there is nothing to cancel then
     state_->stream.cancel(ignored);
 }
 
@@ -93,7 +93,7 @@ void signals::read(const std::shared_ptr<state>& s)
                          if (error || !s->called) {
                              return;
                          }
-                         // It may put another one in its place.
+                         // The handler may replace itself.
                          const handler called = s->called;
                          called(s->next);
                          if (s->called && !s->reading) {

@@ -12,8 +12,9 @@
 namespace redlock::cli {
 
 /**
- * Keeps signals from the calling thread, and from those it starts: to be made before the first of
- * them. Those that this process was told to ignore, as by nohup, stay out of it.
+ * Blocks signals in the calling thread and in the threads that it starts later. So create it before
+ * the first other thread. Signals that this process already ignores, for example under nohup, stay
+ * ignored.
  */
 class blocked_signals {
 public:
@@ -23,7 +24,7 @@ public:
     blocked_signals& operator=(const blocked_signals&) = delete;
 
     [[nodiscard]] const sigset_t& mask() const noexcept { return mask_; }
-    /// The mask of before.
+    /// The signal mask before.
     [[nodiscard]] const sigset_t& before() const noexcept { return before_; }
 
 private:
@@ -31,26 +32,27 @@ private:
     sigset_t before_{};
 };
 
-/// Whether this process was told to ignore a signal.
+/// Whether this process ignores a signal.
 [[nodiscard]] bool is_ignored(int number) noexcept;
 
-/// Stops this process as a Ctrl-Z stops any: not where no shell is there to let it go on.
+/// Stops this process as Ctrl-Z does. Does nothing if no shell could continue it.
 void stop_for_terminal() noexcept;
 
-/// Blocked signals as events, with who sent them.
+/// Delivers blocked signals as events, with their senders.
 class signals {
 public:
     using handler = std::function<void(const signalfd_siginfo& what)>;
 
-    /// @throws boost::system::system_error when the system gives no descriptor.
+    /// Starts to receive the signals.
+    /// @throws boost::system::system_error if the system has no descriptor left.
     signals(const boost::asio::any_io_executor& ex, const blocked_signals& which);
     ~signals();
     signals(const signals&) = delete;
     signals& operator=(const signals&) = delete;
 
-    /// Calls `f` for each signal from now on, instead of what was called before.
+    /// Calls `f` for each signal from now on, in place of the previous handler.
     void handle(handler f);
-    /// Calls nothing any more.
+    /// Stops calling handlers.
     void stop();
 
 private:
@@ -58,7 +60,7 @@ private:
 
     static void read(const std::shared_ptr<state>& s);
 
-    /// Outlives this for as long as a read is on its way to its handler.
+    /// Outlives this object until a pending read has reached its handler.
     std::shared_ptr<state> state_;
 };
 

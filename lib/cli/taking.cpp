@@ -24,8 +24,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A command that waits says so after the first, and looks whether it can be served at all each
-/// time that the other has passed.
+/// The time after which a waiting command first prints that it waits, and the interval of its later
+/// checks whether the nodes are usable.
 constexpr std::chrono::milliseconds first_look = 1s;
 constexpr std::chrono::milliseconds look_interval = 10s;
 
@@ -87,7 +87,7 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
     const auto begun = boot_clock::now();
     const auto patience = o.wait && o.wait->length > 0ms ? o.wait->length : c.connect_timeout;
     const auto outage = o.max_outage ? o.max_outage->length : c.connect_timeout;
-    // On all masters if possible, not only on those that were connected to first.
+    // If possible all nodes take part, not only the first ones to connect.
     const auto longest = std::min({patience, c.connect_timeout, outage});
     const bool once = o.no_wait || (o.wait && o.wait->length == 0ms);
     const auto in_silence = once ? longest : std::min(longest, first_look);

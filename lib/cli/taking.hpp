@@ -20,12 +20,12 @@ struct taken {
     report nodes;
 };
 
-/// Names a holder: `program`, without its folder, as a process of this host. Cut to what a label
-/// may be.
+/// The label of a holder: `program` without its folder, the process and this host. Truncated to the
+/// longest label.
 [[nodiscard]] std::string label_of(const std::string& program, int process);
 
-/// Takes the lock, for as long as the options say; on the way it says on stderr that no majority
-/// can be reached, since that may be for ever.
+/// Takes the lock as the options say. While it waits, it prints on stderr that no majority can be
+/// reached, because that wait may have no end.
 [[nodiscard]] boost::asio::awaitable<taken> take(client& locks, const config& c,
                                                  const taking_options& o,
                                                  std::optional<keep_alive> keep, bool json);

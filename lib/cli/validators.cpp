@@ -15,7 +15,7 @@ CLI::Option* as_duration(CLI::Option* option)
     return option->type_name("DURATION")->check(CLI::Validator(complaint_about, "", ""));
 }
 
-/// Why a duration is not within the limits; empty: it is.
+/// Why a duration is outside the limits. Empty if it is within them.
 std::string out_of(const duration_limits& limits, const std::string& text)
 {
     const auto length = parse_duration(text);

@@ -13,19 +13,19 @@ class Option;
 
 namespace redlock::cli {
 
-/// The shortest and the longest duration that an option takes.
+/// The shortest and the longest duration of an option.
 struct duration_limits {
     std::chrono::milliseconds least{0};
     std::chrono::milliseconds most = std::chrono::milliseconds::max();
 };
 
-/// An option that takes a duration, and says so where it is given something else.
+/// Adds an option that takes a duration. Any other text is refused with the reason.
 CLI::Option* add_duration(CLI::App& app, const std::string& name, duration& out,
                           const std::string& description, duration_limits limits = {});
 CLI::Option* add_duration(CLI::App& app, const std::string& name, std::optional<duration>& out,
                           const std::string& description);
 
-/// An option that takes the name of a file, which may not be empty.
+/// Adds an option that takes a file name, which must not be empty.
 CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& out,
                       const std::string& description);
 

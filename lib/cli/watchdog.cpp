@@ -13,7 +13,7 @@ namespace {
 
 [[noreturn]] void watch(int leash, pid_t group) noexcept
 {
-    // Out of reach of what is sent to a group or a terminal, and of no pipe an end.
+    // Leaves the group and the terminal, so that their signals don't reach it. Closes all pipes.
     setsid();
     sigset_t all;
     sigfillset(&all);

@@ -4,12 +4,12 @@
 
 namespace redlock::cli {
 
-/// A process that kills a process group when this process is gone without a word.
+/// A process that kills a process group if this process ends without notice.
 class watchdog {
 public:
-    /// Where the system has no process to spare, there is none.
+    /// Starts the watchdog. If the system can't start a process, there is no watchdog.
     explicit watchdog(pid_t group) noexcept;
-    /// Calls it off.
+    /// Dismisses the watchdog.
     ~watchdog();
     watchdog(const watchdog&) = delete;
     watchdog& operator=(const watchdog&) = delete;

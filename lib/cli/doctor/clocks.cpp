@@ -15,13 +15,13 @@ namespace {
 
 using facts_list = std::vector<node_facts>;
 
-// Two nodes.
+// Comparison of two nodes.
 
 struct measured {
     double apart = 0;
     double precision = 0;
 
-    /// By how much they are apart for sure; below zero: by nothing.
+    /// The difference that is certain. Not above zero if the two may not differ at all.
     [[nodiscard]] double surely() const noexcept { return std::abs(apart) - precision; }
 };
 
@@ -34,8 +34,9 @@ std::optional<measured> rate_between(const node_facts& a, const node_facts& b)
                     a.clock->rate_precision + b.clock->rate_precision};
 }
 
-/// The two were looked at in moments that lie no farther apart than both were watched. Clocks that
-/// are known to run apart were so much farther from each other or nearer in between.
+/// The extra uncertainty of a difference between two dates, in nanoseconds. The two nodes were
+/// sampled at moments that are no farther apart than the longer of the two sampling spans. Two
+/// clocks with different rates may have moved relative to each other by this much in between.
 double gone_apart(const node_facts& a, const node_facts& b)
 {
     const auto rate = rate_between(a, b);
@@ -93,7 +94,7 @@ double allowed_drift(const base::settings& s) noexcept
 
 // Majorities.
 
-/// The nodes whose dates are known, by their dates.
+/// The nodes with known dates, sorted by date.
 std::vector<const node_facts*> dated(const facts_list& nodes)
 {
     std::vector<const node_facts*> known;
@@ -108,7 +109,7 @@ std::vector<const node_facts*> dated(const facts_list& nodes)
     return known;
 }
 
-/// No farther apart than that, as far as can be told.
+/// Whether the two dates may be no farther apart than `slack`.
 bool agree(const node_facts& a, const node_facts& b, nanoseconds slack)
 {
     return date_between(a, b)->surely() <= static_cast<double>(slack.count());
@@ -116,7 +117,7 @@ bool agree(const node_facts& a, const node_facts& b, nanoseconds slack)
 
 using place = std::vector<const node_facts*>::const_iterator;
 
-/// The most of them that agree all with each other.
+/// The largest group of nodes whose dates all agree with each other.
 std::pair<place, place> largest_group(const std::vector<const node_facts*>& sorted,
                                       nanoseconds slack)
 {
@@ -131,7 +132,7 @@ std::pair<place, place> largest_group(const std::vector<const node_facts*>& sort
     return best;
 }
 
-/// Of as many dates as make a majority.
+/// Whether enough dates for a majority are known, but no majority agrees. False if fewer are known.
 bool no_majority_agrees(const std::vector<const node_facts*>& sorted, const base::settings& s)
 {
     const auto [from, to] = largest_group(sorted, s.counter_slack);
@@ -159,7 +160,8 @@ void judge_no_majority(const facts_list& nodes, const base::settings& s, std::ve
          "Set the dates right (NTP). Locks without fencing tokens need no dates (--no-fencing)."});
 }
 
-/// Locks need no dates, tokens do: a majority has to agree about them to within the slack.
+/// Finds wrong dates. Locks need no dates, but fencing tokens need a majority that agrees about the
+/// date to within the slack.
 void judge_dates(const facts_list& nodes, const base::settings& s, std::vector<finding>& out)
 {
     const auto sorted = dated(nodes);
@@ -193,7 +195,8 @@ void judge_dates(const facts_list& nodes, const base::settings& s, std::vector<f
     }
 }
 
-/// What `judge_measures` has said already of one of the two is not said again.
+/// Finds different clock rates. Skips two nodes if `judge_measures` has already reported the rate
+/// of one of them.
 void judge_rates(const facts_list& nodes, const base::settings& s, std::vector<finding>& out)
 {
     const auto gap = widest_rate_gap(nodes);

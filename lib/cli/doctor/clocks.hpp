@@ -9,34 +9,36 @@
 
 namespace redlock::cli {
 
-/// Of all nodes the two whose clocks are farthest apart, and by how much: in nanoseconds of their
-/// dates, or as a share of the time by which one gains on the other. This machine's clock, which
-/// both were looked at by, cancels out.
+/// The two nodes whose clocks are farthest apart, and the difference: in nanoseconds for dates, or
+/// as a share of the time for rates. This machine's clock measured both nodes, so its error cancels
+/// out.
 struct clock_gap {
     std::string ahead;  ///< the node that is ahead, or gains
     std::string behind;
     double apart = 0;
     double precision = 0;
-    /// No two nodes are farther apart than that.
+    /// An upper bound for the difference between any two nodes.
     double at_most = 0;
 
-    /// More than what the round trips leave open.
+    /// Whether the difference exceeds what the round trips leave open.
     [[nodiscard]] bool is_certain() const noexcept { return apart > precision; }
 };
 
-/// Empty: fewer than two of them could be looked at for it.
+/// The widest gap between two dates, and between two rates. Empty if fewer than two nodes could be
+/// measured.
 [[nodiscard]] std::optional<clock_gap> widest_date_gap(const std::vector<node_facts>& nodes);
 [[nodiscard]] std::optional<clock_gap> widest_rate_gap(const std::vector<node_facts>& nodes);
 
-/// The nodes' clocks against each other.
+/// The comparison of all nodes' clocks.
 struct clock_comparison {
     std::optional<clock_gap> dates{};
     std::optional<clock_gap> rates{};
-    /// No majority agrees about the date, and fencing tokens need one that does.
+    /// No majority agrees about the date, and fencing tokens need one.
     bool dates_matter = false;
-    /// By more than the drift that is allowed, as far as can be told.
+    /// Two rates differ by more than the allowed drift, beyond the measurement's uncertainty.
     bool rates_matter = false;
-    /// For each of the two that is known a line, that says whether it matters.
+    /// One line for the dates and one for the rates, if they are known. Each line says whether the
+    /// difference matters.
     std::vector<std::string> lines{};
 };
 

@@ -89,7 +89,7 @@ asio::awaitable<resp::reply> doctor_connection::next()
     }
 }
 
-/// Until there is news of the connection.
+/// Waits for the next event of the connection.
 asio::awaitable<void> doctor_connection::something()
 {
     if (trouble_.empty()) {

@@ -18,28 +18,30 @@
 
 namespace redlock::cli {
 
-/// A node gives no answer, or none that can be understood. The text goes on from the node's name.
+/// Thrown if a node doesn't answer, or its answer can't be understood. The text continues a
+/// sentence that begins with the node's name.
 class no_answer : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// TCP is connected, and the time allowed is up before the TLS handshake has ended.
+/// The text if TCP connects, but the TLS handshake doesn't end within the allowed time.
 inline constexpr std::string_view unfinished_tls =
     "does not finish the TLS handshake, though TCP is connected: the server does not seem to speak "
     "TLS on this port";
 
-/// The time allowed is up before all commands are answered.
+/// The text if the node doesn't answer all commands within the allowed time.
 inline constexpr std::string_view unanswered_commands = "leaves commands unanswered";
 
-/// It goes on from the node's name by itself; others only say how the connection ended.
+/// Whether the text continues a sentence after the node's name. Other texts only say how the
+/// connection ended.
 [[nodiscard]] inline bool says_what_it_does(std::string_view trouble) noexcept
 {
     return trouble.starts_with("leaves ") || trouble.starts_with("does not ");
 }
 
 /// One connection to one node, over the links that clients use. Every wait ends when the time that
-/// was last allowed is up.
+/// was last allowed has passed.
 class doctor_connection final : engine::link_events {
 public:
     doctor_connection(const boost::asio::any_io_executor& executor, const base::address& address,
@@ -48,21 +50,22 @@ public:
     doctor_connection(const doctor_connection&) = delete;
     doctor_connection& operator=(const doctor_connection&) = delete;
 
-    /// For all waits from now on, together.
+    /// Sets the time that all following waits may take together.
     void allow(std::chrono::nanoseconds span);
 
+    /// Connects.
     /// @throws no_answer
     boost::asio::awaitable<void> connect();
 
-    /// Where commands are put, to be sent by `send`.
+    /// The buffer for commands, which `send` sends.
     [[nodiscard]] std::string& out() noexcept { return out_; }
     void send();
 
-    /// The next reply, which is no push. It lives until the next call.
+    /// The next reply that isn't a push. It is valid until the next call.
     /// @throws no_answer
     boost::asio::awaitable<resp::reply> next();
 
-    /// When the last bytes came that `next` has looked at.
+    /// When the bytes of the last reply arrived.
     [[nodiscard]] boot_clock::time_point arrived() const noexcept { return current_.arrived; }
 
 private:

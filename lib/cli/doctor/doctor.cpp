@@ -29,7 +29,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// As a client has it, but that one node may be there twice: then it stands behind the others.
+/// The settings that a client would use. A client refuses a list that repeats a node. The doctor
+/// accepts such a list, and moves the repeated nodes to its end.
 base::settings settings_of(const config& c)
 {
     config once = c;
@@ -39,7 +40,7 @@ base::settings settings_of(const config& c)
     for (const std::string& url : c.nodes) {
         auto parsed = base::parse_address(url);
         if (!std::holds_alternative<base::address>(parsed)) {
-            return base::make_settings(c);  // which says what is wrong
+            return base::make_settings(c);  // throws, because the URL is invalid
         }
         auto& node = std::get<base::address>(parsed);
         const bool is_new = std::find(known.begin(), known.end(), node) == known.end();
@@ -62,8 +63,8 @@ void check_resource(const base::settings& s, const std::optional<std::string>& r
     }
 }
 
-/// All at the same time. Returns when the last is done: a name may be looked up yet that nobody
-/// waits for any more.
+/// Examines all nodes at the same time. Returns after the last examination. A name lookup whose
+/// result isn't needed any more may still run then, so the context outlives this function.
 std::vector<node_facts> examine_all(const base::settings& s, const doctor_options& o)
 {
     lasting_context lasting;

@@ -10,30 +10,36 @@
 namespace redlock::cli {
 
 struct doctor_options {
-    /// The nodes and how to speak to them; what else it says is what the nodes are judged by.
+    /// The nodes and how to connect to them. The other values are the standard by which the doctor
+    /// judges the nodes.
     redlock::config config;
-    /// Tells it as one JSON value instead of text.
+    /// Prints one JSON value instead of text.
     bool json = false;
-    /// Over which the nodes' clocks and latencies are measured.
+    /// How long the doctor measures the nodes' clocks and latencies.
     std::chrono::milliseconds watch{1000};
-    /// The keys that are tried begin with this resource's name. Empty: with the doctor's own.
+    /// The resource whose name begins the keys that the doctor tries. If empty, the doctor uses a
+    /// name of its own.
     std::optional<std::string> resource{};
 };
 
 /**
- * Asks every node, all at the same time, and says on `out` in plain words what is wrong. Blocks for
- * `watch` and what the nodes take to answer, which is bounded by `config::connect_timeout` and a
- * few times `config::stall_timeout`.
+ * Examines all nodes at the same time and prints to `out` in plain words what is wrong. Blocks for
+ * `watch` plus the time that the nodes take to answer. `config::connect_timeout` plus a few times
+ * `config::stall_timeout` bound that time.
  *
- * What the library needs of a node is tried there, with keys of the doctor's own below
- * `<key_prefix>redlock:doctor:`, or `<key_prefix><resource>:redlock:doctor:`. It deletes them
- * again, and they expire within seconds where it cannot.
+ * The doctor tries on each node what the library needs. It uses its own keys below
+ * `<key_prefix>redlock:doctor:`, or `<key_prefix><resource>:redlock:doctor:`. It deletes these keys
+ * afterwards; if it can't, they expire within seconds.
  *
- * The exit status: 0 nothing, or notes only; 1 warnings at worst; 2 errors.
+ * Returns the exit status:
  *
- * @throws boost::system::system_error with `errc::invalid_config` for a configuration that no
- * client would take, unless no more is wrong with it than that a server is listed twice.
- * @throws std::invalid_argument for a resource that no lock may have.
+ * - 0: no finding, or notes only;
+ * - 1: at least one warning;
+ * - 2: at least one error.
+ *
+ * @throws boost::system::system_error with `errc::invalid_config` for a configuration that a client
+ * refuses. A list that names a server twice doesn't throw: it is a finding.
+ * @throws std::invalid_argument for an invalid resource name.
  */
 [[nodiscard]] int doctor(const doctor_options& options, std::ostream& out);
 

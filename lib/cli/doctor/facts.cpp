@@ -10,7 +10,7 @@ namespace redlock::cli {
 
 namespace {
 
-/// Nothing: the field is not there, or is not a number.
+/// The value of a number field. Empty if the field is missing or isn't a number.
 std::optional<std::uint64_t> number_if_any(std::string_view info, std::string_view field) noexcept
 {
     const std::string_view text = core::info_field(info, field);
@@ -37,8 +37,8 @@ std::string first_of(std::string_view info, std::string_view field, std::string_
     return found.empty() ? text(info, other) : found;
 }
 
-/// Others call themselves Redis of some version, for programs that look at that, and have a version
-/// of their own.
+/// Reads the product and its version. Valkey reports a Redis version too, for programs that check
+/// for one, so its own version is read first.
 void read_product(std::string_view info, server_facts& f)
 {
     const bool is_valkey = !core::info_field(info, "valkey_version").empty();
@@ -48,7 +48,7 @@ void read_product(std::string_view info, server_facts& f)
     }
 }
 
-/// Whether the field is there and has any value other than `good`. An unknown value counts as bad.
+/// Whether the field exists and has a value other than `good`. An unknown value counts as bad.
 bool is_not(std::string_view info, std::string_view field, std::string_view good)
 {
     const std::string_view word = core::info_field(info, field);

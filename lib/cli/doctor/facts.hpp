@@ -14,7 +14,7 @@
 
 namespace redlock::cli {
 
-/// What is tried on a node, each by one command.
+/// The things that the doctor tries on a node, each with one command.
 enum class needed : std::uint8_t {
     info,
     config_get,
@@ -39,7 +39,7 @@ enum class needed : std::uint8_t {
 };
 inline constexpr std::size_t needed_count = static_cast<std::size_t>(needed::client_caching) + 1;
 
-/// How that went.
+/// The outcome of one thing that the doctor tried.
 struct trial {
     enum class outcome : std::uint8_t {
         untried,
@@ -47,12 +47,12 @@ struct trial {
         forbidden,      ///< an ACL forbids the command
         forbidden_key,  ///< an ACL forbids the key
         unknown,        ///< the server has no such command
-        refused,        ///< in other words, whatever state the server is in
-        failed,         ///< it answered with another error
+        refused,        ///< with another error, whatever the server's state
+        failed,         ///< with an error that depends on the server's state or data
     };
 
     outcome is = outcome::untried;
-    /// Of `refused` and `failed`: the server's text, cut and freed of secrets.
+    /// The server's text for `refused` and `failed`, shortened and without secrets.
     std::string error{};
 
     [[nodiscard]] bool is_missing() const noexcept
@@ -61,52 +61,52 @@ struct trial {
     }
 };
 
-/// What INFO tells of a server.
+/// The fields of a server's INFO.
 struct server_facts {
     std::string product;  ///< "Redis", "Valkey"
     std::string version;
     std::string mode;    ///< "standalone", "cluster", "sentinel"
-    std::string role;    ///< "master", "slave", or what else it says
-    std::string master;  ///< of a replica: host and port
+    std::string role;    ///< "master", "slave", or another word of the server
+    std::string master;  ///< only for a replica: host and port
     std::string run_id;
     unsigned replicas = 0;
     std::chrono::seconds uptime{};
     bool loading = false;
     std::uint64_t used_memory = 0;
-    /// 0: no bound; empty: the server gives no number.
+    /// 0 means no limit. Empty if the server reports no number.
     std::optional<std::uint64_t> max_memory = 0;
     std::string eviction;      ///< maxmemory_policy
     bool appends = false;      ///< aof_enabled
-    bool writes_fail = false;  ///< the last write of the append-only file or the snapshot
+    bool writes_fail = false;  ///< the last write of the append-only file or the snapshot failed
 };
 
-/// Reads the answer to INFO; what is not there stays empty.
+/// Parses the reply to INFO. Missing fields stay empty.
 [[nodiscard]] server_facts read_info(std::string_view info);
 
-/// What the clients have that a restart guard's marker is of, as `guard_text` says it. Empty: the
-/// marker does not tell.
+/// The guard configuration in a restart guard's marker, in the form of `guard_text`. Empty if the
+/// marker doesn't contain it.
 [[nodiscard]] std::string guard_of(std::string_view marker);
 
-/// What the doctor's keys begin with, without the prefix. They are no lock's: `resource` and a name
-/// of the doctor's own.
+/// The beginning of the doctor's keys, without the key prefix: `resource` and a name of the
+/// doctor's own. No lock uses such a key.
 [[nodiscard]] std::string own_keys(const std::string& resource);
 
-/// What is left of a server's acknowledged writes after it is killed.
+/// The part of a server's acknowledged writes that survives if the server is killed.
 enum class keeps : std::uint8_t {
     not_known,
     nothing,
-    nothing_or_snapshots,  ///< no append-only file; CONFIG tells no more
+    nothing_or_snapshots,  ///< no append-only file; CONFIG doesn't say whether there are snapshots
     snapshots,
     by_and_by,            ///< appendfsync no
     all_but_a_second,     ///< appendfsync everysec
-    appended,             ///< appendonly; CONFIG does not tell when it is on the disk
+    appended,             ///< appendonly; CONFIG doesn't say when the server syncs
     all_but_in_rewrites,  ///< appendfsync always, and no-appendfsync-on-rewrite
     everything,           ///< appendfsync always
 };
 
 [[nodiscard]] const char* to_string(keeps k) noexcept;
 
-/// How long pings took.
+/// The round-trip times of the pings.
 struct latency_facts {
     std::size_t samples = 0;
     std::chrono::nanoseconds median{};
@@ -114,65 +114,68 @@ struct latency_facts {
     std::chrono::nanoseconds longest{};
 };
 
-/// A node's clock, as seen from this machine. True within the precision that is given.
+/// A node's clock relative to this machine's. Each value is true within its precision.
 struct clock_facts {
-    /// Above zero: the node's date is ahead of ours.
+    /// Above zero if the node's date is ahead of ours.
     std::chrono::nanoseconds offset{};
     std::chrono::nanoseconds offset_precision{};
-    /// By what share the node's clock gains on ours; below zero: it loses. Empty: not measured for
-    /// long enough.
+    /// The share by which the node's clock gains on ours. Below zero if the node's clock loses.
+    /// Empty if there was too little time to measure it.
     std::optional<double> rate{};
     double rate_precision = 0;
-    /// From the first to the last look at it.
+    /// The time from the first sample to the last.
     std::chrono::nanoseconds watched{};
 };
 
-/// What the restart guard's marker says of a node.
+/// The restart guard's state of a node, as its marker says.
 enum class admittance : std::uint8_t { not_guarded, admitted, not_admitted, other_configuration };
 
-/// How far the questions came.
+/// How far the examination got.
 enum class contact : std::uint8_t {
     none,    ///< no connection; `trouble` says why
-    broken,  ///< it was lost, or fell silent; `trouble` says how
+    broken,  ///< the connection was lost, or the node stopped answering; `trouble` says how
     whole,
 };
 
-/// All that was learnt of one node.
+/// Everything that the doctor learnt about one node.
 struct node_facts {
     std::string node;  ///< its URL without user and password
     bool has_tls = false;
-    bool is_durable = false;  ///< as its URL says
-    /// The keys that were tried begin with it; empty: with the doctor's own name.
+    bool is_durable = false;  ///< as its URL states
+    /// The resource whose name begins the keys that the doctor tried. If empty, the doctor used a
+    /// name of its own.
     std::string resource{};
 
     contact reached = contact::none;
     std::string trouble{};
-    /// Whether it has answered any command.
+    /// Whether the node has answered any command.
     bool has_answered = false;
-    /// The commands of the greeting that it left without an answer.
+    /// The commands of the greeting that the node left unanswered.
     std::string unanswered{};
-    /// Why a client would not use it; empty: it would.
+    /// Why a client would not use the node. Empty if a client would.
     std::string unusable{};
     bool login_refused = false;
-    /// It closed the connection at HELLO, and was greeted without.
+    /// The node closed the connection at HELLO, so the doctor greeted it without HELLO.
     bool closes_at_hello = false;
-    /// It answers HELLO with something that is no greeting.
+    /// The node's answer to HELLO is no greeting.
     bool answers_hello_oddly = false;
-    /// "cluster" and "sentinel" where it says so, also without INFO.
+    /// "cluster" or "sentinel" if the node says so. Known even without INFO.
     std::string mode{};
-    /// "master", "slave", "replica", or what else it says; also without INFO.
+    /// "master", "slave", "replica", or another word of the node. Known even without INFO.
     std::string role{};
     std::string run_id{};
-    /// When its greeting was done and a client would begin to use it; the maximum: never.
+    /// When the greeting ended, which is when a client would start to use the node. The maximum
+    /// means never.
     boot_clock::time_point ready_since = boot_clock::time_point::max();
 
     int protocol = 2;
     core::compare_and_delete deletes_by = core::compare_and_delete::script;
     admittance admitted = admittance::not_guarded;
-    /// Of `other_configuration`: what theirs is; empty: the marker does not tell.
+    /// The other clients' guard configuration if `admitted` is `other_configuration`. Empty if the
+    /// marker doesn't contain it.
     std::string disagreement{};
-    /// It has a marker, though this configuration has no guard: what the marker is of, as far as it
-    /// tells.
+    /// Set if the node has a marker though this configuration has no guard. It holds the guard
+    /// configuration in that marker, as far as the marker contains it.
     std::optional<std::string> guard_of_others{};
 
     std::optional<server_facts> info{};

@@ -38,8 +38,8 @@ namespace {
 
 using facts_list = std::vector<node_facts>;
 
-/// The node that is the same server and was ready before it, if there is one. A client uses that
-/// one and names the later one.
+/// The node that is the same server and was ready before `f`, or null. A client uses the earlier
+/// node and reports the later one.
 const node_facts* twin_of(const facts_list& nodes, const node_facts& f)
 {
     const auto since = [&f](const node_facts& other) {
@@ -54,7 +54,7 @@ const node_facts* twin_of(const facts_list& nodes, const node_facts& f)
     return &*first == &f ? nullptr : &*first;
 }
 
-/// The nodes that this is true of, of each server one.
+/// The number of nodes that satisfy `is_so`. A server that several nodes lead to counts once.
 template <class Predicate>
 std::size_t count_in(const facts_list& nodes, Predicate is_so)
 {
@@ -63,7 +63,7 @@ std::size_t count_in(const facts_list& nodes, Predicate is_so)
         [&](const node_facts& f) { return twin_of(nodes, f) == nullptr && is_so(f); }));
 }
 
-/// Those that can be used, and that `also` is true of.
+/// The number of usable nodes that satisfy `also`.
 template <class Predicate>
 std::size_t usable_in(const facts_list& nodes, const base::settings& s, Predicate also)
 {
@@ -81,7 +81,8 @@ bool are_had_without_tokens(const facts_list& nodes, const base::settings& s)
            count_in(nodes, [&](const node_facts& f) { return is_usable_without_tokens(f, s); });
 }
 
-/// The first of those before it that its URL leads to as well; itself: there is none.
+/// The first node whose URL leads to the same server. It is the node itself if the list doesn't
+/// repeat it.
 std::size_t first_of(const base::settings& s, std::size_t node)
 {
     const auto found = std::find(s.nodes.begin(), s.nodes.end(), s.nodes[node]);
@@ -181,7 +182,7 @@ void judge_settings(const base::settings& s, std::vector<finding>& out)
     }
 }
 
-/// Those of one weight stay in their order.
+/// Sorts by severity. Findings of the same severity keep their order.
 std::vector<finding> worst_first(const std::vector<finding>& findings)
 {
     std::vector<finding> sorted;
@@ -193,7 +194,8 @@ std::vector<finding> worst_first(const std::vector<finding>& findings)
     return sorted;
 }
 
-/// What fewer than a majority of usable nodes leave, going on from the number of them.
+/// Says which locks are possible if fewer than a majority of the nodes is usable. The text
+/// continues after the number of usable nodes.
 const char* rest_of_locks(const facts_list& nodes, const base::settings& s)
 {
     if (!are_had_without_tokens(nodes, s)) {

@@ -14,72 +14,73 @@ enum class severity : std::uint8_t { note, warning, error };
 
 [[nodiscard]] const char* to_string(severity s) noexcept;
 
-/// Something to know, or to put right.
+/// Something that the user should know or correct.
 struct finding {
     severity weight = severity::note;
-    /// Its URL without user and password; empty: it is about all of them together.
+    /// The node's URL without user and password. Empty if the finding is about all nodes together.
     std::string node;
-    /// One word that stays the same for programs to look for.
+    /// A word that identifies the kind of finding. It never changes, so that programs can search
+    /// for it.
     std::string code;
-    /// What is wrong, and what to do about it: a sentence or two each, the first going on from the
-    /// node's name.
+    /// The problem and the remedy, one or two sentences each. The first sentence of `text`
+    /// continues after the node's name.
     std::string text;
     std::string advice;
-    /// Two clients may hold one lock because of it.
+    /// Because of it, two clients may hold one lock.
     bool breaks_exclusion = false;
 };
 
-/// What is wrong with one node, as far as it can be told from that node alone.
+/// Finds problems of one node that show without a comparison with other nodes.
 void judge_node(const node_facts& f, const base::settings& s, std::vector<finding>& out);
 
-/// Which commands that are needed, or help, its user may not use or the server does not have.
+/// Finds needed or useful commands that the user isn't permitted to run or the server doesn't have.
 void judge_permissions(const node_facts& f, const base::settings& s, std::vector<finding>& out);
 
-/// What is wrong with its clock, and how long its answers take.
+/// Finds problems with the node's clock and with the time its answers take.
 void judge_measures(const node_facts& f, const base::settings& s, std::vector<finding>& out);
 
-/// What is wrong with the nodes' clocks when they are compared with each other.
+/// Finds problems that a comparison of the nodes' clocks shows.
 void judge_clocks(const std::vector<node_facts>& nodes, const base::settings& s,
                   std::vector<finding>& out);
 
-/// All that is wrong: with each node, and with all of them together. The worst first, else in the
-/// order of the nodes.
+/// Finds all problems, of each node and of all nodes together. The worst come first; findings of
+/// the same severity are in the order of the nodes.
 [[nodiscard]] std::vector<finding> judge(const std::vector<node_facts>& nodes,
                                          const base::settings& s);
 
-/// Whether a client can take locks there, with fencing tokens where they are wanted.
+/// Whether a client can take locks on the node, with fencing tokens if the settings ask for them.
 [[nodiscard]] bool is_usable(const node_facts& f, const base::settings& s);
 [[nodiscard]] bool is_usable_without_tokens(const node_facts& f, const base::settings& s);
 
-/// Whether a lock of one resource that was taken there can be given back before its ttl has passed.
+/// Whether a client can release a lock of one resource on the node before its ttl has passed.
 [[nodiscard]] bool gives_back(const node_facts& f) noexcept;
 
-/// Whether a lock that was taken there can be renewed.
+/// Whether a client can renew a lock on the node.
 [[nodiscard]] bool renews(const node_facts& f) noexcept;
 
-/// Whether commands that are not permitted are why clients do not use it, as `judge_permissions`
-/// says by their names.
+/// Whether clients don't use the node because commands are not permitted. `judge_permissions` names
+/// these commands.
 [[nodiscard]] bool is_unusable_without_commands(const node_facts& f) noexcept;
 
 struct verdict {
     enum class locks : std::uint8_t {
         available,
-        available_unsafely,  ///< two clients may hold one
-        available_later,     ///< when the restart guard has admitted the nodes
-        /// No majority renews them: a holder loses each when its ttl has passed.
+        available_unsafely,  ///< two clients may hold the same lock
+        available_later,     ///< once the restart guard has admitted the nodes
+        /// No majority can renew locks, so a holder loses each lock when its ttl has passed.
         available_without_renewal,
-        available_until_ttl,  ///< no majority gives them back before that has passed
+        available_until_ttl,  ///< no majority can release locks before their ttl has passed
         unavailable,
-        refused,  ///< no client begins with such a list of nodes
+        refused,  ///< clients refuse such a list of nodes
     };
 
     std::size_t nodes = 0;
     std::size_t quorum = 0;
     std::size_t usable = 0;
-    /// Of these, those of which no error is told.
+    /// The number of usable nodes without an error.
     std::size_t well = 0;
     locks are = locks::unavailable;
-    /// 0: no finding, or notes only; 1: warnings at worst; 2: errors.
+    /// 0: no finding, or notes only; 1: at least one warning; 2: at least one error.
     int exit_status = 0;
     std::string text;
 };

@@ -9,7 +9,7 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// TIME tells whole microseconds.
+/// TIME has a resolution of one microsecond.
 constexpr nanoseconds node_tick = std::chrono::microseconds(1);
 
 nanoseconds round_trip(const sample& s) noexcept
@@ -17,7 +17,7 @@ nanoseconds round_trip(const sample& s) noexcept
     return s.answered - s.sent;
 }
 
-/// In the middle of its round trip the node looked at its clock, give or take half of that.
+/// The best estimate of when the node read its clock. The error is at most half of the round trip.
 boot_clock::time_point middle(const sample& s) noexcept
 {
     return s.sent + round_trip(s) / 2;
@@ -46,7 +46,8 @@ void measure_rate(const sample& early, const sample& late, clock_facts& clock)
 
 }  // namespace
 
-/// Of a few looks the one that was held up least.
+/// Reads the clocks a few times and keeps the pair of readings with the shortest delay between
+/// them.
 our_date::our_date() noexcept
 {
     constexpr int looks = 8;

@@ -10,7 +10,7 @@
 
 namespace redlock::cli {
 
-/// This machine's date, looked at once: whoever sets it afterwards does not move the nodes' dates
+/// This machine's date, read once. So a later change of the date doesn't make the nodes' dates seem
 /// apart.
 class our_date {
 public:
@@ -24,21 +24,23 @@ private:
     std::chrono::system_clock::time_point at_boot_{};
 };
 
-/// One PING with a TIME behind it.
+/// One PING followed by TIME.
 struct sample {
     boot_clock::time_point sent{};
     boot_clock::time_point answered{};
-    /// This machine's date when the answer came.
+    /// This machine's date when the answer arrived.
     std::chrono::system_clock::time_point date{};
-    /// The node's date; empty: it may not be asked.
+    /// The node's date. Empty if the user isn't permitted to run TIME.
     std::optional<std::chrono::microseconds> node_date{};
 };
 
-/// What the samples say of a node, in the order in which they were taken.
+/// The latencies and the clock that the samples show. The samples must be in the order in which
+/// they were taken.
 [[nodiscard]] latency_facts latency_of(const std::vector<sample>& samples);
 
-/// Nothing, where the node did not tell its date. How precise it is depends on the shortest round
-/// trips, of which the node may have looked at its clock at any moment.
+/// The node's clock relative to this machine's. Empty if the node didn't report its date. The
+/// shortest round trips determine the precision, because the node may have read its clock at any
+/// moment of a round trip.
 [[nodiscard]] std::optional<clock_facts> clock_of(const std::vector<sample>& samples);
 
 }  // namespace redlock::cli

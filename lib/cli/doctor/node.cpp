@@ -29,14 +29,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What was tried is gone after so long, also where it cannot be deleted.
+/// The ttl of all keys that the doctor writes, in milliseconds. It removes a key that the doctor
+/// can't delete.
 constexpr std::string_view scratch_ttl = "10000";
 constexpr std::size_t scratch_digits = 16;
 
-/// Of a mode or a role.
+/// The longest mode or role to keep, in bytes.
 constexpr std::size_t longest_word = 32;
 
-/// Between two samples of a node's latency and clock.
+/// The longest time between two samples of a node's latency and clock.
 constexpr std::chrono::milliseconds longest_pause = 10ms;
 
 bool speaks_of_a_key(std::string_view error) noexcept
@@ -50,20 +51,20 @@ bool is_login_error(std::string_view reason) noexcept
            reason.ends_with("(WRONGPASS)") || reason.ends_with("(NOAUTH)");
 }
 
-/// It is the state of the server that does not let it do this, or of the data in it.
+/// Whether the server refused because of its state or its data.
 bool speaks_of_its_state(std::string_view error)
 {
     return resp::is_temporary(error) || !resp::unfit_because(error).empty() ||
            resp::has_code(error, "OOM") || resp::has_code(error, "MISCONF");
 }
 
-/// A command within the script was refused, not the script.
+/// Whether a command inside the script was refused rather than the script.
 bool comes_from_within(needed n, std::string_view error)
 {
     return (n == needed::eval || n == needed::evalsha) && error.find("@user_script") != error.npos;
 }
 
-/// Only a replica answers a write so.
+/// Whether only a replica answers a write like this.
 bool is_replicas(std::string_view error)
 {
     return resp::has_code(error, "READONLY") || resp::has_code(error, "MASTERDOWN");
@@ -87,7 +88,8 @@ std::optional<std::chrono::microseconds> date_in(const resp::reply& time)
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         return error == std::errc{} && end == text.data() + text.size();
     };
-    // So that the difference of any two dates fits in nanoseconds: until the year 2255.
+    // The last second of the year 2255. The difference between any two dates up to it fits in
+    // nanoseconds.
     constexpr std::int64_t last_second = 9'000'000'000;
     if (!time.is_aggregate() || !read(time.at(0).text(), seconds) ||
         !read(time.at(1).text(), rest) || seconds < 0 || seconds > last_second || rest < 0 ||
@@ -97,7 +99,7 @@ std::optional<std::chrono::microseconds> date_in(const resp::reply& time)
     return std::chrono::seconds(seconds) + std::chrono::microseconds(rest);
 }
 
-/// The conversation with one node, step by step, each of which adds to the facts.
+/// The dialogue with one node. Each step adds to the facts.
 class conversation {
 public:
     conversation(const asio::any_io_executor& executor, const base::settings& s,
@@ -121,10 +123,10 @@ public:
     asio::awaitable<void> count();
     asio::awaitable<void> look_for_marker();
     asio::awaitable<void> watch(std::chrono::milliseconds span);
-    /// What was watched, also where it ended early.
+    /// Evaluates the samples. Works also after `watch` ended early.
     void measure();
 
-    /// The node closed the connection at the first word.
+    /// Whether the node closed the connection at the first command.
     [[nodiscard]] bool was_cut_off(std::string_view trouble) const
     {
         return facts_.reached == contact::broken && !facts_.has_answered &&
@@ -163,7 +165,7 @@ private:
     const std::string counter_;
 
     bool has_database_ = false;
-    /// What the replies to come answer.
+    /// The commands whose replies are outstanding, in order.
     std::vector<needed> asked_;
     std::string appendfsync_;
     std::optional<bool> saves_;
@@ -171,7 +173,7 @@ private:
     std::vector<sample> samples_;
 };
 
-// The greeting, as every client says it.
+// Greeting, with the same commands that every client sends.
 
 asio::awaitable<void> conversation::greet(bool says_hello)
 {
@@ -193,7 +195,7 @@ asio::awaitable<void> conversation::greet(bool says_hello)
                 says_hello && !r.is_error() && !r.find("proto").is_integer();
         }
         if (progress != core::handshake::progress::going_on) {
-            continue;  // an answer to what was asked before it was known to fail
+            continue;  // the reply to a command that was sent before the greeting failed
         }
         unsigned more = 0;
         progress = shake.on_reply(r, talk_.out(), more);
@@ -210,7 +212,7 @@ asio::awaitable<void> conversation::greet(bool says_hello)
     facts_.protocol = shake.protocol();
     facts_.deletes_by = shake.deletes_by();
     facts_.run_id = shake.run_id();
-    // Where the greeting failed, or the database, keys would come into another one.
+    // If SELECT failed or was never sent, keys would go into the wrong database.
     has_database_ = expected > 1 && !facts_.unusable.starts_with("the server refused the database");
     if (progress == core::handshake::progress::ready) {
         judge_marker(shake);
@@ -237,7 +239,7 @@ void conversation::judge_marker(const core::handshake& shake)
     }
 }
 
-// The questions, all in one write.
+// Questions, all in one write.
 
 asio::awaitable<void> conversation::question()
 {
@@ -289,7 +291,7 @@ void conversation::try_keys()
     attempt(needed::pexpire, {"PEXPIRE", key_, scratch_ttl});
 }
 
-/// None of them deletes: they compare with a value that is not there.
+/// Tries the scripts. They compare with a value that no key has, so they delete nothing.
 void conversation::try_scripts()
 {
     const auto& release = resp::release_script;
@@ -313,7 +315,8 @@ void conversation::try_tracking()
     attempt(needed::client_tracking, {"CLIENT", "TRACKING", "OFF"});
 }
 
-/// An increment alone makes a counter that stays for ever if the connection is lost behind it.
+/// Tries a fencing counter. SET creates the key with a ttl first: a key that only INCR creates
+/// would stay for ever if the connection were lost right after it.
 asio::awaitable<void> conversation::count()
 {
     if (facts_[needed::set].is != trial::outcome::went) {
@@ -326,8 +329,9 @@ asio::awaitable<void> conversation::count()
     co_await hear();
 }
 
-/// Of other clients. A client without the guard does not look: where its user may not read the
-/// marker, each look would be an entry of the server's ACL log.
+/// Looks for the marker of other clients' restart guard. A client without the guard doesn't read
+/// the marker. If its user may not read the marker, each attempt would add an entry to the server's
+/// ACL log.
 asio::awaitable<void> conversation::look_for_marker()
 {
     if (settings_.guard || !has_database_) {
@@ -354,7 +358,7 @@ asio::awaitable<void> conversation::hear()
 void conversation::take(needed n, const resp::reply& r)
 {
     trial& t = facts_[n];
-    // Of a command that is tried several times the first failure counts.
+    // If a command is tried several times, its first failure counts.
     if (t.is == trial::outcome::untried || t.is == trial::outcome::went) {
         t = tried(n, r);
     }
@@ -376,7 +380,7 @@ trial conversation::tried(needed n, const resp::reply& r) const
 {
     using outcome = trial::outcome;
     const std::string_view text = r.text();
-    // The script may be called, and is not there.
+    // NOSCRIPT is a success: the user may run the script, and only its text is missing.
     if (!r.is_error() || text.starts_with("NOSCRIPT")) {
         return {outcome::went, {}};
     }
@@ -386,7 +390,8 @@ trial conversation::tried(needed n, const resp::reply& r) const
     if (text.starts_with("ERR unknown") || text.starts_with("ERR Unknown")) {
         return {outcome::unknown, {}};
     }
-    // Clients see to writes by what a SET is answered, whatever that is.
+    // Clients decide by the reply to SET whether a node takes writes, so each error of SET counts
+    // as a failure.
     const bool is_failure =
         n == needed::set || speaks_of_its_state(text) || comes_from_within(n, text);
     return {is_failure ? outcome::failed : outcome::refused,
@@ -422,7 +427,7 @@ keeps conversation::kept() const
     return appendfsync_ == "no" ? keeps::by_and_by : keeps::appended;
 }
 
-// The measurements.
+// Measurements.
 
 asio::awaitable<void> conversation::watch(std::chrono::milliseconds span)
 {
@@ -442,7 +447,7 @@ asio::awaitable<void> conversation::watch(std::chrono::milliseconds span)
         samples_.push_back(s);
         pause_.expires_after(std::min(longest_pause, span));
         co_await pause_.async_wait(asio::use_awaitable);
-    } while (boot_clock::now() < end || samples_.size() < 2);  // one tells of no rate
+    } while (boot_clock::now() < end || samples_.size() < 2);  // a rate needs two samples
 }
 
 void conversation::measure()
@@ -463,7 +468,8 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
     facts.is_durable = address.durable;
     facts.resource = o.resource.value_or("");
     std::optional<conversation> talk;
-    // As a client does, which comes back without HELLO to a node that closes at that word.
+    // A client reconnects without HELLO to a node that closes the connection at HELLO, so the
+    // doctor does the same.
     for (const bool says_hello : {true, false}) {
         facts.trouble.clear();
         facts.reached = contact::none;

@@ -12,9 +12,8 @@
 
 namespace redlock::cli {
 
-/// Asks one node everything there is to ask. What the node does is never an exception. `s`
-/// and `o` have to outlive it. `date` is the same for all nodes that are to be compared with each
-/// other.
+/// Examines one node. Nothing that the node does causes an exception. `s` and `o` must outlive the
+/// operation. Pass the same `date` for all nodes that you want to compare.
 [[nodiscard]] boost::asio::awaitable<node_facts> examine(boost::asio::any_io_executor executor,
                                                          const base::settings& s, std::size_t index,
                                                          our_date date, const doctor_options& o);

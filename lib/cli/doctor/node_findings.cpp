@@ -11,7 +11,7 @@ namespace redlock::cli {
 
 namespace {
 
-/// Adds findings of one node.
+/// Appends findings of one node.
 class pen {
 public:
     pen(const node_facts& f, std::vector<finding>& out) : node_(f.node), out_(out) {}
@@ -33,7 +33,7 @@ bool is_about_tls(const node_facts& f)
     return f.has_tls && (why.starts_with("TLS") || why.find("SSL routines") != why.npos);
 }
 
-/// What OpenSSL says, without where in OpenSSL it says it.
+/// OpenSSL's reason, without the name of the OpenSSL library that reported it.
 std::string tls_fault(std::string why)
 {
     for (const std::string_view part : {"TLS: ", " (SSL routines)"}) {
@@ -62,7 +62,7 @@ const char* what_helps_tls(std::string_view why)
            "whether it trusts our certificate (--cert-file, --key-file).";
 }
 
-/// It has answered something.
+/// Whether the node has answered anything.
 bool has_spoken(const node_facts& f)
 {
     return f.info || f.latency.samples != 0 || !f.mode.empty();
@@ -119,7 +119,8 @@ void judge_contact(const node_facts& f, pen& add)
     }
 }
 
-/// The client's trial of a release fails for want of a command that is told of by its name.
+/// Whether the client's trial of a release fails because a command is missing. Another finding
+/// names that command.
 bool is_said_of_commands(const node_facts& f)
 {
     return is_unusable_without_commands(f) && f.unusable.find("release") != f.unusable.npos;
@@ -184,7 +185,7 @@ void judge_use(const node_facts& f, pen& add)
             "Name an independent server that runs standalone (redis_mode in INFO server), and no "
             "proxy in front of servers.");
     } else if (!f.unusable.empty() && !f.is_replica() && !is_said_of_commands(f)) {
-        // Those are said by themselves.
+        // Replicas and missing commands have findings of their own.
         add(severity::error, "unusable", "is not used by clients: " + f.unusable + ".",
             what_helps_use(f.unusable));
     }
@@ -265,9 +266,9 @@ void judge_info(const node_facts& f, const base::settings& s, pen& add)
         return;
     }
     const server_facts& i = *f.info;
-    // A bound that is not known counts as one.
+    // An unknown limit counts as a limit.
     if (i.max_memory != 0 && !i.eviction.empty() && i.eviction != "noeviction") {
-        // Under the guard the node is not used then.
+        // With the restart guard, clients don't use such a node.
         const bool is_used = !s.guard || f.is_durable;
         add(severity::error, "evicts",
             (i.max_memory ? "evicts keys, locks among them, when it has used its " +
@@ -361,7 +362,8 @@ void judge_node(const node_facts& f, const base::settings& s, std::vector<findin
     judge_role(f, add);
     judge_answers(f, add);
     judge_measures(f, s, out);
-    // The others have to become masters before the rest is of interest.
+    // A replica or a cluster node must become an independent server before the other findings
+    // matter.
     if (f.mode != "cluster" && !f.is_replica()) {
         judge_info(f, s, add);
         judge_persistence(f, s, add);

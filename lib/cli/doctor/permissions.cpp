@@ -11,12 +11,12 @@ namespace redlock::cli {
 
 namespace {
 
-/// A command whose absence is felt, how much, and by what.
+/// A command that clients need, how severe its absence is, and the consequence.
 struct duty {
     needed what;
     severity weight;
     const char* name;
-    const char* rule;  ///< what an ACL says to permit it
+    const char* rule;  ///< the ACL rule that permits it
     const char* consequence;
 };
 
@@ -36,7 +36,7 @@ constexpr duty duties[] = {
 constexpr duty reading{
     needed::get, severity::error, "GET", "+get",
     "no script can release or extend a lock, and clients do not use such a node"};
-/// Where the server has a command of its own that gives one lock back.
+/// Needed on a server that has a native command to release one lock.
 constexpr duty reading_for_scripts{needed::get, severity::error, "GET", "+get",
                                    "locks cannot be renewed or extended there, nor have fencing "
                                    "tokens, and locks of several resources cannot be released"};
@@ -45,7 +45,7 @@ constexpr duty tracking{needed::client_tracking, severity::warning, "CLIENT TRAC
                         "+client|tracking", "waiters poll"};
 constexpr duty caching{needed::client_caching, severity::warning, "CLIENT CACHING",
                        "+client|caching", "waiters poll"};
-/// Who lacks the one mostly lacks the other.
+/// A server that lacks one of the two commands usually lacks both.
 constexpr duty tracking_and_caching{needed::client_tracking, severity::warning,
                                     "CLIENT TRACKING and CLIENT CACHING",
                                     "+client|tracking +client|caching", "waiters poll"};
@@ -56,7 +56,7 @@ constexpr duty greeting{needed::hello, severity::warning, "HELLO", "+hello",
 constexpr duty deleting{
     needed::del, severity::error, "DEL", "+del",
     "locks can be acquired there, but not released: each stays until its ttl has passed"};
-/// Where the server has a command of its own for one lock.
+/// Needed on a server that has a native command to release one lock.
 constexpr duty deleting_several{needed::del, severity::warning, "DEL", "+del",
                                 "locks of several resources can be acquired there, but not "
                                 "released: each stays until its ttl has passed"};
@@ -69,8 +69,8 @@ constexpr duty extending{
     needed::pexpire, severity::error, "PEXPIRE", "+pexpire",
     "locks cannot be renewed or extended there, so redlock run loses its lock"};
 
-/// Of fencing tokens and the restart guard. The first token of a resource begins its counter with
-/// SET, each later one goes on by INCR and PEXPIRE.
+/// Needed for fencing tokens and the restart guard. SET starts the counter of a resource with its
+/// first token. INCR and PEXPIRE make each later token.
 constexpr duty extending_counters{
     needed::pexpire, severity::error, "PEXPIRE", "+pexpire",
     "locks cannot be renewed or extended there, so redlock run loses its lock, and a resource gets "
@@ -131,7 +131,8 @@ void look_at_wake_ups(const node_facts& f, clerk& c)
     const trial& tracks = f[needed::client_tracking];
     const bool lacks_both = tracks.is_missing() && f[needed::client_caching].is == tracks.is;
     c.look_at(lacks_both ? tracking_and_caching : tracking);
-    // Where nothing is tracked a server refuses CLIENT CACHING for that reason alone.
+    // Without tracking, a server refuses CLIENT CACHING, so that refusal says nothing about
+    // permissions.
     if (tracks.is == trial::outcome::went) {
         c.look_at(caching);
     }
@@ -148,7 +149,7 @@ void look_at_protocol(const node_facts& f, const base::settings& s, clerk& c)
         return;
     }
     if (hello == trial::outcome::untried) {
-        return;  // it has answered nothing, or closes the connection at that word
+        return;  // the node has answered nothing, or closes the connection at HELLO
     }
     c.add(severity::note, "resp2", "speaks RESP2 only: waiters poll.",
           "Use Redis from 6 on, or any Valkey, with HELLO and without a proxy in front of it.");
@@ -232,7 +233,8 @@ const char* what_helps_writes(std::string_view error)
     return "Correct that: until then it grants no locks.";
 }
 
-/// What a lock begins with was refused for another reason: memory, disk, replicas that are missing.
+/// Reports that the server refused SET although the command is permitted: for lack of memory, disk
+/// or replicas.
 void look_at_writes(const node_facts& f, clerk& c)
 {
     const trial& set = f[needed::set];

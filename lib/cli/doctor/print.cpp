@@ -34,7 +34,7 @@ const char* release_path(const node_facts& f)
     return f[needed::eval].is == trial::outcome::went ? "EVAL" : "nothing";
 }
 
-/// HELLO tells a role in RESP3 only.
+/// The node's mode or role. A server reports its role in the reply to HELLO only with RESP3.
 std::string role_of(const node_facts& f)
 {
     if (f.mode == "cluster") {
@@ -56,7 +56,8 @@ std::string with_sign(bool is_positive, const std::string& number)
     return (is_positive ? "+" : "") + number;
 }
 
-/// What differs by no more than can be told is told as what it may differ by.
+/// The clock's offset and rate. A value that doesn't exceed its precision is printed as an upper
+/// bound.
 std::string clock_text(const clock_facts& c)
 {
     const auto offset = std::chrono::abs(c.offset);
@@ -109,14 +110,15 @@ std::string line_of(const node_facts& f)
     return line + ", " + to_string(f.kept);
 }
 
-/// What is to be done about both is the same.
+/// Whether two findings of different nodes can be printed together, because severity, kind and
+/// remedy are the same.
 bool asks_the_same(const finding& a, const finding& b)
 {
     return &a == &b || (a.weight == b.weight && a.code == b.code && a.advice == b.advice &&
                         !a.node.empty() && !b.node.empty());
 }
 
-/// The nodes of a group of which the same is said, once each, and what that is.
+/// Prints each text of a group once, after the names of all nodes that it applies to.
 void print_texts(std::ostream& out, const std::vector<const finding*>& group,
                  std::string_view indent)
 {
@@ -287,7 +289,8 @@ void print_json(std::ostream& out, const std::vector<node_facts>& nodes,
     for (const finding& f : findings) {
         all["findings"].push_back(of_finding(f));
     }
-    // What a server says is made valid UTF-8 where it is read; no text may end this all the same.
+    // The doctor makes a server's text valid UTF-8 when it reads it. The error handler makes sure
+    // that no text can end the output early.
     out << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
 }
 

@@ -9,12 +9,13 @@
 
 namespace redlock::cli {
 
-/// A line a node, the findings, of several nodes together where they are the same, and the verdict.
+/// Prints one line for each node, then the findings and the verdict. Equal findings of several
+/// nodes are printed together.
 void print_text(std::ostream& out, const std::vector<node_facts>& nodes,
                 const clock_comparison& clocks, const std::vector<finding>& findings,
                 const verdict& v);
 
-/// The same as one JSON object: `nodes`, `findings`, `verdict`.
+/// Prints the same as one JSON object: `nodes`, `clocks`, `findings`, `verdict`.
 void print_json(std::ostream& out, const std::vector<node_facts>& nodes,
                 const clock_comparison& clocks, const std::vector<finding>& findings,
                 const verdict& v);

@@ -9,7 +9,7 @@ namespace redlock::cli {
 
 namespace {
 
-/// Two digits that count, and no more than there are before the point.
+/// Formats with two decimals below 1, with one below 10, and with none above.
 std::string number_text(double value)
 {
     std::array<char, 48> text{};
@@ -31,7 +31,7 @@ std::string span_text(std::chrono::nanoseconds span)
         {86400e9, " days"}, {3600e9, " hours"}, {60e9, " minutes"}, {1e9, " s"}};
     const auto ns = static_cast<double>(span.count());
     for (const unit& u : units) {
-        // Two of a unit at least, so that none has to be said in the singular.
+        // Days, hours and minutes begin at two, so the text needs no singular.
         const double least = u.size > 1e9 ? 2 * u.size : u.size;
         if (std::abs(ns) >= least) {
             return number_text(ns / u.size) + u.name;
