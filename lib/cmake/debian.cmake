@@ -1,5 +1,6 @@
-# Run by cpack once the files of each package are in place: adds what Debian wants to find in every package, the licence
-# and the changes, and packs what it wants packed (-n: without the time, so that the same makes the same).
+# cpack runs this script when the files of each package are in place. It adds the licence and the changelog, which
+# Debian requires in every package, and compresses the files that Debian wants compressed. With -n, gzip stores no time,
+# so the packages are reproducible.
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source)
 cmake_path(GET source PARENT_PATH source)
 
@@ -10,7 +11,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     configure_file("${source}/LICENSE" "${doc}/copyright" COPYONLY NO_SOURCE_PERMISSIONS)
     configure_file("${source}/CHANGELOG.md" "${doc}/changelog" COPYONLY NO_SOURCE_PERMISSIONS)
     if(EXISTS "${share}/zsh/site-functions")
-        # Where Debian's zsh looks for what comes with packages.
+        # Debian's zsh searches this folder for the completions of packages.
         file(RENAME "${share}/zsh/site-functions" "${share}/zsh/vendor-completions")
     endif()
     file(GLOB pages "${share}/man/man1/*.1")

@@ -1,5 +1,5 @@
-# install(), the CMake package and the pkg-config file. The components become packages of their own (package.cmake):
-# what a program needs to run, what it needs to be built, and the command.
+# install(), the CMake package and the pkg-config file. package.cmake turns each component into a package:
+# the files that a program needs at run time, the files that it needs for its build, and the command.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/redlock")
@@ -37,7 +37,7 @@ install(
     COMPONENT redlock_dev
 )
 
-# Relative to the .pc file where possible, so that an installed tree may be moved.
+# The paths are relative to the .pc file if possible, so that users can move an installed tree.
 set(REDLOCK_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
 foreach(dir LIBDIR INCLUDEDIR)
     if(IS_ABSOLUTE "${CMAKE_INSTALL_${dir}}")
@@ -60,7 +60,7 @@ if(redlock_type STREQUAL "SHARED_LIBRARY")
     set(REDLOCK_PC_CFLAGS "-pthread -DREDLOCK_SHARED")
     set(REDLOCK_PC_PRIVATE "Requires.private: ${pc_requires}\nLibs.private: -pthread")
 else()
-    # Without a shared library a user links what the library uses, whether he says --static or not.
+    # Users of a static library also link its dependencies, with and without --static.
     set(REDLOCK_PC_CFLAGS "-pthread")
     set(REDLOCK_PC_PRIVATE "Requires: ${pc_requires}\nLibs.private: -pthread")
 endif()
@@ -82,11 +82,11 @@ endif()
 if(REDLOCK_CLI)
     install(TARGETS redlock_command RUNTIME COMPONENT redlock_command)
 endif()
-# What a shell and man(1) know of the command, written by itself.
+# The command itself prints its shell completions and its manual pages.
 if(REDLOCK_CLI AND NOT CMAKE_CROSSCOMPILING)
     set(words_dir "${PROJECT_BINARY_DIR}/words")
     set(words "")
-    # redlock_word(<file> <argument...>): what the command prints, given these.
+    # redlock_word(<file> <argument...>): writes the output of the command for these arguments to the file.
     function(redlock_word file)
         add_custom_command(
             OUTPUT "${words_dir}/${file}"
@@ -100,7 +100,7 @@ if(REDLOCK_CLI AND NOT CMAKE_CROSSCOMPILING)
     redlock_word(redlock completion bash)
     redlock_word(_redlock completion zsh)
     redlock_word(redlock.fish completion fish)
-    # Only the command knows which pages there are; of one that is gone nothing is left.
+    # Only the command knows the list of pages. The folder is removed first, so that no outdated page stays.
     set(pages_dir "${words_dir}/man1")
     add_custom_command(
         OUTPUT "${pages_dir}/redlock.1"

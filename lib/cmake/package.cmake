@@ -1,5 +1,5 @@
-# cpack: Debian packages of the library (when it is a shared one), of what is needed to build with it, and of the command.
-# Made on the system that they are for: what they depend on, and in which version, is seen from what was linked.
+# cpack: Debian packages for the library (if it is shared), for the files that builds with it need, and for the command.
+# Build the packages on their target system: cpack derives their dependencies and versions from the linked libraries.
 set(CPACK_GENERATOR DEB)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_PACKAGE_NAME redlock)
@@ -26,7 +26,7 @@ if(REDLOCK_TLS)
 endif()
 if(redlock_type STREQUAL "SHARED_LIBRARY")
     list(APPEND CPACK_COMPONENTS_ALL redlock_library)
-    # With the soname in it, so that an interface and the next can be installed beside each other.
+    # The name contains the soname, so that two versions of the interface can be installed together.
     get_target_property(soversion redlock SOVERSION)
     set(library_package "libredlock${soversion}")
     string(PREPEND dev_needs "${library_package} (= ${PROJECT_VERSION}), ")
@@ -48,7 +48,7 @@ if(REDLOCK_CLI AND NOT CMAKE_CROSSCOMPILING)
     list(APPEND CPACK_COMPONENTS_ALL redlock_command)
     set(CPACK_DEBIAN_REDLOCK_COMMAND_PACKAGE_NAME redlock)
     set(CPACK_DEBIAN_REDLOCK_COMMAND_PACKAGE_SECTION utils)
-    # demo and bench start servers of it. It is only suggested, because an installed one would run as a service.
+    # demo and bench start its server. The package is only suggested, because an installed one would run as a service.
     set(CPACK_DEBIAN_REDLOCK_COMMAND_PACKAGE_SUGGESTS "redis-server | valkey-server")
     set(CPACK_COMPONENT_REDLOCK_COMMAND_DESCRIPTION
         "The redlock command: runs programs under a lock, says what is wrong with the nodes, and measures them."

@@ -10,11 +10,11 @@ target_compile_options(
         -Wconversion
         -Wsign-conversion
         -Woverloaded-virtual
-        # GCC sees Asio's frame of a coroutine made by aligned_alloc and given back by its own operator delete.
+        # GCC reports the frame of Asio's coroutines: aligned_alloc makes it, Asio's own operator delete frees it.
         $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>
-        # GCC 12 sees an overlap in "text" + std::string() once it is inlined; mended in 13.
+        # GCC 12 reports an overlap in "text" + std::string() after inlining. GCC 13 has the fix.
         $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
-        # Several sources that are compiled as one see each other's names, and the compiler takes them for headers.
+        # In a unity build, sources see each other's names, and the compiler treats them as headers.
         $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow>
         $<$<AND:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
         $<$<BOOL:${REDLOCK_WERROR}>:-Werror>
