@@ -18,7 +18,7 @@ namespace redlock::cli {
 /// The reason for a lost lock if every node answered in time.
 inline constexpr const char* keys_are_gone = "no majority of the nodes has its key any more";
 
-/// Follows the name of a resource whose key has no ttl. A client of Redlock never writes such a key.
+/// Follows the name of a resource whose key has no ttl. No client of Redlock writes such a key.
 inline constexpr const char* without_an_end =
     ", without an end: its key has no ttl, so another program wrote it; if the key is data, choose "
     "another name or a --key-prefix; if it is a lock whose holder is gone, delete it on every node "

@@ -22,8 +22,7 @@ enum class readable : std::uint8_t {
 [[nodiscard]] std::string secret_in(const std::string& path, std::string_view option, readable kind,
                                     std::chrono::seconds patience = std::chrono::seconds{10});
 
-/// Removes what editors, `echo` and other systems add: a byte order mark at the start, and line ends
-/// at the end.
+/// Removes a byte order mark at the start and line ends at the end, which editors and `echo` add.
 void trim_line(std::string& line);
 
 }  // namespace redlock::cli
