@@ -20,7 +20,8 @@ void check_works(locks& client, const std::string& resource = "r")
     client.give_back(std::move(held));
 }
 
-/// No node is used; the log says why, once, as a thing to put right, and so does the report.
+/// The client uses no node. The log says why, once, as a finding to put right, and so does the
+/// report.
 void check_unusable(locks& client, std::string_view word)
 {
     REQUIRE(client.await([&] { return !client.lines().empty(); }));
@@ -34,7 +35,7 @@ void check_unusable(locks& client, std::string_view word)
     CHECK(client.lines().size() == 1);
 }
 
-/// It answers a greeting it does not know with all its arguments, the password among them.
+/// A server answers a greeting it does not know with all its arguments, the password among them.
 server_options without_hello()
 {
     return {.kind = each_kind(),
@@ -44,15 +45,14 @@ server_options without_hello()
 
 }  // namespace
 
-TEST_CASE("a server that wants a password names the trouble to a client without one",
-          "[integration]")
+TEST_CASE("a client without the server's password reports that the node wants one", "[integration]")
 {
     const server node({.kind = each_kind(), .password = "hush-hush"});
     locks mine({node.url()});
     check_unusable(mine, "NOAUTH");
 }
 
-TEST_CASE("a wrong user or password is told of without being told", "[integration]")
+TEST_CASE("a client with a wrong user or password reports it without the password", "[integration]")
 {
     const auto kind = each_kind();
     const std::string user = GENERATE(as<std::string>(), "", "nobody");
@@ -61,7 +61,7 @@ TEST_CASE("a wrong user or password is told of without being told", "[integratio
     check_unusable(mine, "WRONGPASS");
 }
 
-TEST_CASE("a node that becomes permitted is used by itself", "[integration]")
+TEST_CASE("a client uses a node again as soon as the node permits it", "[integration]")
 {
     const server node({.password = "hush-hush"});
     locks mine({node.url("late", "soon-here")});
@@ -72,7 +72,8 @@ TEST_CASE("a node that becomes permitted is used by itself", "[integration]")
     check_works(mine);
 }
 
-TEST_CASE("a user who may not count has locks without fencing tokens", "[integration][fencing]")
+TEST_CASE("a user without permission to count gets locks without fencing tokens",
+          "[integration][fencing]")
 {
     const server node({.kind = each_kind()});
     const std::string missing = GENERATE("incr", "time");
@@ -80,7 +81,7 @@ TEST_CASE("a user who may not count has locks without fencing tokens", "[integra
     add_locker(node, {"-" + missing});
     locks mine(as_locker(node));
     REQUIRE(mine.await_ready(1));
-    // The first needs the date, the second an increment.
+    // The first command needs the date, the second an increment.
     report told;
     auto first = mine.acquire("r", once(&told));
     if (!first.error) {
@@ -95,7 +96,7 @@ TEST_CASE("a user who may not count has locks without fencing tokens", "[integra
     mine.give_back(mine.take("r", {.ttl = 60s, .fencing = false}));
 }
 
-TEST_CASE("a user with the fewest permissions can lock inside its prefix", "[integration]")
+TEST_CASE("a user with the fewest permissions locks inside its prefix", "[integration]")
 {
     const server node({.kind = each_kind()});
     add_locker(node);
@@ -119,7 +120,7 @@ TEST_CASE("a user with the fewest permissions can lock inside its prefix", "[int
     CHECK(mine.inspect("r").found.state == lock_state::held);
 }
 
-TEST_CASE("a user who may not ask for a ttl can lock, and neither extend nor inspect",
+TEST_CASE("a user who may not ask for a ttl can lock but neither extend nor inspect",
           "[integration]")
 {
     const server node({.kind = each_kind()});
@@ -138,7 +139,7 @@ TEST_CASE("a user who may not ask for a ttl can lock, and neither extend nor ins
     mine.give_back(std::move(held));
 }
 
-TEST_CASE("a key that is forbidden is the node's error and no contention", "[integration]")
+TEST_CASE("a node that forbids a key gives a node error and no contention", "[integration]")
 {
     const server node;
     add_locker(node);
@@ -152,7 +153,7 @@ TEST_CASE("a key that is forbidden is the node's error and no contention", "[int
     CHECK(told.nodes.at(0).error.starts_with("NOPERM"));
 }
 
-TEST_CASE("a user who may not call scripts by their digest sends their text", "[integration]")
+TEST_CASE("a user who may not call scripts by digest sends their text", "[integration]")
 {
     const server node({.kind = each_kind()});
     add_locker(node, {"-evalsha"});
@@ -167,7 +168,7 @@ TEST_CASE("a user who may not call scripts by their digest sends their text", "[
     CHECK(mine.lines().empty());
 }
 
-TEST_CASE("p42: a node that permits no compare-and-delete is not used",
+TEST_CASE("p42: a client does not use a node that permits no compare-and-delete",
           "[integration][pitfall][p42]")
 {
     const server node({.kind = each_kind()});
@@ -177,7 +178,8 @@ TEST_CASE("p42: a node that permits no compare-and-delete is not used",
     CHECK(node.command({"DBSIZE"}) == "0");
 }
 
-TEST_CASE("without HELLO the older words do: AUTH, SELECT and CLIENT SETNAME", "[integration]")
+TEST_CASE("a client of a server without HELLO logs in by AUTH and SELECT and CLIENT SETNAME",
+          "[integration]")
 {
     const server node(without_hello());
     auto c = patient({node.url("", "hush-in-clear", 5)});
@@ -193,29 +195,30 @@ TEST_CASE("without HELLO the older words do: AUTH, SELECT and CLIENT SETNAME", "
     CHECK(direct->ask({"EXISTS", "r"}).integer == 1);
 }
 
-TEST_CASE("without HELLO a wrong password is still no text for anybody", "[integration]")
+TEST_CASE("a client of a server without HELLO reports a wrong password without the password",
+          "[integration]")
 {
     const server node(without_hello());
-    SECTION("a wrong one")
+    SECTION("a wrong password")
     {
         locks mine({node.url("", "wrong-and-secret")});
         check_unusable(mine, "WRONGPASS");
     }
-    SECTION("none")
+    SECTION("no password")
     {
         locks mine({node.url()});
         check_unusable(mine, "NOAUTH");
     }
 }
 
-TEST_CASE("a database that does not exist is the node's trouble", "[integration]")
+TEST_CASE("a client reports a database that does not exist as the node's error", "[integration]")
 {
     const server node;
     locks mine({node.url("", "", 16)});
     check_unusable(mine, "database");
 }
 
-TEST_CASE("a refused node is not asked again and again without a pause", "[integration]")
+TEST_CASE("a client backs off between two connections to a node that refuses it", "[integration]")
 {
     const server node({.password = "hush-hush"});
     auto c = patient({node.url()});
@@ -229,6 +232,6 @@ TEST_CASE("a refused node is not asked again and again without a pause", "[integ
     };
     const auto started = std::chrono::steady_clock::now();
     REQUIRE(mine.await([&] { return greetings() >= 4; }));
-    // Three pauses of at least 100 ms; the first greeting may have come some moments earlier.
+    // Three back-offs of at least 100 ms; the first greeting may have come some moments earlier.
     CHECK(std::chrono::steady_clock::now() - started >= 250ms);
 }

@@ -21,8 +21,8 @@ namespace {
 
 constexpr auto ttl = 60s;
 
-/// The answers that are cut, byte for byte. PTTL's has five digits, whatever has passed of `ttl`,
-/// and a counter's sixteen, as a date in microseconds.
+/// The answers that the tests cut, byte for byte. The answer to PTTL always has five digits with
+/// this `ttl`, and a counter has sixteen, as a date in microseconds.
 constexpr std::string_view ok = "+OK\r\n";
 constexpr std::string_view one = ":1\r\n";
 constexpr std::string_view counter = ":1700000000000000\r\n";
@@ -30,10 +30,10 @@ constexpr std::string_view remaining = ":60000\r\n";
 constexpr std::string_view null2 = "$-1\r\n";
 constexpr std::string_view null3 = "_\r\n";
 
-/// How: with FIN, RST, or the server's side alone with FIN.
+/// How a connection ends: with FIN, with RST, or with FIN from the server's side alone.
 enum class manner { fin, rst, half };
 
-/// Connections that end when so many bytes of an answer have come.
+/// Connections that end after a given number of bytes of an answer.
 struct cut {
     std::vector<std::size_t> victims;
     std::size_t bytes;
@@ -51,7 +51,7 @@ extent each_extent()
     return GENERATE(extent{3, 1}, extent{3, 2}, extent{5, 2});
 }
 
-/// Also where nothing was told.
+/// True also if there is no report.
 bool none_is(const report& told, const std::vector<std::size_t>& victims, node_outcome what)
 {
     return told.nodes.empty() || std::none_of(victims.begin(), victims.end(), [&](std::size_t i) {
@@ -59,7 +59,7 @@ bool none_is(const report& told, const std::vector<std::size_t>& victims, node_o
            });
 }
 
-/// Masters whose answers are cut on the way to a client.
+/// Nodes whose answers are cut on the way to a client.
 class scene {
 public:
     explicit scene(const extent& e, const server_options& options = {})
@@ -69,12 +69,12 @@ public:
 
     [[nodiscard]] masters& nodes() { return net_.nodes; }
 
-    /// The client of this cut. It is another one for each, since what is owed of a lost answer is
-    /// said again later, and would be in the way.
+    /// The client of this cut. Each cut has its own client, because a client repeats the pending
+    /// release of a lost answer later and so would disturb the next cut.
     [[nodiscard]] locks& client() { return *client_; }
 
-    /// Calls `play` for each node and its neighbours as victims, each place up to behind the last
-    /// of `bytes`, and each manner. Nothing may be left of the lock then.
+    /// Calls `play` for each node and its neighbours as victims, for each place from 0 to `bytes`
+    /// inclusive, and for each manner. No key of the lock may exist afterwards.
     template <class Play>
     void each_cut(std::size_t bytes, const Play& play)
     {
@@ -92,7 +92,7 @@ public:
         }
     }
 
-    /// A lock that every node has granted.
+    /// Takes a lock that every node grants.
     lock take()
     {
         lock held = client_->take("r", {.ttl = ttl});
@@ -113,7 +113,7 @@ public:
         }
     }
 
-    /// Waits until the connections are lost, and has all of them made anew.
+    /// Waits until the connections are lost, and lets the client make all of them again.
     void mend()
     {
         REQUIRE(client_->await([this] { return client_->stats().disconnects >= extent_.victims; }));
@@ -121,15 +121,15 @@ public:
         REQUIRE(client_->await_ready(extent_.nodes));
     }
 
-    /// The play took so long that the client may have asked for the nodes' roles first. The cut was
-    /// in another answer then, and is played again.
+    /// Whether `play` took so long that the client may have asked for the nodes' roles first. In
+    /// that case the proxy cut another answer, and the cut is played again.
     [[nodiscard]] bool may_have_asked_role()
     {
         asked_role_ = std::chrono::steady_clock::now() - begun_ >= 1s;
         return asked_role_;
     }
 
-    /// Whether enough answers come for a majority, where one of `size` bytes is cut.
+    /// Whether a majority answers although the answer of `size` bytes is cut.
     [[nodiscard]] bool is_decided(const cut& c, std::size_t size) const
     {
         return c.bytes >= size || c.victims.size() <= extent_.nodes / 2;
@@ -174,10 +174,11 @@ private:
 
 }  // namespace
 
-TEST_CASE("p21: the answer to a SET that is cut anywhere is no vote", "[integration][pitfall][p21]")
+TEST_CASE("p21: a node whose answer to a SET is cut anywhere gives no grant",
+          "[integration][pitfall][p21]")
 {
-    // With a report PTTL is asked behind the SET; for a fencing token a counter is, and both make
-    // the vote.
+    // With a report the client asks for PTTL after the SET. For a fencing token it asks for a
+    // counter, and SET and counter together make the vote.
     const auto [reports, fencing] =
         GENERATE(table<bool, bool>({{false, false}, {true, false}, {false, true}}));
     scene s(each_extent());
@@ -208,9 +209,10 @@ TEST_CASE("p21: the answer to a SET that is cut anywhere is no vote", "[integrat
     });
 }
 
-TEST_CASE("p21: the refusal of a SET that is cut anywhere is none", "[integration][pitfall][p21]")
+TEST_CASE("p21: a node whose refusal of a SET is cut anywhere does not count as refusing",
+          "[integration][pitfall][p21]")
 {
-    // RESP2 is spoken to servers that do not know HELLO.
+    // The client speaks RESP2 to servers that do not know HELLO.
     const bool resp2 = GENERATE(false, true);
     server_options options;
     if (resp2) {
@@ -235,7 +237,7 @@ TEST_CASE("p21: the refusal of a SET that is cut anywhere is none", "[integratio
     CHECK(s.nodes().count("taken") == s.nodes().size());
 }
 
-TEST_CASE("p21: the answer to an extend that is cut anywhere is none",
+TEST_CASE("p21: a node whose answer to an extend is cut anywhere gives no vote",
           "[integration][pitfall][p21]")
 {
     scene s(each_extent());
@@ -259,7 +261,7 @@ TEST_CASE("p21: the answer to an extend that is cut anywhere is none",
     });
 }
 
-TEST_CASE("p21, p35: the answer to a release that is cut anywhere is none",
+TEST_CASE("p21, p35: a release whose answers are cut anywhere still succeeds after a reconnect",
           "[integration][pitfall][p21][p35]")
 {
     scene s(each_extent());
@@ -274,7 +276,7 @@ TEST_CASE("p21, p35: the answer to a release that is cut anywhere is none",
     });
 }
 
-TEST_CASE("p21: an answer that stops in its middle is none, and its connection is given up",
+TEST_CASE("p21: a client drops a connection on which an answer stops in the middle",
           "[integration][pitfall][p21]")
 {
     const auto victims = GENERATE(std::size_t{1}, std::size_t{2});

@@ -22,7 +22,7 @@ bool is_token(const std::string& text)
     return text.size() == 40 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-/// The whole life of a lock, on masters that are all well.
+/// The whole life of a lock, on nodes without faults.
 void live_a_lock(masters& nodes)
 {
     const auto quorum = nodes.size() / 2 + 1;
@@ -83,8 +83,7 @@ void live_a_lock(masters& nodes)
 
 }  // namespace
 
-TEST_CASE("a lock is taken, looked at, extended, handed over and given back over TCP",
-          "[integration]")
+TEST_CASE("every operation on a lock works over TCP", "[integration]")
 {
     const auto kind = each_kind();
     const auto count = GENERATE(as<std::size_t>(), 1, 3, 5);
@@ -92,8 +91,7 @@ TEST_CASE("a lock is taken, looked at, extended, handed over and given back over
     live_a_lock(nodes);
 }
 
-TEST_CASE("a lock is taken, looked at, extended, handed over and given back over unix sockets",
-          "[integration]")
+TEST_CASE("every operation on a lock works over unix sockets", "[integration]")
 {
     const auto kind = each_kind();
     const auto count = GENERATE(as<std::size_t>(), 1, 3);
@@ -101,8 +99,7 @@ TEST_CASE("a lock is taken, looked at, extended, handed over and given back over
     live_a_lock(nodes);
 }
 
-TEST_CASE("a lock is taken, looked at, extended, handed over and given back over IPv6",
-          "[integration]")
+TEST_CASE("every operation on a lock works over IPv6", "[integration]")
 {
     if (!has_ipv6_loopback()) {
         SKIP("this machine has no IPv6 loopback");
@@ -112,7 +109,7 @@ TEST_CASE("a lock is taken, looked at, extended, handed over and given back over
     live_a_lock(nodes);
 }
 
-TEST_CASE("p13: the key lives as long as was asked for, after 0, 1 and 5 contended rounds",
+TEST_CASE("p13: a key lives for the requested ttl after 0 or 1 or 5 contended attempts",
           "[integration][pitfall][p13]")
 {
     const auto rounds = GENERATE(as<std::uint64_t>(), 0, 1, 5);
@@ -149,7 +146,7 @@ TEST_CASE("p13: the key lives as long as was asked for, after 0, 1 and 5 contend
     check_between(100s, 160s);
 }
 
-TEST_CASE("p14: a minority kept from one attempt does not stand in the way of the next",
+TEST_CASE("p14: an attempt does not meet the keys that the previous attempt set on a minority",
           "[integration][pitfall][p14]")
 {
     masters nodes(3);
@@ -169,7 +166,7 @@ TEST_CASE("p14: a minority kept from one attempt does not stand in the way of th
     CHECK(nodes[2].get("r") == "somebody");
 }
 
-TEST_CASE("p15, p16: one dead node of three, whichever, hinders neither acquire nor release",
+TEST_CASE("p15, p16: one dead node of three does not hinder an acquire or a release",
           "[integration][pitfall][p15][p16]")
 {
     const auto dead = GENERATE(as<std::size_t>(), 0, 1, 2);
@@ -188,7 +185,7 @@ TEST_CASE("p15, p16: one dead node of three, whichever, hinders neither acquire 
     CHECK(nodes.count("r") == 0);
 }
 
-TEST_CASE("p17: after an acquire that failed no reachable node keeps a key",
+TEST_CASE("p17: a failed acquire leaves no key on any reachable node",
           "[integration][pitfall][p17]")
 {
     masters nodes(5);
@@ -208,9 +205,8 @@ TEST_CASE("p17: after an acquire that failed no reachable node keeps a key",
     CHECK(mine.stats().background_releases > 0);
 }
 
-TEST_CASE(
-    "p22: an extend of a key that a majority lost or gave to others says lost and sets nothing",
-    "[integration][pitfall][p22]")
+TEST_CASE("p22: an extend of a key that a majority lost reports lost and sets no key",
+          "[integration][pitfall][p22]")
 {
     const bool foreign = GENERATE(false, true);
     masters nodes(3);
@@ -233,7 +229,7 @@ TEST_CASE(
     CHECK(nodes[0].exists("r") == foreign);
 }
 
-TEST_CASE("p23: an extend after another owner came and went creates nothing",
+TEST_CASE("p23: an extend after another owner came and went creates no key",
           "[integration][pitfall][p23]")
 {
     masters nodes(3);
@@ -249,7 +245,7 @@ TEST_CASE("p23: an extend after another owner came and went creates nothing",
     CHECK(nodes.count("r") == 0);
 }
 
-TEST_CASE("p10, p23: a lease that really expired is lost at the server and here",
+TEST_CASE("p10, p23: a lease that expires on the server is lost in the client too",
           "[integration][pitfall][p10][p23]")
 {
     masters nodes(3);
@@ -266,7 +262,7 @@ TEST_CASE("p10, p23: a lease that really expired is lost at the server and here"
     CHECK_FALSE(mine.acquire("r").error);
 }
 
-TEST_CASE("p33: a release of what is gone is one round trip and no error",
+TEST_CASE("p33: a release of a key that is gone takes one round trip and reports no error",
           "[integration][pitfall][p33]")
 {
     masters nodes(3);
@@ -284,9 +280,8 @@ TEST_CASE("p33: a release of what is gone is one round trip and no error",
     CHECK(mine.stats().not_held == 1);
 }
 
-TEST_CASE(
-    "p34: a dropped lock leaves no key, and is harmless when its nodes or its client are gone",
-    "[integration][pitfall][p34]")
+TEST_CASE("p34: a dropped lock leaves no key and does no harm without its nodes or its client",
+          "[integration][pitfall][p34]")
 {
     masters nodes(3);
     lock orphan;
@@ -309,7 +304,7 @@ TEST_CASE(
     CHECK(orphan.resource() == "orphan");
 }
 
-TEST_CASE("closing waits for the releases that are still going out", "[integration]")
+TEST_CASE("a closing client waits for releases that it is still sending", "[integration]")
 {
     masters nodes(1);
     proxy slow(nodes[0].port());
@@ -325,7 +320,7 @@ TEST_CASE("closing waits for the releases that are still going out", "[integrati
     CHECK(mine.acquire("r", once()).error == errc::closed);
 }
 
-TEST_CASE("a resource may hold any bytes and is never taken for a command", "[integration]")
+TEST_CASE("a resource of arbitrary bytes is never read as a command", "[integration]")
 {
     masters nodes(1);
     locks mine(nodes.urls());
@@ -347,8 +342,7 @@ TEST_CASE("a resource may hold any bytes and is never taken for a command", "[in
     CHECK(nodes[0].command({"DBSIZE"}) == "2");
 }
 
-TEST_CASE("a resource beyond the limit, or without a name, is refused and not sent",
-          "[integration]")
+TEST_CASE("a client refuses an empty or overlong resource and sends nothing", "[integration]")
 {
     masters nodes(1);
     locks mine(nodes.urls());
@@ -361,7 +355,7 @@ TEST_CASE("a resource beyond the limit, or without a name, is refused and not se
     CHECK(mine.stats().commands == before);
 }
 
-TEST_CASE("prefix, database, user and password of the configuration reach the server",
+TEST_CASE("prefix and database and user and password of the configuration reach the server",
           "[integration]")
 {
     masters nodes(3, {.kind = each_kind(), .password = "the-default-one"});
@@ -387,7 +381,7 @@ TEST_CASE("prefix, database, user and password of the configuration reach the se
     }
 }
 
-TEST_CASE("clients that contend hold one resource one after the other", "[integration]")
+TEST_CASE("clients that contend for one resource hold it one after the other", "[integration]")
 {
     masters nodes(5);
     constexpr std::size_t workers = 4;
@@ -426,7 +420,7 @@ TEST_CASE("clients that contend hold one resource one after the other", "[integr
     CHECK(nodes.count("r") == 0);
 }
 
-TEST_CASE("locks that go out of scope together with their client are given back", "[integration]")
+TEST_CASE("a client releases the locks that go out of scope together with it", "[integration]")
 {
     const server node({.kind = each_kind()});
     {

@@ -25,7 +25,7 @@ namespace {
 
 const std::string counter = "r:fencing";
 
-/// Masters whose clocks for the date can be set.
+/// Nodes whose dates a test can set.
 class dated_masters {
 public:
     dated_masters(std::size_t count, flavour kind)
@@ -58,7 +58,7 @@ private:
     std::vector<std::unique_ptr<server>> servers_;
 };
 
-/// Takes a lock, gives it back, and tells the token.
+/// Takes a lock, releases it, and returns its token.
 std::uint64_t token_of_one(locks& client)
 {
     lock held = client.take("r", {.ttl = 60s});
@@ -67,8 +67,8 @@ std::uint64_t token_of_one(locks& client)
     return token;
 }
 
-/// All clients at once, each so many times; their tokens, in the order in which the locks were
-/// held.
+/// Lets all clients contend, each for `count` locks. Returns the tokens in the order in which the
+/// locks were held.
 std::vector<std::uint64_t> contend(const std::vector<std::unique_ptr<locks>>& clients,
                                    std::size_t turns_each)
 {
@@ -117,7 +117,7 @@ bool grow(const std::vector<std::uint64_t>& tokens)
 
 }  // namespace
 
-TEST_CASE("p39: tokens grow from lock to lock, whoever holds it",
+TEST_CASE("p39: fencing tokens grow from lock to lock for any sequence of holders",
           "[integration][fencing][pitfall][p39]")
 {
     const auto kind = each_kind();
@@ -130,7 +130,8 @@ TEST_CASE("p39: tokens grow from lock to lock, whoever holds it",
     CHECK(tokens.front() > 1'000'000'000'000'000);
 }
 
-TEST_CASE("tokens grow though another majority answers each time", "[integration][fencing]")
+TEST_CASE("fencing tokens grow although a different majority answers each time",
+          "[integration][fencing]")
 {
     masters nodes(3, {.kind = each_kind(), .files = persistence::append_only});
     locks mine(nodes.urls());
@@ -146,13 +147,13 @@ TEST_CASE("tokens grow though another majority answers each time", "[integration
             tokens.push_back(token_of_one(theirs));
         }
         away.start();
-        // What the others voted it knows nothing of, or not yet.
+        // The client doesn't know the votes of the other nodes, or not yet.
         CHECK(away.get(counter) != std::to_string(tokens.back()));
     }
     CHECK(grow(tokens));
 }
 
-TEST_CASE("counters outlive their locks, and not for ever", "[integration][fencing]")
+TEST_CASE("a fencing counter outlives its lock but does not live forever", "[integration][fencing]")
 {
     const masters nodes(3, {.kind = each_kind()});
     locks mine(nodes.urls());
@@ -172,7 +173,7 @@ TEST_CASE("counters outlive their locks, and not for ever", "[integration][fenci
     REQUIRE(mine.await_quiet());
     for (std::size_t i = 0; i < 3; ++i) {
         CHECK(nodes[i].get(counter) == counted[i]);
-        // The lock itself is what it was without.
+        // The lock itself is the same as without fencing.
         CHECK(nodes[i].command({"TYPE", "r"}) == "string");
         CHECK(nodes[i].get("r") == std::string(held.owner_token()));
     }
@@ -181,13 +182,13 @@ TEST_CASE("counters outlive their locks, and not for ever", "[integration][fenci
     for (std::size_t i = 0; i < 3; ++i) {
         CHECK(nodes[i].command({"KEYS", "*"}) == "[" + counter + "]");
         CHECK(nodes[i].get(counter) == counted[i]);
-        // Neither extends nor releases touch it.
+        // Neither extends nor releases touch the counter.
         CHECK(nodes[i].pttl(counter) <= 80'000s);
         CHECK(nodes[i].pttl(counter) > 79'000s);
     }
 }
 
-TEST_CASE("without fencing there is no counter", "[integration][fencing]")
+TEST_CASE("a lock without fencing creates no counter", "[integration][fencing]")
 {
     const masters nodes(3, {.kind = each_kind()});
     auto c = patient(nodes.urls());
@@ -203,7 +204,7 @@ TEST_CASE("without fencing there is no counter", "[integration][fencing]")
     }
 }
 
-TEST_CASE("p39: a node that lost its counters does not turn tokens back",
+TEST_CASE("p39: a node that lost its counters does not make fencing tokens smaller",
           "[integration][fencing][pitfall][p39]")
 {
     masters nodes(3, {.kind = each_kind()});
@@ -226,7 +227,7 @@ TEST_CASE("p39: a node that lost its counters does not turn tokens back",
     CHECK(grow(tokens));
 }
 
-TEST_CASE("p39: counters lost on all nodes begin again with the date",
+TEST_CASE("p39: after all nodes lose their counters fencing tokens start from the date",
           "[integration][fencing][pitfall][p39]")
 {
     const masters nodes(3, {.kind = each_kind()});
@@ -244,7 +245,7 @@ TEST_CASE("p39: counters lost on all nodes begin again with the date",
     CHECK(mine.stats().counter_alignments > 0);
 }
 
-TEST_CASE("a counter without a ttl is given one by who wants the lock next",
+TEST_CASE("the next acquire gives a ttl to a fencing counter that has none",
           "[integration][fencing]")
 {
     const masters nodes(3, {.kind = each_kind()});
@@ -256,7 +257,8 @@ TEST_CASE("a counter without a ttl is given one by who wants the lock next",
         (void)token_of_one(mine);
         nodes.flush();
     }
-    // As a client does that knew it too, and dies before it hears that it has begun another one.
+    // A client that knew the counter, and died before it heard that it had begun a new one, leaves
+    // this state.
     for (std::size_t i = 0; i < 3; ++i) {
         REQUIRE(nodes[i].command({"INCR", counter}) == "1");
         REQUIRE(nodes[i].command({"PTTL", counter}) == "-1");
@@ -269,7 +271,8 @@ TEST_CASE("a counter without a ttl is given one by who wants the lock next",
     }
 }
 
-TEST_CASE("a counter that no script can count is its node's trouble", "[integration][fencing]")
+TEST_CASE("a client reports a counter that no script can count as the node's error",
+          "[integration][fencing]")
 {
     const masters nodes(3, {.kind = each_kind()});
     locks mine(nodes.urls());
@@ -300,11 +303,12 @@ TEST_CASE("a counter that no script can count is its node's trouble", "[integrat
     CHECK(nodes.count("r") == 0);
 }
 
-TEST_CASE("whose clock is wrong by an hour changes nothing of the tokens' order",
+TEST_CASE("a date that is wrong by an hour does not change the order of fencing tokens",
           "[integration][fencing]")
 {
     const auto kind = each_kind();
-    // One server's; or all servers', which is to say the clients'.
+    // The date of one server is wrong, or the dates of all servers. The latter is the same as wrong
+    // dates of the clients.
     const auto wrong = GENERATE(as<std::size_t>(), 1, 3);
     const auto by = GENERATE(-1h, 1h);
     dated_masters nodes(3, kind);
@@ -316,7 +320,7 @@ TEST_CASE("whose clock is wrong by an hour changes nothing of the tokens' order"
     for (std::size_t i = 0; i < wrong; ++i) {
         nodes.step(i, -by);
     }
-    // Those that never saw a counter, and those that know them.
+    // First a client that never saw a counter, then the clients that know it.
     for (const auto& latecomers = clients_of(nodes.urls(), 1); const auto& c : latecomers) {
         tokens.push_back(token_of_one(*c));
     }
@@ -325,7 +329,7 @@ TEST_CASE("whose clock is wrong by an hour changes nothing of the tokens' order"
     CHECK(grow(tokens));
 }
 
-TEST_CASE("a counter that was begun an hour ahead is in the way while another master is down",
+TEST_CASE("a counter started one hour ahead blocks acquires while another node is down",
           "[integration][fencing]")
 {
     dated_masters nodes(3, each_kind());
@@ -333,7 +337,8 @@ TEST_CASE("a counter that was begun an hour ahead is in the way while another ma
     locks mine(patient(nodes.urls()));
     REQUIRE(mine.await_ready(3));
     lock first = mine.take("r", {.ttl = 60s});
-    // A node that is late may not be asked to count for a lock that was given back.
+    // The client may not ask a slow node to count for a lock that is already released. So wait for
+    // all nodes.
     REQUIRE(mine.await_quiet());
     std::vector<std::uint64_t> tokens{first.fencing_token()};
     mine.give_back(std::move(first));
@@ -341,7 +346,7 @@ TEST_CASE("a counter that was begun an hour ahead is in the way while another ma
     nodes.step(0, -1h);
     constexpr std::uint64_t most_of_an_hour = 3'000'000'000;
     REQUIRE(std::stoull(nodes[0].get(counter).value()) > tokens.back() + most_of_an_hour);
-    // While the others are a majority nobody notices.
+    // The other nodes are a majority, so the high counter has no effect.
     tokens.push_back(token_of_one(mine));
     CHECK(tokens.back() < tokens.front() + most_of_an_hour);
 
@@ -351,12 +356,12 @@ TEST_CASE("a counter that was begun an hour ahead is in the way while another ma
     CHECK(std::ranges::any_of(told.nodes, [](const node_report& n) {
         return n.error == "the fencing counter may not go that far beyond this node's date";
     }));
-    // What was not locked then can be had, and so can the lock without a token.
+    // A resource that was not locked at that time is available, and so is this one without a token.
     mine.give_back(mine.take("s", {.ttl = 60s}));
     mine.give_back(mine.take("r", {.ttl = 60s, .fencing = false}));
     REQUIRE(mine.await_quiet());
 
-    // No token was as high: that counter may be deleted.
+    // No client got a token this high, so the counter may be deleted.
     REQUIRE(nodes[0].command({"DEL", counter}) == "1");
     tokens.push_back(token_of_one(mine));
     locks other(patient(nodes.urls()));
@@ -366,7 +371,7 @@ TEST_CASE("a counter that was begun an hour ahead is in the way while another ma
     CHECK(tokens.back() < tokens.front() + most_of_an_hour);
 }
 
-TEST_CASE("a clock that jumps gives two the lock, and the later the larger token",
+TEST_CASE("after a clock jump two clients own the lock and the later one has the larger token",
           "[integration][fencing]")
 {
     dated_masters nodes(3, each_kind());
@@ -375,7 +380,7 @@ TEST_CASE("a clock that jumps gives two the lock, and the later the larger token
     REQUIRE(mine.await_ready(3));
     REQUIRE(theirs.await_ready(3));
     const lock held = mine.take("r", {.ttl = 60s});
-    // A key that is set behind the jump would outlive it.
+    // A key that a node sets after the jump would outlive it.
     REQUIRE(mine.await_quiet());
     nodes.step(0, 2min);
     nodes.step(1, 2min);
@@ -385,7 +390,7 @@ TEST_CASE("a clock that jumps gives two the lock, and the later the larger token
     CHECK(taken.fencing_token() > held.fencing_token());
 }
 
-TEST_CASE("p40: masters whose dates are an hour apart keep a stranger out",
+TEST_CASE("p40: nodes whose dates differ by an hour keep other clients out",
           "[integration][fencing][pitfall][p40]")
 {
     const auto kind = each_kind();
@@ -400,7 +405,7 @@ TEST_CASE("p40: masters whose dates are an hour apart keep a stranger out",
     REQUIRE(mine.await_quiet());
     CHECK(held.granted_by() == 3);
     CHECK(theirs.acquire("r", once()).error == errc::contended);
-    // Who is not the owner neither takes it over nor gives it away.
+    // A client that doesn't own the lock can neither adopt nor release it.
     const std::string nobody(40, '0');
     CHECK(theirs.adopt("r", nobody, 60s).error == errc::lost);
     const auto [error, found] = theirs.inspect("r");
@@ -416,7 +421,7 @@ TEST_CASE("p40: masters whose dates are an hour apart keep a stranger out",
     CHECK(token_of_one(theirs) > token);
 }
 
-TEST_CASE("p39: answers to raises that are late, or never come, turn no token back",
+TEST_CASE("p39: late or lost answers to counter alignments do not make fencing tokens smaller",
           "[integration][fencing][pitfall][p39]")
 {
     enum fate { late, held_up, lost };
@@ -425,7 +430,8 @@ TEST_CASE("p39: answers to raises that are late, or never come, turn no token ba
     CAPTURE(how);
     bad_network net(3, {.kind = kind});
     auto c = patient(net.urls());
-    // Each turn waits for this. If a busy machine makes an attempt too slow, there is another one.
+    // Each turn waits for this time. If a busy machine makes an attempt too slow, there is another
+    // one.
     c.node_timeout = 500ms;
     c.backoff_min = 1ms;
     c.backoff_max = 10ms;
@@ -440,12 +446,13 @@ TEST_CASE("p39: answers to raises that are late, or never come, turn no token ba
     std::int64_t apart = 10;
     std::size_t turns_with_late_answers = 0;
     for (std::size_t i = 0; turns_with_late_answers < 4; ++i) {
-        // More turns would set a counter too far beyond its node's date.
+        // More turns would move a counter too far beyond its node's date.
         REQUIRE(i < 12);
         REQUIRE(mine.await_ready(3));
         REQUIRE(mine.await_quiet());
         REQUIRE(theirs.await_quiet());
-        // Farther apart than all turns before can have set them, so that no two agree.
+        // The counters are farther apart than any turn before can have set them, so that no two
+        // agree.
         net.nodes[i % 3].command({"INCRBY", counter, std::to_string(apart)});
         net.nodes[(i + 1) % 3].command({"INCRBY", counter, std::to_string(3 * apart)});
         apart *= 4;
@@ -460,8 +467,8 @@ TEST_CASE("p39: answers to raises that are late, or never come, turn no token ba
                 path->hold(direction::down);
             }
         }
-        // On a busy machine the answers to the raise may be there before the network holds them up.
-        // Then this turn shows nothing, and there is another one.
+        // On a busy machine the answers to the alignment may arrive before the network holds them
+        // up. Such a turn shows nothing, so it is repeated.
         REQUIRE(mine.await([&] {
             return mine.stats().node_timeouts > before.node_timeouts || begun->has_value();
         }));
@@ -476,7 +483,8 @@ TEST_CASE("p39: answers to raises that are late, or never come, turn no token ba
         auto [error, held] = mine.finish(begun);
         REQUIRE_FALSE(error);
         tokens.push_back(held.fencing_token());
-        // On a slow machine its answers may be late themselves; the keys go all the same.
+        // On a slow machine the answers to the release may be late too. The keys disappear
+        // nevertheless.
         (void)mine.release(std::move(held));
         lock next = theirs.take("r", {.ttl = 60s, .timeout = never});
         tokens.push_back(next.fencing_token());
@@ -487,7 +495,7 @@ TEST_CASE("p39: answers to raises that are late, or never come, turn no token ba
     CHECK((how == lost ? mine.stats().disconnects : mine.stats().late_replies) >= 4);
 }
 
-TEST_CASE("p39: who stands still beyond its lease has the smaller token",
+TEST_CASE("p39: a holder that paused past its lease has the smaller fencing token",
           "[integration][fencing][pitfall][p39]")
 {
     const masters nodes(3, {.kind = each_kind()});
@@ -500,7 +508,7 @@ TEST_CASE("p39: who stands still beyond its lease has the smaller token",
     std::vector<std::uint64_t> tokens;
     for (int i = 0; i < 2; ++i) {
         lock slept = mine.take("r", {.ttl = ending_ttl, .timeout = never});
-        // Meanwhile its client is not run.
+        // The context of this client doesn't run during the next acquire.
         lock held = theirs.take("r", {.ttl = 60s, .timeout = never});
         CHECK_FALSE(slept.owns());
         CHECK(mine.extend(slept, 60s) == errc::lost);
@@ -513,7 +521,7 @@ TEST_CASE("p39: who stands still beyond its lease has the smaller token",
     CHECK(grow(tokens));
 }
 
-TEST_CASE("p39: counters that have expired turn no token back",
+TEST_CASE("p39: expired counters do not make fencing tokens smaller",
           "[integration][fencing][pitfall][p39]")
 {
     const auto kind = each_kind();

@@ -24,7 +24,7 @@ config with_fencing(config c, bool on = true)
 
 }  // namespace
 
-TEST_CASE("several resources are one lock on real masters", "[integration][group]")
+TEST_CASE("one lock covers several resources on real nodes", "[integration][group]")
 {
     const bool fencing = GENERATE(true, false);
     masters nodes(3, {.kind = each_kind()});
@@ -43,7 +43,7 @@ TEST_CASE("several resources are one lock on real masters", "[integration][group
         CHECK(mine.acquire(name, once()).error == errc::contended);
     }
 
-    // In another order, and with others.
+    // Resources in another order, and together with others.
     report told;
     CHECK(mine.acquire(names{"x", "a", "b"}, once(&told)).error == errc::contended);
     CHECK(std::ranges::any_of(told.nodes,
@@ -56,7 +56,7 @@ TEST_CASE("several resources are one lock on real masters", "[integration][group
     CHECK_FALSE(mine.extend(held, 120s));
     CHECK(mine.await([&] { return nodes[0].ask({"PTTL", "a"}).integer > 60'000; }));
 
-    // Another program takes it over, and gives it back.
+    // Another program adopts the lock and releases it.
     locks other(with_fencing(patient(nodes.urls()), fencing));
     REQUIRE(other.await_ready(3));
     const std::string token = std::move(held).detach();
@@ -69,7 +69,7 @@ TEST_CASE("several resources are one lock on real masters", "[integration][group
     }
 }
 
-TEST_CASE("one token is greater than all earlier ones of each of several",
+TEST_CASE("a lock of several resources has a token greater than all earlier ones of each",
           "[integration][group][fencing]")
 {
     masters nodes(3, {.kind = each_kind()});
@@ -84,7 +84,8 @@ TEST_CASE("one token is greater than all earlier ones of each of several",
             CHECK(token > last);
             for (const std::string& name : some) {
                 CHECK(held.fencing_token(name) == token);
-                // The masters have counted so far for this one, or farther, by a raise too many.
+                // The nodes have counted up to this number for the resource, or farther after one
+                // alignment more.
                 std::size_t that_far = 0;
                 for (std::size_t n = 0; n < 3; ++n) {
                     const auto at = nodes[n].get(name + ":fencing");
@@ -99,7 +100,7 @@ TEST_CASE("one token is greater than all earlier ones of each of several",
     }
 }
 
-TEST_CASE("a counter that ran ahead is not spread by a lock of several",
+TEST_CASE("a lock of several resources does not spread a counter that ran ahead",
           "[integration][group][fencing]")
 {
     masters nodes(3, {.kind = each_kind()});
@@ -111,14 +112,15 @@ TEST_CASE("a counter that ran ahead is not spread by a lock of several",
     std::uint64_t last = 0;
     for (const names& some : {names{"a", "b"}, names{"b"}, names{"c", "b", "a"}, names{"b", "c"}}) {
         lock held = mine.take(some, {.ttl = 60s});
-        // A node that is late may not be asked to count for a lock that was given back.
+        // The client may not ask a slow node to count for a lock that is already released. So wait
+        // for all nodes.
         REQUIRE(mine.await_quiet());
         CHECK(held.fencing_token() > last);
         CHECK(held.fencing_token() < static_cast<std::uint64_t>(ahead));
         last = held.fencing_token();
         mine.give_back(std::move(held));
     }
-    // A lock needs a majority only: the first node may have missed the last one.
+    // A lock needs only a majority, so the first node may have missed the last one.
     REQUIRE(wait_for([&] {
         mine.give_back(mine.take(names{"b", "c"}, {.ttl = 60s}));
         REQUIRE(mine.await_quiet());
@@ -128,14 +130,15 @@ TEST_CASE("a counter that ran ahead is not spread by a lock of several",
         CHECK(std::stoll(nodes[0].get(other).value()) < ahead);
     }
 
-    // Where its node is needed what it is of cannot be had, alone or with others; these can.
+    // While the first node is needed, `a` is not available, alone or with others. `b` and `c`
+    // are.
     nodes[2].kill();
     CHECK(mine.acquire(names{"a", "b"}, once()).error == errc::unavailable);
     mine.give_back(mine.take(names{"b", "c"}, {.ttl = 60s}));
     mine.give_back(mine.take("b", {.ttl = 60s}));
 }
 
-TEST_CASE("several resources are taken while a master is down, and after it is back",
+TEST_CASE("a client locks several resources while a node is down and after its return",
           "[integration][group]")
 {
     masters nodes(3);
@@ -153,7 +156,7 @@ TEST_CASE("several resources are taken while a master is down, and after it is b
     CHECK(nodes.count("a") + nodes.count("b") == 0);
 }
 
-TEST_CASE("servers that forget their scripts are told them again", "[integration][group]")
+TEST_CASE("a client loads its scripts again on servers that forgot them", "[integration][group]")
 {
     masters nodes(3, {.kind = each_kind()});
     locks mine(with_fencing(patient(nodes.urls()), false));
@@ -168,7 +171,7 @@ TEST_CASE("servers that forget their scripts are told them again", "[integration
     }
 }
 
-TEST_CASE("a list of resources that makes no sense is refused before anything is sent",
+TEST_CASE("a client refuses an invalid list of resources before it sends anything",
           "[integration][group]")
 {
     const server node;
@@ -190,7 +193,8 @@ TEST_CASE("a list of resources that makes no sense is refused before anything is
     many.pop_back();
     mine.give_back(mine.take(many, {.ttl = 60s}));
 
-    // Of one it is the lock of that one, as all other clients know it.
+    // A lock of one resource in a list is the plain lock of that resource, as all other clients
+    // know it.
     lock single = mine.take(names{"a"}, {.ttl = 60s});
     CHECK(single.resource() == "a");
     CHECK(single.resources().size() == 1);
@@ -198,7 +202,8 @@ TEST_CASE("a list of resources that makes no sense is refused before anything is
     mine.give_back(std::move(single));
 }
 
-TEST_CASE("a lock of another kind is in the way of several", "[integration][group][interop]")
+TEST_CASE("a foreign lock on one resource keeps a client from locking several",
+          "[integration][group][interop]")
 {
     masters nodes(3, {.kind = each_kind()});
     locks mine(patient(nodes.urls()));
@@ -212,7 +217,8 @@ TEST_CASE("a lock of another kind is in the way of several", "[integration][grou
                               [](const node_report& n) { return n.refused_resource == "b"; }));
     CHECK(nodes.count("a") == 0);
 
-    // Put in the place of one that is held, it is left alone, and the others are given back.
+    // If a foreign key replaces one key of a held lock, the client leaves it alone and releases the
+    // other keys.
     for (std::size_t i = 0; i < 3; ++i) {
         REQUIRE(nodes[i].ask({"DEL", "b"}).integer == 1);
     }

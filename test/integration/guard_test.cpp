@@ -23,14 +23,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The ttl of locks whose end, or a quarantine of that length, a test waits for. Before it ends a
-/// test takes two locks and restarts a node, which leaves a busy machine some seconds.
+/// The ttl of locks, or the length of a quarantine, whose end a test awaits. Within this time a
+/// test takes two locks and restarts a node, so it is some seconds for a busy machine.
 constexpr std::chrono::milliseconds longest = 5s;
 
 config unguarded(std::vector<std::string> nodes)
 {
     config c = patient(std::move(nodes));
-    // The longest that goes with the ttl. No node is silent, so no test waits for it.
+    // The longest timeout that the ttl allows. No node is silent, so no test waits for it.
     c.node_timeout = longest / 4;
     return c;
 }
@@ -42,7 +42,7 @@ config guarded(std::vector<std::string> nodes, std::chrono::milliseconds max_ttl
     return c;
 }
 
-/// As who sets up masters that are new.
+/// A configuration for setting up new nodes.
 config first_of_all(std::vector<std::string> nodes, std::chrono::milliseconds max_ttl = longest)
 {
     config c = guarded(std::move(nodes), max_ttl);
@@ -77,7 +77,8 @@ bool all_vote(const locks& client, std::size_t nodes)
     return client.stats().nodes_ready == nodes && client.stats().nodes_quarantined == 0;
 }
 
-/// Of three: the last one does not have the lock, as if it had been out of reach when it was taken.
+/// Holds a lock on two of three nodes, as if the third had been out of reach when the lock was
+/// taken.
 lock hold_on_two(locks& client, masters& nodes, const std::string& resource, std::size_t not_on,
                  std::chrono::milliseconds ttl = longest)
 {
@@ -88,8 +89,8 @@ lock hold_on_two(locks& client, masters& nodes, const std::string& resource, std
     return held;
 }
 
-/// Somebody else comes for locks, for all at once, until each is had. True: the owner of one
-/// believed in it still.
+/// A second client acquires all of the held locks and waits until it has each of them. True if the
+/// first owner still believed in one of them at that moment.
 bool is_taken_from(locks& other, std::vector<const lock*> held)
 {
     const auto come_for = [&other](const lock* one) {
@@ -131,7 +132,7 @@ void lose_by_flush(server& node)
     node.flush();
 }
 
-/// What stands in its file is put back, and neither run id nor uptime tell of it.
+/// The server loads its file again, and neither run id nor uptime show it.
 void lose_by_reload(server& node)
 {
     REQUIRE(node.command({"DEBUG", "RELOAD", "NOSAVE"}) == "OK");
@@ -159,7 +160,7 @@ void save_in_an_earlier_run(server& node)
 struct way_to_lose {
     const char* name;
     void (*lose)(server& node);
-    /// Before the node is admitted.
+    /// Runs before the node is admitted.
     void (*prepare)(server& node) = nothing;
 };
 
@@ -172,7 +173,7 @@ way_to_lose each_way()
                                 lose_by_reload, save_in_an_earlier_run});
 }
 
-/// Two locks, each on two of three nodes; the node that has both forgets them.
+/// Takes two locks, each on two of three nodes. The node that has both then loses its keys.
 bool is_double_lease_seen(masters& nodes, const config& c, const way_to_lose& how,
                           std::chrono::milliseconds ttl = longest)
 {
@@ -186,7 +187,7 @@ bool is_double_lease_seen(masters& nodes, const config& c, const way_to_lose& ho
     return is_taken_from(theirs, {&one, &two});
 }
 
-/// The tokens of so many locks, one after the other.
+/// Takes `count` locks one after the other and returns their tokens.
 std::vector<std::uint64_t> tokens_of(locks& client, std::size_t count)
 {
     std::vector<std::uint64_t> tokens;
@@ -199,8 +200,8 @@ std::vector<std::uint64_t> tokens_of(locks& client, std::size_t count)
     return tokens;
 }
 
-/// Of locks before and after all masters were killed, and came back with a file of before most of
-/// them.
+/// Tokens of locks before and after all nodes were killed and restarted with a file that is older
+/// than most of the locks.
 std::vector<std::uint64_t> tokens_across_an_old_file(masters& nodes, const config& c)
 {
     locks mine(c);
@@ -221,7 +222,7 @@ std::vector<std::uint64_t> tokens_across_an_old_file(masters& nodes, const confi
     return tokens;
 }
 
-/// Three masters, and a replica of the first one that its last writes do not reach.
+/// Three nodes, and a replica of the first one that misses the node's last writes.
 struct failover {
     masters nodes;
     server replica;
@@ -233,7 +234,7 @@ struct failover {
           path(nodes[0].port())
     {}
 
-    /// All of now is there, and nothing of later.
+    /// Copies the present keys to the replica, which receives none of the later writes.
     void replicate()
     {
         REQUIRE(nodes[0].command({"SET", "last", "one"}) == "OK");
@@ -248,7 +249,7 @@ struct failover {
         REQUIRE(replica.command({"REPLICAOF", "NO", "ONE"}) == "OK");
     }
 
-    /// The replica in place of its master.
+    /// The URLs of the nodes with the replica in place of its master.
     [[nodiscard]] std::vector<std::string> urls() const
     {
         auto all = nodes.urls();
@@ -263,8 +264,7 @@ way_to_lose lose_while_locks_are_kept()
                     way_to_lose{"FLUSHALL", lose_by_flush});
 }
 
-/// One client keeps locks alive, and another goes on asking for each of them, one attempt after the
-/// other.
+/// One client keeps locks alive. Another client asks for each of them again and again.
 struct rivals {
     static constexpr std::chrono::milliseconds ttl = brief_ttl;
     static constexpr auto quarantine = ttl + ttl / 100 + 2ms;
@@ -298,8 +298,8 @@ struct rivals {
         asked.emplace_back();
     }
 
-    /// By the second node. One of the locks is on two nodes only, as if the first had been out of
-    /// reach when it was taken: a majority is without its key then.
+    /// The second node loses its keys. One of the locks is on two nodes only, as if the first node
+    /// had been out of reach when the lock was taken. So a majority is without its key afterwards.
     void lose(const way_to_lose& how)
     {
         REQUIRE(nodes[0].command({"DEL", "three"}) == "1");
@@ -339,7 +339,7 @@ bool grow(const std::vector<std::uint64_t>& tokens)
 
 }  // namespace
 
-TEST_CASE("masters that are back from an old file give no token again, and none that is smaller",
+TEST_CASE("under the restart guard nodes restored from an old file never give a token twice",
           "[integration][guard][fencing]")
 {
     masters nodes(3, {.kind = each_kind(), .files = persistence::snapshot});
@@ -347,7 +347,8 @@ TEST_CASE("masters that are back from an old file give no token again, and none 
     CHECK(grow(tokens_across_an_old_file(nodes, guarded(nodes.urls()))));
 }
 
-TEST_CASE("without the restart guard they give tokens again", "[integration][guard][fencing]")
+TEST_CASE("without the restart guard nodes restored from an old file give tokens twice",
+          "[integration][guard][fencing]")
 {
     masters nodes(3, {.kind = each_kind(), .files = persistence::snapshot});
     std::vector<std::uint64_t> tokens = tokens_across_an_old_file(nodes, unguarded(nodes.urls()));
@@ -355,7 +356,7 @@ TEST_CASE("without the restart guard they give tokens again", "[integration][gua
     CHECK(std::adjacent_find(tokens.begin(), tokens.end()) != tokens.end());
 }
 
-TEST_CASE("a master that forgot its locks gives none of them to anybody else",
+TEST_CASE("under the restart guard a node that lost its keys grants no lock to a second client",
           "[integration][guard]")
 {
     const way_to_lose how = each_way();
@@ -366,7 +367,8 @@ TEST_CASE("a master that forgot its locks gives none of them to anybody else",
     CHECK_FALSE(is_double_lease_seen(nodes, guarded(nodes.urls()), how));
 }
 
-TEST_CASE("without the restart guard it does", "[integration][guard]")
+TEST_CASE("without the restart guard a node that lost its keys grants a lock to a second client",
+          "[integration][guard]")
 {
     const way_to_lose how = each_way();
     masters nodes(3, {.kind = each_kind()});
@@ -375,7 +377,7 @@ TEST_CASE("without the restart guard it does", "[integration][guard]")
     CHECK(is_double_lease_seen(nodes, unguarded(nodes.urls()), how, never));
 }
 
-TEST_CASE("locks that are kept alive outlast the quarantine of a master, and nobody else has them",
+TEST_CASE("kept locks outlast the quarantine of a node and stay exclusive",
           "[integration][guard][keep_alive]")
 {
     const way_to_lose how = lose_while_locks_are_kept();
@@ -405,14 +407,14 @@ TEST_CASE("locks that are kept alive outlast the quarantine of a master, and nob
     CHECK(r.mine.stats().kept_alive_lost == 1);
 }
 
-TEST_CASE("without the restart guard somebody else has locks that are kept alive",
+TEST_CASE("without the restart guard a second client gets locks that are kept alive",
           "[integration][guard][keep_alive]")
 {
     const way_to_lose how = lose_while_locks_are_kept();
     INFO(how.name);
     masters nodes(3, {.kind = each_kind()});
     std::size_t both_believe = 0;
-    // It may be that the holder is the first to look.
+    // If the holder is the first to notice the loss, try again.
     for (unsigned tries = 0; tries < 10 && both_believe == 0; ++tries) {
         rivals r(nodes, rivals::without_guard(nodes));
         r.lose(how);
@@ -421,14 +423,14 @@ TEST_CASE("without the restart guard somebody else has locks that are kept alive
             r.go_on();
         }
         both_believe = r.both_believe;
-        // A majority still has the others.
+        // A majority still has the other locks.
         CHECK(r.held[0].owns());
         CHECK(r.held[1].owns());
     }
     CHECK(both_believe > 0);
 }
 
-TEST_CASE("a master whose marker somebody deletes has no vote until all locks have ended",
+TEST_CASE("a node whose marker is deleted has no vote until all locks have ended",
           "[integration][guard]")
 {
     masters nodes(1, {.kind = each_kind()});
@@ -448,7 +450,7 @@ TEST_CASE("a master whose marker somebody deletes has no vote until all locks ha
     CHECK_FALSE(mine.acquire("r", at_once()).error);
 }
 
-TEST_CASE("beyond the guard: a file with the marker of the same run, put back, gives two the lock",
+TEST_CASE("the restart guard misses a restored file that has the marker of the same run",
           "[integration][guard]")
 {
     masters nodes(3, {.kind = each_kind()});
@@ -458,7 +460,7 @@ TEST_CASE("beyond the guard: a file with the marker of the same run, put back, g
                                {"DEBUG RELOAD of a file with the marker", lose_by_reload}, never));
 }
 
-TEST_CASE("p39: a replica that is promoted has no vote until all locks have ended",
+TEST_CASE("p39: a promoted replica has no vote until all locks have ended",
           "[integration][guard][fencing][pitfall][p39]")
 {
     failover over(each_kind());
@@ -472,7 +474,7 @@ TEST_CASE("p39: a replica that is promoted has no vote until all locks have ende
     tokens.push_back(held.fencing_token());
     over.promote();
     const auto promoted = boot_clock::now();
-    // Its votes would count, were they those of the run that the marker names.
+    // The marker names another run. If it named this one, the replica's votes would count.
     REQUIRE(is_admitted(over.replica));
     REQUIRE_FALSE(over.replica.exists("r"));
     REQUIRE(over.replica.exists("r:fencing"));
@@ -487,7 +489,7 @@ TEST_CASE("p39: a replica that is promoted has no vote until all locks have ende
     REQUIRE(theirs.await([&] { return all_vote(theirs, 3); }));
     CHECK(boot_clock::now() - promoted >= longest);
 
-    // Of the two that are left one is the promoted one, whose counter is older.
+    // One of the two nodes that are left is the promoted one, whose counter is older.
     over.nodes[1].kill();
     const std::vector<std::uint64_t> later = tokens_of(theirs, 3);
     tokens.insert(tokens.end(), later.begin(), later.end());
@@ -495,7 +497,7 @@ TEST_CASE("p39: a replica that is promoted has no vote until all locks have ende
     CHECK(grow(tokens));
 }
 
-TEST_CASE("without the restart guard a promoted replica gives the lock to another",
+TEST_CASE("without the restart guard a promoted replica grants a held lock to a second client",
           "[integration][guard]")
 {
     failover over(each_kind());
@@ -509,7 +511,7 @@ TEST_CASE("without the restart guard a promoted replica gives the lock to anothe
     CHECK(is_taken_from(theirs, {&held}));
 }
 
-TEST_CASE("after a power loss of all masters locks are had again by themselves, and not too early",
+TEST_CASE("after a power loss of all nodes clients get locks again once the old ones have ended",
           "[integration][guard]")
 {
     masters nodes(3, {.kind = each_kind()});
@@ -538,7 +540,7 @@ TEST_CASE("after a power loss of all masters locks are had again by themselves, 
     CHECK(mine.logged(log_level::info, "is admitted"));
 }
 
-TEST_CASE("without the restart guard a power loss of all masters gives the lock to another",
+TEST_CASE("without the restart guard a power loss of all nodes grants a held lock twice",
           "[integration][guard]")
 {
     masters nodes(3, {.kind = each_kind()});
@@ -553,7 +555,7 @@ TEST_CASE("without the restart guard a power loss of all masters gives the lock 
     CHECK(is_taken_from(theirs, {&held}));
 }
 
-TEST_CASE("a master is admitted once, for all who wait", "[integration][guard]")
+TEST_CASE("a node is admitted once for all clients that wait for it", "[integration][guard]")
 {
     masters nodes(1);
     locks one(guarded(nodes.urls()));
@@ -564,14 +566,16 @@ TEST_CASE("a master is admitted once, for all who wait", "[integration][guard]")
     const auto marker = nodes[0].get("redlock:admitted");
     REQUIRE(other.await([&] { return all_vote(other, 1); }));
     CHECK(nodes[0].get("redlock:admitted") == marker);
-    // Who wrote the marker took the pending key away; the other's goes by itself.
+    // The client that wrote the marker deleted its pending key. The other client's pending key
+    // expires.
     CHECK(nodes[0].ask({"KEYS", "redlock:pending:*"}).items.size() == 1);
     other.give_back(other.take("r", {.ttl = longest}));
 }
 
-TEST_CASE("an extend does not bring a master back that forgot the lock", "[integration][guard]")
+TEST_CASE("an extend does not restore the vote of a node that forgot the lock",
+          "[integration][guard]")
 {
-    constexpr std::chrono::milliseconds ttl = never;  // the quarantine does not end either
+    constexpr std::chrono::milliseconds ttl = never;  // the quarantine doesn't end either
     masters nodes(3, {.kind = each_kind()});
     admit(nodes, ttl);
     locks mine(guarded(nodes.urls(), ttl));
@@ -587,7 +591,7 @@ TEST_CASE("an extend does not bring a master back that forgot the lock", "[integ
     CHECK(mine.extend(held, ttl) == errc::lost);
 }
 
-TEST_CASE("a durable master votes at once after a restart", "[integration][guard]")
+TEST_CASE("a durable node votes at once after a restart", "[integration][guard]")
 {
     masters nodes(3, {.kind = each_kind(), .files = persistence::append_only});
     auto urls = nodes.urls();
@@ -605,13 +609,13 @@ TEST_CASE("a durable master votes at once after a restart", "[integration][guard
     CHECK_FALSE(is_admitted(nodes[0]));
 }
 
-TEST_CASE("a master where the guard cannot work is not used, and it is said why",
+TEST_CASE("a client reports why it does not use a node on which the restart guard cannot work",
           "[integration][guard]")
 {
     server node({.kind = each_kind()});
     config c = guarded({node.url()});
     std::string why;
-    SECTION("INFO is forbidden")
+    SECTION("the node forbids INFO")
     {
         REQUIRE(node.command({"ACL", "SETUSER", "locker", "reset", "on", ">hush", "~app:*", "+eval",
                               "+evalsha", "+ping", "+hello", "+get", "+set", "+del", "+pexpire",
@@ -620,12 +624,12 @@ TEST_CASE("a master where the guard cannot work is not used, and it is said why"
         c.key_prefix = "app:";
         why = "the server refused INFO, which the restart guard needs (NOPERM)";
     }
-    SECTION("it may evict")
+    SECTION("the node may evict keys")
     {
         node.command({"CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "volatile-lru"});
         why = "maxmemory_policy";
     }
-    SECTION("other clients have another bound")
+    SECTION("other clients have another max_ttl")
     {
         config theirs = first_of_all({node.url()});
         theirs.restart_guard->max_ttl = 2 * longest;
@@ -642,7 +646,7 @@ TEST_CASE("a master where the guard cannot work is not used, and it is said why"
     CHECK(mine.lines().size() == 1);
 }
 
-TEST_CASE("no lock is for longer than the restart guard knows of", "[integration][guard]")
+TEST_CASE("a client refuses a ttl above the max_ttl of the restart guard", "[integration][guard]")
 {
     masters nodes(1);
     admit(nodes);
@@ -664,7 +668,8 @@ TEST_CASE("no lock is for longer than the restart guard knows of", "[integration
     CHECK(nodes.count("a") + nodes.count("b") == 0);
 }
 
-TEST_CASE("a user with the fewest permissions and INFO can be guarded", "[integration][guard]")
+TEST_CASE("a user with the fewest permissions and INFO can use the restart guard",
+          "[integration][guard]")
 {
     server node({.kind = each_kind()});
     REQUIRE(node.command({"ACL", "SETUSER", "locker", "reset", "on", ">hush", "~app:*", "+eval",
@@ -680,7 +685,7 @@ TEST_CASE("a user with the fewest permissions and INFO can be guarded", "[integr
     CHECK(node.exists("app:redlock:admitted"));
 }
 
-TEST_CASE("two names of one server have one vote", "[integration]")
+TEST_CASE("a server that is listed under two names has one vote", "[integration]")
 {
     masters nodes(2, {.kind = each_kind()});
     auto urls = nodes.urls();

@@ -28,13 +28,14 @@ namespace asio = boost::asio;
 namespace {
 
 #if REDLOCK_TEST_SANITIZED
-/// They keep what was freed, and take memory of their own for all that was ever touched.
+/// Sanitizers keep freed memory, and take memory of their own for all that the program ever
+/// touched.
 constexpr bool memory_is_ours = false;
 #else
 constexpr bool memory_is_ours = true;
 #endif
 
-/// Of this program: what /proc/self/status says under a name.
+/// A value of this program in /proc/self/status.
 std::size_t memory_in_kib(const std::string& name)
 {
     std::ifstream status("/proc/self/status");
@@ -59,13 +60,13 @@ std::string repeated(const std::string& text, std::size_t times)
 
 struct attack {
     const char* name;
-    /// Comes first, and the rest over and over.
+    /// `first` comes once, and `rest` over and over.
     std::string begin;
     std::string rest;
     enum class ending { none, slow, fin } end = ending::none;
-    /// The client is to see that it is no reply, or none that it takes.
+    /// The client must see that this is no reply, or none that it accepts.
     bool is_no_reply = false;
-    /// On each connection before anything is asked, and not for a SET.
+    /// The attack comes at the start of each connection, not as the answer to a SET.
     bool is_greeting = false;
 };
 
@@ -111,8 +112,8 @@ asio::awaitable<void> carry_out(scripted_connection& peer, const attack& how)
     co_await peer.ignore();
 }
 
-/// Greets as any node does, unless its attack is one at once; the first SET on a connection is
-/// answered with the attack.
+/// Greets as any node does, unless the attack comes at once. Answers the first SET on each
+/// connection with the attack.
 std::unique_ptr<scripted_server> hostile_node(const attack& how)
 {
     return std::make_unique<scripted_server>(
@@ -131,7 +132,8 @@ std::unique_ptr<scripted_server> hostile_node(const attack& how)
 
 }  // namespace
 
-TEST_CASE("a hostile node costs its own vote, little memory and no time", "[integration][hostile]")
+TEST_CASE("a hostile node costs its own vote and little memory and no time",
+          "[integration][hostile]")
 {
     const attack& how = attacks().at(GENERATE(range(std::size_t{0}, attacks().size())));
     CAPTURE(how.name);
@@ -140,8 +142,8 @@ TEST_CASE("a hostile node costs its own vote, little memory and no time", "[inte
     auto urls = nodes.urls();
     urls.push_back(hostile->url());
     auto c = brisk(urls, 5s);
-    // The two other nodes must answer within it; the client waits so long for a hostile node that
-    // answers nothing.
+    // The two other nodes must answer within this time. The client waits as long for a hostile node
+    // that doesn't answer.
     c.node_timeout = 4s;
     locks mine(c);
     REQUIRE(mine.await_ready(how.is_greeting ? 2 : 3));
@@ -149,8 +151,8 @@ TEST_CASE("a hostile node costs its own vote, little memory and no time", "[inte
     const auto reserved = memory_in_kib("VmPeak");
     auto most = resident;
     slow_steps steps(c.node_timeout);
-    // A client that waits for the hostile node does so once in each attack, for the node timeout.
-    // After each attack the client ends the connection and makes another one.
+    // In each attack the client waits for the hostile node once, for the node timeout. Then it ends
+    // the connection and makes another one.
     constexpr int rounds = slow_steps::by_the_machine + 1;
     REQUIRE(mine.await([&] {
         steps.time([&] {
@@ -166,7 +168,7 @@ TEST_CASE("a hostile node costs its own vote, little memory and no time", "[inte
     if (memory_is_ours) {
         constexpr std::size_t mib = 1024;
         CHECK(most < resident + 64 * mib);
-        // What was asked for and never touched is seen here.
+        // This also shows memory that the client allocated and never touched.
         CHECK(memory_in_kib("VmPeak") < reserved + 256 * mib);
     }
     CHECK(hostile->commands("SET").size() >= (how.is_greeting ? 0 : rounds));

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What was told of the locks of a client.
+/// The renewals that the clients' callbacks reported.
 struct diary {
     std::vector<renewal_outcome> told;
 
@@ -44,7 +44,7 @@ acquire_options kept(std::chrono::milliseconds span, const keep_alive& how = {})
 
 }  // namespace
 
-TEST_CASE("a kept lock outlives its ttl, and leaves nothing when it is released",
+TEST_CASE("a kept lock outlives its ttl and leaves no key after its release",
           "[integration][keep_alive]")
 {
     masters nodes(3, {.kind = each_kind()});
@@ -54,10 +54,10 @@ TEST_CASE("a kept lock outlives its ttl, and leaves nothing when it is released"
     lock held = mine.take("r", kept(brief_ttl));
     lock plain = mine.take("p", {.ttl = brief_ttl, .timeout = never});
     const auto lost = mine.begin_wait_lost(plain);
-    // The client makes four renewals in each ttl, so more than one ttl has passed.
+    // The client renews four times in each ttl, so more than one ttl has passed.
     REQUIRE(mine.await([&] { return told.count(renewal_outcome::renewed) >= 6; }));
     CHECK(held.owns());
-    CHECK(nodes.count("r") >= 2);  // what is renewed late on one node is gone there
+    CHECK(nodes.count("r") >= 2);  // a key that is renewed late on one node is gone there
     CHECK(mine.finish(lost) == errc::lost);
     CHECK_FALSE(plain.owns());
 
@@ -69,7 +69,8 @@ TEST_CASE("a kept lock outlives its ttl, and leaves nothing when it is released"
     CHECK(mine.stats().kept_alive == 0);
 }
 
-TEST_CASE("p28: a frozen master keeps no lock from being renewed", "[integration][pitfall][p28]")
+TEST_CASE("p28: a frozen node does not keep a lock from being renewed",
+          "[integration][pitfall][p28]")
 {
     masters nodes(3);
     diary told;
@@ -91,7 +92,7 @@ TEST_CASE("p28: a frozen master keeps no lock from being renewed", "[integration
     }
 }
 
-TEST_CASE("a kept lock survives the restart of its masters, one after another, with their keys",
+TEST_CASE("a kept lock survives when its nodes restart one after another with their keys",
           "[integration][keep_alive]")
 {
     masters nodes(3, {.files = persistence::append_only});
@@ -111,7 +112,7 @@ TEST_CASE("a kept lock survives the restart of its masters, one after another, w
     mine.give_back(std::move(held));
 }
 
-TEST_CASE("a kept lock is lost when a majority forgot it, and nothing sets it again",
+TEST_CASE("a kept lock is lost when a majority forgot its key and no renewal sets it again",
           "[integration][keep_alive]")
 {
     masters nodes(3);
@@ -133,7 +134,7 @@ TEST_CASE("a kept lock is lost when a majority forgot it, and nothing sets it ag
     REQUIRE(mine.await([&] { return nodes.count("r") == 0; }));
 }
 
-TEST_CASE("p32: masters that stand still lose a kept lock no later than its validity ends",
+TEST_CASE("p32: a kept lock whose nodes are frozen is lost when its validity ends",
           "[integration][pitfall][p32]")
 {
     masters nodes(3);
@@ -157,14 +158,14 @@ TEST_CASE("p32: masters that stand still lose a kept lock no later than its vali
     for (std::size_t i = 0; i < 3; ++i) {
         nodes[i].cont();
     }
-    // Whatever comes late of the renewals, it is lost.
+    // The lock is lost even if answers to its renewals arrive later.
     REQUIRE(mine.await_quiet());
     CHECK(mine.extend(held, 10s) == errc::lost);
     held = {};
     REQUIRE(mine.await([&] { return nodes.count("r") == 0; }));
 }
 
-TEST_CASE("a kept lock is given up when it was held as long as it may be",
+TEST_CASE("the client ends a kept lock that was held for its maximum time",
           "[integration][keep_alive]")
 {
     masters nodes(3);

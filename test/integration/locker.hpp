@@ -10,7 +10,8 @@
 
 namespace redlock::test {
 
-/// A user who may do the least that docs/wire.md names, and `more`; the last words win.
+/// Creates a user with the minimal permissions of docs/wire.md and with `more`. Later words
+/// override earlier ones.
 inline void add_locker(const server& node, const std::vector<std::string>& more = {})
 {
     std::vector<std::string> rule{

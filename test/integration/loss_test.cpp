@@ -24,7 +24,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Takes a lock with the votes of all nodes and gives it back, and leaves no key.
+/// Takes a lock with the votes of all nodes and releases it, and checks that no key is left.
 void cycle_on_all(locks& client, masters& nodes, const std::string& resource)
 {
     REQUIRE(client.await_ready(nodes.size()));
@@ -36,7 +36,7 @@ void cycle_on_all(locks& client, masters& nodes, const std::string& resource)
     CHECK(nodes.count(resource) == 0);
 }
 
-/// What the nodes answer to an attempt. If a busy machine makes the answers late, there is another
+/// The nodes' answers to one attempt. If a busy machine makes the answers late, there is another
 /// attempt.
 error_code answer_to(locks& client, const std::string& resource)
 {
@@ -53,7 +53,8 @@ bool is(const arguments& command, std::string_view name)
     return !command.empty() && command.front() == name;
 }
 
-/// A connection that the server has taken in; one that was closed may still count as a client.
+/// A connection that the server has accepted. A connection that was closed may still count as a
+/// client.
 std::unique_ptr<resp_client> enter(const server& node)
 {
     std::unique_ptr<resp_client> result;
@@ -62,14 +63,13 @@ std::unique_ptr<resp_client> enter(const server& node)
             result = node.connect();
             return !result->ask({"PING"}).is_error();
         } catch (const std::exception&) {
-            return false;  // turned away before it could ask
+            return false;  // the server had too many clients
         }
     }));
     return result;
 }
 
-/// A node that answers the SET of "slow" in two parts, the second when told to, and refuses
-/// "taken".
+/// A node that answers the SET of "slow" in two parts, the second on request, and refuses "taken".
 scripted_server::script in_two_parts(const std::shared_ptr<std::atomic<bool>>& go_on)
 {
     return [go_on](scripted_connection& peer) -> asio::awaitable<void> {
@@ -93,7 +93,7 @@ scripted_server::script in_two_parts(const std::shared_ptr<std::atomic<bool>>& g
 
 }  // namespace
 
-TEST_CASE("p21: each node in turn restarts with its memory lost, and takes part again by itself",
+TEST_CASE("p21: each node that restarts without its memory takes part again",
           "[integration][pitfall][p21]")
 {
     masters nodes(3, {.kind = each_kind()});
@@ -107,7 +107,7 @@ TEST_CASE("p21: each node in turn restarts with its memory lost, and takes part 
     }
 }
 
-TEST_CASE("p21: all nodes restart at once, scripts and all forgotten",
+TEST_CASE("p21: a client works again after all nodes restart at once without keys and scripts",
           "[integration][pitfall][p21]")
 {
     masters nodes(3);
@@ -141,7 +141,8 @@ TEST_CASE("a restart that kept the memory kept the lock as well", "[integration]
     CHECK(nodes.count("r") == 0);
 }
 
-TEST_CASE("two of five masters die, then a third, and come back", "[integration]")
+TEST_CASE("a client locks while two of five nodes are dead but not while three are",
+          "[integration]")
 {
     masters nodes(5);
     locks mine(nodes.urls());
@@ -158,8 +159,8 @@ TEST_CASE("two of five masters die, then a third, and come back", "[integration]
     CHECK(told.nodes[1].outcome == node_outcome::disconnected);
     CHECK_FALSE(told.nodes[1].error.empty());
 
-    // `longer` gives the machine a quarter of `patience` to end the other acquire, which would not
-    // end sooner if it did not heed its own deadline of 100 ms.
+    // `longer` gives the machine a quarter of `patience` to end the other acquire. If the acquire
+    // ignored its own deadline of 100 ms, it would end later.
     asio::cancellation_signal stop;
     const auto longer =
         mine.begin_acquire("two of five", {.ttl = 60s, .timeout = patience / 4}, stop.slot());
@@ -175,7 +176,8 @@ TEST_CASE("two of five masters die, then a third, and come back", "[integration]
     CHECK(nodes.count("two of five") + nodes.count("other") == 0);
 }
 
-TEST_CASE("p21: connections that end by FIN or RST are made anew", "[integration][pitfall][p21]")
+TEST_CASE("p21: a client reconnects after a connection ends by FIN or RST",
+          "[integration][pitfall][p21]")
 {
     const auto how = GENERATE(ending::fin, ending::rst);
     bad_network net(3);
@@ -189,7 +191,7 @@ TEST_CASE("p21: connections that end by FIN or RST are made anew", "[integration
     }
 }
 
-TEST_CASE("answers that come byte by byte are the same answers", "[integration]")
+TEST_CASE("a client reads answers that arrive byte by byte", "[integration]")
 {
     bad_network net(3);
     for (const auto& path : net.paths) {
@@ -202,9 +204,8 @@ TEST_CASE("answers that come byte by byte are the same answers", "[integration]"
     CHECK(mine.stats().disconnects == 0);
 }
 
-TEST_CASE(
-    "p20: a SET that was executed though its connection died is taken back after the reconnect",
-    "[integration][pitfall][p20]")
+TEST_CASE("p20: a client releases a SET that a node executed before its connection died",
+          "[integration][pitfall][p20]")
 {
     masters nodes(1);
     proxy path(nodes[0].port());
@@ -223,7 +224,7 @@ TEST_CASE(
     CHECK(mine.await_quiet());
 }
 
-TEST_CASE("p18, p20: a SET that is executed long after its deadline is followed by its release",
+TEST_CASE("p18, p20: a client releases a SET that a node executes long after its deadline",
           "[integration][pitfall][p18][p20]")
 {
     masters nodes(1);
@@ -244,7 +245,7 @@ TEST_CASE("p18, p20: a SET that is executed long after its deadline is followed 
           std::string::npos);
 }
 
-TEST_CASE("p21: a late answer is never taken for the answer to the next request",
+TEST_CASE("p21: a client never takes a late answer for the answer to its next request",
           "[integration][pitfall][p21]")
 {
     masters nodes(1);
@@ -265,7 +266,7 @@ TEST_CASE("p21: a late answer is never taken for the answer to the next request"
     CHECK(mine.stats().disconnects == 0);
 }
 
-TEST_CASE("p21: a deadline that passes in the middle of an answer leaves the connection in step",
+TEST_CASE("p21: a timeout in the middle of an answer leaves the connection in step",
           "[integration][pitfall][p21]")
 {
     const auto go_on = std::make_shared<std::atomic<bool>>(false);
@@ -281,13 +282,13 @@ TEST_CASE("p21: a deadline that passes in the middle of an answer leaves the con
     CHECK(node.failures().empty());
 }
 
-TEST_CASE("p21: so it does on each of three nodes in turn, and the others go on",
+TEST_CASE("p21: a timeout within an answer of any one of three nodes does not disturb the others",
           "[integration][pitfall][p21]")
 {
     const auto slow = GENERATE(0U, 1U, 2U);
     CAPTURE(slow);
     const auto go_on = std::make_shared<std::atomic<bool>>(false);
-    // One more that refuses "taken", which the slow one decides thus.
+    // One more node refuses "taken", so the slow node's vote decides.
     const auto at_once = std::make_shared<std::atomic<bool>>(true);
     std::vector<std::unique_ptr<scripted_server>> nodes;
     std::vector<std::string> urls;
@@ -321,7 +322,7 @@ TEST_CASE("p21: so it does on each of three nodes in turn, and the others go on"
     }
 }
 
-TEST_CASE("a node that sends garbage, or unasked answers, costs its own vote and no more",
+TEST_CASE("a node that sends garbage or unrequested answers costs only its own vote",
           "[integration]")
 {
     const std::string garbage =
@@ -347,8 +348,7 @@ TEST_CASE("a node that sends garbage, or unasked answers, costs its own vote and
     CHECK(mad.failures().empty());
 }
 
-TEST_CASE("one black hole of three, from the start or later, makes no acquire slow",
-          "[integration]")
+TEST_CASE("one silent node of three makes no acquire slow", "[integration]")
 {
     const bool from_the_start = GENERATE(true, false);
     bad_network net(3);
@@ -360,7 +360,7 @@ TEST_CASE("one black hole of three, from the start or later, makes no acquire sl
     REQUIRE(mine.await_ready(from_the_start ? 2 : 3));
     net.paths[2]->hold(direction::up);
     net.paths[2]->hold(direction::down);
-    // Each wait for the silent node takes the node timeout. No machine delays a cycle for so long.
+    // Each wait for the silent node takes the node timeout. No machine delays a cycle that much.
     slow_steps cycles(c.node_timeout);
     for (int i = 0; i < 20; ++i) {
         cycles.time([&] { mine.give_back(mine.take("r", {.ttl = 60s})); });
@@ -371,7 +371,7 @@ TEST_CASE("one black hole of three, from the start or later, makes no acquire sl
     cycle_on_all(mine, net.nodes, "r");
 }
 
-TEST_CASE("a connection that swallows everything is closed after the stall timeout and made anew",
+TEST_CASE("a client closes and replaces a stalled connection after the stall timeout",
           "[integration]")
 {
     masters nodes(1);
@@ -388,8 +388,7 @@ TEST_CASE("a connection that swallows everything is closed after the stall timeo
     CHECK(path.connections() >= 2);
 }
 
-TEST_CASE("an idle connection that nobody answers on any more is found out by asking",
-          "[integration]")
+TEST_CASE("a client finds a dead idle connection by a ping", "[integration]")
 {
     masters nodes(1);
     proxy path(nodes[0].port());
@@ -404,7 +403,7 @@ TEST_CASE("an idle connection that nobody answers on any more is found out by as
     cycle_on_all(mine, nodes, "r");
 }
 
-TEST_CASE("connections the server kills are made anew", "[integration]")
+TEST_CASE("a client reconnects after the server kills its connections", "[integration]")
 {
     masters nodes(3, {.kind = each_kind()});
     locks mine(nodes.urls());
@@ -417,12 +416,13 @@ TEST_CASE("connections the server kills are made anew", "[integration]")
     CHECK(mine.stats().unavailable + mine.stats().timed_out == 0);
 }
 
-TEST_CASE("connections the server closes are made anew before anybody misses them", "[integration]")
+TEST_CASE("a client reconnects after the server closes idle connections before it needs them",
+          "[integration]")
 {
     masters nodes(3, {.kind = each_kind()});
     config c = patient(nodes.urls());
     c.reconnect_backoff_min = c.reconnect_backoff_max =
-        1min;  // what is not made anew at once stays away
+        1min;  // a connection that isn't made again at once stays away
     locks mine(c);
     REQUIRE(mine.await_ready(3));
     for (std::size_t i = 0; i < 3; ++i) {
@@ -434,7 +434,8 @@ TEST_CASE("connections the server closes are made anew before anybody misses the
     }
 }
 
-TEST_CASE("a server with too many clients says so, and is used when there is room", "[integration]")
+TEST_CASE("a client reports a server with too many clients and uses it when there is room",
+          "[integration]")
 {
     masters nodes(1, {.arguments = {"--maxclients", "2"}});
     const auto first = enter(nodes[0]);
@@ -451,7 +452,8 @@ TEST_CASE("a server with too many clients says so, and is used when there is roo
     CHECK_FALSE(mine.acquire("r").error);
 }
 
-TEST_CASE("a node that is found under a second address only is found", "[integration]")
+TEST_CASE("a client connects to the second address of a name whose first one is dead",
+          "[integration]")
 {
     masters nodes(1);
     locks mine({"redis://localhost:" + std::to_string(nodes[0].port())});

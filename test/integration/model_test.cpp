@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Their places among the contract's.
+/// Indices of the scripts in the contract.
 constexpr std::size_t raise_script = 4;
 constexpr std::size_t admit_script = 5;
 constexpr std::size_t take_script = 6;
@@ -38,7 +38,7 @@ constexpr std::size_t release_all_script = 8;
 
 using clock_type = std::chrono::steady_clock;
 
-/// Without what one make or age of server adds or words in its own way.
+/// Removes words that only one kind or version of server adds.
 std::string wording(std::string text)
 {
     for (const std::string_view addition : {" script: ", " Please use EVAL", ", otherwise the"}) {
@@ -50,7 +50,8 @@ std::string wording(std::string text)
     return text;
 }
 
-/// A text without the date that a marker ends with, and that; 0: it has none.
+/// A text without the date at the end of a marker, and the date. The date is 0 if the text has
+/// none.
 std::pair<std::string, std::int64_t> split_date(const std::string& text)
 {
     constexpr std::string_view since = " since=";
@@ -61,7 +62,7 @@ std::pair<std::string, std::int64_t> split_date(const std::string& text)
     return {text.substr(0, at), std::stoll(text.substr(at + since.size()))};
 }
 
-/// As a server counts them: `client|setname`, `get`.
+/// The command's name in a server's statistics: `client|setname`, `get`.
 std::string counted_as(const words& command)
 {
     std::string name = command.at(0);
@@ -72,7 +73,7 @@ std::string counted_as(const words& command)
     return name;
 }
 
-/// What INFO says of one thing.
+/// The value of a field of INFO.
 std::string told(std::string_view info, std::string_view field)
 {
     const std::size_t at = info.find("\n" + std::string(field) + ":");
@@ -81,7 +82,7 @@ std::string told(std::string_view info, std::string_view field)
     return std::string(info.substr(0, info.find('\r')));
 }
 
-/// The names of the things that INFO says.
+/// The names of the fields of INFO.
 std::vector<std::string> fields_of(std::string_view info)
 {
     std::vector<std::string> fields;
@@ -101,7 +102,7 @@ bool is_run_id(std::string_view text)
            text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// One real server and one model, each with the same connections, and the same asked of both.
+/// One real server and one model with as many connections. Both get the same commands.
 class pair_of_masters {
 public:
     pair_of_masters(server& real, std::uint32_t seed) : random_(seed), real_(real)
@@ -117,23 +118,24 @@ public:
         const reply own = real_.ask({"COMMAND", "INFO", "delifeq", "delex"});
         model_.has_delifeq = !own.items.at(0).items.empty();
         model_.has_delex = !own.items.at(1).items.empty();
-        // It looks for keys that are over when it is told to, and then at once.
+        // The server looks for expired keys only on request, and then at once.
         (void)real_.ask({"DEBUG", "SET-ACTIVE-EXPIRE", "0"});
         (void)real_.ask({"CONFIG", "SET", "hz", "500"});
     }
 
     static constexpr std::size_t connections = 3;
 
-    /// Commands of the real server that others are called by there.
+    /// Commands of the real server that carry another command's name there.
     std::set<std::string> stand_ins;
 
     [[nodiscard]] model_master& model() noexcept { return model_; }
     [[nodiscard]] std::size_t pushes() const noexcept { return pushes_; }
     [[nodiscard]] std::size_t errors() const noexcept { return errors_; }
-    /// What was compared, under the names that servers count them by.
+    /// The compared commands, under their names in a server's statistics.
     [[nodiscard]] const std::set<std::string>& asked() const noexcept { return asked_; }
 
-    /// To begin with, two speak RESP3, of which one wants pushes, and the third speaks RESP2.
+    /// At first two connections speak RESP3, and one of them gets pushes. The third one speaks
+    /// RESP2.
     void greet()
     {
         same(0, {"HELLO", "3"});
@@ -159,7 +161,7 @@ public:
         }
     }
 
-    /// The same of what sets, or tells, a date of the server.
+    /// Compares a command that sets or returns a date of the server.
     void same_dated(std::size_t who, const words& command)
     {
         (void)set_dates();
@@ -175,10 +177,10 @@ public:
         (void)real_.ask({"CONFIG", "SET", "maxmemory", model_.maxmemory});
     }
 
-    /// Asks both, and compares all that comes of it.
+    /// Sends a command to both, and compares all replies and pushes.
     void same(std::size_t who, const words& command)
     {
-        // Whom they do not know yet they hang up on instead of reading that much.
+        // Servers close a connection without a login instead of reading that many words.
         constexpr std::size_t most_words_of_a_stranger = 10;
         const bool is_stranger = !model_.password.empty() && !ends_[who].model->authenticated;
         if (is_stranger && command.size() > most_words_of_a_stranger) {
@@ -223,14 +225,14 @@ private:
         return below(3) == 0 && !model_.password.empty() ? model_.password : "any";
     }
     std::string any_value() { return below(2) == 0 ? "mine" : "theirs"; }
-    /// Of GETRANGE, before, within and behind any value, or none.
+    /// An index for GETRANGE: before, within or after any value, or no number.
     std::string any_place() { return std::array{"-9", "-2", "0", "1", "9", "x"}[below(6)]; }
-    /// Which to release, to extend and to inspect are called alike.
+    /// A script of those for release, extend and inspect, which take the same arguments.
     std::string any_alike() { return std::string(contract_scripts[below(3)].text); }
     std::string any_sha1() { return sha1(below(contract_scripts.size())); }
     std::string any_script() { return text_of(below(contract_scripts.size())); }
 
-    /// A ttl that is certain to be longer, or shorter, than what any key has left.
+    /// A ttl that is certainly longer, or shorter, than the rest of any key's ttl.
     std::string longer_or_shorter()
     {
         longest_ += 1000;
@@ -283,7 +285,7 @@ private:
         clock_decides_ = false;
     }
 
-    /// The date, or one so far off that it is brought nearer, to where the clock says.
+    /// The date, or one so far off that the script limits it by the server's clock.
     std::int64_t near_or_far(std::int64_t today)
     {
         const std::int64_t far = 2 * slack_us;
@@ -326,7 +328,7 @@ private:
         return keys;
     }
 
-    /// Below this a counter is new.
+    /// A counter below this value is new.
     std::string any_least(std::int64_t today, const std::string& counter)
     {
         return std::to_string(
@@ -365,8 +367,8 @@ private:
                 std::to_string(slack_us), "1000000", any_least(today, counter_of(keys[0]))});
     }
 
-    /// With counters that are as high as scripts can count to, or hardly lower; no other command
-    /// counts on from there.
+    /// Takes with counters at or just below the largest number that scripts can count to. No other
+    /// command counts on from there.
     void take_at_the_end(std::size_t who, const std::vector<std::string>& keys)
     {
         words remove{"DEL"};
@@ -380,7 +382,7 @@ private:
         clock_decides_ = false;
     }
 
-    /// A script of any number of keys, with their counters or without.
+    /// Runs a script for any number of keys, with their counters or without.
     void of_all(std::size_t who, std::size_t script, const std::vector<std::string>& keys,
                 bool with_counters, const words& args)
     {
@@ -394,7 +396,7 @@ private:
         same(who, command, script);
     }
 
-    /// A script, by its text or its digest as the command wants.
+    /// Runs a script by its text or by its digest, as the command says.
     void same(std::size_t who, words command, std::size_t script)
     {
         command[1] = command[0] == "EVAL" ? text_of(script) : sha1(script);
@@ -403,7 +405,7 @@ private:
 
     static std::string counter_of(const std::string& key) { return key + ":fencing"; }
 
-    /// Makes the model's date that of the server, which it tells.
+    /// Sets the model's date to the server's, and returns it.
     std::int64_t set_dates()
     {
         const auto before = now();
@@ -416,7 +418,7 @@ private:
         return today;
     }
 
-    /// A number that the counter is not far from.
+    /// A number near the counter.
     std::int64_t near(const std::string& counter)
     {
         const auto* there = model_.find(now(), counter);
@@ -424,8 +426,8 @@ private:
         return (counts ? std::stoll(there->value) : 0) - 2 + static_cast<std::int64_t>(below(5));
     }
 
-    /// A counter set by a clock is what the server's clock said, and the model's by so much off as
-    /// the commands took.
+    /// The server's clock set its counter, and the model's counter differs by the time that the
+    /// commands took. So the model takes the server's value.
     void take_over(const std::string& counter)
     {
         const auto* there = model_.find(now(), counter);
@@ -482,7 +484,7 @@ private:
         }
     }
 
-    /// Who is let in stays so until then.
+    /// A connection that has logged in stays logged in until it is replaced.
     void connect_anew(std::size_t who)
     {
         model_.forget(*ends_[who].model);
@@ -522,9 +524,9 @@ private:
         }
     }
 
-    /// Of a number that counts down only so much is known: the real server was asked at some moment
-    /// until its reply came, and so it was when the number was set. So it is with a date that was
-    /// read meanwhile.
+    /// A number that counts down is known within a tolerance only. The real server read its clock
+    /// at some moment before the reply came, now and when the number was set. The same holds for a
+    /// date.
     void compare_numbers(std::int64_t real, std::int64_t modelled) const
     {
         const auto slack = std::chrono::ceil<std::chrono::milliseconds>(slowest_) + 2ms;
@@ -556,7 +558,7 @@ private:
         }
     }
 
-    /// Servers differ in what they are and in how they count connections.
+    /// Servers differ in their names and in how they count connections.
     void compare_greetings(const reply& real, const reply& modelled)
     {
         CAPTURE(real.str(), modelled.str());
@@ -573,8 +575,8 @@ private:
         }
     }
 
-    /// The model tells the few things that a client of locks could want to know, and those as they
-    /// are.
+    /// The model returns only the fields that a client of locks may need. Their values must be the
+    /// real ones.
     void compare_infos(const reply& real, const reply& modelled)
     {
         CAPTURE(real.text, modelled.text);
@@ -605,8 +607,9 @@ private:
         }
     }
 
-    /// Of one command: null, or so many things of such a type. What a server looks at before it
-    /// does one has to be the same: how many arguments it wants, and flags.
+    /// Compares the entry of one command: null, or the same number of values of the same types. The
+    /// number of arguments and the flags must be equal, because a server checks them before it
+    /// executes the command.
     void compare_traits(const reply& real, const reply& modelled)
     {
         REQUIRE(real.type == modelled.type);
@@ -616,14 +619,14 @@ private:
         }
         constexpr std::size_t arity = 1;
         constexpr std::size_t flags = 2;
-        // One that is made of others tells of them, and has flags with each of those. One that is
-        // not has an empty set there, or an empty array, as servers like.
+        // A command with subcommands lists them, and each has its own flags. A command without
+        // subcommands has an empty set there, or an empty array, as the server prefers.
         const bool is_made_of_others = !real.items.back().items.empty();
         for (std::size_t i = 0; i + 1 < real.items.size(); ++i) {
             CAPTURE(i);
             REQUIRE(real.items[i].type == modelled.items[i].type);
         }
-        // One that stands in for another keeps its name.
+        // A command that replaces another one keeps its name.
         if (!stand_ins.contains(real.items[0].text)) {
             REQUIRE(real.items[0].text == modelled.items[0].text);
         }
@@ -667,15 +670,16 @@ private:
         pushes_ += real.size();
     }
 
-    /// A short life, whose end is for whoever names the key next to find; or for the server itself.
+    /// Gives a key a short ttl. The next command that names the key finds the end, or the server
+    /// itself finds it.
     void let_one_expire(std::size_t who, const std::string& key)
     {
         same(who, {"PEXPIRE", key, "1"});
         if (model_.find(base::instant{}, key) == nullptr) {
             return;
         }
-        // One that reads its clock twice may find that end there already: it deletes the key,
-        // which EXISTS would do too.
+        // A command that reads the clock twice may see the key expire. Then it deletes the key, as
+        // EXISTS would.
         const auto kept = static_cast<std::int64_t>(model_.all().size());
         if (clock_->ask({"DBSIZE"}).integer == kept - 1) {
             model_.lose(key);
@@ -703,15 +707,15 @@ private:
         }
     }
 
-    /// None to spare, or enough again.
+    /// Fills the memory, or frees it again.
     void turn_memory() { set_full(!model_.is_full); }
 
-    /// Longer than the machine ever stands still between two commands.
+    /// Longer than any pause of the machine between two commands.
     static constexpr std::int64_t slack_us = 3'600'000'000;
 
     std::mt19937 random_;
     server& real_;
-    /// Beside what is compared.
+    /// For requests that are not compared.
     std::unique_ptr<resp_client> clock_ = real_.connect();
     model_master model_;
     std::vector<end> ends_;
@@ -733,7 +737,7 @@ void take_steps(pair_of_masters& both, std::uint32_t seed, int count)
     }
 }
 
-/// What is asked of a server that does not do all, once by each connection.
+/// Sends what a server refuses in a restricted state, once over each connection.
 void ask_all(pair_of_masters& both)
 {
     const auto sha1 = std::string(contract_scripts[0].sha1);
@@ -766,7 +770,7 @@ void ask_all(pair_of_masters& both)
 
 }  // namespace
 
-TEST_CASE("the simulation's master answers as a real one does", "[integration][model]")
+TEST_CASE("the simulation's node answers as a real one does", "[integration][model]")
 {
     server real({.kind = each_kind()});
     const std::uint32_t seed = GENERATE(1U, 2U, Catch::getSeed());
@@ -777,7 +781,8 @@ TEST_CASE("the simulation's master answers as a real one does", "[integration][m
     CHECK(both.errors() > 50);
 }
 
-TEST_CASE("so it does to the script that admits, however things stand", "[integration][model]")
+TEST_CASE("the simulation's node answers the admission script as a real one does in any state",
+          "[integration][model]")
 {
     server real({.kind = each_kind()});
     pair_of_masters both(real, 1);
@@ -812,10 +817,11 @@ TEST_CASE("so it does to the script that admits, however things stand", "[integr
                   "run"});
 }
 
-/// Among them those that delete what has a value, of which not every server here has one: there
-/// others that want as many arguments, and write, go by their names. So what such a server says is
-/// laid out as real ones do, be it as it may.
-TEST_CASE("so it does of all the commands it knows", "[integration][model]")
+/// Not every server here has the commands that delete a key with a given value, DELIFEQ and
+/// DELEX. On the others a command that writes and takes as many arguments carries the name. So the
+/// real layout of the server's reply is compared in any case.
+TEST_CASE("the simulation's node answers all commands it knows as a real one does",
+          "[integration][model]")
 {
     struct native {
         const char* name;
@@ -846,7 +852,7 @@ TEST_CASE("so it does of all the commands it knows", "[integration][model]")
                   "del",     "eval", "evalsha", "exists", "flushall", "get",    "hello",  "hset",
                   "incr",    "info", "pexpire", "ping",   "pttl",     "script", "select", "set"});
     }
-    // And a client understands it when a real one says it.
+    // A client understands the real server's reply.
     locks mine({real.url()});
     mine.give_back(mine.take("r"));
     const std::string counts = real.command({"INFO", "commandstats"});
@@ -854,7 +860,8 @@ TEST_CASE("so it does of all the commands it knows", "[integration][model]")
           std::string::npos);
 }
 
-TEST_CASE("so it does while it is loading", "[integration][model]")
+TEST_CASE("the simulation's node answers as a real one does while it is loading",
+          "[integration][model]")
 {
     const std::uint32_t seed = Catch::getSeed();
     server real({.kind = each_kind(),
@@ -863,7 +870,7 @@ TEST_CASE("so it does while it is loading", "[integration][model]")
                                "--rdbcompression", "no"}});
     real.command({"DEBUG", "POPULATE", "40000", "key", "1000"});
     real.command({"SAVE"});
-    // Slower than a test may be, so that it is not done before, at a key between two commands.
+    // The load must outlast the test, and the server executes commands only between two keys.
     real.options().arguments.insert(real.options().arguments.end(), {"--key-load-delay", "5000"});
     real.restart(memory::kept, readiness::answering);
     pair_of_masters both(real, seed);
@@ -874,7 +881,8 @@ TEST_CASE("so it does while it is loading", "[integration][model]")
     CHECK(told(real.ask({"INFO", "persistence"}).text, "loading") == "1");
 }
 
-TEST_CASE("so it does where it wants a password", "[integration][model]")
+TEST_CASE("the simulation's node answers as a real one does when it wants a password",
+          "[integration][model]")
 {
     const std::uint32_t seed = Catch::getSeed();
     server real({.kind = each_kind(), .password = "open-sesame"});
@@ -902,7 +910,7 @@ TEST_CASE("so it does where it wants a password", "[integration][model]")
     take_steps(both, seed, 3000);
 }
 
-TEST_CASE("all that the library says is compared", "[integration][model]")
+TEST_CASE("the comparison covers every command that the library sends", "[integration][model]")
 {
     const flavour kind = each_kind();
     server real({.kind = kind});
@@ -912,8 +920,8 @@ TEST_CASE("all that the library says is compared", "[integration][model]")
     both.set_full(false);
     both.same(
         0, {"EVAL", std::string(contract_scripts[admit_script].text), "2", "p", "m", "run", "run"});
-    // One that knows HELLO, under the restart guard, and one that is to be told everything in older
-    // words.
+    // One server knows HELLO and runs under the restart guard. The other one understands only the
+    // older commands.
     for (const words& arguments : {words{}, words{"--rename-command", "HELLO", ""}}) {
         server asked({.kind = kind, .password = "open-sesame", .arguments = arguments});
         config c = patient({asked.url("default", "open-sesame", 1)});
@@ -933,7 +941,7 @@ TEST_CASE("all that the library says is compared", "[integration][model]")
         asked.command({"SCRIPT", "FLUSH"});
         mine.give_back(std::move(held));
         const auto counts = [&] { return asked.command({"INFO", "commandstats"}); };
-        // Under the guard a node is not asked whether it lives, but for its marker.
+        // Under the guard a client asks a node for its marker, which replaces the PING.
         REQUIRE((is_guarded ||
                  mine.await([&] { return counts().find("cmdstat_ping:") != std::string::npos; })));
         CHECK_FALSE(mine.close());
@@ -943,7 +951,7 @@ TEST_CASE("all that the library says is compared", "[integration][model]")
              at = text.find("cmdstat_", at + 1)) {
             const std::string name = text.substr(at + 8, text.find(':', at) - at - 8);
             CAPTURE(name);
-            // Valkey 9's own module for scripts asks it that as it starts.
+            // Valkey 9's own module for scripts sends this command when the module starts.
             const bool is_its_own = kind == flavour::valkey9 && name == "config|get";
             CHECK((is_its_own || both.asked().contains(name)));
             ++found;

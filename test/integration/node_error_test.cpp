@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A way to bring a healthy master into a state in which it answers writes with an error.
+/// A way to bring a healthy node into a state in which it answers writes with an error.
 struct ailment {
     const char* word;
     std::function<void(server&)> begin;
@@ -38,7 +38,7 @@ void set(const server& node, const std::string& name, const std::string& value)
     REQUIRE(node.command({"CONFIG", "SET", name, value}) == "OK");
 }
 
-/// Nobody listens there; the node believes to be a replica whose master is away.
+/// No server listens there, so the node believes that it is a replica whose master is away.
 void follow_nobody(const server& node)
 {
     REQUIRE(node.command({"REPLICAOF", "127.0.0.1", "1"}) == "OK");
@@ -49,7 +49,7 @@ void lead_again(const server& node)
     REQUIRE(node.command({"REPLICAOF", "NO", "ONE"}) == "OK");
 }
 
-/// A snapshot cannot be put where a folder stands.
+/// The server can't save a snapshot over a folder.
 void fail_to_save(server& node)
 {
     std::filesystem::create_directories(node.data() / "dump.rdb" / "in the way");
@@ -69,7 +69,7 @@ void save_well(server& node)
 void run_endless_script(server& node)
 {
     set(node, "busy-reply-threshold", "10");
-    // The connection is given up at once, the script goes on.
+    // The connection is lost at once, and the script continues.
     node.connect()->send(wire::command({"EVAL", "while true do end", "0"}));
     REQUIRE(wait_for([&] { return node.ask({"PING"}).text.starts_with("BUSY"); }));
 }
@@ -103,7 +103,7 @@ const std::vector<ailment>& ailments()
 
 }  // namespace
 
-TEST_CASE("a server's error is a node error with its text, and neither a vote nor contention",
+TEST_CASE("a server's error gives a node error with its text and neither a vote nor contention",
           "[integration]")
 {
     const auto kind = each_kind();
@@ -124,14 +124,14 @@ TEST_CASE("a server's error is a node error with its text, and neither a vote no
     ill.begin(nodes[1]);
     CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
     for (const std::size_t i : {0U, 1U}) {
-        // Of some errors the first one ends the connection.
+        // Some errors end the connection at the first one.
         CHECK((told.nodes[i].outcome == node_outcome::failed ||
                told.nodes[i].outcome == node_outcome::disconnected));
         CHECK((told.nodes[i].error.find(ill.word) != std::string::npos ||
                told.nodes[i].error == "is a replica, not a master"));
     }
     CHECK(mine.stats().node_errors >= 2);
-    // The client asks for the role once a second. That question meets BUSY too, and ends the
+    // The client asks for the role once a second. That question gets BUSY too, and ends the
     // connection.
     if (std::string_view(ill.word) != "BUSY") {
         CHECK((mine.stats().disconnects > 0) == ill.ends_connection);
@@ -149,7 +149,7 @@ TEST_CASE("a server's error is a node error with its text, and neither a vote no
     CHECK(nodes.count("r") == 0);
 }
 
-TEST_CASE("p25: a server without memory to spare still extends and releases",
+TEST_CASE("p25: a server without free memory still extends and releases",
           "[integration][pitfall][p25]")
 {
     masters nodes(3, {.kind = each_kind(), .arguments = {"--maxmemory-policy", "noeviction"}});
@@ -182,7 +182,8 @@ TEST_CASE("p25: a server without memory to spare still extends and releases",
     CHECK(nodes.count("r") == 0);
 }
 
-TEST_CASE("a server that is loading is connected but not usable, and becomes it", "[integration]")
+TEST_CASE("a server that is loading is connected and becomes usable when it has loaded",
+          "[integration]")
 {
     server node({.kind = each_kind(),
                  .files = persistence::snapshot,
@@ -225,12 +226,13 @@ TEST_CASE("a server that is loading is connected but not usable, and becomes it"
     }
 }
 
-TEST_CASE("a replica is named as one and has no vote, until it is promoted", "[integration]")
+TEST_CASE("a client identifies a replica and gives it no vote until the replica is promoted",
+          "[integration]")
 {
     masters nodes(3, {.kind = each_kind()});
     std::string user;
-    SECTION("that takes nothing") {}
-    SECTION("that takes what is written, and keeps it until it has its master's keys")
+    SECTION("that refuses writes") {}
+    SECTION("that accepts writes and keeps them until it has its master's keys")
     {
         set(nodes[1], "replica-read-only", "no");
     }
@@ -264,10 +266,10 @@ TEST_CASE("a replica is named as one and has no vote, until it is promoted", "[i
     CHECK_FALSE(mine.acquire("s").error);
 }
 
-TEST_CASE("p48: a replica without HELLO and INFO is named as one by ROLE, and has no vote",
+TEST_CASE("p48: a replica without HELLO and INFO is identified by ROLE and has no vote",
           "[integration][pitfall][p48]")
 {
-    // The support of the tests itself does without both commands.
+    // The tests' own support does without both commands.
     server node({.kind = each_kind(),
                  .arguments = {"--rename-command", "HELLO", "", "--rename-command", "INFO", ""}});
     const bool from_the_start = GENERATE(true, false);
@@ -289,7 +291,7 @@ TEST_CASE("p48: a replica without HELLO and INFO is named as one by ROLE, and ha
     mine.give_back(mine.take("r"));
 }
 
-TEST_CASE("p48: a master that becomes a replica loses its vote, though it takes what is written",
+TEST_CASE("p48: a node that becomes a replica loses its vote although it accepts writes",
           "[integration][pitfall][p48]")
 {
     masters nodes(3, {.kind = each_kind()});
@@ -299,7 +301,7 @@ TEST_CASE("p48: a master that becomes a replica loses its vote, though it takes 
         set(nodes[i], "replica-read-only", "no");
         follow_nobody(nodes[i]);
     }
-    // Whoever asks finds out within a second.
+    // Any client finds out within a second.
     REQUIRE(wait_for([&] {
         return mine.acquire("r", once()).error == errc::unavailable &&
                mine.stats().nodes_ready == 1;
@@ -311,16 +313,16 @@ TEST_CASE("p48: a master that becomes a replica loses its vote, though it takes 
     mine.give_back(mine.take("s"));
 }
 
-TEST_CASE("a node of a cluster is refused as what it is", "[integration]")
+TEST_CASE("a client identifies a cluster node and refuses it", "[integration]")
 {
-    // Its own choice, 10000 above its port, may be taken.
+    // The default port of the cluster bus, 10000 above the server's, may be in use.
     const reserved_port bus;
     server node({.kind = each_kind(),
                  .arguments = {"--cluster-enabled", "yes", "--cluster-port",
                                std::to_string(bus.number())}});
     std::string user;
-    SECTION("that serves nothing") {}
-    SECTION("that serves every key, and so would give locks")
+    SECTION("that serves no key") {}
+    SECTION("that serves every key and so would grant locks")
     {
         REQUIRE(node.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}) == "OK");
         REQUIRE(wait_for([&] { return node.command({"SET", "r", "x", "PX", "1"}) == "OK"; }));
@@ -342,7 +344,7 @@ TEST_CASE("a node of a cluster is refused as what it is", "[integration]")
     CHECK(mine.stats().connects == 0);
 }
 
-TEST_CASE("a sentinel is refused as what it is", "[integration]")
+TEST_CASE("a client identifies a sentinel and refuses it", "[integration]")
 {
     const temp_dir folder;
     const auto file = folder / "sentinel.conf";
@@ -356,12 +358,11 @@ TEST_CASE("a sentinel is refused as what it is", "[integration]")
     CHECK(mine.logged(log_level::error, "is a sentinel, not a master"));
 }
 
-TEST_CASE("scripts that are flushed while many commands are in flight are not missed",
-          "[integration]")
+TEST_CASE("a client survives a script flush while many commands are in flight", "[integration]")
 {
     server_options with{.kind = each_kind()};
     if (with.kind == flavour::valkey9) {
-        // Else it gives locks back without one.
+        // Otherwise the client releases locks without a script.
         with.arguments = {"--rename-command", "DELIFEQ", ""};
     }
     masters nodes(3, with);
@@ -373,7 +374,7 @@ TEST_CASE("scripts that are flushed while many commands are in flight are not mi
             admin->ask({"SCRIPT", "FLUSH"});
         }
     });
-    // Until enough commands have met it.
+    // Repeat until the flush has hit enough commands.
     for (unsigned round = 0; round < 1000 && mine.stats().script_reloads < 1000; ++round) {
         std::vector<pending<taken>> asked;
         for (unsigned i = 0; i < 64; ++i) {
@@ -404,7 +405,7 @@ TEST_CASE("scripts that are flushed while many commands are in flight are not mi
     CHECK(mine.stats().script_reloads >= 1000);
 }
 
-TEST_CASE("scripts that are flushed between and amid commands are never missed", "[integration]")
+TEST_CASE("a client survives script flushes between and during commands", "[integration]")
 {
     masters nodes(3, {.kind = each_kind()});
     locks mine(nodes.urls());

@@ -24,15 +24,15 @@ void cycle(locks& client, const std::string& resource)
     client.give_back(client.take(resource, {.ttl = 60s}));
 }
 
-/// Has the client stop asking a node that does not answer.
+/// Makes the client stop asking a node that doesn't answer.
 void cycle_until_stalled(locks& client)
 {
     cycle(client, "before");
-    // Of the SET and of the release.
+    // The answers to the SET and to the release.
     REQUIRE(client.await([&] { return client.stats().node_timeouts == 2; }));
 }
 
-/// How many of the cycles took as long as a wait for a silent node takes at least.
+/// The number of cycles that took at least as long as one wait for a silent node.
 int slow_cycles(locks& client, int count, std::chrono::milliseconds node_timeout)
 {
     slow_steps steps(node_timeout);
@@ -42,7 +42,7 @@ int slow_cycles(locks& client, int count, std::chrono::milliseconds node_timeout
     return steps.count();
 }
 
-/// But for the fencing counters of those that were there.
+/// The number of keys apart from fencing counters.
 bool has_no_locks(const server& node)
 {
     const auto keys = node.ask({"KEYS", "*"}).items;
@@ -52,8 +52,7 @@ bool has_no_locks(const server& node)
 
 }  // namespace
 
-TEST_CASE("one stopped master of five: locks stay quick and nothing piles up for it",
-          "[integration]")
+TEST_CASE("one stopped node of five leaves locks quick and queues no requests", "[integration]")
 {
     masters nodes(5, {.kind = each_kind()});
     auto c = brisk(nodes.urls());
@@ -64,10 +63,11 @@ TEST_CASE("one stopped master of five: locks stay quick and nothing piles up for
     nodes[2].stop();
     cycle_until_stalled(mine);
     const auto stalled = mine.stats();
-    // Each cycle that waits for the stopped node takes the node timeout at least.
+    // Each cycle that waits for the stopped node takes at least the node timeout.
     CHECK(slow_cycles(mine, 300, c.node_timeout) <= slow_steps::by_the_machine);
     CHECK(mine.stats().node_timeouts == stalled.node_timeouts);
-    // Asked all the same, the stopped node would have 600 more; the living have answered soon.
+    // If the client still asked the stopped node, it would have 600 more requests. The live nodes
+    // answer soon.
     CHECK(mine.await([&] {
         const auto now = mine.stats();
         return now.unanswered <= stalled.unanswered &&
@@ -88,7 +88,7 @@ TEST_CASE("one stopped master of five: locks stay quick and nothing piles up for
     CHECK(after.granted_by() == 5);
 }
 
-TEST_CASE("one slow link of three: locks stay quick and little waits for it", "[integration]")
+TEST_CASE("one slow link of three leaves locks quick and queues few requests", "[integration]")
 {
     bad_network net(3);
     auto c = patient(net.urls());
@@ -97,12 +97,13 @@ TEST_CASE("one slow link of three: locks stay quick and little waits for it", "[
     c.ping_interval = 0ms;
     locks mine(c);
     REQUIRE(mine.await_ready(3));
-    // Ten bytes a second: a command takes twice its time, and is answered.
+    // At ten bytes a second a command takes twice its time, and the node answers it.
     net.paths[2]->split(direction::up, 1, 100ms);
     cycle_until_stalled(mine);
     const auto stalled = mine.stats();
     CHECK(slow_cycles(mine, 300, c.node_timeout) <= slow_steps::by_the_machine);
-    // Asked all the same, it would be behind by 600 more; the quick have answered soon.
+    // If the client still asked the slow node, 600 more requests would wait for it. The fast nodes
+    // answer soon.
     CHECK(mine.await([&] {
         const auto now = mine.stats();
         return now.unanswered <= stalled.unanswered + 10 &&
@@ -118,7 +119,7 @@ TEST_CASE("one slow link of three: locks stay quick and little waits for it", "[
     CHECK(after.granted_by() == 3);
 }
 
-TEST_CASE("p20: a stopped master that goes on executes what it was sent and keeps no key",
+TEST_CASE("p20: a stopped node that continues executes its requests and keeps no key",
           "[integration][pitfall][p20]")
 {
     const bool connection_lives = GENERATE(true, false);
@@ -134,13 +135,12 @@ TEST_CASE("p20: a stopped master that goes on executes what it was sent and keep
     REQUIRE(mine.await_ready(3));
     REQUIRE(mine.await_quiet());
     CHECK(nodes.count("r") == 0);
-    // Both commands did arrive there, and the counter was set, else nothing was shown.
+    // Both commands must have arrived and set the counter. Otherwise the test shows nothing.
     CHECK(nodes[1].ask({"INFO", "commandstats"}).text.find("cmdstat_set:calls=2") !=
           std::string::npos);
 }
 
-TEST_CASE("a grant of a stopped master that comes late counts for the lock still held",
-          "[integration]")
+TEST_CASE("a late grant of a stopped node counts for the lock that is still held", "[integration]")
 {
     masters nodes(3);
     locks mine(nodes.urls());
@@ -153,7 +153,7 @@ TEST_CASE("a grant of a stopped master that comes late counts for the lock still
     CHECK(nodes[1].get("r") == std::string(held.owner_token()));
 }
 
-TEST_CASE("p44: with a majority stopped an acquire ends within its deadline and leaves no key",
+TEST_CASE("p44: an acquire with a majority stopped ends by its deadline and leaves no key",
           "[integration][pitfall][p44]")
 {
     masters nodes(3);
@@ -167,7 +167,7 @@ TEST_CASE("p44: with a majority stopped an acquire ends within its deadline and 
     asio::cancellation_signal stop;
     const auto longer = mine.begin_acquire("s", {.ttl = 60s, .timeout = patience / 4}, stop.slot());
     report told;
-    // On a busy machine the answer of the node that goes on may be late.
+    // On a busy machine the answer of the resumed node may be late.
     REQUIRE(wait_for([&] {
         const auto started = std::chrono::steady_clock::now();
         CHECK(mine.acquire("r", {.ttl = 60s, .timeout = 0s, .report = &told}).error ==
@@ -189,7 +189,7 @@ TEST_CASE("p44: with a majority stopped an acquire ends within its deadline and 
     cycle(mine, "r");
 }
 
-TEST_CASE("p27: an extend that too few nodes answer is unknown, and the lease stands as it stood",
+TEST_CASE("p27: an extend that too few nodes answer is unknown and leaves the lease unchanged",
           "[integration][pitfall][p27]")
 {
     masters nodes(3);
@@ -209,7 +209,7 @@ TEST_CASE("p27: an extend that too few nodes answer is unknown, and the lease st
     CHECK(held.valid_until() > end);
 }
 
-TEST_CASE("p41: an inspection that a majority does not answer knows nothing",
+TEST_CASE("p41: an inspection that no majority answers reports an unknown state",
           "[integration][pitfall][p41]")
 {
     masters nodes(3);
@@ -230,7 +230,7 @@ TEST_CASE("p41: an inspection that a majority does not answer knows nothing",
     CHECK(found.silent == 2);
 }
 
-TEST_CASE("a release that is said again to a server that has lost all counts as released",
+TEST_CASE("a release that is repeated to a server without its keys counts as released",
           "[integration]")
 {
     masters nodes(1);
@@ -246,7 +246,8 @@ TEST_CASE("a release that is said again to a server that has lost all counts as 
     CHECK(given.result == release_result::released);
 }
 
-TEST_CASE("a server that pauses its clients is a slow node, not a lost one", "[integration]")
+TEST_CASE("a client treats a server that pauses its clients as slow and not as lost",
+          "[integration]")
 {
     masters nodes(3, {.kind = each_kind()});
     auto c = patient(nodes.urls());
@@ -270,7 +271,7 @@ TEST_CASE("a server that pauses its clients is a slow node, not a lost one", "[i
     CHECK(told.nodes[0].outcome == node_outcome::undecided);
     REQUIRE(mine.await([&] { return mine.stats().node_timeouts >= 1; }));
     unpause();
-    // What it is late with counts.
+    // The late answer counts.
     REQUIRE(mine.await([&] { return held.granted_by() == 3; }));
     REQUIRE_FALSE(mine.release(std::move(held)).error);
     REQUIRE(mine.await_quiet());

@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The server takes the new password from now on, and ends the connections of before.
+/// Makes the server require the new password, and ends the earlier connections.
 void change_password(server& node, const std::string& fresh)
 {
     node.command({"CONFIG", "SET", "requirepass", fresh});
@@ -35,7 +35,7 @@ void change_password(server& node, const std::string& fresh)
     node.command({"CLIENT", "KILL", "TYPE", "normal"});
 }
 
-/// A vault with one password, and what it was asked.
+/// A vault with one password that records the requests to it.
 struct vault {
     credentials_provider provider()
     {
@@ -76,7 +76,7 @@ server_tls identity_of(const identity& authority, const identity& who)
 
 }  // namespace
 
-TEST_CASE("a client with a provider gets back when the password of its server is changed",
+TEST_CASE("a client with a provider reconnects when the password of its server changes",
           "[integration][rotation]")
 {
     server node({.kind = each_kind(), .password = "the-first-secret"});
@@ -97,7 +97,7 @@ TEST_CASE("a client with a provider gets back when the password of its server is
     mine.give_back(std::move(held));
 }
 
-TEST_CASE("a password that a provider has too late or too early is tried again",
+TEST_CASE("a client tries again when its provider has the new password too late or too early",
           "[integration][rotation]")
 {
     server node({.password = "the-first-secret"});
@@ -114,7 +114,7 @@ TEST_CASE("a password that a provider has too late or too early is tried again",
     CHECK(mine.logged(log_level::info, "usable again"));
 }
 
-TEST_CASE("a user that a provider gives is logged in, and each of several nodes is asked for",
+TEST_CASE("a client logs in as the user of its provider and asks it for each node",
           "[integration][rotation]")
 {
     const server one({.password = "hush-of-one"});
@@ -122,7 +122,7 @@ TEST_CASE("a user that a provider gives is logged in, and each of several nodes 
     one.command({"ACL", "SETUSER", "app", "on", ">hush-of-app", "~*", "+@all"});
     auto c = patient({one.url(), other.url()});
     c.credentials = [&](std::string_view node, const credentials_reply& reply) {
-        // Without user and password the client does not log in, as with a URL that has none.
+        // Without user and password the client doesn't log in, as with a URL that has neither.
         reply({}, node == one.url() + "/0" ? credentials{"app", "hush-of-app"} : credentials{});
     };
     locks mine(std::move(c));
@@ -131,8 +131,7 @@ TEST_CASE("a user that a provider gives is logged in, and each of several nodes 
     CHECK(one.command({"CLIENT", "LIST"}).find("user=app") != std::string::npos);
 }
 
-TEST_CASE("a provider's reply may come late, twice and from another thread",
-          "[integration][rotation]")
+TEST_CASE("a provider may reply late and twice and from another thread", "[integration][rotation]")
 {
     const server node({.password = "hush-and-late"});
     auto c = patient({node.url()});
@@ -143,7 +142,7 @@ TEST_CASE("a provider's reply may come late, twice and from another thread",
     locks mine(std::move(c));
     mine.keep_secret("hush-and-late");
     REQUIRE(mine.await([&] { return replies.size() == 1; }));
-    // No server waits for a login: there is no connection before the reply.
+    // No server waits for a login, because the client connects only after the reply.
     CHECK(node.command({"CLIENT", "LIST"}).find("name=redlock") == std::string::npos);
     std::thread([reply = replies[0]] { reply({}, {"", "hush-and-late"}); }).join();
     replies[0]({}, {"", "another"});
@@ -154,7 +153,7 @@ TEST_CASE("a provider's reply may come late, twice and from another thread",
     CHECK(mine.stats().disconnects == 0);
 }
 
-TEST_CASE("a provider that fails costs an attempt to connect, and the reason is told",
+TEST_CASE("a provider that fails costs a connection attempt and the client reports why",
           "[integration][rotation]")
 {
     const server node({.password = "hush-hush"});
@@ -193,7 +192,7 @@ TEST_CASE("a provider that fails costs an attempt to connect, and the reason is 
     mine.give_back(mine.take("r"));
 }
 
-TEST_CASE("a client trusts the new authority of a server when its file was replaced",
+TEST_CASE("a client trusts the new authority of a server after its file was replaced",
           "[integration][rotation][tls]")
 {
     const temp_dir folder;
@@ -213,7 +212,7 @@ TEST_CASE("a client trusts the new authority of a server when its file was repla
     mine.give_back(mine.take("r"));
 }
 
-TEST_CASE("a client shows its server the certificate that its files have now",
+TEST_CASE("a client presents the certificate that its files have now",
           "[integration][rotation][tls]")
 {
     const temp_dir folder;
@@ -236,7 +235,7 @@ TEST_CASE("a client shows its server the certificate that its files have now",
     mine.give_back(mine.take("r"));
 }
 
-TEST_CASE("TLS files that are broken leave those from before in use, with one warning",
+TEST_CASE("a client warns once of broken TLS files and keeps using the previous ones",
           "[integration][rotation][tls]")
 {
     const temp_dir folder;

@@ -20,7 +20,7 @@ namespace {
 
 using answers = std::unique_ptr<scripted_server>;
 
-/// A willing node but for commands of one name about the resource `r`.
+/// A node that grants everything, except commands of one name about the resource `r`.
 answers node_with(std::string name, std::string answer)
 {
     const scripted_connection::answerer say = [name = std::move(name), answer = std::move(answer)](
@@ -33,7 +33,7 @@ answers node_with(std::string name, std::string answer)
         [say](scripted_connection& peer) -> asio::awaitable<void> { co_await peer.serve(say); });
 }
 
-/// Many at once, of which one write takes a part.
+/// Many requests at once, so that one write takes only a part of them.
 std::vector<pending<taken>> begin_many(locks& mine, std::vector<std::string>& names)
 {
     std::vector<pending<taken>> begun;
@@ -48,7 +48,7 @@ std::vector<pending<taken>> begin_many(locks& mine, std::vector<std::string>& na
 
 }  // namespace
 
-TEST_CASE("a node that sends us elsewhere is left, and not followed", "[integration]")
+TEST_CASE("a client does not follow a redirect and drops the node", "[integration]")
 {
     const scripted_server elsewhere(
         [](scripted_connection& peer) -> asio::awaitable<void> { co_await peer.serve(); });
@@ -72,7 +72,7 @@ TEST_CASE("a node that sends us elsewhere is left, and not followed", "[integrat
     CHECK(elsewhere.connections() == 0);
 }
 
-TEST_CASE("p21: a node that ends its side of the connection loses its vote, and is connected anew",
+TEST_CASE("p21: a node that ends its side of the connection loses its vote until a reconnect",
           "[integration][pitfall][p21]")
 {
     const std::string part = GENERATE(as<std::string>{}, "", "+O");
@@ -108,7 +108,7 @@ TEST_CASE("p21: a node that ends its side of the connection loses its vote, and 
     REQUIRE(mine.await([&] { return mine.stats().disconnects == 1; }));
     REQUIRE(mine.await_ready(3));
     CHECK(nodes[ending]->connections() == 2);
-    // Nobody knows what became of the SET: it is not sent again, its release is.
+    // The fate of the SET is unknown, so the client doesn't send it again. It sends its release.
     mine.give_back(std::move(held));
     CHECK(mine.await([&] {
         const auto releases = nodes[ending]->commands("EVALSHA");
@@ -120,7 +120,7 @@ TEST_CASE("p21: a node that ends its side of the connection loses its vote, and 
     CHECK(mine.await([&] { return again.granted_by() == 3; }));
 }
 
-TEST_CASE("p24: only a 1 is a lock given back or extended", "[integration][pitfall][p24]")
+TEST_CASE("p24: only an answer of 1 counts as released or extended", "[integration][pitfall][p24]")
 {
     const std::string answer =
         GENERATE(as<std::string>{}, ":0\r\n", wire::error("WRONGTYPE a hash stands there"));
@@ -128,7 +128,7 @@ TEST_CASE("p24: only a 1 is a lock given back or extended", "[integration][pitfa
     const auto node = node_with("EVALSHA", answer);
     locks mine({node->url()});
     REQUIRE(mine.await_ready(1));
-    SECTION("given back")
+    SECTION("released")
     {
         auto [error, held] = mine.acquire("r");
         REQUIRE_FALSE(error);
@@ -149,7 +149,7 @@ TEST_CASE("p24: only a 1 is a lock given back or extended", "[integration][pitfa
     CHECK(mine.stats().protocol_errors == 0);
 }
 
-TEST_CASE("p24: an answer that no script gives is none, and nothing behind it is believed",
+TEST_CASE("p24: an answer that no script gives counts as none and ends its connection",
           "[integration][pitfall][p24]")
 {
     const std::string answer = GENERATE(as<std::string>{}, ":-1\r\n", ":2\r\n", wire::null(),
@@ -165,7 +165,7 @@ TEST_CASE("p24: an answer that no script gives is none, and nothing behind it is
     REQUIRE_FALSE(error);
     const auto until = held.valid_until();
     report told;
-    SECTION("given back")
+    SECTION("released")
     {
         CHECK(mine.release(std::move(held), &told).error == errc::unavailable);
     }
@@ -179,7 +179,7 @@ TEST_CASE("p24: an answer that no script gives is none, and nothing behind it is
     CHECK(mine.await([&] { return mine.stats().protocol_errors >= 1; }));
 }
 
-TEST_CASE("what one write does not take follows it, in order", "[integration]")
+TEST_CASE("a client sends in order what the first write did not take", "[integration]")
 {
     const auto node = node_with("", "");
     locks mine({node->url()});
@@ -196,7 +196,7 @@ TEST_CASE("what one write does not take follows it, in order", "[integration]")
     CHECK(asked == names);
 }
 
-TEST_CASE("what was not written when a connection ended is not written on the next one",
+TEST_CASE("a client does not send on a new connection what the old one did not write",
           "[integration]")
 {
     const scripted_server node([](scripted_connection& peer) -> asio::awaitable<void> {

@@ -14,8 +14,8 @@ using namespace redlock;
 using namespace redlock::test;
 using namespace std::chrono_literals;
 
-// What the library's scripts do on real servers, each by itself, however things stand there. The
-// simulation plays what it takes them for.
+// Tests of the library's scripts on real servers, each script by itself, in every state of its
+// keys. The simulation assumes the same results.
 namespace {
 
 using words = std::vector<std::string>;
@@ -23,7 +23,7 @@ using words = std::vector<std::string>;
 constexpr std::int64_t slack_us = 3'600'000'000;
 const std::string slack = std::to_string(slack_us);
 const std::string life = "900000";
-/// Below this a counter is new.
+/// A counter below this value is new.
 const std::string least = "1000000000000000";
 
 std::string run(const server& node, std::string_view text, const words& keys, const words& args)
@@ -62,7 +62,7 @@ bool has_life(const server& node, const std::string& counter)
     return node.pttl(counter) > 800s && node.pttl(counter) <= 900s;
 }
 
-/// A raise of the counter of `r`, for who is `mine`.
+/// Aligns the counter of `r`, for the owner `mine`.
 std::string raise_to(const server& node, std::int64_t value, std::int64_t seed)
 {
     return run(node, resp::raise_script, {"r", "r:fencing"},
@@ -74,7 +74,7 @@ std::string raise_to(const server& node, std::int64_t value)
     return raise_to(node, value, date(node));
 }
 
-/// Both or one, for who is `mine`.
+/// Takes the locks `names` for the owner `mine`.
 std::string take(const server& node, const words& names, std::int64_t seed)
 {
     words keys = names;
@@ -87,8 +87,7 @@ std::string take(const server& node, const words& names, std::int64_t seed)
 
 }  // namespace
 
-TEST_CASE("on a server a release deletes what is its owner's, and nothing else",
-          "[integration][scripts]")
+TEST_CASE("the release script deletes only a key of its owner", "[integration][scripts]")
 {
     const server node({.kind = each_kind()});
     CHECK(run(node, resp::release_script, {"r"}, {"mine"}) == "0");
@@ -110,7 +109,7 @@ TEST_CASE("on a server a release deletes what is its owner's, and nothing else",
     CHECK(node.command({"DBSIZE"}) == "0");
 }
 
-TEST_CASE("on a server a label replaces a label, and nothing else", "[integration][scripts]")
+TEST_CASE("the label script replaces only a label", "[integration][scripts]")
 {
     const server node({.kind = each_kind()});
     const words label{"0123abcd backup", "100000"};
@@ -136,7 +135,7 @@ TEST_CASE("on a server a label replaces a label, and nothing else", "[integratio
     CHECK(node.command({"TYPE", "r"}) == "list");
 }
 
-TEST_CASE("on a server an extend prolongs what is its owner's, never shortens, and creates nothing",
+TEST_CASE("the extend script prolongs a key of its owner and never shortens or creates one",
           "[integration][scripts]")
 {
     const server node({.kind = each_kind()});
@@ -164,7 +163,7 @@ TEST_CASE("on a server an extend prolongs what is its owner's, never shortens, a
     }
 }
 
-TEST_CASE("on a server a counter begins with the date, grows, and has a life",
+TEST_CASE("the count script starts with the date and counts upwards and sets a ttl",
           "[integration][scripts]")
 {
     const server node({.kind = each_kind()});
@@ -188,7 +187,7 @@ TEST_CASE("on a server a counter begins with the date, grows, and has a life",
     }
 }
 
-TEST_CASE("on a server a raise asks for the key, goes up only, and not far beyond the date",
+TEST_CASE("the alignment script checks the key and only raises the counter near the date",
           "[integration][scripts]")
 {
     const server node({.kind = each_kind()});
@@ -211,7 +210,7 @@ TEST_CASE("on a server a raise asks for the key, goes up only, and not far beyon
     CHECK(node.get("r:fencing") == in_us(high + 5));
     CHECK(has_life(node, "r:fencing"));
 
-    // One that is new is brought to the date, also where it was to be raised too far.
+    // A new counter moves to the date, even if the alignment would move it too far.
     for (const std::int64_t value : {std::int64_t{5}, high + 2 * slack_us}) {
         put(node, "r:fencing", "3");
         const std::int64_t raised = std::stoll(raise_to(node, value));
@@ -219,7 +218,7 @@ TEST_CASE("on a server a raise asks for the key, goes up only, and not far beyon
         CHECK(raised <= date(node));
         CHECK(node.get("r:fencing") == in_us(raised));
     }
-    // However wrong the client's date is.
+    // The counter is right however wrong the client's date is.
     for (const int off : {-1, 1}) {
         put(node, "r:fencing", "3");
         const std::int64_t earliest = date(node);
@@ -227,7 +226,7 @@ TEST_CASE("on a server a raise asks for the key, goes up only, and not far beyon
         CHECK(raised >= earliest + off * slack_us / 2);
         CHECK(raised <= date(node) + off * slack_us / 2);
     }
-    // All of several locks are to be the owner's.
+    // All of several locks must be the owner's.
     put(node, "a", "mine");
     put(node, "b", "theirs");
     CHECK(run(node, resp::raise_script, {"a", "b", "a:fencing", "b:fencing"},
@@ -235,13 +234,13 @@ TEST_CASE("on a server a raise asks for the key, goes up only, and not far beyon
     CHECK_FALSE(node.exists("a:fencing"));
 }
 
-TEST_CASE("on a server several keys are taken all or none, with counters in front of them",
+TEST_CASE("the take script sets several keys or none and moves their counters first",
           "[integration][scripts]")
 {
     const server node({.kind = each_kind()});
     const words both{"a", "b"};
     const std::int64_t before = date(node);
-    SECTION("none is in the way")
+    SECTION("no key exists")
     {
         CHECK(take(node, both, before) == "[0, " + in_us(before) + "]");
         for (const std::string& name : both) {
@@ -252,7 +251,7 @@ TEST_CASE("on a server several keys are taken all or none, with counters in fron
             CHECK(has_life(node, name + ":fencing"));
         }
     }
-    SECTION("one is, whichever")
+    SECTION("one key exists")
     {
         const auto held = GENERATE(0U, 1U);
         put(node, both[held], "theirs");
@@ -261,7 +260,7 @@ TEST_CASE("on a server several keys are taken all or none, with counters in fron
         CHECK(node.command({"KEYS", "*"}) == "[" + both[held] + "]");
         CHECK(node.get(both[held]) == "theirs");
     }
-    SECTION("of counters that are there the highest counts, and all go beyond it")
+    SECTION("the highest counter counts and all counters exceed it")
     {
         put(node, "a:fencing", in_us(before + 9));
         put(node, "b:fencing", in_us(before + 3));
@@ -269,7 +268,7 @@ TEST_CASE("on a server several keys are taken all or none, with counters in fron
         CHECK(node.get("a:fencing") == in_us(before + 10));
         CHECK(node.get("b:fencing") == in_us(before + 10));
     }
-    SECTION("new ones begin with the client's date, within half the slack of the node's")
+    SECTION("new counters start with the client's date within half the slack of the node's")
     {
         const int off = GENERATE(-1, 1);
         const std::string told = take(node, both, before + off * 2 * slack_us);
@@ -278,7 +277,7 @@ TEST_CASE("on a server several keys are taken all or none, with counters in fron
         CHECK(seeded >= before + off * slack_us / 2);
         CHECK(seeded <= date(node) + off * slack_us / 2);
     }
-    SECTION("one that ran away takes no other along, known or new")
+    SECTION("a counter that ran away moves no other counter")
     {
         const std::string beyond = in_us(before + 2 * slack_us);
         put(node, "a:fencing", beyond);
@@ -292,14 +291,14 @@ TEST_CASE("on a server several keys are taken all or none, with counters in fron
         CHECK((other == 0 || node.get("b:fencing") == in_us(before + other)));
         CHECK(node.get("b") == "mine");
     }
-    SECTION("those that all are beyond the date are counted on")
+    SECTION("counters that are all beyond the date are counted on")
     {
         put(node, "a:fencing", in_us(before + 2 * slack_us));
         put(node, "b:fencing", in_us(before + 3 * slack_us));
         CHECK(take(node, both, before) == "[0, " + in_us(before + 3 * slack_us + 1) + "]");
         CHECK(node.get("a:fencing") == in_us(before + 3 * slack_us + 1));
     }
-    SECTION("none goes beyond what can be counted to")
+    SECTION("no counter exceeds the largest number that can be counted to")
     {
         constexpr std::int64_t last = (std::int64_t{1} << 53) - 3;
         put(node, "a:fencing", in_us(last - 1));
@@ -310,13 +309,13 @@ TEST_CASE("on a server several keys are taken all or none, with counters in fron
         CHECK(node.get("a:fencing") == in_us(last));
         CHECK_FALSE(node.exists("a"));
     }
-    SECTION("where they are not to be seeded, new ones are left")
+    SECTION("new counters that must not be seeded are not created")
     {
         CHECK(take(node, both, 0) == "[0, 1]");
         CHECK_FALSE(node.exists("a:fencing"));
         CHECK(node.get("b") == "mine");
     }
-    SECTION("a counter that cannot be counted leaves no key behind")
+    SECTION("a counter that cannot be counted leaves no key")
     {
         const auto command =
             GENERATE(words{"HSET", "b:fencing", "f", "v"}, words{"SET", "b:fencing", "none"});
@@ -326,7 +325,7 @@ TEST_CASE("on a server several keys are taken all or none, with counters in fron
     }
 }
 
-TEST_CASE("on a server who waited is admitted, if its pending key outlasted the wait",
+TEST_CASE("the admission script admits only if the pending key outlasted the wait",
           "[integration][scripts]")
 {
     const server node({.kind = each_kind()});
@@ -351,7 +350,7 @@ TEST_CASE("on a server who waited is admitted, if its pending key outlasted the 
     CHECK(node.command({"PTTL", "m"}) == "-1");
     CHECK_FALSE(node.exists("p"));
 
-    // Once admitted, whoever else has waited changes nothing.
+    // Once the node is admitted, other clients that waited change nothing.
     put(node, "p", "run");
     CHECK(admit() == marker);
     CHECK(node.get("m") == marker);

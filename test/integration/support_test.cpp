@@ -51,7 +51,7 @@ bool gone(pid_t pid)
     return stat.empty() || stat.find(") Z ") != std::string::npos;
 }
 
-/// The error of a socket call, 0 when there was none.
+/// The error of a socket call, or 0 if there was none.
 template <class Function>
 int error_of(Function&& function)
 {
@@ -68,7 +68,7 @@ std::size_t keys(const server& of)
     return static_cast<std::size_t>(of.ask({"DBSIZE"}).integer);
 }
 
-/// What came of a TLS handshake and a PING; with the code of the failed verification, if there was
+/// The result of a TLS handshake and a PING, with the code of the failed verification, if there was
 /// one.
 struct tls_result {
     error_code error;
@@ -115,7 +115,7 @@ server_tls serving(const certificates& world, const identity& who)
 
 }  // namespace
 
-TEST_CASE("a temporary folder goes with its object", "[support]")
+TEST_CASE("a temporary folder is deleted with its object", "[support]")
 {
     std::filesystem::path path;
     {
@@ -127,7 +127,7 @@ TEST_CASE("a temporary folder goes with its object", "[support]")
     REQUIRE_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE("waiting ends with its condition or its bound", "[support]")
+TEST_CASE("a wait ends with its condition or its bound", "[support]")
 {
     REQUIRE_FALSE(wait_for([] { return false; }, 5ms));
     asio::io_context context;
@@ -149,7 +149,7 @@ TEST_CASE("waiting ends with its condition or its bound", "[support]")
     other.join();
 }
 
-TEST_CASE("a task is run to its result or its exception", "[support]")
+TEST_CASE("a task runs to its result or its exception", "[support]")
 {
     asio::io_context context;
     const auto answer = []() -> asio::awaitable<int> { co_return 42; };
@@ -185,7 +185,7 @@ TEST_CASE("a child process runs with its environment and output and without the 
     REQUIRE(error_of([] { process("/no/such/program", {}); }) == ENOENT);
 }
 
-TEST_CASE("a child process is killed, with its own children, and terminated though stopped",
+TEST_CASE("a child process dies with its own children and ends by a signal even when stopped",
           "[support]")
 {
     const temp_dir folder;
@@ -203,7 +203,7 @@ TEST_CASE("a child process is killed, with its own children, and terminated thou
     REQUIRE(second.wait() == -SIGTERM);
 }
 
-TEST_CASE("a child process goes with the thread that started it, however that ends", "[support]")
+TEST_CASE("a child process ends with the thread that started it", "[support]")
 {
     std::unique_ptr<process> child;
     std::thread([&] {
@@ -212,7 +212,7 @@ TEST_CASE("a child process goes with the thread that started it, however that en
     REQUIRE(child->wait() == -SIGKILL);
 }
 
-TEST_CASE("reserved ports are different and out of the way of outgoing connections", "[support]")
+TEST_CASE("reserved ports differ and no outgoing connection takes them", "[support]")
 {
     const reserved_port one;
     const reserved_port two;
@@ -242,7 +242,7 @@ TEST_CASE("the second implementation of the protocol reads what it writes", "[su
     REQUIRE_THROWS(parse_reply("$1x\r\n"));
 }
 
-TEST_CASE("a server of each kind answers, and goes with its object", "[support]")
+TEST_CASE("a server of each kind answers and ends with its object", "[support]")
 {
     const auto kind = GENERATE(from_range(kinds()));
     pid_t pid = 0;
@@ -269,7 +269,7 @@ TEST_CASE("a server of each kind answers, and goes with its object", "[support]"
     REQUIRE_FALSE(std::filesystem::exists(folder));
 }
 
-TEST_CASE("a killed server is gone at once and comes back on its port, empty", "[support]")
+TEST_CASE("a killed server is gone at once and restarts empty on its port", "[support]")
 {
     server one;
     const auto port = one.port();
@@ -287,7 +287,7 @@ TEST_CASE("a killed server is gone at once and comes back on its port, empty", "
     REQUIRE_THROWS_AS(one.start(), std::logic_error);
 }
 
-TEST_CASE("what a server remembers depends on its files and on how it ended", "[support]")
+TEST_CASE("a server keeps data as its files and its kind of end imply", "[support]")
 {
     server one({.files = persistence::append_only});
     one.command({"SET", "key", "value"});
@@ -310,7 +310,8 @@ TEST_CASE("what a server remembers depends on its files and on how it ended", "[
     REQUIRE_FALSE(one.exists("later"));
 }
 
-TEST_CASE("a stopped server accepts and does not answer until it goes on", "[support]")
+TEST_CASE("a stopped server accepts connections and does not answer until it continues",
+          "[support]")
 {
     server one;
     one.stop();
@@ -321,7 +322,7 @@ TEST_CASE("a stopped server accepts and does not answer until it goes on", "[sup
     resp_client client(one.port());
     client.send(wire::command({"PING"}));
     auto answer = std::async(std::launch::async, [&] { return client.read().str(); });
-    // However long the test waits, there is no answer, so a slow machine changes nothing.
+    // The server doesn't answer however long the test waits, so a slow machine changes nothing.
     REQUIRE(answer.wait_for(50ms) == std::future_status::timeout);
     one.cont();
     REQUIRE(one.responsive());
@@ -342,7 +343,7 @@ TEST_CASE("a server asks for its password and its URL carries one", "[support]")
     REQUIRE(one.unix_url("me", "pw", 2) == "unix://me:pw@" + one.socket().native() + "?db=2");
 }
 
-TEST_CASE("a server can do without TCP", "[support]")
+TEST_CASE("a server can run without TCP", "[support]")
 {
     const server one({.tcp = false});
     REQUIRE(one.port() == 0);
@@ -350,7 +351,7 @@ TEST_CASE("a server can do without TCP", "[support]")
     REQUIRE(resp_client(one.socket()).ask({"PING"}).str() == "PONG");
 }
 
-TEST_CASE("a server that is loading counts as answering, not as usable", "[support]")
+TEST_CASE("a server that is loading counts as answering but not as usable", "[support]")
 {
     server one({.files = persistence::snapshot,
                 .arguments = {"--key-load-delay", "20000",
@@ -361,7 +362,7 @@ TEST_CASE("a server that is loading counts as answering, not as usable", "[suppo
     REQUIRE(one.command({"GET", "key:1"}).starts_with("-LOADING"));
 }
 
-TEST_CASE("a server whose port another program takes before it starts takes another port",
+TEST_CASE("a server whose port another program takes before its start takes another port",
           "[support]")
 {
     asio::io_context context;
@@ -375,7 +376,7 @@ TEST_CASE("a server whose port another program takes before it starts takes anot
     REQUIRE(one.port() != wanted);
     REQUIRE(resp_client(one.port()).ask({"PING"}).str() == "PONG");
 
-    // Its clients know the port by now.
+    // The server's clients know the port by now.
     one.kill();
     const auto taken_later = take(one.port());
     REQUIRE_THROWS_AS(one.start(), std::runtime_error);
@@ -385,7 +386,7 @@ TEST_CASE("a server whose port another program takes before it starts takes anot
     REQUIRE_THROWS_AS(other.start(), std::runtime_error);
 }
 
-TEST_CASE("a server that cannot start says why", "[support]")
+TEST_CASE("a server that cannot start reports why", "[support]")
 {
     try {
         const server one({.arguments = {"--no-such-option", "1"}});
@@ -395,7 +396,7 @@ TEST_CASE("a server that cannot start says why", "[support]")
     }
 }
 
-TEST_CASE("masters are independent, and the absent ones are not counted", "[support]")
+TEST_CASE("nodes are independent and absent nodes are not counted", "[support]")
 {
     masters five(5);
     REQUIRE(five.urls().size() == 5);
@@ -412,7 +413,7 @@ TEST_CASE("masters are independent, and the absent ones are not counted", "[supp
     REQUIRE(five.count("key") == 1);
 }
 
-TEST_CASE("certificates are believed or refused for the reason they were made for", "[support]")
+TEST_CASE("each certificate is trusted or refused for the reason it was made for", "[support]")
 {
     const certificates world;
     server one({.tls = serving(world, world.server)});
@@ -454,7 +455,7 @@ TEST_CASE("a server can ask for the client's certificate", "[support]")
     CHECK(tls_ping(one.tls_port(), world, "localhost").answer.empty());
 }
 
-TEST_CASE("an obedient script answers a handshake and records the commands", "[support]")
+TEST_CASE("a script that obeys answers a handshake and records the commands", "[support]")
 {
     scripted_server node([](scripted_connection& c) { return c.serve(); });
     {
@@ -473,7 +474,8 @@ TEST_CASE("an obedient script answers a handshake and records the commands", "[s
     REQUIRE(node.failures().empty());
 }
 
-TEST_CASE("a script can answer some commands only, one byte at a time, and unasked", "[support]")
+TEST_CASE("a script can answer selected commands and byte by byte and without a request",
+          "[support]")
 {
     std::atomic<bool> go{false};
     scripted_server node([&](scripted_connection& c) -> asio::awaitable<void> {
@@ -522,7 +524,7 @@ TEST_CASE("a script can end a connection in three ways", "[support]")
     REQUIRE(node.failures().empty());
 }
 
-TEST_CASE("a script can send without end, and its exceptions are kept", "[support]")
+TEST_CASE("a script can send without end and its exceptions are kept", "[support]")
 {
     scripted_server node([](scripted_connection& c) -> asio::awaitable<void> {
         if (c.index() == 1) {
@@ -543,7 +545,8 @@ TEST_CASE("a script can send without end, and its exceptions are kept", "[suppor
     REQUIRE(wait_for([&] { return node.failures() == std::vector<std::string>{"as it should"}; }));
 }
 
-TEST_CASE("a scripted server lives on the test's own context, refuses and accepts", "[support]")
+TEST_CASE("a scripted server runs on the test's context and refuses and accepts connections",
+          "[support]")
 {
     asio::io_context context;
     std::optional<scripted_server> node(
@@ -569,8 +572,7 @@ TEST_CASE("a scripted server lives on the test's own context, refuses and accept
     REQUIRE(ec == asio::error::eof);
 }
 
-TEST_CASE("a proxy is a good network until told otherwise, and delays what it is told to",
-          "[support]")
+TEST_CASE("a proxy passes bytes unchanged until the test sets a delay", "[support]")
 {
     const server one;
     proxy network(one.port());
@@ -587,7 +589,7 @@ TEST_CASE("a proxy is a good network until told otherwise, and delays what it is
     }
 }
 
-TEST_CASE("a held direction keeps everything until it is released", "[support]")
+TEST_CASE("a held direction keeps all bytes until the test releases it", "[support]")
 {
     const server one;
     proxy network(one.port());
@@ -643,7 +645,7 @@ TEST_CASE("a proxy splits into pieces without changing them", "[support]")
     REQUIRE(client.ask({"ECHO", "a longer argument"}).text == "a longer argument");
 }
 
-TEST_CASE("a proxy cuts a connection after exactly so many bytes", "[support]")
+TEST_CASE("a proxy cuts a connection after an exact number of bytes", "[support]")
 {
     const server one;
     proxy network(one.port());
@@ -667,7 +669,7 @@ TEST_CASE("a proxy cuts a connection after exactly so many bytes", "[support]")
     REQUIRE(resp_client(network.port()).ask({"PING"}).str() == "PONG");
 }
 
-TEST_CASE("a proxy stops one way of a connection after so many bytes, and the other goes on",
+TEST_CASE("a proxy stops one direction after a number of bytes while the other continues",
           "[support]")
 {
     const server one;
@@ -692,7 +694,7 @@ TEST_CASE("a proxy stops one way of a connection after so many bytes, and the ot
     CHECK(wait_for([&] { return network.open_connections() == 0; }));
 }
 
-TEST_CASE("a proxy ends connections, refuses new ones and accepts again", "[support]")
+TEST_CASE("a proxy ends connections and refuses new ones and accepts again", "[support]")
 {
     server one;
     proxy network(one.port());
@@ -716,7 +718,8 @@ TEST_CASE("a proxy ends connections, refuses new ones and accepts again", "[supp
     REQUIRE_THROWS(resp_client(network.port()).ask({"PING"}));
 }
 
-TEST_CASE("a proxy half-opens a connection: one side is told, the other swallowed", "[support]")
+TEST_CASE("a proxy half-opens a connection: one side sees the end and the other sees silence",
+          "[support]")
 {
     const server one;
     proxy network(one.port());
@@ -742,7 +745,7 @@ TEST_CASE("a proxy half-opens a connection: one side is told, the other swallowe
     REQUIRE(resp_client(network.port()).ask({"PING"}).str() == "PONG");
 }
 
-TEST_CASE("a proxy spoils the rest of a connection", "[support]")
+TEST_CASE("a proxy corrupts the rest of a connection", "[support]")
 {
     const server one;
     proxy network(one.port());

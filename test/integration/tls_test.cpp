@@ -66,7 +66,7 @@ void check_works(locks& client)
     client.give_back(std::move(held));
 }
 
-/// The node is given no command, the log says why, and so does the report.
+/// The client sends the node no command. The log says why, and so does the report.
 void check_refused(locks& client, const server& node, std::string_view reason = "TLS")
 {
     REQUIRE(client.await([&] { return !client.lines().empty(); }));
@@ -78,7 +78,7 @@ void check_refused(locks& client, const server& node, std::string_view reason = 
     CHECK(node.ask({"INFO", "commandstats"}).text.find("cmdstat_hello") == std::string::npos);
 }
 
-/// A TLS server that notes the names it is asked for, empty ones too, and hangs up.
+/// A TLS server that notes the names it is asked for, empty ones too, and closes the connection.
 class name_catcher {
 public:
     explicit name_catcher(const identity& who)
@@ -122,14 +122,14 @@ private:
     }
 
     asio::ssl::context context_{asio::ssl::context::tls_server};
-    /// Touched by the thread below only.
+    /// Only the thread below uses it.
     std::set<std::string> names_;
     background own_;
     std::shared_ptr<listener> listening_ = std::make_shared<listener>(own_.executor());
 };
 
-/// OpenSSL's own defaults allow everything while this object lives, whatever the system thinks of
-/// it.
+/// OpenSSL's own defaults allow everything while this object lives, even if the system's policy
+/// does not.
 class lax_openssl {
 public:
     lax_openssl()
@@ -152,7 +152,7 @@ private:
     std::filesystem::path file_ = folder_.path() / "openssl.cnf";
 };
 
-/// A TLS server that knows one version, counts the handshakes, and hangs up.
+/// A TLS server that speaks one version, counts the handshakes, and closes the connection.
 class one_version {
 public:
     one_version(const identity& who, int version)
@@ -193,8 +193,8 @@ private:
     std::shared_ptr<listener> listening_ = std::make_shared<listener>(own_.executor());
 };
 
-/// Stands where a server stood, under a certificate of its own, and notes what it is told by who
-/// takes it for that.
+/// Takes a server's place with a certificate of its own, and notes the data of clients that accept
+/// it.
 class impostor {
 public:
     impostor(std::uint16_t port, const identity& who)
@@ -217,7 +217,7 @@ public:
     }
 
 private:
-    /// One after the other.
+    /// Serves the connections one after the other.
     asio::awaitable<void> receive(asio::ip::tcp::acceptor at)
     {
         constexpr auto quiet = asio::as_tuple(asio::use_awaitable);
@@ -239,12 +239,12 @@ private:
     asio::ssl::context context_{asio::ssl::context::tls_server};
     std::atomic<unsigned> refused_ = 0;
     std::atomic<unsigned> believed_ = 0;
-    /// Touched by the thread below only.
+    /// Only the thread below uses it.
     std::string heard_;
     background own_;
 };
 
-/// Whether a client that is content with anything gets through.
+/// Whether a client that accepts any certificate gets through.
 bool is_spoken(const one_version& server)
 {
     asio::io_context io{1};
@@ -258,7 +258,7 @@ bool is_spoken(const one_version& server)
 
 }  // namespace
 
-TEST_CASE("locks over TLS, the server found by name or address", "[integration][tls]")
+TEST_CASE("a client finds a TLS server by name or address and locks there", "[integration][tls]")
 {
     const auto kind = each_kind();
     const auto* host = GENERATE("127.0.0.1", "localhost");
@@ -270,7 +270,8 @@ TEST_CASE("locks over TLS, the server found by name or address", "[integration][
     check_works(mine);
 }
 
-TEST_CASE("TLS over IPv6: the address is what the certificate has to name", "[integration][tls]")
+TEST_CASE("a client over TLS and IPv6 requires the address in the certificate",
+          "[integration][tls]")
 {
     if (!has_ipv6_loopback()) {
         SKIP("this machine has no IPv6 loopback");
@@ -288,7 +289,7 @@ TEST_CASE("TLS over IPv6: the address is what the certificate has to name", "[in
     }
 }
 
-TEST_CASE("a TLS server that cannot prove who it is gets no command and no password",
+TEST_CASE("a TLS server that cannot prove its identity gets no command and no password",
           "[integration][tls]")
 {
     const auto certificate = GENERATE(&certificates::expired, &certificates::not_yet_valid,
@@ -298,7 +299,7 @@ TEST_CASE("a TLS server that cannot prove who it is gets no command and no passw
     check_refused(mine, node);
 }
 
-TEST_CASE("what is wrong with a server's certificate is told", "[integration][tls]")
+TEST_CASE("a client reports what is wrong with a server's certificate", "[integration][tls]")
 {
     const auto [certificate, fault] = GENERATE(table<identity certificates::*, std::string>(
         {{&certificates::expired, "certificate has expired"},
@@ -311,14 +312,14 @@ TEST_CASE("what is wrong with a server's certificate is told", "[integration][tl
     CHECK(told.nodes.at(0).error == "TLS: certificate verify failed (SSL routines): " + fault);
 }
 
-TEST_CASE("a TLS server is refused by a client that trusts another authority", "[integration][tls]")
+TEST_CASE("a client that trusts another authority refuses a TLS server", "[integration][tls]")
 {
     const server node(tls_server(world().server));
     locks mine(trusting(node.tls_url(), world().other_ca));
     check_refused(mine, node);
 }
 
-TEST_CASE("who takes a TLS server's place is told nothing, and that one is taken back",
+TEST_CASE("an impostor of a TLS server gets no data and the real server is used again",
           "[integration][tls]")
 {
     const auto certificate =
@@ -354,7 +355,8 @@ TEST_CASE("who takes a TLS server's place is told nothing, and that one is taken
     CHECK(mine.stats().connects == 2);
 }
 
-TEST_CASE("without an authority of its own a client does not trust a test's", "[integration][tls]")
+TEST_CASE("a client without a configured authority does not trust the test's authority",
+          "[integration][tls]")
 {
     const server node(tls_server(world().server));
     auto c = trusting(node.tls_url(), world().ca);
@@ -363,28 +365,27 @@ TEST_CASE("without an authority of its own a client does not trust a test's", "[
     check_refused(mine, node);
 }
 
-TEST_CASE("TLS is never given up for plain text, nor plain text taken for TLS",
-          "[integration][tls]")
+TEST_CASE("a client never replaces TLS by plain text or plain text by TLS", "[integration][tls]")
 {
     const server node(tls_server(world().server));
     const auto address = [](std::uint16_t port) { return "://127.0.0.1:" + std::to_string(port); };
-    SECTION("a plain server where TLS is wanted")
+    SECTION("a plain server where TLS is configured")
     {
         auto c = trusting("rediss" + address(node.port()), world().ca);
-        // The server waits for the end of what it takes for a command. A busy machine connects over
-        // TCP in less than this.
+        // The server waits for the end of an apparent command. A busy machine connects over TCP in
+        // less than this.
         c.connect_timeout = brief_timeout;
         locks mine(std::move(c));
         check_refused(mine, node, "the server does not seem to speak TLS on this port");
     }
-    SECTION("a TLS server where plain text is wanted")
+    SECTION("a TLS server where plain text is configured")
     {
         locks mine(trusting("redis" + address(node.tls_port()), world().ca));
         check_refused(mine, node, "");
     }
 }
 
-TEST_CASE("the name to find in the certificate can be given", "[integration][tls]")
+TEST_CASE("the configuration can name the server to find in the certificate", "[integration][tls]")
 {
     const server node(tls_server(world().wrong_name));
     auto c = trusting(node.tls_url(), world().ca);
@@ -393,14 +394,14 @@ TEST_CASE("the name to find in the certificate can be given", "[integration][tls
     check_works(mine);
 }
 
-TEST_CASE("a TLS server is told which name it is taken for", "[integration][tls]")
+TEST_CASE("a client sends a TLS server the name by which it knows the server", "[integration][tls]")
 {
     struct example {
         const char* host;
         const char* server_name;
         const char* told;
     };
-    // An address is no name to ask for.
+    // A client can't ask for an address as a name.
     const auto e = GENERATE(example{"localhost", "", "localhost"},
                             example{"localhost", "elsewhere.example", "elsewhere.example"},
                             example{"127.0.0.1", "elsewhere.example", "elsewhere.example"},
@@ -416,7 +417,7 @@ TEST_CASE("a TLS server is told which name it is taken for", "[integration][tls]
     CHECK(server.names() == std::set<std::string>{e.told});
 }
 
-TEST_CASE("verification is skipped when that is asked for, and said aloud", "[integration][tls]")
+TEST_CASE("a client that skips verification on request logs a warning", "[integration][tls]")
 {
     const auto certificate = GENERATE(&certificates::expired, &certificates::untrusted);
     const server node(tls_server(world().*certificate));
@@ -427,34 +428,35 @@ TEST_CASE("verification is skipped when that is asked for, and said aloud", "[in
     CHECK(mine.logged(log_level::warning, "verif"));
 }
 
-TEST_CASE("a server that wants a certificate of its clients is shown one", "[integration][tls]")
+TEST_CASE("a client presents its certificate to a server that requires one", "[integration][tls]")
 {
     auto options = tls_server(world().server);
     options.tls->clients_need_certificate = true;
     const server node(options);
     auto c = trusting(node.tls_url(), world().ca);
-    SECTION("which it trusts")
+    SECTION("and the server trusts it")
     {
         c.tls.certificate_file = world().client.certificate;
         c.tls.key_file = world().client.key;
         locks mine(std::move(c));
         check_works(mine);
     }
-    SECTION("or refuses")
+    SECTION("or the server refuses it")
     {
         c.tls.certificate_file = world().untrusted.certificate;
         c.tls.key_file = world().untrusted.key;
         locks mine(std::move(c));
         check_refused(mine, node, "unknown ca");
     }
-    SECTION("and without one it refuses as well")
+    SECTION("and the server refuses a client without one")
     {
         locks mine(std::move(c));
         check_refused(mine, node, "certificate required");
     }
 }
 
-TEST_CASE("TLS in pieces, and cut off without a farewell", "[integration][tls]")
+TEST_CASE("a client over TLS survives split records and connections cut without a goodbye",
+          "[integration][tls]")
 {
     const server node(tls_server(world().server));
     proxy path(node.tls_port());
@@ -470,7 +472,7 @@ TEST_CASE("TLS in pieces, and cut off without a farewell", "[integration][tls]")
     }
 }
 
-TEST_CASE("files that do not do are a configuration error that names the field",
+TEST_CASE("an unusable TLS file gives a configuration error that names the field",
           "[integration][tls]")
 {
     auto c = trusting("rediss://127.0.0.1:1", world().ca);
@@ -483,18 +485,18 @@ TEST_CASE("files that do not do are a configuration error that names the field",
         }
         return false;
     };
-    SECTION("the authority's")
+    SECTION("an authority's file")
     {
         c.tls.ca_file = "/no/such/file.pem";
         CHECK(refused_for("tls.ca_file"));
     }
-    SECTION("a certificate that is none")
+    SECTION("a certificate's file without a certificate")
     {
         c.tls.certificate_file = world().client.key;
         c.tls.key_file = world().client.key;
         CHECK(refused_for("tls.certificate_file"));
     }
-    SECTION("a key to another certificate")
+    SECTION("a key that belongs to another certificate")
     {
         c.tls.certificate_file = world().client.certificate;
         c.tls.key_file = world().server.key;
@@ -502,7 +504,8 @@ TEST_CASE("files that do not do are a configuration error that names the field",
     }
 }
 
-TEST_CASE("TLS below 1.2 is not spoken, whatever OpenSSL would do", "[integration][tls]")
+TEST_CASE("a client does not use TLS below 1.2 even if OpenSSL would allow it",
+          "[integration][tls]")
 {
     const int version = GENERATE(TLS1_1_VERSION, TLS1_2_VERSION);
     CAPTURE(version);

@@ -13,13 +13,13 @@ using namespace redlock;
 using namespace redlock::test;
 using namespace std::chrono_literals;
 
-// What a server with a compare-and-delete of its own is asked. Tests for all kinds of servers run
-// on it besides, and model_test.cpp compares it with the simulation's master.
+// Tests of what a client asks a server with a compare-and-delete of its own. The tests for all
+// kinds of servers run on it too, and model_test.cpp compares it with the simulation's node.
 namespace {
 
 using words = std::vector<std::string>;
 
-/// How often the server was asked to do it, by whatever user.
+/// How often the server executed the command, for any user.
 std::size_t calls(const server& node, const std::string& command)
 {
     const std::string all = node.command({"INFO", "commandstats"});
@@ -28,13 +28,13 @@ std::size_t calls(const server& node, const std::string& command)
     return at == all.npos ? 0 : std::stoul(all.substr(at + before.size()));
 }
 
-/// How often it ran a script.
+/// How often the server ran a script.
 std::size_t scripts(const server& node)
 {
     return calls(node, "eval") + calls(node, "evalsha");
 }
 
-/// From here on, without what the greeting takes.
+/// Counts from here on, without the greeting.
 void count_anew(const masters& nodes)
 {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -42,7 +42,7 @@ void count_anew(const masters& nodes)
     }
 }
 
-/// Three of them, and a client that has connected to each.
+/// Three nodes, and a client that has connected to each.
 struct three_masters {
     masters nodes{3, {.kind = flavour::valkey9}};
     locks mine{nodes.urls()};
@@ -50,7 +50,7 @@ struct three_masters {
     three_masters() { REQUIRE(mine.await_ready(3)); }
 };
 
-/// Takes a lock, gives it back, and tells how often which way was gone.
+/// Takes a lock and releases it, and counts each way of release.
 struct ways_gone {
     std::size_t native;
     std::size_t by_script;
@@ -69,7 +69,7 @@ ways_gone give_one_back(const server& node)
 
 }  // namespace
 
-TEST_CASE("on Valkey 9 a lock is given back by the server's own command, and by no script",
+TEST_CASE("on Valkey 9 the server's own command releases a lock without any script",
           "[integration][valkey9]")
 {
     need(flavour::valkey9);
@@ -89,7 +89,7 @@ TEST_CASE("on Valkey 9 a lock is given back by the server's own command, and by 
     }
 }
 
-TEST_CASE("on Valkey 9 an extend is by script, and so is the release of several resources",
+TEST_CASE("on Valkey 9 scripts extend a lock and release several resources",
           "[integration][valkey9]")
 {
     need(flavour::valkey9);
@@ -111,21 +111,22 @@ TEST_CASE("on Valkey 9 an extend is by script, and so is the release of several 
     mine.give_back(std::move(group));
     REQUIRE(mine.await_quiet());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        // Once by its digest, and again with its text where that was not known yet.
+        // Once by its digest, and again with its text if the server did not know the digest yet.
         CHECK(scripts(nodes[i]) >= 1);
         CHECK(calls(nodes[i], "delifeq") == 0);
         CHECK(nodes[i].command({"DBSIZE"}) == "0");
     }
 }
 
-TEST_CASE("on Valkey 9 a key that is somebody else's is not deleted", "[integration][valkey9]")
+TEST_CASE("on Valkey 9 a release does not delete the key of another owner",
+          "[integration][valkey9]")
 {
     need(flavour::valkey9);
     three_masters world;
     auto& [nodes, mine] = world;
     lock held = mine.take("r", {.ttl = 60s, .fencing = false});
     REQUIRE(mine.await_quiet());
-    // A value that begins alike is another one, too.
+    // A value with the same beginning is a different value.
     const std::string ours = nodes[0].get("r").value();
     mine.keep_secret(ours);
     const words theirs{"theirs", ours + "0", ours.substr(1)};
@@ -144,7 +145,7 @@ TEST_CASE("on Valkey 9 a key that is somebody else's is not deleted", "[integrat
     }
 }
 
-TEST_CASE("on Valkey 9 an attempt that is not won is given back by the server's own command",
+TEST_CASE("on Valkey 9 the server's own command releases a failed attempt",
           "[integration][valkey9]")
 {
     need(flavour::valkey9);
@@ -165,7 +166,8 @@ TEST_CASE("on Valkey 9 an attempt that is not won is given back by the server's 
     }
 }
 
-TEST_CASE("on Valkey 9 a node that comes back is asked anew what it has", "[integration][valkey9]")
+TEST_CASE("on Valkey 9 a client asks a node that returns for its commands again",
+          "[integration][valkey9]")
 {
     need(flavour::valkey9);
     server node({.kind = flavour::valkey9});
@@ -173,7 +175,7 @@ TEST_CASE("on Valkey 9 a node that comes back is asked anew what it has", "[inte
     REQUIRE(mine.await_ready(1));
     node.kill();
     REQUIRE(mine.await([&] { return mine.stats().nodes_ready == 0; }));
-    // As one that was replaced by an older one.
+    // Now the server looks like an older version that replaced it.
     node.options().arguments = {"--rename-command", "DELIFEQ", ""};
     node.start();
     REQUIRE(mine.await_ready(1));
@@ -182,32 +184,33 @@ TEST_CASE("on Valkey 9 a node that comes back is asked anew what it has", "[inte
     CHECK(scripts(node) == 1);
 }
 
-TEST_CASE("on Valkey 9 permissions decide which way a lock is given back", "[integration][valkey9]")
+TEST_CASE("on Valkey 9 a user's permissions decide how a lock is released",
+          "[integration][valkey9]")
 {
     need(flavour::valkey9);
     const server node({.kind = flavour::valkey9});
-    SECTION("the least that is needed goes by scripts, as everywhere")
+    SECTION("the minimal permissions release by script as on other servers")
     {
         add_locker(node);
         const auto gone = give_one_back(node);
         CHECK(gone.native == 0);
         CHECK(gone.by_script == 1);
     }
-    SECTION("what is helpful there goes by the server's own command")
+    SECTION("the recommended permissions release by the server's own command")
     {
         add_locker(node, {"+command|info", "+delifeq"});
         const auto gone = give_one_back(node);
         CHECK(gone.native == 1);
         CHECK(gone.by_script == 0);
     }
-    SECTION("a command that is there and not permitted is done without")
+    SECTION("a client does without a command that exists but is not permitted")
     {
         add_locker(node, {"+command|info"});
         const auto gone = give_one_back(node);
         CHECK(gone.native == 0);
         CHECK(gone.by_script == 1);
     }
-    SECTION("and who may run no script can lock all the same")
+    SECTION("a user who may run no script can still lock")
     {
         add_locker(node, {"+command|info", "+delifeq", "-eval", "-evalsha"});
         const auto gone = give_one_back(node);

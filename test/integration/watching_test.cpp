@@ -13,13 +13,13 @@ using namespace redlock;
 using namespace redlock::test;
 using namespace std::chrono_literals;
 
-// Who was refused is told by real servers when the key goes.
+// A real server notifies the waiter that it refused when the key is deleted.
 
 namespace {
 
 constexpr const char* stranger = "a stranger's";
 
-/// So long that a poll in this test would be one too many.
+/// The interval is so long that this test would fail after one poll.
 config never_polling(std::vector<std::string> nodes)
 {
     config c = patient(std::move(nodes));
@@ -27,7 +27,7 @@ config never_polling(std::vector<std::string> nodes)
     return c;
 }
 
-/// Once nobody has it at any of them: who gave it back or lost it may go last at some.
+/// The former holder's key may disappear last on some nodes. So wait until no node has it.
 void take_all(locks& mine, masters& nodes, std::chrono::milliseconds ttl = 1h)
 {
     REQUIRE(mine.await([&] { return nodes.count("r") == 0; }));
@@ -38,7 +38,7 @@ void take_all(locks& mine, masters& nodes, std::chrono::milliseconds ttl = 1h)
     }
 }
 
-/// As a person does.
+/// A person at a shell deletes keys like this.
 void delete_all(masters& nodes)
 {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -54,7 +54,7 @@ void delete_all_by(masters& nodes, const std::vector<std::string>& command)
     REQUIRE(nodes.count("r") == 0);
 }
 
-/// How many connections of any kind the node tells of keys.
+/// The number of connections that get notifications of keys from the node.
 std::size_t trackers(const server& node)
 {
     const std::string info = node.ask({"INFO", "clients"}).text;
@@ -78,9 +78,9 @@ acquire_options for_long()
 
 }  // namespace
 
-TEST_CASE("who waits is woken by whoever deletes the key", "[integration][watch]")
+TEST_CASE("a waiter wakes up when another program deletes the key", "[integration][watch]")
 {
-    // As a person does, node-redlock, other clients, and who empties the database.
+    // Ways in which a person, node-redlock, other clients, and an emptied database delete keys.
     const auto how = GENERATE(
         std::vector<std::string>{"DEL", "r"}, std::vector<std::string>{"UNLINK", "r"},
         std::vector<std::string>{"EVAL",
@@ -99,7 +99,7 @@ TEST_CASE("who waits is woken by whoever deletes the key", "[integration][watch]
     for (int i = 0; i < 5; ++i) {
         take_all(mine, nodes);
         const auto wanted = mine.begin_acquire("r", for_long());
-        // Both at once, or a back-off could have come first.
+        // Both at once, because a back-off could come first otherwise.
         REQUIRE(mine.await([&] { return mine.stats().unanswered == 0 && trackers(nodes) == 1; }));
         const auto before = mine.stats();
         delete_all_by(nodes, how);
@@ -111,7 +111,7 @@ TEST_CASE("who waits is woken by whoever deletes the key", "[integration][watch]
     }
 }
 
-TEST_CASE("who waits is woken by another client of its kind", "[integration][watch]")
+TEST_CASE("a waiter wakes up when another client releases the lock", "[integration][watch]")
 {
     masters nodes(3, {.kind = each_kind()});
     locks others(patient(nodes.urls()));
@@ -130,7 +130,7 @@ TEST_CASE("who waits is woken by another client of its kind", "[integration][wat
     CHECK(mine.stats().notified_attempts_granted == 5);
 }
 
-TEST_CASE("who waits is served when the key expires", "[integration][watch]")
+TEST_CASE("a waiter gets the lock when the key expires", "[integration][watch]")
 {
     masters nodes(3, {.kind = each_kind()});
     locks mine(never_polling(nodes.urls()));
@@ -141,8 +141,7 @@ TEST_CASE("who waits is served when the key expires", "[integration][watch]")
     mine.give_back(std::move(got.lock));
 }
 
-TEST_CASE("who waits is woken by a server that finds that the key has expired",
-          "[integration][watch]")
+TEST_CASE("a waiter wakes up when a server finds that the key has expired", "[integration][watch]")
 {
     masters nodes(3, {.kind = each_kind()});
     for (std::size_t i = 0; i < 3; ++i) {
@@ -150,7 +149,7 @@ TEST_CASE("who waits is woken by a server that finds that the key has expired",
     }
     locks mine(never_polling(nodes.urls()));
     REQUIRE(mine.await_ready(3));
-    // The waiter looks at that time too, mostly a moment later than the server.
+    // The waiter polls at that time too, mostly a moment later than the server.
     REQUIRE(wait_for([&] {
         take_all(mine, nodes, 100ms);
         taken got = mine.acquire("r", for_long());
@@ -161,7 +160,7 @@ TEST_CASE("who waits is woken by a server that finds that the key has expired",
     }));
 }
 
-TEST_CASE("who waits goes on when the server that was to tell dies and comes back empty",
+TEST_CASE("a waiter continues when the server that would notify it restarts empty",
           "[integration][watch]")
 {
     masters nodes(3, {.kind = each_kind()});
@@ -177,7 +176,7 @@ TEST_CASE("who waits goes on when the server that was to tell dies and comes bac
         nodes[told_by].start(memory::lost);
         REQUIRE(mine.await_ready(3));
     }
-    // Another one tells now.
+    // Another node notifies now.
     REQUIRE(mine.await([&] {
         std::size_t others = 0;
         for (std::size_t i = 0; i < 3; ++i) {
@@ -195,7 +194,8 @@ TEST_CASE("who waits goes on when the server that was to tell dies and comes bac
     mine.give_back(std::move(got.lock));
 }
 
-TEST_CASE("p47: whose connections are lost looks by itself", "[integration][watch][pitfall][p47]")
+TEST_CASE("p47: a waiter whose connections are lost polls without a notification",
+          "[integration][watch][pitfall][p47]")
 {
     masters nodes(3, {.kind = each_kind()});
     locks mine(never_polling(nodes.urls()));
@@ -206,14 +206,14 @@ TEST_CASE("p47: whose connections are lost looks by itself", "[integration][watc
     for (std::size_t i = 0; i < 3; ++i) {
         static_cast<void>(nodes[i].ask({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"}));
     }
-    SECTION("and has it, as it was free by then")
+    SECTION("and gets the lock that became free in between")
     {
         delete_all(nodes);
         taken got = mine.finish(wanted);
         REQUIRE_FALSE(got.error);
         mine.give_back(std::move(got.lock));
     }
-    SECTION("and is told by its new connection")
+    SECTION("and gets a notification over its new connection")
     {
         REQUIRE(mine.await([&] {
             return mine.stats().nodes_ready == 3 && mine.stats().unanswered == 0 &&
@@ -227,7 +227,7 @@ TEST_CASE("p47: whose connections are lost looks by itself", "[integration][watc
     }
 }
 
-TEST_CASE("who is not permitted to be told waits all the same", "[integration][watch]")
+TEST_CASE("a waiter that may not receive notifications still gets the lock", "[integration][watch]")
 {
     masters nodes(3, {.kind = each_kind()});
     for (std::size_t i = 0; i < 3; ++i) {
@@ -254,7 +254,7 @@ TEST_CASE("who is not permitted to be told waits all the same", "[integration][w
     mine.give_back(std::move(got.lock));
 }
 
-TEST_CASE("one more than may wait is told so at once, and the others get their turn",
+TEST_CASE("a waiter beyond the limit is refused at once and the others get the lock",
           "[integration][watch]")
 {
     masters nodes(1, {.kind = each_kind()});
