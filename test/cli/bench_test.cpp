@@ -16,7 +16,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-/// A short one, behind what says where.
+/// Appends the arguments of a short benchmark to those with the nodes.
 std::vector<std::string> short_bench(std::vector<std::string> words)
 {
     for (const char* word : {"bench", "--seconds", "0.2", "--warmup", "0.1", "--workers", "2"}) {
@@ -27,7 +27,7 @@ std::vector<std::string> short_bench(std::vector<std::string> words)
 
 }  // namespace
 
-TEST_CASE("a benchmark runs on the masters that are named, whichever way", "[bench]")
+TEST_CASE("a benchmark runs on the named nodes whichever way the user names them", "[bench]")
 {
     server_options locked;
     locked.password = "open sesame";
@@ -46,7 +46,7 @@ TEST_CASE("a benchmark runs on the masters that are named, whichever way", "[ben
         return in_front.text.find("\"cycles\": 0,") == std::string::npos;
     }));
     CAPTURE(in_front.text);
-    // Whom it loads comes first, on stderr; the result behind it.
+    // The line that names the loaded nodes comes first, on stderr. The result follows.
     const auto first_line = in_front.text.substr(0, in_front.text.find('\n'));
     const auto load = nlohmann::json::parse(first_line).at("message").get<std::string>();
     CHECK(load.starts_with("bench: loads " + nodes[0].url() + "/0, " + nodes[1].url() + "/0, "));
@@ -80,13 +80,13 @@ TEST_CASE("a benchmark runs on the masters that are named, whichever way", "[ben
     CHECK_THAT(command(short_bench({"--config", file, "--json"}), {password}).end().text,
                ContainsSubstring("\"nodes\": 1"));
 
-    // Whoever wants some of its own gets these.
+    // With --local the benchmark starts nodes of its own and ignores the nodes of the environment.
     auto own = short_bench({});
     own.insert(own.end(), {"--local", "2", "--json"});
     CHECK(nlohmann::json::parse(run(nodes, own).text).at("nodes") == 2);
 }
 
-TEST_CASE("what a benchmark or a show has no use for is refused", "[bench]")
+TEST_CASE("a benchmark or a demo refuses options that it cannot use", "[bench]")
 {
     const std::string node = "--node=redis://127.0.0.1:1";
     const std::pair<std::vector<std::string>, std::string> wrong[] = {
@@ -108,7 +108,7 @@ TEST_CASE("what a benchmark or a show has no use for is refused", "[bench]")
     CHECK_THAT(nobody.text, ContainsSubstring("only 0 of 1 nodes can be reached"));
 }
 
-TEST_CASE("a benchmark tells at a terminal how things stand, and nowhere else", "[bench]")
+TEST_CASE("a benchmark shows its progress at a terminal and nowhere else", "[bench]")
 {
     const masters nodes(3);
     const std::string live = "3 of 3 nodes";

@@ -27,7 +27,7 @@ std::string own_options(const temp_dir& folder)
 {
     const auto home = folder / "options";
     std::filesystem::create_directories(home);
-    // The timeout goes with `brief_option`, and with the ttl of 10 s that `run` has.
+    // The timeout fits `brief_option`, and the ttl of 10 s that `run` has.
     std::ofstream(home / "redlock.toml") << "node-timeout = \"" << brief_timeout.count()
                                          << "ms\"\n"
                                             "connect-timeout = \"20s\"\n"

@@ -11,7 +11,7 @@
 
 namespace redlock::test {
 
-/// What a command ended with, and said on both streams.
+/// The status that a command ended with, and its output on both streams.
 struct said {
     int status = 0;
     std::string text;
@@ -24,18 +24,17 @@ struct said {
 
 /**
  * `XDG_CONFIG_HOME=...`: a file of options in `folder`, which the command reads instead of the
- * user's and the machine's. By it no master of a busy machine is late, and no lock that `acquire`
- * takes ends while a test looks at it.
+ * user's and the machine's. With these options no node of a busy machine is late, and no lock of
+ * `acquire` ends while a test looks at it.
  */
 [[nodiscard]] std::string own_options(const temp_dir& folder);
 
-/// The option of a command that gives its lock `brief_ttl`. The node timeout of `own_options` goes
-/// with it.
+/// The option that gives a command's lock `brief_ttl`. The node timeout of `own_options` fits it.
 inline const std::string brief_option = "--ttl=" + std::to_string(brief_ttl.count()) + "ms";
 /// The option that ends a hold after `brief_ttl`.
 inline const std::string brief_max_hold = "--max-hold=" + std::to_string(brief_ttl.count()) + "ms";
 
-/// The redlock command, on its way or at its end, with its `own_options`.
+/// The redlock command, running or ended, with its `own_options`.
 class command {
 public:
     command(const masters& nodes, const std::vector<std::string>& arguments,
@@ -44,9 +43,9 @@ public:
                      const std::vector<std::string>& environment = {});
 
     [[nodiscard]] process& running() noexcept { return process_; }
-    /// What it said so far.
+    /// The output until now.
     [[nodiscard]] std::string text() const { return text_of(folder_ / "out"); }
-    /// Waits for a text among it.
+    /// Waits until the output contains a text.
     [[nodiscard]] bool says(const std::string& what) const;
     [[nodiscard]] said end();
 
@@ -55,7 +54,7 @@ private:
     process process_;
 };
 
-/// All of it at once.
+/// Runs a command to its end.
 [[nodiscard]] said run(const masters& nodes, const std::vector<std::string>& arguments,
                        const std::vector<std::string>& environment = {});
 

@@ -20,10 +20,10 @@ namespace redlock::test {
 
 inline constexpr std::chrono::milliseconds short_watch{100};
 
-/// Long enough that the round trips of a busy machine are short beside what a fast clock gains.
+/// Long enough that the round trips of a busy machine are short beside the gain of a fast clock.
 inline constexpr std::chrono::milliseconds long_watch{3000};
 
-/// What the doctor says.
+/// The doctor's findings and verdict.
 struct consultation {
     explicit consultation(config c, std::chrono::milliseconds watch = short_watch,
                           std::optional<std::string> resource = {})
@@ -34,7 +34,7 @@ struct consultation {
         all = nlohmann::json::parse(text);
     }
 
-    /// Without what a busy machine makes of a short watch.
+    /// Leaves out the findings that a short watch on a busy machine causes.
     [[nodiscard]] std::set<std::string> codes() const
     {
         std::set<std::string> found;
@@ -45,7 +45,7 @@ struct consultation {
         return found;
     }
 
-    /// The first finding with that code; null: none.
+    /// The first finding with that code, or null.
     [[nodiscard]] nlohmann::json finding(const std::string& code) const
     {
         for (const auto& f : all["findings"]) {
@@ -56,7 +56,7 @@ struct consultation {
         return {};
     }
 
-    /// What is said of it: "error: its text". Empty: nothing.
+    /// The finding as "error: its text", or empty.
     [[nodiscard]] std::string says(const std::string& code) const
     {
         const auto f = finding(code);
@@ -75,10 +75,10 @@ inline config patient(std::vector<std::string> nodes)
 {
     config c;
     c.nodes = std::move(nodes);
-    c.node_timeout = std::chrono::seconds(7);  // goes with a max_ttl of 30 s
+    c.node_timeout = std::chrono::seconds(7);  // fits a max_ttl of 30 s
     c.connect_timeout = patience;
     c.stall_timeout = patience;
-    // A short watch on a busy machine tells no rate to within the usual one per cent.
+    // A short watch on a busy machine can't measure a rate to within the usual one per cent.
     c.drift_factor = 0.2;
     return c;
 }
@@ -90,17 +90,17 @@ inline bool has(const std::string& text, std::string_view part)
 
 using codes = std::set<std::string>;
 
-/// A node as it is shown.
+/// A node as the doctor prints it.
 inline std::string shown(const std::string& url)
 {
     return url + "/0";
 }
 
-/// Nothing is wrong with such a master.
+/// Options of a node that the doctor has no findings about.
 inline const server_options written_through{.files = persistence::append_only};
 
-/// For a doctor that waits for each of these when a master is silent. A process on a busy machine
-/// rarely pauses for two seconds.
+/// For tests with a silent node, in which the doctor waits for each of these timeouts. A process on
+/// a busy machine rarely pauses for two seconds.
 inline config impatient(std::vector<std::string> nodes)
 {
     auto c = patient(std::move(nodes));

@@ -7,7 +7,7 @@
 
 using redlock::cli::descendants;
 
-TEST_CASE("a process that has the pid of an earlier one is not left out with it", "[run]")
+TEST_CASE("a process that has the pid of an earlier one is not excluded with it", "[run]")
 {
     const redlock::test::process child("/bin/sleep", {"1000"});
     const auto all = descendants();

@@ -28,7 +28,7 @@ config plain(std::size_t nodes)
     return c;
 }
 
-/// A master that nothing is wrong with.
+/// The facts about a healthy node.
 node_facts healthy(std::size_t index)
 {
     node_facts f;
@@ -68,7 +68,8 @@ node_facts dead(std::size_t index)
     return f;
 }
 
-/// Findings as "severity code", each with its place: the number of the node, counted from 1, or 0.
+/// Findings as "severity code", each with its place: the number of the node, counted from 1, or 0
+/// for all.
 std::vector<std::string> told(const std::vector<node_facts>& nodes, const config& c)
 {
     std::vector<std::string> lines;
@@ -87,7 +88,7 @@ std::vector<std::string> told(const std::vector<node_facts>& nodes, const config
 
 using lines = std::vector<std::string>;
 
-/// What is told of one master of one whose facts were changed, but for that it is one only.
+/// The findings about one node with changed facts, without the warning that a single node gives.
 template <class Change>
 lines told_of(Change change, config c = plain(1))
 {
@@ -99,7 +100,7 @@ lines told_of(Change change, config c = plain(1))
     return all;
 }
 
-/// The doctor finds one thing at this node, which is returned.
+/// Requires that the doctor has one finding about this node, and returns it.
 finding only_finding(const node_facts& node, const config& c = plain(1))
 {
     std::vector<finding> found;
@@ -123,7 +124,7 @@ config guarded(std::size_t nodes)
 
 }  // namespace
 
-TEST_CASE("of masters that are well nothing is told", "[cli][doctor]")
+TEST_CASE("the doctor has no findings about healthy nodes", "[cli][doctor]")
 {
     const auto count = GENERATE(std::size_t{3}, std::size_t{5});
     const auto nodes = all_healthy(count);
@@ -153,7 +154,7 @@ TEST_CASE("nodes that cannot be used are counted against the majority", "[cli][d
     CHECK(concluded(nodes, plain(5)).text == "5 nodes, 3 needed, 2 well: no lock can be acquired.");
 }
 
-TEST_CASE("an even number of nodes, and a single one, are told of", "[cli][doctor]")
+TEST_CASE("the doctor warns of an even number of nodes and of a single node", "[cli][doctor]")
 {
     CHECK(told(all_healthy(4), plain(4)) == lines{"0 warning even"});
     CHECK(told(all_healthy(2), plain(2)) == lines{"0 warning even"});
@@ -162,7 +163,8 @@ TEST_CASE("an even number of nodes, and a single one, are told of", "[cli][docto
     CHECK(concluded(all_healthy(4), plain(4)).exit_status == 1);
 }
 
-TEST_CASE("why there is no conversation has a word of its own", "[cli][doctor]")
+TEST_CASE("the doctor has one finding for each reason why it cannot talk to a node",
+          "[cli][doctor]")
 {
     CHECK(told_of([](node_facts& f) { f = dead(0); }) == lines{"1 error unreachable"});
     CHECK(told_of([](node_facts& f) {
@@ -198,7 +200,7 @@ TEST_CASE("why there is no conversation has a word of its own", "[cli][doctor]")
           }) == lines{"1 warning no-hello"});
 }
 
-TEST_CASE("a role that is no master's is told in the server's word", "[cli][doctor]")
+TEST_CASE("the doctor reports a role other than master in the server's word", "[cli][doctor]")
 {
     auto nodes = all_healthy(3);
     nodes[1].role = "active-replica";
@@ -211,7 +213,7 @@ TEST_CASE("a role that is no master's is told in the server's word", "[cli][doct
     CHECK(concluded(nodes, plain(3)).usable == 2);
 }
 
-TEST_CASE("what keeps a node from being used is told with what helps against it", "[cli][doctor]")
+TEST_CASE("the doctor says why a node cannot be used and what helps", "[cli][doctor]")
 {
     struct row {
         const char* unusable;
@@ -230,7 +232,7 @@ TEST_CASE("what keeps a node from being used is told with what helps against it"
     CHECK(found.advice.find(r.advice) != std::string::npos);
 }
 
-TEST_CASE("what fails of TLS is told without OpenSSL's own, with what helps against it",
+TEST_CASE("the doctor explains a TLS failure without OpenSSL's own text and says what helps",
           "[cli][doctor]")
 {
     struct row {
@@ -255,7 +257,7 @@ TEST_CASE("what fails of TLS is told without OpenSSL's own, with what helps agai
     CHECK(found.advice.find(r.advice) != std::string::npos);
 }
 
-TEST_CASE("a node that does not finish the TLS handshake is told of as one without TLS",
+TEST_CASE("a node that does not finish the TLS handshake is reported as a node without TLS",
           "[cli][doctor]")
 {
     auto f = dead(0);
@@ -268,7 +270,7 @@ TEST_CASE("a node that does not finish the TLS handshake is told of as one witho
     CHECK(found.advice.find("tls-port") != std::string::npos);
 }
 
-TEST_CASE("who breaks off before he has answered may want TLS", "[cli][doctor]")
+TEST_CASE("the doctor suggests TLS for a node that closes before it has answered", "[cli][doctor]")
 {
     auto f = dead(0);
     f.reached = contact::broken;
@@ -281,7 +283,8 @@ TEST_CASE("who breaks off before he has answered may want TLS", "[cli][doctor]")
     CHECK(only_finding(f).text == "accepts connections, but leaves commands unanswered.");
 }
 
-TEST_CASE("who may neither track nor cache is told of once", "[cli][doctor]")
+TEST_CASE("the doctor has one finding about a user who may neither track nor cache",
+          "[cli][doctor]")
 {
     auto f = healthy(0);
     f[needed::client_tracking].is = f[needed::client_caching].is = outcome::forbidden;
@@ -290,7 +293,8 @@ TEST_CASE("who may neither track nor cache is told of once", "[cli][doctor]")
     CHECK(found.advice.ends_with(": +client|tracking +client|caching."));
 }
 
-TEST_CASE("CLIENT CACHING that fails for want of CLIENT TRACKING is not told of", "[cli][doctor]")
+TEST_CASE("the doctor omits CLIENT CACHING if it fails only because CLIENT TRACKING is missing",
+          "[cli][doctor]")
 {
     auto f = healthy(0);
     f[needed::client_tracking].is = outcome::forbidden;
@@ -298,7 +302,7 @@ TEST_CASE("CLIENT CACHING that fails for want of CLIENT TRACKING is not told of"
     CHECK(only_finding(f).text.starts_with("does not permit CLIENT TRACKING: "));
 }
 
-TEST_CASE("what is no independent master is no node", "[cli][doctor]")
+TEST_CASE("a cluster node or a sentinel or a replica does not count as a node", "[cli][doctor]")
 {
     auto nodes = all_healthy(3);
     nodes[0].mode = "cluster";
@@ -307,19 +311,19 @@ TEST_CASE("what is no independent master is no node", "[cli][doctor]")
     nodes[1].unusable = "is a sentinel, not a master";
     nodes[2].role = "slave";
     nodes[2].info->master = "10.0.0.9:6379";
-    // A replica refuses to write, and that is no news.
+    // A replica refuses writes, and that is no further finding.
     nodes[2][needed::set] = {outcome::failed, "READONLY"};
     CHECK(told(nodes, plain(3)) ==
           lines{"0 error no-quorum", "1 error cluster", "2 error sentinel", "3 error replica"});
     CHECK(concluded(nodes, plain(3)).usable == 0);
 }
 
-TEST_CASE("replicas that are attached are a warning", "[cli][doctor]")
+TEST_CASE("the doctor warns of attached replicas", "[cli][doctor]")
 {
     CHECK(told_of([](node_facts& f) { f.info->replicas = 2; }) == lines{"1 warning replicas"});
 }
 
-TEST_CASE("one server under two names has one vote", "[cli][doctor]")
+TEST_CASE("a server that is listed under two names has one vote", "[cli][doctor]")
 {
     auto nodes = all_healthy(3);
     nodes[2].run_id = nodes[0].run_id;
@@ -330,30 +334,30 @@ TEST_CASE("one server under two names has one vote", "[cli][doctor]")
     CHECK(found[0].text.find(nodes[0].node) != std::string::npos);
     CHECK(found[1].code == "no-spare");
 
-    // A client names the one that was ready later.
+    // A client keeps the vote of the name that was ready first, so the doctor names the other one.
     std::swap(nodes[0].ready_since, nodes[2].ready_since);
     const auto swapped = judge(nodes, base::make_settings(plain(3)));
     CHECK(swapped[0].node == nodes[0].node);
     CHECK(swapped[0].text.find(nodes[2].node) != std::string::npos);
     CHECK(concluded(nodes, plain(3)).usable == 2);
 
-    // A node that no client uses takes no vote from its twin.
+    // A node that no client uses takes no vote from another name of the same server.
     nodes[2].ready_since = boot_clock::time_point::max();
     nodes[2].unusable = "the server refused the database (ERR)";
     CHECK(told(nodes, plain(3)) == lines{"3 error unusable", "0 warning no-spare"});
 
-    // Who does not tell is nobody's twin.
+    // A node that hides its run id can't be recognized under another name.
     nodes[2] = healthy(2);
     nodes[0].run_id.clear();
     nodes[2].run_id.clear();
     CHECK(told(nodes, plain(3)).empty());
 }
 
-TEST_CASE("a master that may throw locks away breaks exclusion", "[cli][doctor]")
+TEST_CASE("a node that may evict locks is reported as breaking exclusion", "[cli][doctor]")
 {
     auto nodes = all_healthy(3);
     nodes[1].info->eviction = "volatile-lru";
-    CHECK(told(nodes, plain(3)).empty());  // without a bound it does not
+    CHECK(told(nodes, plain(3)).empty());  // without maxmemory it doesn't evict
 
     nodes[1].info->max_memory = 100 << 20;
     CHECK(told(nodes, plain(3)) == lines{"2 error evicts"});
@@ -367,7 +371,7 @@ TEST_CASE("a master that may throw locks away breaks exclusion", "[cli][doctor]"
     CHECK(told(nodes, plain(3)).empty());
 }
 
-TEST_CASE("memory that is nearly full is a warning", "[cli][doctor]")
+TEST_CASE("the doctor warns of memory that is nearly full", "[cli][doctor]")
 {
     const auto percent = GENERATE(89U, 90U, 101U);
     const auto found = told_of([&](node_facts& f) {
@@ -377,12 +381,12 @@ TEST_CASE("memory that is nearly full is a warning", "[cli][doctor]")
     CHECK(found == (percent < 90 ? lines{} : lines{"1 warning memory"}));
 }
 
-TEST_CASE("a disk that does not take what is written is a warning", "[cli][doctor]")
+TEST_CASE("the doctor warns of a disk that does not take writes", "[cli][doctor]")
 {
     CHECK(told_of([](node_facts& f) { f.info->writes_fail = true; }) == lines{"1 warning disk"});
 }
 
-TEST_CASE("a configuration that cannot be read is a note where it matters", "[cli][doctor]")
+TEST_CASE("the doctor notes an unreadable configuration where it matters", "[cli][doctor]")
 {
     const auto kept = GENERATE(keeps::nothing_or_snapshots, keeps::everything);
     const auto with = [&](node_facts& f) {
@@ -393,7 +397,8 @@ TEST_CASE("a configuration that cannot be read is a note where it matters", "[cl
           (kept == keeps::everything ? lines{} : lines{"1 note no-config"}));
 }
 
-TEST_CASE("what a restart forgets is a warning, unless the restart guard is on", "[cli][doctor]")
+TEST_CASE("the doctor warns of keys lost at a restart unless the restart guard is on",
+          "[cli][doctor]")
 {
     const auto kept =
         GENERATE(keeps::nothing, keeps::nothing_or_snapshots, keeps::snapshots, keeps::by_and_by,
@@ -409,14 +414,14 @@ TEST_CASE("what a restart forgets is a warning, unless the restart guard is on",
               guarded(1)) == lines{"1 error not-durable"});
 }
 
-TEST_CASE("an append-only file of which nobody knows when it is written is a note", "[cli][doctor]")
+TEST_CASE("the doctor notes an append-only file whose time of writing is unknown", "[cli][doctor]")
 {
     const auto with = [](node_facts& f) { f.kept = keeps::appended; };
     CHECK(told_of(with) == lines{"1 note persistence-unknown"});
     CHECK(told_of(with, guarded(1)).empty());
 }
 
-TEST_CASE("each command that is not permitted is told of by its weight", "[cli][doctor]")
+TEST_CASE("the doctor rates each forbidden command by its weight", "[cli][doctor]")
 {
     struct row {
         needed what;
@@ -452,7 +457,7 @@ TEST_CASE("each command that is not permitted is told of by its weight", "[cli][
     CHECK(found.text.find(std::string(" ") + r.name) != std::string::npos);
 }
 
-TEST_CASE("a command that a server does not know weighs as one that it does not permit",
+TEST_CASE("a command that a server does not know weighs as much as a forbidden one",
           "[cli][doctor]")
 {
     const auto [what, told] =
@@ -462,7 +467,7 @@ TEST_CASE("a command that a server does not know weighs as one that it does not 
     CHECK(told_of([&](node_facts& f) { f[what].is = outcome::unknown; }) == lines{told});
 }
 
-TEST_CASE("a command that is refused in other words is told with them", "[cli][doctor]")
+TEST_CASE("the doctor quotes a refusal that it does not know", "[cli][doctor]")
 {
     const auto [what, told] =
         GENERATE(table<needed, const char*>({{needed::pexpire, "1 error refused-command"},
@@ -478,7 +483,7 @@ TEST_CASE("a command that is refused in other words is told with them", "[cli][d
           }) == lines{"1 error no-scripts"});
 }
 
-TEST_CASE("without fencing nobody needs to count", "[cli][doctor]")
+TEST_CASE("without fencing a user needs no permission to count", "[cli][doctor]")
 {
     auto c = plain(1);
     c.fencing = false;
@@ -491,7 +496,7 @@ TEST_CASE("without fencing nobody needs to count", "[cli][doctor]")
     forbid(f);
     CHECK(is_usable(f, base::make_settings(c)));
 
-    // Where tokens are wanted the others are what can be had.
+    // If tokens are wanted, locks without tokens are still available.
     auto nodes = all_healthy(3);
     std::for_each(nodes.begin(), nodes.end(), forbid);
     const auto found = judge(nodes, base::make_settings(plain(3)));
@@ -501,7 +506,7 @@ TEST_CASE("without fencing nobody needs to count", "[cli][doctor]")
     CHECK(v.text.ends_with("locks can be acquired without fencing tokens only (--no-fencing)."));
 }
 
-TEST_CASE("what cannot be given back is had until its ttl has passed", "[cli][doctor]")
+TEST_CASE("the doctor says that locks which cannot be released end with their ttl", "[cli][doctor]")
 {
     auto nodes = all_healthy(3);
     nodes[0][needed::del].is = outcome::forbidden;
@@ -512,13 +517,13 @@ TEST_CASE("what cannot be given back is had until its ttl has passed", "[cli][do
     CHECK(v.exit_status == 2);
     CHECK(v.text.ends_with("not released: each stays until its ttl has passed."));
 
-    // A command of the server's own does without DEL.
+    // The server's own compare-and-delete replaces DEL.
     nodes[1].deletes_by = core::compare_and_delete::delex;
     nodes[1][needed::native_delete].is = outcome::went;
     CHECK(concluded(nodes, plain(3)).are == verdict::locks::available);
 }
 
-TEST_CASE("without GET a node is used if it has a delete of its own", "[cli][doctor]")
+TEST_CASE("a node without GET is used if it has its own compare-and-delete", "[cli][doctor]")
 {
     const bool has_own = GENERATE(true, false);
     auto c = plain(1);
@@ -537,7 +542,8 @@ TEST_CASE("without GET a node is used if it has a delete of its own", "[cli][doc
           (has_own ? verdict::locks::available_without_renewal : verdict::locks::unavailable));
 }
 
-TEST_CASE("locks that no majority of the masters renews are had without renewal", "[cli][doctor]")
+TEST_CASE("the doctor reports locks without renewal when no majority of the nodes can renew",
+          "[cli][doctor]")
 {
     const auto what = GENERATE(needed::pttl, needed::pexpire);
     auto c = plain(3);
@@ -554,7 +560,7 @@ TEST_CASE("locks that no majority of the masters renews are had without renewal"
         "locks can be acquired, but not renewed: the holder loses each when its ttl has passed."));
 }
 
-TEST_CASE("a delete of the server's own without scripts leaves locks without renewal",
+TEST_CASE("a node with its own compare-and-delete but without scripts leaves locks without renewal",
           "[cli][doctor]")
 {
     auto c = plain(1);
@@ -566,8 +572,7 @@ TEST_CASE("a delete of the server's own without scripts leaves locks without ren
     CHECK(concluded(nodes, c).are == verdict::locks::available_without_renewal);
 }
 
-TEST_CASE("without PEXPIRE the doctor does not advise to do without fencing tokens",
-          "[cli][doctor]")
+TEST_CASE("without PEXPIRE the doctor does not advise to disable fencing tokens", "[cli][doctor]")
 {
     auto nodes = all_healthy(3);
     for (node_facts& f : nodes) {
@@ -579,7 +584,7 @@ TEST_CASE("without PEXPIRE the doctor does not advise to do without fencing toke
         "no lock with a fencing token can be acquired, and no lock without one can be renewed."));
 }
 
-TEST_CASE("without PEXPIRE no lock is extended, and a resource gets one token", "[cli][doctor]")
+TEST_CASE("without PEXPIRE no lock is extended and a resource gets one token", "[cli][doctor]")
 {
     auto f = healthy(0);
     f[needed::pexpire].is = outcome::forbidden;
@@ -595,8 +600,7 @@ TEST_CASE("without PEXPIRE no lock is extended, and a resource gets one token", 
     CHECK(text(true).find("fencing token there only once") != std::string::npos);
 }
 
-TEST_CASE("a trial of a release that fails for want of a command is told by that command",
-          "[cli][doctor]")
+TEST_CASE("the doctor explains a failed trial release by the missing command", "[cli][doctor]")
 {
     const auto forbid = [](std::initializer_list<needed> all) {
         return [=](node_facts& f) {
@@ -612,7 +616,8 @@ TEST_CASE("a trial of a release that fails for want of a command is told by that
     CHECK(told_of(forbid({needed::eval})).front() == "1 error unusable");
 }
 
-TEST_CASE("of who fell silent before he answered no protocol is told", "[cli][doctor]")
+TEST_CASE("the doctor reports no protocol for a node that was silent from the start",
+          "[cli][doctor]")
 {
     CHECK(told_of([](node_facts& f) {
               f = dead(0);
@@ -620,7 +625,7 @@ TEST_CASE("of who fell silent before he answered no protocol is told", "[cli][do
           }) == lines{"1 error silent"});
 }
 
-TEST_CASE("advice names what can be done at a shell", "[cli][doctor]")
+TEST_CASE("the doctor's advice uses the words of the command line", "[cli][doctor]")
 {
     auto nodes = all_healthy(4);
     for (node_facts& f : nodes) {
@@ -654,7 +659,7 @@ TEST_CASE("advice names what can be done at a shell", "[cli][doctor]")
     }
 }
 
-TEST_CASE("a master that permits no EVAL keeps no labels, and the doctor says so", "[cli][doctor]")
+TEST_CASE("the doctor says that a node without EVAL keeps no labels", "[cli][doctor]")
 {
     auto f = healthy(0);
     f[needed::eval].is = outcome::forbidden;
@@ -668,7 +673,7 @@ TEST_CASE("a master that permits no EVAL keeps no labels, and the doctor says so
     CHECK(only_finding(f).text.ends_with("nor have fencing tokens or labels."));
 }
 
-TEST_CASE("without any script there is one finding", "[cli][doctor]")
+TEST_CASE("the doctor has one finding if no script can run", "[cli][doctor]")
 {
     CHECK(told_of([](node_facts& f) {
               f[needed::eval].is = outcome::forbidden;
@@ -676,7 +681,7 @@ TEST_CASE("without any script there is one finding", "[cli][doctor]")
           }) == lines{"1 error no-scripts"});
 }
 
-TEST_CASE("a delete of the server's own does without DEL", "[cli][doctor]")
+TEST_CASE("a node with its own compare-and-delete can be used without DEL", "[cli][doctor]")
 {
     const auto forbid = [](node_facts& f) {
         f.deletes_by = core::compare_and_delete::delifeq;
@@ -709,7 +714,7 @@ TEST_CASE("a delete of the server's own does without DEL", "[cli][doctor]")
     CHECK(is_usable(f, base::make_settings(plain(1))));
 }
 
-TEST_CASE("keys that are forbidden are told of once", "[cli][doctor]")
+TEST_CASE("the doctor reports forbidden keys once", "[cli][doctor]")
 {
     CHECK(told_of([](node_facts& f) {
               for (const needed n : {needed::set, needed::get, needed::pttl, needed::evalsha}) {
@@ -718,7 +723,7 @@ TEST_CASE("keys that are forbidden are told of once", "[cli][doctor]")
           }) == lines{"1 error forbidden-key"});
 }
 
-TEST_CASE("a forbidden key is advised on by what was tried", "[cli][doctor]")
+TEST_CASE("the doctor's advice on a forbidden key depends on the key it tried", "[cli][doctor]")
 {
     auto c = plain(1);
     c.key_prefix = "app:";
@@ -731,7 +736,7 @@ TEST_CASE("a forbidden key is advised on by what was tried", "[cli][doctor]")
     CHECK(only_finding(f, c).advice.ends_with(": ~app:orders/x*."));
 }
 
-TEST_CASE("a server that refuses to write tells why", "[cli][doctor]")
+TEST_CASE("the doctor says why a server refuses writes", "[cli][doctor]")
 {
     struct row {
         const char* error;
@@ -751,7 +756,7 @@ TEST_CASE("a server that refuses to write tells why", "[cli][doctor]")
     CHECK(found.advice.find(r.advice) != std::string::npos);
 }
 
-TEST_CASE("RESP2 alone is a note, and HELLO that is forbidden a warning", "[cli][doctor]")
+TEST_CASE("RESP2 alone is a note and a forbidden HELLO is a warning", "[cli][doctor]")
 {
     const auto is = GENERATE(outcome::unknown, outcome::went, outcome::forbidden, outcome::refused);
     const auto with = [&](node_facts& f) {
@@ -768,7 +773,7 @@ TEST_CASE("RESP2 alone is a note, and HELLO that is forbidden a warning", "[cli]
     CHECK(told_of(with, c).empty());
 }
 
-TEST_CASE("answers are measured against node_timeout", "[cli][doctor]")
+TEST_CASE("the doctor compares latencies with node_timeout", "[cli][doctor]")
 {
     struct row {
         std::chrono::milliseconds median;
@@ -784,7 +789,7 @@ TEST_CASE("answers are measured against node_timeout", "[cli][doctor]")
     CHECK(is_usable(f, base::make_settings(plain(1))) == (r.median < 50ms));
 }
 
-TEST_CASE("a clock's rate is measured against drift_factor", "[cli][doctor]")
+TEST_CASE("the doctor compares a clock's rate with drift_factor", "[cli][doctor]")
 {
     struct row {
         double rate;
@@ -807,13 +812,13 @@ TEST_CASE("a clock's rate is measured against drift_factor", "[cli][doctor]")
     CHECK(is_wrong == (r.told != nullptr && std::string_view(r.told) == "1 error clock-rate"));
 }
 
-TEST_CASE("a date that is not the others' is told of, and so is one that nobody shares",
+TEST_CASE("the doctor reports a date that differs from the others and dates that all differ",
           "[cli][doctor]")
 {
     auto nodes = all_healthy(3);
     nodes[0].clock->offset = 1100ms;
     nodes[1].clock->offset = 200ms;
-    CHECK(told(nodes, plain(3)).size() == 1);  // one second is what they may be apart
+    CHECK(told(nodes, plain(3)).size() == 1);  // dates may differ by one second
 
     nodes[0].clock->offset = -1h;
     CHECK(told(nodes, plain(3)) == lines{"1 warning date"});
@@ -829,8 +834,7 @@ TEST_CASE("a date that is not the others' is told of, and so is one that nobody 
     CHECK(told(nodes, c) == lines{"2 note date", "3 note date"});
 }
 
-TEST_CASE("clocks that run apart from each other are told of, and who gains on whom",
-          "[cli][doctor]")
+TEST_CASE("the doctor reports clocks whose rates differ and which of them gains", "[cli][doctor]")
 {
     auto nodes = all_healthy(3);
     nodes[0].clock->rate = -0.006;
@@ -842,17 +846,17 @@ TEST_CASE("clocks that run apart from each other are told of, and who gains on w
                                   nodes[0].node + ", and --drift allows 1.0 %:"));
     CHECK(concluded(nodes, plain(3)).are == verdict::locks::available_unsafely);
 
-    // Where the round trips leave it open nothing is said.
+    // If the round trips are too long to decide, the doctor says nothing.
     nodes[0].clock->rate_precision = 0.003;
     CHECK(told(nodes, plain(3)).empty());
 
-    // What is wrong by our own clock already is not said again.
+    // A clock that is wrong by the local one is not reported again.
     nodes[0].clock->rate_precision = 0;
     nodes[2].clock->rate = 0.02;
     CHECK(told(nodes, plain(3)) == lines{"3 error clock-rate"});
 }
 
-TEST_CASE("the nodes' clocks are compared with each other", "[cli][doctor]")
+TEST_CASE("the doctor compares the nodes' clocks with each other", "[cli][doctor]")
 {
     using texts = std::vector<std::string>;
     const auto c = plain(3);
@@ -877,7 +881,7 @@ TEST_CASE("the nodes' clocks are compared with each other", "[cli][doctor]")
                 "Clock rates: " + a + " gains 0.30 % on " + b +
                     " (within 20 ppm), less than the 1.0 % of --drift."});
 
-    // While they run apart they are no better known than by how far that takes them.
+    // The clocks run apart, so the doctor knows their offset only to within their drift.
     for (node_facts& f : nodes) {
         f.clock->watched = 20s;
     }
@@ -917,7 +921,8 @@ TEST_CASE("the nodes' clocks are compared with each other", "[cli][doctor]")
     CHECK(lines_of(nodes, c).empty());
 }
 
-TEST_CASE("dates that agree with each other and not with ours are a note", "[cli][doctor]")
+TEST_CASE("the doctor notes dates that agree with each other but not with the local one",
+          "[cli][doctor]")
 {
     auto nodes = all_healthy(3);
     for (node_facts& f : nodes) {
@@ -926,7 +931,8 @@ TEST_CASE("dates that agree with each other and not with ours are a note", "[cli
     CHECK(told(nodes, plain(3)) == lines{"0 note our-date"});
 }
 
-TEST_CASE("what the restart guard thinks of a node decides of its vote", "[cli][doctor]")
+TEST_CASE("the restart guard's state of a node decides whether the node has a vote",
+          "[cli][doctor]")
 {
     auto nodes = all_healthy(3);
     for (node_facts& f : nodes) {
@@ -963,7 +969,7 @@ TEST_CASE("under the restart guard TIME and EVAL are needed by the guard too", "
           lines{"1 error forbidden"});
 }
 
-TEST_CASE("a certificate that nobody looks at is a warning", "[cli][doctor]")
+TEST_CASE("the doctor warns of a certificate that no client verifies", "[cli][doctor]")
 {
     auto c = plain(1);
     c.tls.insecure_skip_verification = true;

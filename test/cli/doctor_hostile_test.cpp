@@ -20,7 +20,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Answers as an obedient node, but for what `instead` has an answer to.
+/// Answers as an obedient node unless `instead` returns an answer.
 scripted_server::script answering(std::function<std::string(const arguments&)> instead)
 {
     return [instead = std::move(instead)](scripted_connection& c) -> asio::awaitable<void> {
@@ -33,7 +33,7 @@ scripted_server::script answering(std::function<std::string(const arguments&)> i
 
 }  // namespace
 
-TEST_CASE("what speaks another protocol is told of", "[cli][doctor]")
+TEST_CASE("the doctor reports a server that speaks another protocol", "[cli][doctor]")
 {
     scripted_server web([](scripted_connection& c) -> asio::awaitable<void> {
         co_await c.read_bytes(1);
@@ -44,8 +44,7 @@ TEST_CASE("what speaks another protocol is told of", "[cli][doctor]")
     CHECK(has(told.says("silent"), "does not speak the protocol of Redis"));
 }
 
-TEST_CASE("a server that repeats what it is sent tells no password through the doctor",
-          "[cli][doctor]")
+TEST_CASE("the doctor prints no password when a server echoes its commands", "[cli][doctor]")
 {
     const bool in_errors = GENERATE(true, false);
     scripted_server echo(answering([&](const arguments& command) {
@@ -64,7 +63,7 @@ TEST_CASE("a server that repeats what it is sent tells no password through the d
     CHECK_FALSE(has(told.text, "somebody"));
 }
 
-TEST_CASE("a server that is loading is told of as it says", "[cli][doctor]")
+TEST_CASE("the doctor reports a loading server in the server's words", "[cli][doctor]")
 {
     scripted_server loading(answering([](const arguments& command) {
         return command[0] == "HELLO" || command[0] == "INFO"
@@ -78,7 +77,7 @@ TEST_CASE("a server that is loading is told of as it says", "[cli][doctor]")
     CHECK(told.locks() == "unavailable");
 }
 
-TEST_CASE("a server with another role than a master's is told of in its word", "[cli][doctor]")
+TEST_CASE("the doctor quotes the role of a server that is not a master", "[cli][doctor]")
 {
     const bool in_info = GENERATE(true, false);
     scripted_server keydb(answering([&](const arguments& command) {
@@ -100,7 +99,8 @@ TEST_CASE("a server with another role than a master's is told of in its word", "
     CHECK(told.locks() == "unavailable");
 }
 
-TEST_CASE("a replica that tells no role is known by its answer to a write", "[cli][doctor]")
+TEST_CASE("the doctor recognizes a replica that hides its role by its answer to a write",
+          "[cli][doctor]")
 {
     const std::string code = GENERATE("READONLY", "MASTERDOWN");
     const bool refuses_scripts = GENERATE(false, true);
@@ -147,7 +147,7 @@ TEST_CASE("the doctor prints an unknown mode as the server names it", "[cli][doc
     CHECK(told.locks() == "unavailable");
 }
 
-TEST_CASE("a bound of memory that is no number counts as a bound", "[cli][doctor]")
+TEST_CASE("a memory limit that is not a number counts as a limit", "[cli][doctor]")
 {
     const std::string policy = GENERATE("allkeys-lru", "noeviction");
     scripted_server odd(answering([&](const arguments& command) {
@@ -167,7 +167,7 @@ TEST_CASE("a bound of memory that is no number counts as a bound", "[cli][doctor
     CHECK(told.all["nodes"][0]["maxmemory"].is_null());
 }
 
-TEST_CASE("a refusal with the word script is a finding, for every command", "[cli][doctor]")
+TEST_CASE("a refusal that contains the word script is a finding for every command", "[cli][doctor]")
 {
     const auto [name, shown] = GENERATE(table<std::string, std::string>(
         {{"SCRIPT", "SCRIPT LOAD"}, {"EVAL", "EVAL"}, {"GETRANGE", "GETRANGE"}}));
@@ -179,7 +179,8 @@ TEST_CASE("a refusal with the word script is a finding, for every command", "[cl
     CHECK(has(told.text, "refuses " + shown + " (ERR no script commands here)"));
 }
 
-TEST_CASE("a command that is refused within a script is no refusal of the script", "[cli][doctor]")
+TEST_CASE("a command that is refused within a script does not count as a refused script",
+          "[cli][doctor]")
 {
     const std::string within = GENERATE(
         "ERR The user executing the script can't run this command or subcommand script: "
@@ -234,7 +235,7 @@ TEST_CASE("the doctor names HELLO if a server leaves it unanswered", "[cli][doct
     CHECK(has(told.finding("silent")["advice"].get<std::string>(), "name the server itself"));
 }
 
-TEST_CASE("a server that closes at HELLO is greeted without it, and that is told", "[cli][doctor]")
+TEST_CASE("the doctor greets a server that closes at HELLO without it and says so", "[cli][doctor]")
 {
     scripted_server proxied([](scripted_connection& c) -> asio::awaitable<void> {
         for (;;) {
@@ -253,7 +254,7 @@ TEST_CASE("a server that closes at HELLO is greeted without it, and that is told
     CHECK(proxied.commands("PING").size() > 1);
 }
 
-TEST_CASE("a server that answers HELLO with no greeting is greeted without it, and that is told",
+TEST_CASE("the doctor greets a server whose HELLO reply is no greeting without it and says so",
           "[cli][doctor]")
 {
     const auto answer = GENERATE(wire::status("OK"), wire::integer(3), wire::bulk("redis"),
@@ -271,7 +272,7 @@ TEST_CASE("a server that answers HELLO with no greeting is greeted without it, a
     CHECK(odd.commands("PING").size() > 1);
 }
 
-TEST_CASE("an unknown word of no-appendfsync-on-rewrite is taken for yes", "[cli][doctor]")
+TEST_CASE("an unknown value of no-appendfsync-on-rewrite counts as yes", "[cli][doctor]")
 {
     const auto [word, kept] = GENERATE(table<const char*, const char*>(
         {{"maybe", "appendfsync always but in rewrites"}, {"no", "appendfsync always"}}));
@@ -292,7 +293,7 @@ TEST_CASE("an unknown word of no-appendfsync-on-rewrite is taken for yes", "[cli
     CHECK(told.codes().contains("forgets") == (std::string(word) != "no"));
 }
 
-TEST_CASE("commands that a proxy refuses in words of its own are told of", "[cli][doctor]")
+TEST_CASE("the doctor reports commands that a proxy refuses in its own words", "[cli][doctor]")
 {
     scripted_server proxied(answering([](const arguments& command) {
         return command[0] == "HELLO" || command[0] == "SCRIPT" || command[0] == "COMMAND"
@@ -306,7 +307,7 @@ TEST_CASE("commands that a proxy refuses in words of its own are told of", "[cli
     CHECK(has(told.text, "refuses SCRIPT LOAD (ERR unsupported command)"));
 }
 
-TEST_CASE("a server with a delete of its own is told to use it", "[cli][doctor]")
+TEST_CASE("the doctor says whether a node releases by its own compare-and-delete", "[cli][doctor]")
 {
     const std::string own = GENERATE("DELIFEQ", "DELEX");
     const bool is_permitted = GENERATE(true, false);
@@ -329,7 +330,7 @@ TEST_CASE("a server with a delete of its own is told to use it", "[cli][doctor]"
     CHECK(newer.commands(own).size() == 1);
 }
 
-TEST_CASE("answers that make no sense are borne", "[cli][doctor]")
+TEST_CASE("the doctor survives senseless answers", "[cli][doctor]")
 {
     const auto answer =
         GENERATE(wire::integer(-1), wire::bulk(""), wire::null(), wire::aggregate('*', {}),
@@ -346,7 +347,7 @@ TEST_CASE("answers that make no sense are borne", "[cli][doctor]")
     CHECK(odd.failures().empty());
 }
 
-TEST_CASE("whatever a connection ends at is told, and nothing is left behind", "[cli][doctor]")
+TEST_CASE("the doctor reports any end of a connection and leaves no key", "[cli][doctor]")
 {
     const server node(written_through);
     proxy network(node.port());

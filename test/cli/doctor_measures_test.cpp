@@ -18,7 +18,8 @@ namespace {
 constexpr boot_clock::time_point start{1000s};
 constexpr std::chrono::system_clock::time_point date{1'700'000'000s};
 
-/// Of a node that answers in the middle of the round trip, and whose clock is ahead by `ahead`.
+/// A reading from a node that answers in the middle of the round trip and whose clock is ahead by
+/// `ahead`.
 sample at(std::chrono::nanoseconds after, std::chrono::nanoseconds trip,
           std::chrono::microseconds ahead)
 {
@@ -33,7 +34,7 @@ sample at(std::chrono::nanoseconds after, std::chrono::nanoseconds trip,
 
 }  // namespace
 
-TEST_CASE("latencies are told by their middle, their hundredth and their worst", "[cli][doctor]")
+TEST_CASE("latencies are reported as median and 99th percentile and maximum", "[cli][doctor]")
 {
     std::vector<sample> samples;
     for (int i = 100; i > 0; --i) {
@@ -48,17 +49,17 @@ TEST_CASE("latencies are told by their middle, their hundredth and their worst",
     CHECK(latency_of({}).samples == 0);
 }
 
-TEST_CASE("a clock's offset is that of the shortest round trip", "[cli][doctor]")
+TEST_CASE("a clock's offset comes from the shortest round trip", "[cli][doctor]")
 {
     auto slow = at(0s, 40ms, 250ms);
-    *slow.node_date += 20ms;  // as if it had answered at the very end
+    *slow.node_date += 20ms;  // as if the node had answered at the very end
     const auto c = clock_of({slow, at(100ms, 2ms, 250ms), at(200ms, 60ms, 250ms)});
     REQUIRE(c);
     CHECK(c->offset == 250ms);
     CHECK(c->offset_precision == 1001us);
 }
 
-TEST_CASE("a clock's rate is what it gained between two short round trips", "[cli][doctor]")
+TEST_CASE("a clock's rate is its gain between two short round trips", "[cli][doctor]")
 {
     const auto c = clock_of(
         {at(0s, 2ms, 0us), at(10ms, 80ms, 0us), at(900ms, 80ms, 0us), at(1000ms, 2ms, 20ms)});
@@ -69,7 +70,7 @@ TEST_CASE("a clock's rate is what it gained between two short round trips", "[cl
     CHECK(c->rate_precision == Catch::Approx(0.002001));
 }
 
-TEST_CASE("without dates there is no clock, and with one no rate", "[cli][doctor]")
+TEST_CASE("a node without dates has no clock and a node with one date has no rate", "[cli][doctor]")
 {
     auto undated = at(0s, 1ms, 0us);
     undated.node_date.reset();
@@ -80,7 +81,7 @@ TEST_CASE("without dates there is no clock, and with one no rate", "[cli][doctor
     CHECK_FALSE(once->rate);
 }
 
-TEST_CASE("INFO is read as Redis and Valkey write it", "[cli][doctor]")
+TEST_CASE("the doctor reads INFO as Redis and Valkey write it", "[cli][doctor]")
 {
     const std::string run_id(40, 'e');
     const auto redis = read_info(
@@ -117,7 +118,7 @@ TEST_CASE("INFO is read as Redis and Valkey write it", "[cli][doctor]")
     CHECK(valkey.writes_fail);
 }
 
-TEST_CASE("a marker of the restart guard is read as the options that its clients have",
+TEST_CASE("the doctor reads the options of the restart guard's clients from the marker",
           "[cli][doctor]")
 {
     const std::string run_id(40, 'e');
@@ -130,7 +131,7 @@ TEST_CASE("a marker of the restart guard is read as the options that its clients
     CHECK(guard_of("").empty());
 }
 
-TEST_CASE("this machine's date goes on as its boot clock does", "[cli][doctor]")
+TEST_CASE("the local date advances with the boot clock", "[cli][doctor]")
 {
     const auto before = boot_clock::now();
     const our_date ours;
@@ -141,7 +142,7 @@ TEST_CASE("this machine's date goes on as its boot clock does", "[cli][doctor]")
     CHECK(apart <= boot_clock::now() - before);
 }
 
-TEST_CASE("what a server calls itself is nothing that a terminal would act upon", "[cli][doctor]")
+TEST_CASE("the doctor escapes control characters in a server's version", "[cli][doctor]")
 {
     CHECK(read_info("redis_version:\x1b[2J\r\n").version == "\\x1b[2J");
     CHECK(read_info("redis_version:" + std::string(1000, 'x')).version.size() <= 64);
@@ -149,8 +150,7 @@ TEST_CASE("what a server calls itself is nothing that a terminal would act upon"
     CHECK(read_info("connected_slaves:many").replicas == 0);
 }
 
-TEST_CASE("p50: a word of INFO that the doctor does not know is no good one",
-          "[cli][doctor][pitfall][p50]")
+TEST_CASE("p50: the doctor treats an unknown value in INFO as bad", "[cli][doctor][pitfall][p50]")
 {
     CHECK_FALSE(read_info("loading:0").loading);
     CHECK(read_info("loading:replaying").loading);
@@ -163,7 +163,7 @@ TEST_CASE("p50: a word of INFO that the doctor does not know is no good one",
     CHECK_FALSE(read_info("").writes_fail);
 }
 
-TEST_CASE("spans and shares are told with two digits", "[cli][doctor]")
+TEST_CASE("spans and shares are printed with two digits", "[cli][doctor]")
 {
     CHECK(span_text(83us) == "0.08 ms");
     CHECK(span_text(1234us) == "1.2 ms");

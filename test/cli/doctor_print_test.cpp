@@ -45,7 +45,8 @@ const std::vector<finding> some_findings{
 
 }  // namespace
 
-TEST_CASE("the text has a line a node, and what is said of several is said once", "[cli][doctor]")
+TEST_CASE("the text has one line for each node and says once what holds for several",
+          "[cli][doctor]")
 {
     node_facts gone;
     gone.node = "b";
@@ -74,7 +75,7 @@ TEST_CASE("the text has a line a node, and what is said of several is said once"
           "That is all.\n");
 }
 
-TEST_CASE("of who is connected and answers nothing the line says no more", "[cli][doctor]")
+TEST_CASE("the line of a connected node that answers nothing says only that", "[cli][doctor]")
 {
     node_facts mute;
     mute.node = "a";
@@ -84,7 +85,7 @@ TEST_CASE("of who is connected and answers nothing the line says no more", "[cli
     CHECK(out.str().starts_with("a: connected, but no answer\n"));
 }
 
-TEST_CASE("without findings the verdict follows the nodes", "[cli][doctor]")
+TEST_CASE("without findings the verdict follows from the nodes", "[cli][doctor]")
 {
     node_facts gone;
     gone.node = "a";
@@ -95,7 +96,7 @@ TEST_CASE("without findings the verdict follows the nodes", "[cli][doctor]")
     CHECK(out.str() == "a: not connected\n\nAll is well.\n");
 }
 
-TEST_CASE("a clock is told by what is known of it", "[cli][doctor]")
+TEST_CASE("the text shows what is known of a clock", "[cli][doctor]")
 {
     const auto line = [](const clock_facts& c) {
         node_facts f = some_node("a");
@@ -114,7 +115,7 @@ TEST_CASE("a clock is told by what is known of it", "[cli][doctor]")
           "clock within 1.0 ms of ours, its rate -2.0 % (within 0.10 %)");
 }
 
-TEST_CASE("how a node releases is told as it does", "[cli][doctor]")
+TEST_CASE("the text shows how a node releases locks", "[cli][doctor]")
 {
     const auto told = [](compare_and_delete by, trial::outcome native) {
         node_facts f = some_node("a");
@@ -131,10 +132,10 @@ TEST_CASE("how a node releases is told as it does", "[cli][doctor]")
     CHECK(told(compare_and_delete::script, outcome::untried) == "EVALSHA");
 }
 
-TEST_CASE("the JSON has nodes, findings and the verdict", "[cli][doctor]")
+TEST_CASE("the JSON has every node and finding and the verdict", "[cli][doctor]")
 {
     node_facts gone;
-    gone.node = "b\xff";  // no text of ours, and no end of the output either
+    gone.node = "b\xff";  // not a text of ours, and not the end of the output
     std::ostringstream out;
     verdict v;
     v.nodes = 2;

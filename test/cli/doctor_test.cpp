@@ -50,7 +50,8 @@ std::vector<std::string> keys_of(const server& node)
     return keys;
 }
 
-/// The least that docs/wire.md names, and what it calls helpful; the last words win.
+/// Creates a user with the minimal permissions of docs/wire.md, its helpful ones, and `more`. Later
+/// words override earlier ones.
 void add_locker(const server& node, std::vector<std::string> more = {})
 {
     std::vector<std::string> rule{"ACL",
@@ -93,13 +94,13 @@ config as_locker(const server& node)
 
 }  // namespace
 
-TEST_CASE("of masters that write through there is nothing to say", "[cli][doctor]")
+TEST_CASE("the doctor has no findings about nodes that write through", "[cli][doctor]")
 {
     auto options = written_through;
     options.kind = GENERATE(from_range(kinds()));
     const masters nodes(3, options);
     auto c = patient(nodes.urls());
-    c.drift_factor = 0.9;  // a watch of any quality tells a rate to within that
+    c.drift_factor = 0.9;  // any watch measures a rate to within this
     const consultation told(c, 1s);
     INFO(told.text);
     CHECK(told.status == 0);
@@ -118,7 +119,7 @@ TEST_CASE("of masters that write through there is nothing to say", "[cli][doctor
     }
 }
 
-TEST_CASE("a node is looked at twice, however short the watch", "[cli][doctor]")
+TEST_CASE("the doctor examines a node twice even in the shortest watch", "[cli][doctor]")
 {
     const server node;
     const consultation told(patient({node.url()}), 0ms);
@@ -127,7 +128,7 @@ TEST_CASE("a node is looked at twice, however short the watch", "[cli][doctor]")
     CHECK(told.all["nodes"][0]["clock"].contains("rate_ppm"));
 }
 
-TEST_CASE("the text names nodes, findings and the verdict", "[cli][doctor]")
+TEST_CASE("the text names every node and finding and the verdict", "[cli][doctor]")
 {
     const masters nodes(3);
     std::ostringstream out;
@@ -142,7 +143,7 @@ TEST_CASE("the text names nodes, findings and the verdict", "[cli][doctor]")
     CHECK(text.ends_with("\n3 nodes, 2 needed, 3 well: locks can be acquired.\n"));
 }
 
-TEST_CASE("a master that is down is told of, and so are too few", "[cli][doctor]")
+TEST_CASE("the doctor reports a node that is down and a missing majority", "[cli][doctor]")
 {
     masters nodes(3, written_through);
     nodes[1].kill();
@@ -160,11 +161,11 @@ TEST_CASE("a master that is down is told of, and so are too few", "[cli][doctor]
     CHECK(two.locks() == "unavailable");
 }
 
-TEST_CASE("a master that does not answer is not waited for", "[cli][doctor]")
+TEST_CASE("the doctor does not wait for a node that does not answer", "[cli][doctor]")
 {
     masters nodes(3, written_through);
     nodes[2].stop();
-    const consultation told(impatient(nodes.urls()));  // ends though that master goes on later only
+    const consultation told(impatient(nodes.urls()));  // ends although that node resumes only later
     nodes[2].cont();
     INFO(told.text);
     CHECK(told.finding("resp2").is_null());
@@ -172,12 +173,12 @@ TEST_CASE("a master that does not answer is not waited for", "[cli][doctor]")
     CHECK(told.locks() == "available");
 }
 
-TEST_CASE("a master that falls silent while it is watched is told of", "[cli][doctor]")
+TEST_CASE("the doctor reports a node that falls silent during the watch", "[cli][doctor]")
 {
     const server node(written_through);
     proxy network(node.port());
     auto c = impatient({network.url()});
-    // Past the greeting and the questions, which take some 6 KB of answers.
+    // More than the greeting and the first questions, whose answers take some 6 KB.
     network.stop_after(direction::down, 9'000, false);
     const consultation told(c, 10s);
     INFO(told.text);
@@ -186,8 +187,7 @@ TEST_CASE("a master that falls silent while it is watched is told of", "[cli][do
     CHECK(told.all["nodes"][0]["latency"]["samples"].get<int>() > 1);
 }
 
-TEST_CASE("a replica that is attached is a warning, and one that is listed an error",
-          "[cli][doctor]")
+TEST_CASE("an attached replica is a warning and a listed replica is an error", "[cli][doctor]")
 {
     masters nodes(3, written_through);
     nodes[2].command({"REPLICAOF", "127.0.0.1", std::to_string(nodes[0].port())});
@@ -202,17 +202,19 @@ TEST_CASE("a replica that is attached is a warning, and one that is listed an er
     CHECK(told.locks() == "available");
 }
 
-TEST_CASE("of two names of one server the doctor names the one that a client does", "[cli][doctor]")
+TEST_CASE("the doctor reports the same one of two names of a server as a client does",
+          "[cli][doctor]")
 {
     const masters nodes(2, written_through);
-    // The other name is ready later, as its answers are held back until the first one is ready.
+    // The other name is ready later, because the proxy holds its answers until the first one is
+    // ready.
     proxy other(nodes[0].port());
     const std::string again = other.url();
     auto urls = nodes.urls();
     urls.insert(GENERATE(true, false) ? urls.begin() : urls.end(), again);
     other.hold(direction::down);
     std::jthread releasing([&] {
-        // The doctor asks this once the greeting is over.
+        // The doctor sends this after the greeting.
         [[maybe_unused]] const bool is_first_ready = wait_for([&] {
             return has(nodes[0].ask({"INFO", "commandstats"}).text, "cmdstat_config|get");
         });
@@ -240,7 +242,8 @@ TEST_CASE("of two names of one server the doctor names the one that a client doe
     CHECK(named.starts_with(shown(again)));
 }
 
-TEST_CASE("a server that is listed twice is told of, whatever the database", "[cli][doctor]")
+TEST_CASE("the doctor reports a server that is listed twice even under different databases",
+          "[cli][doctor]")
 {
     const masters nodes(2, written_through);
     auto urls = nodes.urls();
@@ -253,12 +256,12 @@ TEST_CASE("a server that is listed twice is told of, whatever the database", "[c
     CHECK(told.all["nodes"].size() == 3);
     CHECK(told.locks() == "refused");
 
-    // What else is wrong with a list is for the configuration to say.
+    // The configuration reports other errors in a list.
     urls.emplace_back("http://nonsense");
     CHECK_THROWS_AS(consultation(patient(urls)), boost::system::system_error);
 }
 
-TEST_CASE("a server of a cluster is none of the nodes", "[cli][doctor]")
+TEST_CASE("a cluster's server does not count as a node", "[cli][doctor]")
 {
     const reserved_port bus;
     const server node({.arguments = {"--cluster-enabled", "yes", "--cluster-port",
@@ -269,7 +272,7 @@ TEST_CASE("a server of a cluster is none of the nodes", "[cli][doctor]")
     CHECK(told.locks() == "unavailable");
 }
 
-TEST_CASE("a master that may evict is an error", "[cli][doctor]")
+TEST_CASE("a node that may evict keys is an error", "[cli][doctor]")
 {
     auto options = written_through;
     options.arguments = {"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"};
@@ -281,7 +284,7 @@ TEST_CASE("a master that may evict is an error", "[cli][doctor]")
     CHECK(told.status == 2);
 }
 
-TEST_CASE("a master whose memory is used up refuses locks", "[cli][doctor]")
+TEST_CASE("the doctor reports that a node with full memory refuses locks", "[cli][doctor]")
 {
     auto options = written_through;
     options.arguments = {"--maxmemory", "1mb", "--maxmemory-policy", "noeviction"};
@@ -293,7 +296,7 @@ TEST_CASE("a master whose memory is used up refuses locks", "[cli][doctor]")
     CHECK(told.locks() == "unavailable");
 }
 
-TEST_CASE("what is kept on disk is told as it is configured", "[cli][doctor]")
+TEST_CASE("the doctor reports persistence as it is configured", "[cli][doctor]")
 {
     struct row {
         std::vector<std::string> set;
@@ -317,7 +320,7 @@ TEST_CASE("what is kept on disk is told as it is configured", "[cli][doctor]")
     CHECK(told.codes() == (r.forgets ? codes{"one-node", "forgets"} : codes{"one-node"}));
 }
 
-TEST_CASE("a wrong password is told of without being told", "[cli][doctor]")
+TEST_CASE("the doctor reports a wrong password without the password", "[cli][doctor]")
 {
     auto options = written_through;
     options.password = "right-and-secret";
@@ -339,7 +342,8 @@ TEST_CASE("a wrong password is told of without being told", "[cli][doctor]")
     CHECK_FALSE(has(right.text, "secret"));
 }
 
-TEST_CASE("a user with all that is needed and helpful is well", "[cli][doctor]")
+TEST_CASE("the doctor has no findings about a user with all needed and helpful permissions",
+          "[cli][doctor]")
 {
     auto options = written_through;
     options.kind = GENERATE(from_range(kinds()));
@@ -352,7 +356,7 @@ TEST_CASE("a user with all that is needed and helpful is well", "[cli][doctor]")
     CHECK(keys_of(node).empty());
 }
 
-TEST_CASE("on Valkey 9 the doctor tells how locks are given back, and who may not do it so",
+TEST_CASE("on Valkey 9 the doctor says how locks are released and which user may not do so",
           "[cli][doctor][valkey9]")
 {
     if (!is_installed(flavour::valkey9)) {
@@ -381,7 +385,7 @@ TEST_CASE("on Valkey 9 the doctor tells how locks are given back, and who may no
     CHECK(has(refused.finding("forbidden")["advice"].get<std::string>(), "+delifeq."));
     CHECK(refused.locks() == "available");
 
-    // Without a script a single lock is had, by that command alone.
+    // Without scripts a single lock is still available, by that command alone.
     add_locker(node, {"+command|info", "+delifeq", "-eval", "-evalsha"});
     const consultation scriptless(as_locker(node));
     INFO(scriptless.text);
@@ -390,7 +394,7 @@ TEST_CASE("on Valkey 9 the doctor tells how locks are given back, and who may no
     CHECK_FALSE(has(scriptless.says("no-scripts"), "released"));
 }
 
-TEST_CASE("each command that a user may not use is named", "[cli][doctor]")
+TEST_CASE("the doctor names each command that a user may not use", "[cli][doctor]")
 {
     const auto missing =
         GENERATE(as<std::string>(), "set", "get", "del", "pexpire", "pttl", "incr", "time", "eval",
@@ -404,7 +408,7 @@ TEST_CASE("each command that a user may not use is named", "[cli][doctor]")
     REQUIRE(f.is_object());
     CHECK(has(f["advice"].get<std::string>(), "+" + missing + "."));
     CHECK(told.finding("refused-command").is_null());
-    // Nothing is left there for ever, whatever cannot be deleted.
+    // No key stays without a ttl, whatever the doctor can't delete.
     for (const auto& key : keys_of(node)) {
         CHECK(key.starts_with("app:redlock:doctor:"));
         CHECK(node.pttl(key) != -1ms);
@@ -418,7 +422,7 @@ TEST_CASE("each command that a user may not use is named", "[cli][doctor]")
     CHECK(told.finding("unusable").is_null());
 }
 
-TEST_CASE("what the doctor says of renewals is what a client finds", "[cli][doctor]")
+TEST_CASE("the doctor's statement on renewals agrees with a client's experience", "[cli][doctor]")
 {
     const std::string missing = GENERATE("pttl", "pexpire");
     CAPTURE(missing);
@@ -448,8 +452,7 @@ TEST_CASE("what the doctor says of renewals is what a client finds", "[cli][doct
     CHECK(*extended == errc::unavailable);
 }
 
-TEST_CASE("a user without scripts, INFO, keys, or a way to end what is tried is told so",
-          "[cli][doctor]")
+TEST_CASE("the doctor reports each permission that a user lacks", "[cli][doctor]")
 {
     const server node(written_through);
     SECTION("scripts")
@@ -459,7 +462,7 @@ TEST_CASE("a user without scripts, INFO, keys, or a way to end what is tried is 
         INFO(told.text);
         CHECK(told.codes() == codes{"no-scripts", "no-quorum", "one-node"});
     }
-    SECTION("a way to bring a script there")
+    SECTION("a way to load a script")
     {
         node.command({"SCRIPT", "FLUSH"});
         add_locker(node, {"-eval", "-script|load"});
@@ -468,7 +471,7 @@ TEST_CASE("a user without scripts, INFO, keys, or a way to end what is tried is 
         CHECK(has(told.says("no-scripts"), "neither EVAL nor SCRIPT LOAD"));
         CHECK(told.codes() == codes{"no-scripts", "no-quorum", "one-node"});
     }
-    SECTION("an end of what is tried")
+    SECTION("a way to end its trial keys")
     {
         add_locker(node, {"-del", "-pexpire"});
         const consultation told(as_locker(node));
@@ -506,7 +509,7 @@ TEST_CASE("a user without scripts, INFO, keys, or a way to end what is tried is 
     }
 }
 
-TEST_CASE("of a user who may use some keys only the doctor tries these if one is named",
+TEST_CASE("the doctor tries the keys of a restricted user only if one of them is named",
           "[cli][doctor]")
 {
     const server node(written_through);
@@ -535,7 +538,7 @@ TEST_CASE("of a user who may use some keys only the doctor tries these if one is
     CHECK_THROWS_AS(consultation(c, short_watch, "orders/x:fencing"), std::invalid_argument);
 }
 
-TEST_CASE("the marker of other clients' restart guard is a warning to clients without one",
+TEST_CASE("the doctor warns clients without a restart guard of other clients' marker",
           "[cli][doctor]")
 {
     const server node(written_through);
@@ -555,14 +558,14 @@ TEST_CASE("the marker of other clients' restart guard is a warning to clients wi
     CHECK(has(told.finding("unguarded")["advice"].get<std::string>(), "app:redlock:admitted"));
     c.restart_guard = guard_config{.max_ttl = 30s};
     CHECK(consultation(c).codes() == codes{"one-node"});
-    // A user who may not read it is not told of it.
+    // A user who may not read the configuration gets no finding about it.
     c.restart_guard.reset();
     c.nodes = {node.url("locker", "hush-hush")};
     add_locker(node, {"resetkeys", "~app:orders/*"});
     CHECK(consultation(c, short_watch, "orders/x").codes() == codes{"one-node"});
 }
 
-TEST_CASE("a database that is not there gets no keys into another one", "[cli][doctor]")
+TEST_CASE("a client whose database does not exist creates no keys in another one", "[cli][doctor]")
 {
     const server node(written_through);
     const consultation told(patient({node.url("", "", 16)}));
@@ -572,7 +575,7 @@ TEST_CASE("a database that is not there gets no keys into another one", "[cli][d
     CHECK_FALSE(has(node.ask({"INFO", "commandstats"}).text, "cmdstat_set:"));
 }
 
-TEST_CASE("an even number of nodes is a warning", "[cli][doctor]")
+TEST_CASE("the doctor warns of an even number of nodes", "[cli][doctor]")
 {
     const masters nodes(2, written_through);
     const consultation told(patient(nodes.urls()));
@@ -580,7 +583,7 @@ TEST_CASE("an even number of nodes is a warning", "[cli][doctor]")
     CHECK(told.status == 1);
 }
 
-TEST_CASE("a master far away is too slow for its timeout", "[cli][doctor]")
+TEST_CASE("the doctor reports a distant node as too slow for its timeout", "[cli][doctor]")
 {
     const server node(written_through);
     proxy network(node.port());
@@ -593,7 +596,7 @@ TEST_CASE("a master far away is too slow for its timeout", "[cli][doctor]")
     CHECK(told.locks() == "unavailable");
 }
 
-TEST_CASE("clocks that are set wrong, or run at another rate, are told of", "[cli][doctor]")
+TEST_CASE("the doctor reports clocks that are wrong or run at another rate", "[cli][doctor]")
 {
     const temp_dir folder;
     std::vector<std::unique_ptr<chaos::clock_dial>> dials;
@@ -621,7 +624,7 @@ TEST_CASE("clocks that are set wrong, or run at another rate, are told of", "[cl
         CHECK(dates["apart_ms"].get<double>() > 3'599'000);
         CHECK(dates["matters"] == false);
     }
-    SECTION("all of them elsewhere")
+    SECTION("all of them wrong")
     {
         dials[0]->step(-2h);
         dials[1]->step(2h);
@@ -656,7 +659,7 @@ TEST_CASE("clocks that are set wrong, or run at another rate, are told of", "[cl
     }
 }
 
-TEST_CASE("why TLS fails is told in the words of the verification", "[cli][doctor][tls]")
+TEST_CASE("the doctor explains TLS failures in the words of the verification", "[cli][doctor][tls]")
 {
     const certificates world;
     const auto with = [&](const identity& who) {
@@ -679,26 +682,26 @@ TEST_CASE("why TLS fails is told in the words of the verification", "[cli][docto
         c.tls.insecure_skip_verification = true;
         CHECK(consultation(c).codes() == codes{"one-node", "unverified"});
     }
-    SECTION("an expired one")
+    SECTION("an expired certificate")
     {
         const server node(with(world.expired));
         const consultation told(trusting(node.tls_url()));
         CHECK(has(told.says("tls"), "certificate has expired"));
     }
-    SECTION("one of another name")
+    SECTION("a certificate of another name")
     {
         const server node(with(world.wrong_name));
         const consultation told(trusting(node.tls_url()));
         CHECK(has(told.says("tls"), "it is not for 127.0.0.1"));
     }
-    SECTION("one that nobody trusted signed")
+    SECTION("a certificate that no trusted authority signed")
     {
         const server node(with(world.untrusted));
         const consultation told(trusting(node.tls_url()));
         INFO(told.text);
         CHECK(has(told.says("tls"), "certificate"));
     }
-    SECTION("no certificate of ours where one is asked for")
+    SECTION("no client certificate where one is required")
     {
         auto options = with(world.server);
         options.tls->clients_need_certificate = true;
@@ -724,7 +727,7 @@ TEST_CASE("why TLS fails is told in the words of the verification", "[cli][docto
     }
 }
 
-TEST_CASE("the restart guard's view of a node is told", "[cli][doctor][guard]")
+TEST_CASE("the doctor shows the restart guard's state of a node", "[cli][doctor][guard]")
 {
     const server node;
     auto c = patient({node.url()});
@@ -749,7 +752,8 @@ TEST_CASE("the restart guard's view of a node is told", "[cli][doctor][guard]")
     CHECK(consultation(c).codes() == codes{"one-node"});
 }
 
-TEST_CASE("a node that is called durable has to be so", "[cli][doctor][guard]")
+TEST_CASE("the doctor reports a durable node that is not configured as durable",
+          "[cli][doctor][guard]")
 {
     const server node;
     auto c = patient({node.url() + "?durable=1"});
@@ -759,7 +763,7 @@ TEST_CASE("a node that is called durable has to be so", "[cli][doctor][guard]")
     CHECK(told.locks() == "available_unsafely");
 }
 
-TEST_CASE("a unix socket and a database are asked like any node", "[cli][doctor]")
+TEST_CASE("the doctor examines a unix socket and a database like any node", "[cli][doctor]")
 {
     auto options = written_through;
     options.tcp = false;
@@ -770,7 +774,7 @@ TEST_CASE("a unix socket and a database are asked like any node", "[cli][doctor]
     CHECK(keys_of(node).empty());
 }
 
-TEST_CASE("a configuration that no client takes is no consultation", "[cli][doctor]")
+TEST_CASE("the doctor refuses a configuration that clients refuse", "[cli][doctor]")
 {
     std::ostringstream out;
     const auto consult = [&](config c) { (void)cli::doctor({std::move(c)}, out); };

@@ -33,7 +33,7 @@ const std::string date_form = R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)";
 
 }  // namespace
 
-TEST_CASE("a lock is taken, extended and released by three commands", "[locks]")
+TEST_CASE("three commands acquire and extend and release a lock", "[locks]")
 {
     const masters nodes(3);
     const auto taken = run(nodes, {"acquire", "job", "--ttl", "1h"});
@@ -67,7 +67,7 @@ TEST_CASE("a lock is taken, extended and released by three commands", "[locks]")
     CHECK(nodes.count("job") == 0);
 }
 
-TEST_CASE("an extend and a release with another lock's owner token say that it is not held so",
+TEST_CASE("an extend or a release with another lock's owner token says that it is not held",
           "[locks]")
 {
     const masters nodes(3);
@@ -84,7 +84,7 @@ TEST_CASE("an extend and a release with another lock's owner token say that it i
     CHECK(nodes.count("job") >= 2);
 }
 
-TEST_CASE("an extend and a release name the resource that the lock does not have", "[locks]")
+TEST_CASE("an extend or a release names the resource that the lock does not have", "[locks]")
 {
     const masters nodes(3);
     const auto token = run(nodes, {"acquire", "a", "b", "--quiet"}).text;
@@ -102,7 +102,7 @@ TEST_CASE("an extend and a release name the resource that the lock does not have
             "redlock: a, b: The lock is not held with this owner token; the "
             "first resource that nodes miss is a\n"));
     }
-    // Neither has touched what the lock has.
+    // Neither command has changed the lock.
     CHECK(nodes.count("a") >= 2);
     const auto extended = [&](std::size_t i) {
         return nodes[i].pttl("b") > std::chrono::minutes(50);
@@ -111,7 +111,7 @@ TEST_CASE("an extend and a release name the resource that the lock does not have
     CHECK(run(nodes, {"release", "a", "b"}, {held}).status == 0);
 }
 
-TEST_CASE("an owner token is asked for where it is needed, and never said", "[locks]")
+TEST_CASE("a command asks for an owner token where it needs one and never prints it", "[locks]")
 {
     const masters nodes(1);
     const auto none = run(nodes, {"release", "job"});
@@ -122,7 +122,7 @@ TEST_CASE("an owner token is asked for where it is needed, and never said", "[lo
     CHECK(wrong.text.find("secretish") == std::string::npos);
 }
 
-TEST_CASE("an owner token is read from what acquire and editors write", "[locks]")
+TEST_CASE("a command reads an owner token as acquire and editors write it", "[locks]")
 {
     const masters nodes(3);
     const temp_dir folder;
@@ -149,7 +149,8 @@ TEST_CASE("an owner token is read from what acquire and editors write", "[locks]
     CHECK(nodes.count("job") == 0);
 }
 
-TEST_CASE("an owner token that is none is refused with its source, and never said", "[locks]")
+TEST_CASE("a command refuses an invalid owner token and names its source but never prints it",
+          "[locks]")
 {
     const masters nodes(1);
     const temp_dir folder;
@@ -180,7 +181,7 @@ TEST_CASE("an owner token that is none is refused with its source, and never sai
     CHECK(out.text == "redlock: --token-file: " + folder.path().string() + ": Is a directory\n");
 }
 
-TEST_CASE("what scripts read is JSON where it is asked for", "[locks]")
+TEST_CASE("commands print JSON for scripts on request", "[locks]")
 {
     const masters nodes(3);
     const auto taken = nlohmann::json::parse(run(nodes, {"acquire", "job", "--json"}).text);
@@ -196,7 +197,7 @@ TEST_CASE("what scripts read is JSON where it is asked for", "[locks]")
             {"REDLOCK_OWNER_TOKEN=" + taken.at("owner_token").get<std::string>()})
             .text);
     CHECK(std::regex_match(until(extended), date));
-    CHECK(until(extended) > until(taken));  // of one form they are in the order of the dates
+    CHECK(until(extended) > until(taken));  // the text order is the order of the dates
     CHECK(taken.at("resources") == nlohmann::json{"job"});
 
     const auto refused = run(nodes, {"acquire", "job", "--json", "--no-wait"});
@@ -221,7 +222,7 @@ TEST_CASE("what scripts read is JSON where it is asked for", "[locks]")
     CHECK(found.at("nodes").size() == 3);
 }
 
-TEST_CASE("an inspection names each master, also those that a majority does not need", "[locks]")
+TEST_CASE("an inspection names each node even beyond the needed majority", "[locks]")
 {
     masters nodes(3);
     CHECK(run(nodes, {"inspect", "job"}).text.starts_with("job: free\n"));
@@ -243,8 +244,7 @@ TEST_CASE("an inspection names each master, also those that a majority does not 
     CHECK(unknown.text.starts_with("job: unknown"));
 }
 
-TEST_CASE("an inspection says of a key without a ttl that it has no end, and how to free it",
-          "[locks]")
+TEST_CASE("an inspection says that a key without a ttl never ends and how to remove it", "[locks]")
 {
     masters nodes(3);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -258,7 +258,7 @@ TEST_CASE("an inspection says of a key without a ttl that it has no end, and how
         "it on every node (redis-cli DEL)\n"));
 }
 
-TEST_CASE("an inspection tells groups apart, and says it where none has a majority", "[locks]")
+TEST_CASE("an inspection distinguishes groups of keys and says when none has a majority", "[locks]")
 {
     masters nodes(3);
     const std::vector<std::string> patient{"inspect", "job"};
@@ -316,17 +316,17 @@ TEST_CASE("an inspection says that keys without a ttl keep others out and never 
     CHECK(told.at("nodes")[0].at("never_ends") == true);
     CHECK_FALSE(told.at("nodes")[1].contains("never_ends"));
     CHECK(run(nodes, {"acquire", "job", "--no-wait"}).status == 75);
-    // One key leaves a majority for others.
+    // One key leaves a majority free for others.
     nodes[0].command({"DEL", "job"});
     CHECK(run(nodes, {"inspect", "job"}).text.starts_with("job: free: "));
 }
 
-TEST_CASE("an inspection that watches goes on until it is told to end", "[locks]")
+TEST_CASE("an inspection that watches continues until it is interrupted", "[locks]")
 {
     const masters nodes(3);
     command one(nodes, {"inspect", "job", "--watch", "--interval", "100ms"});
     REQUIRE(one.says("job: free"));
-    // Each look has its date in front.
+    // Each line begins with the date.
     const std::regex dated(date_form + "  job: free\n");
     CHECK(std::regex_search(one.text(), dated, std::regex_constants::match_continuous));
     CHECK(run(nodes, {"acquire", "job"}).status == 0);
@@ -335,7 +335,7 @@ TEST_CASE("an inspection that watches goes on until it is told to end", "[locks]
     CHECK(one.end().status == 128 + SIGINT);
 }
 
-TEST_CASE("an inspection waits for all silent masters at the same time", "[locks]")
+TEST_CASE("an inspection waits for all silent nodes at the same time", "[locks]")
 {
     masters nodes(7);
     command one(nodes, {"inspect", "job", "--watch", "--json", "--interval", "100ms",
@@ -349,21 +349,21 @@ TEST_CASE("an inspection waits for all silent masters at the same time", "[locks
     }
     const auto began = std::chrono::steady_clock::now();
     CHECK(wait_for(timed_out));
-    // One after the other they would take three node timeouts.
+    // One after the other the inspections would take three node timeouts.
     CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(3 * 6));
     for (const std::size_t silent : {4U, 5U, 6U}) {
         nodes[silent].cont();
     }
 }
 
-TEST_CASE("a name that is looked up for ever keeps no command from ending", "[locks]")
+TEST_CASE("a name lookup that never ends does not keep a command from ending", "[locks]")
 {
     const masters nodes(3);
     auto urls = nodes.urls();
     urls.emplace_back("redis://never.example");
     const std::vector<std::string> slow{nodes_variable(urls),
                                         std::string("LD_PRELOAD=") + SLOW_NAMES_SHIM};
-    // A busy machine connects to the three masters in less.
+    // A busy machine connects to the three nodes in less.
     const std::vector<std::string> impatient{"--connect-timeout", "5s"};
     const std::pair<std::vector<std::string>, int> commands[] = {
         {{"inspect", "job"}, 0},
@@ -383,7 +383,7 @@ TEST_CASE("a name that is looked up for ever keeps no command from ending", "[lo
     CHECK(watching.end().status == 128 + SIGINT);
 }
 
-TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
+TEST_CASE("a command names wrong arguments and does nothing", "[locks]")
 {
     const masters nodes(1);
     const std::string owner = "REDLOCK_OWNER_TOKEN=" + std::string(40, 'a');
@@ -445,7 +445,8 @@ TEST_CASE("wrong arguments are named, and nothing is done", "[locks]")
     CHECK_THAT(lonely.text, ContainsSubstring("no nodes"));
 }
 
-TEST_CASE("a password comes from a file or the environment, and is never said", "[locks]")
+TEST_CASE("a command reads a password from a file or the environment and never prints it",
+          "[locks]")
 {
     server_options locked;
     locked.password = "open sesame@/#";
@@ -483,7 +484,7 @@ TEST_CASE("a password comes from a file or the environment, and is never said", 
     CHECK(none.status == 69);
 }
 
-TEST_CASE("a command that would wait ends at once if the masters refuse its password", "[locks]")
+TEST_CASE("a command that would wait ends at once if the nodes refuse its password", "[locks]")
 {
     server_options locked;
     locked.password = "right";
@@ -496,8 +497,7 @@ TEST_CASE("a command that would wait ends at once if the masters refuse its pass
     }
 }
 
-TEST_CASE("options stand in a file too, below those of the environment and the arguments",
-          "[locks]")
+TEST_CASE("options from a file rank below the environment and the arguments", "[locks]")
 {
     const masters nodes(3);
     const temp_dir folder;
@@ -530,7 +530,7 @@ TEST_CASE("options stand in a file too, below those of the environment and the a
     CHECK_THAT(out.text, ContainsSubstring("nonsense"));
 }
 
-TEST_CASE("each part of a login comes from the strongest place that has it", "[locks]")
+TEST_CASE("each part of a login comes from its highest ranking source", "[locks]")
 {
     scripted_server node(
         [](scripted_connection& c) -> boost::asio::awaitable<void> { co_await c.serve(); });
@@ -539,7 +539,7 @@ TEST_CASE("each part of a login comes from the strongest place that has it", "[l
         std::ofstream(folder / name) << text;
         return (folder / name).string();
     };
-    // A place for each bit, the strongest first.
+    // One bit for each place, the highest ranking first.
     for (const unsigned places :
          {0b0000U, 0b0001U, 0b0010U, 0b0011U, 0b0100U, 0b0101U, 0b0110U, 0b0111U, 0b1000U, 0b1001U,
           0b1010U, 0b1011U, 0b1100U, 0b1101U, 0b1110U, 0b1111U}) {
@@ -563,7 +563,7 @@ TEST_CASE("each part of a login comes from the strongest place that has it", "[l
         (void)command(arguments, environment).end();
         const auto greeting = node.commands("HELLO").at(before);
         REQUIRE(greeting.size() >= 4);
-        // REDLOCK_PASSWORD is the last resort for a password.
+        // REDLOCK_PASSWORD ranks below all other sources of a password.
         const auto first = [&](std::initializer_list<unsigned> order) {
             const auto* const found = std::find_if(order.begin(), order.end(), has);
             return found == order.end() ? std::string() : std::to_string(*found);
@@ -590,7 +590,8 @@ TEST_CASE("the TLS files of the arguments and of the file complete each other", 
         {"key-file", world.client.key.string()}};
     const temp_dir folder;
     const auto file = (folder / "redlock.toml").string();
-    // Each of the three in the arguments or not; where it is in both, an argument wins.
+    // Each of the three options is in the arguments or in the file. Where both have it, the
+    // argument counts.
     for (const unsigned in_arguments : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U}) {
         CAPTURE(in_arguments);
         std::vector<std::string> arguments{"--node", nodes[0].tls_url(), "--config", file};
@@ -613,7 +614,7 @@ TEST_CASE("the TLS files of the arguments and of the file complete each other", 
     }
 }
 
-TEST_CASE("new masters are admitted to the restart guard by a command", "[locks]")
+TEST_CASE("a command admits new nodes to the restart guard", "[locks]")
 {
     masters nodes(3);
     CHECK(run(nodes, {"acquire", "--no-wait", "--max-ttl", "1h", "job"}).status == 69);
@@ -623,14 +624,14 @@ TEST_CASE("new masters are admitted to the restart guard by a command", "[locks]
     CHECK(text == "3 of 3 nodes are admitted\n");
     CHECK(run(nodes, {"acquire", "--no-wait", "--max-ttl", "1h", "job"}).status == 0);
     nodes[1].kill();
-    // The command waits five seconds for the third master. A busy machine admits two in less.
+    // The command waits five seconds for the third node. A busy machine admits two in less.
     const auto two = run(nodes, {"admit", "--max-ttl", "1h", "--connect-timeout", "5s"});
     CHECK(two.status == 69);
     CHECK(two.text == "2 of 3 nodes are admitted\n");
     CHECK(run(nodes, {"admit"}).status == 64);
 }
 
-TEST_CASE("a lock whose owner token cannot be written is given back", "[locks]")
+TEST_CASE("a command that cannot write the owner token releases the lock", "[locks]")
 {
     const masters nodes(3);
     const temp_dir folder;
@@ -641,7 +642,7 @@ TEST_CASE("a lock whose owner token cannot be written is given back", "[locks]")
     CHECK(wait_for([&] { return nodes.count("job") == 0; }));
 }
 
-TEST_CASE("a lock whose reader is gone is given back", "[locks]")
+TEST_CASE("a command whose reader is gone releases the lock", "[locks]")
 {
     const masters nodes(3);
     const temp_dir folder;
@@ -665,7 +666,7 @@ TEST_CASE("a resource may have a command's name", "[locks]")
     CHECK(nodes.count("acquire") >= 2);
 }
 
-TEST_CASE("an argument is stronger than the file, whichever option it concerns", "[locks]")
+TEST_CASE("an argument outranks the file for every option", "[locks]")
 {
     const masters nodes(3);
     const temp_dir folder;
@@ -676,13 +677,12 @@ TEST_CASE("an argument is stronger than the file, whichever option it concerns",
     CHECK(run(nodes, {"--config", file, "acquire", "--no-wait", "job"}).status == 75);
     CHECK(run(nodes, {"--config", file, "acquire", "--wait", "0s", "job"}).status == 75);
     CHECK(run(nodes, {"--config", file, "inspect", "job"}).status == 0);
-    // What is the same everywhere does not read it.
+    // A command that reads no configuration ignores the file.
     std::ofstream(file, std::ios::app) << "nonsense = 1\n";
     CHECK(run(nodes, {"manual"}, {"REDLOCK_CONFIG=" + file}).status == 0);
 }
 
-TEST_CASE("what is wrong with a file, or with a master, is said in the words of the command",
-          "[locks]")
+TEST_CASE("a command reports an error in a file or on a node in its own words", "[locks]")
 {
     const temp_dir folder;
     const auto file = (folder / "redlock.toml").string();
@@ -697,7 +697,7 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
         {"node = [\n'redis://a#b',\n]\n", "line 2: a quote is not closed, or has a # after it"},
         {"[inspect]\ninterval = \"10x\"\n", "line 2: --interval: '10x' is not a duration"},
         {"[inspect]\ninterval = \"10ms\"\n", "line 2: --interval: '10ms' is too short: 100ms"},
-        // The same option of another command is not what is wrong, wherever it stands.
+        // The error message never names the same option of another command, in any section.
         {"[acquire]\nttl = \"9s\"\n[run]\nttl = \"9x\"\n", "line 4: --ttl: '9x' is not a duration"},
         {"[acquire]\nttl = \"9x\"\n[run]\nttl = \"9s\"\n", "line 2: --ttl: '9x' is not a duration"},
         {"[acquire]\nttl = 9s\n[run]\nttl = 9s\n[extend]\nttl = 9x\n", "line 6: --ttl: '9x' is no"},
@@ -740,15 +740,15 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
                           ": line 2: node 2: scheme: must be redis:// or valkey://, with TLS "
                           "rediss:// or valkeys://, "
                           "or unix://\n");
-    // What a command says of its arguments is not of its section,
+    // An error in the arguments is not attributed to the section of the command,
     std::ofstream(file) << "[run]\nttl = \"9s\"\n[manual]\n";
     out = command({"--config", file, "--node", "redis://h", "run", "job"}).end();
     CHECK(out.text.starts_with("redlock: run: no command"));
-    // what is an argument is not looked for in the file,
+    // an argument is not searched for in the file,
     std::ofstream(file) << "[acquire]\nttl = \"9s\"\n[run]\nttl = \"9s\"\n";
     out = command({"--config", file, "--node", "redis://h", "acquire", "--ttl", "9x", "job"}).end();
     CHECK(out.text.starts_with("redlock: acquire: --ttl: '9x' is not a duration"));
-    // and what is wrong there with another command is found beside a like argument.
+    // and an error in another command's section is found despite a similar argument.
     std::ofstream(file) << "[acquire]\nttl = \"9x\"\n[run]\nttl = \"9x\"\n";
     out = command({"--config", file, "acquire", "--ttl", "9s", "job"}, {"REDLOCK_NODES=redis://h"})
               .end();
@@ -781,7 +781,7 @@ TEST_CASE("what is wrong with a file, or with a master, is said in the words of 
     CHECK_THAT(out.text, ContainsSubstring("redlock: --resource: "));
 }
 
-TEST_CASE("an option for TLS that has no effect is warned of", "[locks]")
+TEST_CASE("a command warns of a TLS option that has no effect", "[locks]")
 {
     const auto warned = [](const std::string& node, std::vector<std::string> option) {
         option.insert(option.end(), {"--node", node, "inspect", "job"});
@@ -794,7 +794,7 @@ TEST_CASE("an option for TLS that has no effect is warned of", "[locks]")
     CHECK_FALSE(warned("rediss://127.0.0.1:1", {"--insecure"}));
 }
 
-TEST_CASE("where no master can be used, why is said first", "[locks]")
+TEST_CASE("a command without a usable node gives the reason first", "[locks]")
 {
     const auto [status, text] = command({"--node", "redis://127.0.0.1:1", "--node",
                                          "redis://127.0.0.1:2", "acquire", "job", "--no-wait"})
@@ -805,7 +805,7 @@ TEST_CASE("where no master can be used, why is said first", "[locks]")
                          "refused (2 of 2); `redlock doctor` says what to do\n"));
 }
 
-TEST_CASE("a failure names a shared reason in front, and other reasons beside their nodes",
+TEST_CASE("a failure shows a shared reason once and different reasons beside their nodes",
           "[locks]")
 {
     const masters nodes(3);
@@ -818,7 +818,7 @@ TEST_CASE("a failure names a shared reason in front, and other reasons beside th
     };
     const std::string refusal = "the server refused the database 99 (ERR)";
     const std::string remedy = "; the database comes from the URL or from --db";
-    SECTION("one reason for all of them")
+    SECTION("one reason for all nodes")
     {
         const auto [status, text] = run(nodes, {"--db", "99", "acquire", "job", "--no-wait"});
         INFO(text);
@@ -843,7 +843,7 @@ TEST_CASE("a failure names a shared reason in front, and other reasons beside th
         CHECK_THAT(text, ContainsSubstring("disconnected: Connection refused\n"));
         CHECK(count(text, remedy) == 1);
     }
-    SECTION("a master that is not needed")
+    SECTION("a node beyond the needed majority")
     {
         const auto [status, text] =
             command({"--node", nodes[0].url() + "/99", "--node", nodes[1].url(), "--node",
@@ -916,7 +916,7 @@ TEST_CASE("an inspection tells of something else at the key of the label", "[loc
             "has no key: job:redlock:holder has something other than the label of a holder\n"));
 }
 
-TEST_CASE("masters with commas between them are told apart", "[locks]")
+TEST_CASE("a list of nodes may be separated by commas", "[locks]")
 {
     const auto [status, text] =
         command({"inspect", "job"}, {"REDLOCK_NODES=redis://a,redis://b"}).end();
@@ -960,7 +960,7 @@ TEST_CASE("a command ends once a majority lacks its database", "[locks]")
     CHECK_THAT(text, ContainsSubstring("; the database comes from the URL or from --db"));
 }
 
-TEST_CASE("a command waits for servers whose refusal passes by itself", "[locks]")
+TEST_CASE("a command waits for servers whose refusal is temporary", "[locks]")
 {
     const std::string name = GENERATE("extend", "release", "inspect");
     CAPTURE(name);
@@ -987,7 +987,7 @@ TEST_CASE("a command waits for servers whose refusal passes by itself", "[locks]
     CHECK(status == 0);
 }
 
-TEST_CASE("a command waits for a server that loads for connect_timeout at most", "[locks]")
+TEST_CASE("a command waits for a loading server for connect_timeout at most", "[locks]")
 {
     scripted_server loads([](scripted_connection& c) -> boost::asio::awaitable<void> {
         co_await c.serve([](const arguments& asked) {
@@ -1001,7 +1001,7 @@ TEST_CASE("a command waits for a server that loads for connect_timeout at most",
     CHECK(one.status == 69);
 }
 
-TEST_CASE("a command that does not wait ends once no majority can be connected to", "[locks]")
+TEST_CASE("a command that does not wait ends once it cannot connect to a majority", "[locks]")
 {
     const auto [status, text] = command({"--node", "redis://127.0.0.1:1", "acquire", "job",
                                          "--no-wait", "--connect-timeout", "1h"})

@@ -16,7 +16,8 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-/// Runs a script under a lock; in it `$me` is the redlock command, by the name of its parent.
+/// Runs a script under a lock. In the script `$me` is the redlock command, by the name of its
+/// parent.
 said inside(const masters& nodes, std::vector<std::string> outer, const std::string& script)
 {
     outer.insert(outer.begin(), "run");
@@ -24,20 +25,20 @@ said inside(const masters& nodes, std::vector<std::string> outer, const std::str
     return run(nodes, outer);
 }
 
-/// In such a script: changes what the command was told of the lock.
+/// A line for such a script. It changes the data that the outer run passed to the command.
 std::string held_by_sed(const std::string& expression)
 {
     return "export REDLOCK_HELD=$(echo \"$REDLOCK_HELD\" | sed '" + expression + "'); ";
 }
 
-/// A run whose command begins a nested run when it is told to, and says its status.
+/// A run whose command starts a nested run on request and prints its status.
 struct later_nested_run {
-    /// `end`: what follows the command, which is a subshell.
+    /// `end`: text after the command, which is a subshell.
     later_nested_run(const masters& nodes, std::vector<std::string> outer, const std::string& end)
         : outer_run(nodes, with_command(std::move(outer), end))
     {}
 
-    /// The nested run finds no lock.
+    /// A command that makes the nested run find no lock.
     void begin_in_vain()
     {
         std::ofstream(folder / "go") << "go";
@@ -96,7 +97,7 @@ TEST_CASE("a nested run without fencing runs under a lock without a token", "[ru
     CHECK(text == "none\n");
 }
 
-TEST_CASE("a nested run finds until when the enclosing lock is valid after its renewals", "[run]")
+TEST_CASE("a nested run learns the validity of the enclosing lock after its renewals", "[run]")
 {
     const masters nodes(3);
     // Each renewal adds two seconds or more.
@@ -109,7 +110,7 @@ TEST_CASE("a nested run finds until when the enclosing lock is valid after its r
     CHECK(text == "renewed\n");
 }
 
-TEST_CASE("a nested run begins nothing when the outer run could not renew the lock", "[run]")
+TEST_CASE("a nested run starts no command when the outer run could not renew the lock", "[run]")
 {
     const masters nodes(3);
     later_nested_run nested(nodes, {brief_option, "job"}, "");
@@ -124,7 +125,8 @@ TEST_CASE("a nested run begins nothing when the outer run could not renew the lo
     CHECK(text.find("inside") == text.npos);
 }
 
-TEST_CASE("a nested run in the background begins nothing when the outer command has ended", "[run]")
+TEST_CASE("a nested run in the background starts no command after the outer command has ended",
+          "[run]")
 {
     const masters nodes(3);
     later_nested_run nested(nodes, {"--min-hold", "1h", "job"}, " &");
@@ -137,7 +139,7 @@ TEST_CASE("a nested run in the background begins nothing when the outer command 
     CHECK(text.find("inside") == text.npos);
 }
 
-TEST_CASE("a nested run in the background takes the lock itself when the outer run has ended",
+TEST_CASE("a nested run in the background takes the lock itself after the outer run has ended",
           "[run]")
 {
     const masters nodes(3);
@@ -151,7 +153,7 @@ TEST_CASE("a nested run in the background takes the lock itself when the outer r
                      out + ".new; mv " + out + ".new " + out + "') >/dev/null 2>&1 &")
               .status == 0);
     REQUIRE(wait_for([&] { return std::filesystem::exists(out); }));
-    // Its own lock has no token: "HOLDER VALIDITY 0 ...".
+    // The nested run's own lock has no token: "HOLDER VALIDITY 0 ...".
     CHECK_THAT(text_of(out), ContainsSubstring(" 0 "));
 }
 
@@ -168,7 +170,7 @@ TEST_CASE("a nested run under the locks of two runs runs under both", "[run]")
     CHECK(nodes.count("other  lock") == 0);
 }
 
-TEST_CASE("a lock name with spaces is told from another one in a nested run", "[run]")
+TEST_CASE("a nested run distinguishes lock names with spaces", "[run]")
 {
     const masters nodes(3);
     const auto [status, text] = inside(nodes, {"a lock"},
@@ -178,7 +180,7 @@ TEST_CASE("a lock name with spaces is told from another one in a nested run", "[
     CHECK(text == "same\nanother\n");
 }
 
-TEST_CASE("a line of REDLOCK_HELD that is malformed counts as no lock", "[run]")
+TEST_CASE("a malformed line of REDLOCK_HELD counts as no lock", "[run]")
 {
     const masters nodes(3);
     for (const char* mutation : {"s/ .*//", "s/ [0-9]* / x /", "s/ [0-9]* / 99999999999999999999 /",
@@ -192,10 +194,10 @@ TEST_CASE("a line of REDLOCK_HELD that is malformed counts as no lock", "[run]")
     }
 }
 
-TEST_CASE("a run whose outer run cannot be asked neither runs nested nor waits for itself", "[run]")
+TEST_CASE("a run whose outer run does not answer neither runs nested nor waits for itself", "[run]")
 {
     const masters nodes(3);
-    // Another descriptor of the holder, and none.
+    // First a descriptor that isn't the holder's, then none.
     for (const char* descriptor : {"0", "12345"}) {
         CAPTURE(descriptor);
         const std::string change = held_by_sed(std::string("s/ [0-9]* / ") + descriptor + " /");

@@ -26,7 +26,7 @@
 using namespace redlock::test;
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("a command runs under the lock, is told of it, and gives its status", "[run]")
+TEST_CASE("a run passes the lock to its command and ends with the command's status", "[run]")
 {
     const masters nodes(3);
     const auto [status, text] = run(
@@ -46,7 +46,7 @@ TEST_CASE("a command runs under the lock, is told of it, and gives its status", 
     CHECK(nodes.count("job") == 0);
 }
 
-TEST_CASE("the lock is held on every master for as long as the command runs", "[run]")
+TEST_CASE("the lock is held on every node while the command runs", "[run]")
 {
     const masters nodes(3);
     const temp_dir folder;
@@ -55,7 +55,7 @@ TEST_CASE("the lock is held on every master for as long as the command runs", "[
                         (folder / "go").string()});
     REQUIRE(one.says("begun"));
     CHECK(nodes.count("job") >= 2);
-    // Longer than the ttl: more than one renewal.
+    // Longer than the ttl, so the run renews the lock at least once.
     const auto long_after = std::chrono::steady_clock::now() + brief_ttl * 5 / 4;
     bool held = true;
     CHECK(wait_for([&] {
@@ -144,7 +144,7 @@ TEST_CASE("a command whose password file is gone logs in again with the password
     CHECK(nodes.count("job") == 0);
 }
 
-TEST_CASE("who waits runs as soon as the lock is free", "[run]")
+TEST_CASE("a run that waits starts its command as soon as the lock is free", "[run]")
 {
     const masters nodes(3);
     const temp_dir folder;
@@ -168,7 +168,7 @@ TEST_CASE("who waits runs as soon as the lock is free", "[run]")
     CHECK(text.ends_with("mine\n"));
 }
 
-TEST_CASE("who waits says so once, and who is in the way", "[run]")
+TEST_CASE("a run that waits says so once and names the holder", "[run]")
 {
     const masters nodes(3);
     const temp_dir folder;
@@ -193,7 +193,7 @@ TEST_CASE("who waits says so once, and who is in the way", "[run]")
     CHECK((text.front() == '{') == json);
 }
 
-TEST_CASE("a run that waits names the nodes that are away too", "[run]")
+TEST_CASE("a run that waits names the unavailable nodes too", "[run]")
 {
     masters nodes(3);
     nodes[2].kill();
@@ -228,7 +228,7 @@ TEST_CASE("a run that waits for a majority of the nodes says so once", "[run]")
     CHECK(text.find("no majority") == text.rfind("no majority"));
 }
 
-TEST_CASE("a run that waits for silent nodes says so before it gives them up", "[run]")
+TEST_CASE("a run that waits for silent nodes says so before it gives up on them", "[run]")
 {
     masters nodes(3);
     nodes[1].stop();
@@ -243,7 +243,7 @@ TEST_CASE("a run that waits for silent nodes says so before it gives them up", "
     CHECK(text.find("waiting") == text.rfind("waiting"));
 }
 
-TEST_CASE("a run warns of TLS files that it cannot load again, and of another server", "[run][tls]")
+TEST_CASE("a run warns of TLS files that it cannot load again and of another server", "[run][tls]")
 {
     const certificates world;
     masters nodes(
@@ -265,7 +265,7 @@ TEST_CASE("a run warns of TLS files that it cannot load again, and of another se
     (void)one.end();
 }
 
-TEST_CASE("a run that waits for a key without a ttl says that it never ends, and what to do",
+TEST_CASE("a run that waits for a key without a ttl says that it never ends and what to do",
           "[run]")
 {
     masters nodes(3);
@@ -283,14 +283,14 @@ TEST_CASE("a run that waits for a key without a ttl says that it never ends, and
     CHECK(waits.end().status == 0);
 }
 
-TEST_CASE("a run under the same lock in itself says so at once", "[run]")
+TEST_CASE("a run within a run under the same lock says so at once", "[run]")
 {
     const masters nodes(3);
-    // The command in its own shell, by the name of that one's parent.
+    // Runs redlock in a shell of the command, by the name of that shell's parent.
     const auto inside = [&](const std::string& outer, const std::string& script) {
         return run(nodes, {"run", outer, "--", "sh", "-c", "me=/proc/$PPID/exe; " + script});
     };
-    SECTION("it would wait for itself")
+    SECTION("the inner run would wait for itself")
     {
         const auto [status, text] = inside("job", "$me run job -- echo begun");
         CHECK(status == 64);
@@ -298,14 +298,14 @@ TEST_CASE("a run under the same lock in itself says so at once", "[run]")
               "redlock: job: this command runs under that lock already, and would wait for itself; "
               "--nested runs the command under it\n");
     }
-    SECTION("however deep")
+    SECTION("at any depth")
     {
         const auto [status, text] = inside(
             "job", "$me run other -- sh -c '/proc/$PPID/exe run job --no-wait -- echo begun'");
         CHECK(status == 64);
         CHECK_THAT(text, ContainsSubstring("under that lock already"));
     }
-    SECTION("with --nested the command runs under it")
+    SECTION("with --nested the command runs under the outer lock")
     {
         const auto [status, text] =
             inside("job", "$me run job --nested -- sh -c 'echo in; exit 3'");
@@ -315,7 +315,7 @@ TEST_CASE("a run under the same lock in itself says so at once", "[run]")
         CHECK(run(nodes, {"run", "job", "--nested", "--", "true"}).status == 0);
         CHECK(nodes.count("job") == 0);
     }
-    SECTION("with --nested the command finds what belongs to its lock, and no secret")
+    SECTION("with --nested the command gets the data of its lock and no secret")
     {
         const std::string show =
             "sh -c 'echo $REDLOCK_RESOURCE $REDLOCK_FENCING_TOKEN "
@@ -348,7 +348,7 @@ TEST_CASE("a run under the same lock in itself says so at once", "[run]")
         CHECK(later < earlier + 30);
         CHECK(nested == outer);
     }
-    SECTION("with --nested nothing is begun under a lock that is lost")
+    SECTION("with --nested no command starts under a lost lock")
     {
         command outer(nodes, {"run", brief_option, "--grace", "1h", "job", "--", "sh", "-c",
                               "me=/proc/$PPID/exe; trap 'told=1' TERM; echo begun; "
@@ -386,7 +386,7 @@ TEST_CASE("a run under the same lock in itself says so at once", "[run]")
         CHECK(inside("job", "$me run job2 -- true").status == 0);
         CHECK(inside("job", "$me --key-prefix p: run job -- true").status == 0);
     }
-    SECTION("what lives on when the run has ended is not inside")
+    SECTION("a process that outlives the run is not inside it")
     {
         const temp_dir folder;
         const auto out = (folder / "out").string();
@@ -401,7 +401,7 @@ TEST_CASE("a run under the same lock in itself says so at once", "[run]")
 
 namespace {
 
-/// A shell begins a process and becomes redlock, whose command ends with 5 when it is let go.
+/// A shell starts a process and then becomes redlock, whose command ends with 5 on request.
 class run_with_elder_child {
 public:
     explicit run_with_elder_child(const masters& nodes)
@@ -437,7 +437,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("what ran before the command is neither told to end nor named", "[run]")
+TEST_CASE("a run neither signals nor names processes from before its command", "[run]")
 {
     const masters nodes(3);
     run_with_elder_child one(nodes);
@@ -452,12 +452,12 @@ TEST_CASE("what ran before the command is neither told to end nor named", "[run]
     CHECK(::kill(one.child(), SIGKILL) == 0);
 }
 
-TEST_CASE("a process of before the command that ends does not end the run", "[run]")
+TEST_CASE("a process from before the command does not end the run when it ends", "[run]")
 {
     const masters nodes(3);
     run_with_elder_child one(nodes);
     REQUIRE(::kill(one.child(), SIGKILL) == 0);
-    // Its parent, redlock, has heard of the end when the process is gone.
+    // Once the process is gone, redlock, its parent, has heard of its end.
     REQUIRE(wait_for([&] { return ::kill(one.child(), 0) != 0; }));
     CHECK(one.running().running());
     CHECK(nodes.count("job") >= 2);
@@ -465,7 +465,7 @@ TEST_CASE("a process of before the command that ends does not end the run", "[ru
     CHECK(nodes.count("job") == 0);
 }
 
-TEST_CASE("what the command leaves running is named", "[run]")
+TEST_CASE("a run names the processes that its command leaves running", "[run]")
 {
     const masters nodes(3);
     const auto [status, text] =
@@ -481,14 +481,14 @@ TEST_CASE("what the command leaves running is named", "[run]")
     CHECK(run(nodes, {"run", "job", "--", "sh", "-c", "sleep 0.01 & wait"}).text.empty());
 }
 
-TEST_CASE("the lock is held for --min-hold, also if the command ends sooner", "[run]")
+TEST_CASE("a run holds the lock for --min-hold even if the command ends sooner", "[run]")
 {
     const masters nodes(3);
     command one(nodes, {"run", "--min-hold", "1h", "job", "--", "sh", "-c", "exit 4"});
     REQUIRE(one.says("redlock: job: the command has ended; redlock keeps the lock for another 3"));
     REQUIRE(one.says(" s (--min-hold)\n"));
     CHECK(run(nodes, {"run", "--no-wait", "job", "--", "true"}).status == 75);
-    SECTION("unless it is told to end")
+    SECTION("unless it is interrupted")
     {
         ::kill(one.running().pid(), SIGTERM);
         const auto [status, text] = one.end();
@@ -497,7 +497,7 @@ TEST_CASE("the lock is held for --min-hold, also if the command ends sooner", "[
                                            "before --min-hold has passed"));
         CHECK(nodes.count("job") == 0);
     }
-    SECTION("unless it is lost")
+    SECTION("unless the lock is lost")
     {
         nodes.flush();
         const auto [status, text] = one.end();
@@ -507,7 +507,7 @@ TEST_CASE("the lock is held for --min-hold, also if the command ends sooner", "[
     }
 }
 
-TEST_CASE("a lock with --min-hold is given back when that has passed", "[run]")
+TEST_CASE("a run with --min-hold releases the lock after that time", "[run]")
 {
     const masters nodes(3);
     CHECK(run(nodes, {"run", "--min-hold", "200ms", "job", "--", "true"}).status == 0);
@@ -529,7 +529,7 @@ TEST_CASE("the time of --min-hold counts from the start of the attempt that won 
     CHECK(one.end().status == 0);
 }
 
-TEST_CASE("wrong bounds of a hold are named", "[run]")
+TEST_CASE("a run names wrong bounds of a hold", "[run]")
 {
     const masters nodes(1);
     const auto complaint = [&](std::vector<std::string> options) {
@@ -560,11 +560,11 @@ TEST_CASE("wrong bounds of a hold are named", "[run]")
               .ends_with("(--drift): 997ms at most\n"));
 }
 
-TEST_CASE("a command whose lock is lost is told to end, and then killed with what it began",
+TEST_CASE("a run that loses its lock signals its command and then kills the whole process tree",
           "[run]")
 {
     const masters nodes(3);
-    SECTION("it ends when it is told")
+    SECTION("the command ends on the signal")
     {
         command one(nodes, {"run", brief_option, "job", "--", "sh", "-c",
                             "trap 'echo told; exit 0' TERM; echo begun; "
@@ -579,7 +579,7 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         CHECK_THAT(text, ContainsSubstring("has no key\n"));
         CHECK(text.find("redlock kills") == text.npos);
     }
-    SECTION("it does not heed it")
+    SECTION("the command ignores the signal")
     {
         // No process heeds the signal, so each grace ends with a SIGKILL, however short it is.
         command one(nodes, {"run", brief_option, "--grace", "100ms", "job", "--", "sh", "-c",
@@ -597,7 +597,7 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         CHECK(end.text.find("redlock kills") == end.text.rfind("redlock kills"));
         CHECK(wait_for([&] { return ::kill(grandchild, 0) != 0; }));
     }
-    SECTION("it heeds it, and what it began does not")
+    SECTION("the command ends on the signal but its child does not")
     {
         // The grandchild never heeds the signal, so each grace ends with a SIGKILL.
         command one(nodes, {"run", brief_option, "--grace", "100ms", "job", "--", "sh", "-c",
@@ -612,7 +612,7 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         CHECK_THAT(end.text, ContainsSubstring("redlock kills the processes that still run"));
         CHECK(wait_for([&] { return ::kill(grandchild, 0) != 0; }));
     }
-    SECTION("redlock itself stood still")
+    SECTION("redlock itself was stopped")
     {
         command one(nodes,
                     {"run", brief_option, "job", "--", "sh", "-c", "echo begun; sleep 1000"});
@@ -625,7 +625,7 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         CHECK_THAT(text, ContainsSubstring("redlock sends the command a SIGTERM; redlock did not "
                                            "renew it in time: redlock or its machine was stopped"));
     }
-    SECTION("a minority has its key still")
+    SECTION("a minority still has its key")
     {
         command one(nodes,
                     {"run", brief_option, "job", "--", "sh", "-c", "echo begun; sleep 1000"});
@@ -637,7 +637,7 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
         CHECK(status == 76);
         CHECK_THAT(text, ContainsSubstring("has this lock's own key for "));
     }
-    SECTION("a majority of the masters refused to renew it")
+    SECTION("a majority of the nodes refused the renewal")
     {
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             nodes[i].command({"ACL", "SETUSER", "worker", "on", ">sesame", "~*", "+@all"});
@@ -666,14 +666,14 @@ TEST_CASE("a command whose lock is lost is told to end, and then killed with wha
             text, ContainsSubstring("redlock sends the command a SIGTERM; the last renewal failed: "
                                     "No majority of the nodes can be used: "));
     }
-    SECTION("it was held for as long as it may be")
+    SECTION("the lock was held for its maximum time")
     {
         command one(nodes, {"run", brief_option, "--max-hold", "9s", "job", "--", "sleep", "1000"});
         CHECK(one.end().status == 76);
     }
 }
 
-TEST_CASE("a run that looks at its nodes after a loss ends when it is told to", "[run]")
+TEST_CASE("a run that inspects its nodes after a loss ends when it is interrupted", "[run]")
 {
     const auto is_inspection = [](const arguments& command) {
         return command[0].starts_with("EVAL") && command.size() == 4;
@@ -706,7 +706,8 @@ TEST_CASE("a run that looks at its nodes after a loss ends when it is told to", 
     CHECK(text.find("now c") == text.npos);
 }
 
-TEST_CASE("signals reach the command and what it began, and its end is told", "[run]")
+TEST_CASE("a run passes signals to its command and the command's children and reports their end",
+          "[run]")
 {
     const masters nodes(3);
     command one(nodes, {"run", "job", "--", "sh", "-c",
@@ -726,7 +727,7 @@ TEST_CASE("signals reach the command and what it began, and its end is told", "[
     CHECK(nodes.count("job") == 0);
 }
 
-TEST_CASE("who waits for a lock can be told to end", "[run]")
+TEST_CASE("a run that waits for a lock can be interrupted", "[run]")
 {
     const masters nodes(3);
     CHECK(run(nodes, {"acquire", "job"}).status == 0);
@@ -738,7 +739,7 @@ TEST_CASE("who waits for a lock can be told to end", "[run]")
     CHECK(text.find("ran\n") == std::string::npos);
 }
 
-TEST_CASE("a command whose redlock is killed is killed with what it began", "[run]")
+TEST_CASE("a command is killed together with its redlock process", "[run]")
 {
     const masters nodes(3);
     command one(nodes,
@@ -746,12 +747,12 @@ TEST_CASE("a command whose redlock is killed is killed with what it began", "[ru
     REQUIRE(one.says("pid="));
     const auto text = one.text();
     const auto child = std::stoi(text.substr(text.find("pid=") + 4));
-    // Not by `process`, which kills the group too.
+    // Not through `process`, which kills the group too.
     REQUIRE(::kill(one.running().pid(), SIGKILL) == 0);
     CHECK(wait_for([&] { return ::kill(child, 0) != 0; }));
 }
 
-TEST_CASE("what cannot be run says why, as a shell does", "[run]")
+TEST_CASE("a run reports a command that cannot start as a shell does", "[run]")
 {
     const masters nodes(3);
     const auto none = run(nodes, {"run", "job", "--", "no-such-program"});
@@ -765,7 +766,7 @@ TEST_CASE("what cannot be run says why, as a shell does", "[run]")
     CHECK(nodes.count("job") == 0);
 }
 
-TEST_CASE("a lock that is to be held for less than its ttl has a shorter one, and says why it ends",
+TEST_CASE("a run with a maximum hold below the ttl shortens the ttl and says why the lock ends",
           "[run]")
 {
     const masters nodes(3);
@@ -778,9 +779,10 @@ TEST_CASE("a lock that is to be held for less than its ttl has a shorter one, an
     CHECK(quick.status == 0);
 }
 
-TEST_CASE("what cannot be run under a lock that is lost too says the first of it", "[run]")
+TEST_CASE("a run whose command cannot start reports that first even if the lock is lost too",
+          "[run]")
 {
-    // Its release finds no key.
+    // The release finds no key.
     scripted_server node([](scripted_connection& c) -> boost::asio::awaitable<void> {
         co_await c.serve([](const arguments& command) -> std::optional<std::string> {
             const bool is_release = command.size() == 5 && command[2] == "1" && command[3] == "job";
@@ -795,7 +797,7 @@ TEST_CASE("what cannot be run under a lock that is lost too says the first of it
     CHECK(others.status == 76);
 }
 
-TEST_CASE("a release that nodes refuse is said in their words", "[run]")
+TEST_CASE("a run quotes the nodes that refuse its release", "[run]")
 {
     const scripted_server node([](scripted_connection& c) -> boost::asio::awaitable<void> {
         co_await c.serve([](const arguments& command) -> std::optional<std::string> {
@@ -813,12 +815,12 @@ TEST_CASE("a release that nodes refuse is said in their words", "[run]")
                          "missing permissions\n"));
 }
 
-TEST_CASE("with --json whatever run says is JSON, a value in a line", "[run]")
+TEST_CASE("with --json a run prints one JSON value on each line", "[run]")
 {
     masters nodes(3);
     const temp_dir folder;
     const auto go = (folder / "go").string();
-    SECTION("the command is not there")
+    SECTION("the command does not exist")
     {
         const auto [status, text] = run(nodes, {"--json", "run", "job", "--", "no-such-program"});
         CHECK(status == 127);
@@ -853,7 +855,7 @@ TEST_CASE("with --json whatever run says is JSON, a value in a line", "[run]")
         REQUIRE(::kill(one.running().pid(), SIGTERM) == 0);
         CHECK(one.end().status == 0);
     }
-    SECTION("connections are told of, and nobody answers the release")
+    SECTION("connection problems are reported and no node answers the release")
     {
         command one(nodes, {"--json", "--verbose", "run", "job", "--", "sh", "-c",
                             "until [ -e \"$0\" ]; do sleep 0.05; done", go});
@@ -889,7 +891,7 @@ TEST_CASE("a command runs under a lock of several resources", "[run]")
     CHECK(run(nodes, {"run", "a", "a", "--", "true"}).status == 64);
 }
 
-TEST_CASE("without a majority there is no lock, and the masters are named", "[run]")
+TEST_CASE("a run without a majority takes no lock and names the nodes", "[run]")
 {
     masters nodes(3);
     nodes[0].kill();
@@ -903,7 +905,7 @@ TEST_CASE("without a majority there is no lock, and the masters are named", "[ru
     CHECK(waited.status == 69);
 }
 
-TEST_CASE("a run that waits ends with an outage of --max-outage, and still waits for a holder",
+TEST_CASE("a waiting run ends after an outage of --max-outage but waits longer for a holder",
           "[run]")
 {
     masters nodes(3);
@@ -931,14 +933,14 @@ TEST_CASE("a run that waits ends with an outage of --max-outage, and still waits
     CHECK_THAT(outage.text, ContainsSubstring("Connection refused (2 of 3)"));
 }
 
-TEST_CASE("masters that are frozen from the start are an outage of --max-outage", "[run]")
+TEST_CASE("nodes that are frozen from the start count as an outage for --max-outage", "[run]")
 {
     masters nodes(3);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         nodes[i].stop();
     }
     const std::string name = GENERATE("acquire", "run");
-    // No master answers within the 200 ms, however slow the machine is.
+    // No node answers within the 200 ms, however slow the machine is.
     std::vector<std::string> arguments{name, "--max-outage", "200ms", "--connect-timeout",
                                        "1h", "job"};
     if (name == "run") {
@@ -949,7 +951,7 @@ TEST_CASE("masters that are frozen from the start are an outage of --max-outage"
     CHECK_THAT(text, ContainsSubstring("yet (3 of 3)"));
 }
 
-TEST_CASE("a lock that was lost unnoticed is said to be, however the command ended", "[run]")
+TEST_CASE("a run reports a lock that was lost unnoticed even if the command succeeded", "[run]")
 {
     const masters nodes(3);
     SECTION("the keys were gone at its end")
@@ -967,7 +969,7 @@ TEST_CASE("a lock that was lost unnoticed is said to be, however the command end
         CHECK_THAT(text, ContainsSubstring("the lock was lost before the command ended; no "
                                            "majority of the nodes has its key any more\n"));
     }
-    SECTION("redlock was stopped for longer than it is valid")
+    SECTION("redlock was stopped for longer than the lock is valid")
     {
         const temp_dir folder;
         const auto go = (folder / "go").string();
@@ -982,13 +984,13 @@ TEST_CASE("a lock that was lost unnoticed is said to be, however the command end
         REQUIRE(::kill(one.running().pid(), SIGCONT) == 0);
         const auto [status, text] = one.end();
         CHECK(status == 76);
-        // Either the end of the command or the end of the validity comes first.
+        // Either the command ends first or the validity does.
         CHECK_THAT(text, ContainsSubstring("; redlock did not renew it in time: redlock or its "
                                            "machine was stopped"));
     }
 }
 
-TEST_CASE("signals reach the command also where masters are looked up by name", "[run]")
+TEST_CASE("a run passes on signals even while it looks up the names of nodes", "[run]")
 {
     const masters nodes(1);
     auto url = nodes[0].url();
@@ -1001,7 +1003,7 @@ TEST_CASE("signals reach the command also where masters are looked up by name", 
     CHECK(nodes.count("job") == 0);
 }
 
-TEST_CASE("a command is told of its own lock, and no secrets", "[run]")
+TEST_CASE("a command learns of its own lock and gets no secrets", "[run]")
 {
     const masters nodes(3);
     const auto [status, text] =
@@ -1014,17 +1016,17 @@ TEST_CASE("a command is told of its own lock, and no secrets", "[run]")
     CHECK(text == "job none none none\n");
 }
 
-TEST_CASE("what a parent left of signals does not confuse it", "[run]")
+TEST_CASE("a run works whatever signal settings its parent left", "[run]")
 {
     const masters nodes(3);
     const temp_dir folder;
-    // Ignored children end without a status.
+    // Children whose SIGCHLD is ignored end without a status.
     process ignoring(
         "/usr/bin/env",
         {"--ignore-signal=CHLD", REDLOCK_COMMAND, "run", "job", "--", "sh", "-c", "exit 4"},
         {folder / "out", {}, {nodes_variable(nodes.urls()), own_options(folder)}});
     CHECK(ignoring.wait() == 4);
-    // As by nohup.
+    // As nohup does.
     CHECK(run(nodes, {"acquire", "job"}).status == 0);
     process waiting("/usr/bin/env",
                     {"--ignore-signal=HUP", REDLOCK_COMMAND, "-v", "run", "job", "--", "true"},
@@ -1036,8 +1038,7 @@ TEST_CASE("what a parent left of signals does not confuse it", "[run]")
     CHECK(waiting.wait() == 0);
 }
 
-TEST_CASE("no thread takes away the signals that run reads, also where names are looked up",
-          "[run]")
+TEST_CASE("no other thread takes the signals that a run reads even during name lookups", "[run]")
 {
     const masters nodes(3);
     std::vector<std::string> urls;

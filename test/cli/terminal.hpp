@@ -18,8 +18,8 @@
 
 namespace redlock::test {
 
-/// A shell with job control, that runs a script at a terminal at which this test sits; $0 is the
-/// redlock command.
+/// A shell with job control that runs a script at a pseudo-terminal of this test. $0 is the redlock
+/// command.
 class terminal {
 public:
     terminal(const masters& nodes, const std::string& script)
@@ -71,7 +71,7 @@ public:
     }
     [[nodiscard]] const std::string& screen() const { return screen_; }
 
-    /// Waits until a job has the terminal, and what is typed.
+    /// Waits until a job owns the terminal and reads its input.
     bool lets_a_job_read()
     {
         return wait_for([&] {

@@ -24,14 +24,14 @@ std::size_t count(const std::string& text, const std::string& what)
 
 }  // namespace
 
-TEST_CASE("at a terminal the command reads what is typed, and has a Ctrl-C once", "[run]")
+TEST_CASE("at a terminal the command reads the input and gets a Ctrl-C once", "[run]")
 {
     const masters nodes(3);
     terminal screen(nodes, R"sh("$0" run job -- bash -c '
         trap "echo inter""rupted; ((++n))" INT; trap "exit 9" USR1
         echo begun; read line; echo "read $line"; until ((n)); do sleep 0.05; done
         kill -USR1 $PPID; while :; do sleep 0.05; done'; echo "status=$?")sh");
-    // redlock passes SIGUSR1 on after it has dealt with the Ctrl-C.
+    // redlock passes SIGUSR1 on after it has handled the Ctrl-C.
     REQUIRE(screen.shows("begun"));
     screen.type("hello\n");
     REQUIRE(screen.shows("read hello"));
@@ -42,7 +42,7 @@ TEST_CASE("at a terminal the command reads what is typed, and has a Ctrl-C once"
     CHECK(screen.end() == 0);
 }
 
-TEST_CASE("a Ctrl-C ends a command that does not care, and a wait", "[run]")
+TEST_CASE("a Ctrl-C ends a wait and a command that does not handle it", "[run]")
 {
     const masters nodes(3);
     terminal screen(nodes,
@@ -57,11 +57,11 @@ TEST_CASE("a Ctrl-C ends a command that does not care, and a wait", "[run]")
     CHECK(nodes.count("job") == 0);
 }
 
-TEST_CASE("a Ctrl-Z stops both, and behind the validity the lock is lost", "[run]")
+TEST_CASE("a Ctrl-Z stops both processes and the lock is lost when its validity ends", "[run]")
 {
     const masters nodes(3);
     const auto stopped = [&](const std::string& ttl) {
-        // A shell that begins one program after the other might not be there to be stopped.
+        // A shell that starts one program after the other might not be ready to be stopped.
         auto screen = std::make_unique<terminal>(
             nodes, "\"$0\" run " + ttl + R"sh( job -- sh -c 'echo begun; exec sleep 1000'
         echo "status=$?"; read go; fg; echo "end=$?")sh");
@@ -70,7 +70,7 @@ TEST_CASE("a Ctrl-Z stops both, and behind the validity the lock is lost", "[run
         REQUIRE(screen->shows("status=148"));
         return screen;
     };
-    SECTION("in time it goes on")
+    SECTION("the command continues in time")
     {
         const auto owned = stopped("--ttl 1h");
         terminal& screen = *owned;
@@ -79,7 +79,7 @@ TEST_CASE("a Ctrl-Z stops both, and behind the validity the lock is lost", "[run
         screen.type("\x03");
         CHECK(screen.shows("end=130"));
     }
-    SECTION("too late it is told to end")
+    SECTION("the command is signalled when it continues too late")
     {
         const auto owned = stopped(brief_option);
         terminal& screen = *owned;
@@ -90,13 +90,13 @@ TEST_CASE("a Ctrl-Z stops both, and behind the validity the lock is lost", "[run
     }
 }
 
-TEST_CASE("a command that was stopped goes on in the background", "[run]")
+TEST_CASE("a command that was stopped continues in the background", "[run]")
 {
     const masters nodes(3);
     const temp_dir folder;
     const auto go = (folder / "go").string();
     REQUIRE(::mkfifo(go.c_str(), 0600) == 0);
-    // It ends when the test has written there: not before it was stopped.
+    // The command ends once the test has written there, so not before it was stopped.
     terminal screen(nodes, R"sh("$0" run --ttl 1h job -- cat )sh" + go + R"sh(
         echo "status=$?"; bg; wait; echo "end=$?")sh");
     REQUIRE(wait_for([&] { return nodes.count("job") >= 2; }));
@@ -109,7 +109,7 @@ TEST_CASE("a command that was stopped goes on in the background", "[run]")
     CHECK(nodes.count("job") == 0);
 }
 
-TEST_CASE("a command in a pipe with others is stopped and interrupted with them", "[run]")
+TEST_CASE("a command in a pipeline is stopped and interrupted with the others", "[run]")
 {
     const masters nodes(3);
     terminal screen(nodes, R"sh(

@@ -68,7 +68,7 @@ TEST_CASE("a duration is a number and a unit", "[words]")
     }
 }
 
-TEST_CASE("what a URL leaves out of user, password and database is completed", "[words]")
+TEST_CASE("the command completes user and password and database where a URL omits them", "[words]")
 {
     struct row {
         const char* url;
@@ -108,7 +108,7 @@ TEST_CASE("what a URL leaves out of user, password and database is completed", "
     CHECK(redlock::cli::completed(r.url, r.rest) == r.whole);
 }
 
-TEST_CASE("a holder's label has its process and host, however long the program's name", "[words]")
+TEST_CASE("a holder's label has its process and host even with a long program name", "[words]")
 {
     using redlock::cli::label_of;
     const std::string end = label_of("/usr/bin/backup", 7).substr(6);
@@ -121,7 +121,7 @@ TEST_CASE("a holder's label has its process and host, however long the program's
 
 namespace {
 
-/// What the command logs in with at its next connection to a node, as "user:password".
+/// The login of the command at its next connection to a node, as "user:password".
 std::string login_at(const redlock::config& c, std::string_view node)
 {
     std::string out = "no reply";
@@ -133,7 +133,7 @@ std::string login_at(const redlock::config& c, std::string_view node)
 
 }  // namespace
 
-TEST_CASE("a password file is read at each connection, for the URLs that have no password",
+TEST_CASE("a client reads its password file at each connection for URLs without a password",
           "[words]")
 {
     struct row {
@@ -171,7 +171,7 @@ TEST_CASE("a password file is read at each connection, for the URLs that have no
     std::ofstream(o.password_file) << "2nd";
     CHECK(login_at(c, r.node) == r.then);
     CHECK(login_at(c, "redis://first:6379/3") == "c:d");
-    // What the library itself makes of the completed URL is the same.
+    // The library reads the completed URL in the same way.
     const auto parsed = redlock::base::parse_address(c.nodes.at(1));
     const auto& node = std::get<redlock::base::address>(parsed);
     CHECK(node.display == r.node);
@@ -188,7 +188,8 @@ TEST_CASE("a password file is read at each connection, for the URLs that have no
                           ": it is no longer a regular file, and a read of it might never end");
 }
 
-TEST_CASE("a password file without a password is named, and what is wrong with it", "[words]")
+TEST_CASE("a client names a password file without a password and says what is wrong with it",
+          "[words]")
 {
     const temp_dir folder;
     redlock::cli::masters_options o;
@@ -217,7 +218,7 @@ TEST_CASE("a password file without a password is named, and what is wrong with i
                       "--password-file: " + o.password_file + ": Is a directory");
 }
 
-TEST_CASE("a password file that no program writes to is not waited for without end", "[words]")
+TEST_CASE("a client does not wait forever for a password file that no program writes to", "[words]")
 {
     const temp_dir folder;
     const std::string pipe = folder / "pipe";
@@ -341,7 +342,7 @@ TEST_CASE("a password and the path of a unix socket may hold separators", "[word
     CHECK(redlock::cli::config_of(o).nodes == std::vector<std::string>{url});
 }
 
-TEST_CASE("without a password file the command's logins are those of its URLs", "[words]")
+TEST_CASE("without a password file the command's logins come from its URLs", "[words]")
 {
     redlock::cli::masters_options o;
     o.nodes = {"redis://c:d@first"};
@@ -350,7 +351,7 @@ TEST_CASE("without a password file the command's logins are those of its URLs", 
 
 namespace {
 
-/// The lines that a shell's script writes.
+/// The lines that a shell's script prints.
 std::vector<std::string> lines_of(const std::vector<std::string>& shell)
 {
     const temp_dir folder;
@@ -365,7 +366,7 @@ std::vector<std::string> lines_of(const std::vector<std::string>& shell)
     return out;
 }
 
-/// What bash would propose for the last of `words`.
+/// The completions of bash for the last of `words`.
 std::vector<std::string> proposals(const std::vector<std::string>& words)
 {
     std::string script = "source <(\"$REDLOCK\" completion bash); COMP_WORDS=(";
@@ -377,7 +378,7 @@ std::vector<std::string> proposals(const std::vector<std::string>& words)
     return lines_of({"bash", "-c", script});
 }
 
-/// The same of fish, each up to the description.
+/// The completions of fish, each without its description.
 std::vector<std::string> proposals_of_fish(const std::string& line)
 {
     auto out =
@@ -389,10 +390,11 @@ std::vector<std::string> proposals_of_fish(const std::string& line)
     return out;
 }
 
-/// What zsh makes of a line when the tabulator is pressed. It completes at a terminal only.
+/// The completion of zsh for a line. zsh completes at a terminal only, so a test types the
+/// tabulator.
 std::string completed_by_zsh(const std::string& line)
 {
-    // Kept, so that zsh looks through all of its functions once and not for each line.
+    // The file is kept, so that zsh searches all of its functions once and not for each line.
     static const temp_dir folder;
     std::ofstream(folder / ".zshrc") << R"(PROMPT=
 autoload -U compinit && compinit -u -d "$ZDOTDIR/functions"
@@ -428,10 +430,10 @@ TEST_CASE("bash completes commands and options", "[words]")
     CHECK(proposals({"redlock", "in"}) == std::vector<std::string>{"inspect"});
     CHECK(proposals({"redlock", "run", "--gr"}) == std::vector<std::string>{"--grace"});
     CHECK(proposals({"redlock", "inspect", "--wat"}) == std::vector<std::string>{"--watch"});
-    // Of every command, behind a command too.
+    // Options of every command complete after a command too.
     CHECK(proposals({"redlock", "run", "--key-p"}) == std::vector<std::string>{"--key-prefix"});
     CHECK(proposals({"redlock", "--node-t"}) == std::vector<std::string>{"--node-timeout"});
-    // What an argument may be.
+    // Values of an argument.
     CHECK(proposals({"redlock", "completion", "f"}) == std::vector<std::string>{"fish"});
     CHECK(proposals({"redlock", "manual", "ins"}) == std::vector<std::string>{"inspect"});
 }
@@ -459,7 +461,7 @@ TEST_CASE("zsh completes commands and options", "[words]")
           "redlock --node redis://a run --key-prefix=");
     CHECK(completed_by_zsh("redlock --node-t") == "redlock --node-timeout=");
     CHECK(completed_by_zsh("redlock completion f") == "redlock completion fish ");
-    // The command to run is completed as if it stood alone.
+    // The command to run completes as if it were alone.
     CHECK(completed_by_zsh("redlock run r -- redlock ins") == "redlock run r -- redlock inspect ");
     CHECK(completed_by_zsh("redlock run r --grace=1s -- redlock ins") ==
           "redlock run r --grace=1s -- redlock inspect ");
@@ -467,7 +469,7 @@ TEST_CASE("zsh completes commands and options", "[words]")
           "redlock run --grace=1s r -- redlock inspect ");
 }
 
-TEST_CASE("other shells get as many words", "[words]")
+TEST_CASE("the completions for other shells know as many words", "[words]")
 {
     for (const char* shell : {"zsh", "fish"}) {
         const auto [status, text] = command({"completion", shell}).end();
@@ -496,7 +498,7 @@ TEST_CASE("the help and the manual name every option", "[words]")
         const auto page = command({"manual", name}).end();
         CHECK(page.status == 0);
         CHECK_THAT(page.text, ContainsSubstring(".SH EXIT STATUS"));
-        // More than what it is called: an example, or what to know of it.
+        // More than the name: an example, or a hint.
         CHECK_THAT(page.text, ContainsSubstring("\n.nf\n"));
         CHECK(page.text.find("\n.nf\n") < page.text.find("\n.SH OPTIONS\n"));
     }
@@ -513,7 +515,7 @@ TEST_CASE("the help and the manual name every option", "[words]")
     CHECK(command({"--version"}).end().text == "0.2.0\n");
 }
 
-TEST_CASE("the help says what options are given in words of its own", "[words]")
+TEST_CASE("the help describes options without the notation of its parser", "[words]")
 {
     const auto run = command({"run", "--help"}).end().text;
     CHECK_THAT(run, ContainsSubstring("--fencing,--no-fencing "));
@@ -531,7 +533,7 @@ TEST_CASE("the help says what options are given in words of its own", "[words]")
     }
 }
 
-TEST_CASE("what stands below the options of a command is wrapped at one width", "[words]")
+TEST_CASE("text below the options of a command wraps at one width", "[words]")
 {
     const auto is_text = [](const std::string& line) { return !line.empty() && line[0] != ' '; };
     unsigned wrapped = 0;
@@ -540,7 +542,7 @@ TEST_CASE("what stands below the options of a command is wrapped at one width", 
         const auto help = command({name, "--help"}).end().text;
         const auto options = help.find("\nOptions:\n");
         REQUIRE(options != std::string::npos);
-        // Behind the last option of its own, up to those of every command.
+        // The text between the command's own options and the options of every command.
         std::istringstream text(help.substr(help.find("\n\n", options + 1)));
         std::string line;
         for (std::string next;
@@ -568,7 +570,7 @@ TEST_CASE("a node's outcome is an identifier in JSON", "[words]")
     CHECK(nodes.at(1).at("outcome") == "not_asked");
 }
 
-TEST_CASE("the manual says what of the environment and which files are read", "[words]")
+TEST_CASE("the manual says which environment variables and files a command reads", "[words]")
 {
     const auto page = command({"manual"}).end().text;
     for (const char* name : {"NODES", "USER", "PASSWORD", "CONFIG", "OWNER_TOKEN"}) {
@@ -579,16 +581,16 @@ TEST_CASE("the manual says what of the environment and which files are read", "[
     CHECK_THAT(page, ContainsSubstring("/etc/redlock.toml"));
 }
 
-TEST_CASE("what contradicts itself is refused", "[words]")
+TEST_CASE("a command refuses options that contradict each other", "[words]")
 {
     const auto both = command({"acquire", "--wait", "1s", "--no-wait", "job"}).end();
     CHECK(both.status == 64);
     CHECK_THAT(both.text, ContainsSubstring("--wait and --no-wait contradict each other"));
-    // The span is --interval's.
+    // The span belongs to --interval.
     CHECK(command({"inspect", "--watch=2s", "job"}).end().status == 64);
 }
 
-TEST_CASE("all manual pages are written at once, one for each command", "[words]")
+TEST_CASE("one command writes all manual pages", "[words]")
 {
     const temp_dir folder;
     const auto pages = folder / "man1";
