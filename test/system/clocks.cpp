@@ -7,7 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-// The replacements are called before a sanitizer is ready for the program's own code.
+// The replacements run before a sanitizer is ready for the program's own code.
 #define REDLOCK_TEST_PLAIN __attribute__((no_sanitize("address", "thread", "undefined")))
 
 namespace redlock::test {

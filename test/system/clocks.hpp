@@ -5,9 +5,9 @@
 namespace redlock::test {
 
 /**
- * The clocks of this program, all of whose libraries ask the clock_gettime, gettimeofday and time
- * of the program itself. Only what a machine does to its clocks is done here: the monotonic clock
- * goes on as ever. When the object goes, all clocks are right again.
+ * The clocks of this program. All of its libraries call the program's own clock_gettime,
+ * gettimeofday and time. A test can change the clocks only as a machine does, so the monotonic
+ * clock doesn't change. The destructor corrects all clocks.
  */
 class clocks {
 public:
@@ -19,11 +19,11 @@ public:
     /// Sets the system time, CLOCK_REALTIME, forward or back.
     void step_system_time(std::chrono::nanoseconds by) noexcept;
 
-    /// As if the machine had been suspended: CLOCK_BOOTTIME and the system time have gone on.
+    /// Moves CLOCK_BOOTTIME and the system time as if the machine had been suspended.
     void suspend(std::chrono::nanoseconds time) noexcept;
 };
 
-/// CLOCK_BOOTTIME as the kernel has it.
+/// The kernel's own CLOCK_BOOTTIME.
 [[nodiscard]] std::chrono::nanoseconds time_since_boot() noexcept;
 
 }  // namespace redlock::test

@@ -39,7 +39,7 @@ std::size_t connects_to(const masters& nodes)
     return result;
 }
 
-/// Takes a lock with the votes of all nodes and gives it back.
+/// Takes a lock with the votes of all nodes and releases it.
 void cycle_on_all(locks& client, const masters& nodes, const std::string& resource)
 {
     REQUIRE(client.await_ready(nodes.size()));
@@ -51,13 +51,13 @@ void cycle_on_all(locks& client, const masters& nodes, const std::string& resour
 
 }  // namespace
 
-TEST_CASE("a link that goes down and up again is connected over anew, without a storm",
+TEST_CASE("clients reconnect without a storm after a link goes down and up again",
           "[system][network]")
 {
     const auto network = need_own_network();
     masters nodes(3);
     auto c = brisk(nodes.urls());
-    c.connect_timeout = 250ms;  // what a storm would have between its attempts
+    c.connect_timeout = 250ms;  // the interval between the attempts of a storm
     c.reconnect_backoff_min = 500ms;
     c.reconnect_backoff_max = 1s;
     const auto pause = c.reconnect_backoff_min;
@@ -82,18 +82,17 @@ TEST_CASE("a link that goes down and up again is connected over anew, without a 
         network->link(true);
     }
     cycle_on_all(mine, nodes, "up");
-    // A SET may have come to the node behind its connection's end.
+    // A SET may reach the node after its connection has ended.
     CHECK(mine.await([&] { return nodes.count("down") == 0; }));
 }
 
-TEST_CASE("where three packets of ten are lost a node is slow, and nobody's lock is in the way",
-          "[system][network]")
+TEST_CASE("a node that loses three packets of ten is slow but blocks no lock", "[system][network]")
 {
     constexpr std::size_t many = 8;
     const auto network = need_own_network();
     masters nodes(3);
     auto c = patient(nodes.urls());
-    c.node_timeout = 150ms;  // sooner than a lost packet is sent once more
+    c.node_timeout = 150ms;  // earlier than TCP sends a lost packet again
     c.stall_timeout = never;
     locks mine(std::move(c));
     REQUIRE(mine.await_ready(3));
@@ -112,8 +111,8 @@ TEST_CASE("where three packets of ten are lost a node is slow, and nobody's lock
             }
             ++(error ? unavailable : granted);
         }
-        // Else the next ones are not even asked of nodes that still owe answers, which may take
-        // minutes as TCP waits twice as long behind each loss.
+        // Without this wait the client would not ask nodes that still owe answers. They may owe
+        // them for minutes, because TCP doubles its wait after each loss.
         network->lose_packets(false);
         REQUIRE(mine.await_quiet());
         return granted >= many && unavailable >= many;

@@ -14,7 +14,7 @@
 namespace redlock::test {
 namespace {
 
-/// What comes behind this program's own function: a sanitizer's, or the C library's.
+/// The next function of that name after this program's own: a sanitizer's, or the C library's.
 template <class Function>
 Function* next(const char* name)
 {
@@ -26,7 +26,7 @@ std::map<std::string, std::vector<std::string>> names;
 std::map<std::uint16_t, std::size_t> writes;
 std::map<std::uint16_t, std::size_t> connects;
 
-/// 0 for what is no TCP port.
+/// 0 if it is not a TCP port.
 std::uint16_t port_of(const sockaddr& address)
 {
     switch (address.sa_family) {
@@ -36,7 +36,7 @@ std::uint16_t port_of(const sockaddr& address)
     }
 }
 
-/// 0 for what is no connection to a TCP port.
+/// 0 if it is not a connection to a TCP port.
 std::uint16_t peer_port(int fd)
 {
     sockaddr_storage peer{};
@@ -56,7 +56,7 @@ void count_write(int fd, ssize_t written)
     }
 }
 
-/// The addresses of a name that is set here; null for other names.
+/// The addresses of a name that is set here, or null for other names.
 const std::vector<std::string>* addresses_of(const char* name)
 {
     const auto found = name != nullptr ? names.find(name) : names.end();
@@ -106,7 +106,7 @@ std::vector<int> sockets_to(std::uint16_t port)
 
 }  // namespace redlock::test
 
-// In place of the C library's, for all libraries of this program.
+// Replaces the C library's function for all libraries of this program.
 extern "C" {
 
 ssize_t send(int fd, const void* data, std::size_t size, int flags)
@@ -143,7 +143,7 @@ int getaddrinfo(const char* name, const char* service, const addrinfo* hints, ad
     if (addresses == nullptr) {
         return real(name, service, hints, found);
     }
-    // Whoever frees the first one frees all that hang on it.
+    // The caller that frees the first one frees the whole list.
     addrinfo** end = found;
     *found = nullptr;
     for (const auto& address : *addresses) {

@@ -7,7 +7,7 @@
 
 namespace redlock::test {
 
-/// What the name service says of a name while this object lives; other names are asked for as ever.
+/// Sets the name service's answer for a name while this object lives. Other names resolve as usual.
 class resolved_name {
 public:
     resolved_name(std::string name, std::vector<std::string> addresses);
@@ -22,10 +22,10 @@ private:
 /// How often this program has written to its sockets that are connected to a port.
 [[nodiscard]] std::size_t writes_to(std::uint16_t port);
 
-/// How often it has tried to connect there.
+/// How often it has tried to connect to that port.
 [[nodiscard]] std::size_t connects_to(std::uint16_t port);
 
-/// Of these sockets those that are open.
+/// The number of these sockets that are open.
 [[nodiscard]] std::vector<int> sockets_to(std::uint16_t port);
 
 }  // namespace redlock::test

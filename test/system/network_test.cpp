@@ -66,7 +66,7 @@ TEST_CASE("a connection sends small requests at once and notices a peer that has
     CHECK(option(sockets.front(), SOL_SOCKET, SO_KEEPALIVE) != 0);
 }
 
-TEST_CASE("however many operations begin in a turn, each node is written to once",
+TEST_CASE("a client writes to each node once for all operations that begin in a turn",
           "[system][network]")
 {
     constexpr std::size_t many = 100;
@@ -88,7 +88,7 @@ TEST_CASE("however many operations begin in a turn, each node is written to once
         }
         return result;
     };
-    // Of a turn with so many commands more for each node.
+    // Writes to each node in a turn that begins `count` more operations.
     const auto check_one_write = [&](const std::vector<std::size_t>& before) {
         REQUIRE(mine.await_quiet());
         const auto now = writes();
@@ -128,26 +128,27 @@ TEST_CASE("however many operations begin in a turn, each node is written to once
     check_one_write(before);
 }
 
-TEST_CASE("a name whose first address is dead is connected to by its next one", "[system][network]")
+TEST_CASE("a client connects to the second address of a name whose first one is dead",
+          "[system][network]")
 {
     const auto* dead = GENERATE("127.0.0.2", "::1");
     const auto node = willing_node();
     const resolved_name name("two-faced.example", {dead, "127.0.0.1"});
     locks mine({url_of("two-faced.example", *node)});
     REQUIRE(mine.await_ready(1));
-    // In one attempt, with nothing to complain of.
+    // Takes a lock in one attempt, without any complaint.
     CHECK(mine.stats().connects == 1);
     CHECK_FALSE(mine.logged(log_level::warning, ""));
     CHECK_FALSE(mine.logged(log_level::error, ""));
     CHECK_FALSE(mine.acquire("r").error);
 }
 
-TEST_CASE("a name whose first address is silent is connected to at the second attempt",
+TEST_CASE("a client connects to the second address of a name whose first one is silent",
           "[system][network]")
 {
     const auto node = willing_node();
     const resolved_name name("two-faced.example", {"127.0.0.2", "127.0.0.1"});
-    // Nobody accepts there, and there is no room for another one that waits for it.
+    // No program accepts there, and the queue has no room for another connection.
     asio::io_context io{1};
     const tcp::endpoint silent(asio::ip::make_address("127.0.0.2"), node->port());
     tcp::acceptor never(io, silent.protocol());
@@ -178,13 +179,13 @@ TEST_CASE("a name whose first address is silent is connected to at the second at
     CHECK(node->connections() >= 1);
 }
 
-TEST_CASE("a name whose address changes is connected to by the one it has now", "[system][network]")
+TEST_CASE("a client connects to the address that a name has now", "[system][network]")
 {
     const auto node = willing_node();
     std::optional<resolved_name> name(std::in_place, "moved.example",
                                       std::vector<std::string>{"127.0.0.2"});
     locks mine({url_of("moved.example", *node)});
-    // Nobody is there, and the client has noticed.
+    // No server is there, and the client has noticed.
     REQUIRE(mine.await([&] { return !mine.lines().empty(); }));
     REQUIRE(node->connections() == 0);
     name.reset();
@@ -208,7 +209,7 @@ TEST_CASE("p48: a client whose node became a replica connects to the address tha
     REQUIRE(mine.await_ready(1));
     name.reset();
     name.emplace("moved.example", std::vector<std::string>{"127.0.0.2"});
-    // It takes what is written, so that only its role tells.
+    // The replica accepts writes, so only its role shows what it is.
     REQUIRE(before.command({"CONFIG", "SET", "replica-read-only", "no"}) == "OK");
     REQUIRE(before.command({"REPLICAOF", "127.0.0.2", std::to_string(before.port())}) == "OK");
     const auto has_moved = [&] { return mine.stats().connects == 2; };
@@ -222,7 +223,7 @@ TEST_CASE("p48: a client whose node became a replica connects to the address tha
     CHECK(after.exists("r"));
 }
 
-TEST_CASE("a name without an address that answers is no node to wait for", "[system][network]")
+TEST_CASE("a client does not wait for a name whose addresses do not answer", "[system][network]")
 {
     const auto node = willing_node();
     const resolved_name name("nowhere.example", {"127.0.0.2", "127.0.0.3"});
@@ -237,8 +238,7 @@ TEST_CASE("a name without an address that answers is no node to wait for", "[sys
 
 // See no_more_files.
 #if !REDLOCK_TEST_ADDRESS_SANITIZER
-TEST_CASE("where no socket can be opened the report says so, and the client recovers",
-          "[system][network]")
+TEST_CASE("a client that cannot open sockets reports it and recovers", "[system][network]")
 {
     const bool by_name = GENERATE(false, true);
     const auto node = willing_node();

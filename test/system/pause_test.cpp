@@ -55,7 +55,7 @@ bool has_passed(boot_clock::time_point t)
     return boot_clock::now() >= t;
 }
 
-// What parent and child tell each other stands in files that appear complete.
+// Parent and child exchange their data in files that appear complete.
 
 void tell(const fs::path& file, const std::string& text)
 {
@@ -98,7 +98,7 @@ std::vector<std::string> words_in(const std::string& text)
 
 }  // namespace
 
-TEST_CASE("p10: a lock expires though the context is not run", "[system][pitfall][p10]")
+TEST_CASE("p10: a lock expires even if its context does not run", "[system][pitfall][p10]")
 {
     const auto node = willing_node();
     locks mine(hasty({node.url()}));
@@ -116,7 +116,7 @@ TEST_CASE("p10: a lock expires though the context is not run", "[system][pitfall
     CHECK(mine.stats().commands == sent);
 }
 
-TEST_CASE("p10: a process stopped beyond the validity denies the lock in its first answer",
+TEST_CASE("p10: a process stopped past the validity denies the lock in its first answer",
           "[system][pitfall][p10]")
 {
     const auto* context = GENERATE("run", "not run");
@@ -138,7 +138,7 @@ TEST_CASE("p10: a process stopped beyond the validity denies the lock in its fir
     CHECK(code == 0);
 }
 
-TEST_CASE("p32: a process stopped beyond the validity of a kept lock says lost before all else",
+TEST_CASE("p32: a process stopped past the validity of a kept lock reports the loss first",
           "[system][pitfall][p32]")
 {
     masters nodes(3);
@@ -148,9 +148,9 @@ TEST_CASE("p32: a process stopped beyond the validity of a kept lock says lost b
                     .environment = {"REDLOCK_TEST_FOLDER=" + folder.path().string(),
                                     "REDLOCK_TEST_NODES=" + words_of(nodes.urls())}});
     (void)hear(folder / "renewed");
-    // Once it has stopped.
+    // After the process has stopped.
     REQUIRE(wait_for([&] { return nodes.count("r") == 0; }));
-    // Somebody else has it, and is not disturbed by who wakes up.
+    // Another client has the lock, and the client that wakes up doesn't disturb it.
     locks mine(patient(nodes.urls()));
     REQUIRE(mine.await_ready(3));
     lock held = mine.take("r", {.ttl = 120s});
@@ -164,12 +164,12 @@ TEST_CASE("p32: a process stopped beyond the validity of a kept lock says lost b
     CAPTURE(hear(folder / "output"));
 }
 
-TEST_CASE("a process killed while it holds a lock keeps others out until its keys end, not longer",
+TEST_CASE("a process killed while it holds a lock keeps others out until its keys expire",
           "[system]")
 {
     masters nodes(3);
     auto by_the_key = hasty(nodes.urls());
-    by_the_key.max_poll_interval = never;  // so that the client knows of the end by the keys alone
+    by_the_key.max_poll_interval = never;  // so that the client learns of the end by the keys alone
     locks mine(std::move(by_the_key));
     REQUIRE(mine.await_ready(3));
     const temp_dir folder;
@@ -233,8 +233,8 @@ TEST_CASE(keeping_child, "[.child]")
     lock held = mine.take("r", o);
     const auto lost = mine.begin_wait_lost(held);
     REQUIRE(mine.await([&] { return was_renewed; }));
-    // The replies to what is asked now come while the process is stopped: to stop between an answer
-    // and what is done with it would be no fault of the library's.
+    // The replies to these questions arrive while the process is stopped. If the process stopped
+    // between a reply and its use, the library could not help it.
     pending<inspected> asked;
     do {
         const auto sent = mine.stats().commands;

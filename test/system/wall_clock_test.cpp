@@ -24,10 +24,10 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Far less than what the clocks are moved by, far more than a test takes.
+/// Far less than the steps of the clocks, far more than the duration of a test.
 constexpr auto leeway = 20min;
 
-/// What is taken off a ttl for the drift of clocks.
+/// The part of a ttl that the client subtracts for the drift of clocks.
 constexpr std::chrono::milliseconds drift(std::chrono::milliseconds ttl)
 {
     return ttl / 100 + 2ms;
@@ -38,7 +38,7 @@ bool is_about(std::chrono::nanoseconds value, std::chrono::nanoseconds wanted)
     return value > wanted - leeway && value < wanted + leeway;
 }
 
-/// Three nodes that answer all that was asked when they are let, and nothing else.
+/// Three nodes that answer all received commands on request, and no others.
 class slow_nodes {
 public:
     explicit slow_nodes(const scripted_connection::answerer& answer = obedient)
@@ -70,7 +70,7 @@ public:
         return result;
     }
 
-    /// Whether every node has been sent so many commands about a resource.
+    /// Whether every node has received `count` commands about a resource.
     [[nodiscard]] bool were_asked(const std::string& resource, std::ptrdiff_t times) const
     {
         return std::all_of(all_.begin(), all_.end(), [&](const auto& each) {
@@ -88,7 +88,8 @@ private:
 
 }  // namespace
 
-TEST_CASE("the clocks of the program can be moved, and the monotonic one stays", "[system]")
+TEST_CASE("a test can move the program's wall clocks while the monotonic one is unchanged",
+          "[system]")
 {
     const auto by = GENERATE(+1h, -1h);
     const auto system = std::chrono::system_clock::now();
@@ -142,7 +143,7 @@ TEST_CASE("the boot clock is the kernel's time since boot", "[system]")
     CHECK((now + 5h <= later && later <= time_since_boot() + 5h));
 }
 
-TEST_CASE("p09: a step of the system time, whenever it comes, changes no validity",
+TEST_CASE("p09: a step of the system time at any moment changes no validity",
           "[system][pitfall][p09]")
 {
     enum moment { before, amid, behind };
@@ -160,7 +161,8 @@ TEST_CASE("p09: a step of the system time, whenever it comes, changes no validit
             machine.step_system_time(by);
         }
     };
-    // Its round is under way when this returns, and its validity counts from within the two.
+    // The round is under way when this returns, and the validity counts from a moment between the
+    // two readings.
     struct span {
         boot_clock::time_point earliest, latest;
     };
@@ -187,7 +189,7 @@ TEST_CASE("p09: a step of the system time, whenever it comes, changes no validit
     REQUIRE_FALSE(error);
     step_if(behind);
     check_valid(held, begun, ttl);
-    // Whatever the clients noticed is done by now.
+    // The clients have noticed by now whatever they can notice.
     REQUIRE(mine.await_quiet());
     check_valid(held, begun, ttl);
 
@@ -215,11 +217,12 @@ TEST_CASE("p09: a step of the system time neither lengthens nor shortens a wait"
     REQUIRE(mine.await([&] { return mine.stats().attempts > 0; }));
     machine.step_system_time(by);
     CHECK(mine.finish(waiting).error == errc::timed_out);
-    // Waits are cut so that an attempt fits behind them; in the last millisecond none does.
+    // The client shortens a wait so that an attempt fits after it. In the last millisecond none
+    // fits.
     CHECK(std::chrono::steady_clock::now() - began >= wait - 2ms);
 }
 
-TEST_CASE("p10: a machine suspended beyond the validity wakes up without the lock",
+TEST_CASE("p10: a machine suspended past the validity wakes up without the lock",
           "[system][pitfall][p10]")
 {
     clocks machine;
@@ -234,11 +237,11 @@ TEST_CASE("p10: a machine suspended beyond the validity wakes up without the loc
     CHECK_FALSE(held.owns());
     CHECK(held.remaining() == 0ns);
     CHECK(mine.extend(held, 60s) == errc::lost);
-    // Nobody had to be asked.
+    // The client needed no node for the answer.
     CHECK(nodes.were_asked("r", 1));
 }
 
-TEST_CASE("p40: clients whose dates are an hour apart exclude each other", "[system][pitfall][p40]")
+TEST_CASE("p40: clients whose dates differ by an hour exclude each other", "[system][pitfall][p40]")
 {
     const auto by = GENERATE(+1h, -1h);
     clocks machine;
