@@ -13,7 +13,8 @@ namespace {
 
 const std::string field = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
 
-/// A hash at the resource: one field, for the thread that holds it, with the depth of its holding.
+/// The hash of a Redisson lock: one field, for the thread that holds it, with the number of its
+/// holds.
 void take_as_redisson(const server& node, const std::string& resource)
 {
     REQUIRE(node.ask({"HINCRBY", resource, field, "1"}).integer == 1);
@@ -27,8 +28,7 @@ bool is_theirs(const server& node, const std::string& resource)
 
 }  // namespace
 
-TEST_CASE("Redisson's hash is a lock of a foreign kind: contended, not a fault of the node",
-          "[interop]")
+TEST_CASE("a hash of Redisson at the key is contention and not an error of the node", "[interop]")
 {
     masters nodes(3, {.kind = each_kind()});
     locks ours(nodes.urls());
@@ -53,7 +53,7 @@ TEST_CASE("Redisson's hash is a lock of a foreign kind: contended, not a fault o
     CHECK(found.agreeing == 2);
 }
 
-TEST_CASE("our key is none that Redisson would take for free or for its own", "[interop]")
+TEST_CASE("Redisson takes our key neither for free nor for its own", "[interop]")
 {
     masters nodes(3);
     locks ours(nodes.urls());
@@ -61,14 +61,14 @@ TEST_CASE("our key is none that Redisson would take for free or for its own", "[
     const lock held = ours.take("r");
     REQUIRE(ours.await_quiet());
     for (std::size_t i = 0; i < 3; ++i) {
-        // What its script asks first: is there no key, or a hash that is mine?
+        // The first question of Redisson's script: is there no key, or a hash of mine?
         CHECK(nodes[i].ask({"EXISTS", "r"}).integer == 1);
         CHECK(nodes[i].ask({"HEXISTS", "r", field}).text.starts_with("WRONGTYPE"));
         CHECK(nodes[i].ask({"HINCRBY", "r", field, "1"}).text.starts_with("WRONGTYPE"));
     }
 }
 
-TEST_CASE("a lock whose key became Redisson's is lost, and its release touches nothing",
+TEST_CASE("a lock whose key became Redisson's is lost and its release leaves the key alone",
           "[interop]")
 {
     masters nodes(3, {.kind = each_kind()});

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// How another client takes and gives back.
+/// How another client takes and releases a lock.
 enum class manner {
     options_of_set,  ///< SET NX PX, and scripts
     options_turned,  ///< SET PX NX, and scripts
@@ -22,7 +22,7 @@ enum class manner {
     transactions,    ///< SET PX NX, and WATCH, GET, MULTI, DEL, EXEC
 };
 
-/// How another client writes its locks: a string at the resource, perhaps behind a prefix.
+/// How another client stores its locks: as a string at the resource, perhaps after a prefix.
 struct peer {
     const char* name;
     const char* prefix;
@@ -49,7 +49,7 @@ const std::vector<peer>& peers()
     return all;
 }
 
-/// What all of these do at one server.
+/// Common behaviour of all these clients at one server.
 class peer_at {
 public:
     peer_at(const server& node, const peer& who) : node_(node), who_(who) {}
@@ -143,14 +143,14 @@ struct both_sides {
 
 }  // namespace
 
-TEST_CASE("a lock of another client excludes us, and we leave it alone", "[interop]")
+TEST_CASE("another client's lock excludes us and we leave it alone", "[interop]")
 {
     const auto kind = each_kind();
     const auto& who = peers().at(GENERATE(range(std::size_t{0}, peers().size())));
     CAPTURE(who.name);
     both_sides sides(who, kind);
     REQUIRE(sides.ours.await_ready(3));
-    // A majority is enough for them, and must be enough to keep us out.
+    // A majority is enough for these clients, and must be enough to keep us out.
     REQUIRE(sides.theirs[0].take("r"));
     REQUIRE(sides.theirs[2].take("r"));
 
@@ -170,7 +170,7 @@ TEST_CASE("a lock of another client excludes us, and we leave it alone", "[inter
     CHECK_FALSE(sides.ours.acquire("r", once()).error);
 }
 
-TEST_CASE("our lock excludes another client, which cannot extend it or give it back", "[interop]")
+TEST_CASE("our lock excludes another client that can neither extend nor release it", "[interop]")
 {
     const auto& who = peers().at(GENERATE(range(std::size_t{0}, peers().size())));
     CAPTURE(who.name);
@@ -195,7 +195,7 @@ TEST_CASE("our lock excludes another client, which cannot extend it or give it b
     }
 }
 
-TEST_CASE("a key without a ttl, as SETNX makes it, is held for ever", "[interop]")
+TEST_CASE("a key without a ttl as SETNX makes it is held forever", "[interop]")
 {
     masters nodes(3);
     locks ours(nodes.urls());
@@ -214,7 +214,7 @@ TEST_CASE("a key without a ttl, as SETNX makes it, is held for ever", "[interop]
     CHECK(nodes.count("r") == 3);
 }
 
-TEST_CASE("the digests of our scripts are those the server computes", "[interop]")
+TEST_CASE("the server computes the same digests of our scripts as the library", "[interop]")
 {
     const server node;
     locks ours({node.url()});
@@ -227,11 +227,11 @@ TEST_CASE("the digests of our scripts are those the server computes", "[interop]
     CHECK(ours.stats().node_errors == 0);
 }
 
-TEST_CASE("locks by SETNX and GETSET exclude us, and what GETSET takes from us is lost",
+TEST_CASE("locks by SETNX and GETSET exclude us and a lock that GETSET takes from us is lost",
           "[interop]")
 {
-    // The value is when the lock ends, in seconds since 1970; nothing ends by itself. Whoever finds
-    // one that is over takes it by GETSET, if nobody was quicker.
+    // The value is the end of the lock in seconds since 1970, and the key has no ttl. A client that
+    // finds an ended lock takes it by GETSET, if no other client was faster.
     const std::string ends = "4102444800.5";
     masters nodes(3, {.kind = each_kind()});
     locks ours(nodes.urls());
@@ -247,7 +247,7 @@ TEST_CASE("locks by SETNX and GETSET exclude us, and what GETSET takes from us i
     for (std::size_t i = 0; i < 3; ++i) {
         CHECK(nodes[i].get("theirs") == ends);
         CHECK(nodes[i].ask({"SETNX", "ours", ends}).integer == 0);
-        // One that takes our token for a number that is over, as many do.
+        // Some clients take our token for a number that has passed, as this one does.
         CHECK(nodes[i].ask({"GETSET", "ours", ends}).text == held.owner_token());
     }
     CHECK(ours.extend(held, longer_ttl) == errc::lost);
