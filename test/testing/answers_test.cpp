@@ -8,7 +8,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-TEST_CASE("a node says what the test has it say, so often", "[testing]")
+TEST_CASE("a scripted node gives the test's answer the requested number of times", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -28,7 +28,7 @@ TEST_CASE("a node says what the test has it say, so often", "[testing]")
     CHECK(t.acquire("one", o).first == error_code{});
 }
 
-TEST_CASE("answers for one command have their turns", "[testing]")
+TEST_CASE("several answers for one command are given in turn", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -48,8 +48,7 @@ TEST_CASE("answers for one command have their turns", "[testing]")
     }
 }
 
-TEST_CASE("an answer for always is replaced, in whatever letters and however often the next is",
-          "[testing]")
+TEST_CASE("a new answer for always replaces the earlier one in any letter case", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -62,7 +61,7 @@ TEST_CASE("an answer for always is replaced, in whatever letters and however oft
     CHECK(t.acquire("one", at_once()).first == error_code{});
 }
 
-TEST_CASE("scripts are answered for by what they are for", "[testing]")
+TEST_CASE("answers for a script depend on the purpose of the script", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -79,7 +78,7 @@ TEST_CASE("scripts are answered for by what they are for", "[testing]")
     CHECK(t.nodes[0].held("two"));
 }
 
-TEST_CASE("commands are answered for by their second word too", "[testing]")
+TEST_CASE("answers for a command can depend on its second word too", "[testing]")
 {
     three_nodes t;
     t.settings.max_poll_interval = 20ms;
@@ -98,7 +97,7 @@ TEST_CASE("commands are answered for by their second word too", "[testing]")
     CHECK(*got == error_code{});
 }
 
-TEST_CASE("a node that is told to says that all went well", "[testing]")
+TEST_CASE("a scripted node pretends on request that all went well", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -111,7 +110,7 @@ TEST_CASE("a node that is told to says that all went well", "[testing]")
     CHECK(t.holding("one") == 0);
 }
 
-TEST_CASE("nonsense is the client's to bear", "[testing]")
+TEST_CASE("a client survives senseless answers", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -123,8 +122,7 @@ TEST_CASE("nonsense is the client's to bear", "[testing]")
     CHECK(t.acquire("one", patient()).first == error_code{});
 }
 
-TEST_CASE("what CLIENT CACHING chose to be tracked is the command that is answered for",
-          "[testing]")
+TEST_CASE("CLIENT CACHING applies to the next command even if the test answers it", "[testing]")
 {
     scripted_node node;
     resp_client raw(node.port());
@@ -135,11 +133,11 @@ TEST_CASE("what CLIENT CACHING chose to be tracked is the command that is answer
     (void)raw.ask({"GET", "a"});
     (void)raw.ask({"GET", "b"});
     node.hold("b", for_ever);
-    // No push stands before it.
+    // No push comes before this reply.
     CHECK(raw.ask({"PING"}).text == "PONG");
 }
 
-TEST_CASE("a command is lost, or its reply, and the connection with it", "[testing]")
+TEST_CASE("a scripted node loses a command or its reply together with the connection", "[testing]")
 {
     const bool is_done = GENERATE(false, true);
     scripted_node node;
@@ -158,7 +156,7 @@ TEST_CASE("a command is lost, or its reply, and the connection with it", "[testi
     CHECK(again.ask({"SET", "b", "x"}).text == "OK");
 }
 
-TEST_CASE("a client gives back what it never heard that it has", "[testing]")
+TEST_CASE("a client releases a lock whose grant it never received", "[testing]")
 {
     const bool is_done = GENERATE(false, true);
     const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);

@@ -16,12 +16,12 @@
 
 using namespace redlock;
 using namespace redlock::test;
-// Has no name that one of the other two has.
+// No name of this namespace is also in one of the other two.
 using namespace redlock::testing;
 
 namespace {
 
-/// Everything that the nodes tell, in one text.
+/// All texts that the nodes return, in one.
 std::string all_that_is_told(const std::vector<scripted_node>& nodes)
 {
     std::string all;
@@ -36,7 +36,7 @@ std::string all_that_is_told(const std::vector<scripted_node>& nodes)
 
 }  // namespace
 
-TEST_CASE("a node tells what it was asked, and no secret", "[testing][secrets]")
+TEST_CASE("a scripted node lists its commands without secrets", "[testing][secrets]")
 {
     three_nodes t;
     for (std::string& url : t.settings.nodes) {
@@ -46,7 +46,7 @@ TEST_CASE("a node tells what it was asked, and no secret", "[testing][secrets]")
     t.settings.restart_guard = guard_config{.max_ttl = for_ever, .admit_new_nodes = true};
     t.start();
     t.until([&] { return t.locks->stats().nodes_quarantined == 0; });
-    // Each kind of command with the token in it, of one resource and of several.
+    // Each kind of command that carries the token, for one resource and for several.
     lock one = t.take("one");
     CHECK(t.extend(one, for_ever) == error_code{});
     const std::string token = std::move(one).detach();
@@ -93,7 +93,7 @@ TEST_CASE("a node tells what it was asked, and no secret", "[testing][secrets]")
     }
 }
 
-TEST_CASE("commands are counted by name, and by what they are about", "[testing]")
+TEST_CASE("commands are counted by name and by resource", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -109,7 +109,7 @@ TEST_CASE("commands are counted by name, and by what they are about", "[testing]
     CHECK(node.count("count", "one:fencing") == 1);
     CHECK(node.count("INCR", "one:fencing") == 0);
     CHECK(node.count("PING", "one") == 0);
-    // By their first words too.
+    // Commands are counted by their first words too.
     CHECK(node.count("EVALSHA", "one") > 0);
     CHECK(node.count("SCRIPT LOAD") > 0);
     CHECK(node.count("SCRIPT") >= node.count("SCRIPT LOAD"));
@@ -119,7 +119,7 @@ TEST_CASE("commands are counted by name, and by what they are about", "[testing]
     CHECK(node.count("count", "one:fencing") == 1);
 }
 
-TEST_CASE("a command of several resources is about each of them", "[testing]")
+TEST_CASE("a command of several resources counts for each of them", "[testing]")
 {
     const scripted_node node;
     resp_client raw(node.port());
@@ -130,7 +130,7 @@ TEST_CASE("a command of several resources is about each of them", "[testing]")
     CHECK(node.count("DEL", "a b c") == 0);
 }
 
-TEST_CASE("commands are forgotten when the test says so", "[testing]")
+TEST_CASE("a test can clear the list of commands", "[testing]")
 {
     scripted_node node;
     resp_client raw(node.port());
@@ -144,7 +144,7 @@ TEST_CASE("commands are forgotten when the test says so", "[testing]")
     CHECK(node.commands() == std::vector<std::string>{"PTTL a"});
 }
 
-TEST_CASE("commands that no node knows are refused by name", "[testing]")
+TEST_CASE("a scripted node refuses unknown commands by name", "[testing]")
 {
     scripted_node node;
     for (const char* name :
@@ -167,7 +167,8 @@ TEST_CASE("commands that no node knows are refused by name", "[testing]")
     }
 }
 
-TEST_CASE("what is no command, or none for locks, is told so", "[testing]")
+TEST_CASE("a scripted node explains invalid commands and commands that are not for locks",
+          "[testing]")
 {
     const scripted_node node;
     {
@@ -198,7 +199,8 @@ TEST_CASE("what is no command, or none for locks, is told so", "[testing]")
     }
 }
 
-TEST_CASE("who tracks a key is told when it ends, is taken, or dropped", "[testing]")
+TEST_CASE("a client that tracks a key is notified when it expires or changes hands or is dropped",
+          "[testing]")
 {
     scripted_node node;
     resp_client raw(node.port());
@@ -214,7 +216,7 @@ TEST_CASE("who tracks a key is told when it ends, is taken, or dropped", "[testi
     CHECK(told_of([&] { node.hold("a", for_ever); }));
     CHECK(told_of([&] { node.drop("a"); }));
     CHECK(told_of([&] { node.hold("a", 1h); }));
-    // On a machine that is held up it may end before it is read.
+    // On a machine that is held up the key may expire before it is read.
     reply there;
     while (there.type == reply::kind::null) {
         CHECK(told_of([&] { node.hold("a", 100ms); }));
@@ -222,7 +224,7 @@ TEST_CASE("who tracks a key is told when it ends, is taken, or dropped", "[testi
     }
     CHECK(raw.read().type == reply::kind::push);
     CHECK(!node.held("a"));
-    // Not while it stands still.
+    // Not while it is frozen.
     (void)raw.ask({"GET", "a"});
     node.freeze();
     node.hold("a", for_ever);
@@ -233,7 +235,7 @@ TEST_CASE("who tracks a key is told when it ends, is taken, or dropped", "[testi
     CHECK(raw.read().text == "PONG");
 }
 
-TEST_CASE("a node that has nothing else to do tells at once, unless it is frozen", "[testing]")
+TEST_CASE("an idle scripted node notifies at once unless it is frozen", "[testing]")
 {
     asio::io_context io;
     scripted_node node(io);
@@ -266,7 +268,7 @@ TEST_CASE("a node that has nothing else to do tells at once, unless it is frozen
     CHECK_THROWS(raw.read());
 }
 
-TEST_CASE("a node may be moved, and ends with its object", "[testing]")
+TEST_CASE("a scripted node can be moved and ends with its object", "[testing]")
 {
     scripted_node node;
     node.hold("a", for_ever);
@@ -295,11 +297,11 @@ TEST_CASE("a context runs out of work when its nodes are gone", "[testing]")
     CHECK(run_out(io));
 }
 
-TEST_CASE("nodes may be told from any thread", "[testing]")
+TEST_CASE("any thread may control scripted nodes", "[testing]")
 {
     const auto where = place::the_clients_context;
     three_nodes t(where);
-    // The nodes forget what they were asked, so each acquire below may wait for this.
+    // The nodes forget their commands, so each acquire below may wait for this.
     t.settings.node_timeout = 250ms;
     t.start();
     constexpr unsigned enough = 100;

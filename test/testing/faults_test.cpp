@@ -20,7 +20,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-TEST_CASE("one frozen node of three costs nothing, two are no majority", "[testing]")
+TEST_CASE("one frozen node of three has no effect and two leave no majority", "[testing]")
 {
     const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
     three_nodes t(where);
@@ -43,7 +43,7 @@ TEST_CASE("one frozen node of three costs nothing, two are no majority", "[testi
     CHECK(said.nodes[1].outcome == node_outcome::timed_out);
 }
 
-TEST_CASE("a node that thaws does what has come meanwhile", "[testing]")
+TEST_CASE("a node that thaws executes the commands it has received", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -56,7 +56,8 @@ TEST_CASE("a node that thaws does what has come meanwhile", "[testing]")
     t.until([&] { return t.holding("one") == 0; });
 }
 
-TEST_CASE("what has come to a frozen node is done behind what the test did meanwhile", "[testing]")
+TEST_CASE("a frozen node executes its commands after the changes that the test made meanwhile",
+          "[testing]")
 {
     scripted_node node;
     resp_client raw(node.port());
@@ -68,7 +69,7 @@ TEST_CASE("what has come to a frozen node is done behind what the test did meanw
     CHECK(raw.read().type == reply::kind::null);
 }
 
-TEST_CASE("a node that thaws hears those out who have gone", "[testing]")
+TEST_CASE("a node that thaws executes the commands of connections that have closed", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -83,8 +84,7 @@ TEST_CASE("a node that thaws hears those out who have gone", "[testing]")
     t.until([&] { return t.nodes[2].held("one") && t.nodes[2].connections() == 0; });
 }
 
-TEST_CASE("full nodes give no locks, and have those that they gave extended and released",
-          "[testing]")
+TEST_CASE("nodes without memory grant no lock but extend and release earlier ones", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -100,14 +100,14 @@ TEST_CASE("full nodes give no locks, and have those that they gave extended and 
     CHECK(said.nodes[0].error.starts_with("OOM"));
     CHECK(t.extend(held, 2 * for_ever) == error_code{});
     CHECK(t.release(std::move(held)).second == release_result::released);
-    // The test's own hand is above that.
+    // The test's own calls work without memory.
     t.nodes[0].hold("three", for_ever);
     CHECK(t.nodes[0].held("three"));
     t.on_majority([](scripted_node& n) { n.set_out_of_memory(false); });
     CHECK(t.acquire("two", at_once()).first == error_code{});
 }
 
-TEST_CASE("what a node is delayed by is what it takes", "[testing]")
+TEST_CASE("a delayed node answers after its delay", "[testing]")
 {
     constexpr auto span = 150ms;
     three_nodes t;
@@ -123,7 +123,7 @@ TEST_CASE("what a node is delayed by is what it takes", "[testing]")
     CHECK(t.acquire("two", o).first == error_code{});
 }
 
-TEST_CASE("no span is too long for a node, and those that are none are refused", "[testing]")
+TEST_CASE("a node accepts delays of any length and refuses invalid ones", "[testing]")
 {
     constexpr auto longest = std::chrono::milliseconds::max();
     asio::io_context io;
@@ -145,7 +145,7 @@ TEST_CASE("no span is too long for a node, and those that are none are refused",
     CHECK_THROWS_AS(node.delay(-1ms), std::invalid_argument);
 }
 
-TEST_CASE("a slow node is one that has no vote", "[testing]")
+TEST_CASE("a node that is too slow has no vote", "[testing]")
 {
     three_nodes t;
     // The first two nodes answer later than this, and the third alone is no majority.
@@ -155,7 +155,7 @@ TEST_CASE("a slow node is one that has no vote", "[testing]")
     CHECK(t.acquire("one", at_once()).first == errc::unavailable);
 }
 
-TEST_CASE("a client comes back to nodes that cut its connections", "[testing]")
+TEST_CASE("a client reconnects to nodes that cut its connections", "[testing]")
 {
     const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
     three_nodes t(where);
@@ -174,7 +174,7 @@ TEST_CASE("a client comes back to nodes that cut its connections", "[testing]")
     CHECK(t.extend(held, 2 * for_ever) == error_code{});
 }
 
-TEST_CASE("what came over a connection that is cut is not done", "[testing]")
+TEST_CASE("a node does not execute commands from a connection that is cut", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -189,20 +189,20 @@ TEST_CASE("what came over a connection that is cut is not done", "[testing]")
     CHECK(!t.nodes[2].held("one"));
 }
 
-TEST_CASE("nodes that refuse connections are down until they accept", "[testing]")
+TEST_CASE("nodes that refuse connections are down until they accept again", "[testing]")
 {
     const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
     three_nodes t(where);
     t.start();
     const std::string url = t.nodes[0].url();
-    // Those who are connected stay so.
+    // Connections that exist remain.
     t.on_majority([](scripted_node& n) { n.refuse(); });
     CHECK(t.acquire("one", at_once()).first == error_code{});
     t.on_majority([](scripted_node& n) { n.disconnect(); });
     t.become_ready(1);
     CHECK(t.acquire("two", at_once()).first == errc::unavailable);
     CHECK_THROWS(resp_client(t.nodes[0].port()));
-    // The port is nobody else's meanwhile.
+    // No other program takes the port meanwhile.
     asio::ip::tcp::acceptor somebody(t.io, asio::ip::tcp::v4());
     CHECK_THROWS(somebody.bind({asio::ip::address_v4::loopback(), t.nodes[0].port()}));
     t.on_majority([](scripted_node& n) {
@@ -215,7 +215,7 @@ TEST_CASE("nodes that refuse connections are down until they accept", "[testing]
     CHECK(t.acquire("two", at_once()).first == error_code{});
 }
 
-TEST_CASE("a node that cannot listen says so, and stays what it was", "[testing]")
+TEST_CASE("a node that cannot listen reports it and keeps its state", "[testing]")
 {
     scripted_node node;
     node.refuse();
@@ -239,7 +239,7 @@ TEST_CASE("a node that cannot listen says so, and stays what it was", "[testing]
 }
 
 #if !REDLOCK_TEST_ADDRESS_SANITIZER
-TEST_CASE("a node without a descriptor for a connection waits for one, and does not spin",
+TEST_CASE("a node without a descriptor for a connection waits for one and does not spin",
           "[testing]")
 {
     asio::io_context io;
@@ -262,7 +262,7 @@ TEST_CASE("a node without a descriptor for a connection waits for one, and does 
     CHECK(raw.read().text == "PONG");
 }
 
-TEST_CASE("a node that waits for a descriptor may refuse, and goes with its object", "[testing]")
+TEST_CASE("a node that waits for a descriptor may refuse and can be destroyed", "[testing]")
 {
     asio::io_context io;
     {
@@ -286,7 +286,7 @@ TEST_CASE("a node that waits for a descriptor may refuse, and goes with its obje
 }
 #endif
 
-TEST_CASE("a node that restarts has its keys, or has lost them", "[testing]")
+TEST_CASE("a restarted node has its keys or has lost them as the test says", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -303,7 +303,7 @@ TEST_CASE("a node that restarts has its keys, or has lost them", "[testing]")
     CHECK(t.extend(held, 2 * for_ever) == errc::lost);
 }
 
-TEST_CASE("the restart guard keeps a node out that restarted", "[testing]")
+TEST_CASE("the restart guard keeps a restarted node out", "[testing]")
 {
     three_nodes t;
     t.settings.restart_guard = guard_config{.max_ttl = for_ever, .admit_new_nodes = true};
@@ -313,13 +313,13 @@ TEST_CASE("the restart guard keeps a node out that restarted", "[testing]")
     t.until([&] { return t.nodes[0].count("HELLO") >= 2; });
     t.become_ready(3);
     t.until([&] { return t.locks->stats().nodes_quarantined == 0; });
-    // Nobody can tell what it remembers.
+    // The client can't know which keys the node still has.
     t.nodes[0].restart(scripted_node::keys::kept);
     t.until([&] { return t.locks->stats().nodes_quarantined == 1; });
     CHECK(t.acquire("one", patient()).first == error_code{});
 }
 
-TEST_CASE("what a node was to do much later is done when it recovers", "[testing]")
+TEST_CASE("a recovered node executes the commands that were delayed", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -336,7 +336,7 @@ TEST_CASE("what a node was to do much later is done when it recovers", "[testing
     CHECK(*ended == error_code{});
 }
 
-TEST_CASE("a node that recovers is as it was, but for its keys", "[testing]")
+TEST_CASE("a recovered node is as before except for its keys", "[testing]")
 {
     three_nodes t;
     t.start();

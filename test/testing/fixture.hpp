@@ -26,10 +26,10 @@ using testing::scripted_node;
 /// Where the nodes run.
 enum class place { threads_of_their_own, the_clients_context };
 
-/// Longer than any test: what is gone by then has not ended by itself.
+/// Longer than any test, so a key that is gone has not expired.
 inline constexpr std::chrono::milliseconds for_ever = never;
 
-/// One attempt, and no waiting.
+/// One attempt without a wait.
 inline acquire_options at_once()
 {
     acquire_options o;
@@ -38,7 +38,7 @@ inline acquire_options at_once()
     return o;
 }
 
-/// It may take what it takes, on a machine that is busy.
+/// The attempt may take any time on a busy machine.
 inline acquire_options patient()
 {
     acquire_options o = at_once();
@@ -88,7 +88,7 @@ public:
         }
     }
 
-    /// Does it to the first two: a majority.
+    /// Applies it to the first two nodes, a majority.
     template <class Action>
     void on_majority(Action&& act)
     {
@@ -96,7 +96,7 @@ public:
         act(nodes[1]);
     }
 
-    /// To all of them, as any two may be those that granted a lock.
+    /// Applies it to all nodes, because any two may have granted a lock.
     void drop(const std::string& name)
     {
         for (scripted_node& each : nodes) {
@@ -112,7 +112,7 @@ public:
         return std::move(*got);
     }
 
-    /// A lock that has to be had.
+    /// A lock that the test needs.
     lock take(const std::string& name, const acquire_options& o = patient())
     {
         auto [ec, l] = acquire(name, o);
@@ -147,7 +147,7 @@ public:
         return count;
     }
 
-    // The nodes go before their context, and the client before them.
+    // The nodes end before their context, and the client ends before them.
     asio::io_context io{1};
     std::vector<scripted_node> nodes;
     config settings;

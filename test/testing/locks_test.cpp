@@ -16,8 +16,8 @@ using namespace redlock::test;
 
 namespace {
 
-/// Renewed too late for the test: a loss is seen when the test extends the lock, and a machine that
-/// is held up causes none.
+/// The renewal comes too late for the test. So the test sees a loss when it extends the lock, and a
+/// machine that is held up causes none.
 acquire_options kept()
 {
     acquire_options o = patient();
@@ -34,13 +34,13 @@ asio::awaitable<void> work_without_end(lock& held, lock*& begun)
 
 }  // namespace
 
-TEST_CASE("nodes that are left alone give locks, and take them back", "[testing]")
+TEST_CASE("scripted nodes grant and release locks without any instructions", "[testing]")
 {
     const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
     three_nodes t(where);
     t.start();
     lock held = t.take("orders/42");
-    // Begun with the date, in microseconds.
+    // The counter starts with the date, in microseconds.
     const auto age = std::chrono::system_clock::now().time_since_epoch() -
                      std::chrono::microseconds(held.fencing_token());
     CHECK(std::chrono::abs(age) < 1h);
@@ -52,7 +52,7 @@ TEST_CASE("nodes that are left alone give locks, and take them back", "[testing]
     t.until([&] { return t.holding("orders/42") == 0; });
 }
 
-TEST_CASE("fencing tokens grow, and several resources are one lock", "[testing]")
+TEST_CASE("fencing tokens grow and several resources are one lock", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -67,7 +67,7 @@ TEST_CASE("fencing tokens grow, and several resources are one lock", "[testing]"
     }
 }
 
-TEST_CASE("a stranger on a majority is in the way until it is dropped", "[testing]")
+TEST_CASE("a stranger on a majority blocks the lock until the test drops it", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -80,7 +80,7 @@ TEST_CASE("a stranger on a majority is in the way until it is dropped", "[testin
     CHECK(t.acquire("orders/42", o).first == errc::contended);
     REQUIRE(said.nodes.size() == 3);
     CHECK(said.nodes[0].outcome == node_outcome::refused);
-    // Who holds it has as long as was said.
+    // The stranger holds it for the given time.
     REQUIRE(said.nodes[0].holder_ttl);
     CHECK(*said.nodes[0].holder_ttl <= for_ever);
     CHECK(*said.nodes[0].holder_ttl > for_ever / 2);
@@ -97,8 +97,8 @@ TEST_CASE("a stranger may stay without end", "[testing]")
     acquire_options o = at_once();
     o.timeout = 1s;
     o.report = &said;
-    // The nodes say within the deadline how long the stranger has it. If a busy machine makes that
-    // too slow, there is another acquire.
+    // The nodes report within the deadline how long the stranger has the lock. If a busy machine
+    // makes that too slow, there is another acquire.
     t.until([&] {
         CHECK(t.acquire("orders/42", o).first == errc::timed_out);
         return said.nodes.size() == 3 && said.nodes[0].holder_ttl.has_value();
@@ -106,7 +106,7 @@ TEST_CASE("a stranger may stay without end", "[testing]")
     CHECK(*said.nodes[0].holder_ttl > for_ever);
 }
 
-TEST_CASE("a stranger on one node is in nobody's way", "[testing]")
+TEST_CASE("a stranger on one node blocks no lock", "[testing]")
 {
     three_nodes t;
     t.start();
@@ -114,10 +114,10 @@ TEST_CASE("a stranger on one node is in nobody's way", "[testing]")
     CHECK(t.acquire("orders/42", at_once()).first == error_code{});
 }
 
-TEST_CASE("who waits is told of a key that is dropped", "[testing]")
+TEST_CASE("a waiter is notified of a dropped key", "[testing]")
 {
     three_nodes t;
-    // It would look by itself too late for the test.
+    // The waiter's own poll would come too late for the test.
     t.settings.max_poll_interval = never;
     t.start();
     for (scripted_node& each : t.nodes) {
@@ -179,7 +179,7 @@ TEST_CASE("a body under a lock that is dropped is cancelled", "[testing]")
     CHECK(result->error == errc::lost);
 }
 
-TEST_CASE("keys end when their time is over", "[testing]")
+TEST_CASE("keys end with their ttl", "[testing]")
 {
     three_nodes t;
     t.start();
