@@ -24,7 +24,7 @@ inline config safe()
     return c;
 }
 
-/// Runs `body(i)` in each of several threads, all at the same time.
+/// Runs `body(i)` in each of several threads at the same time.
 template <class Body>
 void in_threads(Body body)
 {

@@ -82,7 +82,7 @@ asio::awaitable<void> cycles(client& locks, std::string name, unsigned count,
 
 }  // namespace
 
-TEST_CASE("many coroutines in many threads share a client", "[threads]")
+TEST_CASE("coroutines in many threads share a client", "[threads]")
 {
     nodes();
     std::atomic<unsigned> done{0};
@@ -106,7 +106,7 @@ TEST_CASE("many coroutines in many threads share a client", "[threads]")
     CHECK(s.leases == 0);
 }
 
-TEST_CASE("threads that do not run the context use the client too", "[threads]")
+TEST_CASE("threads that do not run the context can use the client", "[threads]")
 {
     nodes();
     std::atomic<unsigned> good{0};
@@ -125,7 +125,7 @@ TEST_CASE("threads that do not run the context use the client too", "[threads]")
     c.close();
 }
 
-TEST_CASE("one name, many threads: the lock excludes", "[threads]")
+TEST_CASE("a lock excludes many threads that want one name", "[threads]")
 {
     nodes();
     const std::string name = fresh_name();
@@ -145,7 +145,7 @@ TEST_CASE("one name, many threads: the lock excludes", "[threads]")
     c.close();
 }
 
-TEST_CASE("locks move between threads, and are used and dropped there", "[threads]")
+TEST_CASE("a lock can move to another thread that uses and drops it", "[threads]")
 {
     nodes();
     const auto names = fresh_names(thread_count * 20);
@@ -160,7 +160,7 @@ TEST_CASE("locks move between threads, and are used and dropped there", "[thread
             if (other) {
                 lost += other.owns() && other.owner_token().size() == 40 ? 0U : 1U;
                 c.locks->async_extend(other, long_ttl, asio::detached);
-                // Dropped, perhaps while it is being extended.
+                // The thread drops the lock, perhaps while it is being extended.
             }
         }
     });
@@ -175,7 +175,7 @@ TEST_CASE("locks move between threads, and are used and dropped there", "[thread
     CHECK(c.locks->stats().dropped == names.size());
 }
 
-TEST_CASE("operations are cancelled while the client works in other threads", "[threads]")
+TEST_CASE("a thread cancels its operations while the client works in other threads", "[threads]")
 {
     nodes();
     const auto names = fresh_names(thread_count * 30);
@@ -286,7 +286,7 @@ TEST_CASE("a client is destroyed while its operations complete in other threads"
     }
 }
 
-TEST_CASE("without thread_safe, a strand serves as well", "[threads]")
+TEST_CASE("a client on a strand serves many threads without thread_safe", "[threads]")
 {
     nodes();
     asio::thread_pool pool(thread_count);
@@ -307,7 +307,7 @@ TEST_CASE("without thread_safe, a strand serves as well", "[threads]")
     pool.join();
 }
 
-TEST_CASE("kept locks, their owner and their losses are shared by threads", "[threads]")
+TEST_CASE("threads share kept locks and their reentrant owner and their losses", "[threads]")
 {
     nodes();
     std::atomic<unsigned> told{0};
@@ -325,7 +325,7 @@ TEST_CASE("kept locks, their owner and their losses are shared by threads", "[th
     std::atomic<unsigned> ended{0};
     std::atomic<unsigned> nested{0};
     std::atomic<unsigned> completed{0};
-    // One lock, held by all of them, and asked while it is renewed.
+    // All threads hold one lock, and ask about it while it is renewed.
     in_threads([&](unsigned) {
         lock l = c.locks->async_acquire(name, o, asio::use_future).get();
         l.async_wait_lost([&](error_code ec) { ended += ec == errc::not_held; });
@@ -349,7 +349,7 @@ TEST_CASE("kept locks, their owner and their losses are shared by threads", "[th
     CHECK(ended == thread_count);
 }
 
-TEST_CASE("a lock is handed over by one thread while others hold it", "[threads]")
+TEST_CASE("one thread detaches a lock while others hold it", "[threads]")
 {
     nodes();
     shared_client c;

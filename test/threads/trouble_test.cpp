@@ -22,13 +22,13 @@
 using namespace redlock;
 using namespace redlock::test;
 
-// What a client does of itself, in whatever thread its turn comes: connect anew, owe releases, give
-// up those that stall, keep locks alive, wait for who may have forgotten.
+// Tests of the client's own activities in any thread: reconnects, pending releases, closing stalled
+// connections, keeping locks alive, and waiting for nodes that may have lost their keys.
 
 namespace {
 
-/// A dropped lock keeps the others waiting for as long when its masters are out of reach. No test
-/// counts on a lock that lives longer.
+/// A dropped lock keeps others waiting for this long if its nodes are out of reach. No test relies
+/// on a lock that lives longer.
 constexpr std::chrono::milliseconds ttl = ending_ttl;
 
 /// An acquire that a busy machine makes too slow fails, and its thread begins another one.
@@ -40,7 +40,7 @@ acquire_options brief()
     return o;
 }
 
-/// A client that gives up silent masters soon, so that the threads go on.
+/// A client that soon closes connections to silent nodes, so that the threads go on.
 config in_trouble()
 {
     config c = safe();
@@ -49,7 +49,7 @@ config in_trouble()
     return c;
 }
 
-/// What the threads of a test have seen.
+/// The results of the threads of a test.
 struct account {
     std::atomic<unsigned> held{0};
     std::atomic<unsigned> refused{0};
@@ -58,7 +58,8 @@ struct account {
     std::atomic<bool> is_over{false};
 };
 
-/// One lock after the other: plain, kept alive, of several resources, and one that all want.
+/// Takes one lock after the other: plain, kept alive, of several resources, and one that all
+/// threads want.
 void take_locks(client& locks, account& seen)
 {
     const std::string own = fresh_name();
@@ -91,8 +92,8 @@ void take_locks(client& locks, account& seen)
     }
 }
 
-/// While four threads take locks, one thing after the other is done to the nodes, and then waited
-/// for so many further locks.
+/// Four threads take locks. Meanwhile one fault after the other befalls the nodes, and after each
+/// the threads must take a number of further locks.
 void disturb(client& locks, const std::vector<std::function<void()>>& troubles)
 {
     account seen;
@@ -116,7 +117,7 @@ void disturb(client& locks, const std::vector<std::function<void()>>& troubles)
 
 }  // namespace
 
-TEST_CASE("threads use a client while its links break and its masters stand still", "[threads]")
+TEST_CASE("threads use a client while its links break and its nodes freeze", "[threads]")
 {
     masters servers(3);
     std::array<std::unique_ptr<proxy>, 3> links;
@@ -154,7 +155,7 @@ TEST_CASE("threads use a client while its links break and its masters stand stil
     shared.close();
 }
 
-TEST_CASE("threads use a client while masters that forget are started anew", "[threads]")
+TEST_CASE("threads use a client while nodes restart without their keys", "[threads]")
 {
     masters servers(3);
     config c = in_trouble();
@@ -164,7 +165,7 @@ TEST_CASE("threads use a client while masters that forget are started anew", "[t
     std::vector<std::function<void()>> troubles;
     for (std::size_t i = 0; i < servers.size(); ++i) {
         troubles.emplace_back([&, i] {
-            // A second one would leave no majority that remembers.
+            // A second restart would leave no majority with the keys.
             CHECK(wait_for([&] {
                 const auto now = shared.locks->stats();
                 return now.nodes_ready == 3 && now.nodes_quarantined == 0;
@@ -176,7 +177,7 @@ TEST_CASE("threads use a client while masters that forget are started anew", "[t
     shared.close();
 }
 
-TEST_CASE("threads share the TLS connections of a client, and make them anew", "[threads]")
+TEST_CASE("threads share the TLS connections of a client and its reconnects", "[threads]")
 {
     const certificates world;
     const server_options speaks_tls{
@@ -199,7 +200,7 @@ TEST_CASE("threads share the TLS connections of a client, and make them anew", "
     shared.close();
 }
 
-TEST_CASE("replies of a provider from many threads meet the end of their client",
+TEST_CASE("provider replies from many threads arrive while their client ends",
           "[threads][credentials]")
 {
     for (int round = 0; round < 20; ++round) {
@@ -221,7 +222,7 @@ TEST_CASE("replies of a provider from many threads meet the end of their client"
                     std::vector<credentials_reply> some;
                     {
                         const std::lock_guard in(guard);
-                        some = replies;  // all threads give each of them
+                        some = replies;  // all threads give each reply
                     }
                     for (const credentials_reply& reply : some) {
                         reply({}, {"", "whatever-" + std::to_string(i)});
