@@ -15,13 +15,13 @@ using namespace redlock::test;
 
 namespace {
 
-/// The least ttl that goes with the node timeout of these tests.
+/// The least ttl that the node timeout of these tests allows.
 constexpr std::chrono::milliseconds least_ttl = 4 * patience;
 
 struct fixture : scene {
     fixture() : scene(shared_config()) { start(); }
 
-    /// The error of an operation of which nothing may reach a node.
+    /// The error of an operation that must send nothing to a node.
     template <class Operation>
     error_code refused(auto&& begin)
     {
@@ -43,7 +43,7 @@ struct fixture : scene {
             [&](auto token) { locks->async_acquire(resource, o, std::move(token)); });
     }
 
-    /// The same for arguments that are right.
+    /// The result of the same operation with valid arguments.
     error_code acquire_in_earnest(const std::string& resource, const acquire_options& o)
     {
         outcome<acquiring> got;
@@ -171,7 +171,7 @@ TEST_CASE_METHOD(fixture, "a lock of another client is refused", "[arguments]")
     CHECK(held.owns());
     CHECK(refused<releasing>([&](auto token) { locks->async_release(std::move(held), token); }) ==
           errc::invalid_owner_token);
-    // It was handed in all the same, so its own client gives it back.
+    // The lock was handed in nevertheless, so its own client releases it.
     CHECK(other.keys_become(0, name));
 }
 
@@ -212,7 +212,7 @@ TEST_CASE_METHOD(fixture, "an inspection refuses what makes no sense", "[argumen
           }) == errc::invalid_owner_token);
 }
 
-TEST_CASE("one operation more than the limit is refused", "[arguments]")
+TEST_CASE("an operation beyond the limit is refused", "[arguments]")
 {
     config c = shared_config();
     c.max_in_flight = 3;
@@ -230,11 +230,11 @@ TEST_CASE("one operation more than the limit is refused", "[arguments]")
         CHECK_FALSE(got[i].error);
     }
     CHECK(got[3].error == errc::overloaded);
-    // There is room again.
+    // The client has room again.
     CHECK(s.take(s.name).owns());
 }
 
-TEST_CASE("a configuration that makes no sense is refused by the constructor", "[arguments]")
+TEST_CASE("the constructor refuses an invalid configuration", "[arguments]")
 {
     asio::io_context io;
     config c = shared_config();

@@ -15,12 +15,10 @@ using namespace redlock::test;
 
 namespace {
 
-/// After so many handlers of the event loop an operation that is not over by then waits for
-/// something.
+/// An operation that has not ended after this number of handlers waits for something.
 constexpr unsigned enough_handlers = 40;
 
-/// How long no handler has to be ready before an operation that waits for something counts as
-/// waiting.
+/// If no handler is ready for this time, an operation that waits for something counts as waiting.
 constexpr auto a_moment = 20ms;
 
 [[nodiscard]] bool is_in(cancellation_type one, cancellation_type set)
@@ -28,7 +26,7 @@ constexpr auto a_moment = 20ms;
     return (one & set) != cancellation_type::none;
 }
 
-/// Whether it ends by itself, on nodes that answer.
+/// Whether the operation ends by itself on nodes that answer.
 template <class Operation>
 constexpr bool ends_by_itself = !std::is_same_v<Operation, running>;
 
@@ -50,11 +48,11 @@ struct attempt {
     outcome<Operation> got;
     asio::cancellation_signal signal;
     unsigned handled = 0;
-    /// It was too late to cancel.
+    /// The cancellation came too late.
     bool was_over = false;
 };
 
-/// What Asio asks of a slot.
+/// Asio's requirements on a slot.
 class own_slot {
 public:
     explicit own_slot(std::function<void(cancellation_type)>& held) noexcept : held_(&held) {}
@@ -90,7 +88,7 @@ void expect_nothing_left(scene& s)
     CHECK(s.locks->stats().in_flight == 0);
 }
 
-// What has to hold behind an operation that was cancelled.
+// The expected state after an operation that was cancelled.
 
 void expect_after(running, scene& s, error_code)
 {
@@ -159,7 +157,7 @@ void sweep(cancellation_type type, auto&& prepare)
         CHECK(a.handlers.destroyed_uncalled == 0);
     }
     CHECK((over || aborted == enough_handlers || !is_in(type, Operation::cancels)));
-    // Total comes too late for what has sent something.
+    // Total cancellation comes too late for an operation that has sent something.
     CHECK((aborted > 0 || type == cancellation_type::total || !is_in(type, Operation::cancels)));
 }
 
@@ -171,18 +169,19 @@ cancellation_type any_type()
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("p19: cancelled after any number of handlers",
+TEMPLATE_LIST_TEST_CASE("p19: an operation can be cancelled after any number of handlers",
                         "[cancellation][pitfall][p19]", all_operations)
 {
     sweep<TestType>(any_type(), [](scene& s) { TestType::prepare(s); });
 }
 
-TEST_CASE("an acquire cancelled at any point of the first connections", "[cancellation]")
+TEST_CASE("an acquire can be cancelled at any point of the first connections", "[cancellation]")
 {
     sweep<acquiring>(any_type(), [](scene& s) { s.begin_run(); });
 }
 
-TEST_CASE("cancelled at once, what honours it is aborted", "[cancellation]")
+TEST_CASE("an operation that honours a cancellation and is cancelled at once is aborted",
+          "[cancellation]")
 {
     const auto type = GENERATE(cancellation_type::terminal, cancellation_type::partial);
     const auto aborted = [&]<class Operation>(Operation) {
@@ -209,8 +208,8 @@ TEST_CASE("an acquire that waits for the lock can be cancelled", "[cancellation]
         REQUIRE(run_until(s.io, [&] { return a.got.done; }));
         CHECK(a.got.error == asio::error::operation_aborted);
         CHECK(a.handlers.called == 1);
-        // The holder's keys are none of its business. The last node may answer the holder's SET
-        // later than a majority; a key that was deleted would never be back.
+        // The cancelled acquire must leave the holder's keys alone. The last node may answer the
+        // holder's SET later than a majority; a deleted key would never return.
         CHECK(s.held.owns());
         CHECK(s.keys_become(nodes().size(), s.name));
         CHECK(s.locks->stats().cancelled == 1);
@@ -218,7 +217,7 @@ TEST_CASE("an acquire that waits for the lock can be cancelled", "[cancellation]
     }
 }
 
-TEST_CASE("a handler may have a cancellation slot of a type of its own", "[cancellation]")
+TEST_CASE("a handler may have its own type of cancellation slot", "[cancellation]")
 {
     scene s;
     s.start();
@@ -246,7 +245,7 @@ TEST_CASE("total cancels an acquire that has sent nothing", "[cancellation]")
         REQUIRE(run_until(s.io, [&] { return a.got.done; }));
         CHECK(a.got.error == asio::error::operation_aborted);
     }
-    SECTION("not when it has")
+    SECTION("but not after the acquire has sent its commands")
     {
         s.start();
         attempt<acquiring> a(s, cancellation_type::total, 2);
@@ -255,14 +254,14 @@ TEST_CASE("total cancels an acquire that has sent nothing", "[cancellation]")
     }
 }
 
-TEST_CASE("a cancellation meets only the operation it is meant for", "[cancellation]")
+TEST_CASE("a cancellation affects only its own operation", "[cancellation]")
 {
     config c = shared_config();
     c.thread_safe = GENERATE(false, true);
     scene s(c);
     s.start();
-    // The first operation is over, but its handler has not been called; its record serves the
-    // second.
+    // The first operation has ended, but its handler has not been called. Its record serves the
+    // second operation.
     asio::io_context other{1};
     asio::cancellation_signal first;
     outcome<acquiring> one;
@@ -281,7 +280,7 @@ TEST_CASE("a cancellation meets only the operation it is meant for", "[cancellat
     CHECK_FALSE(one.error);
 }
 
-TEST_CASE("a run that is cancelled ends what is pending", "[cancellation]")
+TEST_CASE("a run that is cancelled ends all pending operations", "[cancellation]")
 {
     scene s;
     asio::cancellation_signal stop;
@@ -296,7 +295,7 @@ TEST_CASE("a run that is cancelled ends what is pending", "[cancellation]")
     REQUIRE(run_until(s.io, [&] { return run.done && waiting.done; }));
     CHECK(run.error == asio::error::operation_aborted);
     CHECK(waiting.error == errc::closed);
-    // The end is final.
+    // An operation that has ended can't be cancelled any more.
     outcome<running> again;
     s.locks->async_run(again.receiver());
     REQUIRE(run_until(s.io, [&] { return again.done; }));

@@ -16,7 +16,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// One node that answers everything but what concerns a resource of the tests behind its SET.
+/// A node that answers everything except commands about a resource of the tests after its SET.
 scripted_server holding_node()
 {
     return scripted_server([](scripted_connection& peer) -> asio::awaitable<void> {
@@ -32,7 +32,7 @@ scripted_server holding_node()
     });
 }
 
-/// Nothing but the closing has a bound that a test could reach.
+/// Only the close has a bound that a test can reach.
 config for_node(const scripted_server& node, std::chrono::milliseconds close_timeout)
 {
     config c = shared_config();
@@ -44,7 +44,7 @@ config for_node(const scripted_server& node, std::chrono::milliseconds close_tim
     return c;
 }
 
-/// A client with a release under way that is not going to be answered.
+/// A client with a release under way that no node will answer.
 struct held_up {
     explicit held_up(std::chrono::milliseconds close_timeout) : s(for_node(node, close_timeout))
     {
@@ -69,7 +69,7 @@ struct held_up {
 
 }  // namespace
 
-TEST_CASE("closing waits for a release that is not answered, but not for ever", "[closing]")
+TEST_CASE("a closing client waits for an unanswered release but not forever", "[closing]")
 {
     constexpr auto bound = 300ms;
     held_up w(bound);
@@ -86,12 +86,12 @@ TEST_CASE("closing waits for a release that is not answered, but not for ever", 
     CHECK(wait_for([&] { return w.node.open_connections() == 0; }));
 }
 
-TEST_CASE("closing with a timeout of zero waits for nothing", "[closing]")
+TEST_CASE("a close with a timeout of zero waits for nothing", "[closing]")
 {
     held_up w(0ms);
     outcome<closing> close;
     closing::begin(w.s, close.receiver());
-    // Whatever is ready, and nothing that comes with time.
+    // Runs all ready handlers, and none that waits for a timer.
     w.s.io.poll();
     CHECK((close.done && !close.error));
     CHECK(w.release.error == errc::closed);
@@ -99,7 +99,7 @@ TEST_CASE("closing with a timeout of zero waits for nothing", "[closing]")
     CHECK(run_out(w.s.io));
 }
 
-TEST_CASE("a closing that is cancelled closes at once", "[closing]")
+TEST_CASE("a close that is cancelled closes the client at once", "[closing]")
 {
     const auto type = GENERATE(cancellation_type::terminal, cancellation_type::partial);
     held_up w(never);
@@ -113,13 +113,13 @@ TEST_CASE("a closing that is cancelled closes at once", "[closing]")
     signal.emit(type);
     CHECK(run_out(w.s.io));
     CHECK(cancelled.error == asio::error::operation_aborted);
-    // The others wanted the client closed, and that it is.
+    // The other callers wanted the client closed, and it is closed.
     CHECK((other.done && !other.error));
     CHECK((w.run.done && !w.run.error));
     CHECK(w.release.error == errc::closed);
 }
 
-TEST_CASE("a run that is cancelled ends a closing without an error", "[closing]")
+TEST_CASE("a cancelled run ends a close without an error", "[closing]")
 {
     const auto type = GENERATE(cancellation_type::terminal, cancellation_type::partial);
     held_up w(never);
@@ -134,7 +134,7 @@ TEST_CASE("a run that is cancelled ends a closing without an error", "[closing]"
     CHECK(w.release.error == errc::closed);
 }
 
-TEST_CASE("total cancels no closing", "[closing]")
+TEST_CASE("total does not cancel a close", "[closing]")
 {
     // The two polls below take no time, but the machine may.
     held_up w(3s);

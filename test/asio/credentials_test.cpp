@@ -17,7 +17,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// The nodes of this program want no password: their default user takes any.
+/// The nodes of this program need no password: their default user accepts any.
 credentials any_password()
 {
     return {"", "whatever"};
@@ -57,7 +57,7 @@ TEST_CASE("a client whose provider replies at once gets its lock", "[asio][crede
     CHECK(a.take(fresh_name()).owns());
 }
 
-TEST_CASE("a reply that comes after its client is destroyed does nothing", "[asio][credentials]")
+TEST_CASE("a reply that arrives after its client is destroyed has no effect", "[asio][credentials]")
 {
     config c = shared_config();
     kept_replies kept(c);
@@ -65,7 +65,7 @@ TEST_CASE("a reply that comes after its client is destroyed does nothing", "[asi
     a.begin_run();
     REQUIRE(run_until(a.io, [&] { return kept.replies.size() == nodes().size(); }));
     a.locks.reset();
-    SECTION("in the thread of its context, before and after its end is told")
+    SECTION("in the context's thread before and after the handler gets the end")
     {
         kept.answer();
         CHECK(run_out(a.io));
@@ -81,7 +81,7 @@ TEST_CASE("a reply that comes after its client is destroyed does nothing", "[asi
     CHECK(a.ended == make_error_code(errc::closed));
 }
 
-TEST_CASE("a reply that comes after its client is closed does nothing", "[asio][credentials]")
+TEST_CASE("a reply that arrives after its client is closed has no effect", "[asio][credentials]")
 {
     config c = shared_config();
     kept_replies kept(c);
@@ -98,7 +98,7 @@ TEST_CASE("a reply that comes after its client is closed does nothing", "[asio][
     CHECK(a.locks->stats().connects == 0);
 }
 
-TEST_CASE("a reply that comes after its execution context is gone does nothing",
+TEST_CASE("a reply that arrives after its execution context is gone has no effect",
           "[asio][credentials]")
 {
     config c = shared_config();
@@ -110,7 +110,7 @@ TEST_CASE("a reply that comes after its execution context is gone does nothing",
         outlives->async_run(asio::detached);
         REQUIRE(run_until(io, [&] { return kept.replies.size() == nodes().size(); }));
         if (GENERATE(false, true)) {
-            kept.replies[0]({}, any_password());  // on its way when the context goes
+            kept.replies[0]({}, any_password());  // on its way when the context ends
         }
     }
     kept.answer();

@@ -14,7 +14,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// Of this process.
+/// Counts the sockets of this process.
 template <class Which>
 std::size_t sockets(Which which)
 {
@@ -31,7 +31,7 @@ std::size_t sockets(Which which)
 
 }  // namespace
 
-TEST_CASE("a program that is begun gets none of the connections", "[descriptors]")
+TEST_CASE("a child program inherits no connection of the client", "[descriptors]")
 {
     const auto any = [](int) { return true; };
     const auto kept = [](int fd) { return (::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0; };

@@ -28,7 +28,7 @@ void finish(scene& s)
     asio::post(s.io, [&s] { Operation::finish(s); });
 }
 
-/// What a handler saw of the initiating function.
+/// The state of the initiating function that a handler saw.
 struct watch {
     bool initiating = false;
     bool called = false;
@@ -58,7 +58,7 @@ struct watch {
     }
 };
 
-/// Refused for its argument.
+/// An operation that is refused for its argument.
 struct acquiring_nothing : acquiring {
     static auto begin(scene& s, auto&& token)
     {
@@ -80,11 +80,11 @@ TEMPLATE_LIST_TEST_CASE("a handler runs on its strand", "[executors]", all_opera
                             inside = strand.running_in_this_thread();
                         }));
     };
-    SECTION("of today")
+    SECTION("of Asio's current type")
     {
         begin_on(asio::make_strand(s.io));
     }
-    SECTION("of whichever executor")
+    SECTION("over any executor")
     {
         begin_on(asio::make_strand(asio::any_io_executor(s.io.get_executor())));
     }
@@ -97,7 +97,7 @@ TEMPLATE_LIST_TEST_CASE("a handler runs on its strand", "[executors]", all_opera
     CHECK(*inside);
 }
 
-TEMPLATE_LIST_TEST_CASE("a handler runs on its own context, which has work until then",
+TEMPLATE_LIST_TEST_CASE("a handler runs on its own context and keeps work there until then",
                         "[executors]", all_operations)
 {
     config c = shared_config();
@@ -112,20 +112,20 @@ TEMPLATE_LIST_TEST_CASE("a handler runs on its own context, which has work until
                                     !s.io.get_executor().running_in_this_thread();
                         }));
     };
-    SECTION("by its own executor")
+    SECTION("through its own executor")
     {
         begin_on(other.get_executor());
     }
-    SECTION("by an executor of the client's type")
+    SECTION("through an executor of the client's type")
     {
         begin_on(asio::any_io_executor(other.get_executor()));
     }
-    SECTION("by one to which nothing can be posted, as that of any_completion_handler")
+    SECTION("through an executor that can't be posted to as any_completion_handler has")
     {
         begin_on(asio::any_completion_executor(other.get_executor()));
     }
 
-    // Nothing to do yet, but not at its end either.
+    // There is nothing to do yet, but the context has not run out of work.
     CHECK(other.poll() == 0);
     CHECK_FALSE(other.stopped());
 
@@ -162,7 +162,7 @@ TEMPLATE_LIST_TEST_CASE("a handler without an executor runs on the client's", "[
     CHECK(s.locks->get_executor() == asio::any_io_executor(strand));
 }
 
-TEMPLATE_LIST_TEST_CASE("a handler is never called by the initiating function", "[executors]",
+TEMPLATE_LIST_TEST_CASE("the initiating function never calls a handler", "[executors]",
                         all_operations)
 {
     config c = shared_config();
@@ -180,7 +180,7 @@ TEMPLATE_LIST_TEST_CASE("a handler is never called by the initiating function", 
     {
         asio::post(s.locks->get_executor(), begin);
     }
-    SECTION("when it is refused at once")
+    SECTION("when the operation is refused at once")
     {
         s.locks->async_close(asio::detached);
         s.io.run_one();
@@ -191,8 +191,8 @@ TEMPLATE_LIST_TEST_CASE("a handler is never called by the initiating function", 
     CHECK_FALSE(w.called_inline);
 }
 
-TEMPLATE_TEST_CASE("an executor to which nothing can be posted calls nothing at once",
-                   "[executors]", acquiring, acquiring_nothing)
+TEMPLATE_TEST_CASE("an executor that can't be posted to calls no handler at once", "[executors]",
+                   acquiring, acquiring_nothing)
 {
     config c = shared_config();
     c.thread_safe = GENERATE(false, true);
@@ -206,7 +206,7 @@ TEMPLATE_TEST_CASE("an executor to which nothing can be posted calls nothing at 
     CHECK_FALSE(w.called_inline);
 }
 
-TEST_CASE("a wait for the end of an empty lock calls nothing at once either", "[executors]")
+TEST_CASE("a wait for the end of an empty lock calls no handler at once", "[executors]")
 {
     std::promise<std::thread::id> called;
     lock().async_wait_lost(
@@ -215,7 +215,7 @@ TEST_CASE("a wait for the end of an empty lock calls nothing at once either", "[
     CHECK(called.get_future().get() != std::this_thread::get_id());
 }
 
-TEST_CASE("arguments are refused later, too", "[executors]")
+TEST_CASE("an invalid argument is reported after the initiating function returns", "[executors]")
 {
     scene s;
     watch w;
@@ -224,12 +224,13 @@ TEST_CASE("arguments are refused later, too", "[executors]")
     CHECK_FALSE(w.called_inline);
 }
 
-TEST_CASE("the context does not run out while an operation of the client is pending", "[executors]")
+TEST_CASE("the context does not run out of work while an operation of the client is pending",
+          "[executors]")
 {
     scene s;
     bool called = false;
 
-    SECTION("not yet run")
+    SECTION("before the client runs")
     {
         acquire_options o = long_lease();
         o.timeout = 20ms;
@@ -238,7 +239,7 @@ TEST_CASE("the context does not run out while an operation of the client is pend
             CHECK(ec);
         });
     }
-    SECTION("run, and closed from its own handler")
+    SECTION("after a run that its own handler closes")
     {
         s.begin_run();
         s.locks->async_acquire(s.name, long_lease(), [&](error_code ec, lock) {

@@ -23,18 +23,18 @@ namespace redlock::test {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// Longer than any test, so that a key that is gone was deleted.
+/// Longer than any test, so a key that is gone was deleted.
 inline constexpr std::chrono::milliseconds long_ttl = never;
 
-/// Three masters, started when first asked for and shared by the tests of a program. The first
-/// thread has to ask.
+/// Three nodes that the tests of a program share. The first call starts them, and the first thread
+/// must make it.
 inline masters& nodes()
 {
     static masters three(3);
     return three;
 }
 
-/// For those masters. No answer is late before the test counts as hung.
+/// A configuration for those nodes. No answer is late before the test counts as hung.
 inline config shared_config()
 {
     config c;
@@ -46,7 +46,8 @@ inline config shared_config()
     return c;
 }
 
-/// For an acquire without options: its ttl is 10 s, and a longer node timeout does not go with it.
+/// A configuration for an acquire without options. Its ttl is 10 s, which doesn't allow a longer
+/// node timeout.
 inline config default_ttl_config()
 {
     config c = shared_config();
@@ -54,7 +55,7 @@ inline config default_ttl_config()
     return c;
 }
 
-/// For locks with `brief_ttl`.
+/// A configuration for locks with `brief_ttl`.
 inline config brisk_config(bool thread_safe)
 {
     config c = shared_config();
@@ -63,7 +64,7 @@ inline config brisk_config(bool thread_safe)
     return c;
 }
 
-/// Both of them, one after the other.
+/// Runs the test with both kinds, one after the other.
 inline config brisk_config()
 {
     return brisk_config(GENERATE(false, true));
@@ -84,14 +85,15 @@ inline std::string fresh_name()
     return "asio/" + std::to_string(++count);
 }
 
-/// The handlers of a test: each is to be called once, or destroyed uncalled when its context goes.
+/// Counts the handlers of a test: each must be called once, or destroyed uncalled when its context
+/// ends.
 struct ledger {
     std::atomic<unsigned> called{0};
     std::atomic<unsigned> called_again{0};
     std::atomic<unsigned> destroyed_uncalled{0};
 };
 
-/// A handler that cannot be copied and keeps a ledger.
+/// A handler that can't be copied and keeps a ledger.
 template <class Function>
 class once {
 public:
@@ -127,7 +129,7 @@ class client_alone {
 public:
     explicit client_alone(config c = shared_config()) : locks(std::in_place, io, std::move(c)) {}
 
-    /// Begins to run, and waits for the connections.
+    /// Starts the run, and waits for the connections.
     void start()
     {
         begin_run();
@@ -165,12 +167,12 @@ public:
     }
 
     asio::io_context io{1};
-    /// What the run came to.
+    /// The result of the run.
     std::optional<error_code> ended;
     std::optional<client> locks;
 };
 
-/// Another client has the resource: who wants it has to ask the nodes for it.
+/// Another client has the resource, so a client that wants it must ask the nodes.
 struct held_by_another {
     explicit held_by_another(const std::string& name)
     {

@@ -37,7 +37,7 @@ struct joint_scene : scene {
 
     [[nodiscard]] names both() const { return {name, other}; }
 
-    /// What was begun gives a lock of both, and one release gives both back.
+    /// The acquire gives one lock of both resources, and one release frees both.
     void demand(outcome<acquiring>& got)
     {
         REQUIRE(run_until(io, [&] { return got.done; }));
@@ -57,7 +57,7 @@ struct joint_scene : scene {
         CHECK(keys_become(0, other));
     }
 
-    /// Of what a coroutine gives.
+    /// The result of a coroutine.
     void demand(asio::awaitable<lock> body)
     {
         outcome<acquiring> got;
@@ -73,7 +73,7 @@ struct joint_scene : scene {
     std::string other = fresh_name();
 };
 
-// GCC 12 takes no list in an expression that waits.
+// GCC 12 takes no list in an expression with co_await.
 
 asio::awaitable<lock> by_list(joint_scene& s)
 {
@@ -100,16 +100,16 @@ asio::awaitable<lock> by_deferred(joint_scene& s)
 
 }  // namespace
 
-TEST_CASE("several resources are named by a list or by a vector", "[groups]")
+TEST_CASE("a list or a vector names several resources", "[groups]")
 {
     joint_scene s;
     outcome<acquiring> got;
-    SECTION("a list, with options")
+    SECTION("a list with options")
     {
         s.locks->async_acquire({s.name, s.other}, long_lease(), got.receiver());
         s.demand(got);
     }
-    SECTION("a list, without")
+    SECTION("a list without options")
     {
         s.locks->async_acquire({s.name, s.other}, got.receiver());
         s.demand(got);
@@ -122,19 +122,19 @@ TEST_CASE("several resources are named by a list or by a vector", "[groups]")
                                got.receiver());
         s.demand(got);
     }
-    SECTION("a vector, with options")
+    SECTION("a vector with options")
     {
         s.locks->async_acquire(s.both(), long_lease(), got.receiver());
         s.demand(got);
     }
-    SECTION("a vector, without")
+    SECTION("a vector without options")
     {
         s.locks->async_acquire(s.both(), got.receiver());
         s.demand(got);
     }
 }
 
-TEST_CASE("several resources that are adopted are named by a list or by a vector", "[groups]")
+TEST_CASE("a list or a vector names several resources to adopt", "[groups]")
 {
     joint_scene s;
     s.name = "asio/groups/from";
@@ -145,16 +145,16 @@ TEST_CASE("several resources that are adopted are named by a list or by a vector
     REQUIRE_FALSE(had.error);
     const std::string owner = std::move(*had.value).detach();
     outcome<acquiring> got;
-    SECTION("a list, with options")
+    SECTION("a list with options")
     {
         s.locks->async_adopt({s.name, s.other}, owner, long_ttl, extend_options{}, got.receiver());
     }
-    SECTION("a list of literals, without")
+    SECTION("a list of literals without options")
     {
         s.locks->async_adopt({"asio/groups/from", "asio/groups/to"}, owner, long_ttl,
                              got.receiver());
     }
-    SECTION("a list, begun later")
+    SECTION("a list for a deferred operation")
     {
         auto adopting =
             s.locks->async_adopt({std::string(s.name), std::string(s.other)}, owner, long_ttl);
@@ -167,7 +167,7 @@ TEST_CASE("several resources that are adopted are named by a list or by a vector
     s.demand(got);
 }
 
-TEST_CASE("several resources under which a handler begins something are named by a list",
+TEST_CASE("a list names several resources under which a handler starts operations",
           "[groups][with_lock]")
 {
     joint_scene s;
@@ -189,7 +189,7 @@ TEST_CASE("several resources under which a handler begins something are named by
     {
         with_lock(*s.locks, {"asio/groups/from", "asio/groups/to"}, long_lease(), start, keep);
     }
-    SECTION("begun later")
+    SECTION("a deferred operation")
     {
         auto scope =
             with_lock(*s.locks, {std::string(s.name), std::string(s.other)}, long_lease(), start);
@@ -200,7 +200,7 @@ TEST_CASE("several resources under which a handler begins something are named by
     CHECK(held == s.both());
 }
 
-TEST_CASE("coroutines take several resources", "[groups]")
+TEST_CASE("coroutines lock several resources", "[groups]")
 {
     joint_scene s;
     using body_type = asio::awaitable<lock> (*)(joint_scene&);
@@ -209,7 +209,7 @@ TEST_CASE("coroutines take several resources", "[groups]")
     s.demand(body(s));
 }
 
-TEST_CASE("an acquire of several resources may be begun later, and more than once", "[groups]")
+TEST_CASE("a deferred acquire of several resources may be started more than once", "[groups]")
 {
     joint_scene s;
     const auto begun_by = [&s](auto acquire) {
@@ -221,7 +221,7 @@ TEST_CASE("an acquire of several resources may be begun later, and more than onc
         std::move(copy)(second.receiver());
         s.demand(second);
     };
-    // The names that are given here are gone when it begins.
+    // The names in this call are gone when the acquire begins.
     SECTION("by a list")
     {
         begun_by(s.locks->async_acquire({std::string(s.name), std::string(s.other)}, long_lease()));
@@ -232,7 +232,7 @@ TEST_CASE("an acquire of several resources may be begun later, and more than onc
     }
 }
 
-TEST_CASE("a lock names its resources as they were given", "[groups]")
+TEST_CASE("a lock names its resources in the order in which they were given", "[groups]")
 {
     joint_scene s;
     CHECK(s.held.resources().empty());
@@ -274,7 +274,7 @@ TEST_CASE("each of several resources has a fencing token", "[groups]")
     CHECK(both.fencing_token(s.name + "'") == 0);
     CHECK(both.fencing_token("") == 0);
 
-    // A further hold is of what it was asked for.
+    // A further hold names only the resources that it was asked for.
     outcome<acquiring> part;
     s.locks->async_acquire(s.other, o, part.receiver());
     REQUIRE(run_until(s.io, [&] { return part.done; }));
@@ -300,7 +300,7 @@ TEST_CASE("each of several resources has a fencing token", "[groups]")
     CHECK(without.value->fencing_token(without.value->resource()) == 0);
 }
 
-TEST_CASE("who holds one of several resources keeps others from all", "[groups]")
+TEST_CASE("a client that holds one of several resources keeps others from all of them", "[groups]")
 {
     joint_scene s;
     const lock one = s.take(s.other);
@@ -314,7 +314,8 @@ TEST_CASE("who holds one of several resources keeps others from all", "[groups]"
     CHECK(one.owns());
 }
 
-TEST_CASE("an owner holds a part of what it has, in the names it asks by", "[groups][owner]")
+TEST_CASE("a reentrant owner can hold a part of its lock under the names it asks for",
+          "[groups][owner]")
 {
     joint_scene s;
     acquire_options o = long_lease();

@@ -24,7 +24,7 @@ struct thrown : std::runtime_error {
     throw thrown();
 }
 
-/// Runs until `done`, and counts what comes out of handlers.
+/// Runs until `done`, and counts the exceptions that handlers throw.
 template <class Predicate>
 unsigned run_through(asio::io_context& io, Predicate done)
 {
@@ -44,7 +44,8 @@ unsigned run_through(asio::io_context& io, Predicate done)
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a handler that throws harms no other", "[handlers]", all_operations)
+TEMPLATE_LIST_TEST_CASE("a handler that throws does not harm another handler", "[handlers]",
+                        all_operations)
 {
     config c = shared_config();
     c.thread_safe = GENERATE(false, true);
@@ -69,7 +70,7 @@ TEMPLATE_LIST_TEST_CASE("a handler that throws harms no other", "[handlers]", al
     CHECK(of.destroyed_uncalled == 0);
 }
 
-TEST_CASE("when all handlers of a turn throw, all are called", "[handlers]")
+TEST_CASE("all handlers of a turn are called even if each throws", "[handlers]")
 {
     scene s;
     s.start();
@@ -84,14 +85,15 @@ TEST_CASE("when all handlers of a turn throw, all are called", "[handlers]")
     CHECK(of.called_again == 0);
 }
 
-TEST_CASE("what was begun in the turn of a handler that throws is sent all the same", "[handlers]")
+TEST_CASE("operations begun in the turn of a throwing handler are still sent", "[handlers]")
 {
     scene s;
     s.start();
     outcome<acquiring> got;
     acquire_options o = long_lease();
     o.max_attempts = 1;
-    // Refused at once, so that it completes in the very turn that has to send the SET.
+    // The client refuses this operation at once, so it completes in the turn that must send the
+    // SET.
     s.locks->async_acquire("", [](error_code, lock) { throw_it(); });
     s.locks->async_acquire(s.name, o, got.receiver());
     CHECK(run_through(s.io, [&] { return got.done; }) == 1);
@@ -133,7 +135,7 @@ TEMPLATE_LIST_TEST_CASE("a handler may destroy the client", "[handlers]", all_op
     CHECK(s.ended.has_value() == !std::is_same_v<TestType, running>);
 }
 
-TEST_CASE("a handler may destroy the lock it was given, or another", "[handlers]")
+TEST_CASE("a handler may destroy the lock it was given or another one", "[handlers]")
 {
     scene s;
     s.start();
@@ -150,7 +152,7 @@ TEST_CASE("a handler may destroy the lock it was given, or another", "[handlers]
     CHECK(s.keys_become(0, other));
 }
 
-TEST_CASE("a lock may be destroyed, or moved, while it is extended", "[handlers]")
+TEST_CASE("a lock may be destroyed or moved while it is extended", "[handlers]")
 {
     config c = shared_config();
     c.thread_safe = GENERATE(false, true);
@@ -207,7 +209,7 @@ TEST_CASE("a handler may begin the next operation", "[handlers]")
     CHECK(of.destroyed_uncalled == 0);
 }
 
-TEST_CASE("a handler may stop the context, which goes on later", "[handlers]")
+TEST_CASE("a handler may stop the context and the context can continue later", "[handlers]")
 {
     scene s;
     s.start();
@@ -227,7 +229,7 @@ TEST_CASE("a handler may stop the context, which goes on later", "[handlers]")
     }
 }
 
-TEST_CASE("a handler that owns the client does not keep it for ever", "[handlers]")
+TEST_CASE("a handler that owns the client does not keep it forever", "[handlers]")
 {
     ledger of;
     std::weak_ptr<client> watched;

@@ -77,8 +77,8 @@ struct keeping_scene : scene {
     std::function<void(const renewal&)> act;
 };
 
-/// Who waits for the end of a lock. What is told goes where it may outlive this, as handlers that
-/// are never called do.
+/// Waits for the end of a lock. The results are stored separately, where they may outlive this
+/// object, because handlers may be destroyed late.
 struct waiting {
     struct notes {
         ledger handlers;
@@ -97,7 +97,7 @@ struct waiting {
 
 }  // namespace
 
-TEST_CASE("a kept lock can be moved about", "[keep_alive]")
+TEST_CASE("a kept lock can be moved", "[keep_alive]")
 {
     keeping_scene s;
     lock first = s.keep();
@@ -114,7 +114,8 @@ TEST_CASE("a kept lock can be moved about", "[keep_alive]")
     CHECK(end.ended == make_error_code(errc::not_held));
 }
 
-TEST_CASE("p36: a lock that is assigned over is kept no more", "[keep_alive][pitfall][p36]")
+TEST_CASE("p36: the client stops renewing a lock that is overwritten by assignment",
+          "[keep_alive][pitfall][p36]")
 {
     keeping_scene s;
     lock held = s.keep();
@@ -123,7 +124,7 @@ TEST_CASE("p36: a lock that is assigned over is kept no more", "[keep_alive][pit
     REQUIRE(s.keys_become(0, s.name));
     REQUIRE(run_until(s.io, [&] { return end.ended.has_value(); }));
     CHECK(end.ended == make_error_code(errc::not_held));
-    // Three renewals of one lock take longer than one of another lock with that ttl.
+    // Three renewals of one lock take longer than one renewal of another lock with that ttl.
     const std::string other = fresh_name();
     const lock kept = s.keep(other);
     const auto renewed = s.told_of[s.name];
@@ -132,7 +133,7 @@ TEST_CASE("p36: a lock that is assigned over is kept no more", "[keep_alive][pit
     CHECK(held.owns());
 }
 
-TEST_CASE("p34: a kept lock may outlive its client, and its context", "[keep_alive][pitfall][p34]")
+TEST_CASE("p34: a kept lock may outlive its client and its context", "[keep_alive][pitfall][p34]")
 {
     std::optional<keeping_scene> s(std::in_place);
     lock held = s->keep();
@@ -153,7 +154,7 @@ TEST_CASE("p34: a kept lock may outlive its client, and its context", "[keep_ali
     held = {};
 }
 
-TEST_CASE("p34: a kept lock goes with the stack that an exception unwinds",
+TEST_CASE("p34: a kept lock is dropped when an exception unwinds the stack",
           "[keep_alive][pitfall][p34]")
 {
     keeping_scene s;
@@ -166,10 +167,11 @@ TEST_CASE("p34: a kept lock goes with the stack that an exception unwinds",
     CHECK(run_until(s.io, [&] { return s.locks->stats().kept_alive == 0; }));
 }
 
-TEST_CASE("p36: a lock that is left while there is no memory is kept no more",
+TEST_CASE("p36: the client stops renewing a lock that is abandoned without free memory",
           "[keep_alive][memory][pitfall][p36]")
 {
-    keeping_scene s(brisk_config(true));  // else it takes no memory to leave it
+    keeping_scene s(
+        brisk_config(true));  // otherwise the client needs no memory to abandon the lock
     lock held = s.keep();
     lock other = s.keep(fresh_name());
     waiting end(held);
@@ -181,7 +183,7 @@ TEST_CASE("p36: a lock that is left while there is no memory is kept no more",
         }
         CHECK(s.keys_become(0, s.name));
     }
-    SECTION("handed over")
+    SECTION("detached")
     {
         const std::string token{held.owner_token()};
         std::string owner;
@@ -199,7 +201,7 @@ TEST_CASE("p36: a lock that is left while there is no memory is kept no more",
     CHECK(other.owns());
 }
 
-TEST_CASE("p34: a client that is destroyed while there is no memory keeps nothing alive",
+TEST_CASE("p34: a client that is destroyed without free memory keeps no lock alive",
           "[keep_alive][memory][pitfall][p34]")
 {
     keeping_scene s(brisk_config(true));
@@ -215,7 +217,7 @@ TEST_CASE("p34: a client that is destroyed while there is no memory keeps nothin
     CHECK(s.told.empty());
 }
 
-TEST_CASE("the sink may do anything", "[keep_alive]")
+TEST_CASE("the renewal callback may do anything", "[keep_alive]")
 {
     keeping_scene s;
     std::optional<lock> held(s.keep());
@@ -252,7 +254,7 @@ TEST_CASE("the sink may do anything", "[keep_alive]")
     }
 }
 
-TEST_CASE("the end of a lock can be waited for with any token", "[keep_alive][tokens]")
+TEST_CASE("any completion token can wait for the end of a lock", "[keep_alive][tokens]")
 {
     keeping_scene s;
     lock held = s.keep();
@@ -286,7 +288,7 @@ TEST_CASE("the end of a lock can be waited for with any token", "[keep_alive][to
         run_until(s.io, [&] { return !s.told.empty() && s.told.back() == renewal_outcome::lost; }));
 }
 
-TEST_CASE("a wait for a loss is cancelled with every type, and the lock kept", "[keep_alive]")
+TEST_CASE("a cancelled wait for a loss keeps the lock for every cancellation type", "[keep_alive]")
 {
     keeping_scene s;
     lock held = s.keep();
@@ -305,7 +307,7 @@ TEST_CASE("a wait for a loss is cancelled with every type, and the lock kept", "
     CHECK(held.owns());
 }
 
-TEST_CASE("who waits for a loss hears of it before the sink does", "[keep_alive]")
+TEST_CASE("a wait for a loss completes before the renewal callback runs", "[keep_alive]")
 {
     keeping_scene s;
     lock held = s.keep();
@@ -323,12 +325,12 @@ TEST_CASE("who waits for a loss hears of it before the sink does", "[keep_alive]
     CHECK(order == std::vector<std::string>{"who waits", "the sink"});
 }
 
-TEST_CASE("an empty lock is waited for by nobody", "[keep_alive]")
+TEST_CASE("a wait for the end of an empty lock has no lock to watch", "[keep_alive]")
 {
     asio::io_context io;
     lock empty;
     std::optional<error_code> ended;
-    SECTION("on an executor of the handler's own")
+    SECTION("on the handler's own executor")
     {
         empty.async_wait_lost(asio::bind_executor(io, [&](error_code ec) { ended = ec; }));
         CHECK_FALSE(ended);
@@ -353,7 +355,7 @@ TEST_CASE("an empty lock is waited for by nobody", "[keep_alive]")
     CHECK(ended == make_error_code(errc::not_held));
 }
 
-TEST_CASE("what makes no sense of keeping alive is refused", "[keep_alive][arguments]")
+TEST_CASE("invalid keep-alive options are refused", "[keep_alive][arguments]")
 {
     keeping_scene s;
     outcome<acquiring> got;
@@ -363,7 +365,7 @@ TEST_CASE("what makes no sense of keeping alive is refused", "[keep_alive][argum
     CHECK(got.error == condition::invalid_argument);
 }
 
-TEST_CASE("renewals, extends and releases go on while no acquire is let in", "[keep_alive]")
+TEST_CASE("renewals and extends and releases continue while no acquire is admitted", "[keep_alive]")
 {
     config c = brisk_config();
     c.max_in_flight = 1;

@@ -12,7 +12,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// The owners that the nodes have for a resource.
+/// The owner tokens that the nodes have for a resource.
 std::set<std::string> owners_of(const std::string& resource)
 {
     std::set<std::string> result;
@@ -34,7 +34,7 @@ error_code extend(scene& s)
 
 }  // namespace
 
-TEST_CASE("p36: acquiring a resource once more leaves the held lock as it is",
+TEST_CASE("p36: acquiring a resource once more leaves the held lock unchanged",
           "[leases][pitfall][p36]")
 {
     scene s;
@@ -55,7 +55,7 @@ TEST_CASE("p36: acquiring a resource once more leaves the held lock as it is",
     CHECK_FALSE(extend(s));
 }
 
-TEST_CASE("p36: a new lock that is put in the place of a held one gives that one back",
+TEST_CASE("p36: a new lock that replaces a held one releases the held one",
           "[leases][pitfall][p36]")
 {
     scene s;
@@ -77,7 +77,7 @@ TEST_CASE("p36: a new lock that is put in the place of a held one gives that one
     CHECK(owners_of(other) == std::set{second});
     CHECK_FALSE(extend(s));
 
-    // The first resource is free, and what is taken now is a third lease.
+    // The first resource is free, and the lock that is taken now is a third lease.
     next = s.take(s.name);
     CHECK(owners_of(s.name) == std::set{std::string(next.owner_token())});
     CHECK(next.owner_token() != first);
@@ -88,7 +88,7 @@ TEST_CASE("p36: a new lock that is put in the place of a held one gives that one
     }
 }
 
-TEST_CASE("a lock that is taken up knows the nodes that have its key", "[leases]")
+TEST_CASE("an adopted lock knows the nodes that have its key", "[leases]")
 {
     const bool everywhere = GENERATE(true, false);
     scene s;
@@ -114,7 +114,7 @@ TEST_CASE("a lock that is taken up knows the nodes that have its key", "[leases]
     CHECK(s.keys_become(0, s.name));
 }
 
-TEST_CASE("p10: no handler is told of a lock whose lease shrank too far while another one ran",
+TEST_CASE("p10: no handler gets a lock whose lease shrank too far during another handler",
           "[leases][pitfall][p10]")
 {
     scene s;
@@ -123,8 +123,9 @@ TEST_CASE("p10: no handler is told of a lock whose lease shrank too far while an
     o.max_attempts = 1;
     o.min_validity = std::chrono::floor<std::chrono::milliseconds>(
         o.ttl * (1 - shared_config().drift_factor) - 200ms);
-    // Both answers are here when the first handler runs; the second waits until it is done. Where
-    // the first comes too late itself, as on a machine that is busy, nothing was shown.
+    // Both answers have arrived when the first handler runs, and the second handler waits for its
+    // end. If the first acquire fails, as on a busy machine, the test shows nothing and tries
+    // again.
     bool shown = false;
     for (int tries = 0; !shown; ++tries) {
         REQUIRE(tries < 50);

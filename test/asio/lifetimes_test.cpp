@@ -26,7 +26,7 @@ config either_kind()
     return c;
 }
 
-/// Ports on which nobody listens, once the servers are gone.
+/// Ports without a listener, because the servers are gone.
 config deserted()
 {
     config c = shared_config();
@@ -63,7 +63,7 @@ struct everything {
 
 }  // namespace
 
-TEST_CASE("a client that is destroyed ends what is pending", "[lifetimes]")
+TEST_CASE("a client that is destroyed ends its pending operations", "[lifetimes]")
 {
     scene s(either_kind());
     s.start();
@@ -86,7 +86,7 @@ TEST_CASE("a client that is destroyed ends what is pending", "[lifetimes]")
     CHECK(all.refused.error == errc::invalid_resource);
 }
 
-TEST_CASE("an assigned client ends what was pending in the old one", "[lifetimes]")
+TEST_CASE("an assignment to a client ends the pending operations of the old client", "[lifetimes]")
 {
     scene s;
     s.start();
@@ -107,14 +107,14 @@ TEST_CASE("an assigned client ends what was pending in the old one", "[lifetimes
     CHECK(fresh.fulfilled(s));
 }
 
-TEST_CASE("a context that is destroyed destroys the handlers of what is pending", "[lifetimes]")
+TEST_CASE("a context that is destroyed destroys the handlers of pending operations", "[lifetimes]")
 {
     const config c = either_kind();
     for (unsigned after = 0; after < 40; ++after) {
         CAPTURE(after);
         everything all;
         {
-            // In this order: the locks and the client go after the context.
+            // In this order, so that the locks and the client end after the context.
             lock extended;
             lock released;
             std::optional<client> survivor;
@@ -139,7 +139,7 @@ TEST_CASE("a client that ends together with its context destroys its handlers", 
     ledger of;
     {
         asio::io_context io{1};
-        // The strand's service is younger than what watches the context, and goes first.
+        // The strand's service is younger than the one that watches the context, and ends first.
         client before(io, shared_config());
         config c = shared_config();
         c.thread_safe = true;
@@ -147,7 +147,7 @@ TEST_CASE("a client that ends together with its context destroys its handlers", 
         locks->async_acquire(fresh_name(), long_lease(), once(of, [](error_code, lock) {}));
         locks->async_run(once(of, [](error_code) {}));
         io.poll();
-        // Its end waits on the strand, and is destroyed there.
+        // The client's end waits on the strand, and is destroyed there.
         locks.reset();
     }
     // A fast server may have granted the lock within the poll.
@@ -155,7 +155,7 @@ TEST_CASE("a client that ends together with its context destroys its handlers", 
     CHECK(of.destroyed_uncalled >= 1);
 }
 
-TEMPLATE_LIST_TEST_CASE("a cancellation signal may go before or after the context", "[lifetimes]",
+TEMPLATE_LIST_TEST_CASE("a cancellation signal may end before or after the context", "[lifetimes]",
                         all_operations)
 {
     const bool signal_first = GENERATE(true, false);
@@ -223,12 +223,12 @@ TEST_CASE("a lock outlives its client", "[lifetimes]")
     {
         s.held = {};
     }
-    SECTION("and is handed over")
+    SECTION("and is detached")
     {
         CHECK(std::move(s.held).detach() == owner);
     }
     CHECK(run_out(s.io));
-    // Nobody was left to give it back: it expires.
+    // No client was left to release the lock, so it expires.
     CHECK(nodes().count(s.name) == nodes().size());
 }
 
@@ -293,11 +293,11 @@ TEST_CASE("p34: a lock is dropped when all nodes are down", "[lifetimes][pitfall
     }
     REQUIRE(run_until(s.io, [&] { return s.locks->stats().nodes_ready == 0; }));
 
-    SECTION("simply")
+    SECTION("by itself")
     {
         s.held = {};
     }
-    SECTION("while the stack is unwound, with the context stopped")
+    SECTION("while the stack is unwound with the context stopped")
     {
         s.io.stop();
         try {
@@ -324,7 +324,7 @@ TEST_CASE("p34: a lock is dropped when all nodes are down", "[lifetimes][pitfall
     }
 }
 
-TEST_CASE("a client of nodes that are not there ends at once", "[lifetimes]")
+TEST_CASE("a client whose nodes are absent ends at once", "[lifetimes]")
 {
     scene s(deserted());
     ledger of;
@@ -373,7 +373,7 @@ TEST_CASE("a moved-from lock holds nothing", "[lifetimes]")
     CHECK(nodes().count(s.name) == nodes().size());
 }
 
-TEST_CASE("a lock that is assigned to gives back what it held", "[lifetimes]")
+TEST_CASE("a lock that is assigned to releases what it held", "[lifetimes]")
 {
     scene s;
     s.start();
@@ -385,7 +385,7 @@ TEST_CASE("a lock that is assigned to gives back what it held", "[lifetimes]")
     CHECK(nodes().count(other) == nodes().size());
 }
 
-TEST_CASE("a client runs once", "[lifetimes]")
+TEST_CASE("a second run of a client is refused", "[lifetimes]")
 {
     scene s(either_kind());
     s.start();
@@ -394,11 +394,11 @@ TEST_CASE("a client runs once", "[lifetimes]")
     REQUIRE(run_until(s.io, [&] { return again.done; }));
     CHECK(again.error == asio::error::already_started);
     CHECK_FALSE(s.ended);
-    // The first run goes on.
+    // The first run continues.
     CHECK(s.take(s.name).owns());
 }
 
-TEST_CASE("closing ends what waits, and lets releases out", "[lifetimes]")
+TEST_CASE("a closing client ends waits and sends releases", "[lifetimes]")
 {
     scene s(either_kind());
     s.start();
@@ -424,7 +424,7 @@ TEST_CASE("closing ends what waits, and lets releases out", "[lifetimes]")
     CHECK(late.error == errc::closed);
     CHECK(release.fulfilled(s));
     CHECK(nodes().count(s.name) == 0);
-    // What is held is left to expire.
+    // The held locks expire.
     CHECK(kept.owns());
     CHECK(nodes().count(contended) == nodes().size());
 
@@ -434,7 +434,7 @@ TEST_CASE("closing ends what waits, and lets releases out", "[lifetimes]")
     CHECK((third.done && !third.error));
 }
 
-TEST_CASE("closing waits for the locks that were just dropped", "[lifetimes]")
+TEST_CASE("a closing client waits for the locks that were just dropped", "[lifetimes]")
 {
     scene s(either_kind());
     s.start();
@@ -445,7 +445,7 @@ TEST_CASE("closing waits for the locks that were just dropped", "[lifetimes]")
     CHECK(nodes().count(s.name) == 0);
 }
 
-TEST_CASE("closing in the middle of an acquire leaves no key", "[lifetimes]")
+TEST_CASE("a client that closes in the middle of an acquire leaves no key", "[lifetimes]")
 {
     for (unsigned after = 0; after < 12; ++after) {
         CAPTURE(after);
@@ -454,18 +454,18 @@ TEST_CASE("closing in the middle of an acquire leaves no key", "[lifetimes]")
         outcome<acquiring> got;
         acquiring::begin(s, got.receiver());
         for (unsigned i = 0; i < after && !got.done; ++i) {
-            s.io.run_one_for(20ms);  // each moment is right to close at
+            s.io.run_one_for(20ms);  // the client may close at each moment
         }
         s.locks->async_close(asio::detached);
         CHECK(run_out(s.io));
         REQUIRE(got.done);
-        // What was decided before stands.
+        // An outcome that was decided before remains.
         CHECK((got.fulfilled(s) || got.error == errc::closed));
         CHECK(nodes().count(s.name) == (got.error ? 0 : nodes().size()));
     }
 }
 
-TEST_CASE("an acquire may come before the run", "[lifetimes]")
+TEST_CASE("an acquire may begin before the run", "[lifetimes]")
 {
     scene s(either_kind());
     outcome<acquiring> got;
@@ -477,7 +477,7 @@ TEST_CASE("an acquire may come before the run", "[lifetimes]")
     CHECK(got.fulfilled(s));
 }
 
-TEST_CASE("a client that was never run can be closed and destroyed", "[lifetimes]")
+TEST_CASE("a client that never ran can be closed and destroyed", "[lifetimes]")
 {
     scene s(either_kind());
     outcome<acquiring> got;

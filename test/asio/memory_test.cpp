@@ -20,7 +20,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// What an allocator has given out.
+/// The memory that an allocator has given out.
 struct balance {
     std::size_t blocks = 0;
     std::size_t live = 0;
@@ -100,8 +100,8 @@ public:
     {
         left_ = count;
         next();
-        // In one go: Asio forgets the memory it keeps for a thread whenever that returns from the
-        // context.
+        // Runs in one call, because Asio frees its memory for a thread whenever the thread leaves
+        // the context.
         io_.restart();
         io_.run();
         REQUIRE(left_ == 0);
@@ -153,8 +153,9 @@ constexpr auto plain = [](auto handler) { return handler; };
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a handler's memory is its allocator's, and free before it is called",
-                        "[memory]", all_operations)
+TEMPLATE_LIST_TEST_CASE(
+    "a handler's memory comes from its allocator and is free before the handler is called",
+    "[memory]", all_operations)
 {
     config c = shared_config();
     c.thread_safe = GENERATE(false, true);
@@ -172,7 +173,7 @@ TEMPLATE_LIST_TEST_CASE("a handler's memory is its allocator's, and free before 
     {
         TestType::begin(s, bind(handler));
     }
-    SECTION("on an executor of its own")
+    SECTION("on its own executor")
     {
         TestType::begin(s, bind(asio::bind_executor(asio::make_strand(s.io), handler)));
     }
@@ -187,7 +188,7 @@ TEMPLATE_LIST_TEST_CASE("a handler's memory is its allocator's, and free before 
     CHECK(*live == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("a handler's memory is free when its context goes", "[memory]",
+TEMPLATE_LIST_TEST_CASE("a handler's memory is free when its context is destroyed", "[memory]",
                         all_operations)
 {
     balance of;

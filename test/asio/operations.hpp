@@ -19,7 +19,7 @@ using asio::cancellation_type;
 inline constexpr auto started_only = cancellation_type::terminal | cancellation_type::partial;
 inline constexpr auto every_type = started_only | cancellation_type::total;
 
-/// What the operation of a test is about.
+/// The objects that a test's operation uses.
 struct scene : client_alone {
     using client_alone::client_alone;
 
@@ -28,8 +28,8 @@ struct scene : client_alone {
     std::string owner;
 };
 
-// One operation each: what it needs before, how it is begun with any token, what shows that it did
-// what it should, and which types of cancellation it honours. `result` is what comes beside the
+// One struct for each operation: what it needs before, how it begins with any token, how to see
+// that it succeeded, and which types of cancellation it honours. `result` is the value beside the
 // error code.
 
 struct running {
@@ -43,7 +43,7 @@ struct running {
         return s.locks->async_run(std::forward<Token>(token)...);
     }
     static bool fulfilled(scene&) { return true; }
-    /// Makes it end; to be called when it was begun.
+    /// Makes the operation end. Call it after the operation has begun.
     static void finish(scene& s) { s.locks->async_close(asio::detached); }
     static error_code when_closed() { return errc::closed; }
 };
@@ -151,7 +151,7 @@ struct closing : while_running {
 using all_operations =
     std::tuple<running, acquiring, adopting, extending, releasing, inspecting, closing>;
 
-/// What an operation came to.
+/// The result of an operation.
 template <class Operation>
 struct outcome {
     using result = typename Operation::result;
@@ -174,7 +174,7 @@ struct outcome {
         value.emplace(std::move(v));
     }
 
-    /// A completion handler that fills it.
+    /// A completion handler that stores the result.
     [[nodiscard]] auto receiver()
     {
         return [this](error_code ec, auto&&... values) {

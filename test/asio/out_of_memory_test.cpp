@@ -27,7 +27,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// One handler, and what it was told.
+/// One handler and its results.
 template <class Result>
 struct pending_handler {
     ledger in;
@@ -43,9 +43,9 @@ acquire_options patiently()
     return o;
 }
 
-/// A life of a client, in which some allocations fail: operations of all kinds, one after the
-/// other, then memory is there again. Not with `thread_safe`: a strand of Asio that had no memory
-/// to be woken never runs again.
+/// A life of a client in which some allocations fail. It begins operations of all kinds, one after
+/// the other, and then memory is available again. The client is not `thread_safe`, because a strand
+/// of Asio that had no memory to be woken never runs again.
 class hungry_life {
 public:
     hungry_life(const scripted_server& node, unsigned before, unsigned many)
@@ -63,7 +63,7 @@ public:
             recover();
             attempt([&] { locks_.reset(); });
         }
-        // Nothing is left behind that would run for ever.
+        // Nothing is left that would run forever.
         io_.restart();
         REQUIRE(go_on_until([&] { return io_.stopped(); }));
         if (run_ != nullptr) {
@@ -96,7 +96,7 @@ private:
         return c;
     }
 
-    /// Whether it was done.
+    /// Whether the call succeeded.
     template <class What>
     bool attempt(What what)
     {
@@ -110,7 +110,7 @@ private:
         }
     }
 
-    /// As a user's thread does who goes on whatever is thrown.
+    /// Runs as a user's thread that continues after any exception.
     template <class Done>
     bool go_on_until(Done done)
     {
@@ -127,7 +127,7 @@ private:
         return true;
     }
 
-    /// Outlives the handlers, whatever becomes of the test.
+    /// Outlives the handlers, however the test ends.
     template <class Result>
     pending_handler<Result>& pending()
     {
@@ -140,7 +140,8 @@ private:
     void check_told(const pending_handler<Result>& p)
     {
         CHECK(p.in.called + p.in.destroyed_uncalled <= 1);
-        // Uncalled only where an exception has told it, and one tells of one.
+        // A handler may stay uncalled only if an exception has reported its end, and each exception
+        // reports one.
         uncalled_ += p.in.destroyed_uncalled;
         CHECK(uncalled_ <= thrown_);
     }
@@ -153,7 +154,7 @@ private:
         check_told(p);
     }
 
-    /// As often as it takes.
+    /// Repeats until the call succeeds.
     void begin_run()
     {
         do {
@@ -204,7 +205,7 @@ private:
         await("release", p);
     }
 
-    /// One that is cancelled at once.
+    /// This operation is cancelled at once.
     void cancel()
     {
         auto& p = pending<error_code>();
@@ -267,7 +268,7 @@ private:
         (void)take("dropped");
     }
 
-    /// With memory again, all is as ever.
+    /// With memory again, the client works as before.
     void recover()
     {
         lock held = take("recovered");
@@ -288,8 +289,8 @@ private:
     told* run_ = nullptr;
     asio::io_context io_{1};
     failing_allocations memory_;
-    /// A coroutine of Asio that is destroyed takes memory for it, and ends the program where there
-    /// is none; after one failure there is.
+    /// When Asio destroys a coroutine it needs memory, and ends the program if there is none. After
+    /// one failure there is memory.
     const bool has_scopes_;
     unsigned thrown_ = 0;
     unsigned uncalled_ = 0;
@@ -298,8 +299,8 @@ private:
 
 }  // namespace
 
-/// Several in a row fail as well, so that what stands in for something else fails too.
-TEST_CASE("whichever allocation fails, everything ends once, and with memory again all is as ever",
+/// Several allocations in a row fail as well, so that fallbacks fail too.
+TEST_CASE("each operation ends once whichever allocation fails and the client then recovers",
           "[memory]")
 {
     const unsigned many = GENERATE(1U, 2U, 5U);

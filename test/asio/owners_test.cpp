@@ -65,7 +65,7 @@ struct owning_scene : scene {
         return *got.value;
     }
 
-    /// Goes out behind whatever gives it back.
+    /// Sends a command that reaches the nodes after any release.
     error_code extend(lock& l)
     {
         outcome<extending> got;
@@ -74,10 +74,10 @@ struct owning_scene : scene {
         return got.error;
     }
 
-    redlock::reentrant_owner me;  // the scene has another one, which is a token
+    redlock::reentrant_owner me;  // the scene has another name, which is a token
 };
 
-/// How a lock object comes to hold no more what it held.
+/// The ways in which a lock object stops holding its lock.
 enum class parting { destroyed, moved_first, assigned_over, released };
 
 void part(owning_scene& s, lock& l, parting way, release_result expected)
@@ -129,7 +129,7 @@ asio::awaitable<void> nest(owning_scene& s, int& done)
 
 }  // namespace
 
-TEST_CASE("a further hold has all that the lock has, and asks no node", "[owner]")
+TEST_CASE("a second hold has all data of the lock and asks no node", "[owner]")
 {
     owning_scene s;
     const lock first = s.mine();
@@ -145,7 +145,7 @@ TEST_CASE("a further hold has all that the lock has, and asks no node", "[owner]
     CHECK(second.granted_by() == first.granted_by());
 }
 
-TEST_CASE("the holds of an owner end in any order and in any way", "[owner]")
+TEST_CASE("the holds of a reentrant owner end in any order and in any way", "[owner]")
 {
     owning_scene s;
     const auto way = GENERATE(parting::destroyed, parting::moved_first, parting::assigned_over,
@@ -170,7 +170,7 @@ TEST_CASE("the holds of an owner end in any order and in any way", "[owner]")
     CHECK(s.keys_become(0, s.name));
 }
 
-TEST_CASE("a hold that is put in the place of another one of its lock leaves the lock", "[owner]")
+TEST_CASE("a hold that replaces another hold of its lock leaves the lock", "[owner]")
 {
     owning_scene s;
     lock held = s.mine();
@@ -180,7 +180,7 @@ TEST_CASE("a hold that is put in the place of another one of its lock leaves the
     CHECK(s.give_back(std::move(held)) == release_result::released);
 }
 
-TEST_CASE("coroutines hold a lock once more", "[owner]")
+TEST_CASE("coroutines acquire a second hold of a lock", "[owner]")
 {
     owning_scene s;
     int done = 0;
@@ -193,7 +193,7 @@ TEST_CASE("coroutines hold a lock once more", "[owner]")
     CHECK(s.keys_become(0, s.name));
 }
 
-TEST_CASE("who is not the owner does not hold its lock", "[owner]")
+TEST_CASE("another owner does not hold the lock", "[owner]")
 {
     owning_scene s;
     const lock held = s.mine();
@@ -203,7 +203,7 @@ TEST_CASE("who is not the owner does not hold its lock", "[owner]")
     const redlock::reentrant_owner someone;
     o.reentrant_owner = &someone;
     CHECK(s.ask(o).error == errc::contended);
-    // Nor is another client's of the same owner.
+    // A lock of another client with the same reentrant owner is not held either.
     client_alone others(shared_config());
     others.start();
     o.reentrant_owner = &s.me;
@@ -213,7 +213,8 @@ TEST_CASE("who is not the owner does not hold its lock", "[owner]")
     CHECK(got.error == errc::contended);
 }
 
-TEST_CASE("a lock that is handed over is no more its owner's, however often it was held", "[owner]")
+TEST_CASE("a detached lock no longer belongs to its reentrant owner for any number of holds",
+          "[owner]")
 {
     owning_scene s;
     lock first = s.mine();
@@ -225,7 +226,7 @@ TEST_CASE("a lock that is handed over is no more its owner's, however often it w
     CHECK(s.extend(first) == errc::not_held);
     CHECK(s.give_back(std::move(first)) == release_result::not_held);
     third = {};
-    // Who takes it over finds all of it.
+    // A client that adopts the lock gets all of its resources.
     std::optional<error_code> adopted;
     lock again;
     s.locks->async_adopt(s.name, token, long_ttl, [&](error_code ec, lock l) {
@@ -237,7 +238,7 @@ TEST_CASE("a lock that is handed over is no more its owner's, however often it w
     CHECK(s.give_back(std::move(again)) == release_result::released);
 }
 
-TEST_CASE("the report of a hold that no node was asked for is empty", "[owner]")
+TEST_CASE("the report of a hold that asked no node is empty", "[owner]")
 {
     owning_scene s;
     report r;
@@ -268,7 +269,7 @@ TEST_CASE("holds may outlive their client", "[owner]")
     second = {};
 }
 
-TEST_CASE("a further hold has room where no other acquire has", "[owner]")
+TEST_CASE("a second hold is granted where no other acquire has room", "[owner]")
 {
     config c = some_config();
     c.max_in_flight = 1;
@@ -300,13 +301,13 @@ TEST_CASE("a further hold has room where no other acquire has", "[owner]")
     CHECK_FALSE(waits.done);
 }
 
-// What an option owns would be destroyed twice where GCC 12 compiles a co_await of it.
+// GCC 12 destroys an object that an option owns twice, if a co_await contains the option.
 static_assert(std::is_trivially_copyable_v<acquire_options>);
 static_assert(std::is_trivially_copyable_v<extend_options>);
 static_assert(std::is_trivially_copyable_v<release_options>);
 static_assert(std::is_trivially_copyable_v<inspect_options>);
 
-TEST_CASE("options are written within a co_await", "[owner]")
+TEST_CASE("options can be written within a co_await", "[owner]")
 {
     scene s(some_config());
     s.start();
@@ -324,7 +325,8 @@ TEST_CASE("options are written within a co_await", "[owner]")
     run_task(s.io, twice());
 }
 
-TEST_CASE("what options point to may be destroyed once an acquire was begun", "[owner]")
+TEST_CASE("an acquire that has begun no longer needs the objects that its options point to",
+          "[owner]")
 {
     scene s(some_config());
     s.start();

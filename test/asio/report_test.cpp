@@ -15,7 +15,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// As an earlier operation left it.
+/// A report as an earlier operation left it.
 report used()
 {
     report told;
@@ -38,7 +38,7 @@ config either_kind()
     return c;
 }
 
-// The operations that have a report, with one; and each with an argument that makes no sense.
+// The operations that have a report, each with a report, and each with an invalid argument.
 
 template <class Operation>
 struct reporting : Operation {};
@@ -122,7 +122,7 @@ using with_reports = std::tuple<acquiring, adopting, extending, releasing, inspe
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a report tells of its operation, and of no earlier one", "[report]",
+TEMPLATE_LIST_TEST_CASE("a report describes its operation and no earlier one", "[report]",
                         with_reports)
 {
     using operation = reporting<TestType>;
@@ -141,7 +141,7 @@ TEMPLATE_LIST_TEST_CASE("a report tells of its operation, and of no earlier one"
     }
 }
 
-TEMPLATE_LIST_TEST_CASE("a report is empty when nothing was asked", "[report]", with_reports)
+TEMPLATE_LIST_TEST_CASE("a report is empty when no node was asked", "[report]", with_reports)
 {
     using operation = reporting<TestType>;
     scene s(either_kind());
@@ -149,7 +149,7 @@ TEMPLATE_LIST_TEST_CASE("a report is empty when nothing was asked", "[report]", 
     report told = used();
     outcome<TestType> got;
 
-    SECTION("since an argument makes no sense")
+    SECTION("since an argument is invalid")
     {
         operation::begin_wrong(s, told, got.receiver());
         REQUIRE(run_until(s.io, [&] { return got.done; }));
@@ -179,12 +179,12 @@ TEMPLATE_LIST_TEST_CASE("a report is empty when the operation was cancelled", "[
     REQUIRE(run_until(s.io, [&] { return got.done; }));
     CHECK(got.error == asio::error::operation_aborted);
     CHECK(is_empty(told));
-    // Answers that come now tell it nothing either.
+    // Answers that arrive now don't change the report.
     REQUIRE(run_until(s.io, [&] { return s.locks->stats().unanswered == 0; }));
     CHECK(is_empty(told));
 }
 
-TEST_CASE("a report of a wait that was cancelled is empty, whatever it has seen", "[report]")
+TEST_CASE("a report of a cancelled wait is empty whatever the wait has seen", "[report]")
 {
     scene s(either_kind());
     s.start();

@@ -19,7 +19,8 @@
 
 namespace redlock::test {
 
-/// To be renewed, or lost, soon. Its keys may be gone by themselves while a test waits for that.
+/// Options of a lock that is renewed or lost soon. Its keys may expire while a test waits for the
+/// renewal or the loss.
 inline acquire_options brief()
 {
     acquire_options o = long_lease();
@@ -33,10 +34,11 @@ inline asio::awaitable<void> sleep(std::chrono::milliseconds span)
     co_await timer.async_wait(asio::use_awaitable);
 }
 
-/// Five renewals, which a client makes in more than one ttl.
+/// Five renewals take a client more than one ttl.
 inline constexpr std::size_t more_than_a_ttl = 5;
 
-/// Waits until the client has renewed locks for longer than their ttl. Where its scene runs.
+/// Waits until the client has renewed locks for longer than their ttl. Call it where the scene
+/// runs.
 inline asio::awaitable<void> outlast_ttl(const scene& s)
 {
     const auto begun = s.locks->stats().renewed;
@@ -52,7 +54,7 @@ inline void delete_keys(const std::string& name)
     }
 }
 
-/// A scope whose end is waited for.
+/// A with_lock whose end the test awaits.
 template <class T>
 struct running_scope {
     template <class Body>

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::string_view password = "hush-hush-hush-hush-hush-hush";
 
-/// A server before HELLO, in this thread, that hangs up when it has been told the password twice.
-/// Its memory is its own: nothing that it was told is ever freed.
+/// A server without HELLO, in this thread, that closes the connection when it has got the password
+/// twice. It never frees any memory that holds received data.
 class old_server {
 public:
     explicit old_server(asio::io_context& context) : acceptor_(context), socket_(context)
@@ -82,9 +82,9 @@ private:
 
 }  // namespace
 
-TEST_CASE("no memory that is freed holds the password", "[asio][secrets]")
+TEST_CASE("no freed memory holds the password", "[asio][secrets]")
 {
-    // What the user keeps it in outlives the watch.
+    // The user's own copy outlives the watch.
     config c;
     const bool is_given = GENERATE(false, true);
     const freed_with freed(password);

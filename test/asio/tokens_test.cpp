@@ -26,7 +26,7 @@ using namespace redlock::test;
 
 namespace {
 
-// Tokens that make something to await give the values without the error code, or with it in a
+// Tokens whose results can be awaited give the values without the error code, or with it in a
 // tuple.
 
 template <class Operation, class... Token>
@@ -67,7 +67,7 @@ void rethrow(std::exception_ptr error)
     }
 }
 
-/// Runs until the operation that was just begun is done.
+/// Runs until the operation that has just begun is done.
 template <class Operation>
 void finish(scene& s, const outcome<Operation>& got)
 {
@@ -88,7 +88,7 @@ void close(scene& s)
     REQUIRE(run_until(s.io, [&] { return closed.has_value(); }));
 }
 
-/// What a future gives, or throws, while the context runs in another thread.
+/// The value or the exception of a future, while the context runs in another thread.
 template <class Operation>
 void wait_elsewhere(scene& s, outcome<Operation>& got)
 {
@@ -113,7 +113,7 @@ void wait_elsewhere(scene& s, outcome<Operation>& got)
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("every kind of token works", "[tokens]", all_operations)
+TEMPLATE_LIST_TEST_CASE("every kind of completion token works", "[tokens]", all_operations)
 {
     scene s;
     TestType::prepare(s);
@@ -135,7 +135,7 @@ TEMPLATE_LIST_TEST_CASE("every kind of token works", "[tokens]", all_operations)
     {
         spawn<TestType>(s, awaiting(s, got));
     }
-    SECTION("deferred, begun by hand")
+    SECTION("deferred, started by hand")
     {
         TestType::begin(s, asio::deferred)(got.receiver());
     }
@@ -187,7 +187,8 @@ TEMPLATE_LIST_TEST_CASE("futures work with the context in another thread", "[tok
     CHECK(got.fulfilled(s));
 }
 
-TEMPLATE_LIST_TEST_CASE("every kind of token gives the error", "[tokens]", all_operations)
+TEMPLATE_LIST_TEST_CASE("every kind of completion token reports the error", "[tokens]",
+                        all_operations)
 {
     scene s;
     TestType::prepare(s);
@@ -247,7 +248,7 @@ TEST_CASE("the overloads without options work", "[tokens]")
     CHECK(s.locks->stats().released == 1);
 }
 
-TEST_CASE("a deferred operation begins nothing before it is awaited", "[tokens]")
+TEST_CASE("a deferred operation begins only when it is awaited", "[tokens]")
 {
     scene s;
     s.start();
@@ -264,7 +265,7 @@ TEST_CASE("a deferred operation begins nothing before it is awaited", "[tokens]"
     CHECK(got.fulfilled(s));
 }
 
-TEST_CASE("a deferred release that is never awaited gives the lock back", "[tokens]")
+TEST_CASE("a deferred release that is never awaited still releases the lock", "[tokens]")
 {
     scene s;
     releasing::prepare(s);

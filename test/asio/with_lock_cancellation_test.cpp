@@ -13,7 +13,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-TEST_CASE("a scope that is called off cancels its body", "[with_lock]")
+TEST_CASE("a with_lock that is cancelled cancels its body", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -48,12 +48,12 @@ TEST_CASE("a scope that is called off cancels its body", "[with_lock]")
     CHECK(s.keys_become(0, s.name));
 }
 
-TEST_CASE("a scope that is called off before it has its lock does not begin its body",
+TEST_CASE("a with_lock that is cancelled before it has its lock does not start its body",
           "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
-    // Behind another one of the client, or refused by the nodes.
+    // The acquire waits for another acquire of the client, or the nodes refuse it.
     const bool in_line = GENERATE(false, true);
     std::optional<held_by_another> has;
     lock held;
@@ -78,7 +78,7 @@ TEST_CASE("a scope that is called off before it has its lock does not begin its 
     CHECK((in_line ? held : has->theirs).owns());
 }
 
-TEST_CASE("a scope that is called off before its first step is called off", "[with_lock]")
+TEST_CASE("a with_lock that is cancelled before its first step ends as cancelled", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -95,7 +95,7 @@ TEST_CASE("a scope that is called off before its first step is called off", "[wi
     CHECK(s.keys_become(0, s.name));
 }
 
-TEST_CASE("a scope whose body is about to begin elsewhere is called off", "[with_lock]")
+TEST_CASE("a with_lock whose body is about to start elsewhere can be cancelled", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -122,7 +122,7 @@ TEST_CASE("a scope whose body is about to begin elsewhere is called off", "[with
     CHECK(s.keys_become(0, s.name));
 }
 
-TEST_CASE("a body that calls its own scope off and never waits ends it", "[with_lock]")
+TEST_CASE("a body that cancels its own with_lock and never waits completes", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -137,7 +137,7 @@ TEST_CASE("a body that calls its own scope off and never waits ends it", "[with_
     CHECK(s.keys_become(0, s.name));
 }
 
-TEST_CASE("a scope that is called off at any moment ends once and leaves no key", "[with_lock]")
+TEST_CASE("a with_lock that is cancelled at any moment ends once and leaves no key", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -145,7 +145,7 @@ TEST_CASE("a scope that is called off at any moment ends once and leaves no key"
         s.name = fresh_name();
         running_scope<void> scope(s, [&](lock&) -> asio::awaitable<void> { co_await sleep(1ms); });
         for (unsigned i = 0; i < steps && !scope.ended; ++i) {
-            s.io.run_one_for(5ms);  // each moment is right to cancel at
+            s.io.run_one_for(5ms);  // the test may cancel at each moment
         }
         scope.signal.emit(cancellation_type::terminal);
         const auto end = scope.end().status;
@@ -154,8 +154,8 @@ TEST_CASE("a scope that is called off at any moment ends once and leaves no key"
     }
 }
 
-/// What the body awaits goes uncalled, and the body with it.
-TEST_CASE("a body that is destroyed where it waits takes its lock with it", "[with_lock]")
+/// The operation that the body awaits is never called, and neither does the body continue.
+TEST_CASE("a body that is destroyed while it waits drops its lock", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();

@@ -26,8 +26,8 @@ using namespace redlock::test;
 
 namespace {
 
-/// Asks the nodes until a scope that does not wait for its body would have ended. Such a scope
-/// waits for one answer of each node at most, and a node answers in turn.
+/// Asks the nodes until a with_lock that doesn't wait for its body would have ended. Such a
+/// with_lock waits for one answer of each node at most, and a node answers in turn.
 asio::awaitable<void> outlast_end(scene& s)
 {
     for (int i = 0; i < 3; ++i) {
@@ -37,7 +37,7 @@ asio::awaitable<void> outlast_end(scene& s)
 
 }  // namespace
 
-TEST_CASE("a body runs under its lock for as long as it wants, and its value comes back",
+TEST_CASE("a body runs under its lock as long as it needs and with_lock returns its value",
           "[with_lock]")
 {
     scene s(brisk_config());
@@ -58,19 +58,19 @@ TEST_CASE("a body runs under its lock for as long as it wants, and its value com
     CHECK_FALSE(r.error);
     CHECK_FALSE(r.failure);
     CHECK(std::move(r).get() == 42);
-    // It was given back before the end was told.
+    // The lock was released before the handler got the end.
     CHECK(nodes().count(s.name) <= 1);
     CHECK(s.keys_become(0, s.name));
 }
 
-TEST_CASE("the end of a scope is told when a majority has its lock back", "[with_lock]")
+TEST_CASE("a with_lock ends when a majority has released its lock", "[with_lock]")
 {
     config c = shared_config();
     c.ping_interval = 0ms;
     c.thread_safe = GENERATE(false, true);
     scene s(c);
     s.start();
-    // Behind it each of the three has nothing to answer but the release.
+    // After this loop each of the three nodes has only the release left to answer.
     const auto body = [&](lock&) -> asio::awaitable<void> {
         while (s.locks->stats().unanswered > 0) {
             co_await sleep(1ms);
@@ -83,7 +83,7 @@ TEST_CASE("the end of a scope is told when a majority has its lock back", "[with
     CHECK(*unanswered <= 1);
 }
 
-TEST_CASE("a body that throws fails, and the lock is given back", "[with_lock]")
+TEST_CASE("a with_lock whose body throws fails and releases the lock", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -102,7 +102,7 @@ TEST_CASE("a body that throws fails, and the lock is given back", "[with_lock]")
     CHECK(s.keys_become(0, s.name));
 }
 
-TEST_CASE("a body that does not become a coroutine fails too", "[with_lock]")
+TEST_CASE("a with_lock whose body throws before it becomes a coroutine fails too", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -113,7 +113,7 @@ TEST_CASE("a body that does not become a coroutine fails too", "[with_lock]")
     CHECK(s.keys_become(0, s.name));
 }
 
-TEST_CASE("a body whose lock is lost is cancelled, and told apart", "[with_lock]")
+TEST_CASE("a body whose lock is lost is cancelled and with_lock reports the loss", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -153,7 +153,8 @@ TEST_CASE("a body whose lock is lost is cancelled, and told apart", "[with_lock]
     CHECK(s.keys_become(0, s.name));
 }
 
-TEST_CASE("a body that does not heed the loss is waited for, and reported as lost", "[with_lock]")
+TEST_CASE("a with_lock waits for a body that ignores the loss and reports the lock as lost",
+          "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -172,7 +173,7 @@ TEST_CASE("a body that does not heed the loss is waited for, and reported as los
     CHECK(ended);
 }
 
-TEST_CASE("a body whose lock goes with another hold of its owner is cancelled",
+TEST_CASE("a body whose lock ends with another hold of its reentrant owner is cancelled",
           "[with_lock][owner]")
 {
     config c = brisk_config();
@@ -201,7 +202,7 @@ TEST_CASE("a body whose lock goes with another hold of its owner is cancelled",
     delete_keys(s.name);
 }
 
-TEST_CASE("a lock that is not had begins no body", "[with_lock]")
+TEST_CASE("a with_lock that gets no lock does not start its body", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -219,7 +220,7 @@ TEST_CASE("a lock that is not had begins no body", "[with_lock]")
     CHECK(scope.end().error == errc::contended);
 }
 
-TEST_CASE("a body may give its lock back itself", "[with_lock]")
+TEST_CASE("a body may release its lock itself", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -231,7 +232,7 @@ TEST_CASE("a body may give its lock back itself", "[with_lock]")
     CHECK(scope.end().status == with_lock_status::completed);
 }
 
-TEST_CASE("a client that is closed or destroyed ends a scope", "[with_lock]")
+TEST_CASE("a client that is closed or destroyed ends its with_locks", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -251,7 +252,7 @@ TEST_CASE("a client that is closed or destroyed ends a scope", "[with_lock]")
     CHECK(run_out(s.io));
 }
 
-TEST_CASE("p34: a context that goes with a scope in it destroys its body and its handler",
+TEST_CASE("p34: a context that is destroyed within a with_lock destroys body and handler",
           "[with_lock][pitfall][p34]")
 {
     ledger handlers;
@@ -274,7 +275,8 @@ TEST_CASE("p34: a context that goes with a scope in it destroys its body and its
     CHECK(alive.use_count() == 1);
 }
 
-TEST_CASE("a body runs where its handler belongs, and never beside what ends it", "[with_lock]")
+TEST_CASE("a body runs on its handler's executor and never concurrently with its own end",
+          "[with_lock]")
 {
     config c = brisk_config();
     std::atomic<bool> is_renewed{false};
@@ -296,7 +298,7 @@ TEST_CASE("a body runs where its handler belongs, and never beside what ends it"
     pool.join();
 }
 
-TEST_CASE("nothing of a scope runs behind its end", "[with_lock]")
+TEST_CASE("no part of a with_lock runs after its end", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -306,7 +308,7 @@ TEST_CASE("nothing of a scope runs behind its end", "[with_lock]")
     with_lock(
         *s.locks, s.name, brief(),
         [&](lock& l) -> asio::awaitable<void> {
-            kept = std::move(l);  // and goes on as long as it likes
+            kept = std::move(l);  // and the lock may live on
             co_return;
         },
         asio::bind_executor(of_body, [&](const with_lock_result<void>& r) {
@@ -318,7 +320,7 @@ TEST_CASE("nothing of a scope runs behind its end", "[with_lock]")
         of_body.restart();
         return is_over;
     }));
-    // Whose context may go with it.
+    // Its context may end with it.
     bool is_lost = false;
     kept.async_wait_lost([&](error_code) { is_lost = true; });
     delete_keys(s.name);
@@ -327,7 +329,7 @@ TEST_CASE("nothing of a scope runs behind its end", "[with_lock]")
     CHECK(of_body.poll() == 0);
 }
 
-TEST_CASE("handlers can make a body too", "[with_lock]")
+TEST_CASE("a body can be made of handlers", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -375,7 +377,7 @@ TEST_CASE("handlers can make a body too", "[with_lock]")
         auto scope = run([](const lock_scope&) {});
         CHECK(scope->end().status == with_lock_status::failed);
     }
-    SECTION("done twice, and asked behind that")
+    SECTION("done twice and asked after that")
     {
         auto scope = run([](lock_scope h) {
             CHECK_FALSE(h.stopped());
@@ -393,7 +395,7 @@ TEST_CASE("handlers can make a body too", "[with_lock]")
                 h.done(make_error_code(asio::error::operation_aborted));
                 return;
             }
-            // Never under way when something is emitted.
+            // The body is never running when a signal is emitted.
             const auto ex = h.get_executor();
             asio::post(ex, [&next, h = std::move(h)]() mutable { next(std::move(h)); });
         };
@@ -425,7 +427,7 @@ TEST_CASE("handlers can make a body too", "[with_lock]")
     CHECK(s.keys_become(0, s.name));
 }
 
-TEST_CASE("a body runs under a lock of several resources, and one within it under the same",
+TEST_CASE("a body runs under a lock of several resources and so does a with_lock within it",
           "[with_lock][group][owner]")
 {
     scene s(brisk_config());
@@ -447,7 +449,7 @@ TEST_CASE("a body runs under a lock of several resources, and one within it unde
                 co_await with_lock(*s.locks, both[1], o, inner, asio::use_awaitable);
             CHECK(within.status == with_lock_status::completed);
         }
-        // Nothing of a scope goes on behind its end; what was counted is a turn old.
+        // No part of a with_lock runs after its end. The count is a turn old.
         CHECK(s.locks->stats().in_flight <= before + 1);
         co_return held.owns() ? static_cast<int>(held.resources().size()) : 0;
     };

@@ -17,7 +17,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-TEST_CASE("a scope is awaited, deferred or a future", "[with_lock]")
+TEST_CASE("a with_lock can be awaited or deferred or return a future", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
@@ -29,7 +29,8 @@ TEST_CASE("a scope is awaited, deferred or a future", "[with_lock]")
         CHECK(first.value == s.name);
         auto second = co_await with_lock(*s.locks, s.name, brief(), body, asio::use_awaitable);
         CHECK(second.value == s.name);
-        // What is captured may be moved only. (Made within the co_await, GCC 12 destroys it twice.)
+        // The capture can only be moved. (GCC 12 destroys it twice if it is made within the
+        // co_await.)
         auto owner = [p = std::make_unique<int>(5)](lock&) -> asio::awaitable<int> {
             co_return *p;
         };
@@ -47,7 +48,7 @@ TEST_CASE("a scope is awaited, deferred or a future", "[with_lock]")
     s.io.run();
 }
 
-TEST_CASE("a scope has a handler whose type nobody knows", "[with_lock]")
+TEST_CASE("a with_lock accepts a handler with an erased type", "[with_lock]")
 {
     config c = brisk_config();
     c.thread_safe = GENERATE(false, true);
@@ -64,7 +65,7 @@ TEST_CASE("a scope has a handler whose type nobody knows", "[with_lock]")
     CHECK(s.keys_become(0, s.name));
 }
 
-TEST_CASE("a scope that is deferred may be begun more than once", "[with_lock]")
+TEST_CASE("a deferred with_lock may be started more than once", "[with_lock]")
 {
     scene s(brisk_config());
     s.start();
