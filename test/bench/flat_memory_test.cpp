@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What this process has in memory now.
+/// The memory that this process uses now.
 std::ptrdiff_t resident_kib()
 {
     std::ifstream status("/proc/self/status");
@@ -37,7 +37,7 @@ std::ptrdiff_t resident_kib()
     return kib;
 }
 
-/// One cycle after the other: a lock is taken, extended and given back, or dropped.
+/// Repeats a cycle: takes a lock, extends it, and releases or drops it.
 class worker {
 public:
     worker(client& locks, std::string resource, std::size_t& done)
@@ -85,16 +85,16 @@ private:
 
 }  // namespace
 
-TEST_CASE("the memory of a client does not grow with the cycles it makes", "[bench]")
+TEST_CASE("the memory of a client does not grow with the number of its cycles", "[bench]")
 {
     constexpr std::size_t warm_up = 50'000;
     constexpr std::size_t stopped_for = 5'000;
     constexpr std::size_t cycles = 170'000;  // a million in all
-    // The least block leaked with every fourth cycle would be as much. The median, since a node may
-    // lag behind for longer than ever before.
+    // A leak of the smallest block in every fourth cycle would have this size. The test takes the
+    // median, because a node may lag more than ever before.
     constexpr std::ptrdiff_t leeway_kib = 8 * cycles / 1024;
-    // Of the window in which it grew least: what leaks now and then leaks in each. On a busy
-    // machine nodes may lag behind in all of the first ones.
+    // The growth of the window with the least growth, because a leak that happens now and then
+    // shows in each window. On a busy machine nodes may lag in all of the first windows.
     constexpr std::ptrdiff_t least_leeway_kib = 64;
     constexpr std::size_t windows = 5;
     constexpr std::size_t most_windows = 15;
@@ -103,8 +103,8 @@ TEST_CASE("the memory of a client does not grow with the cycles it makes", "[ben
     boost::asio::io_context context{1};
     config c;
     c.nodes = nodes.urls();
-    // Short, because it bounds what the client keeps for a node that lags. If a busy machine
-    // makes an attempt too slow, the acquire makes another one.
+    // Short, because this time bounds the memory that the client keeps for a node that lags. If a
+    // busy machine makes an attempt too slow, the acquire makes another one.
     c.node_timeout = 20ms;
     c.thread_safe = GENERATE(false, true);
     client locks(context, c);
@@ -112,10 +112,10 @@ TEST_CASE("the memory of a client does not grow with the cycles it makes", "[ben
     std::size_t done = 0;
     std::deque<worker> workers;
     for (int i = 0; i < 64; ++i) {
-        // Fewer names than workers, so that some have to wait.
+        // Fewer names than workers, so that some workers have to wait.
         workers.emplace_back(locks, "r" + std::to_string(i % 60), done).start();
     }
-    // It counts as hung when a thousand cycles do not end within `patience`.
+    // The test counts as hung when a thousand cycles do not end within `patience`.
     const auto reach = [&](std::size_t count) {
         while (done < count) {
             const auto next = std::min(count, done + 1000);
@@ -123,8 +123,8 @@ TEST_CASE("the memory of a client does not grow with the cycles it makes", "[ben
         }
     };
     reach(warm_up);
-    // How much a node that lags behind has not answered is bounded by the node timeout, and the
-    // memory of it is kept: from now on hardly any lags behind for longer than one did before.
+    // The node timeout bounds the commands that a lagging node has not answered, and the client
+    // keeps their memory. From now on a node rarely lags more than one did before.
     for (std::size_t i = 0; i < 2 * nodes.size(); ++i) {
         server& one = nodes[i % nodes.size()];
         server& other = nodes[(i + 1) % nodes.size()];

@@ -17,11 +17,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What the programs said of one tick.
+/// The output of the programs about one tick.
 struct tick_record {
     int run = 0;
-    /// Programs that got no answer in time, as on a busy machine. One of them may have been in the
-    /// others' way.
+    /// Programs that got no answer in time, as on a busy machine. One of them may have hindered the
+    /// others.
     int undecided = 0;
 };
 
@@ -41,7 +41,7 @@ std::map<std::string, tick_record> records(const std::vector<std::unique_ptr<pro
 
 }  // namespace
 
-TEST_CASE("each tick is run on one machine, also when another one is late", "[examples]")
+TEST_CASE("one machine runs each tick even if another machine is late", "[examples]")
 {
     const masters nodes(3);
     const temp_dir folder;
@@ -78,7 +78,7 @@ TEST_CASE("each tick is run on one machine, also when another one is late", "[ex
     CHECK(wait_for(most_ticks_are_run));
 }
 
-TEST_CASE("a tick without a majority is not run, and that is said", "[examples]")
+TEST_CASE("a tick without a majority is skipped and the program says so", "[examples]")
 {
     masters nodes(3);
     nodes[0].kill();

@@ -10,11 +10,11 @@
 
 namespace redlock::test {
 
-/// What both examples of fencing say: the second worker has the greater token, and the first one's
-/// write comes after its, and is refused.
+/// The output of both fencing examples: the second worker has the greater token. The first worker
+/// writes later and is refused.
 inline void check_fenced(const std::string& name, const std::vector<std::string>& arguments)
 {
-    // A worker that stands still for a second no longer has its lock, and does not write.
+    // A worker that pauses for a second no longer has its lock, and does not write.
     ended_program example;
     CHECK(wait_for([&] {
         example = run_in_time(name, arguments, {no_majority, timeout_passed, granted_too_late});

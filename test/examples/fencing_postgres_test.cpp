@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Where the newest of the servers that are installed has its programs; empty when there is none.
+/// The folder of the programs of the newest installed server, or empty if there is none.
 fs::path programs()
 {
     fs::path result;
@@ -37,8 +37,8 @@ fs::path programs()
     return result;
 }
 
-/// A server with a unix socket only, in a folder of its own. It refuses to be root's: then it is
-/// that of the user who came with its package.
+/// A server with a unix socket only, in a folder of its own. PostgreSQL refuses to run as root. In
+/// that case it runs as the user that its package made.
 class postgres {
 public:
     explicit postgres(const fs::path& programs) : programs_(programs)
@@ -66,7 +66,7 @@ public:
         }
     }
 
-    /// As libpq wants it.
+    /// The address in the form of libpq.
     [[nodiscard]] std::string name() const
     {
         return "host=" + folder_.path().string() + " user=somebody dbname=postgres";
@@ -89,7 +89,7 @@ private:
         if (::geteuid() != 0) {
             return std::make_unique<process>(file, arguments, options);
         }
-        // The kernel forgets who is to be killed with the test when the user changes.
+        // When the user changes, the kernel forgets to kill the child together with the test.
         arguments.insert(arguments.begin(), {"--reuid=postgres", "--regid=postgres",
                                              "--init-groups", "--pdeathsig=KILL", "--", file});
         return std::make_unique<process>("/usr/bin/setpriv", arguments, options);
@@ -113,7 +113,7 @@ TEST_CASE("PostgreSQL refuses the write of a holder that was paused", "[examples
     check_fenced("fencing_postgres", with({database.name()}, nodes.urls()));
 }
 
-TEST_CASE("the example of PostgreSQL says what is wrong", "[examples]")
+TEST_CASE("the PostgreSQL example reports errors", "[examples]")
 {
     const temp_dir folder;
     program example("fencing_postgres", {"host=" + folder.path().string(), "redis://127.0.0.1:1"});

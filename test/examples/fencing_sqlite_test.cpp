@@ -13,7 +13,7 @@ TEST_CASE("SQLite refuses the write of a holder that was paused", "[examples]")
     check_fenced("fencing_sqlite", with({folder / "orders.db"}, nodes.urls()));
 }
 
-TEST_CASE("the example of SQLite says what is wrong", "[examples]")
+TEST_CASE("the SQLite example reports errors", "[examples]")
 {
     const temp_dir folder;
     program example("fencing_sqlite", {folder / "none" / "orders.db", "redis://127.0.0.1:1"});

@@ -13,7 +13,7 @@
 
 using namespace redlock::test;
 
-TEST_CASE("the first example takes a lock and gives it back", "[examples]")
+TEST_CASE("the first example takes a lock and releases it", "[examples]")
 {
     masters nodes(3);
     const auto [said, status] =
@@ -24,7 +24,7 @@ TEST_CASE("the first example takes a lock and gives it back", "[examples]")
     CHECK(nodes.count("orders/42") == 0);
 }
 
-TEST_CASE("the first example without nodes says how it is used", "[examples]")
+TEST_CASE("the first example without nodes prints its usage", "[examples]")
 {
     const temp_dir folder;
     process program(EXAMPLES "/first_lock", {}, {folder / "out", {}, {}});
@@ -49,8 +49,7 @@ TEST_CASE("the first example names the nodes that it could not reach", "[example
     CHECK(said.find(nodes[2].url() + "/0: disconnected") != std::string::npos);
 }
 
-TEST_CASE("an example that is given a wrong URL says what is wrong with it, and ends with 1",
-          "[examples]")
+TEST_CASE("an example with a wrong URL says what is wrong with it and ends with 1", "[examples]")
 {
     const temp_dir folder;
     const std::pair<std::string, std::vector<std::string>> programs[] = {
@@ -70,7 +69,8 @@ TEST_CASE("an example that is given a wrong URL says what is wrong with it, and 
     for (const auto& [name, arguments] : programs) {
         CAPTURE(name);
         if (!std::filesystem::exists(std::string(EXAMPLES "/") + name)) {
-            CHECK(name == "spdlog");  // of these it alone is left out where a library is missing
+            CHECK(name ==
+                  "spdlog");  // the only one of these that is left out if a library is missing
             continue;
         }
         program example(name, with(arguments, {"http://secret@h"}));

@@ -7,10 +7,10 @@
 
 using namespace redlock::test;
 
-TEST_CASE("the example of completion handlers takes, extends and gives back", "[examples]")
+TEST_CASE("the example of completion handlers takes and extends and releases a lock", "[examples]")
 {
     const masters nodes(3);
-    // If the release is late, the program says nothing of it.
+    // If the release is late, the program doesn't report it.
     ended_program example;
     CHECK(wait_for([&] {
         example = run_in_time("handlers", nodes.urls(),
@@ -22,7 +22,7 @@ TEST_CASE("the example of completion handlers takes, extends and gives back", "[
     CHECK(nodes.count("orders/42") == 0);
 }
 
-TEST_CASE("the example of completion handlers is cancelled while it waits", "[examples]")
+TEST_CASE("the example of completion handlers can be cancelled while it waits", "[examples]")
 {
     const masters nodes(3);
     for (std::size_t i = 0; i < nodes.size(); ++i) {

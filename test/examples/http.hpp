@@ -17,7 +17,7 @@
 
 namespace redlock::test {
 
-/// One request to a service on the loopback, that may not be up yet.
+/// One request to a service on the loopback that may not be up yet.
 class http_request {
 public:
     http_request(std::uint16_t port, std::string_view method, std::string_view target,
@@ -39,7 +39,7 @@ public:
     http_request(const http_request&) = delete;
     http_request& operator=(const http_request&) = delete;
 
-    /// All of the answer, up to the end of the connection.
+    /// The whole answer, up to the end of the connection.
     [[nodiscard]] std::string answer() const
     {
         std::string result;
@@ -56,7 +56,7 @@ public:
         }
     }
 
-    /// Whether some of the answer is here, or the service has closed the connection.
+    /// Whether a part of the answer has arrived, or the service has closed the connection.
     [[nodiscard]] bool is_answered() const
     {
         pollfd answer{fd_, POLLIN, 0};

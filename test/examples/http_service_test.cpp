@@ -35,7 +35,7 @@ public:
     }
 
     /// The answer to a charge, which is made again after a 503. The service answers so when nodes
-    /// were late, or when it stood still until its lock ended.
+    /// were late, or when the service paused until its lock ended.
     [[nodiscard]] std::string charge_in_time(const std::string& customer,
                                              const std::string& milliseconds) const
     {
@@ -76,7 +76,7 @@ bool has_status(const std::string& answer, const std::string& status)
 
 }  // namespace
 
-TEST_CASE("requests of one customer are served one after the other", "[examples]")
+TEST_CASE("the service handles requests of one customer one after the other", "[examples]")
 {
     const masters nodes(3);
     // Each request has two seconds for its lock, which may be too little on a busy machine.
@@ -104,7 +104,7 @@ TEST_CASE("requests of one customer are served one after the other", "[examples]
     CHECK(wait_for(all_are_in_time));
 }
 
-TEST_CASE("a request waits for none of another customer, and no longer than its deadline",
+TEST_CASE("a request does not wait for other customers and waits no longer than its deadline",
           "[examples]")
 {
     const masters nodes(3);
@@ -119,8 +119,8 @@ TEST_CASE("a request waits for none of another customer, and no longer than its 
         for (const auto* one : {&example, &other}) {
             answers.push_back(one->charge_in_time("7", "1"));
         }
-        // The service keeps its lock alive, with a ttl of two seconds. If it stood still for so
-        // long, the first request is answered, and nothing was shown.
+        // The service keeps its lock alive, with a ttl of two seconds. If the service pauses for
+        // that long, the first request is answered, and the test shows nothing.
         if (example.running().has_said("customers/7: ends")) {
             CHECK(has_status(first->answer(), "503"));
             return false;
@@ -135,8 +135,7 @@ TEST_CASE("a request waits for none of another customer, and no longer than its 
     CHECK(wait_for(first_keeps_its_lock));
 }
 
-TEST_CASE("a client that goes away frees the lock, and one that waited is no longer in line",
-          "[examples]")
+TEST_CASE("a client that disconnects frees the lock or leaves the wait queue", "[examples]")
 {
     const masters nodes(3);
     // The third request has two seconds for its lock, which may be too little on a busy machine.
@@ -157,7 +156,7 @@ TEST_CASE("a client that goes away frees the lock, and one that waited is no lon
     CHECK(wait_for(third_is_in_time));
 }
 
-TEST_CASE("without a majority there is no lock, and the service says so", "[examples]")
+TEST_CASE("the service without a majority gets no lock and says so", "[examples]")
 {
     masters nodes(3);
     service example(nodes);
@@ -168,7 +167,7 @@ TEST_CASE("without a majority there is no lock, and the service says so", "[exam
     CHECK(has_status(example.get("/customers/charge"), "404"));
 }
 
-TEST_CASE("a service that is told to end finishes what it has begun", "[examples]")
+TEST_CASE("a service that is asked to end completes the requests it has begun", "[examples]")
 {
     const masters nodes(3);
     std::string answer;

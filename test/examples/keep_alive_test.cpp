@@ -8,8 +8,8 @@ using namespace redlock::test;
 TEST_CASE("the example of keeping a lock alive works for longer than its ttl", "[examples]")
 {
     const masters nodes(3);
-    // Its lock ends when the program stands still for a second. Then the work has fewer steps, or
-    // the program says that the lock was lost.
+    // The program's lock ends when the program pauses for a second. Then the work has fewer steps,
+    // or the program reports the loss.
     const auto example =
         run_in_time("keep_alive", nodes.urls(),
                     {"no lock: ", "the lock was lost on the way\n", "after 0 steps\n",

@@ -5,10 +5,10 @@
 
 using namespace redlock::test;
 
-TEST_CASE("the pieces of code that stand in the pages do what is said of them", "[examples]")
+TEST_CASE("the pieces of code in the pages do what the pages say", "[examples]")
 {
     const masters nodes(3);
-    // One of them makes a single attempt.
+    // One of the pieces makes a single attempt.
     const auto pieces =
         run_in_time("pieces", nodes.urls(),
                     {no_majority, timeout_passed, granted_too_late, "no lock just now\n"});

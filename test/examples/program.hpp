@@ -16,7 +16,7 @@
 
 namespace redlock::test {
 
-/// One of the examples, run, with all that it said.
+/// A running example with all of its output.
 class program {
 public:
     program(const std::string& name, const std::vector<std::string>& arguments,
@@ -35,7 +35,7 @@ public:
         return said().find(text) != std::string::npos;
     }
 
-    /// Waits for it; false when it is not said.
+    /// Waits for a text in the output. False if the program ends without it.
     [[nodiscard]] bool says(std::string_view text) const
     {
         return wait_for([&] { return has_said(text); });
@@ -48,7 +48,7 @@ private:
     redlock::test::process process_;
 };
 
-/// What an example said until its end, and its exit status.
+/// The output of an example until its end, and its exit status.
 struct ended_program {
     std::string said;
     int status = 0;
@@ -60,8 +60,8 @@ struct ended_program {
 };
 
 /**
- * Runs an example to its end, and again while it says one of `when_late`. The examples have the
- * timeouts of users' programs: a node has 50 ms for an answer, and a lock may last for a second.
+ * Runs an example to its end, and again while its output has one of `when_late`. The examples have
+ * the timeouts of users' programs: a node has 50 ms for an answer, and a lock may last a second.
  * Programs and nodes on a busy machine take longer at times, and then the program says so. Any
  * other output ends the runs.
  */
@@ -84,12 +84,12 @@ struct ended_program {
     return last;
 }
 
-// What the client says when nodes were late.
+// The client's messages when nodes were late.
 inline const std::string no_majority = "No majority of the nodes gave an answer that counts";
 inline const std::string timeout_passed = "The timeout passed before the lock was acquired";
 inline const std::string granted_too_late = "The nodes granted the lock too late";
 
-/// The arguments, and the nodes behind them.
+/// The arguments, followed by the nodes.
 inline std::vector<std::string> with(std::vector<std::string> arguments,
                                      const std::vector<std::string>& nodes)
 {

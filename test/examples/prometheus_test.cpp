@@ -15,7 +15,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// The values by their names, each of which has a HELP and a TYPE in front.
+/// The values by their names. Each name must have a HELP and a TYPE line before it.
 std::map<std::string, std::string> values(const std::string& text)
 {
     std::map<std::string, std::string> result;
@@ -43,7 +43,7 @@ std::map<std::string, std::string> values(const std::string& text)
     return result;
 }
 
-/// What the header says, as it is to be called.
+/// The names that the header requires.
 std::map<std::string, std::string> fields()
 {
     std::map<std::string, std::string> result;
@@ -60,13 +60,14 @@ std::map<std::string, std::string> fields()
 
 }  // namespace
 
-TEST_CASE("Prometheus is told of each field of the statistics", "[examples]")
+TEST_CASE("the example for Prometheus exports each field of the statistics", "[examples]")
 {
     const masters nodes(3);
     const reserved_port port;
     program example("prometheus", with({std::to_string(port.number())}, nodes.urls()));
     std::map<std::string, std::string> told;
-    // Some locks were had by then, and the third node may have connected after the first of them.
+    // Some locks were acquired by then, and the third node may have connected after the first of
+    // them.
     REQUIRE(wait_for([&] {
         const auto answer = http_request(port.number(), "GET", "/metrics").answer();
         REQUIRE(answer.starts_with("HTTP/1.1 200 "));

@@ -5,7 +5,7 @@
 
 using namespace redlock::test;
 
-TEST_CASE("the example of spdlog logs what the client says, at its level", "[examples]")
+TEST_CASE("the example of spdlog logs the client's lines at their levels", "[examples]")
 {
     masters nodes(3, {.password = "a-secret"});
     nodes[1].kill();

@@ -4,7 +4,7 @@
 
 using namespace redlock::test;
 
-TEST_CASE("the example of a test sees the code behave", "[examples]")
+TEST_CASE("the example of a test passes", "[examples]")
 {
     const auto example =
         run_in_time("test_with_scripted_nodes", {},

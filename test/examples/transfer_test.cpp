@@ -42,8 +42,8 @@ private:
 
 TEST_CASE("transfers in both directions at the same time lose no money", "[examples]")
 {
-    // All eight have ten seconds for their locks. A late one moves nothing, and the round is
-    // repeated.
+    // All eight transfers have ten seconds for their locks. A late one moves nothing, and the round
+    // is repeated.
     bool is_late = true;
     for (int round = 0; round < 3 && is_late; ++round) {
         const bank money;
@@ -70,7 +70,7 @@ TEST_CASE("transfers in both directions at the same time lose no money", "[examp
     CHECK_FALSE(is_late);
 }
 
-TEST_CASE("a transfer of more than there is moves nothing", "[examples]")
+TEST_CASE("a transfer of more than the balance moves nothing", "[examples]")
 {
     const bank money;
     const auto example =
@@ -86,7 +86,7 @@ TEST_CASE("a transfer waits while another holder has one of its accounts", "[exa
     for (std::size_t i = 0; i < money.nodes.size(); ++i) {
         money.nodes[i].command({"SET", "accounts/b", "somebody", "PX", "600000"});
     }
-    // The program names what the nodes answered to its last attempt, for which they may be late.
+    // The program names the nodes' answers to its last attempt, which may be late.
     CHECK(wait_for([&] {
         program example("transfer", money.order("a", "b", "10"));
         CHECK(example.process().wait() == 0);

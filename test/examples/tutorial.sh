@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: tutorial.sh <root of the source tree> <folder of the built examples> <the redlock command>
-# Does what the tutorial says, block after block in one shell, on other ports, and compares what comes with what stands there.
-# What is compiled there was compiled already. Numbers may differ; "..." stands for anything.
+# Runs the tutorial's commands, block after block in one shell, on other ports, and compares their output with the page.
+# The programs that the page compiles are compiled already. Numbers may differ; "..." matches any text.
 set -euo pipefail
 root=$1 programs=$2 command=$3
 work=$(mktemp -d)
@@ -14,7 +14,7 @@ read -r one two three four <&"${ports[0]}"
 sed -e "s/7101/<1>/g; s/7102/<2>/g; s/7103/<3>/g; s/7200/<4>/g" \
     -e "s/<1>/$one/g; s/<2>/$two/g; s/<3>/$three/g; s/<4>/$four/g" "$root/docs/tutorial.md" >tutorial.md
 
-# Each block of commands to N.do, what it prints to N.says. The first one installs.
+# Writes each block of commands to N.do, and its output to N.says. The first block installs.
 awk '
     /^```/ { code = !code; inside = 0; next }
     code { next }
@@ -25,12 +25,12 @@ awk '
 last=$(<last)
 grep -q quickstart 0.do || { echo "the first block does not install"; exit 1; }
 
-# A master of a busy machine may answer late; then the doctor warns, and its status is not 0.
+# A node of a busy machine may answer late. Then the doctor warns, and its status is not 0.
 echo 'node-timeout = "2s"' >options.toml
 export PATH="$work/bin:$PATH" REDLOCK_CONFIG=$work/options.toml
 mkdir bin
 ln -s "$command" bin/redlock
-# What a holder runs under its lock lasts as long as the block in which others want the lock.
+# A holder's command lasts as long as the block in which others want its lock.
 cat >bin/sleep <<END
 #!/bin/bash
 until [[ -e $work/block_is_done ]]; do /bin/sleep 0.05; done
@@ -45,7 +45,7 @@ g++() {
         ln -s "$built" "$program"
         return
     fi
-    # The masters of a busy machine may answer later than the program's node timeout. Then a majority does not refuse in
+    # The nodes of a busy machine may answer later than the program's node timeout. Then a majority does not refuse in
     # time, and the program runs again.
     cat >"$program" <<END
 #!/bin/bash
@@ -60,7 +60,7 @@ END
     chmod +x "$program"
 }
 pkg-config() { echo; }
-# Whether a majority of the masters has the key. It starts no program: the holder works for five seconds only.
+# Whether a majority of the nodes has the key. It starts no program, because the holder works for five seconds only.
 is_held() {
     local port held=0 reply
     for port in "$one" "$two" "$three"; do
@@ -70,7 +70,7 @@ is_held() {
     done
     ((held >= 2))
 }
-# Half a second is the time that the lock takes to be had, and three seconds the time until it has ended.
+# The tutorial sleeps half a second until the lock is held, and three seconds until it has ended. Await these events.
 sleep() {
     local end=$((SECONDS + 60))
     case $1 in
@@ -93,7 +93,7 @@ end() {
 trap end EXIT
 
 # A line of the tutorial as an expression that matches it. On a busy machine clocks are compared in other words and
-# units. The last attempt before a deadline may ask one master first, and others may answer it too late. Each machine
+# units. The last attempt before a deadline may ask one node first, and other nodes may answer too late. Each machine
 # has its own name.
 pattern() {
     sed -E 's/[][().*^$+?{}|\\/]/\\&/g; s/\\\.\\\.\\\./.*/g; s/[0-9]+(\\\.[0-9]+)?/[0-9.]+/g
@@ -129,7 +129,7 @@ compare() {
 
 export block
 for ((block = 1; block <= last; ++block)); do
-    # shellcheck disable=SC1090 # in this shell: what it sets is used by others
+    # shellcheck disable=SC1090 # in this shell, because later blocks use its variables
     source "./$block.do" >"$block.out" 2>&1 || {
         echo "block $block fails:"
         cat "$block.do" "$block.out"

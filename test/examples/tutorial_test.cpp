@@ -20,7 +20,7 @@ using asio::ip::tcp;
 
 namespace {
 
-/// What the server answers to a line, once it listens.
+/// The server's answer to a line, once it listens.
 std::string ask(const reserved_port& port, const std::string& line)
 {
     asio::io_context context;
@@ -44,8 +44,7 @@ std::string ask(const reserved_port& port, const std::string& line)
 
 }  // namespace
 
-TEST_CASE("the tutorial's server works for longer than a ttl, and says who is in the way",
-          "[examples]")
+TEST_CASE("the tutorial's server works for longer than a ttl and names the holder", "[examples]")
 {
     const masters nodes(3);
     const reserved_port port;

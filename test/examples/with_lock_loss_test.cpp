@@ -14,7 +14,7 @@ bool has_ended(program& example)
 
 }  // namespace
 
-TEST_CASE("the example of a loss goes on where it was", "[examples]")
+TEST_CASE("the example of a loss resumes at the step where it was", "[examples]")
 {
     const masters nodes(3);
     std::string said;
@@ -25,7 +25,8 @@ TEST_CASE("the example of a loss goes on where it was", "[examples]")
         nodes[1].command({"DEL", "orders/42"});
         REQUIRE(example.process().wait() == 0);
         said = example.said();
-        // The program waits for a lock for three seconds, in which a busy machine may give none.
+        // The program waits for a lock for three seconds. On a busy machine it may get none in that
+        // time.
         return said.find("not acquired: ") == std::string::npos;
     }));
     CAPTURE(said);
