@@ -123,7 +123,7 @@ unsigned freed_with::blocks() const noexcept
 
 }  // namespace redlock::test
 
-/// Asio's handlers are kept in what this gives.
+/// Asio stores its handlers in memory of this function.
 extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept
 {
     return fails() ? nullptr : ::memalign(alignment, size);

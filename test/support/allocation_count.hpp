@@ -5,21 +5,21 @@
 
 namespace redlock::test {
 
-/// What a thread has asked of operator new.
+/// The requests of a thread to operator new.
 struct allocations {
     std::uint64_t blocks = 0;
     std::uint64_t bytes = 0;
 };
 
 /**
- * What the calling thread has allocated with new until now, in any of its forms.
+ * The allocations of the calling thread until now, with any form of new.
  *
  * A program that calls this gets counting replacements for all forms of operator new and delete.
  */
 [[nodiscard]] allocations allocated_here() noexcept;
 
-/// While one lives, every `nth` allocation of its thread fails, with new or aligned_alloc, counted
-/// on from the last one that lived. Zero: none does.
+/// While an object lives, every `nth` allocation of its thread fails, with new or aligned_alloc.
+/// The count continues from the last object. Zero: none fails.
 class scarce_memory {
 public:
     explicit scarce_memory(unsigned nth) noexcept;
@@ -28,8 +28,8 @@ public:
     scarce_memory& operator=(const scarce_memory&) = delete;
 };
 
-/// Allocations, with new or aligned_alloc, of which `many` fail, behind the first `before` that do
-/// not. Counted are those that a thread makes while it is in one of `in`.
+/// Makes `many` allocations fail, with new or aligned_alloc, after the first `before` have
+/// succeeded. Only allocations of a thread that is in one of `in` count.
 class failing_allocations {
 public:
     failing_allocations(unsigned before, unsigned many) noexcept : left_before_(before), left_(many)
@@ -37,16 +37,16 @@ public:
     failing_allocations(const failing_allocations&) = delete;
     failing_allocations& operator=(const failing_allocations&) = delete;
 
-    /// How many have failed.
+    /// The number of allocations that failed.
     [[nodiscard]] unsigned failed() const noexcept { return failed_; }
 
-    /// No further ones do.
+    /// From now on no further allocation fails.
     void end() noexcept { left_ = 0; }
 
     /// For operator new.
     [[nodiscard]] bool next_fails() noexcept;
 
-    /// One at a time.
+    /// Only one may live at a time.
     class in {
     public:
         explicit in(failing_allocations& which) noexcept;
@@ -61,10 +61,11 @@ private:
     unsigned failed_ = 0;
 };
 
-/// While it lives, counts the blocks that its thread frees with `text` in them. One at a time.
+/// While it lives, counts the blocks with `text` in them that its thread frees. Only one may live
+/// at a time.
 class freed_with {
 public:
-    /// `text` stays where it is. Blocks freed with it in them earlier may be met again.
+    /// `text` must stay in its place. The count may include blocks that were freed with it earlier.
     explicit freed_with(std::string_view text) noexcept;
     ~freed_with();
     freed_with(const freed_with&) = delete;

@@ -11,7 +11,7 @@
 
 namespace redlock::test {
 
-/// An io_context with a thread of its own, which end together.
+/// An io_context with a thread of its own. Both end together.
 class background {
 public:
     background() : work_(context_.get_executor()), thread_([this] { context_.run(); }) {}
@@ -30,8 +30,8 @@ public:
         return context_.get_executor();
     }
 
-    /// Calls `function` in the thread and waits for what it returns or throws. Not from the thread
-    /// itself.
+    /// Calls `function` in the thread and returns its result, or throws its exception. Don't call
+    /// it from the thread itself.
     template <class Function>
     std::invoke_result_t<Function> call(Function function)
     {

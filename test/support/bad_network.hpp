@@ -10,7 +10,7 @@
 
 namespace redlock::test {
 
-/// Masters, each behind a network of its own.
+/// Nodes, each with a network of its own in front.
 struct bad_network {
     masters nodes;
     std::vector<std::unique_ptr<proxy>> paths;
@@ -23,7 +23,7 @@ struct bad_network {
         }
     }
 
-    /// What `config::nodes` wants.
+    /// The URLs for `config::nodes`.
     [[nodiscard]] std::vector<std::string> urls() const
     {
         std::vector<std::string> result;

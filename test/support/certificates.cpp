@@ -78,7 +78,7 @@ void add_extensions(X509* certificate, X509* issuer, const subject& who)
     }
 }
 
-/// Signed by `issuer`, or by itself without one.
+/// Signed by `issuer`, or self-signed without one.
 pair make(const subject& who, const pair* issuer)
 {
     static std::atomic<long> serial{1};

@@ -12,22 +12,22 @@ struct identity {
     std::filesystem::path key;
 };
 
-/// A small world of certificates, as files that go with the object. Made anew each time, with EC
-/// keys.
+/// A small world of certificates, as files that are deleted with the object. Each object makes new
+/// ones, with EC keys.
 class certificates {
 public:
     certificates();
 
-    /// The authority that everything below is signed by, unless it says otherwise.
+    /// The authority that signs everything below unless noted.
     identity ca;
-    /// An authority that signed nothing but `untrusted`.
+    /// An authority that signed only `untrusted`.
     identity other_ca;
-    /// A server's, for localhost, 127.0.0.1 and ::1.
+    /// A server's certificate, for localhost, 127.0.0.1 and ::1.
     identity server;
     /// The same, expired a day ago, and one that becomes valid tomorrow.
     identity expired;
     identity not_yet_valid;
-    /// A server's, for `elsewhere.example` only.
+    /// A server's certificate, for `elsewhere.example` only.
     identity wrong_name;
     /// As `server`, signed by `other_ca`.
     identity untrusted;

@@ -11,17 +11,18 @@
 
 namespace redlock::test {
 
-/// Accepts on a loopback port of its own, which stays its own while connections are refused.
+/// Accepts connections on a loopback port of its own. It keeps the port while it refuses
+/// connections.
 class listener : public std::enable_shared_from_this<listener> {
 public:
     using socket = boost::asio::ip::tcp::socket;
 
     explicit listener(const boost::asio::any_io_executor& executor) : acceptor_(executor) {}
 
-    /// Listens; every connection is given to `accepted`, on the executor.
+    /// Listens, and passes every connection to `accepted`, on the executor.
     void open(std::function<void(socket)> accepted);
 
-    /// Refuses new connections from now on, those in the kernel's queue too.
+    /// Refuses new connections from now on, and those in the kernel's queue too.
     void close();
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_.number(); }
@@ -32,11 +33,11 @@ private:
     reserved_port port_;
     boost::asio::ip::tcp::acceptor acceptor_;
     std::function<void(socket)> accepted_;
-    /// Tells an accept of an earlier opening that it comes too late.
+    /// Distinguishes an accept of an earlier opening, which comes too late.
     unsigned openings_ = 0;
 };
 
-/// Closes a connection with RST instead of FIN; what was not delivered yet is lost.
+/// Closes a connection with RST instead of FIN. Data that was not delivered yet is lost.
 void reset(boost::asio::ip::tcp::socket& socket) noexcept;
 
 }  // namespace redlock::test

@@ -88,7 +88,7 @@ struct locks::state {
         return c;
     }
 
-    /// Looked for and not shown, so that the test's own output has no secret either.
+    /// Searched for but not printed, so that the test's own output has no secret either.
     [[nodiscard]] bool tells_a_secret(std::string_view text) const
     {
         return std::any_of(secrets.begin(), secrets.end(), [&](const std::string& secret) {

@@ -37,25 +37,25 @@ struct inspected {
     inspection found;
 };
 
-/// The result of an operation that was begun; empty until it has completed.
+/// The result of an operation that has begun; empty until the operation has completed.
 template <class T>
 using pending = std::shared_ptr<std::optional<T>>;
 
-/// A configuration for tests that wait for no node. A node of a busy machine is not late within
-/// 15 s, the longest node timeout that goes with a ttl of a minute.
+/// A configuration for tests that wait for no node. No node of a busy machine is late within 15 s,
+/// the longest node timeout that a ttl of a minute allows.
 [[nodiscard]] config patient(std::vector<std::string> nodes);
 
-/// A configuration for tests that do wait: the client gives up a silent node after `brief_timeout`,
-/// and the connection later.
+/// A configuration for tests that do wait: the client treats a node as silent after
+/// `brief_timeout`, and closes the connection later.
 [[nodiscard]] config brisk(std::vector<std::string> nodes,
                            std::chrono::milliseconds stall_timeout = brief_timeout * 3 / 2);
 
-/// Options of an acquire that goes on until it has its lock. The lock does not end while the test
+/// Options of an acquire that continues until it has its lock. The lock does not end while the test
 /// runs.
 [[nodiscard]] acquire_options lasting();
 
 /// The ttl for an extend of a lock that was taken with `lasting`. With a shorter ttl a node leaves
-/// the key as it is.
+/// the key unchanged.
 inline constexpr std::chrono::milliseconds longer_ttl = 2 * never;
 
 /// One attempt that does not wait for anything.
@@ -64,10 +64,10 @@ inline constexpr std::chrono::milliseconds longer_ttl = 2 * never;
 /**
  * A running client with an io_context of its own, as blocking calls.
  *
- * The context runs in the calling thread, and only inside these calls. What is begun here has to
- * end within `patience`, or the call throws. The destructor checks that the client leaves nothing
- * behind in its context. No log line and no report may hold a secret: the passwords of the nodes'
- * URLs, owner tokens the test saw, and what it names itself.
+ * The context runs in the calling thread, and only inside these calls. Operations must end within
+ * `patience`, or the call throws. The destructor checks that the client leaves no work in its
+ * context. No log line and no report may hold a secret: the passwords of the nodes' URLs, owner
+ * tokens that the test saw, and texts that it passes to `keep_secret`.
  */
 class locks {
 public:
@@ -89,10 +89,10 @@ public:
     taken adopt(std::vector<std::string> resources, std::string_view owner_token,
                 std::chrono::milliseconds ttl);
 
-    /// An acquire that has to succeed.
+    /// An acquire that must succeed.
     redlock::lock take(std::string_view resource, acquire_options options = lasting());
     redlock::lock take(std::vector<std::string> resources, acquire_options options = lasting());
-    /// A release that has to find the keys.
+    /// A release that must find the keys.
     void give_back(redlock::lock held);
 
     pending<taken> begin_acquire(std::string_view resource, acquire_options options = lasting(),
@@ -102,11 +102,11 @@ public:
     pending<error_code> begin_wait_lost(lock& held);
     pending<inspected> begin_inspect(std::string_view resource, report* told = nullptr);
 
-    /// Runs the context until `done` says yes; false when `bound` has passed first.
+    /// Runs the context until `done` returns true. False when `bound` has passed first.
     [[nodiscard]] bool await(const std::function<bool()>& done,
                              std::chrono::milliseconds bound = patience);
 
-    /// Waits for an operation that was begun.
+    /// Waits for an operation that has begun.
     template <class T>
     T finish(const pending<T>& begun)
     {
@@ -114,19 +114,19 @@ public:
         return std::move(**begun);
     }
 
-    /// Waits until so many nodes can be asked.
+    /// Waits until `count` nodes can be asked.
     [[nodiscard]] bool await_ready(std::size_t nodes);
 
     /**
-     * Waits until every operation and every command has its answer. Something may still be owed to
-     * a node: a release of a key that nobody knows to be gone is repeated, more and more seldom,
-     * for as long as the key could live.
+     * Waits until every operation and every command has its answer. A node may still have pending
+     * releases: the client repeats the release of a key that may still exist at growing intervals,
+     * as long as the key could live.
      */
     [[nodiscard]] bool await_quiet();
 
     [[nodiscard]] redlock::stats stats() const;
 
-    /// What was logged but for debugging, and whether some line of that level contains a text.
+    /// The log except for debug lines, and whether a line of that level contains a text.
     [[nodiscard]] const std::vector<std::string>& lines() const;
     [[nodiscard]] bool logged(log_level level, std::string_view text) const;
 
@@ -146,7 +146,7 @@ private:
     std::unique_ptr<state> state_;
 };
 
-/// Ends the test as skipped where a server of the kind is not installed.
+/// Skips the test if no server of the kind is installed.
 void need(flavour kind);
 
 /// A generator: runs the test once with each of `kinds()`, or skips it.

@@ -10,7 +10,7 @@
 
 namespace redlock::test {
 
-/// Several servers, independent of each other, started at the same time.
+/// Several independent servers that start at the same time.
 class masters {
 public:
     explicit masters(std::size_t count, const server_options& options = {});
@@ -19,16 +19,16 @@ public:
     [[nodiscard]] server& operator[](std::size_t i) { return *servers_.at(i); }
     [[nodiscard]] const server& operator[](std::size_t i) const { return *servers_.at(i); }
 
-    /// What `config::nodes` wants.
+    /// The URLs for `config::nodes`.
     [[nodiscard]] std::vector<std::string> urls(std::string_view user = {},
                                                 std::string_view password = {},
                                                 unsigned db = 0) const;
 
-    /// How many of the servers that run, and are not stopped, have the key. A lock has it on a
-    /// majority: a node whose connection is late has no part in it.
+    /// The number of running, not stopped servers that have the key. A lock has it on a majority: a
+    /// node whose connection is late has no part in it.
     [[nodiscard]] std::size_t count(const std::string& key) const;
 
-    /// FLUSHALL on each of those.
+    /// FLUSHALL on each of those servers.
     void flush() const;
 
 private:

@@ -7,8 +7,8 @@
 
 namespace redlock::test {
 
-/// No file or socket can be opened while this object lives. UndefinedBehaviorSanitizer takes an
-/// object for none when it cannot open a pipe.
+/// No file or socket can be opened while this object lives. UndefinedBehaviorSanitizer does not
+/// recognize an object when it cannot open a pipe.
 class no_more_files {
 public:
     no_more_files()

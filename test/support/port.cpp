@@ -17,7 +17,7 @@
 namespace redlock::test {
 namespace {
 
-/// The benchmarks' own masters have ports below it (bench/common/servers.cpp, bench/harness).
+/// The benchmarks' own nodes have ports below this range (bench/common/servers.cpp, bench/harness).
 constexpr unsigned first_port = 12'000;
 
 unsigned first_ephemeral_port()
@@ -27,7 +27,7 @@ unsigned first_ephemeral_port()
     return low;
 }
 
-/// A socket that holds the abstract name of the port, or -1 if somebody else holds it.
+/// A socket that holds the abstract name of the port, or -1 if another process holds it.
 int claim(unsigned port)
 {
     const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -63,8 +63,8 @@ reserved_port::reserved_port()
 {
     const unsigned end = std::max(first_ephemeral_port(), first_port + 1'000);
     const unsigned count = std::min(end, 65'536U) - first_port;
-    // Each process looks from another place, and never takes the same port twice in a row: what
-    // still tries to reach one test's server must not reach the next one's.
+    // Each process begins at a different place, and never takes the same port twice in a row. So a
+    // client that still tries to reach one test's server does not reach the next one's.
     static std::atomic<unsigned> tries{static_cast<unsigned>(::getpid()) * 37U};
     for (unsigned i = 0; i < count; ++i) {
         const unsigned port = first_port + tries.fetch_add(1) % count;

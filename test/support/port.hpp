@@ -5,13 +5,12 @@
 namespace redlock::test {
 
 /**
- * A TCP port of the loopback that nothing else uses while this object lives, also while nobody
+ * A TCP port of the loopback that no other program uses while this object lives, even if no program
  * listens on it.
  *
- * It lies below the range from which the kernel takes ports for outgoing connections. From inside
- * that range, a client that keeps connecting to a dead server's port is sooner or later given that
- * very port and connects to itself, or somebody else's connection takes the port before the server
- * is back.
+ * It lies below the range from which the kernel takes ports for outgoing connections. In that range
+ * a client that keeps connecting to a dead server's port would sooner or later get that very port
+ * and connect to itself, or another program's connection would take it before the server is back.
  */
 class reserved_port {
 public:
@@ -24,7 +23,7 @@ public:
 
 private:
     std::uint16_t number_ = 0;
-    /// Bound to an abstract name made of the port: what keeps other tests' processes away from it.
+    /// Bound to an abstract name made of the port, which keeps other tests' processes away from it.
     int claim_ = -1;
 };
 

@@ -52,10 +52,10 @@ struct launch {
     const char* output;
     const char* folder;
     pid_t parent;
-    int report;  ///< where errno is written to when it cannot be done; closed by exec
+    int report;  ///< gets errno if the child fails; closed by exec
 };
 
-/// A handler of the test's own must not run in the child, nor be where a signal goes before exec.
+/// No handler of the test may run in the child or receive a signal before exec.
 void reset_signals()
 {
     for (int number = 1; number < NSIG; ++number) {
@@ -83,7 +83,7 @@ bool prepare(const launch& how)
            (*how.folder == '\0' || ::chdir(how.folder) == 0);
 }
 
-/// What the child does between fork and exec; only calls that are safe there.
+/// Runs in the child between fork and exec. Only calls that are safe there are allowed.
 [[noreturn]] void become(const launch& how)
 {
     if (prepare(how)) {
@@ -111,7 +111,7 @@ pid_t fork_into(const launch& how)
     return pid;
 }
 
-/// Waits for exec and gives 0, or the errno that the child failed with.
+/// Waits for exec and returns 0, or the errno that the child failed with.
 int exec_error(int report)
 {
     int error = 0;
@@ -190,8 +190,8 @@ bool process::running()
         info.si_pid == 0) {
         return true;
     }
-    // Children of the child, such as a server's background save, would write into a folder being
-    // removed. The number is surely still theirs: its first owner has not been reaped.
+    // Children of the child, such as a server's background save, would write into a folder that is
+    // being removed. The number still belongs to them, because its first owner has not been reaped.
     ::kill(-pid_, SIGKILL);
     int status = 0;
     ::waitpid(pid_, &status, 0);

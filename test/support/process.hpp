@@ -13,26 +13,25 @@
 namespace redlock::test {
 
 struct process_options {
-    /// Where both output streams are appended to. Empty: nowhere.
+    /// The file to which both output streams are appended. Empty: none.
     std::filesystem::path output{};
-    /// Where it runs. Empty: where the test runs.
+    /// The working directory. Empty: the test's own.
     std::filesystem::path folder{};
-    /// `NAME=value`, in front of the test's own environment.
+    /// `NAME=value` entries that precede the test's own environment.
     std::vector<std::string> environment{};
 };
 
 /**
- * A child process that cannot outlive the test: it is killed by the destructor, and by the kernel
- * when the thread that started it ends, however that came about. So start it from a thread that
- * stays.
+ * A child process that cannot outlive the test. The destructor kills it, and so does the kernel
+ * when the thread that started it ends for any reason. So start it from a thread that stays.
  *
- * It inherits nothing but three standard streams: a leaked socket would keep a connection open that
- * the test believes to have closed. It leads a process group of its own, whose members are killed
- * with it.
+ * The child inherits only three standard streams, because a leaked socket would keep a connection
+ * open that the test believes closed. The child leads its own process group, and the whole group is
+ * killed with it.
  */
 class process {
 public:
-    /// Returns when the program runs, throws when it cannot.
+    /// Returns when the program runs. Throws if it can't be started.
     process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
             const process_options& options = {});
     ~process();
@@ -41,30 +40,32 @@ public:
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-    /// Whether it has not ended yet; a stopped process runs in this sense.
+    /// Whether the process has not ended yet. A stopped process counts as running.
     [[nodiscard]] bool running();
 
-    /// SIGKILL; returns when it is gone. Does nothing to a process that has ended.
+    /// SIGKILL; returns when the process is gone. Does nothing to a process that has ended.
     void kill();
 
-    /// SIGTERM, also to a stopped process; waits for the end, throws when there is none.
+    /// SIGTERM, also to a stopped process. Waits for the end, and throws if the process does not
+    /// end.
     void terminate(std::chrono::milliseconds bound = patience);
 
-    /// SIGSTOP; returns when every thread of it stands still.
+    /// SIGSTOP; returns when every thread is stopped.
     void stop();
 
-    /// SIGCONT; returns when none of its threads is stopped any more.
+    /// SIGCONT; returns when no thread is stopped any more.
     void cont();
 
-    /// Waits for its end and gives the exit code, or the negative number of the signal it died
-    /// from.
+    /// Waits for the end and returns the exit code, or the negative number of the signal that
+    /// killed the process.
     int wait(std::chrono::milliseconds bound = patience);
 
 private:
     void signal(int number);
 
     pid_t pid_ = -1;
-    /// As waitpid gave it, once the process has ended; from then on the pid may be anybody's.
+    /// The status from waitpid, once the process has ended. From then on the pid may belong to any
+    /// process.
     std::optional<int> status_;
 };
 

@@ -29,7 +29,7 @@ namespace {
 
 constexpr auto quiet = asio::as_tuple(asio::use_awaitable);
 
-/// What waits in a link at most, so that a frozen direction is felt by its sender.
+/// The most bytes that a link queues, so that the sender notices a frozen direction.
 constexpr std::size_t most_waiting = 1024 * 1024;
 
 struct packet {
@@ -38,7 +38,7 @@ struct packet {
     std::string bytes;
 };
 
-/// Waits until somebody cancels the timer.
+/// Waits until another coroutine cancels the timer.
 asio::awaitable<void> woken(asio::steady_timer& timer,
                             clock::time_point latest = clock::time_point::max())
 {
@@ -48,7 +48,7 @@ asio::awaitable<void> woken(asio::steady_timer& timer,
 
 }  // namespace
 
-/// How one direction behaves.
+/// The behaviour of one direction.
 struct proxy::lane {
     std::chrono::milliseconds delay{0};
     bool held = false;
@@ -61,7 +61,7 @@ struct proxy::lane {
 
 /// One connection and its counterpart at the server.
 struct proxy::link {
-    /// One direction of it.
+    /// One direction of a connection.
     struct channel {
         explicit channel(const asio::any_io_executor& e) : readable(e), writable(e) {}
 
@@ -71,7 +71,7 @@ struct proxy::link {
             writable.cancel();
         }
 
-        /// Whether the connection is to end behind so many more bytes.
+        /// Whether the connection ends after `bytes` more bytes.
         bool spend(std::size_t size)
         {
             if (budget == no_limit) {
@@ -83,13 +83,13 @@ struct proxy::link {
 
         std::deque<packet> packets;
         std::size_t waiting = 0;
-        /// When the pause after the last piece ends.
+        /// The time at which the pause after the last piece ends.
         clock::time_point not_before;
-        /// What may still pass before the connection is cut.
+        /// The bytes that may still pass before the connection is cut.
         std::size_t budget = no_limit;
-        /// What the rest of the next bytes is replaced by.
+        /// The bytes that replace the rest of the next bytes.
         std::string noise;
-        /// What is read goes nowhere.
+        /// Received bytes are discarded.
         bool swallows = false;
         asio::steady_timer readable;  ///< the reading half waits here
         asio::steady_timer writable;  ///< the writing half waits here
@@ -115,7 +115,7 @@ struct proxy::link {
         reset(sink(way));
     }
 
-    /// The link goes on without this socket.
+    /// The link continues without this socket.
     [[nodiscard]] bool is_severed(const tcp::socket& side) const { return open && !side.is_open(); }
 
     void end(ending how)
@@ -138,7 +138,7 @@ struct proxy::link {
     tcp::socket client;
     tcp::socket server;
     std::array<channel, 2> channels;
-    /// Directions that passed on their FIN.
+    /// The directions that have passed on their FIN.
     unsigned finished = 0;
 };
 
@@ -235,7 +235,7 @@ struct proxy::state : std::enable_shared_from_this<state> {
         }
     }
 
-    /// Queues what was read.
+    /// Queues received bytes.
     void take(link::channel& channel, direction way, std::string bytes)
     {
         if (channel.swallows) {
@@ -266,7 +266,7 @@ struct proxy::state : std::enable_shared_from_this<state> {
             }
             auto& bytes = channel.packets.front().bytes;
             const auto size = std::min({bytes.size(), self->at(way).piece, channel.budget});
-            // Counted before the other side can have seen them.
+            // Counted before the other side can have seen the bytes.
             self->at(way).bytes += size;
             const bool is_end = channel.spend(size);
             const auto [error, sent] =
@@ -282,7 +282,7 @@ struct proxy::state : std::enable_shared_from_this<state> {
         }
     }
 
-    /// Returns when the first packet may be passed on, or the link is no more.
+    /// Returns when the first packet may be passed on, or the link has ended.
     asio::awaitable<void> next_due(link& of, direction way)
     {
         auto& channel = of.at(way);
@@ -311,7 +311,7 @@ struct proxy::state : std::enable_shared_from_this<state> {
         }
     }
 
-    /// What a way comes to when it passes nothing on any more.
+    /// The end of a direction that passes nothing on any more.
     void end(const link_ptr& of, direction way, limit how)
     {
         if (how == limit::fin || how == limit::rst) {

@@ -11,22 +11,21 @@
 
 namespace redlock::test {
 
-/// The way of bytes through a proxy: up is from the client to the server.
+/// The direction of bytes through a proxy: up is from the client to the server.
 enum class direction { up, down };
 
-/// How a proxy ends connections, towards both sides.
+/// The way in which a proxy ends connections, towards both sides.
 enum class ending { fin, rst };
 
 /**
  * A bad network in front of a server: a TCP proxy on the loopback, with a thread of its own.
  *
- * It begins as a good network. What a control changes holds for the connections of now and later,
- * and has happened when the call returns. Nothing here is random. TLS goes through like anything
- * else.
+ * It begins as a good network. A control affects present and later connections, and has taken
+ * effect when the call returns. Nothing here is random. TLS passes like any other data.
  */
 class proxy {
 public:
-    /// In front of what listens, or will listen, on this port of 127.0.0.1.
+    /// A proxy for a server that listens, or will listen, on this port of 127.0.0.1.
     explicit proxy(std::uint16_t target_port);
     ~proxy();
     proxy(const proxy&) = delete;
@@ -37,47 +36,47 @@ public:
     /// `redis://127.0.0.1:port`
     [[nodiscard]] std::string url() const;
 
-    /// What is read from now on travels for so long. Order is kept, bandwidth is not limited.
+    /// Delays bytes that are read from now on. Order is kept, and bandwidth is not limited.
     void delay(direction way, std::chrono::milliseconds time);
 
-    /// Nothing is passed on any more, ends of connections neither, until `release`; then all of it
-    /// is, in order. Little is read meanwhile, so the sender comes to feel it, as with a network
-    /// that swallows packets.
+    /// Passes nothing on until `release`, not even the end of a connection. `release` then passes
+    /// on everything, in order. The proxy reads little meanwhile, so the sender notices, as with a
+    /// network that loses packets.
     void hold(direction way);
     void release(direction way);
 
-    /// Passes on at most so many bytes at a time, with a pause after each piece. The maximum turns
-    /// it off.
+    /// Passes on at most `bytes` at a time, with a pause after each piece. The maximum turns it
+    /// off.
     void split(direction way, std::size_t piece, std::chrono::milliseconds pause = {});
 
-    /// Ends each connection when so many more bytes have passed on it in this direction; counted
-    /// from now, or from a later connection's start. Zero: when there is a first byte to pass.
+    /// Ends each connection after `bytes` more bytes in this direction, counted from now or from
+    /// the start of a later connection. Zero: when there is a first byte to pass.
     void cut_after(direction way, std::size_t bytes, ending how);
 
-    /// The same, but the other way goes on, and who gets these bytes gets no more of them.
-    /// `is_told`: and a FIN behind them, as where a side is closed by half.
+    /// The same, but the other direction continues, and the receiver of these bytes gets no more of
+    /// them. `is_told`: the receiver gets a FIN after them, as from a side that half-closes.
     void stop_after(direction way, std::size_t bytes, bool is_told);
 
-    /// No further cuts and stops.
+    /// Disables all cuts and stops.
     void cut_never();
 
-    /// Ends all connections of now.
+    /// Ends all present connections.
     void cut(ending how);
 
-    /// Half-opens the connections of now: the side that the bytes of this way go to is told that
-    /// its peer is gone, by RST; the other side is told nothing, and what it sends is swallowed.
+    /// Half-opens the present connections. The receiver of this direction sees an RST as if its
+    /// peer were gone. The other side sees nothing, and its bytes are discarded.
     void sever(direction way);
 
-    /// Spoils the connections of now: of what is read next in this way half is passed on, then
-    /// these bytes instead of the rest, then nothing more.
+    /// Corrupts the present connections. Half of the bytes that are read next in this direction
+    /// pass, then `bytes` instead of the rest, then nothing more.
     void spoil(direction way, const std::string& noise);
 
-    /// New connections are refused, or accepted again. Those of now go on.
+    /// Refuses new connections, or accepts them again. Present connections continue.
     void refuse();
     void accept();
 
-    /// Connections accepted so far, those of now, and the bytes passed on so far, those just being
-    /// written too.
+    /// The number of accepted connections, of present connections, and of bytes passed on so far.
+    /// The bytes include bytes that are being written.
     [[nodiscard]] std::size_t connections();
     [[nodiscard]] std::size_t open_connections();
     [[nodiscard]] std::size_t bytes(direction way);

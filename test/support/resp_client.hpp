@@ -10,7 +10,7 @@
 
 namespace redlock::test {
 
-/// A blocking client of one connection. Everything throws when it fails or takes longer than
+/// A blocking client of one connection. All functions throw when they fail or take longer than
 /// `patience`.
 class resp_client {
 public:
@@ -20,7 +20,7 @@ public:
     resp_client(const resp_client&) = delete;
     resp_client& operator=(const resp_client&) = delete;
 
-    /// Sends a command and waits for its reply; an error reply is returned like any other.
+    /// Sends a command and waits for its reply. An error reply is returned like any other.
     reply ask(const std::vector<std::string>& arguments);
 
     void send(std::string_view bytes);

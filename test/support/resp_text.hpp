@@ -7,18 +7,18 @@
 #include <string_view>
 #include <vector>
 
-/// A second, slow and simple implementation of the wire protocol, to check the library's with.
+/// A second, slow and simple implementation of the wire protocol, for checks of the library's own.
 namespace redlock::test {
 
 struct reply {
     enum class kind { status, error, integer, bulk, null, boolean, number, array, map, set, push };
 
     kind type = kind::null;
-    /// Of a status, an error, a bulk string or a number.
+    /// The text of a status, an error, a bulk string or a number.
     std::string text;
-    /// Of an integer or a boolean.
+    /// The value of an integer or a boolean.
     std::int64_t integer = 0;
-    /// Of the aggregates; a map's keys and values alternate.
+    /// The items of an aggregate; a map's keys and values alternate.
     std::vector<reply> items;
 
     [[nodiscard]] bool is_error() const noexcept { return type == kind::error; }
@@ -32,8 +32,8 @@ struct parsed_reply {
     std::size_t size = 0;
 };
 
-/// The reply at the start of `bytes`, or nothing if it is not complete yet. Throws when it is not
-/// RESP.
+/// Parses the reply at the start of `bytes`. Returns nothing if the reply is not complete yet.
+/// Throws when it is not RESP.
 [[nodiscard]] std::optional<parsed_reply> parse_reply(std::string_view bytes);
 
 /// The replies and commands as bytes.

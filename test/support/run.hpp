@@ -18,9 +18,9 @@
 
 namespace redlock::test {
 
-/// The bound after which a test counts as hung. Only a test that fails waits so long, so it costs a
-/// passing one nothing. Beside a compiler and five other tests a process may stand still for
-/// seconds; a sanitizer makes each step several times as long.
+/// The bound after which a test counts as hung. Only a test that fails waits that long, so a
+/// passing test loses no time. Beside a compiler and five other tests a process may pause for
+/// seconds, and a sanitizer makes each step several times as long.
 inline constexpr std::chrono::seconds patience{REDLOCK_TEST_SANITIZED ? 180 : 60};
 
 /// Far longer than a test lasts. For a ttl, a timeout or a timer that must not end while a test
@@ -28,22 +28,22 @@ inline constexpr std::chrono::seconds patience{REDLOCK_TEST_SANITIZED ? 180 : 60
 inline constexpr std::chrono::milliseconds never = std::chrono::hours(1);
 
 /// The ttl of locks that a test keeps alive or loses. The client renews such a lock four times in
-/// each ttl, so a process may stand still for three quarters of the ttl, six seconds, before the
+/// each ttl, so a process may pause for three quarters of the ttl, six seconds, before the
 /// client loses the lock. With a ttl of three seconds two of five hundred tests lost a lock, beside
 /// compilers and busy loops.
 inline constexpr std::chrono::milliseconds brief_ttl = std::chrono::seconds(8);
 
-/// The longest node timeout that goes with `brief_ttl`. A silent node costs a test two seconds, and
-/// a process on a busy machine rarely pauses for two seconds.
+/// The longest node timeout that `brief_ttl` allows. A silent node costs a test two seconds, and a
+/// process on a busy machine rarely pauses for two seconds.
 inline constexpr std::chrono::milliseconds brief_timeout = brief_ttl / 4;
 
-/// The ttl of a lock whose end a test waits for. If a busy machine makes an attempt too slow for
-/// it, an acquire without a deadline makes another attempt.
+/// The ttl of a lock whose end a test awaits. If a busy machine makes an attempt too slow for this
+/// ttl, an acquire without a deadline makes another attempt.
 inline constexpr std::chrono::milliseconds ending_ttl = std::chrono::seconds(2);
 
 /**
- * Counts steps that took as long as a wait that none of them may make. A fault makes most steps
- * wait, the machine one or two.
+ * Counts steps that took as long as a wait that no step may make. A fault makes most steps wait,
+ * while a busy machine delays one or two.
  */
 class slow_steps {
 public:
@@ -66,8 +66,8 @@ private:
     int count_ = 0;
 };
 
-/// Asks `done` again and again until it says yes. False when `bound` has passed first. A short wait
-/// ends at once, and a long one leaves the processor to the servers that it waits for.
+/// Calls `done` again and again until it returns true. False when `bound` has passed first. A short
+/// wait ends at once, and a long one leaves the processor to the awaited servers.
 template <class Predicate>
 [[nodiscard]] bool wait_for(Predicate&& done, std::chrono::milliseconds bound = patience)
 {
@@ -84,9 +84,9 @@ template <class Predicate>
 }
 
 /**
- * Runs `context` in this thread until `done` says yes; false when `bound` has passed first.
- * `done` is asked after every handler, and each few milliseconds for what changes outside the
- * context. No other thread may run the context: it is restarted when it has run out of work.
+ * Runs `context` in this thread until `done` returns true. False when `bound` has passed first.
+ * Calls `done` after every handler, and every few milliseconds, because it may depend on the
+ * outside. No other thread may run the context, which is restarted when it has run out of work.
  */
 template <class Predicate>
 [[nodiscard]] bool run_until(boost::asio::io_context& context, Predicate&& done,
@@ -108,7 +108,7 @@ template <class Predicate>
     return true;
 }
 
-/// Runs `context` until it has no work left, which shows that nothing was left behind in it.
+/// Runs `context` until it has no work left, which shows that nothing was left in it.
 [[nodiscard]] inline bool run_out(boost::asio::io_context& context,
                                   std::chrono::milliseconds bound = patience)
 {
@@ -117,7 +117,7 @@ template <class Predicate>
     return context.stopped();
 }
 
-/// Runs a coroutine on `context` to its end and gives its result, or throws what it threw.
+/// Runs a coroutine on `context` to its end. Returns its result, or throws its exception.
 template <class T>
 T run_task(boost::asio::io_context& context, boost::asio::awaitable<T> task,
            std::chrono::milliseconds bound = patience)
@@ -128,7 +128,7 @@ T run_task(boost::asio::io_context& context, boost::asio::awaitable<T> task,
         std::exception_ptr error;
         std::optional<stored> value;
     };
-    // Shared, since a coroutine that is given up on may still end after this call.
+    // Shared, since the coroutine may still end after this call when the call gives up.
     auto result = std::make_shared<outcome>();
     if constexpr (std::is_void_v<T>) {
         boost::asio::co_spawn(context, std::move(task), [result](std::exception_ptr error) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Which sanitizers look on, as constants to test with #if: the compilers say it in different ways.
+// The sanitizers in use, as constants to test with #if, because compilers differ in how they say
+// it.
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

@@ -57,8 +57,8 @@ asio::awaitable<void> pause_for(std::chrono::milliseconds time)
     co_await timer.async_wait(use_awaitable);
 }
 
-/// What a fencing counter is said to be: what it is seeded with or raised to, and one value where
-/// it is incremented. Nothing for other commands.
+/// The value of a fencing counter in the answer: the seed, the number it is aligned to, or a fixed
+/// value after an increment. Empty for other commands.
 std::optional<std::int64_t> counter_of(const arguments& command)
 {
     const auto at = std::find_if(command.begin(), command.end(), [](const std::string& word) {
@@ -74,7 +74,7 @@ std::optional<std::int64_t> counter_of(const arguments& command)
     if (name != "EVAL" && name != "EVALSHA") {
         return std::nullopt;
     }
-    // Behind the counter of a raise stands the token of its lock.
+    // In an alignment the token of the lock follows the counter.
     const auto value = at + (command.at(2) == "2" ? 2 : 1);
     return std::stoll(*value);
 }
@@ -229,7 +229,7 @@ void scripted_connection::close()
     socket_.close(ignored);
 }
 
-/// Shared with the scripts, which may still be on their way when the server object has gone.
+/// Shared with the scripts, which may still run when the server object has ended.
 struct scripted_server::state : std::enable_shared_from_this<state> {
     state(asio::any_io_executor e, script s)
         : executor(std::move(e)),
@@ -254,7 +254,7 @@ struct scripted_server::state : std::enable_shared_from_this<state> {
         }
     }
 
-    /// A whole connection; the frame holds what it needs.
+    /// A whole connection; the coroutine frame holds its data.
     static asio::awaitable<void> converse(std::shared_ptr<state> self, tcp::socket peer)
     {
         const auto connection = self->begin(std::move(peer));
@@ -290,7 +290,7 @@ struct scripted_server::state : std::enable_shared_from_this<state> {
     std::shared_ptr<listener> listening;
     script run;
 
-    /// Guards what follows: written on the executor, read by the test.
+    /// Guards the members below, which the executor writes and the test reads.
     mutable std::mutex mutex;
     std::size_t accepted = 0;
     std::vector<std::shared_ptr<scripted_connection>> alive;

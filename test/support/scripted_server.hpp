@@ -21,25 +21,26 @@ namespace redlock::test {
 
 using arguments = std::vector<std::string>;
 
-/// What a node that is always free and always willing answers; enough for any handshake.
+/// Answers like a node that is always free and grants everything, which is enough for any
+/// handshake.
 [[nodiscard]] std::string obedient(const arguments& command);
 
 class scripted_server;
 
-/// One connection, in the hands of the server's script. What a dead connection throws ends the
+/// One connection, controlled by the server's script. An exception from a dead connection ends the
 /// script quietly.
 class scripted_connection {
 public:
-    /// Bytes for a command; nothing for no answer at all.
+    /// Bytes for a command, or nothing for no answer at all.
     using answerer = std::function<std::optional<std::string>(const arguments&)>;
 
     /// 0 for the first connection the server ever accepted.
     [[nodiscard]] std::size_t index() const noexcept { return index_; }
 
-    /// The next command; it is recorded.
+    /// The next command, which is recorded.
     boost::asio::awaitable<arguments> read_command();
 
-    /// The next bytes, whatever they are.
+    /// The next bytes of any kind.
     boost::asio::awaitable<std::string> read_bytes(std::size_t count);
 
     /// Reads and answers commands until the peer closes. The default answers are `obedient`.
@@ -52,23 +53,23 @@ public:
     boost::asio::awaitable<void> send_split(std::string bytes, std::size_t piece = 1,
                                             std::chrono::milliseconds pause = {});
 
-    /// Sends the same over and over until the peer has had enough, or the server goes.
+    /// Sends the same bytes over and over until the peer closes, or the server ends.
     boost::asio::awaitable<void> send_for_ever(std::string bytes);
 
     /// Waits for a condition that the test brings about.
     boost::asio::awaitable<void> until(std::function<bool()> condition);
 
-    /// Swallows what comes, unrecorded and unanswered, until the peer closes.
+    /// Discards received bytes, unrecorded and unanswered, until the peer closes.
     boost::asio::awaitable<void> ignore();
 
-    /// FIN: nothing more will be sent, reading goes on.
+    /// Sends FIN: no more data follows, but reading continues.
     void half_close();
 
     /// RST.
     void reset();
 
-    /// FIN, unless there is something unread, which makes the kernel send RST. Also what the end of
-    /// the script does.
+    /// Sends FIN, unless there is unread data, which makes the kernel send RST. The end of the
+    /// script does the same.
     void close();
 
 private:
@@ -85,12 +86,12 @@ private:
 };
 
 /**
- * A TCP server on the loopback that does to each connection what its script says.
+ * A TCP server on the loopback that runs a script for each connection.
  *
- * Given an executor, all happens there, and only one thread may run it; the object has to go before
- * the executor's context. Without one the server has a thread of its own, and so have the scripts:
- * what they share with the test must be safe for that. The functions of the object may be called
- * from the test in both cases.
+ * With an executor, the server runs there. Only one thread may run the executor, and the object
+ * must end before the executor's context. Without an executor, the server and its scripts run in a
+ * thread of their own, so data that they share with the test must be safe for that. The test may
+ * call the functions of the object in both cases.
  */
 class scripted_server {
 public:
@@ -109,20 +110,20 @@ public:
     /// `redis://127.0.0.1:port`
     [[nodiscard]] std::string url() const;
 
-    /// Connections accepted so far, and those whose script has not ended.
+    /// The number of accepted connections, and of those whose script has not ended.
     [[nodiscard]] std::size_t connections() const;
     [[nodiscard]] std::size_t open_connections() const;
 
     /// The commands read so far, of all connections in order of arrival.
     [[nodiscard]] std::vector<arguments> commands() const;
 
-    /// Those with this name, which is compared without regard to case.
+    /// The commands with this name, which is compared without regard to case.
     [[nodiscard]] std::vector<arguments> commands(const std::string& name) const;
 
-    /// What scripts threw, other than errors of their sockets; a test wants this empty.
+    /// The exceptions of scripts, other than errors of their sockets. A test wants this empty.
     [[nodiscard]] std::vector<std::string> failures() const;
 
-    /// New connections are refused, or accepted again.
+    /// Refuses new connections, or accepts them again.
     void refuse();
     void accept();
 

@@ -11,7 +11,7 @@
 namespace redlock::test {
 namespace {
 
-/// In PATH; empty: not there.
+/// The path of a program in PATH, or empty.
 std::filesystem::path find_program(std::string_view name)
 {
     const char* search = std::getenv("PATH");
@@ -152,7 +152,7 @@ void server::await(readiness until)
     keeps_ports_ = true;
 }
 
-/// `reserved_port` keeps other tests away from a port, and not other programs. True: the server
+/// `reserved_port` keeps other tests away from a port, but not other programs. True: the server
 /// starts again.
 bool server::take_other_ports()
 {

@@ -24,30 +24,31 @@ enum class flavour {
     valkey9,
 };
 
-/// The name of its program.
+/// The name of the server's program.
 [[nodiscard]] const char* program_of(flavour kind);
 
-/// Whether that is in PATH.
+/// Whether that program is in PATH.
 [[nodiscard]] bool is_installed(flavour kind);
 
-/// What to test with: Redis and Valkey, installed or not, and Valkey 9 where it is.
+/// The kinds to test with: Redis and Valkey, installed or not, and Valkey 9 if it is installed.
 [[nodiscard]] std::vector<flavour> kinds();
 
-/// What a server writes to its folder.
+/// The files that a server writes to its folder.
 enum class persistence {
     none,
-    /// Every write is on the disk before it is answered: nothing is lost by SIGKILL.
+    /// Every write is on the disk before its answer, so SIGKILL loses nothing.
     append_only,
-    /// A snapshot when it is terminated, or on SAVE; SIGKILL takes it back to the last one.
+    /// The server saves a snapshot when it is terminated, or on SAVE. SIGKILL returns it to the
+    /// last one.
     snapshot,
 };
 
-/// What becomes of the files of an earlier life.
+/// Whether a restart keeps or deletes the files of an earlier life.
 enum class memory { kept, lost };
 
-/// When a server counts as started.
+/// The state in which a server counts as started.
 enum class readiness {
-    /// It answers, be it with an error such as LOADING.
+    /// The server answers, if only with an error such as LOADING.
     answering,
     /// It takes commands.
     usable,
@@ -62,24 +63,25 @@ struct server_tls {
 
 struct server_options {
     flavour kind = flavour::redis;
-    /// Without it only the unix socket (and TLS, if wanted) is listened on, and `url()` names that.
+    /// Without it the server listens only on the unix socket (and on TLS, if wanted), and `url()`
+    /// names that socket.
     bool tcp = true;
-    /// Where it listens, with TLS too: an address of the loopback.
+    /// The address to listen on, with TLS too: one of the loopback.
     std::string address = "127.0.0.1";
     std::optional<server_tls> tls{};
     persistence files = persistence::none;
-    /// Of the default user. The server object itself uses it. Empty: none.
+    /// The password of the default user, which the server object itself uses. Empty: none.
     std::string password{};
-    /// A configuration file, for those that do not run without one. Empty: none.
+    /// A configuration file, for kinds that do not run without one. Empty: none.
     std::filesystem::path configuration{};
-    /// Added to the command line, so that they win over what the object chose.
+    /// Added to the command line, so that they override the object's own arguments.
     std::vector<std::string> arguments{};
     /// `NAME=value`, such as an LD_PRELOAD.
     std::vector<std::string> environment{};
 };
 
 /**
- * A real server, a child process with a folder of its own, which both go with the object.
+ * A real server: a child process with a folder of its own. Both end with the object.
  *
  * Commands of the object go over the server's unix socket, one connection each, so they leave its
  * TCP side alone and cost one client slot for their duration only. Everything blocks, and throws
@@ -88,11 +90,11 @@ struct server_options {
  */
 class server {
 public:
-    /// Starts it and waits until it is usable.
+    /// Starts the server and waits until it is usable.
     explicit server(server_options options = {});
 
     struct not_started {
-        /// False: the first start takes other ports where another program has taken these.
+        /// False: the first start takes other ports if another program has taken these.
         bool keeps_ports = true;
     };
     /// Prepares everything and starts nothing.
@@ -102,7 +104,7 @@ public:
     server(const server&) = delete;
     server& operator=(const server&) = delete;
 
-    /// Starts it again on the same port and in the same folder, with the `options` of now.
+    /// Starts the server again on the same port and in the same folder, with the present `options`.
     void start(memory files = memory::kept, readiness until = readiness::usable);
 
     /// The two halves of `start`, so that several servers can start at the same time.
@@ -112,59 +114,61 @@ public:
     /// SIGKILL, then `start`.
     void restart(memory files = memory::kept, readiness until = readiness::usable);
 
-    /// SIGKILL; returns when it is gone and its port closed.
+    /// SIGKILL; returns when the server is gone and its port is closed.
     void kill();
 
-    /// SIGTERM: an orderly end, with a snapshot if there are to be any.
+    /// SIGTERM: an orderly end, with a snapshot if the options ask for one.
     void terminate();
 
-    /// SIGSTOP and SIGCONT; they return when it stands still, or goes again.
+    /// SIGSTOP and SIGCONT; they return when the server has stopped, or runs again.
     void stop();
     void cont();
 
     [[nodiscard]] bool running();
 
-    /// Runs, and is not stopped.
+    /// Whether the server runs and is not stopped.
     [[nodiscard]] bool responsive();
 
     [[nodiscard]] pid_t pid() const;
 
-    /// 0 when it does not listen on TCP, or without TLS.
+    /// 0 when the server does not listen on TCP, or has no TLS.
     [[nodiscard]] std::uint16_t port() const noexcept;
     [[nodiscard]] std::uint16_t tls_port() const noexcept;
     [[nodiscard]] std::filesystem::path socket() const { return folder_ / "redis.sock"; }
 
-    /// Where its files are.
+    /// The folder of the server's files.
     [[nodiscard]] std::filesystem::path data() const { return folder_ / "data"; }
 
-    /// All it has written to its log in this and earlier lives.
+    /// The server's log of this and earlier lives.
     [[nodiscard]] std::string log() const;
 
-    /// The node as the library wants it: `redis://`, or `unix://` when it does not listen on TCP.
+    /// The node's URL for the library: `redis://`, or `unix://` when the server does not listen on
+    /// TCP.
     [[nodiscard]] std::string url(std::string_view user = {}, std::string_view password = {},
                                   unsigned db = 0) const;
     [[nodiscard]] std::string unix_url(std::string_view user = {}, std::string_view password = {},
                                        unsigned db = 0) const;
-    /// `host`: empty: its address.
+    /// An empty `host` means the server's address.
     [[nodiscard]] std::string tls_url(std::string_view host = {}, std::string_view user = {},
                                       std::string_view password = {}, unsigned db = 0) const;
 
-    /// For the next `start`; a password that was changed at run time has to be told here as well.
+    /// The options of the next `start`. After a change of the password at run time, set the new one
+    /// here too.
     [[nodiscard]] server_options& options() noexcept { return options_; }
 
-    /// A connection of one's own, past authentication.
+    /// A new connection, past authentication.
     [[nodiscard]] std::unique_ptr<resp_client> connect() const;
 
-    /// One command's reply, and the same as `reply::str` puts it.
+    /// The reply to one command, and the same in the form of `reply::str`.
     reply ask(const std::vector<std::string>& arguments) const;
     std::string command(const std::vector<std::string>& arguments) const;
 
     [[nodiscard]] bool exists(const std::string& key) const;
     [[nodiscard]] std::optional<std::string> get(const std::string& key) const;
 
-    /// As PTTL says it: -1 for a key that stays for ever, -2 for none. A test that expects more
-    /// than some value leaves ten seconds at least between that value and the ttl; a busy machine
-    /// needs less for a few commands.
+    /// The result of PTTL: -1 for a key without a ttl, -2 for no key. A test that expects more than
+    /// some value leaves at least ten seconds between that value and the ttl; a busy machine needs
+    /// less for a few commands.
     [[nodiscard]] std::chrono::milliseconds pttl(const std::string& key) const;
 
     /// FLUSHALL.

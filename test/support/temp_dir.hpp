@@ -8,7 +8,7 @@
 
 namespace redlock::test {
 
-/// A folder of its own that goes with the object. Its path is short enough for a unix socket
+/// A folder of its own that is deleted with the object. Its path is short enough for a unix socket
 /// inside.
 class temp_dir {
 public:

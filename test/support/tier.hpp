@@ -8,9 +8,9 @@
 namespace redlock::test {
 
 /**
- * Whether a test plays a part of what it can play. True in the tests of every change that run under
- * a sanitizer, because a sanitizer makes each step several times as long. ctest passes
- * REDLOCK_FULL_TESTS of CMake on. A program that runs without ctest plays everything.
+ * Whether a test runs only a part of its cases. True in the tests of every change that run under a
+ * sanitizer, because a sanitizer makes each step several times as long. ctest passes on
+ * REDLOCK_FULL_TESTS of CMake. A program that runs without ctest runs everything.
  */
 [[nodiscard]] inline bool plays_a_part()
 {

@@ -1,4 +1,5 @@
-// Preloaded into a program: a name server that never answers. Nothing else is looked up with it.
+// Preloaded into a program: a name server that never answers. The program can resolve no name with
+// it.
 
 #include <netdb.h>
 #include <unistd.h>
