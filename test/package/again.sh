@@ -1,7 +1,7 @@
 #!/bin/bash
-# Builds the library once more, in another folder and without ccache, and demands the same bytes. From ctest, in the
-# environment: SOURCE, LIBRARY (what was built), KIND (is it shared), UNITY (are several sources compiled as one), TYPE (of
-# build), CMAKE, GENERATOR, CXX, FLAGS.
+# Builds the library once more, in another folder and without ccache, and demands the same bytes. ctest sets in the
+# environment: SOURCE, LIBRARY (the library that was built), KIND (whether it is shared), UNITY (whether several sources
+# are compiled as one), TYPE (of build), CMAKE, GENERATOR, CXX, FLAGS.
 set -euo pipefail
 # At most two compilers at a time, as PROCESSORS says.
 [[ ${CMAKE_BUILD_PARALLEL_LEVEL-} == 1 ]] || export CMAKE_BUILD_PARALLEL_LEVEL=2

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Makes the Debian packages of what was built, and uses them in a root of their own, which holds what they say that they
-# depend on, a shell and what compiles a program, and nothing else: the files of packages that are installed here. From
-# ctest, in the environment: SOURCE, BUILD, VERSION, SOVERSION, CMAKE, CPACK, GENERATOR, MAKE (the generator's program),
-# CXX, FLAGS. Ends with 77 where no such root can be made.
+# Makes the Debian packages of the build, and uses them in a root of their own. The root holds the packages'
+# dependencies, a shell and a compiler, copied from the packages installed here, and nothing else. ctest sets in the
+# environment: SOURCE, BUILD, VERSION, SOVERSION, CMAKE, CPACK, GENERATOR, MAKE (the generator's program), CXX, FLAGS.
+# Ends with 77 if no such root can be made.
 set -euo pipefail
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 
@@ -35,14 +35,14 @@ die() {
     exit 1
 }
 
-# within <command...>: runs it in the root. The mounts are seen by that process alone, and end with it.
+# within <command...>: runs it in the root. Only that process sees the mounts, which end with it.
 within() {
     # shellcheck disable=SC2016 # for the inner shell
     env -i HOME=/ PATH="$PATH" CXX="$CXX" FLAGS="$FLAGS" "${unshare[@]}" \
         sh -c 'mount --rbind /dev "$0/dev" && mount --rbind /proc "$0/proc" && exec chroot "$0" "$@"' "$root" "$@"
 }
 
-# hops <program...>: the program's path, and those that it links to, one after the other.
+# hops <program...>: the paths of the program and of the links it goes through, one after the other.
 hops() {
     local file
     for file; do
@@ -54,7 +54,8 @@ hops() {
     done
 }
 
-# needed_by: of packages named on the standard input, as a Depends field does, those installed here and all they need.
+# needed_by: reads packages from the standard input, in the form of a Depends field. Prints the packages that are installed
+# here, with all their dependencies.
 needed_by() {
     {
         cat
@@ -88,11 +89,12 @@ needed_by() {
         END { want(asked) }'
 }
 
-# grow <package...>: puts these packages and all they need into the root, as if they had been installed there.
+# grow <package...>: adds these packages and all their dependencies to the root, as if they had been installed
+# there.
 grow() {
     local admin=$root/var/lib/dpkg package new=()
     while read -r package; do
-        # One that is only suggested is known there, too.
+        # The root knows packages that are only suggested, too.
         [[ $(dpkg-query --admindir="$admin" -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null) == ii* ]] || new+=("$package")
     done < <(printf '%s\n' "$@" | needed_by)
     ((${#new[@]} == 0)) && return
@@ -108,7 +110,7 @@ grow() {
     done
 }
 
-# The archives, told by the packages' names.
+# The archives, by the packages' names.
 "$CPACK" --config "$BUILD/CPackConfig.cmake" -B "$work/packages"
 architecture=$(dpkg --print-architecture)
 library=$work/packages/libredlock${SOVERSION}_${VERSION}_$architecture.deb
@@ -131,7 +133,7 @@ for folder in bin lib lib32 lib64 libx32 sbin; do
 done
 cp -a /etc/alternatives /etc/ld.so.conf* "$root/etc/"
 
-# install <archive...>: as dpkg does it, which refuses what needs something else that is not there.
+# install <archive...>: installs as dpkg does, which refuses a package with a missing dependency.
 install() {
     "${unshare[@]}" dpkg --root="$root" --force-not-root --log=/dev/null -i "$@"
 }
@@ -159,7 +161,7 @@ within redlock run --node unix:///run/1 --node unix:///run/2 --node unix:///run/
 grep -qE '^packed, token [1-9][0-9]*$' "$work/said"
 within redlock demo --help >"$work/said"
 grep -F 'Usage: redlock demo' "$work/said"
-# bench and demo start masters: without the package that has some they say so.
+# bench and demo start nodes. Without a package that has a server they say so.
 if within redlock bench --local 3 --seconds 0.2 &>"$work/said"; then
     die "masters that are in no package that is here"
 fi
@@ -170,7 +172,7 @@ grep -qF 'cycles/s' "$work/said"
 within redlock demo --local 3 --seconds 1 --workers 4
 for page in redlock redlock-run redlock-doctor redlock-bench redlock-demo; do
     zcat "$root/usr/share/man/man1/$page.1.gz" >"$work/page"
-    # Where man(1) and apropos(1) look for what it is about; a roff's hyphen is a minus sign.
+    # man(1) and apropos(1) look here for a page's subject. A roff's hyphen is a minus sign.
     grep -qF "${page/-/\\-} \- " "$work/page" || die "no manual of $page"
 done
 for file in bash-completion/completions/redlock zsh/vendor-completions/_redlock fish/vendor_completions.d/redlock.fish; do
@@ -179,7 +181,7 @@ done
 
 echo "== the library"
 mapfile -t tools < <(hops "$CXX" "$CMAKE" "$MAKE" "$pkg_config")
-# Alternatives are of no package.
+# Alternatives belong to no package.
 mapfile -t owners < <(dpkg-query -S "${tools[@]}" 2>/dev/null | sed 's/[:,].*//')
 grow "${owners[@]}" "$(dpkg-deb -f "$library" Depends)" "$(dpkg-deb -f "$dev" Depends)"
 tar -C / -cf - "${tools[@]#/}" | tar -C "$root" --keep-directory-symlink -xf -

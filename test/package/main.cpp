@@ -20,7 +20,7 @@ bool has_the_version_of_its_headers()
     return redlock::version() == expected;
 }
 
-/// An acquire from a node that is not there fails when its deadline has passed.
+/// An acquire from a node that doesn't exist fails when its deadline has passed.
 redlock::error_code acquire_from_nobody()
 {
     boost::asio::io_context context;
@@ -34,13 +34,13 @@ redlock::error_code acquire_from_nobody()
                             got = held.owns() ? redlock::error_code() : ec;
                             locks.async_close(boost::asio::detached);
                         });
-    // The run ends with the client; only one that hangs lasts for a minute.
+    // The run ends with the client. A client that hangs lasts for a minute.
     context.run_for(1min);
     return context.stopped() ? got : redlock::error_code();
 }
 
 #ifdef USER_WITHOUT_TLS
-/// A library that was built without TLS says so, where another one would try to connect.
+/// A library that was built without TLS says so. A library with TLS would try to connect.
 bool refuses_tls()
 {
     boost::asio::io_context context;
@@ -63,7 +63,7 @@ bool refuses_tls()
 
 }  // namespace
 
-// What every way of getting the library must be able to build and run.
+// A program that must build and run with the library from every source.
 int main()
 {
     const redlock::error_code error = acquire_from_nobody();

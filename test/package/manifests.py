@@ -18,7 +18,7 @@ def text(path):
         return file.read()
 
 
-# The ports. Of Boost whatever is included by its name; version.hpp comes with each of them.
+# The ports. Includes name the modules of Boost, and version.hpp comes with each of them.
 manifest = json.loads(text("vcpkg.json"))
 parts = {"": ["include", "lib"], "cli": ["lib/cli", "bench/common", "bench/redlock_bench"],
          "tests": ["test", "docs/examples"], "bench": ["bench"]}
@@ -37,7 +37,7 @@ if unknown or not set(manifest["default-features"]) <= set(manifest["features"])
     sys.exit(f"vcpkg.json: not as it is documented: {unknown or manifest['default-features']}")
 
 
-# The recipe, with as much of Conan as it calls.
+# The recipe, with the part of Conan that it calls.
 class Toolchain:
     made = []
 

@@ -1,5 +1,5 @@
-// A part of a program that is compiled without exceptions: it is handed locks, reports and errors.
-// Has all headers but the three that docs/install.md names.
+// A part of a program that is compiled without exceptions and gets locks, reports and errors. It
+// includes all headers except the three that docs/install.md names.
 #include <redlock/clock.hpp>
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>

@@ -1,10 +1,12 @@
 #!/bin/bash
 # usage: run.sh <find_package|pkg_config|add_subdirectory|FetchContent|standards|settings>
-# Builds and runs a user's program in a folder of its own; with add_subdirectory only compiles it, as FetchContent does
-# the same and builds the library, which takes long, as C++23 and without TLS. With standards what is different with TLS as
-# C++23, the program too, and what docs/install.md says of it without exceptions, by each of the project's compilers that is
-# here, whichever built the library. With settings it compares compiler options, as settings.sh says. From ctest, in the
-# environment: SOURCE and BUILD (the library's trees), CMAKE, GENERATOR, CXX, FLAGS.
+# Builds and runs a user's program in a folder of its own. With
+#   add_subdirectory: only compiles it, because FetchContent does the same and also builds the library, which takes long,
+#     as C++23 and without TLS;
+#   standards: compiles the parts that differ with TLS as C++23, the program too, and the part that docs/install.md says
+#     works without exceptions, with each of the project's compilers that is here, whichever built the library;
+#   settings: compares compiler options, as settings.sh says.
+# ctest sets in the environment: SOURCE and BUILD (the library's trees), CMAKE, GENERATOR, CXX, FLAGS.
 set -euo pipefail
 # At most two compilers at a time, as PROCESSORS says.
 [[ ${CMAKE_BUILD_PARALLEL_LEVEL-} == 1 ]] || export CMAKE_BUILD_PARALLEL_LEVEL=2
@@ -24,7 +26,7 @@ build() {
     (cd "$work/build" && ctest --output-on-failure)
 }
 
-# Installs, then moves the tree: what was installed must not remember where.
+# Installs, then moves the tree: the installed files must not contain their place.
 install() {
     "$CMAKE" --install "$BUILD" --prefix "$work/first" >"$work/log"
     mv "$work/first" "$work/installed"
@@ -32,7 +34,7 @@ install() {
         echo "installed files name the tree they were built in" >&2
         exit 1
     fi
-    # The command has bench and demo. The benchmark programs are for those who work on the library.
+    # The command has bench and demo. Only the project's developers need the benchmark programs.
     if find "$work/installed" -name '*bench*' ! -name redlock-bench.1 | grep .; then
         echo "benchmarks were installed" >&2
         exit 1
@@ -52,7 +54,7 @@ case $way in
         # shellcheck disable=SC2086 # FLAGS is a list
         "$CXX" -std=c++20 $FLAGS "$here/main.cpp" "${flags[@]}" -o "$work/user"
         LD_LIBRARY_PATH=$libraries "$work/user"
-        # Asio compiled apart by the user, though not by the library.
+        # The user compiles Asio separately, and the library does not.
         echo '#include <boost/asio/impl/src.hpp>' >"$work/asio.cpp"
         # shellcheck disable=SC2086 # FLAGS is a list
         "$CXX" -std=c++20 $FLAGS -DBOOST_ASIO_SEPARATE_COMPILATION "$here/main.cpp" "$work/asio.cpp" \
@@ -72,7 +74,7 @@ case $way in
             echo "== $compiler -std=c++23"
             "$compiler" -std=c++23 "$here/main.cpp" "${flags[@]}" -o "$work/user"
             LD_LIBRARY_PATH=$libraries "$work/user"
-            # Of the library itself FetchContent builds all but TLS so.
+            # FetchContent builds the whole library like this, except TLS.
             "$compiler" -std=c++23 -fsyntax-only -Wall -Wextra -Werror -DREDLOCK_HAS_TLS=1 \
                 -I"$SOURCE/include" -I"$SOURCE/lib" "$SOURCE/lib/engine/tls_link.cpp"
             echo "== $compiler -fno-exceptions"

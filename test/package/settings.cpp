@@ -1,4 +1,4 @@
-// A user's unit that includes HEADER, and nothing else. With USER_RUNS it makes a client.
+// A user's unit that includes only HEADER. With USER_RUNS it makes a client.
 #include HEADER
 
 #ifdef USER_RUNS

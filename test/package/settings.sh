@@ -62,7 +62,7 @@ agrees
 agrees -O2 -DNDEBUG
 agrees -std=c++23 -D_GLIBCXX_ASSERTIONS
 
-# The tests may have only one Boost. The headers say which.
+# The tests may have only one Boost. The headers say which one.
 mkdir boost
 printf '#define BOOST_VERSION 109200\n#define BOOST_LIB_VERSION "1_92"\n' >boost/version.hpp
 differs 'boost_version<1, 92, 0>' client.hpp -I.
@@ -89,7 +89,7 @@ differs 'glibcxx_debug<true>' report.hpp -D_GLIBCXX_DEBUG
 differs 'rtti<false>' scope.hpp -fno-rtti
 differs 'rtti<false>' testing/scripted_node.hpp -fno-rtti
 
-# One unit of several; and where the linker drops what is not used.
+# One unit of several, and a linker that drops unused sections.
 compile agrees.o client.hpp
 compile differs.o client.hpp -fno-rtti -DUSER_HAS_NO_MAIN
 refused 'rtti<false>' agrees.o differs.o

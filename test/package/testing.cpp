@@ -10,7 +10,7 @@
 
 using namespace std::chrono_literals;
 
-// A user's test: two of three nodes are enough, and give the lock back.
+// A user's test: two of three nodes are enough to grant and release the lock.
 int main()
 {
     std::array<redlock::testing::scripted_node, 3> nodes;
@@ -25,7 +25,7 @@ int main()
         was_held = nodes[0].held("resource") && nodes[1].held("resource");
         locks.async_close(boost::asio::detached);
     });
-    // The run ends with the client; only one that hangs lasts for a minute.
+    // The run ends with the client. A client that hangs lasts for a minute.
     context.run_for(1min);
     const bool is_free = !nodes[0].held("resource") && !nodes[1].held("resource");
     std::printf("scripted nodes: %s\n", got.message().c_str());
