@@ -1,5 +1,5 @@
-# Programs that share nothing but the C library, and need no relocation, take less of memory: with REDLOCK_BENCH_STATIC, where that
-# can be linked, `static_libraries` and `static_options` are what they are linked with; else these are empty.
+# Programs that share only the C library, and need no relocation, use less memory. With REDLOCK_BENCH_STATIC, and if the system
+# can link such programs, `static_libraries` and `static_options` link them. Otherwise both are empty.
 include(CheckCXXSourceCompiles)
 set(static_libraries "")
 set(static_options "")
@@ -7,7 +7,7 @@ if(NOT REDLOCK_BENCH_STATIC OR NOT redlock_type STREQUAL "STATIC_LIBRARY")
     return()
 endif()
 
-# Of OpenSSL those archives that lie beside the libraries that were found.
+# The archives of OpenSSL beside the libraries that were found.
 set(archives "")
 set(source "#include <iostream>\nint main() { std::cout << 1; }")
 if(REDLOCK_TLS)
@@ -31,7 +31,7 @@ block()
     check_cxx_source_compiles("${source}" REDLOCK_LINKS_STATIC)
 endblock()
 if(REDLOCK_LINKS_STATIC)
-    # In front of what the library brings along.
+    # Before the library's own dependencies.
     set(static_libraries redlock::redlock ${archives})
     set(static_options ${options})
 else()

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <new>
 
-// Every form is replaced, so that none is left to a sanitizer's own, which would not know what
-// free() is given.
+// Every form is replaced, so that no sanitizer's own form is left, which would not know the
+// pointers that free() gets.
 
 namespace {
 

@@ -15,7 +15,7 @@
 
 namespace redlock::bench {
 
-/// In the child, before exec: it gets a signal when the thread that started it ends.
+/// In the child, before exec: the child gets a signal when the thread that started it ends.
 struct bound_to_parent {
     int signal = SIGTERM;
     /// Gets no signals from the terminal.
@@ -29,7 +29,7 @@ struct bound_to_parent {
         if (::prctl(PR_SET_PDEATHSIG, signal) != 0 || (in_own_group && ::setpgid(0, 0) != 0)) {
             return {errno, boost::system::system_category()};
         }
-        // It may have died before it was asked for.
+        // The parent may have died before the child asked for the signal.
         if (::getppid() != parent) {
             return {ESRCH, boost::system::system_category()};
         }

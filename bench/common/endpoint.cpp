@@ -55,7 +55,7 @@ stream_socket connect(asio::io_context& io, std::string_view url)
             return connect_unix(io, url.substr(unix_scheme.size()));
         }
     } catch (const boost::system::system_error& e) {
-        // The same with the URL, and without the place in Asio's sources.
+        // The same error with the URL, and without the place in Asio's sources.
         throw boost::system::system_error(e.code().value(), e.code().category(), std::string(url));
     }
     throw std::invalid_argument("not redis://host[:port] or unix:///path: " + std::string(url));
@@ -117,7 +117,7 @@ std::string_view info_field(std::string_view info, std::string_view name)
 
 std::string server_version(std::string_view info)
 {
-    // Valkey also tells the version of Redis it stands in for.
+    // Valkey also reports the version of Redis that it is compatible with.
     if (const auto version = info_field(info, "valkey_version"); !version.empty()) {
         return "valkey " + std::string(version);
     }

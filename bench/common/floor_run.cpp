@@ -29,8 +29,8 @@ std::string hex(std::uint64_t value, std::size_t digits)
     return text;
 }
 
-/// The same for all workers of one run; another one for the next run, whose keys may meet those
-/// left by this one.
+/// The same for all workers of one run. Each run has a different one, because it may meet keys of
+/// earlier runs.
 const std::string& run_mark()
 {
     static const std::string mark = hex(std::random_device{}(), 8);

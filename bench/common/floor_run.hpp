@@ -19,15 +19,15 @@
 namespace redlock::bench {
 
 /**
- * What the reference programs share, so that they differ only in how they talk to the nodes:
- * arguments, the nodes, the bytes of the commands, and when to measure.
+ * The common part of the reference programs: arguments, nodes, the bytes of the commands, and the
+ * time to measure. So the programs differ only in how they talk to the nodes.
  */
 class floor_run {
 public:
     using clock = std::chrono::steady_clock;
 
-    /// Reads the arguments and starts local servers where they are asked for. Ends the process if
-    /// the arguments are wrong.
+    /// Reads the arguments, and starts local servers on request. Ends the process if the arguments
+    /// are wrong.
     floor_run(int argc, char** argv, std::string name);
 
     [[nodiscard]] std::size_t workers() const noexcept { return options_.workers; }
@@ -35,24 +35,24 @@ public:
     [[nodiscard]] const std::vector<std::string>& urls() const noexcept { return urls_; }
     [[nodiscard]] std::size_t quorum() const noexcept { return urls_.size() / 2 + 1; }
 
-    /// One connection a node, the release script loaded on each.
+    /// One connection for each node, with the release script loaded.
     [[nodiscard]] std::vector<stream_socket> connect_all(boost::asio::io_context& io);
 
-    /// The version of something else that takes part.
+    /// The version of another part of the measurement.
     void tell_version(const std::string& of, std::string version)
     {
         result_.versions[of] = std::move(version);
     }
 
-    /// Time starts to run: first the warm-up.
+    /// Starts the time, at first for the warm-up.
     void start();
 
-    /// One acquire that gave a lock.
+    /// Counts one acquire that gave a lock.
     void acquired(clock::duration latency) { acquires_.add(latency); }
-    /// An acquire that gave none, or a release that found none.
+    /// Counts an acquire that gave no lock, or a release that found none.
     void failed() noexcept { ++result_.failures; }
 
-    /// One cycle that was completed, at `now`. False if no other is wanted.
+    /// Counts one cycle that was completed at `now`. False if the run wants no further cycle.
     [[nodiscard]] bool next_cycle(clock::time_point now);
 
     /// Prints the result.
@@ -78,23 +78,23 @@ private:
 
 /**
  * One worker's commands, formatted once; only the last digits of the owner token change from cycle
- * to cycle. A counter is no owner token for real use, as it can be guessed and repeated: it is the
- * least that can be done.
+ * to cycle. A counter is no owner token for real use, because it can be guessed and repeated. Here
+ * it is the cheapest token.
  */
 class commands {
 public:
-    /// Of the script of the other Redlock clients.
+    /// The digest of the other Redlock clients' script.
     static constexpr std::string_view release_digest = "b70c2384248f88e6b75b9f89241a180f856ad852";
     static constexpr std::uint64_t ttl_ms = 10'000;
 
     explicit commands(std::size_t worker);
 
-    /// The next cycle begins, with an owner token of its own.
+    /// Begins the next cycle, with an owner token of its own.
     void renew() noexcept;
 
     [[nodiscard]] const std::string& acquire() const noexcept { return acquire_; }
     [[nodiscard]] const std::string& release() const noexcept { return release_; }
-    // What is named in them, for who formats them by other means.
+    // The parts of the commands, for programs that format them by other means.
     [[nodiscard]] std::string_view resource() const noexcept { return resource_; }
     [[nodiscard]] std::string_view token() const noexcept
     {

@@ -14,9 +14,9 @@
 namespace redlock::bench {
 
 /**
- * An axis of nanoseconds from 1 us to 68 s: each power of two in 128 equal bins, so that a bin is
- * at most 1/128 of its value wide. Index by shifts alone: a logarithm a sample costs four times as
- * much (8 ns against 2). What lies outside goes to the first or last bin.
+ * An axis of nanoseconds from 1 us to 68 s. Each power of two has 128 equal bins, so a bin is at
+ * most 1/128 of its value wide. The index uses shifts only, because a logarithm for each sample
+ * costs four times as much (8 ns against 2). Values outside go to the first or last bin.
  */
 class latency_axis {
 public:
@@ -28,8 +28,8 @@ public:
         return (shift - first_shift) * sub_bins + (mantissa - sub_bins);
     }
 
-    /// The middle of a bin, in nanoseconds. By a product, as `std::ldexp` would take the library of
-    /// mathematics, and that memory.
+    /// The middle of a bin, in nanoseconds. Computed as a product, because `std::ldexp` would load
+    /// the library of mathematics and cost its memory.
     [[nodiscard]] double value(int index) const noexcept
     {
         const int shift = index / sub_bins + first_shift;
@@ -53,7 +53,7 @@ private:
 };
 
 /// Latencies, each kept to within 0.4 % of itself, in memory of constant size. Not for several
-/// threads: one each, then merge.
+/// threads: give each its own, then merge.
 class histogram {
 public:
     void add(std::chrono::nanoseconds latency)

@@ -58,7 +58,7 @@ void last_orders::carry_out(int signal)
         }
         ::rmdir(orders->folder_.c_str());
     }
-    // Die of it, so that whoever waits for this process sees why it ended.
+    // Dies of the signal, so that the parent of this process sees why it ended.
     ::signal(signal, SIG_DFL);
     ::raise(signal);
 }

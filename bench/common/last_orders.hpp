@@ -11,15 +11,15 @@
 namespace redlock::bench {
 
 /**
- * What remains to be done when SIGINT or SIGTERM ends the process: kill these processes, remove
- * these files and then this folder. Installs handlers for both where they are not ignored; takes
- * them back unless replaced meanwhile.
+ * The last actions when SIGINT or SIGTERM ends the process: kill these processes, remove these
+ * files and then this folder. Installs handlers for both signals unless they are ignored. Removes
+ * the handlers again unless the program replaced them meanwhile.
  */
 class last_orders {
 public:
     static constexpr std::size_t max_processes = 64;
 
-    /// The strings may not change afterwards, as a signal handler reads them. Throws
+    /// The strings may not change afterwards, because a signal handler reads them. Throws
     /// `std::logic_error` if there is one already.
     last_orders(std::array<std::string, 2 * max_processes> files, std::string folder);
     ~last_orders();
@@ -27,7 +27,7 @@ public:
     last_orders(const last_orders&) = delete;
     last_orders& operator=(const last_orders&) = delete;
 
-    /// The process to kill in place `i`; 0 for none.
+    /// The process to kill in place `i`, or 0 for none.
     void set(std::size_t i, pid_t pid) noexcept { pids_[i] = pid; }
 
 private:

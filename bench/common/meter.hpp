@@ -11,17 +11,17 @@ namespace redlock::bench {
 
 class histogram;
 
-/// Measures from one moment to another what a run took of time, of this process and of the servers.
+/// Measures the time that a run takes between two moments, of this process and of the servers.
 class meter {
 public:
-    /// What tells the processor time of all servers, in seconds; empty if nobody can.
+    /// Returns the processor time of all servers, in seconds. Empty if it can't be known.
     explicit meter(std::function<double()> servers) : servers_(std::move(servers)) {}
 
     /// Call after the warm-up.
     void begin();
 
-    /// Call at the end of the measured time. Fills everything in `r` that follows from it,
-    /// `r.cycles` being set.
+    /// Call at the end of the measured time. Fills everything in `r` that follows from it, after
+    /// `r.cycles` is set.
     void end(result& r, const histogram& acquires) const;
 
 private:
@@ -31,7 +31,7 @@ private:
     double server_cpu_ = 0;
 };
 
-/// The versions every C++ program here tells: compiler and Boost.
+/// The versions that every C++ program here reports: compiler and Boost.
 [[nodiscard]] std::map<std::string, std::string> build_versions();
 
 }  // namespace redlock::bench

@@ -12,23 +12,23 @@ class App;
 
 namespace redlock::bench {
 
-/// What every program that measures can be told.
+/// Options of every program that measures.
 struct measuring_options {
     std::vector<std::string> nodes;
     server_options local;
-    /// Of masters on this machine that somebody else started.
+    /// Servers on this machine that this program didn't start.
     std::vector<pid_t> server_pids;
     double seconds = 5;
     double warm_up = 1;
 };
 
-/// Adds them to a command line.
+/// Adds the options to a command line.
 void add_options(CLI::App& app, measuring_options& o);
 
 /// Reads the arguments. Ends the process if they are wrong, or ask for help.
 void parse_or_exit(CLI::App& app, int argc, char** argv);
 
-/// What the reference programs can be told.
+/// Options of the reference programs.
 struct floor_options : measuring_options {
     std::size_t workers = 64;
     bool json = false;

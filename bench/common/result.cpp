@@ -76,7 +76,7 @@ std::string fixed(std::optional<double> value, int digits)
     return text.str();
 }
 
-/// A column of the table: its title and what stands in it.
+/// A column of the table: its title and its text.
 struct column {
     std::string_view title;
     std::string (*cell)(const result&);
@@ -130,7 +130,7 @@ void print_table(std::ostream& out, std::span<const result> results)
     const auto print_line = [&](auto cell) {
         const char* gap = "";
         for (const auto& c : columns) {
-            // Names to the left, numbers to the right.
+            // Names are aligned left, numbers right.
             out << gap << (&c == columns ? std::left : std::right)
                 << std::setw(static_cast<int>(width(c, results))) << cell(c);
             gap = "  ";

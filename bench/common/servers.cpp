@@ -47,7 +47,7 @@ struct file_closer {
 };
 using file_ptr = std::unique_ptr<std::FILE, file_closer>;
 
-/// A new folder that goes with this object.
+/// A new folder that is deleted with this object.
 class temporary_folder {
 public:
     temporary_folder()
@@ -88,8 +88,8 @@ fs::path find_program(const std::string& name)
 
 /**
  * A loopback port that is free now. It lies below the ports that tests reserve (test/support/port).
- * It also lies below those that the system takes for outgoing connections, while some are free
- * there: a client that dials a dead port of that range again and again ends up connected to itself.
+ * If possible it also lies below the ports that the system takes for outgoing connections. A client
+ * that dials a dead port of that range again and again ends up connected to itself.
  */
 unsigned short free_port(asio::io_context& io)
 {
@@ -112,7 +112,7 @@ std::string content(const fs::path& file)
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// User and system time of a process; 0 if there is none.
+/// User and system time of a process, or 0 if there is none.
 double cpu_of(pid_t pid)
 {
     const std::string stat = content("/proc/" + std::to_string(pid) + "/stat");
@@ -120,7 +120,7 @@ double cpu_of(pid_t pid)
     if (name_end == stat.npos) {
         return 0;
     }
-    // Behind the name follow the third field and so on; the 14th and 15th are the times.
+    // The third field and further ones follow the name. The 14th and 15th are the times.
     std::istringstream fields(stat.substr(name_end + 1));
     std::string skipped;
     for (int field = 3; field < 14; ++field) {
@@ -141,7 +141,7 @@ public:
 
     void launch(std::size_t i);
     void choose_address(std::size_t i);
-    /// Launches again while the address is taken, at another one if it `may_move`.
+    /// Launches again while the address is taken, at another address if it `may_move`.
     void await(std::size_t i, bool may_move);
     void kill(std::size_t i);
     void send(std::size_t i, int signal) const;
@@ -224,8 +224,7 @@ void local_servers::group::choose_address(std::size_t i)
 void local_servers::group::launch(std::size_t i)
 {
     auto& s = servers_.at(i);
-    // Not by the server's own option for it, as what is wrong with its arguments it tells on
-    // stderr.
+    // Not with the server's own option, because the server reports wrong arguments on stderr.
     const file_ptr log(std::fopen(s.log.c_str(), "we"));
     if (!log) {
         throw std::system_error(errno, std::generic_category(), s.log.string());
@@ -236,8 +235,8 @@ void local_servers::group::launch(std::size_t i)
     orders_->set(i, s.child.id());
 }
 
-// Whoever answers must also be the process that was started: another one may have been quicker to
-// take the port.
+// The process that answers must be the process that was started, because another program may have
+// taken the port first.
 bool local_servers::group::answers(std::size_t i)
 {
     try {
@@ -285,7 +284,7 @@ void local_servers::group::kill(std::size_t i)
         return;
     }
     s.earlier_cpu = cpu_seconds(i);
-    // One that ended by itself is reaped by this question, and its id may then be somebody else's.
+    // This question reaps a process that ended by itself, and another process may get its id.
     boost::system::error_code ignored;
     const bool runs = s.child.running(ignored);
     if (runs) {

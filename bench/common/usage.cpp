@@ -14,7 +14,7 @@ double seconds(const timeval& t)
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
 }
 
-/// Of what the kernel tells of this process.
+/// A value from the kernel about this process.
 std::uint64_t status_kib(std::string_view field)
 {
     std::ifstream status("/proc/self/status");
@@ -33,7 +33,7 @@ usage usage_now()
 {
     rusage spent{};
     ::getrusage(RUSAGE_SELF, &spent);
-    // Not ru_maxrss: that one outlives exec, so it may tell the peak of who started this process.
+    // Not ru_maxrss, which outlives exec and so may report the peak of the parent process.
     return {seconds(spent.ru_utime) + seconds(spent.ru_stime), allocations(), status_kib("VmHWM:")};
 }
 

@@ -4,7 +4,7 @@
 
 namespace redlock::bench {
 
-/// What this process has used since it began.
+/// The resources that this process has used since it began.
 struct usage {
     double cpu_seconds = 0;          ///< user and system time of all its threads
     std::uint64_t allocations = 0;   ///< calls of any operator new
@@ -13,7 +13,7 @@ struct usage {
 
 [[nodiscard]] usage usage_now();
 
-/// The memory this process has now.
+/// The memory of this process now.
 [[nodiscard]] std::uint64_t resident_kib();
 
 /// Calls of any operator new so far. Linking this replaces all of them by counting ones.

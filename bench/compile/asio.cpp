@@ -4,7 +4,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-/// The same number of calls of Asio's own, to compare with.
+/// The same number of calls of Asio's own, for comparison.
 boost::asio::awaitable<void> waited(boost::asio::steady_timer& timer)
 {
     using boost::asio::use_awaitable;

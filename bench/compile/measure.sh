@@ -1,10 +1,10 @@
 #!/bin/bash
 # usage: measure.sh <C++ compiler> [flag...]
-# What a user's unit costs to compile at -O2: the least of five rounds, as anything else the machine has to do only
-# adds to it; how many times the user time of one header of Asio's that is; what it costs with redlock.hpp
-# precompiled, as CMake's target_precompile_headers has it done; and with Asio compiled apart, in one unit of the
-# program's that includes <boost/asio/impl/src.hpp>. A compiler touches some 40 000 fresh pages, which is a third of all
-# where a fault is dear: what one costs, and whether pages are huge, is told with it.
+# Measures the time to compile a user's unit at -O2, and its ratio to the user time of one header of Asio's. Repeats this
+# with redlock.hpp precompiled, as CMake's target_precompile_headers does it, and with Asio compiled separately, in one
+# unit of the program that includes <boost/asio/impl/src.hpp>. The least of five rounds counts, because other work of the
+# machine only adds time. Also prints the cost of a page fault, and whether pages are huge: a compiler touches some 40 000
+# fresh pages, which take a third of the time where a fault is expensive.
 set -euo pipefail
 export LC_ALL=C
 units=$(dirname "$0")
@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 rounds=5
 TIMEFORMAT='%R %U'
 
-# timed NAME FLAG...: a line "NAME wall user", below whatever the compiler says.
+# timed NAME FLAG...: prints the compiler's output, then a line "NAME wall user".
 timed() {
     local name=$1
     shift
@@ -27,7 +27,7 @@ precompiling=(-x c++-header "$work/all.hpp" -o "$work/all.hpp.gch")
 precompiled=(-Winvalid-pch -Werror -include "$work/all.hpp")
 "${compile[@]}" "${precompiling[@]}"
 
-# One after the other in each round, so that a slow minute is everybody's.
+# One after the other in each round, so that a slow minute affects all units.
 for ((i = 0; i < rounds; i++)); do
     for unit in facade client awaitable standard three_calls under_lock asio; do
         timed "$unit plain" -c "$units/$unit.cpp" -o "$work/unit.o"

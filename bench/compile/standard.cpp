@@ -1,4 +1,4 @@
-// What the public headers include of the standard library, to compare with.
+// The parts of the standard library that the public headers include, for comparison.
 #include <chrono>
 #include <concepts>
 #include <cstddef>

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-/// What a server's unit has of the library.
+/// The calls of the library in a server's unit.
 boost::asio::awaitable<void> serialised(redlock::client& locks)
 {
     using boost::asio::use_awaitable;

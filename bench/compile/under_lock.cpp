@@ -5,7 +5,7 @@
 
 #include <utility>
 
-/// What a server's unit has of the library where the lock is kept, and given back, for it.
+/// The calls of the library in a server's unit if the library keeps the lock and releases it.
 boost::asio::awaitable<int> served(redlock::client& locks)
 {
     const auto body = [](redlock::lock& held) -> boost::asio::awaitable<int> {

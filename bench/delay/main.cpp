@@ -1,4 +1,4 @@
-// A master that is far away: what comes from it travels for so long. Says where it listens, and
+// A node that is far away: its bytes travel for a given time. Prints the port it listens on, and
 // ends with its input.
 
 #include "support/proxy.hpp"

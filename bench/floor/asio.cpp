@@ -1,6 +1,6 @@
-// What anybody would write with Boost.Asio's coroutines to do the same: a reader and a writer a
-// node, a coroutine a worker, which waits for its quorum. No deadline, no reconnect, no retry: any
-// surprise ends it.
+// A plain implementation of a quorum lock with Boost.Asio's coroutines: a reader and a writer for
+// each node, and a coroutine for each worker, which waits for its quorum. No deadline, no
+// reconnect, no retry: any surprise ends it.
 
 #include "common/floor_run.hpp"
 
@@ -31,7 +31,7 @@ using asio::use_awaitable;
 using namespace redlock::bench;
 using clock_type = floor_run::clock;
 
-/// Something one coroutine waits for. Setting it resumes that one at once.
+/// An event that one coroutine waits for. Setting it resumes that coroutine at once.
 class event {
 public:
     awaitable<void> wait()
@@ -51,8 +51,8 @@ private:
     asio::any_completion_handler<void()> waiter_;
 };
 
-/// One worker's present request to all nodes. Outlives the worker, as late replies still come to
-/// it.
+/// One worker's present request to all nodes. It outlives the worker, because late replies still
+/// arrive.
 struct round {
     std::uint32_t number = 0;
     std::size_t yes = 0;
@@ -61,7 +61,7 @@ struct round {
     event decided;
 };
 
-/// A round and which of its numbers asked: a reply to an earlier one is late.
+/// A round and the number of its question. A reply to an earlier number is late.
 struct expectation {
     round* asker;
     std::uint32_t number;
@@ -196,7 +196,8 @@ void loop::queue(node& n, const std::string& command)
     if (std::exchange(n.flush_posted, true)) {
         return;
     }
-    // After what is ready now, so that all that adds to the queue leaves in one write.
+    // Runs after all handlers that are ready now, so that everything they queue leaves in one
+    // write.
     asio::post(io_, [&n] {
         n.flush_posted = false;
         n.wake.set();

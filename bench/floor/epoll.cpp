@@ -1,6 +1,6 @@
-// The floor: what a quorum lock costs when nothing is done but what must be. One thread, epoll, one
-// write buffer and one flush a node and turn, replies told apart by place. No deadline, no
-// reconnect, no retry: any surprise ends it.
+// The floor: the cost of a quorum lock that does only the necessary. One thread, epoll, one write
+// buffer and one flush for each node and turn, and replies identified by their place. No deadline,
+// no reconnect, no retry: any surprise ends it.
 
 #include "common/floor_run.hpp"
 
@@ -29,7 +29,7 @@ using clock_type = floor_run::clock;
     throw std::system_error(errno, std::generic_category(), what);
 }
 
-/// Who waits for a reply. A worker that is in another step by then does not want it any more.
+/// The worker that waits for a reply. A worker that is in another step by then ignores it.
 struct expectation {
     std::uint32_t worker;
     std::uint32_t step;
@@ -84,7 +84,7 @@ private:
 
     floor_run& run_;
     std::uint32_t quorum_;
-    std::uint32_t blocking_;  ///< so many refusals make a quorum impossible
+    std::uint32_t blocking_;  ///< with this many refusals a quorum is impossible
     std::vector<node> nodes_;
     std::vector<worker> workers_;
     std::size_t active_ = 0;
@@ -210,7 +210,7 @@ void loop::receive(node& n)
         fail("a node is gone");
     }
     n.filled += static_cast<std::size_t>(got);
-    // Once for all replies that came together.
+    // Once for all replies that arrived together.
     now_ = clock_type::now();
 
     std::string_view rest(n.in.data(), n.filled);

@@ -55,7 +55,7 @@ def grouped(number, digits):
 
 def shown(key, value):
     digits = FIGURES[key].digits
-    # A latency of some microseconds is not to lose half of what it tells.
+    # A latency of some microseconds must not lose half of its digits.
     if digits == 0 and 0 < value < 10 and FIGURES[key].unit == "us":
         digits = 1
     return grouped(value, digits)

@@ -70,7 +70,7 @@ class Master:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             if self.process.poll() is not None:
-                # Somebody else may have been quicker to take a port.
+                # Another program may have taken the port first.
                 if "Address already in use" not in self.log.read_text(encoding="utf-8"):
                     break
                 self.launch()

@@ -14,11 +14,11 @@ from harness.figures import FIGURES
 from harness.masters import Masters, end_with_parent
 from harness.trouble import Trouble
 
-# A program that takes so much longer than it was to is stuck.
+# A program that takes this many seconds longer than planned is stuck.
 PATIENCE = 120
-# Seconds, and those of the warm-up, of a run in which system calls are counted.
+# Seconds, and seconds of warm-up, of a run that counts system calls.
 CALLS_TIME = 0.3, 0.1
-# How often they are counted.
+# The number of runs that count them.
 CALLS_ROUNDS = 2
 SENDING = ["write", "writev", "sendto", "sendmsg", "sendmmsg"]
 
@@ -33,7 +33,7 @@ class Progress:
 
     def begin(self, question, what):
         passed = time.monotonic() - self.began
-        # As slow as it was so far, once that can be told.
+        # The pace so far, once it is known.
         pace = passed / self.done if self.done > 10 else 1
         left = max(0, self.total - self.done) * pace
         head = f"[{min(99, int(100 * self.done / self.total)):2d} %, {int(left) // 60}:{int(left) % 60:02d} left]"
@@ -135,7 +135,7 @@ class Bench(Lengths):
         if case.nodes is None:
             all_of_it += ["--server", self.server]
         told = shlex.join([case.program, *all_of_it[len(start):]])
-        # Where it is run has nothing to do with it.
+        # The folder of the run does not matter.
         self.commands[id(case)] = told.replace(f"{self.peers.parent.parent}/", "")
         if case.transport == "tls":
             all_of_it += ["--ca-file", str(self.masters.ca_file)]
@@ -292,7 +292,7 @@ def answer(question, bench, progress, cases, rounds):
     bench.begin()
     for r in range(rounds):
         asked = [case for case in cases if r < case.rounds_of(rounds)]
-        # Each round begins with another one, so that none always has the same neighbour.
+        # Each round begins with a different case, so that no case always has the same neighbour.
         first = r * len(asked) // rounds
         for case in asked[first:] + asked[:first]:
             progress.begin(question.name, f"{case.name} {case.parameters}, round {r + 1} of {rounds}")

@@ -39,7 +39,7 @@ def parameter(value):
 
 
 def table(question, told):
-    # What no case has says nothing.
+    # A column that is empty in every case is left out.
     columns = [c for c in question.columns
                if any(cell(c, case) != "-" for case in told["cases"])]
     names = question.parameters

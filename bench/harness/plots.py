@@ -7,9 +7,9 @@ import subprocess
 from harness.figures import grouped
 from harness.trouble import Trouble
 
-# Okabe and Ito's, which those who are colour-blind can tell apart.
+# The palette of Okabe and Ito, which colour-blind readers can distinguish.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#f0e442"]
-# The same one in all pictures.
+# Each name has the same colour in all pictures.
 OWN = {name: COLOURS[i] for i, name in enumerate(
     ["callback", "floor-asio", "floor-epoll", "node-redlock", "hiredis", "await", "strand",
      "boost-redis"])}

@@ -16,24 +16,24 @@ class Case:
     transport: str = "tcp"
     # None: the program starts its own, which it can stop.
     nodes: typing.Optional[str] = "--nodes"
-    # Of the measured time; None: as the run has it.
+    # The measured time. None: the run's own.
     seconds: typing.Optional[float] = None
     warm_up: typing.Optional[float] = None
-    # What it takes beside the measured time and the warm-up.
+    # Seconds beside the measured time and the warm-up.
     overhead: float = 0.3
-    # Its system calls are counted, in a run of their own.
+    # Counts the case's system calls, in a run of their own.
     counts_calls: bool = False
-    # Of milliseconds, the delay of its first master.
+    # The delay of the first node, in milliseconds.
     delay_ms: typing.Optional[int] = None
-    # From what the program tells to (name, parameters, figures), one or more.
+    # Turns the program's output into one or more (name, parameters, figures).
     read: typing.Optional[typing.Callable] = None
-    # By --json FILE, and not on its standard output.
+    # The program reports with --json FILE, and not on its standard output.
     tells_by_file: bool = False
-    # A master's SETs are its cycles.
+    # A node's SETs are its cycles.
     is_cycle: bool = True
-    # At most so many, whatever the question has.
+    # The most rounds, even if the question has more.
     rounds: typing.Optional[int] = None
-    # A peer without which it is left out, beside the program.
+    # A peer, beside the program. Without it the case is left out.
     needs: typing.Optional[str] = None
 
     def rounds_of(self, rounds):
@@ -43,7 +43,7 @@ class Case:
 @dataclasses.dataclass
 class Column:
     figure: str
-    # Of the reference in the same round, in place of the figure itself.
+    # The ratio to the reference in the same round, in place of the figure itself.
     ratio: bool = False
 
 
@@ -55,9 +55,9 @@ class Target:
     name: str
     parameters: dict
     figure: str
-    # What is bounded; the bound itself is told behind it.
+    # The bounded quantity. The page adds the bound itself.
     text: str
-    # What differs in the case that it is compared with: its name, a parameter, or the figure.
+    # The difference from the case that it is compared with: its name, a parameter, or the figure.
     against: typing.Optional[dict] = None
     least: typing.Optional[float] = None
     most: typing.Optional[float] = None
@@ -87,7 +87,7 @@ class Panel:
     log_y: bool = False
     ratio: bool = False
     only: typing.Callable = lambda case: True
-    # The parameters that a bar is called by, beside its name.
+    # The parameters that label a bar, beside its name.
     by: tuple = ()
 
 
@@ -95,12 +95,12 @@ class Panel:
 class Question:
     name: str
     title: str
-    # What is asked, and how it is measured: stands above the table.
+    # The question and the way it is measured, printed above the table.
     about: str
     cases: typing.Callable
     columns: list
     panels: list
-    # The parameters, or the name, that differ from a case to what it is measured against.
+    # The parameters, or the name, of the case that a case is measured against.
     reference: dict
     parameters: dict = dataclasses.field(default_factory=dict)
     rounds: int = 3
@@ -120,8 +120,8 @@ PEERS = {"boost-redis": "redlock-peer-boost-redis", "hiredis": "redlock-peer-hir
          "node-redlock": "node-redlock"}
 
 
-# The masters of one machine answer so many later than a node timeout of 50 ms allows, which is no
-# failure of theirs; the floors wait for as long as it takes.
+# With this many workers the nodes of one machine answer later than a node timeout of 50 ms allows,
+# which is no failure of the nodes. The floors wait without a timeout.
 MANY = 10_000
 
 
@@ -136,5 +136,5 @@ def cycle(name, in_flight, masters=5, arguments=(), parameters=None, **more):
     return Case(
         name, program, [*own, "--workers", str(in_flight), *arguments],
         {"in_flight": in_flight} if parameters is None else parameters, masters,
-        # So many workers begin and end, each with a name of its own.
+        # A run with more workers begins and ends them all, each with a name of its own.
         overhead=0.3 + in_flight / 20_000 + (0.5 if name in PEERS else 0), **more)

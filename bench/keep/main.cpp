@@ -1,5 +1,5 @@
-// What very many locks cost that are kept alive: takes them, holds them for a while, counts what
-// their renewals took, gives all of them back, and looks whether a key was left.
+// Measures the cost of very many locks that are kept alive: takes them, holds them for a while,
+// counts the cost of their renewals, releases all of them, and checks that no key is left.
 
 #include "common/endpoint.hpp"
 #include "common/meter.hpp"
@@ -66,7 +66,7 @@ keep_options read_options(int argc, char** argv)
     return o;
 }
 
-/// All that is held.
+/// All held locks.
 class keeping {
 public:
     explicit keeping(const keep_options& o, const std::vector<std::string>& nodes)
@@ -77,7 +77,7 @@ public:
         client_.async_run(asio::detached);
     }
 
-    /// A thousand acquires at a time.
+    /// Takes a thousand locks at a time.
     void take_all()
     {
         begun_ = 0;
@@ -94,7 +94,8 @@ public:
             std::chrono::duration<double>(seconds)));
     }
 
-    /// All at once, until every release has its answer. False: something is owed still.
+    /// Drops all locks at once, and waits until every release has its answer. False if a release is
+    /// still pending.
     bool drop_all()
     {
         held_.clear();
@@ -174,7 +175,7 @@ int run(const keep_options& o)
         local.emplace(o.local);
         nodes = local->urls();
     }
-    // The buffers and pools of a thousand acquires are not a matter of how many locks are held.
+    // The buffers and pools of a thousand acquires don't depend on the number of held locks.
     keep_options few = o;
     few.locks = std::min<std::size_t>(o.locks, 1000);
     {

@@ -6,7 +6,7 @@ from harness.measure import identity, numbers
 from harness.question import Case, Column, Panel, Question, Target
 
 PEER = pathlib.Path(__file__).resolve().parent.parent / "peers" / "node_redlock"
-# Long enough that the turns of sixty-four workers of eight processes can be compared.
+# Long enough to compare the turns of sixty-four workers of eight processes.
 LONG = 10
 
 
@@ -15,9 +15,9 @@ def reader(name, parameters):
         one = told[0]
         figures = numbers(one) | {key.replace("_us", "_ms"): one[key] / 1000
                                   for key in ["wait_p50_us", "wait_p99_us"]}
-        # Who got nothing counts as one who got it once.
+        # A worker without any grant counts as a worker with one.
         figures["most_to_least"] = one["most_of_a_worker"] / max(one["least_of_a_worker"], 1)
-        # Where nobody was served there are no such figures.
+        # Without any grant there are no such figures.
         if one["grants"] == 0:
             figures = {key: value for key, value in figures.items()
                        if not key.startswith(("hand_over", "commands", "most_to_least"))}
@@ -74,7 +74,7 @@ TARGETS = [
     Target("one process", ONE, "most_to_least",
            "one process: most grants of a worker, ratio to the fewest", most=1.1),
     Target("one process", ONE, "commands_per_node_and_grant",
-           # With those that are under way at the end.
+           # Includes the commands that are under way at the end.
            "one process: commands per node and grant", most=2.01),
     Target("one process", NO_HOLD, "hand_over_trips",
            "one process, hold 0 ms: hand-over in quorum round trips", most=1.5),

@@ -4,7 +4,7 @@ from harness.question import Case, Column, Panel, Question, Target
 
 
 def cases(quick):
-    # The first renewals are a quarter of the ttl behind the taking, and no burst any more.
+    # The first renewals come a quarter of the ttl after the acquires, and no longer in a burst.
     seconds, warm_up, ttl, locks = (1.5, 0.5, 4000, 1000) if quick else (8, 8, 30_000, 100_000)
     return [Case("kept alive", "redlock-keep",
                  ["--json", "--locks", str(locks), "--ttl", str(ttl)], {"locks": locks},

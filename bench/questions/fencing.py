@@ -7,7 +7,7 @@ def cases(quick):
     every = []
     for in_flight in [64] if quick else [1, 64, 1000]:
         for name, called in [("callback", "without"), ("fencing", "with tokens")]:
-            # With one in flight each command of a round trip is a write of its own.
+            # With one in flight each command of a round trip has its own write.
             every.append(cycle(name, in_flight, counts_calls=in_flight == 1))
             every[-1].name = called
     return every

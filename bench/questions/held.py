@@ -2,7 +2,7 @@
 
 from harness.question import Column, Panel, Question, Target, cycle
 
-# Of those in between.
+# Rounds of the cases in between.
 FEW = 2
 
 
@@ -14,10 +14,10 @@ def cases(quick):
     every = [beside(held) for held in ([0, 1000] if quick else [0, 1000, 10_000, 100_000])]
     for case in every:
         case.overhead += case.parameters["held"] / 30_000
-        # The SETs of those that are held are not of cycles.
+        # The SETs of held locks belong to no cycle.
         case.is_cycle = False
-    # The answers differ by little, if at all, and the machine by more: those two that are compared
-    # are measured often, and mostly one right behind the other.
+    # The answers differ by little, if at all, and the machine varies more. So the two cases that
+    # are compared run often, mostly one right after the other.
     for case in every[1:-1]:
         case.rounds = FEW
     return every

@@ -3,7 +3,7 @@
 from harness.question import Case, Column, Panel, Question, Target
 
 
-# Of all but what differs most from one to the next.
+# Rounds of all cases except the one that varies most.
 FEW = 2
 
 
@@ -20,8 +20,8 @@ def cases(quick):
                     seconds=0.2, warm_up=0.1, overhead=0.5 + many / 25_000, rounds=FEW,
                     read=read(name, many, "bytes_per_lock"))
 
-    # A master that is late for want of a processor has the others' records wait for it: what they
-    # take then says something of the machine.
+    # If a node is late because it gets no processor, the records of the other nodes wait for it.
+    # Their memory then describes the machine.
     def in_flight(name, program, arguments, rounds=None):
         of = 64 if quick else 1000
         return Case(name, program, [*arguments, "--workers", str(of)], seconds=0.5, warm_up=0.2,

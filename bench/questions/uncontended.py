@@ -8,10 +8,10 @@ IN_FLIGHT = [1, 64, 1000, 10_000]
 def cases(quick):
     levels = IN_FLIGHT[:2] if quick else IN_FLIGHT
     names = ["floor-epoll", "floor-asio", "callback", "boost-redis", "hiredis", "node-redlock"]
-    # A worker of hiredis is a thread, of which nobody has a thousand. Of Boost.Redis no more than
-    # what is aimed at, in few runs, as few systems have it.
+    # A worker of hiredis is a thread, and few users run a thousand threads. Boost.Redis runs only
+    # the cases that have a target, in few runs, because few systems have it.
     least, most = {"boost-redis": 64}, {"boost-redis": 1000, "hiredis": 64, "node-redlock": 1000}
-    # Pools grow to the farthest that a master ever lags behind, and are to have done so.
+    # Pools grow with the farthest lag of a node so far. The warm-up lets them grow.
     warm_ups = {} if quick else {("callback", 1000): 0.6}
     return [cycle(name, n, counts_calls=name not in least and not (quick and name in most),
                   rounds=2 if n >= MANY or name in least else None,
@@ -40,7 +40,7 @@ TARGETS = [
     of_peer("boost-redis", 1000, 2),
     of_peer("node-redlock", 64, 8),
     of_peer("node-redlock", 1000, 8),
-    # None, but for a master that lags behind farther than ever.
+    # No allocations, unless a node lags farther than ever before.
     *(Target("callback", {"in_flight": n}, "allocations_per_cycle",
              f"allocations per cycle, {n} in flight", most=0.01) for n in [64, 1000]),
 ]

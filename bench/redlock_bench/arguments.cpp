@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t a_day_ms = 86'400'000;
 
-/// From `least` to `most` milliseconds; a number without a unit, as 500ms or 30s have one, is of
-/// them.
+/// From `least` to `most` milliseconds. A number without a unit such as 500ms or 30s is in
+/// milliseconds.
 void add_milliseconds(CLI::App& app, const std::string& name, std::int64_t& out, std::int64_t least,
                       std::int64_t most, const std::string& description)
 {

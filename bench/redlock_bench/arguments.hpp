@@ -8,7 +8,7 @@ class App;
 
 namespace redlock::bench {
 
-// Adds what a subcommand can be told.
+// Adds the options of a subcommand.
 void add_run(CLI::App& sub, run_options& o);
 void add_start(CLI::App& sub, start_options& o);
 void add_compare(CLI::App& sub, compare_options& o);

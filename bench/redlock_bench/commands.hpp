@@ -13,12 +13,12 @@
 
 namespace redlock::bench {
 
-// The subcommands, and what each can be told. Each gives the exit status.
+// The subcommands and their options. Each returns the exit status.
 
-/// How the library's client is made.
+/// Options for making the library's client.
 struct library_options : measuring_options {
-    config base;               ///< what the others leave as it is
-    std::string ca_file;       ///< of masters that speak TLS; empty: that of `base`
+    config base;               ///< the settings without an option here
+    std::string ca_file;       ///< for nodes with TLS; empty: the file of `base`
     bool thread_safe = false;  ///< with a strand of its own
     bool release_notifications = true;
     std::int64_t node_timeout_ms = 50;
@@ -28,7 +28,7 @@ struct library_options : measuring_options {
 
 struct run_options : library_options {
     plan work;
-    std::size_t resources = 0;  ///< 0: one a worker
+    std::size_t resources = 0;  ///< 0: one for each worker
     std::int64_t hold_ms = 0;
     std::int64_t ttl_ms = 10'000;
     std::int64_t timeout_ms = 10'000;
@@ -40,7 +40,7 @@ struct run_options : library_options {
     std::string label;
     std::string api = "callback";
     std::string output = "table";
-    bool live = false;  ///< with a line on stderr that tells how things stand, for a terminal
+    bool live = false;  ///< with a line of progress on stderr, for a terminal
 };
 
 /// Measures the library.
@@ -62,10 +62,10 @@ struct start_options : library_options {
 /// Measures the library beside the reference programs.
 [[nodiscard]] int compare(const compare_options& o);
 
-/// What is common to all who contend for one lock.
+/// Options of all parties that contend for one lock.
 struct contention_options {
     std::int64_t ttl_ms = 10'000;
-    /// Of those that do not know when a lock is free: how long they wait, give or take a half.
+    /// The wait of a party that is not notified when the lock is free, plus or minus a half.
     std::int64_t delay_ms = 200;
     bool fencing = false;
 };
@@ -77,16 +77,16 @@ struct contend_options : contention_options {
     std::vector<std::size_t> node_counts{1, 3, 5};
     std::vector<std::int64_t> hold_ms{1, 0};
     std::vector<std::string> parties;  ///< by name; empty: all of them
-    /// A folder with the peer and what it needs; empty: without it.
+    /// A folder with the peer and its dependencies. Empty: without the peer.
     std::string node_redlock;
     std::string json;
 };
 
-/// Those who want the lock in `contend`.
+/// The names of the parties that contend in `contend`.
 [[nodiscard]] std::vector<std::string> party_names();
 
-/// Measures how workers fare that all want one lock: in one process, in several, with and without
-/// being told when it is free, and with another client. Fails where two had it at a time.
+/// Measures workers that all want one lock: in one process, in several, with and without release
+/// notifications, and with another client. Fails if two workers had the lock at the same time.
 [[nodiscard]] int contend(const contend_options& o);
 
 struct contender_options : contention_options {
@@ -97,7 +97,7 @@ struct contender_options : contention_options {
     std::int64_t hold_ms = 0;
 };
 
-/// One of the processes of `contend`, which begins and ends by its input and tells its history.
+/// One of the processes of `contend`. It begins and ends by its input, and prints its history.
 [[nodiscard]] int contend_alone(const contender_options& o);
 
 struct show_options {
@@ -106,7 +106,7 @@ struct show_options {
     double seconds = 3;
 };
 
-/// Shows that locks go on while nodes die and come back.
+/// Shows that locks still work while nodes die and return.
 [[nodiscard]] int show(const show_options& o);
 
 }  // namespace redlock::bench

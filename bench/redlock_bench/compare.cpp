@@ -21,7 +21,7 @@
 namespace redlock::bench {
 namespace {
 
-/// One of those that are compared. The first is what the others are measured against.
+/// One of the compared programs. The first is the reference.
 struct contestant {
     std::string name;
     std::string program;
@@ -40,7 +40,7 @@ const std::vector<contestant>& contestants()
     return all;
 }
 
-/// What one contestant did with one number of workers, round by round.
+/// The results of one contestant with one number of workers, round by round.
 using results = std::vector<result>;
 
 class comparison {
@@ -74,7 +74,8 @@ void comparison::run()
     for (std::size_t round = 0; round < o_.rounds; ++round) {
         for (std::size_t w = 0; w < o_.workers.size(); ++w) {
             for (std::size_t turn = 0; turn < contestants().size(); ++turn) {
-                // Each round begins with another one, so that none always has the same neighbour.
+                // Each round begins with a different contestant, so that none always has the same
+                // neighbour.
                 const auto who = (turn + round) % contestants().size();
                 const auto r = once(contestants()[who], o_.workers[w]);
                 std::cerr << "round " << round + 1 << " of " << o_.rounds << ", " << r.workers
@@ -122,7 +123,8 @@ Field median_of(const results& all, Field result::*field)
     return median_of(std::move(values));
 }
 
-// Of the rounds' ratios, as a machine that is slower for a while is so for a whole round.
+// The median of the rounds' ratios, because a machine that is slower for a while is slower for a
+// whole round.
 double median_ratio(const results& all, const results& floor, double result::*field)
 {
     std::vector<double> ratios;

@@ -26,17 +26,17 @@ namespace {
 
 enum class peer { library, node_redlock };
 
-/// Those who want the lock: so many processes, each with so many workers.
+/// A party that wants the lock: a number of processes, each with a number of workers.
 struct party {
     std::string name;
     std::size_t processes;
     std::size_t workers;
     std::size_t clients;  ///< the workers of a process share them
-    bool is_told;         ///< when the lock is free
+    bool is_told;         ///< gets a notification when the lock is free
     peer written_with = peer::library;
 };
 
-/// The first is what the others are measured against.
+/// The first party is the reference.
 const std::vector<party>& parties()
 {
     static const std::vector<party> all{
@@ -136,7 +136,7 @@ bool contest::is_wanted(const party& p) const
 
 contention contest::once(const party& p, const setting& s)
 {
-    // Nothing that another party left is in the way.
+    // No key of another party is left.
     const std::string resource = mark_ + std::to_string(runs_++);
     contention c;
     c.name = p.name;

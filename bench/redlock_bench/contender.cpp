@@ -44,7 +44,7 @@ std::int64_t now_ns()
         .count();
 }
 
-/// What the workers of this process have in common.
+/// The common data of the workers of this process.
 struct contest {
     const contender_options& o;
     acquire_options acquire;
@@ -52,7 +52,7 @@ struct contest {
     bool stopping = false;
 };
 
-/// Takes the lock, holds it and gives it back, again and again.
+/// Takes the lock, holds it and releases it, again and again.
 class contestant_worker {
 public:
     contestant_worker(contest& all, client& locks, std::size_t index)
@@ -69,7 +69,7 @@ public:
         try_again();
     }
 
-    /// When it asked for the lock, if it waits for it.
+    /// The time at which it asked for the lock, if it waits for it.
     [[nodiscard]] std::optional<std::int64_t> waits_since() const
     {
         return turn_.granted < turn_.called ? std::optional{turn_.called} : std::nullopt;
@@ -123,7 +123,7 @@ private:
     asio::steady_timer timer_;
 };
 
-/// As other clients wait: for so long, give or take a half.
+/// Waits as other clients do: the delay plus or minus a half.
 config config_for(const contender_options& o)
 {
     config c;

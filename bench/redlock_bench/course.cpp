@@ -12,7 +12,7 @@ constexpr std::size_t shared_every = 16;
 
 course::course(boost::asio::any_io_executor ex, config c, plan p)
     : todo(std::move(p)),
-      // Keys of another run may still stand on the nodes.
+      // Keys of another run may still be on the nodes.
       mark(todo.names.empty() ? "bench:" + std::to_string(std::random_device{}()) + ':'
                               : todo.names),
       locks(std::move(ex), std::move(c)),

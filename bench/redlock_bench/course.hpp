@@ -17,7 +17,7 @@
 
 namespace redlock::bench {
 
-/// What all workers of a run have in common.
+/// The common data of all workers of a run.
 struct course {
     course(boost::asio::any_io_executor ex, config c, plan p);
 
@@ -26,14 +26,14 @@ struct course {
     {
         return is_shared(resource) ? todo.hold_shared : todo.hold;
     }
-    /// Which resource a worker takes in one of its cycles.
+    /// The resource that a worker takes in one of its cycles.
     [[nodiscard]] std::size_t resource_of(std::size_t worker, std::size_t cycle) const;
 
-    /// One worker will do nothing more.
+    /// Called by a worker that ends.
     void leaves();
 
     plan todo;
-    std::string mark;  ///< what all names of this run begin with
+    std::string mark;  ///< the beginning of all names of this run
     client locks;
     std::vector<std::string> names;  ///< of the resources
     scorer score;
@@ -47,7 +47,7 @@ class callback_worker {
 public:
     callback_worker(course& all, std::size_t index);
 
-    /// Begins the next cycle, or leaves.
+    /// Begins the next cycle, or ends.
     void take();
 
 private:

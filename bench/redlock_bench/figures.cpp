@@ -117,7 +117,7 @@ void scorer::acquired(std::size_t resource, const lock& l, bench_clock::time_poi
         now_.first_acquired = now;
     }
     auto& until = held_until_[resource];
-    // One that has run out may be given to somebody else.
+    // A lock that has run out may belong to another worker.
     if (until != boot_clock::time_point{} && until > boot_clock::now()) [[unlikely]] {
         ++now_.violations;
     }

@@ -19,16 +19,16 @@ namespace redlock::bench {
 
 using bench_clock = std::chrono::steady_clock;
 
-/// What the workers did in some time.
+/// The results of the workers in a span of time.
 struct figures {
-    histogram acquires;  ///< those that gave a lock
-    histogram releases;  ///< those that were answered
+    histogram acquires;  ///< acquires that gave a lock
+    histogram releases;  ///< releases that were answered
     std::uint64_t cycles = 0;
-    std::vector<std::uint64_t> cycles_of;  ///< each worker's
+    std::vector<std::uint64_t> cycles_of;  ///< of each worker
     std::map<error_code, std::uint64_t> acquire_errors;
     std::map<error_code, std::uint64_t> release_errors;
     std::uint64_t not_held = 0;  ///< releases that found nothing
-    /// A lock given while another worker's lock on the same resource was valid.
+    /// Locks that were granted while another worker's lock on the same resource was valid.
     std::uint64_t violations = 0;
     bench_clock::duration slowest_failure{};  ///< of the acquires
     std::optional<bench_clock::time_point> first_acquired;
@@ -36,16 +36,17 @@ struct figures {
     void merge(const figures& later);
 
     [[nodiscard]] std::uint64_t failures() const noexcept;
-    /// How many acquires failed by this error.
+    /// The number of acquires that failed with this error.
     [[nodiscard]] std::uint64_t failed_by(errc e) const;
-    /// Acquires that failed by anything but another worker's holding the resource.
+    /// The number of acquires that failed for any reason except that another worker held the
+    /// resource.
     [[nodiscard]] std::uint64_t failed_otherwise() const;
 };
 
 /// All failures by name: "contended", "release: unavailable".
 [[nodiscard]] std::map<std::string, std::uint64_t> failures_by_name(const figures& f);
 
-/// Keeps the figures, and checks that no resource is had twice at a time.
+/// Keeps the figures, and checks that no two workers hold a resource at the same time.
 class scorer {
 public:
     scorer(std::size_t resources, std::size_t workers) : held_until_(resources)
@@ -55,7 +56,7 @@ public:
 
     void acquired(std::size_t resource, const lock& l, bench_clock::time_point began);
     void not_acquired(error_code why, bench_clock::time_point began);
-    /// From here on nobody holds it, whatever the release will find.
+    /// From now on no worker holds the resource, whatever the release finds.
     void gives_back(std::size_t resource) { held_until_[resource] = {}; }
     void released(std::size_t worker, error_code why, release_result found,
                   bench_clock::time_point began);

@@ -1,4 +1,4 @@
-// What the redlock command has of these programs.
+// The part of these programs that the redlock command includes.
 
 #include "base/address.hpp"
 #include "base/text.hpp"
@@ -22,7 +22,7 @@
 namespace redlock::cli {
 namespace {
 
-/// Whether masters are to be started for it.
+/// Whether the command must start nodes for the subcommand.
 bool wants_its_own(const CLI::App& sub)
 {
     constexpr const char* options[] = {"--local", "--server", "--unix", "--stop-node"};
@@ -30,8 +30,9 @@ bool wants_its_own(const CLI::App& sub)
                        [&sub](const char* name) { return sub.get_option(name)->count() != 0; });
 }
 
-/// Whom it is about to load, and what it leaves there: nobody finds out afterwards that these were
-/// masters that have other work. Nothing where one cannot be read, as the client says why.
+/// The nodes that the benchmark will load, and the keys that it leaves there, because a user who
+/// loads nodes with other work can't find out afterwards. Empty if a URL can't be read; then the
+/// client says why.
 std::string load_text(const bench::run_options& o, bool are_arguments)
 {
     std::string out = "bench: loads ";
@@ -53,7 +54,7 @@ std::string load_text(const bench::run_options& o, bool are_arguments)
     return out + (o.fencing ? ", and leaves its fencing counters there for a day" : "");
 }
 
-/// What the command can be told in front of `bench`, put into its own terms.
+/// Translates the command's options before `bench` into its own options.
 void settle(bench::run_options& o, const CLI::App& sub, const masters_options& masters)
 {
     const bool own = wants_its_own(sub);
@@ -80,7 +81,7 @@ std::function<int()> add_bench(CLI::App& sub, const masters_options& masters)
 {
     const auto o = std::make_shared<bench::run_options>();
     bench::add_run(sub, *o);
-    // These are told as to every command that speaks to masters.
+    // The command has these options itself, as for every subcommand that talks to nodes.
     for (const char* known : {"--nodes", "--ca-file", "--node-timeout"}) {
         sub.remove_option(sub.get_option(known));
     }

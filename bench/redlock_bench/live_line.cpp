@@ -68,7 +68,7 @@ void live_line::print()
          << text_of(since_printed_, seconds(now - printed_)) << "   " << ready_ << " of " << nodes_
          << " nodes";
     if (terminal_) {
-        // One that is longer could not be written anew.
+        // A longer line could not be overwritten.
         out_ << "\r\x1b[K" << line.str().substr(0, width()) << std::flush;
     } else {
         out_ << line.str() << std::endl;

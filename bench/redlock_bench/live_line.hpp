@@ -8,23 +8,23 @@
 
 namespace redlock::bench {
 
-/// How things stand, printed over and over: on a terminal in one line that is written anew every
-/// 200 ms, and cut to its width, else a line each second.
+/// Prints the progress over and over. On a terminal it is one line that is overwritten every 200 ms
+/// and cut to the width, else a line each second.
 class live_line {
 public:
-    /// On `out`, which writes to `descriptor`.
+    /// Prints on `out`, which writes to `descriptor`.
     live_line(std::size_t nodes, std::ostream& out, int descriptor);
 
-    /// Time starts to run.
+    /// Starts the time.
     void start();
 
-    /// The figures since the last call, and how many nodes can be asked now.
+    /// Prints the figures since the last call, and the number of nodes that can be asked now.
     void show(const figures& latest, std::size_t ready);
 
-    /// A line of its own.
+    /// Prints a separate line.
     void say(std::string_view text);
 
-    /// Takes the line away, from a terminal.
+    /// Removes the line from a terminal.
     void clear();
 
 private:
@@ -35,7 +35,7 @@ private:
     std::ostream& out_;
     int descriptor_;
     bool terminal_;
-    bool unfinished_ = false;  ///< the cursor stands behind a line without end
+    bool unfinished_ = false;  ///< the cursor is after a line without end
     bench_clock::time_point began_;
     bench_clock::time_point printed_;
     figures since_printed_;

@@ -1,4 +1,4 @@
-// Takes and gives back locks through the library, to measure it or to show it.
+// Takes and releases locks through the library, to measure it or to show it.
 
 #include "redlock_bench/arguments.hpp"
 #include "redlock_bench/commands.hpp"
@@ -59,7 +59,7 @@ int main(int argc, char** argv)
     add_contender(*app.add_subcommand("contender", "One process of contend"), to_contend_alone);
     add_show(*app.add_subcommand("show", "Show that locks go on while nodes die and come back"),
              to_show);
-    // Now, or the subcommands would take it over.
+    // Before the subcommands are added, because they would inherit it.
     app.footer("Without a subcommand: run. More of each: redlock-bench run --help");
     try {
         app.parse(arguments(argc, argv));

@@ -12,7 +12,7 @@
 namespace redlock::bench {
 namespace {
 
-/// Which workers were served least and most.
+/// The grants of the workers with the fewest and the most.
 std::pair<std::uint64_t, std::uint64_t> extremes(const figures& f)
 {
     const auto [least, most] = std::minmax_element(f.cycles_of.begin(), f.cycles_of.end());
@@ -20,7 +20,7 @@ std::pair<std::uint64_t, std::uint64_t> extremes(const figures& f)
                                       : std::pair{*least, *most};
 }
 
-/// By each node, for one cycle.
+/// Commands that each node executed for one cycle.
 double commands_per_cycle(const measurement& m)
 {
     const auto commands = static_cast<double>(m.after.commands - m.before.commands);
@@ -28,7 +28,7 @@ double commands_per_cycle(const measurement& m)
     return all > 0 ? commands / all : 0;
 }
 
-/// Of those who had to wait.
+/// The acquires that had to wait.
 void print_waiting(std::ostream& out, const measurement& m)
 {
     const auto [least, most] = extremes(m.more);

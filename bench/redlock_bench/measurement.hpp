@@ -12,7 +12,7 @@
 
 namespace redlock::bench {
 
-/// A result with what only this program knows of a run.
+/// A result with the data that only this program knows of a run.
 struct measurement {
     result common;
     figures more;

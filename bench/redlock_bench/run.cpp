@@ -33,10 +33,11 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// Seconds behind the stop of a node in which the client finds out: measured by themselves.
+/// The seconds after the stop of a node in which the client notices it. They are measured
+/// separately.
 constexpr double settling = 0.1;
 
-/// Of whoever looks on.
+/// The interval of the progress line.
 constexpr auto look_interval = 200ms;
 
 bench_clock::duration duration(double seconds)
@@ -45,8 +46,8 @@ bench_clock::duration duration(double seconds)
         std::chrono::duration<double>(seconds));
 }
 
-/// A client and its workers, with a context that the first lane runs in the main thread, and each
-/// further one in a thread of its own.
+/// A client and its workers with a context. The main thread runs the first lane's context, and each
+/// further context has a thread of its own.
 struct lane {
     lane(config c, plan p) : load(io, std::move(c), std::move(p)) {}
     ~lane()
@@ -73,7 +74,7 @@ struct lane {
     std::thread thread;
 };
 
-/// What a lane has done since it was last looked at.
+/// The work of a lane since the last look.
 struct look {
     figures done;
     redlock::stats stats;
@@ -84,7 +85,7 @@ asio::awaitable<look> look_at(lane& l)
     co_return look{l.load.take(), l.load.stats()};
 }
 
-/// What is printed of several clients.
+/// Adds the printed statistics of several clients.
 stats sum(const stats& a, const stats& b)
 {
     stats both;
@@ -96,7 +97,7 @@ stats sum(const stats& a, const stats& b)
     return both;
 }
 
-/// One run: its nodes, its workload and what was measured.
+/// One run: its nodes, its workload and its figures.
 class bench_run {
 public:
     explicit bench_run(const run_options& o);
@@ -108,7 +109,7 @@ private:
     asio::awaitable<void> script();
     asio::awaitable<void> measure(std::string name, double seconds);
     asio::awaitable<look> look_at_all();
-    /// Gives what was done in that time; nothing where nobody looks on.
+    /// Returns the figures of that time, or nothing if no progress is printed.
     asio::awaitable<std::optional<figures>> pass(bench_clock::duration length);
     asio::awaitable<void> wait(bench_clock::duration length);
     void disturb(std::size_t node);
@@ -144,7 +145,7 @@ bench_run::bench_run(const run_options& o) : o_(o), urls_(nodes_for(o, servers_)
     common_.ttl_ms = static_cast<std::uint64_t>(o.work.acquire.ttl.count());
 }
 
-// Only to be printed: a node that asks for a password or for TLS is measured all the same.
+// Only for the output. A node that asks for a password or for TLS is measured nevertheless.
 std::string bench_run::server_name()
 {
     if (servers_) {
@@ -220,7 +221,8 @@ void bench_run::disturb(std::size_t node)
 asio::awaitable<void> bench_run::measure(std::string name, double seconds)
 {
     meter m(cpu_of_servers(servers_, o_.server_pids));
-    // What was done before is not kept: it is large, beside what is measured.
+    // Only the statistics are kept, because the figures from before are large compared with the
+    // measured memory.
     const redlock::stats before = (co_await look_at_all()).stats;
     m.begin();
     const std::optional<figures> seen = co_await pass(duration(seconds));
@@ -243,7 +245,7 @@ asio::awaitable<look> bench_run::look_at_all()
     for (std::size_t i = 1; i < lanes_.size(); ++i) {
         look further =
             co_await asio::co_spawn(lanes_[i].io, look_at(lanes_[i]), asio::use_awaitable);
-        // Its workers are others than those of the lanes before, which count from 0 as well.
+        // These workers differ from the earlier lanes' workers, which are also numbered from 0.
         const auto own = std::exchange(further.done.cycles_of, {});
         all.done.merge(further.done);
         all.done.cycles_of.insert(all.done.cycles_of.end(), own.begin(), own.end());
@@ -288,7 +290,7 @@ void bench_run::report() const
     std::cout << all.dump(2) << '\n';
 }
 
-/// Completes what was read, and refuses what makes no sense together.
+/// Completes the options, and refuses options that contradict each other.
 void settle(run_options& o)
 {
     o.work.style = o.api == "await" ? api::await : api::callback;

@@ -39,7 +39,7 @@ config config_for(const local_servers& servers)
     return c;
 }
 
-// Single attempts, so that what the masters say is seen at once.
+// Single attempts, so that the output shows the nodes' answers at once.
 plan plan_for(const show_options& o)
 {
     plan p;
@@ -54,8 +54,8 @@ plan plan_for(const show_options& o)
 }
 
 /**
- * The workers run in a thread of their own; the script kills and starts masters and prints lines,
- * all of which may block.
+ * The workers run in a thread of their own. The script kills and starts nodes and prints lines, and
+ * each of these calls may block.
  */
 class bench_show {
 public:
@@ -65,14 +65,14 @@ public:
     bench_show(const bench_show&) = delete;
     bench_show& operator=(const bench_show&) = delete;
 
-    /// Gives the exit status.
+    /// Returns the exit status.
     [[nodiscard]] int operator()();
 
 private:
     asio::awaitable<void> script();
     asio::awaitable<void> stay(std::string name, expected what);
     asio::awaitable<void> recover();
-    /// Adds what was done since the last look to the present phase.
+    /// Adds the work since the last look to the present phase.
     asio::awaitable<void> look();
     asio::awaitable<void> wait(bench_clock::duration length);
     void begin(std::string name, expected what);
@@ -81,7 +81,7 @@ private:
     [[nodiscard]] int conclude();
 
     const show_options& o_;
-    const std::size_t spare_;  ///< masters that are not needed for a majority
+    const std::size_t spare_;  ///< nodes that are not needed for a majority
     local_servers servers_;
     asio::io_context stage_{1};
     asio::io_context backstage_{1};
@@ -92,7 +92,7 @@ private:
     bench_clock::time_point looked_;
     bool first_look_ = true;  ///< at the present phase
     std::optional<bench_clock::duration> recovery_;
-    /// Masters that were usable when it was looked last.
+    /// The number of nodes that were usable at the last look.
     std::size_t ready_ = 0;
     int interrupted_by_ = 0;
     std::exception_ptr broken_;
@@ -118,7 +118,7 @@ bench_show::~bench_show()
 
 int bench_show::operator()()
 {
-    // In place of the handlers of the servers, which know nothing of a line to be ended.
+    // Replaces the signal handlers of the servers, which can't end the progress line.
     asio::signal_set signals(stage_, SIGINT, SIGTERM);
     signals.async_wait([this](error_code why, int signal) {
         if (why) {

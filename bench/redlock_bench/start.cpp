@@ -18,7 +18,7 @@
 namespace redlock::bench {
 namespace {
 
-/// One client after the other: each is made, takes a lock, gives it back and is closed.
+/// Makes one client after the other. Each takes a lock, releases it and is closed.
 class beginner {
 public:
     beginner(config c, std::size_t times) : config_(std::move(c)), left_(times) {}

@@ -9,7 +9,7 @@
 namespace redlock::bench {
 namespace {
 
-/// That the share `p` (0 to 1) of all does not exceed; 0 of none.
+/// The value that the share `p` (0 to 1) of all values does not exceed; 0 without values.
 double percentile_us(std::vector<std::int64_t>& all, double p)
 {
     if (all.empty()) {
@@ -22,7 +22,7 @@ double percentile_us(std::vector<std::int64_t>& all, double p)
     return static_cast<double>(*at) / 1000.0;
 }
 
-/// Of all processes, in the order of their grants; the workers numbered through.
+/// The turns of all processes, in the order of their grants, with the workers numbered through.
 std::vector<turn> merged(std::span<const history> of_processes, std::size_t workers_of_each)
 {
     std::vector<turn> all;

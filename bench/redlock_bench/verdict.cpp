@@ -10,11 +10,11 @@
 namespace redlock::bench {
 namespace {
 
-/// Of the acquires that somebody else's lock does not refuse, so many may fail while a majority
-/// lives: a busy machine may keep a master waiting for longer than the node timeout.
+/// The share of acquires that may fail while a majority lives, not counting those refused for
+/// another worker's lock. A busy machine may keep a node waiting for longer than the node timeout.
 constexpr double tolerated_share = 0.01;
 
-/// An acquire may end so late because this program had to wait for a processor. An acquire that
+/// An acquire may end this late because this program had to wait for a processor. An acquire that
 /// waits for the nodes ends when they are back, at the end of the phase.
 constexpr std::chrono::milliseconds tolerated_pause{1000};
 

@@ -11,7 +11,7 @@
 
 namespace redlock::bench {
 
-/// What a part of the show should bring.
+/// The expected outcome of a part of the show.
 enum class expected { locks, no_locks, either };
 
 /// One part of the show.
@@ -20,24 +20,24 @@ struct phase {
     expected what = expected::locks;
     figures total;
     double seconds = 0;
-    /// Acquires that gave a lock later than the first look at the phase: before it, those may still
-    /// come that were granted in the phase before.
+    /// Acquires that gave a lock later than the first look at the phase. Before that look, grants
+    /// of the phase before may still arrive.
     std::uint64_t late_acquires = 0;
 };
 
-/// A table with a line a phase.
+/// A table with a line for each phase.
 void print_phases(std::ostream& out, std::span<const phase> phases);
 
 /**
- * What did not go as it should have, a sentence each; empty if everything held.
+ * The broken promises, one sentence each. Empty if every promise held.
  *
- * @param recovery From the start of the masters that were dead to the first lock; none if there
- * was none.
+ * @param recovery The time from the start of the dead nodes to the first lock, or none if there was
+ * no lock.
  */
 [[nodiscard]] std::vector<std::string> broken_promises(
     std::span<const phase> phases, std::optional<bench_clock::duration> recovery);
 
-/// A percentile in milliseconds, as "0.76"; "-" if there are no samples.
+/// A percentile in milliseconds, as "0.76", or "-" if there are no samples.
 [[nodiscard]] std::string latency_text(const histogram& h, double share);
 
 /// "12.3 ms".

@@ -6,7 +6,7 @@
 
 namespace redlock::bench {
 
-/// Of the build and of the library; of OpenSSL, where one of those nodes speaks TLS.
+/// Versions of the build and of the library, and of OpenSSL if one of those nodes has TLS.
 [[nodiscard]] std::map<std::string, std::string> library_versions(
     const std::vector<std::string>& urls);
 

@@ -17,8 +17,8 @@ using namespace std::chrono_literals;
 
 constexpr auto patience = 2s;
 
-/// How many of the held locks are asked for at a time: as many as there are workers, if no other
-/// number is given, since the records of a client that once had more in flight lie further apart.
+/// How many of the held locks are acquired at a time: as many as there are workers by default.
+/// After more in flight the records of a client would lie further apart.
 constexpr std::size_t taken_at_a_time = 64;
 
 void rethrow(std::exception_ptr e)

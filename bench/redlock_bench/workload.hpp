@@ -16,19 +16,20 @@
 namespace redlock::bench {
 
 /**
- * A client and the workers that take and give back locks through it.
+ * A client and the workers that take and release locks through it.
  *
- * To be used where its context runs, except to make and to destroy it.
+ * Use it only where its context runs, except to make and to destroy it.
  */
 class workload {
 public:
     workload(boost::asio::io_context& io, config c, plan p);
 
-    /// Connects, and returns when all nodes are there, or a majority and the others did not come
+    /// Connects, and returns when all nodes are there, or a majority after the others did not come
     /// within 2 s. Throws `errc::unavailable` if there is no majority.
     [[nodiscard]] boost::asio::awaitable<void> connect();
 
-    /// Takes the locks that are held all the while. Throws `std::runtime_error` if one is not had.
+    /// Takes the locks that are held during the whole run. Throws `std::runtime_error` if one can't
+    /// be acquired.
     [[nodiscard]] boost::asio::awaitable<void> hold();
 
     /// Lets the workers begin.
@@ -37,7 +38,7 @@ public:
     /// Lets the workers end their cycles, 2 s at most, closes the client and stops the context.
     void stop();
 
-    /// What was done since the last call.
+    /// The figures since the last call.
     [[nodiscard]] figures take() { return all_.score.take(); }
 
     [[nodiscard]] redlock::stats stats() const { return all_.locks.stats(); }

@@ -1,5 +1,5 @@
 # usage: cmake -DBENCH=<redlock-bench> -P clients.cmake
-# Several threads, locks that are held beside the cycles, a strand, a master that dies, and a client's first lock.
+# Several threads, locks that are held beside the cycles, a strand, a node that dies, and a client's first lock.
 include("${CMAKE_CURRENT_LIST_DIR}/measured.cmake")
 
 redlock_measure(
@@ -26,7 +26,7 @@ foreach(part healthy frozen)
     endif()
 endforeach()
 
-# redlock_refuse(<message> [argument...]): what makes no sense together.
+# redlock_refuse(<message> [argument...]): the program must refuse these arguments together.
 function(redlock_refuse message)
     execute_process(
         COMMAND "${BENCH}" run ${ARGN}

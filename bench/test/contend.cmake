@@ -1,5 +1,5 @@
 # usage: cmake -DBENCH=<redlock-bench> -P contend.cmake
-# Everybody who contends is served, in each way of waiting, and nobody while another one holds the lock.
+# Every contender gets the lock, in each way of waiting, and no contender while another one holds it.
 set(results "${CMAKE_CURRENT_BINARY_DIR}/contend-test.json")
 execute_process(
     COMMAND

@@ -190,7 +190,7 @@ class Servers(unittest.TestCase):
             self.assertEqual(command[command.index("--server") + 1], "another-server")
 
 
-# In the place of node: one process of contend in which two always have the lock at a time.
+# Replaces node: one process of contend in which two workers always have the lock at the same time.
 TWO_AT_A_TIME = """#!/usr/bin/env python3
 import json, sys, time
 print("{}", flush=True)
@@ -273,7 +273,7 @@ class Running(unittest.TestCase):
             self.check_versions(out)
             table = (out / "styles.md").read_text(encoding="utf-8")
             self.assertIn("| callback | 64 |", table)
-            # All of it is in the JSON.
+            # The JSON has all figures.
             (out / "styles.md").unlink()
             self.assertEqual(run("--render", *asked).returncode, 0)
             self.assertEqual((out / "styles.md").read_text(encoding="utf-8"), table)

@@ -15,7 +15,7 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// Of one share of the samples, the sample itself.
+/// The sample of a share of the samples itself.
 double exactly(const std::vector<std::int64_t>& sorted, double p)
 {
     const auto rank = static_cast<std::size_t>(std::ceil(p * static_cast<double>(sorted.size())));
@@ -24,7 +24,7 @@ double exactly(const std::vector<std::int64_t>& sorted, double p)
 
 }  // namespace
 
-TEST_CASE("a percentile is that of the samples to within 0.4 %", "[bench]")
+TEST_CASE("a percentile is within 0.4 % of the samples' percentile", "[bench]")
 {
     std::mt19937_64 random(7);
     // Latencies of 3 us to 3 s, as many of each magnitude.
@@ -46,7 +46,7 @@ TEST_CASE("a percentile is that of the samples to within 0.4 %", "[bench]")
     }
 }
 
-TEST_CASE("samples at the ends of the scale and beyond have their place", "[bench]")
+TEST_CASE("samples at the ends of the scale and beyond are counted", "[bench]")
 {
     histogram h;
     CHECK(h.percentile_us(0.5) == 0);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # usage: interrupted_show.sh <redlock-bench>
-# A show that is interrupted says so by its status, and leaves neither servers nor files.
+# An interrupted show ends with the signal's status, and leaves neither servers nor files.
 set -euo pipefail
-# A process group of its own for the show, which then does not begin with SIGINT ignored.
+# A process group for the show, so that the show does not start with SIGINT ignored.
 set -m
 folder=$(mktemp -d)
 show=

@@ -1,4 +1,4 @@
-# redlock_measure(<variable> [argument...]): what a short run of BENCH on three local masters says; it has to pass.
+# redlock_measure(<variable> [argument...]): sets the output of a short run of BENCH on three local nodes, which must pass.
 function(redlock_measure variable)
     execute_process(
         COMMAND "${BENCH}" run --local 3 --workers 4 --warmup 0.2 ${ARGN}

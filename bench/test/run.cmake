@@ -1,5 +1,5 @@
 # usage: cmake -DBENCH=<redlock-bench> -P run.cmake
-# A short measurement gives JSON that tells of cycles and of nothing that went wrong.
+# A short measurement gives JSON with cycles and without failures.
 include("${CMAKE_CURRENT_LIST_DIR}/measured.cmake")
 
 redlock_measure(output --seconds 1 --node-timeout 2000 --ttl 8000 --output json)
@@ -9,7 +9,7 @@ foreach(key nodes cycles failures violations)
         message(FATAL_ERROR "${error}: ${output}")
     endif()
 endforeach()
-# What is measured is there, and what has an order has it.
+# The figures exist, and the percentiles are in order.
 foreach(key acquire release)
     foreach(share p50 p99 p999)
         string(JSON ${key}_${share} GET "${output}" ${key}_${share}_us)

@@ -1,5 +1,5 @@
 # usage: cmake -DBENCH=<redlock-bench> -P stopped.cmake
-# A master that is stopped midway is measured in two parts, and costs no cycle.
+# A run with a node that is stopped midway is measured in two parts, and loses no cycle.
 include("${CMAKE_CURRENT_LIST_DIR}/measured.cmake")
 
 redlock_measure(output --seconds 3 --stop-node 0 --stop-after 1 --output json)
@@ -15,14 +15,14 @@ foreach(part healthy settling frozen)
     endif()
     string(JSON ${part}_speed GET "${output}" ${part} cycles_per_second)
 endforeach()
-# As fast as before, give or take what a busy machine does: it is not to be a tenth.
+# As fast as before, except for the effect of a busy machine: at least a tenth.
 string(REGEX REPLACE "\\..*" "" healthy_speed "${healthy_speed}")
 math(EXPR least "${healthy_speed} / 10")
 if(frozen_speed LESS least)
     message(FATAL_ERROR "${frozen_speed} cycles/s with a stopped master, ${healthy_speed} before")
 endif()
 
-# What is held for the stopped one has a bound.
+# The memory for the stopped node's commands has a bound.
 string(JSON healthy_kib GET "${output}" healthy peak_rss_kib)
 string(JSON frozen_kib GET "${output}" frozen peak_rss_kib)
 math(EXPR most "4 * ${healthy_kib}")
@@ -30,7 +30,7 @@ if(frozen_kib GREATER most)
     message(FATAL_ERROR "${frozen_kib} KiB with a stopped master, ${healthy_kib} before")
 endif()
 
-# The table is for people, and has the same.
+# The table for people has the same figures.
 redlock_measure(table --seconds 0.5 --output table)
 if(NOT table MATCHES "cycles/s" OR NOT table MATCHES "client us/cycle")
     message(FATAL_ERROR "${table}")

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 
-/// Two processes of two workers; the third of them is never served.
+/// Two processes of two workers. The third worker is never served.
 contention counted(window when)
 {
     history one;
@@ -31,7 +31,7 @@ contention counted(window when)
 
 }  // namespace
 
-TEST_CASE("turns of several processes are put in the order of their grants")
+TEST_CASE("turns of several processes are sorted by their grants")
 {
     const contention c = counted({0, 10 * ms});
     CHECK(c.grants == 3);
@@ -46,15 +46,15 @@ TEST_CASE("turns of several processes are put in the order of their grants")
     CHECK(c.violations == 0);
 }
 
-TEST_CASE("what was granted outside of the time that is measured does not count")
+TEST_CASE("grants outside of the measured time do not count")
 {
     const contention c = counted({2 * ms, 4 * ms});
     CHECK(c.grants == 1);
     CHECK(c.wait_max_us == 2000);
-    CHECK(c.hand_over_p99_us == 1000);  // of the one before, which is outside
+    CHECK(c.hand_over_p99_us == 1000);  // of the turn before, which is outside
 }
 
-TEST_CASE("who waits when the time is over has waited until then")
+TEST_CASE("a waiter that still waits at the end has waited until then")
 {
     history h;
     h.turns = {{0, 0, 1 * ms, 3 * ms}};
@@ -67,7 +67,7 @@ TEST_CASE("who waits when the time is over has waited until then")
     CHECK(c.wait_max_us == 8000);
 }
 
-TEST_CASE("a grant before the release of the one before violates exclusion")
+TEST_CASE("a grant before the previous release violates exclusion")
 {
     history h;
     h.turns = {{0, 0, 1 * ms, 3 * ms}, {1, 0, 2 * ms, 4 * ms}};
@@ -80,7 +80,7 @@ TEST_CASE("a grant before the release of the one before violates exclusion")
     CHECK(is_exclusive(std::vector{contention{}, contention{}}));
 }
 
-TEST_CASE("a history is the same after it was written and read")
+TEST_CASE("a history is unchanged after it was written and read")
 {
     history h;
     h.turns = {{7, 1, 2, 3}, {8, 4, 5, 6}};

@@ -1,4 +1,4 @@
-# Those who wait get their turn, and take little memory.
+# Waiters get their turn, and use little memory.
 #   cmake -DWAIT=<redlock-wait> -P waiting.cmake
 function(expect_waiters locks most_bytes)
     execute_process(
@@ -16,7 +16,7 @@ function(expect_waiters locks most_bytes)
     endif()
 endfunction()
 
-# 800 on the machine that docs/benchmarks/contention.md names. Where each has a line of its own it is 1200
-# of a hundred thousand, and 1300 of so few, for whom the tables have just grown.
+# 800 bytes on the machine that docs/benchmarks/contention.md names. With a wait queue for each waiter it is 1200
+# for a hundred thousand waiters. For so few it is 1300, because the tables have just grown.
 expect_waiters(1 900)
 expect_waiters(20000 1500)

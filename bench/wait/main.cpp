@@ -1,5 +1,6 @@
-// What very many acquires cost that wait: of one client for locks that another one has. Counts what
-// is sent meanwhile, gives all locks back, and looks how long it takes until everybody had one.
+// Measures the cost of very many waiting acquires of one client, for locks that another client
+// holds. Counts the commands meanwhile, releases all locks, and measures the time until every
+// waiter has had its lock.
 
 #include "common/endpoint.hpp"
 #include "common/meter.hpp"
@@ -65,7 +66,7 @@ wait_options read_options(int argc, char** argv)
     return o;
 }
 
-/// A client that has all locks, and one whose acquires wait for them.
+/// A client that has all locks, and a client whose acquires wait for them.
 class waiting {
 public:
     waiting(const wait_options& o, const std::vector<std::string>& nodes)
@@ -100,7 +101,7 @@ public:
         }
     }
 
-    /// Returns when all of them wait.
+    /// Returns when all acquires wait.
     void begin_all()
     {
         const auto served = [this] { return served_; };
@@ -120,7 +121,7 @@ public:
             std::chrono::duration<double>(seconds)));
     }
 
-    /// Everybody has one for a moment, one after the other. False: somebody got none.
+    /// Each acquire gets its lock for a moment, one after the other. False if an acquire got none.
     bool serve_all()
     {
         held_.clear();
@@ -156,7 +157,7 @@ private:
         return o;
     }
 
-    /// A thousand at a time, as nodes have room for so many commands without an answer.
+    /// A thousand at a time, because nodes have room for that many commands without an answer.
     template <class Ended, class Begin>
     void in_portions(std::size_t count, const redlock::client& of, Ended ended, Begin begin)
     {
@@ -164,7 +165,7 @@ private:
             for (const std::size_t end = std::min(count, i + 1000); i < end; ++i) {
                 begin(i);
             }
-            // What was called is begun by the loop.
+            // The event loop begins the operations that were called.
             const bool is_begun = run_until([&] {
                 const redlock::stats s = of.stats();
                 return s.in_flight + ended() == i && s.unanswered == 0;

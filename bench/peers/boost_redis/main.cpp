@@ -1,5 +1,5 @@
-// A lock on a majority as one would write it on Boost.Redis: a connection to each master, each
-// command sent by all of them, and what is decided by the answers of a quorum. No deadline and no
+// A lock on a majority, as a user would write it on Boost.Redis: a connection to each node, each
+// command sent over all of them, and a decision by the answers of a quorum. No deadline and no
 // retry: any surprise ends it.
 
 #include "common/floor_run.hpp"
@@ -44,7 +44,7 @@ redis::config config_of(std::string_view url)
     return c;
 }
 
-/// A null is no grant, and neither is a release that deleted nothing.
+/// A null is no grant, and a release that deleted nothing is no release.
 bool is_yes(const std::optional<std::string>& answer)
 {
     return answer.has_value();
@@ -80,7 +80,7 @@ class loop {
 public:
     explicit loop(floor_run& of) : run(of)
     {
-        // Which loads the release script, and looks at the servers.
+        // Loads the release script, and examines the servers.
         static_cast<void>(run.connect_all(io));
         for (const auto& url : run.urls()) {
             const auto& config = configs_.emplace_back(config_of(url));
@@ -161,8 +161,8 @@ void worker::on_given_back(bool was_held)
     }
 }
 
-/// A request and its answer have to live until that has come, which may be when the worker is
-/// further.
+/// A request and its answer must live until the answer has arrived. The worker may be further by
+/// then.
 template <class Answer>
 void worker::ask_all(const std::shared_ptr<redis::request>& asked, void (worker::*then)(bool))
 {
@@ -194,7 +194,7 @@ void worker::ask_all(const std::shared_ptr<redis::request>& asked, void (worker:
     }
 }
 
-/// As others write it: 1.88 for 108800.
+/// In the form of other programs: 1.88 for 108800.
 std::string boost_version()
 {
     return std::to_string(BOOST_VERSION / 100'000) + '.' +

@@ -1,5 +1,5 @@
-// As Redlock clients on hiredis do it: a worker is a thread with a connection to each master, and
-// asks one after the other, each time waiting for the answer.
+// A lock as Redlock clients on hiredis make it: a worker is a thread with a connection to each
+// node. It asks one node after the other, and waits for each answer.
 
 #include "common/floor_run.hpp"
 
@@ -60,7 +60,7 @@ public:
         }
     }
 
-    /// @throws what ended this worker, if something did.
+    /// @throws the exception that ended this worker, if there was one.
     void rethrow() const
     {
         if (broken_) {

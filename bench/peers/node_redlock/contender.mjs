@@ -1,5 +1,5 @@
-// One process of redlock-bench contend, on node-redlock with its defaults. It says when it is connected, begins with the
-// first line of its input, ends with its input, and tells its history as the library's contender does.
+// One process of redlock-bench contend, on node-redlock with its defaults. It reports when it is connected, begins with
+// the first line of its input, and ends with its input. It prints its history in the form of the library's contender.
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -79,7 +79,7 @@ async function work(worker) {
   }
 }
 
-// Pinned there.
+// The versions that package.json pins.
 function versions() {
   const { dependencies } = JSON.parse(readFileSync(new URL('package.json', import.meta.url)));
   return { 'node-redlock': dependencies.redlock, ioredis: dependencies.ioredis, node: process.version };

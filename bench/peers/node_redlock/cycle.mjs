@@ -1,10 +1,10 @@
-// Uncontended cycles of node-redlock with its defaults, told as the programs of this folder's neighbours tell theirs.
+// Uncontended cycles of node-redlock with its defaults, reported in the form of the other reference programs.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import Redlock, { ExecutionError } from 'redlock';
 
-// As many values as follow, for those options that take more than one.
+// Repeats an option before each of its values, because parseArgs takes one value for each.
 function lists(args) {
   return args.flatMap((arg, i) => {
     const option = args.slice(0, i).findLast((earlier) => earlier.startsWith('--'));
@@ -49,7 +49,7 @@ async function work(worker) {
   }
 }
 
-// User and system time of the masters, in seconds.
+// User and system time of the nodes, in seconds.
 function serversCpu() {
   const ticks = 100;
   return values['server-pids'].reduce((sum, pid) => {
@@ -58,7 +58,7 @@ function serversCpu() {
   }, 0);
 }
 
-// Pinned there.
+// The versions that package.json pins.
 function versions() {
   const { dependencies } = JSON.parse(readFileSync(new URL('package.json', import.meta.url)));
   return { 'node-redlock': dependencies.redlock, ioredis: dependencies.ioredis, node: process.version };
