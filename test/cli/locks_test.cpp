@@ -871,7 +871,7 @@ TEST_CASE("a default that another option rules out is called a default", "[locks
           "redlock: --ttl: the default of 10s is longer than the restart guard allows, 9s\n");
 }
 
-TEST_CASE("an inspection whose state is unknown says why in its JSON", "[locks]")
+TEST_CASE("an inspection whose state is unknown gives the reason in its JSON", "[locks]")
 {
     masters nodes(3);
     nodes[0].kill();
@@ -904,7 +904,7 @@ TEST_CASE("an option with an empty value does not lock another resource", "[lock
     CHECK(text == "a b\n");
 }
 
-TEST_CASE("an inspection tells of something else at the key of the label", "[locks]")
+TEST_CASE("an inspection reports a key of another type at the label's key", "[locks]")
 {
     const masters nodes(1);
     nodes[0].command({"SET", "job:redlock:holder", "theirs"});

@@ -84,7 +84,7 @@ static bool have_connections(const masters& nodes)
     return true;
 }
 
-TEST_CASE("a command keeps its lock when the password in its file is changed", "[run]")
+TEST_CASE("a run keeps its lock when the password in its file changes", "[run]")
 {
     server_options locked;
     locked.password = "open sesame";
@@ -120,8 +120,7 @@ TEST_CASE("a command keeps its lock when the password in its file is changed", "
     CHECK(text.find(missing) == text.rfind(missing));
 }
 
-TEST_CASE("a command whose password file is gone logs in again with the password from before",
-          "[run]")
+TEST_CASE("a run whose password file is gone logs in again with the password from before", "[run]")
 {
     server_options locked;
     locked.password = "open sesame";

@@ -247,7 +247,7 @@ TEST_CASE("a lease whose keys are gone on half of an even number of nodes has no
           "--node-timeout gives the nodes more time");
 }
 
-TEST_CASE("nodes that are a majority are not said to be out of use", "[words]")
+TEST_CASE("a message does not call a majority of the nodes unusable", "[words]")
 {
     redlock::report r;
     r.nodes.resize(3);
@@ -310,8 +310,7 @@ TEST_CASE("an option with an empty value leaves the next argument alone", "[word
     }
 }
 
-TEST_CASE("several masters in one URL are refused, and what stands between them is named",
-          "[words]")
+TEST_CASE("a URL with several nodes is refused and the message names the separator", "[words]")
 {
     struct row {
         const char* url;
