@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: errors.sh <root of the source tree>
 # The page of errors has every code and condition, every outcome of a node, every exit status of the command, and whatever
-# its doctor finds. Of each code it says all: who gives it, its cause, and what to do. The page of the doctor has all findings
+# its doctor finds. Each code has its source, its cause and a remedy. The page of the doctor has all findings
 # and verdicts too, and the metrics of the page of alarms are fields of the statistics. The page of the configuration file has
 # a row for each option of the command that a file may have.
 set -euo pipefail
@@ -46,7 +46,7 @@ while read -r reason; do
         failed=1
     fi
 done < <(sed -n '/remedies\[\] = {/,/^    };/p' lib/cli/printing.cpp | sed -nE 's/^        \{"([^"]*[^" ]) ?",$/\1/p; s/^        \{"([^"]*[^" ]) ?", ".*/\1/p')
-# What JSON has as `error`.
+# Values of `error` in the JSON.
 for word in $(sed -n '/word_for(error_code/,/^}/p; /word_for(exit_status/,/^}/p' lib/cli/printing.cpp |
     grep -oE '"[a-z_]+"' | tr -d '"' | sort -u); do
     checked=$((checked + 1))
@@ -65,7 +65,7 @@ for status in $(sed -n '/^enum exit_status/,/^};/p' lib/cli/exit_status.hpp | gr
         failed=1
     fi
 done
-# The codes of the doctor's findings stand behind their severity.
+# In the doctor's sources each code follows its severity.
 found=$(cat lib/cli/doctor/*.cpp | tr '\n' ' ' | tr -s ' ' |
     grep -oE '(severity::[a-z]+|weight), ([^,"]+, )?"[a-z0-9]+(-[a-z0-9]+)*",' | sed -E 's/.*"(.*)",/\1/' | sort -u)
 told=$(grep '^| `' <<<"$findings" | cut -d '|' -f 2 | grep -oE '[a-z0-9-]+' | sort -u)

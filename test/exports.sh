@@ -1,9 +1,9 @@
 #!/bin/bash
 # usage: exports.sh [--record] <nm> <shared library> <list>
-# What the library lets out: of its own code nothing but the API, and no inner layer at all. What Boost and the
-# standard library mark visible in their headers comes along as weak symbols, which all users of a process must
-# share. What programs are linked with by name stands in the list, so that no change of it is by accident: taking one
-# away, or changing it, breaks those that were built before; adding one is a promise. --record writes the list anew.
+# The library exports nothing of its own code but the API, and no inner layer at all. Names that Boost and the standard
+# library mark visible in their headers are exported as weak symbols, which all users of a process must share. The list
+# has the names that programs are linked with, so that nobody changes it by accident. Removing or changing a name breaks
+# programs that were built before; a new name is a promise. --record writes the list.
 # Prints one line a violation.
 set -euo pipefail
 export LC_ALL=C

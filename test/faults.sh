@@ -22,7 +22,7 @@ for id in F{01..42} S{01..15}; do
     esac
 done
 
-# What happens is in the first two cells of both.
+# Both pages have the number and the fault in the first two cells.
 happens() { grep -oE '^\| [FS][0-9]+ \| [^|]*' "$1"; }
 diff <(happens docs/design/faults.md) <(sed '/^## Not tried/,$d' "$page" | happens /dev/stdin) ||
     complain "docs/design/faults.md and $page do not have the same rows"

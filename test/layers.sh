@@ -50,7 +50,7 @@ match(code, /^[ \t]*#[ \t]*include[ \t]*[<"][^>"]+/) {
     if (quoted && its != -1 && name ~ /^redlock\//) complain("path", name " needs <>")
     if (public && its > 0 && name !~ /^redlock\//) complain("public", name " is not installed")
     if (public && quoted) complain("public", name " in quotes")
-    # What the public headers keep in detail/ is shared with the engine.
+    # The engine shares the headers in detail/ with the public headers.
     if (its > own && !(own == 4 && name ~ /^redlock\/detail\//)) complain("layer", name)
     if (own == 6 && its > 1 && its < 6 && name != "redlock/detail/asio_built_with.hpp") complain("layer", name)
     if (pure && name ~ /^boost\/asio/) complain("asio", name)

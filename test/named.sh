@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Sourced from the root of the source tree by what keeps a document and the tests together.
 
-# What a folder has under a name, one a line: cases, faults of the simulation and of the chaos
-# program, fuzz targets.
+# Names in a folder, one a line: cases, faults of the simulation and of the chaos program, fuzz
+# targets.
 names_in() {
     local list=
     case $1 in

@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: snippets.sh <root of the source tree>
-# The C++ that stands in the pages (```cpp) stands in a file that is compiled too: an example, or a public header. What
-# indents it does not matter; a line `// ...` leaves something out. Declarations that nobody compiles are ```c++.
+# The C++ of the pages (```cpp) is also in a file that is compiled: an example, or a public header. Indentation
+# does not matter; a line `// ...` leaves something out. Declarations that nobody compiles are ```c++.
 set -euo pipefail
 cd "$1"
 
@@ -15,7 +15,7 @@ for file in docs/examples/*.cpp include/redlock/*.hpp; do
     compiled[$file]=$'\n'"$(without_indent "$file")"$'\n'
 done
 
-# Whether all parts of a block stand in one file.
+# Whether one file has all parts of a block.
 is_in()
 {
     local rest="$2" part

@@ -95,9 +95,9 @@ TEST_CASE("p37: 1000 forks of a refused client wait for different times", "[core
         REQUIRE(wait);
         REQUIRE(waits.insert(*wait).second);
     }
-    // The waits are random within the whole span. Of 1000 waits each quarter has 250 on average,
-    // and 150 are more than seven standard deviations away. Of 100 waits each quarter has 25, and a
-    // quarter with at most one is more than five standard deviations away.
+    // The waits are random within the whole span. A quarter has 250 of 1000 waits on average, and
+    // 150 are more than seven standard deviations away. A quarter has 25 of 100 waits, and at most
+    // one is more than five standard deviations away.
     const auto least = plays_a_part() ? 1 : 150;
     const std::int64_t quarter = nanos{refused_client::longest}.count() / 4;
     for (std::int64_t n = 0; n < 4; ++n) {
