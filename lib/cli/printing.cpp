@@ -102,6 +102,7 @@ std::string remedy_for(std::string_view reason)
         {"certificate verify failed",
          "; if its authority is yours, trust it with --ca-file, else give the server a valid "
          "certificate"},
+        {"certificate required", "; give the client a certificate with --cert-file and --key-file"},
     };
     const auto* const found = std::ranges::find_if(remedies, [&](const remedy& one) {
         return reason.find(one.part_of_reason) != std::string_view::npos;

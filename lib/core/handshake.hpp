@@ -77,11 +77,6 @@ public:
         return next_ > (hello_refused_ ? 1U : 0U);
     }
 
-    /// HELLO was said, and the server has answered no other command.
-    [[nodiscard]] bool is_at_hello() const noexcept
-    {
-        return expected_[0] == step::hello && !has_got_an_answer();
-    }
     /// Names of the commands that have no answer, for a message.
     [[nodiscard]] std::string unanswered() const;
 

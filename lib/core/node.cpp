@@ -26,12 +26,19 @@ using base::nanos;
 namespace {
 
 constexpr std::string_view cut_greeting =
-    ", at the greeting: it may be a proxy that does not know HELLO";
+    ", at the greeting: it may be a proxy that does not know HELLO or has no server to forward to";
 constexpr std::string_view cut_plain_greeting =
-    ", at the greeting: it may want TLS, or be a proxy that does not know HELLO";
+    ", at the greeting: it may want TLS, or be a proxy that does not know HELLO or has no server "
+    "to forward to";
 constexpr std::string_view no_tls =
     "no TLS handshake within connect_timeout, though TCP is connected: the server does not seem to "
     "speak TLS on this port";
+
+/// A TLS link begins its reason so if TLS itself failed.
+bool is_about_tls(std::string_view reason) noexcept
+{
+    return reason.starts_with("TLS: ");
+}
 
 }  // namespace
 
@@ -155,7 +162,7 @@ void node::on_closed(std::string_view reason) noexcept
     try {
         // The greeting without HELLO gave the better reason. The log keeps it, and does not
         // alternate between two.
-        const bool is_known = cut_greetings_ > greeting_without_hello;
+        const bool is_known = cut_greetings_ > greeting_without_hello && !is_about_tls(reason);
         text = is_known ? trouble_ : std::string(reason) + (greets ? hint_of_cut(reason) : "");
         reason = text;
     } catch (const std::bad_alloc&) {
@@ -170,10 +177,11 @@ std::string node::hint_of_cut(std::string_view reason) const
     if (handshake_.is_refused_login()) {
         return ", after it refused user and password";
     }
-    if (handshake_.is_at_hello()) {
-        const bool is_about_tls = reason.find("SSL routines") != reason.npos;
+    if (is_about_tls(reason)) {
+        return {};
+    }
+    if (!handshake_.has_got_an_answer()) {
         return std::string(address_.via == base::address::transport::tcp ? cut_plain_greeting
-                           : is_about_tls                                ? std::string_view()
                                                                          : cut_greeting);
     }
     return ", with " + handshake_.unanswered() +

@@ -68,6 +68,9 @@ protected:
         return ec == boost::asio::error::eof;
     }
 
+    /// The reason in the log.
+    static std::string reason_of(boost::system::error_code ec) { return ec.message(); }
+
     void up()
     {
         read();
@@ -103,7 +106,8 @@ private:
             return;
         }
         if (ec) {
-            down((write_failure_ && Derived::is_mere_end(ec) ? write_failure_ : ec).message());
+            const bool tells_less = write_failure_ && Derived::is_mere_end(ec);
+            down(Derived::reason_of(tells_less ? write_failure_ : ec));
             return;
         }
         events_->on_link_bytes(setup_.node, {in_.data(), n});

@@ -60,6 +60,14 @@ private:
                ec == boost::asio::ssl::error::stream_truncated;
     }
 
+    /// In TLS 1.3 a server refuses the certificate of a client after the handshake. The core
+    /// knows such an end by the first word.
+    static std::string reason_of(boost::system::error_code ec)
+    {
+        const bool is_about_tls = ec.category() == boost::asio::error::get_ssl_category();
+        return (is_about_tls ? "TLS: " : "") + ec.message();
+    }
+
     void on_connect(boost::system::error_code ec)
     {
         if (this->is_closed()) {

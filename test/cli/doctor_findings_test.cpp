@@ -245,7 +245,7 @@ TEST_CASE("the doctor explains a TLS failure without OpenSSL's own text and says
                      "certificate verify failed: it is not for a.b", "--server-name"},
                  row{"TLS: certificate verify failed (SSL routines): certificate has expired",
                      "certificate verify failed: certificate has expired", "--ca-file"},
-                 row{"tlsv13 alert certificate required (SSL routines)",
+                 row{"TLS: tlsv13 alert certificate required (SSL routines)",
                      "tlsv13 alert certificate required", "--cert-file"},
                  row{"TLS: wrong version number (SSL routines)", "wrong version number",
                      "whether that port speaks TLS"});

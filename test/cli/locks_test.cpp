@@ -614,6 +614,20 @@ TEST_CASE("the TLS files of the arguments and of the file complete each other", 
     }
 }
 
+TEST_CASE("the command names the options for a certificate that a node requires", "[locks][tls]")
+{
+    const certificates world;
+    const masters nodes(1, {.tls = server_tls{world.ca.certificate, world.server.certificate,
+                                              world.server.key, true}});
+    const auto [status, text] =
+        command({"--node", nodes[0].tls_url(), "--ca-file", world.ca.certificate.string(),
+                 "acquire", "job", "--no-wait"})
+            .end();
+    CHECK(status == 69);
+    CHECK_THAT(text, ContainsSubstring("certificate required (SSL routines) (1 of 1); give the "
+                                       "client a certificate with --cert-file and --key-file\n"));
+}
+
 TEST_CASE("a command admits new nodes to the restart guard", "[locks]")
 {
     masters nodes(3);

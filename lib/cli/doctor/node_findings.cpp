@@ -29,8 +29,7 @@ private:
 
 bool is_about_tls(const node_facts& f)
 {
-    const std::string& why = f.trouble;
-    return f.has_tls && (why.starts_with("TLS") || why.find("SSL routines") != why.npos);
+    return f.has_tls && f.trouble.starts_with("TLS: ");
 }
 
 /// OpenSSL's reason, without the name of the OpenSSL library that reported it.

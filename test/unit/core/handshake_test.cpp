@@ -994,7 +994,8 @@ TEST_CASE("a node that closes at HELLO and later at another command gets a line 
         }
     }
     REQUIRE(w.log_lines.size() == 2);
-    CHECK(w.log_lines[0].ends_with("it may want TLS, or be a proxy that does not know HELLO"));
+    CHECK(w.log_lines[0].ends_with(
+        "it may want TLS, or be a proxy that does not know HELLO or has no server to forward to"));
     CHECK(w.log_lines[1].ends_with(
         ", with CLIENT SETNAME, SCRIPT LOAD, COMMAND INFO, EVALSHA, INFO unanswered: a proxy may "
         "not know one of these commands"));
@@ -1007,22 +1008,50 @@ TEST_CASE("the meaning of a cut greeting depends on the transport", "[core]")
         const char* reason;
         const char* hint;
     };
-    const row r =
-        GENERATE(row{"redis://h", "End of file",
-                     ", at the greeting: it may want TLS, or be a proxy that does not know HELLO"},
-                 row{"rediss://h", "stream truncated",
-                     ", at the greeting: it may be a proxy that does not know HELLO"},
-                 row{"rediss://h", "tlsv13 alert certificate required (SSL routines)", ""},
-                 row{"unix:///s", "End of file",
-                     ", at the greeting: it may be a proxy that does not know HELLO"});
+    const row r = GENERATE(
+        row{"redis://h", "End of file",
+            ", at the greeting: it may want TLS, or be a proxy that does not know HELLO or has no "
+            "server to forward to"},
+        row{"rediss://h", "stream truncated",
+            ", at the greeting: it may be a proxy that does not know HELLO or has no server to "
+            "forward to"},
+        row{"rediss://h", "TLS: tlsv13 alert certificate required (SSL routines)", ""},
+        row{"unix:///s", "End of file",
+            ", at the greeting: it may be a proxy that does not know HELLO or has no server to "
+            "forward to"});
     CAPTURE(r.url, r.reason);
     config c;
     c.nodes = {r.url};
     bench_world w{1, c};
     w.peers[0]->manual_handshake = true;
     w.start();
-    w.close(0, r.reason);
-    CHECK(trouble(w) == std::string(r.reason) + r.hint);
+    // Every third greeting leaves HELLO out, and shows no more than the others.
+    for (int i = 0; i < 9; ++i) {
+        CHECK(w.pending(0).front() == (i % 3 == 2 ? "CLIENT" : "HELLO"));
+        w.close(0, r.reason);
+        CHECK(trouble(w) == std::string(r.reason) + r.hint);
+        while (!w.peers[0]->connected) {
+            w.advance(10ms);
+        }
+    }
+    CHECK(w.log_lines.size() == 1);
+}
+
+TEST_CASE("a TLS failure after cut greetings replaces their reason", "[core]")
+{
+    config c;
+    c.nodes = {"rediss://h"};
+    bench_world w{1, c};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    for (const char* const reason :
+         {"stream truncated", "stream truncated", "stream truncated", "TLS: bad certificate"}) {
+        w.close(0, reason);
+        CHECK(trouble(w).starts_with(reason));
+        while (!w.peers[0]->connected) {
+            w.advance(10ms);
+        }
+    }
 }
 
 TEST_CASE("a first answer that is no reply is reported with a guess about the server", "[core]")
@@ -1062,7 +1091,7 @@ TEST_CASE("a client greets with HELLO again after a failed connect", "[core]")
         w.close(0);
         CHECK(says_somewhere(w,
                              ", at the greeting: it may want TLS, or be a proxy that does not "
-                             "know HELLO"));
+                             "know HELLO or has no server to forward to"));
         w.advance(2s);
     }
     // Without that failure this third greeting in a row would leave HELLO out.

@@ -122,4 +122,5 @@ TEST_CASE("a client reports why a TLS server closed although its write fails fir
     // If the server gives no reason, the client knows only that the server closed.
     CHECK_THAT(events.reasons.front(), Catch::Matchers::ContainsSubstring(
                                            is_strict ? "certificate required" : "Broken pipe"));
+    CHECK(events.reasons.front().starts_with("TLS: ") == is_strict);
 }
