@@ -263,13 +263,13 @@ handshake::progress handshake::fail(std::string reason, bool needs_attention)
     return progress::failed;
 }
 
-/// The first word of an error says enough; the rest may repeat what we sent.
+/// The first word of an error says enough; the rest may repeat what we sent. "ERR" says nothing.
 handshake::progress handshake::refused(std::string_view what, const resp::reply& r)
 {
     const std::string_view text = r.text();
     const std::string_view word = resp::error_code_word(text);
     std::string reason{resp::has_code(text, "LOADING") ? loads_its_data : what};
-    if (!word.empty()) {
+    if (!word.empty() && word != "ERR") {
         reason.append(" (").append(word).append(")");
     }
     const bool passes = resp::is_temporary(text);

@@ -63,17 +63,19 @@ std::string without_tokens(std::string_view text)
     return out;
 }
 
-/// Cuts valid UTF-8 between two characters.
+/// Cuts valid UTF-8 between two characters, and shows that it did.
 void cut(std::string& text)
 {
+    constexpr std::string_view goes_on = "...";
     if (text.size() <= max_error_text) {
         return;
     }
-    std::size_t end = max_error_text;
+    std::size_t end = max_error_text - goes_on.size();
     while (end != 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
         --end;
     }
     text.resize(end);
+    text += goes_on;
 }
 
 }  // namespace

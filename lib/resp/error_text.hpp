@@ -45,7 +45,7 @@ inline constexpr std::size_t shortest_password_left_out = 6;
 /**
  * The part of a server's error that may be shown: without repeated arguments, without possible
  * owner tokens, without `password`. The result is valid UTF-8 without control characters, at most
- * `max_error_text` long.
+ * `max_error_text` long. A longer text is cut, and ends with "...".
  *
  * Don't use it for the reply to a command with a password, because no removal is reliable enough
  * there.

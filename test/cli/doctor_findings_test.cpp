@@ -219,7 +219,7 @@ TEST_CASE("the doctor says why a node cannot be used and what helps", "[cli][doc
         const char* unusable;
         const char* advice;
     };
-    const auto r = GENERATE(row{"the server refused the database (ERR)", "databases"},
+    const auto r = GENERATE(row{"the server refused the database", "databases"},
                             row{"the server refused the greeting (DENIED)", "protected-mode"},
                             row{"the server refused a trial release (BUSY)", "SCRIPT KILL"},
                             row{"the server refused a trial release (MOVED)", "cluster-enabled no"},
@@ -343,7 +343,7 @@ TEST_CASE("a server that is listed under two names has one vote", "[cli][doctor]
 
     // A node that no client uses takes no vote from another name of the same server.
     nodes[2].ready_since = boot_clock::time_point::max();
-    nodes[2].unusable = "the server refused the database (ERR)";
+    nodes[2].unusable = "the server refused the database";
     CHECK(told(nodes, plain(3)) == lines{"3 error unusable", "0 warning no-spare"});
 
     // A node that hides its run id can't be recognized under another name.
@@ -604,7 +604,7 @@ TEST_CASE("the doctor explains a failed trial release by the missing command", "
 {
     const auto forbid = [](std::initializer_list<needed> all) {
         return [=](node_facts& f) {
-            f.unusable = "the server refused a trial release (ERR)";
+            f.unusable = "the server refused a trial release";
             for (const needed n : all) {
                 f[n].is = outcome::forbidden;
             }

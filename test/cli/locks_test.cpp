@@ -830,7 +830,7 @@ TEST_CASE("a failure shows a shared reason once and different reasons beside the
         }
         return found;
     };
-    const std::string refusal = "the server refused the database 99 (ERR)";
+    const std::string refusal = "the server refused the database 99";
     const std::string remedy = "; the database comes from the URL or from --db";
     SECTION("one reason for all nodes")
     {
