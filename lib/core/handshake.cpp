@@ -22,7 +22,6 @@ constexpr std::string_view nobody = "0000000000000000000000000000000000000000";
 
 constexpr std::string_view no_login = "the server wants a login";
 constexpr std::string_view refused_user = "the server refused user and password";
-constexpr std::string_view loads_its_data = "the server loads its data";
 constexpr std::string_view no_info = "the answer to INFO is not valid";
 
 constexpr std::array loaded_scripts{&resp::release_script, &resp::extend_script,
@@ -263,21 +262,24 @@ handshake::progress handshake::fail(std::string reason, bool needs_attention)
     return progress::failed;
 }
 
-/// The first word of an error says enough; the rest may repeat what we sent. "ERR" says nothing.
+/// The first word of an error says enough; the rest may repeat what we sent. "ERR" says nothing. A
+/// refusal that passes by itself has one reason, whatever it refused.
 handshake::progress handshake::refused(std::string_view what, const resp::reply& r)
 {
     const std::string_view text = r.text();
+    if (const auto temporary = resp::temporary_because(text); !temporary.empty()) {
+        is_refused_login_ = false;
+        return fail(std::string(temporary), false);
+    }
     const std::string_view word = resp::error_code_word(text);
-    std::string reason{resp::has_code(text, "LOADING") ? loads_its_data : what};
+    std::string reason{what};
     if (!word.empty() && word != "ERR") {
         reason.append(" (").append(word).append(")");
     }
-    const bool passes = resp::is_temporary(text);
-    is_refused_login_ = is_refused_login_ && !passes;
     if (is_refused_login_) {
         reason.append(", after it refused user and password");
     }
-    return fail(std::move(reason), !passes);
+    return fail(std::move(reason), true);
 }
 
 handshake::progress handshake::refused_login(std::string_view what, const resp::reply& r)

@@ -385,7 +385,10 @@ bool node::on_role(const pending& p, const resp::reply& r)
         if (!resp::unfit_because(r.text()).empty()) {
             return true;  // `on_reply` gives the connection up
         }
-        break_off("no longer gives its role: " + error_of(r));
+        // The next connection may meet the same refusal, and then gives the same reason.
+        const std::string_view temporary = resp::temporary_because(r.text());
+        break_off(temporary.empty() ? "no longer gives its role: " + error_of(r)
+                                    : std::string(temporary));
         return false;
     }
     const auto told = read_role(r, handshake_.tells_role_by());

@@ -78,6 +78,33 @@ void cut(std::string& text)
     text += goes_on;
 }
 
+/// The meaning of a code, in words that go on from the server's name.
+struct meaning {
+    std::string_view code;
+    std::string_view text;
+};
+
+constexpr meaning loading{"LOADING", "loads its data (LOADING)"};
+constexpr meaning busy{"BUSY", "runs a script for too long (BUSY)"};
+constexpr meaning try_again{"TRYAGAIN", "is a node of a cluster, and moves its keys (TRYAGAIN)"};
+constexpr meaning master_down{"MASTERDOWN", "is a replica, and its master is down (MASTERDOWN)"};
+constexpr meaning cluster_down{"CLUSTERDOWN", "is a node of a cluster that is down (CLUSTERDOWN)"};
+constexpr meaning read_only{"READONLY", "has become a replica (READONLY)"};
+constexpr meaning moved{"MOVED", "is a node of a cluster, and has moved its keys (MOVED)"};
+constexpr meaning asking{"ASK", "is a node of a cluster, and moves its keys (ASK)"};
+constexpr meaning no_replicas{"NOREPLICAS",
+                              "lacks the replicas that it requires for writes (NOREPLICAS)"};
+constexpr meaning no_login{"NOAUTH", "no longer knows the login of this client (NOAUTH)"};
+
+/// The text of the first code that the error has.
+template <std::size_t Size>
+std::string_view text_of(std::string_view error, const std::array<meaning, Size>& meanings)
+{
+    const auto found = std::find_if(meanings.begin(), meanings.end(),
+                                    [&](const meaning& m) { return has_code(error, m.code); });
+    return found == meanings.end() ? std::string_view() : found->text;
+}
+
 }  // namespace
 
 std::string_view error_code_word(std::string_view text)
@@ -121,33 +148,20 @@ bool says_not_permitted(std::string_view error)
     return has_code(error, "NOPERM") || error.find("nknown command") != error.npos;
 }
 
+std::string_view temporary_because(std::string_view error)
+{
+    return text_of(error, std::array{loading, busy, try_again, master_down, cluster_down});
+}
+
 bool is_temporary(std::string_view error)
 {
-    constexpr std::array<std::string_view, 5> codes{"LOADING", "BUSY", "TRYAGAIN", "MASTERDOWN",
-                                                    "CLUSTERDOWN"};
-    return std::any_of(codes.begin(), codes.end(),
-                       [&](std::string_view code) { return has_code(error, code); });
+    return !temporary_because(error).empty();
 }
 
 std::string_view unfit_because(std::string_view error)
 {
-    struct reason {
-        std::string_view code;
-        std::string_view text;
-    };
-    constexpr std::array<reason, 8> reasons{{
-        {"READONLY", "has become a replica (READONLY)"},
-        {"MASTERDOWN", "has become a replica, and its master is down (MASTERDOWN)"},
-        {"MOVED", "is a node of a cluster, and has moved its keys (MOVED)"},
-        {"ASK", "is a node of a cluster, and moves its keys (ASK)"},
-        {"CLUSTERDOWN", "is a node of a cluster that is down (CLUSTERDOWN)"},
-        {"LOADING", "loads its data (LOADING)"},
-        {"NOREPLICAS", "lacks the replicas that it requires for writes (NOREPLICAS)"},
-        {"NOAUTH", "no longer knows the login of this client (NOAUTH)"},
-    }};
-    const auto* const found = std::find_if(
-        reasons.begin(), reasons.end(), [&](const reason& r) { return has_code(error, r.code); });
-    return found == reasons.end() ? std::string_view() : found->text;
+    return text_of(error, std::array{read_only, master_down, moved, asking, cluster_down, loading,
+                                     no_replicas, no_login});
 }
 
 std::string clean_error(std::string_view text, std::string_view password)

@@ -33,6 +33,10 @@ inline constexpr std::size_t max_error_text = 256;
 /// Whether the server will do this later without help.
 [[nodiscard]] bool is_temporary(std::string_view error);
 
+/// The reason of a temporary refusal, in words that go on from the server's name and end with the
+/// code. Empty if the error is not temporary.
+[[nodiscard]] std::string_view temporary_because(std::string_view error);
+
 /// Why the server is currently unsuitable for locks: it became a replica, moved its keys, loads its
 /// data, or lost the client's login. The text ends with the code. Empty if the error has no such
 /// reason.

@@ -757,6 +757,37 @@ TEST_CASE("a client closes the connection of a node that no longer gives its rol
     CHECK(w.log_lines[0].find(error.substr(0, error.find(' '))) != std::string::npos);
 }
 
+TEST_CASE("a node that refuses to give its role for a while has one line in the log", "[core]")
+{
+    const std::string code = GENERATE("BUSY", "TRYAGAIN", "LOADING", "MASTERDOWN", "CLUSTERDOWN");
+    const std::string source = GENERATE("HELLO", "INFO");
+    // The next connections are refused at this command of the handshake.
+    const std::string at = GENERATE_COPY(source, "SCRIPT LOAD", "EVALSHA");
+    CAPTURE(code, source, at);
+    bench_world w{1};
+    auto& refusals = w.peers[0]->master.refusals;
+    refusals[source == "HELLO" ? "INFO" : "HELLO"] = "NOPERM no permissions to run it";
+    w.start();
+    refusals[source] = code + " in the words of the server";
+    w.advance(w.settings.ping_interval);
+    CHECK(w.peers[0]->closes == 1);
+    refusals.erase(source);
+    refusals[at] = code + " in other words";
+    for (int i = 0; i < 20; ++i) {
+        w.advance(500ms);
+    }
+    CHECK(w.peers[0]->dials.size() > 3);
+    REQUIRE(w.log_lines.size() == 1);
+    CHECK(w.log_lines[0].ends_with('(' + code + ')'));
+    CHECK(w.log_levels[0] == log_level::warning);
+
+    refusals.clear();
+    w.advance(5s);
+    w.drop(w.lock("r"));
+    CHECK(w.core->snapshot().nodes_ready == 1);
+    CHECK(lines_about(w, "is usable again") == 1);
+}
+
 TEST_CASE("a client closes the connection of a node that answers without its role", "[core]")
 {
     bench_world w{1};
