@@ -255,8 +255,10 @@ std::string handshake::unanswered() const
     return out;
 }
 
+/// A failure that is no refusal says something of the server itself, which needs no login then.
 handshake::progress handshake::fail(std::string reason, bool needs_attention)
 {
+    is_refused_login_ = false;
     reason_ = std::move(reason);
     needs_attention_ = needs_attention;
     return progress::failed;
@@ -268,7 +270,6 @@ handshake::progress handshake::refused(std::string_view what, const resp::reply&
 {
     const std::string_view text = r.text();
     if (const auto temporary = resp::temporary_because(text); !temporary.empty()) {
-        is_refused_login_ = false;
         return fail(std::string(temporary), false);
     }
     const std::string_view word = resp::error_code_word(text);
@@ -276,10 +277,13 @@ handshake::progress handshake::refused(std::string_view what, const resp::reply&
     if (!word.empty() && word != "ERR") {
         reason.append(" (").append(word).append(")");
     }
-    if (is_refused_login_) {
+    const bool wants_other_login = is_refused_login_;
+    if (wants_other_login) {
         reason.append(", after it refused user and password");
     }
-    return fail(std::move(reason), true);
+    const progress p = fail(std::move(reason), true);
+    is_refused_login_ = wants_other_login;
+    return p;
 }
 
 handshake::progress handshake::refused_login(std::string_view what, const resp::reply& r)

@@ -63,6 +63,48 @@ TEST_CASE("the doctor prints no password when a server echoes its commands", "[c
     CHECK_FALSE(has(told.text, "somebody"));
 }
 
+TEST_CASE("the doctor names a login that a server refuses in words of its own", "[cli][doctor]")
+{
+    const bool closes = GENERATE(false, true);
+    scripted_server strict([&](scripted_connection& c) -> asio::awaitable<void> {
+        co_await c.serve([&](const arguments& command) -> std::optional<std::string> {
+            if (command[0] == "HELLO") {
+                return wire::error("ERR unknown command 'HELLO'");
+            }
+            if (command[0] != "AUTH" && closes) {
+                c.close();
+                return std::nullopt;
+            }
+            return wire::error(command[0] == "AUTH" ? "ERR access denied"
+                                                    : "ERR not authenticated");
+        });
+    });
+    auto url = strict.url();
+    url.insert(url.find("//") + 2, ":pass-and-word@");
+    const consultation told(patient({url}));
+    INFO(told.text);
+    CHECK(told.codes() == codes{"login", "no-quorum", "one-node"});
+    CHECK(has(told.says("login"), ", after it refused user and password."));
+    CHECK_FALSE(has(told.text, "pass-and-word"));
+}
+
+TEST_CASE("the doctor reports a replica that refuses AUTH and needs no login", "[cli][doctor]")
+{
+    scripted_server replica(answering([](const arguments& command) {
+        if (command[0] == "HELLO" || command[0] == "AUTH") {
+            return wire::error("ERR no such thing here");
+        }
+        return command[0] == "INFO" ? wire::bulk("redis_version:9.9.9\r\nrole:slave\r\n")
+                                    : std::string();
+    }));
+    auto url = replica.url();
+    url.insert(url.find("//") + 2, ":pass-and-word@");
+    const consultation told(patient({url}));
+    INFO(told.text);
+    CHECK(told.says("replica") == "error: is a replica: it grants no locks.");
+    CHECK_FALSE(told.codes().contains("login"));
+}
+
 TEST_CASE("the doctor reports a loading server in the server's words", "[cli][doctor]")
 {
     scripted_server loading(answering([](const arguments& command) {

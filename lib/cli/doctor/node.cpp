@@ -45,10 +45,10 @@ bool speaks_of_a_key(std::string_view error) noexcept
     return error.find(" key") != error.npos && error.find(" command") == error.npos;
 }
 
+/// A client without a login does not count such a reason as a refused login.
 bool is_login_error(std::string_view reason) noexcept
 {
-    return reason.starts_with("the server refused user and password") ||
-           reason.ends_with("(WRONGPASS)") || reason.ends_with("(NOAUTH)");
+    return reason.ends_with("(WRONGPASS)") || reason.ends_with("(NOAUTH)");
 }
 
 /// Whether the server refused because of its state or its data.
@@ -200,9 +200,10 @@ asio::awaitable<void> conversation::greet(bool says_hello)
         unsigned more = 0;
         progress = shake.on_reply(r, talk_.out(), more);
         expected += more;
+        facts_.login_refused = shake.is_refused_login();
         if (progress == core::handshake::progress::failed) {
             facts_.unusable = shake.reason();
-            facts_.login_refused = is_login_error(shake.reason());
+            facts_.login_refused = facts_.login_refused || is_login_error(shake.reason());
         }
     }
     facts_.unanswered.clear();
@@ -456,6 +457,19 @@ void conversation::measure()
     facts_.clock = clock_of(samples_);
 }
 
+/// A server that closes the connection after it refused the login has that reason, as in the log of
+/// a client.
+void note_refused_login(node_facts& facts)
+{
+    if (!facts.login_refused || !facts.unusable.empty()) {
+        return;
+    }
+    facts.login_refused = !says_what_it_does(facts.trouble);
+    if (facts.login_refused) {
+        facts.unusable = facts.trouble + ", after it refused user and password";
+    }
+}
+
 }  // namespace
 
 asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::settings& s,
@@ -490,6 +504,7 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
             if (facts.trouble == unfinished_tls) {
                 facts.reached = contact::broken;
             }
+            note_refused_login(facts);
         }
         facts.closes_at_hello = facts.closes_at_hello && facts.has_answered;
         if (!talk->was_cut_off(facts.trouble)) {

@@ -792,6 +792,22 @@ TEST_CASE("p49: after any refusal of AUTH the next command decides", "[core][pit
     }
 }
 
+TEST_CASE("a replica that refuses AUTH and needs no login has not refused the login", "[core]")
+{
+    bench_world w{1, with_password()};
+    w.peers[0]->master.knows_hello = false;
+    w.peers[0]->master.refusals["AUTH"] = "ERR no such thing here";
+    w.peers[0]->master.role = "slave";
+    w.start();
+    call& c = w.acquire("r", {.timeout = 1min});
+    w.advance(10s);
+    CHECK(trouble(w).ends_with("is a replica, not a master"));
+    CHECK_FALSE(c.done());
+    w.peers[0]->master.role = "master";
+    w.advance(10s);
+    CHECK(c.held != nullptr);
+}
+
 TEST_CASE("a server without a password that refuses AUTH is used and reported once", "[core]")
 {
     const std::string text = GENERATE(
