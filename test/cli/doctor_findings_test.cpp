@@ -109,6 +109,11 @@ finding only_finding(const node_facts& node, const config& c = plain(1))
     return found.front();
 }
 
+bool has_acl_advice(const finding& f)
+{
+    return f.advice.find("Permit ") != std::string::npos;
+}
+
 verdict concluded(const std::vector<node_facts>& nodes, const config& c)
 {
     const auto s = base::make_settings(c);
@@ -679,6 +684,72 @@ TEST_CASE("the doctor has one finding if no script can run", "[cli][doctor]")
               f[needed::eval].is = outcome::forbidden;
               f[needed::evalsha].is = outcome::unknown;
           }) == lines{"1 error no-scripts"});
+}
+
+TEST_CASE("the doctor distinguishes scripts that are forbidden, unknown and refused",
+          "[cli][doctor]")
+{
+    struct row {
+        trial eval;
+        trial digest;
+        const char* told;
+        const char* advice;
+    };
+    const trial forbidden{outcome::forbidden};
+    const trial unknown{outcome::unknown};
+    const trial refused{outcome::refused, "ERR no"};
+    const auto r = GENERATE_COPY(
+        row{forbidden, forbidden, "permits neither EVAL nor EVALSHA, so ",
+            "Permit them to the user that clients log in as: +eval +evalsha."},
+        row{unknown, unknown, "knows neither EVAL nor EVALSHA, so ",
+            "Use a newer server, or one that does not rename or hide the commands."},
+        row{refused, refused, "refuses EVAL and EVALSHA (ERR no), so ",
+            "Check what is in front of the server: a proxy may pass only some commands."},
+        row{unknown, refused, "does not know EVAL and refuses EVALSHA (ERR no), so ",
+            "Use a newer server, or one that does not rename or hide EVAL. Check what is in front "
+            "of the server: a proxy may pass only some commands."},
+        row{forbidden, unknown, "does not permit EVAL and does not know EVALSHA, so ",
+            "Permit EVAL to the user that clients log in as: +eval. Use a newer server, or one "
+            "that does not rename or hide EVALSHA."});
+    auto f = healthy(0);
+    f[needed::eval] = r.eval;
+    f[needed::evalsha] = r.digest;
+    const finding found = only_finding(f);
+    CHECK(found.code == "no-scripts");
+    CHECK(found.text.starts_with(r.told));
+    CHECK(found.advice == r.advice);
+
+    auto other = healthy(0);
+    other.unusable = "the server refused a trial release";
+    other[needed::eval] = r.eval;
+    other[needed::script_load] = r.digest;
+    const finding without = only_finding(other);
+    CHECK(without.code == "no-scripts");
+    CHECK(has_acl_advice(without) == has_acl_advice(found));
+    CHECK(without.text.find(r.digest.error) != std::string::npos);
+}
+
+TEST_CASE("the doctor advises on permissions only where INFO or CONFIG is not permitted",
+          "[cli][doctor]")
+{
+    const trial how = GENERATE(trial{outcome::forbidden}, trial{outcome::unknown},
+                               trial{outcome::refused, "ERR no"});
+    const needed what = GENERATE(needed::info, needed::config_get);
+    const keeps kept = GENERATE(keeps::nothing_or_snapshots, keeps::appended);
+    auto f = healthy(0);
+    f[what] = how;
+    f.kept = what == needed::info ? keeps::everything : kept;
+    auto c = plain(1);
+    if (kept == keeps::nothing_or_snapshots) {
+        c = guarded(1);
+    }
+    const finding found = only_finding(f, c);
+    CAPTURE(found.code, found.text, found.advice);
+    const std::string name = what == needed::info ? "INFO" : "CONFIG GET";
+    CHECK(found.text.starts_with((how.is == outcome::forbidden ? "does not permit " + name
+                                  : how.is == outcome::unknown ? "does not know " + name
+                                                               : "refuses " + name + " (ERR no)")));
+    CHECK(has_acl_advice(found) == (how.is == outcome::forbidden));
 }
 
 TEST_CASE("a node with its own compare-and-delete can be used without DEL", "[cli][doctor]")

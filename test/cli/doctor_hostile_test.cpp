@@ -221,6 +221,22 @@ TEST_CASE("a refusal that contains the word script is a finding for every comman
     CHECK(has(told.text, "refuses " + shown + " (ERR no script commands here)"));
 }
 
+TEST_CASE("scripts that a server does not know or refuses are reported without ACL advice",
+          "[cli][doctor]")
+{
+    const auto [error, says] = GENERATE(table<std::string, std::string>(
+        {{"ERR unknown command", "error: knows neither EVAL nor EVALSHA, so it runs no scripts"},
+         {"ERR no", "error: refuses EVAL and EVALSHA (ERR no), so it runs no scripts"}}));
+    scripted_server odd(answering([&](const arguments& command) {
+        return command[0].starts_with("EVAL") ? wire::error(error) : std::string();
+    }));
+    const consultation told(patient({odd.url()}));
+    INFO(told.text);
+    CHECK(told.says("no-scripts").starts_with(says));
+    CHECK_FALSE(has(told.text, "+eval"));
+    CHECK_FALSE(told.codes().contains("unusable"));
+}
+
 TEST_CASE("a command that is refused within a script does not count as a refused script",
           "[cli][doctor]")
 {

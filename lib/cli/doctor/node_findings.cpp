@@ -1,3 +1,4 @@
+#include "cli/doctor/advice.hpp"
 #include "cli/doctor/connection.hpp"
 #include "cli/doctor/findings.hpp"
 #include "cli/doctor/words.hpp"
@@ -209,6 +210,11 @@ void judge_role(const node_facts& f, pen& add)
     }
 }
 
+missing_command config_get(const node_facts& f)
+{
+    return {"CONFIG GET", "+config|get", f[needed::config_get]};
+}
+
 const char* what_a_restart_does(keeps k)
 {
     switch (k) {
@@ -253,9 +259,14 @@ void judge_persistence(const node_facts& f, const base::settings& s, pen& add)
         add(severity::warning, "forgets", std::string(loss), ways_to_survive);
     }
     if (f.kept == keeps::appended && (f.is_durable || !s.guard)) {
+        const missing_command config = config_get(f);
+        const bool is_forbidden = config.went.is == trial::outcome::forbidden;
         add(severity::note, "persistence-unknown",
-            "does not say when its append-only file is on the disk.",
-            "Permit CONFIG GET (+config|get) for the doctor to know, or check appendfsync there.");
+            (config.went.is_missing() ? lack_text(config) + ", and so " : std::string()) +
+                "does not say when its append-only file is on the disk.",
+            is_forbidden
+                ? "Permit it (+config|get) for the doctor to know, or check appendfsync there."
+                : "Check appendfsync there.");
     }
 }
 
@@ -335,15 +346,22 @@ void judge_tls_trust(const node_facts& f, const base::settings& s, pen& add)
 
 void judge_answers(const node_facts& f, pen& add)
 {
-    if (f[needed::info].is_missing()) {
+    const missing_command info{"INFO", "+info", f[needed::info]};
+    if (info.went.is_missing()) {
         add(severity::note, "no-info",
-            "does not permit INFO: its replicas, persistence and memory are not known.",
-            "Permit it (+info); it also shows two names of one server.");
+            lack_text(info) + ": its replicas, persistence and memory are not known.",
+            info.went.is == trial::outcome::forbidden
+                ? "Permit it (+info); it also shows two names of one server."
+                : lack_advice(info));
     }
-    if (f[needed::config_get].is_missing() && f.info && f.kept == keeps::nothing_or_snapshots) {
+    const missing_command config = config_get(f);
+    if (config.went.is_missing() && f.info && f.kept == keeps::nothing_or_snapshots) {
         add(severity::note, "no-config",
-            "does not permit CONFIG GET: the doctor does not know whether it makes snapshots.",
-            "Permit it (+config|get) for the doctor to know; clients do not need it.");
+            lack_text(config) + ": the doctor does not know whether it makes snapshots.",
+            config.went.is == trial::outcome::forbidden
+                ? "Permit it (+config|get) for the doctor to know; clients do not need it."
+                : "Check there whether it makes snapshots (save in its configuration); clients do "
+                  "not need CONFIG.");
     }
 }
 

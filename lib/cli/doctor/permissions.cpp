@@ -1,4 +1,5 @@
 #include "base/text.hpp"
+#include "cli/doctor/advice.hpp"
 #include "cli/doctor/findings.hpp"
 #include "resp/error_text.hpp"
 
@@ -101,18 +102,14 @@ public:
     void look_at(const duty& d)
     {
         const trial& t = f_[d.what];
+        const missing_command c{d.name, d.rule, t};
+        const std::string text = lack_text(c) + ": " + d.consequence + ".";
         if (t.is == trial::outcome::forbidden) {
-            add(d.weight, "forbidden",
-                std::string("does not permit ") + d.name + ": " + d.consequence + ".",
-                std::string("Permit it to the user that clients log in as: ") + d.rule + ".");
+            add(d.weight, "forbidden", text, lack_advice(c));
         } else if (t.is == trial::outcome::unknown) {
-            add(d.weight, "unknown-command",
-                std::string("does not know ") + d.name + ": " + d.consequence + ".",
-                "Use a newer server, or one that does not rename or hide the command.");
+            add(d.weight, "unknown-command", text, lack_advice(c));
         } else if (t.is == trial::outcome::refused) {
-            add(d.weight, "refused-command",
-                std::string("refuses ") + d.name + " (" + t.error + "): " + d.consequence + ".",
-                "Check what is in front of the server: a proxy may pass only some commands.");
+            add(d.weight, "refused-command", text, lack_advice(c));
         }
     }
 
@@ -166,21 +163,23 @@ void look_at_deletes(const node_facts& f, clerk& c)
 
 void look_at_scripts(const node_facts& f, const base::settings& s, clerk& c)
 {
-    const bool no_sha = f[needed::evalsha].is_missing();
-    const bool no_eval = f[needed::eval].is_missing();
-    if (no_sha && no_eval) {
+    const missing_command eval{"EVAL", "+eval", f[needed::eval]};
+    const missing_command by_digest{"EVALSHA", "+evalsha", f[needed::evalsha]};
+    const missing_command load{"SCRIPT LOAD", "+script|load", f[needed::script_load]};
+    if (eval.went.is_missing() && by_digest.went.is_missing()) {
         c.add(severity::error, "no-scripts",
-              std::string("permits no scripts, neither EVAL nor EVALSHA: locks cannot be ") +
+              lack_text(eval, by_digest) + ", so it runs no scripts: locks cannot be " +
                   (f[needed::native_delete].is == trial::outcome::went ? "" : "released, ") +
                   "renewed or extended there, nor have fencing tokens or labels.",
-              "Permit them to the user that clients log in as: +eval +evalsha.");
+              lack_advice(eval, by_digest));
         return;
     }
-    if (!f.unusable.empty() && no_eval && f[needed::script_load].is_missing()) {
+    if (!f.unusable.empty() && eval.went.is_missing() && load.went.is_missing()) {
         c.add(severity::error, "no-scripts",
-              "permits neither EVAL nor SCRIPT LOAD: it has no script to run, a lock could not be "
-              "released there, and clients do not use such a node.",
-              "Permit them to the user that clients log in as: +eval +script|load.");
+              lack_text(eval, load) +
+                  ": it has no script to run, a lock could not be released there, and clients do "
+                  "not use such a node.",
+              lack_advice(eval, load));
         return;
     }
     c.look_at(no_load);
