@@ -224,12 +224,15 @@ TEST_CASE("the doctor says why a node cannot be used and what helps", "[cli][doc
         const char* unusable;
         const char* advice;
     };
-    const auto r = GENERATE(row{"the server refused the database", "databases"},
-                            row{"the server refused the greeting (DENIED)", "protected-mode"},
-                            row{"the server refused a trial release (BUSY)", "SCRIPT KILL"},
-                            row{"the server refused a trial release (MOVED)", "cluster-enabled no"},
-                            row{"the server refused INFO (CLUSTERDOWN)", "cluster-enabled no"},
-                            row{"the server has too many clients", "maxclients"});
+    const auto r =
+        GENERATE(row{"the server refused the database", "databases"},
+                 row{"the server refused the greeting (DENIED)", "protected-mode"},
+                 row{"runs a script for too long (BUSY)", "SCRIPT KILL"},
+                 row{"the server refused a trial release (MOVED)", "cluster-enabled no"},
+                 row{"is a node of a cluster that is down (CLUSTERDOWN)", "cluster-enabled no"},
+                 row{"the server refused a trial release (NOREPLICAS)", "min-replicas"},
+                 row{"the server refused a trial release (OOM)", "maxmemory"},
+                 row{"the server has too many clients", "maxclients"});
     auto f = healthy(0);
     f.unusable = r.unusable;
     const finding found = only_finding(f);
@@ -280,12 +283,42 @@ TEST_CASE("the doctor suggests TLS for a node that closes before it has answered
     auto f = dead(0);
     f.reached = contact::broken;
     f.trouble = "Connection reset by peer";
-    CHECK(only_finding(f).text == "accepts connections, but breaks off: Connection reset by peer.");
-    CHECK(only_finding(f).advice.ends_with("wants TLS (rediss://)."));
+    f.unanswered = "CLIENT SETNAME, SCRIPT LOAD";
+    CHECK(only_finding(f).text ==
+          "accepts connections, but breaks off before any answer: Connection reset by peer.");
+    CHECK(only_finding(f).advice.find("wants TLS (rediss://)") != std::string::npos);
+    CHECK(only_finding(f).advice.find("a server to forward to") != std::string::npos);
+    f.has_tls = true;
+    CHECK(only_finding(f).advice.find("rediss://") == std::string::npos);
+    f.has_tls = false;
+    f.unanswered.clear();
     f.latency.samples = 1;
+    CHECK(only_finding(f).text == "accepts connections, but breaks off: Connection reset by peer.");
     CHECK(only_finding(f).advice.find("TLS") == std::string::npos);
     f.trouble = "leaves commands unanswered";
     CHECK(only_finding(f).text == "accepts connections, but leaves commands unanswered.");
+}
+
+TEST_CASE("the doctor says what helps where bytes are no replies", "[cli][doctor]")
+{
+    auto f = dead(0);
+    f.reached = contact::broken;
+    f.trouble = std::string(foreign_protocol) + "unknown type";
+    f.unanswered = "HELLO";
+    CHECK(only_finding(f).code == "protocol");
+    CHECK(only_finding(f).text == "does not speak the protocol of Redis: unknown type.");
+    CHECK(only_finding(f).advice ==
+          "Check host and port: another kind of server listens there, or the port wants TLS "
+          "(rediss://).");
+    f.has_tls = true;
+    CHECK(only_finding(f).advice.ends_with("listens there."));
+
+    f.has_answered = true;
+    f.unanswered = "EVALSHA, INFO";
+    CHECK(only_finding(f).code == "protocol");
+    CHECK(only_finding(f).text ==
+          "does not speak the protocol of Redis: unknown type, in its answers to EVALSHA, INFO.");
+    CHECK(only_finding(f).advice.starts_with("Name the server itself: "));
 }
 
 TEST_CASE("the doctor has one finding about a user who may neither track nor cache",
@@ -818,6 +851,11 @@ TEST_CASE("the doctor says why a server refuses writes", "[cli][doctor]")
                             row{"MISCONF Errors writing to the AOF file", "disk"},
                             row{"READONLY You can't write", "an independent server"},
                             row{"MASTERDOWN Link with MASTER is down", "an independent server"},
+                            row{"MOVED 123 10.0.0.2:6379", "cluster-enabled no"},
+                            row{"ASK 123 10.0.0.2:6379", "cluster-enabled no"},
+                            row{"CLUSTERDOWN The cluster is down", "cluster-enabled no"},
+                            row{"TRYAGAIN Multiple keys request", "cluster-enabled no"},
+                            row{"BUSY Redis is busy running a script.", "SCRIPT KILL"},
                             row{"ERR something else", "until then"});
     auto f = healthy(0);
     f[needed::set] = {outcome::failed, r.error};

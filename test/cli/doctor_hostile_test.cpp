@@ -41,7 +41,10 @@ TEST_CASE("the doctor reports a server that speaks another protocol", "[cli][doc
         co_await c.ignore();
     });
     const consultation told(patient({web.url()}));
-    CHECK(has(told.says("silent"), "does not speak the protocol of Redis"));
+    INFO(told.text);
+    CHECK(has(told.says("protocol"), "does not speak the protocol of Redis"));
+    CHECK(has(told.finding("protocol")["advice"].get<std::string>(), "Check host and port"));
+    CHECK_FALSE(told.codes().contains("silent"));
 }
 
 TEST_CASE("the doctor prints no password when a server echoes its commands", "[cli][doctor]")

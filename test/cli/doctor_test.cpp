@@ -710,6 +710,15 @@ TEST_CASE("the doctor explains TLS failures in the words of the verification", "
         INFO(told.text);
         CHECK(has(told.says("tls"), "certificate required"));
     }
+    SECTION("a port with TLS for a client without")
+    {
+        const server node(with(world.server));
+        const consultation told(patient({"redis://127.0.0.1:" + std::to_string(node.tls_port())}));
+        INFO(told.text);
+        CHECK(has(told.text, "wants TLS (rediss://)"));
+        CHECK_FALSE(has(told.text, "unanswered"));
+        CHECK_FALSE(has(told.text, "slow scripts"));
+    }
     SECTION("a port without TLS")
     {
         const server node(written_through);

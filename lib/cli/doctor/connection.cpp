@@ -76,8 +76,7 @@ asio::awaitable<resp::reply> doctor_connection::next()
                 }
                 continue;
             case resp::read_status::error:
-                throw no_answer(std::string("does not speak the protocol of Redis: ") +
-                                resp::to_string(reader_.error()));
+                throw no_answer(std::string(foreign_protocol) + resp::to_string(reader_.error()));
             case resp::read_status::more: break;
         }
         while (chunks_.empty()) {

@@ -33,6 +33,9 @@ inline constexpr std::string_view unfinished_tls =
 /// The text if the node doesn't answer all commands within the allowed time.
 inline constexpr std::string_view unanswered_commands = "leaves commands unanswered";
 
+/// The trouble begins with this text if the bytes are no replies.
+inline constexpr std::string_view foreign_protocol = "does not speak the protocol of Redis: ";
+
 /// Whether the text continues a sentence after the node's name. Other texts only say how the
 /// connection ended.
 [[nodiscard]] inline bool says_what_it_does(std::string_view trouble) noexcept

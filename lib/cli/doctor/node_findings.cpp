@@ -68,6 +68,31 @@ bool has_spoken(const node_facts& f)
     return f.info || f.latency.samples != 0 || !f.mode.empty();
 }
 
+/// The node closes the connection at the first command, be that HELLO or another.
+bool breaks_off_at_once(const node_facts& f)
+{
+    return !has_spoken(f) && !f.has_answered && !says_what_it_does(f.trouble);
+}
+
+/// Advice on a node that gives no answer.
+std::string what_helps_silence(const node_facts& f)
+{
+    const bool wants_tls = !f.has_tls && !has_spoken(f);
+    if (breaks_off_at_once(f)) {
+        return std::string(wants_tls ? "Check whether that port wants TLS (rediss://), and whether"
+                                     : "Check whether") +
+               " a proxy in front of the server has a server to forward to. Else read the server's "
+               "log.";
+    }
+    return std::string(
+               "Read the server's log, and look for slow scripts, a fork or memory that is swapped "
+               "out") +
+           (wants_tls ? "; or check whether that port wants TLS (rediss://)." : ".") +
+           (f.unanswered.empty() ? ""
+                                 : " If a proxy is in front of the server, name the server itself: "
+                                   "the proxy may not know these commands.");
+}
+
 std::string what_it_does(const node_facts& f)
 {
     if (f.trouble == unanswered_commands && !f.unanswered.empty()) {
@@ -76,8 +101,26 @@ std::string what_it_does(const node_facts& f)
     if (says_what_it_does(f.trouble)) {
         return f.trouble;
     }
+    if (breaks_off_at_once(f)) {
+        return "breaks off before any answer: " + f.trouble;
+    }
     return "breaks off: " + f.trouble +
            (f.unanswered.empty() ? "" : ", with " + f.unanswered + " unanswered");
+}
+
+/// A finding about a server whose bytes are no replies.
+void judge_protocol(const node_facts& f, pen& add)
+{
+    if (f.has_answered) {
+        const std::string at = f.unanswered.empty() ? "" : ", in its answers to " + f.unanswered;
+        add(severity::error, "protocol", f.trouble + at + ".",
+            "Name the server itself: a proxy in front of it may garble its answers. If there is no "
+            "proxy, find out which server listens there.");
+        return;
+    }
+    add(severity::error, "protocol", f.trouble + ".",
+        std::string("Check host and port: another kind of server listens there") +
+            (f.has_tls ? "." : ", or the port wants TLS (rediss://)."));
 }
 
 void judge_contact(const node_facts& f, pen& add)
@@ -93,6 +136,8 @@ void judge_contact(const node_facts& f, pen& add)
         add(severity::error, "unreachable", "is not reachable: " + f.trouble + ".",
             std::string("Check whether the server runs, listens on that address") +
                 (f.has_tls ? " and speaks TLS there" : "") + ", and can be reached from here.");
+    } else if (f.trouble.starts_with(foreign_protocol) && f.unusable.empty()) {
+        judge_protocol(f, add);
     } else if (f.reached == contact::broken && f.unusable.empty() && f.has_answered &&
                !f.unanswered.empty()) {
         add(severity::error, "unanswered",
@@ -101,14 +146,8 @@ void judge_contact(const node_facts& f, pen& add)
             "Name the server itself: a proxy in front of it may not know one of these commands. "
             "If there is no proxy, read the server's log.");
     } else if (f.reached == contact::broken && f.unusable.empty()) {
-        const bool wants_tls = !f.has_tls && !has_spoken(f);
         add(severity::error, "silent", "accepts connections, but " + what_it_does(f) + ".",
-            std::string("Read the server's log, and look for slow scripts, a fork or memory that "
-                        "is swapped out") +
-                (wants_tls ? "; or check whether that port wants TLS (rediss://)." : ".") +
-                (f.unanswered.empty() ? ""
-                                      : " If a proxy is in front of the server, name the server "
-                                        "itself: the proxy may not know these commands."));
+            what_helps_silence(f));
     }
     if (f.closes_at_hello || f.answers_hello_oddly) {
         add(severity::warning, "no-hello",
@@ -131,28 +170,18 @@ bool is_loading(const node_facts& f)
     return f.unusable.ends_with("(LOADING)") || (f.info && f.info->loading);
 }
 
-const char* what_helps_use(std::string_view unusable)
+std::string_view what_helps_use(std::string_view unusable)
 {
     if (unusable.starts_with("the server refused the database")) {
         return "Name a database at the end of the URL that the server has (databases in its "
                "configuration), and that the user may SELECT.";
     }
-    if (unusable.ends_with("(DENIED)")) {
-        return "Give the server a password or a user for clients; without one it accepts no "
-               "clients from other machines (protected-mode).";
-    }
-    if (unusable.ends_with("(BUSY)")) {
-        return "A script has run there for too long: wait for its end, or use SCRIPT KILL.";
-    }
     if (unusable.find("too many clients") != unusable.npos) {
         return "Allow more clients (maxclients), or find in CLIENT LIST which client has too many "
                "connections.";
     }
-    if (unusable.ends_with("(MOVED)") || unusable.ends_with("(ASK)") ||
-        unusable.ends_with("(CLUSTERDOWN)")) {
-        return "Use independent servers, with cluster-enabled no.";
-    }
-    return "Correct that; other findings of this node may say more.";
+    const std::string_view advice = error_advice(unusable);
+    return advice.empty() ? "Correct that; other findings of this node may say more." : advice;
 }
 
 void judge_use(const node_facts& f, pen& add)
@@ -187,7 +216,7 @@ void judge_use(const node_facts& f, pen& add)
     } else if (!f.unusable.empty() && !f.is_replica() && !is_said_of_commands(f)) {
         // Replicas and missing commands have findings of their own.
         add(severity::error, "unusable", "is not used by clients: " + f.unusable + ".",
-            what_helps_use(f.unusable));
+            std::string(what_helps_use(f.unusable)));
     }
 }
 

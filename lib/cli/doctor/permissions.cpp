@@ -1,7 +1,6 @@
 #include "base/text.hpp"
 #include "cli/doctor/advice.hpp"
 #include "cli/doctor/findings.hpp"
-#include "resp/error_text.hpp"
 
 #include <algorithm>
 #include <string>
@@ -213,25 +212,6 @@ void look_at_keys(const node_facts& f, const base::settings& s, clerk& c)
     }
 }
 
-const char* what_helps_writes(std::string_view error)
-{
-    if (resp::has_code(error, "READONLY") || resp::has_code(error, "MASTERDOWN")) {
-        return "Name an independent server in its place: it answers as a replica, and a proxy in "
-               "front of it may lead to one.";
-    }
-    if (resp::has_code(error, "NOREPLICAS")) {
-        return "Attach the replicas that it requires, or let it require none: "
-               "min-replicas-to-write 0.";
-    }
-    if (resp::has_code(error, "OOM")) {
-        return "Give it more memory (maxmemory), or move other data elsewhere.";
-    }
-    if (resp::has_code(error, "MISCONF")) {
-        return "Check its log and the room on its disk: it could not save its data.";
-    }
-    return "Correct that: until then it grants no locks.";
-}
-
 /// Reports that the server refused SET although the command is permitted: for lack of memory, disk
 /// or replicas.
 void look_at_writes(const node_facts& f, clerk& c)
@@ -239,9 +219,11 @@ void look_at_writes(const node_facts& f, clerk& c)
     const trial& set = f[needed::set];
     if (set.is == trial::outcome::failed && f.unusable.empty()) {
         const std::string_view stop = set.error.ends_with('.') ? "" : ".";
-        c.add(severity::error, "refuses-writes",
-              std::string("refuses to write: ").append(set.error).append(stop),
-              what_helps_writes(set.error));
+        const std::string_view advice = error_advice(set.error);
+        c.add(
+            severity::error, "refuses-writes",
+            std::string("refuses to write: ").append(set.error).append(stop),
+            std::string(advice.empty() ? "Correct that: until then it grants no locks." : advice));
     }
 }
 
