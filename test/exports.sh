@@ -2,7 +2,7 @@
 # usage: exports.sh [--record] <nm> <shared library> <list>
 # The library exports nothing of its own code but the API, and no inner layer at all. Names that Boost and the standard
 # library mark visible in their headers are exported as weak symbols, which all users of a process must share. The list
-# has the names that programs are linked with, so that nobody changes it by accident. Removing or changing a name breaks
+# has the names that programs are linked with, so that no change of it is an accident. Removing or changing a name breaks
 # programs that were built before; a new name is a promise. --record writes the list.
 # Prints one line a violation.
 set -euo pipefail

@@ -31,7 +31,7 @@ namespace {
 /// The argument in front of the command that `run` starts, and of that command's arguments.
 constexpr const char* separator = "--";
 
-/// Writes `--option=` as two arguments, of which the second is empty. CLI11 would take the next
+/// Writes `--option=` as two arguments; the second one is empty. CLI11 would take the next
 /// argument, such as a resource, for the value.
 std::vector<std::string> with_empty_values(const CLI::App& app, const CLI::App* command,
                                            const std::vector<std::string>& arguments)
