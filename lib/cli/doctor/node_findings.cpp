@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "cli/doctor/advice.hpp"
 #include "cli/doctor/connection.hpp"
 #include "cli/doctor/findings.hpp"
