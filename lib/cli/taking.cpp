@@ -49,22 +49,6 @@ bool all_can_be_used(const report& r)
                         [](const node_report& node) { return is_out_of_use(node.outcome); });
 }
 
-/// Says that too few nodes can be asked yet, and why each of the others can't.
-asio::awaitable<void> say_which_nodes_are_missing(client& locks, const taking_options& o, bool json)
-{
-    report r;
-    co_await locks.async_inspect(o.resources.front(), {.report = &r},
-                                 asio::as_tuple(asio::deferred));
-    const auto all = r.nodes.size();
-    std::erase_if(r.nodes, [](const node_report& node) { return !is_out_of_use(node.outcome); });
-    const auto usable = all - r.nodes.size();
-    if (2 * usable <= all) {
-        say(names(o.resources) + ": waiting for a majority of the nodes: " +
-                std::to_string(usable) + " of " + std::to_string(all) + " can be asked",
-            r, json);
-    }
-}
-
 }  // namespace
 
 std::string label_of(const std::string& program, int process)
@@ -90,15 +74,8 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
     // If possible all nodes take part, not only the first ones to connect.
     const auto longest = std::min({patience, c.connect_timeout, outage});
     const bool once = o.no_wait || (o.wait && o.wait->length == 0ms);
-    const auto in_silence = once ? longest : std::min(longest, first_look);
-    co_await connected(locks, c, in_silence);
-    if (in_silence < longest && boot_clock::now() - begun >= in_silence) {
-        const stats now = locks.stats();
-        if (2 * now.nodes_ready <= c.nodes.size() && now.nodes_connecting != 0) {
-            co_await say_which_nodes_are_missing(locks, o, json);
-        }
-        co_await connected(locks, c, longest - in_silence);
-    }
+    // An acquire that waits goes on without nodes that need longer than the first look.
+    co_await connected(locks, c, once ? longest : std::min(longest, first_look));
     taken out;
     redlock::acquire_options options{
         .ttl = o.ttl.length, .fencing = o.fencing, .keep_alive = keep, .report = &out.nodes};
@@ -113,15 +90,17 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
         options.timeout = 0ms;
     }
     bool is_said = false;
-    auto interval = first_look;
+    auto next_look = begun + first_look;
     for (bool told = false;;) {
-        const auto waited =
-            std::chrono::duration_cast<std::chrono::milliseconds>(boot_clock::now() - begun);
+        const auto now = boot_clock::now();
+        const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - begun);
+        const auto interval =
+            std::max(std::chrono::duration_cast<std::chrono::milliseconds>(next_look - now), 1ms);
         const bool last = once || (o.wait && o.wait->length - waited <= interval);
         if (!once) {
             options.timeout = last ? std::max(o.wait->length - waited, 1ms) : interval;
         }
-        interval = look_interval;
+        next_look = std::max(now, next_look) + look_interval;
         std::tie(out.error, out.lock) =
             co_await locks.async_acquire(o.resources, options, asio::as_tuple(asio::deferred));
         if (last || out.error != errc::timed_out) {

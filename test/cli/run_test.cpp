@@ -233,13 +233,13 @@ TEST_CASE("a run that waits for silent nodes says so before it gives up on them"
     nodes[1].stop();
     nodes[2].stop();
     command waits(nodes, {"run", "--connect-timeout", "1h", "job", "--", "true"});
-    REQUIRE(waits.says("job: waiting for a majority of the nodes: 1 of 3 can be asked\n"));
+    REQUIRE(waits.says("job: no majority of the nodes yet; redlock tries again\n"));
     REQUIRE(waits.says("disconnected: connected, but the handshake is not complete yet\n"));
     nodes[1].cont();
     const auto [status, text] = waits.end();
     nodes[2].cont();
     CHECK(status == 0);
-    CHECK(text.find("waiting") == text.rfind("waiting"));
+    CHECK(text.find("no majority") == text.rfind("no majority"));
 }
 
 TEST_CASE("a run warns of TLS files that it cannot load again and of another server", "[run][tls]")
@@ -276,7 +276,7 @@ TEST_CASE("a run that waits for a key without a ttl says that it never ends and 
     command waits(nodes, {"run", "job", "--", "true"});
     REQUIRE(
         waits.says("job: waiting: another client has it, without an end: its key has no ttl, so "
-                   "another program wrote it; if the key is data, choose another name"));
+                   "no client of redlock wrote it; if the key is data, choose another name"));
     nodes[0].command({"DEL", "job"});
     nodes[1].command({"DEL", "job"});
     CHECK(waits.end().status == 0);
