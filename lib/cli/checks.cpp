@@ -16,10 +16,9 @@ void check_resources(const config& c, const std::vector<std::string>& resources)
 void check_ttl(const config& c, const duration& ttl, const char* option)
 {
     if (const auto wrong = base::fault_of_ttl(base::make_settings(c), ttl.length)) {
-        // Another option may be the one that was given, and this one have its default.
-        const bool is_default = ttl.length == taking_options{}.ttl.length;
+        // A user who gave only the other option would look in vain for a wrong ttl.
         throw std::invalid_argument(std::string(option) + ": " +
-                                    (is_default ? "the default of " : "") + to_text(ttl.length) +
+                                    (ttl.is_given ? "" : "the default of ") + to_text(ttl.length) +
                                     ' ' + wrong->why + ", " + to_text(wrong->limit));
     }
 }

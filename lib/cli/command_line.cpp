@@ -47,14 +47,16 @@ std::vector<std::string> with_empty_values(const CLI::App& app, const CLI::App* 
         return false;
     };
     std::vector<std::string> out;
-    for (const std::string& argument : arguments) {
-        const std::string option = argument.substr(0, argument.size() - 1);
-        if (argument.ends_with('=') && argument.find('=') == option.size() && takes_value(option)) {
+    const auto options_end = std::find(arguments.begin(), arguments.end(), separator);
+    for (auto at = arguments.begin(); at != options_end; ++at) {
+        const std::string option = at->substr(0, at->find('='));
+        if (*at == option + '=' && option.starts_with("--") && takes_value(option)) {
             out.insert(out.end(), {option, ""});
         } else {
-            out.push_back(argument);
+            out.push_back(*at);
         }
     }
+    out.insert(out.end(), options_end, arguments.end());
     return out;
 }
 

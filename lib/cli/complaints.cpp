@@ -37,7 +37,10 @@ std::string option_of(std::string field)
     field.erase(0, field.find('.') + 1);
     std::replace(field.begin(), field.end(), '_', '-');
     constexpr std::pair<std::string_view, std::string_view> shorter[] = {
-        {"drift-factor", "drift"}, {"nodes", "node"}, {"certificate-file", "cert-file"}};
+        {"drift-factor", "drift"},
+        {"nodes", "node"},
+        {"certificate-file", "cert-file"},
+        {"insecure-skip-verification", "insecure"}};
     const auto* const found = std::ranges::find(
         shorter, std::string_view(field), &std::pair<std::string_view, std::string_view>::first);
     return "--" + (found == std::end(shorter) ? field : std::string(found->second));
@@ -92,7 +95,8 @@ std::string with_options(std::string text)
 {
     for (auto at = text.find(field_mark); at != text.npos; at = text.find(field_mark, at)) {
         const auto begin = at + field_mark.size();
-        const auto end = std::min(text.find(':', begin), text.size());
+        const auto end =
+            std::min(text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_.", begin), text.size());
         text.replace(at, end - at, option_of(text.substr(begin, end - begin)));
     }
     return text;

@@ -81,7 +81,7 @@ bool lexical_cast(const std::string& text, duration& out)
 {
     const auto length = parse_duration(text);
     if (length) {
-        out.length = *length;
+        out = {*length, true};
     }
     return length.has_value();
 }

@@ -10,6 +10,8 @@ namespace redlock::cli {
 /// A duration as an argument: `500ms`, `30s`, `1.5m`, `2h`, `1d`. Only 0 needs no unit.
 struct duration {
     std::chrono::milliseconds length{0};
+    /// Whether the user gave it; otherwise it is a default.
+    bool is_given = false;
 };
 
 /// Parses a duration. Empty if the text isn't a number, has no unit, is negative, is finer than a

@@ -299,6 +299,19 @@ TEST_CASE("an option with an empty value leaves the next argument alone", "[word
         CHECK(status == 64);
         CHECK_THAT(text, ContainsSubstring(r.complaint));
     }
+    SECTION("that is a resource")
+    {
+        std::vector<std::string> arguments{"inspect", "--node", "redis://127.0.0.1:1"};
+        const std::string name = GENERATE("RESOURCE=", "--ttl=");
+        if (name.starts_with("--")) {
+            arguments.emplace_back("--");
+        }
+        arguments.push_back(name);
+        const auto [status, text] = command(arguments).end();
+        CAPTURE(text);
+        CHECK(status == 69);
+        CHECK_THAT(text, ContainsSubstring(name + ": unknown: "));
+    }
     SECTION("that may be empty")
     {
         const auto* const option = GENERATE("--label=", "--key-prefix=", "--user=");
