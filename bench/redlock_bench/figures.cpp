@@ -73,6 +73,7 @@ void figures::merge(const figures& later)
     not_held += later.not_held;
     violations += later.violations;
     slowest_failure = std::max(slowest_failure, later.slowest_failure);
+    slow_failures += later.slow_failures;
     if (!first_acquired) {
         first_acquired = later.first_acquired;
     }
@@ -126,7 +127,9 @@ void scorer::acquired(std::size_t resource, const lock& l, bench_clock::time_poi
 
 void scorer::not_acquired(error_code why, bench_clock::time_point began)
 {
-    now_.slowest_failure = std::max(now_.slowest_failure, bench_clock::now() - began);
+    const auto took = bench_clock::now() - began;
+    now_.slowest_failure = std::max(now_.slowest_failure, took);
+    now_.slow_failures += took > slow ? 1U : 0U;
     ++now_.acquire_errors[why];
 }
 

@@ -3,6 +3,7 @@
 #include "common/histogram.hpp"
 
 #include <redlock/clock.hpp>
+#include <redlock/config.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/result.hpp>
@@ -19,6 +20,10 @@ namespace redlock::bench {
 
 using bench_clock = std::chrono::steady_clock;
 
+/// The limit of a quick failure. An acquire that fails in less time did not wait for nodes to come
+/// back.
+inline const std::chrono::milliseconds slow = 4 * config{}.node_timeout;
+
 /// The results of the workers in a span of time.
 struct figures {
     histogram acquires;  ///< acquires that gave a lock
@@ -31,6 +36,7 @@ struct figures {
     /// Locks that were granted while another worker's lock on the same resource was valid.
     std::uint64_t violations = 0;
     bench_clock::duration slowest_failure{};  ///< of the acquires
+    std::uint64_t slow_failures = 0;          ///< acquires that failed after more than `slow`
     std::optional<bench_clock::time_point> first_acquired;
 
     void merge(const figures& later);

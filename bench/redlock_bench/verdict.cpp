@@ -11,12 +11,9 @@ namespace redlock::bench {
 namespace {
 
 /// The share of acquires that may fail while a majority lives, not counting those refused for
-/// another worker's lock. A busy machine may keep a node waiting for longer than the node timeout.
+/// another worker's lock, and of failures that may be slow without a majority. On a busy machine a
+/// node or this program may wait for a processor for longer than the limits.
 constexpr double tolerated_share = 0.01;
-
-/// An acquire may end this late because this program had to wait for a processor. An acquire that
-/// waits for the nodes ends when they are back, at the end of the phase.
-constexpr std::chrono::milliseconds tolerated_pause{1000};
 
 std::map<std::string, std::uint64_t> all_failures(std::span<const phase> phases)
 {
@@ -52,9 +49,11 @@ void check_no_locks(const phase& p, std::vector<std::string>& broken)
     if (p.total.failed_by(errc::unavailable) != p.total.failed_otherwise()) {
         broken.push_back(p.name + ": acquires failed with other errors than unavailable");
     }
-    if (p.total.slowest_failure > tolerated_pause) {
-        broken.push_back(p.name + ": an acquire hung for " +
-                         milliseconds_text(p.total.slowest_failure));
+    const auto failed = p.total.failed_otherwise();
+    if (static_cast<double>(p.total.slow_failures) >
+        tolerated_share * static_cast<double>(failed)) {
+        broken.push_back(p.name + ": " + std::to_string(p.total.slow_failures) +
+                         " acquires hung, one for " + milliseconds_text(p.total.slowest_failure));
     }
 }
 
