@@ -80,6 +80,7 @@ differs 'asio_buffer_debugging<true>' client.hpp -DBOOST_ASIO_ENABLE_BUFFER_DEBU
 differs 'asio_recycling_allocator_cache_size<6>' client.hpp -DBOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=6
 differs 'asio_handler_recycling<false>' client.hpp -DBOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING
 differs 'asio_handler_recycling<false>' client.hpp -DBOOST_ASIO_DISABLE_HANDLER_HOOKS
+differs 'asio_handler_recycling<false>' client.hpp -DBOOST_ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING
 differs 'asio_buffer_debugging<true> glibcxx_debug<true>' client.hpp -D_GLIBCXX_DEBUG
 differs 'glibcxx_cxx11_abi<false>' client.hpp -D_GLIBCXX_USE_CXX11_ABI=0
 

@@ -128,11 +128,14 @@ using my_asio_recycling_allocator_cache_size =
 using my_asio_recycling_allocator_cache_size = asio_recycling_allocator_cache_size<2>;
 #endif
 
-/// Whether threads keep the memory of handlers for later ones. Such a block ends with its size.
+/// Whether threads keep the memory of handlers and coroutines for later ones. Then a size follows
+/// each block, which the code that frees the block reads.
 template <bool>
 struct REDLOCK_API asio_handler_recycling;
 
-#if defined(BOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING) || defined(BOOST_ASIO_DISABLE_HANDLER_HOOKS)
+#if defined(BOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING) ||     \
+    defined(BOOST_ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING) || \
+    defined(BOOST_ASIO_DISABLE_HANDLER_HOOKS)
 using my_asio_handler_recycling = asio_handler_recycling<false>;
 #else
 using my_asio_handler_recycling = asio_handler_recycling<true>;
