@@ -119,7 +119,7 @@ std::string reason_text(const inspection& found, const report& r)
             const auto usable = usable_in(r);
             const bool is_majority = 2 * usable > std::ssize(r.nodes);
             return std::to_string(usable) + " of " + nodes + " can be used" +
-                   (is_majority ? ", and the answer of the rest decides"
+                   (is_majority ? ", and the answers of the others would decide"
                                 : ", which is not a majority") +
                    votes_text(keys, found);
         }

@@ -99,8 +99,8 @@ const char* name_of(log_level level)
     return "?";
 }
 
-/// A password file that is read again and again. While the file can't be read, the password from
-/// before is used, as it mostly still is the right one.
+/// A password file that is read before each connection. While the file can't be read, the password
+/// from before is used, because the server may still accept it.
 class password_file {
 public:
     password_file(const masters_options& o, const std::string& first)

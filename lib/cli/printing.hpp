@@ -20,9 +20,9 @@ inline constexpr const char* keys_are_gone = "no majority of the nodes has its k
 
 /// Follows the name of a resource whose key has no ttl. No client of Redlock writes such a key.
 inline constexpr const char* without_an_end =
-    ", without an end: its key has no ttl, so another program wrote it; if the key is data, choose "
-    "another name or a --key-prefix; if it is a lock whose holder is gone, delete it on every node "
-    "(redis-cli DEL)";
+    ", without an end: its key has no ttl, so no client of redlock wrote it; if the key is data, "
+    "choose another name or a --key-prefix; if it is the lock of another program whose holder is "
+    "gone, delete it on every node (redis-cli DEL)";
 
 /// Formats resources as a list without characters that a terminal may act on.
 [[nodiscard]] std::string names(const std::vector<std::string>& resources);

@@ -255,7 +255,8 @@ std::string handshake::unanswered() const
     return out;
 }
 
-/// A failure that is no refusal says something of the server itself, which needs no login then.
+/// If the handshake fails for another reason than a refusal, the server has accepted the login or
+/// needs none.
 handshake::progress handshake::fail(std::string reason, bool needs_attention)
 {
     is_refused_login_ = false;

@@ -34,7 +34,7 @@ constexpr std::string_view no_tls =
     "no TLS handshake within connect_timeout, though TCP is connected: the server does not seem to "
     "speak TLS on this port";
 
-/// A TLS link begins its reason so if TLS itself failed.
+/// Whether TLS itself failed: a TLS link begins the reason with this mark.
 bool is_about_tls(std::string_view reason) noexcept
 {
     return reason.starts_with("TLS: ");
@@ -160,8 +160,8 @@ void node::on_closed(std::string_view reason) noexcept
     cut_greetings_ = is_cut ? cut_greetings_ + 1 : 0;
     std::string text;
     try {
-        // The greeting without HELLO gave the better reason. The log keeps it, and does not
-        // alternate between two.
+        // If a greeting without HELLO got some answers, its reason is the better one. The log keeps
+        // it, and does not alternate between two.
         const bool is_known = cut_greetings_ > greeting_without_hello && !is_about_tls(reason);
         text = is_known ? trouble_ : std::string(reason) + (greets ? hint_of_cut(reason) : "");
         reason = text;

@@ -9,7 +9,8 @@ namespace redlock::resp {
 namespace {
 
 /// The texts after which servers repeat the arguments of a command.
-constexpr std::array<std::string_view, 3> echo_marks{"with args", "args:", "command script: "};
+constexpr std::array<std::string_view, 4> echo_marks{
+    "with args", "args:", " or subcommand script: ", "command script: "};
 
 /// An owner token has 40 hexadecimal digits. A shorter run may be a token that a server cut off.
 constexpr std::size_t suspicious_digits = 16;

@@ -105,7 +105,7 @@ inline constexpr script count_script{
 /// ARGV[4] around the node's time. It is that date alone if ARGV[2] is too far ahead.
 ///
 /// - Above 0: the new value;
-/// - 0: another client owns a lock;
+/// - 0: the key of a lock is missing or has another value;
 /// - below 0: nothing was set, and the highest counter is the number without its sign.
 inline constexpr script raise_script{
     "local n = #KEYS/2\n"

@@ -261,9 +261,9 @@ TEST_CASE("an inspection says that a key without a ttl never ends and how to rem
     const auto [status, text] = run(nodes, {"inspect", "job"});
     CHECK(status == 0);
     CHECK(text.starts_with(
-        "job: held, without an end: its key has no ttl, so another program wrote it; if the key is "
-        "data, choose another name or a --key-prefix; if it is a lock whose holder is gone, delete "
-        "it on every node (redis-cli DEL)\n"));
+        "job: held, without an end: its key has no ttl, so no client of redlock wrote it; if the "
+        "key is data, choose another name or a --key-prefix; if it is the lock of another program "
+        "whose holder is gone, delete it on every node (redis-cli DEL)\n"));
 }
 
 TEST_CASE("an inspection distinguishes groups of keys and says when none has a majority", "[locks]")
@@ -891,6 +891,19 @@ TEST_CASE("a default that another option rules out is called a default", "[locks
           "redlock: --ttl: the default of 10s is shorter than 4 node timeouts, 80h\n");
     CHECK(refusal("--max-ttl", "9s") ==
           "redlock: --ttl: the default of 10s is longer than the restart guard allows, 9s\n");
+    const auto given = command({"acquire", "job", "--node", "redis://127.0.0.1:1", "--ttl", "10s",
+                                "--max-ttl", "9s"})
+                           .end();
+    CHECK(given.text == "redlock: --ttl: 10s is longer than the restart guard allows, 9s\n");
+}
+
+TEST_CASE("a log line names the option in place of the field of the configuration", "[locks][tls]")
+{
+    const auto told = command({"acquire", "job", "--node", "rediss://127.0.0.1:1", "--no-wait",
+                               "--insecure", "-v"})
+                          .end();
+    CHECK_THAT(told.text, ContainsSubstring("warning: --insecure is set: "));
+    CHECK(told.text.find("config::") == told.text.npos);
 }
 
 TEST_CASE("an inspection whose state is unknown gives the reason in its JSON", "[locks]")
@@ -912,8 +925,8 @@ TEST_CASE("an inspection that one dead node decides says that a majority can be 
     const auto [status, text] = run(nodes, {"inspect", "job"});
     CHECK(status == 69);
     CHECK_THAT(text, ContainsSubstring(
-                         "job: unknown: 2 of 3 nodes can be used, and the answer of the rest "
-                         "decides\n"));
+                         "job: unknown: 2 of 3 nodes can be used, and the answers of the others "
+                         "would decide\n"));
 }
 
 TEST_CASE("an option with an empty value does not lock another resource", "[locks]")

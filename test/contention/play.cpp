@@ -174,10 +174,9 @@ play::play(const plan& p)
       masters_(p.nodes),
       busy_until_(p.nodes)
 {
+    // With one run id the nodes would look like one server that has several names.
     for (unsigned i = 0; i < p.nodes; ++i) {
-        masters_[i].run_id.replace(0, 2,
-                                   // different addresses, so no server has several names
-                                   std::to_string(10 + i));
+        masters_[i].run_id.replace(0, 2, std::to_string(10 + i));
     }
     const unsigned all = p.clients + p.untold + p.of_two + (p.far > nanos{} ? 1 : 0);
     for (unsigned i = 0; i <= all; ++i) {

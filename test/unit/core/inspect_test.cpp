@@ -23,7 +23,7 @@ constexpr std::string_view nobody = "*2\r\n_\r\n:-2\r\n";
 constexpr std::string_view foreign_kind =
     "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
 
-/// Inspects while the nodes answer in turn. The last node times out if it has no answer.
+/// Inspects while the nodes answer in turn. The nodes without a reply time out.
 inspection inspected(unsigned nodes, const std::vector<std::string>& replies, nanos took = {})
 {
     bench_world w{nodes};
