@@ -13,7 +13,7 @@
 namespace redlock::cli {
 
 /// The environment of a command: the variables `further` (`NAME=value`), and the variables of this
-/// process without those that describe a lock or contain a secret.
+/// process, except the ones that describe a lock or contain a secret.
 [[nodiscard]] std::vector<std::string> environment_with(const std::vector<std::string>& further);
 
 /// The texts in the form that exec takes, with a null at the end. The pointers are valid as long as
@@ -33,7 +33,7 @@ class child {
 public:
     /**
      * Starts the command with the signal mask `mask`. Its environment is `environment`
-     * (`NAME=value`), and the variables of this process without those that concern a lock.
+     * (`NAME=value`), and the variables of this process, except the ones about a lock.
      *
      * @throws std::system_error with the error of exec if the command can't be started.
      */
