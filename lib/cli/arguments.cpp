@@ -60,8 +60,10 @@ std::string usual_file()
     }
     places.emplace_back("/etc/redlock.toml");
     for (const auto& place : places) {
-        std::error_code unreadable;
-        if (fs::exists(place, unreadable)) {
+        // A file that can't be read may have a key prefix. Without it the command would take
+        // another lock, so only a file that is not there is passed over.
+        std::error_code ignored;
+        if (fs::symlink_status(place, ignored).type() != fs::file_type::not_found) {
             return place;
         }
     }

@@ -25,6 +25,9 @@
 #include <string>
 #include <utility>
 
+#include <poll.h>
+#include <unistd.h>
+
 namespace redlock::cli {
 namespace {
 
@@ -100,6 +103,18 @@ command_line::~command_line() = default;
 
 int command_line::operator()(const std::vector<std::string>& arguments)
 {
+    const int status = parse_and_act(arguments);
+    if (std::cout.flush() || status != success) {
+        return status;
+    }
+    pollfd output{STDOUT_FILENO, 0, 0};
+    const bool is_closed = poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+    // A reader that has closed the output wants no more.
+    return is_closed ? internal : fail("the output could not be written", internal, masters_.json);
+}
+
+int command_line::parse_and_act(const std::vector<std::string>& arguments)
+{
     auto own = arguments;
     // The first word that names a command is the command. A later "run" may be a resource.
     const auto name = std::find_if(own.begin(), own.end(), [this](const std::string& word) {
@@ -119,8 +134,13 @@ int command_line::operator()(const std::vector<std::string>& arguments)
     const CLI::App* const sub = name == own.end() ? nullptr : app_->get_subcommand(*name);
     // The output of the other commands must not depend on the environment or a file.
     if (sub != nullptr && sub->get_fallthrough()) {
-        app_->get_option("--config")->default_str(usual_file());
+        const std::string usual = usual_file();
+        app_->get_option("--config")->default_str(usual);
         own = with_environment(own);
+        // CLI11 would pass over a default file that can't be read.
+        if (!usual.empty() && !is_given(own, "--config")) {
+            own.insert(own.begin(), "--config=" + usual);
+        }
     }
     own = with_empty_values(*app_, sub, own);
     masters_.are_arguments = is_given(arguments, "--node");

@@ -52,6 +52,7 @@ private:
                              std::function<int()> action);
     void add_taking(CLI::App& sub, taking_options& o);
     void add_held(CLI::App& sub, held_options& o);
+    [[nodiscard]] int parse_and_act(const std::vector<std::string>& arguments);
     [[nodiscard]] int act();
 
     std::unique_ptr<CLI::App> app_;

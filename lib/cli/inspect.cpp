@@ -61,7 +61,7 @@ asio::awaitable<int> look(client& locks, const config& c, const inspect_options&
         }
         print(o, json, found, nodes);
         if (!std::cout) {
-            co_return internal;  // the reader of the output is gone
+            co_return success;  // the command line reports that the output was not written
         }
         if (!o.watch) {
             co_return found.state == lock_state::unknown ? unavailable : success;

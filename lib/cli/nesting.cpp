@@ -227,7 +227,7 @@ int refuse_to_wait_for_itself(const std::vector<std::string>& resources, enclosi
                   std::string(way_out)
             : ": this command runs under one of these locks already, and would wait for itself; "
               "acquire them together";
-    return fail(names(resources) + why, usage, json);
+    return say(names(resources) + why, usage, json);
 }
 
 /// Formats a date as "1793887389.123". A script can compare it with the output of date +%s.
@@ -260,15 +260,15 @@ std::optional<int> run_inside(const run_options& o, const enclosing_locks& aroun
 {
     if (const auto* const ended = around.ended_among(o.resources); o.nested && ended != nullptr) {
         const enclosing_lock& lock = *around.find(*ended);
-        return fail(base::printable(*ended) + ": the outer redlock run (pid " +
-                        std::to_string(lock.holder) +
-                        (lock.valid_until
-                             ? ") no longer holds this lock: it lost or released the lock, or did "
-                               "not renew it in time"
-                             : ") does not show this process whether it still holds this lock: run "
-                               "both as the same user") +
-                        "; redlock did not start the command",
-                    exit_status::lost, json);
+        return say(base::printable(*ended) + ": the outer redlock run (pid " +
+                       std::to_string(lock.holder) +
+                       (lock.valid_until
+                            ? ") no longer holds this lock: it lost or released the lock, or did "
+                              "not renew it in time"
+                            : ") does not show this process whether it still holds this lock: run "
+                              "both as the same user") +
+                       "; redlock did not start the command",
+                   exit_status::lost, json);
     }
     const auto inside = around.position_of(o.resources);
     if (inside == enclosing::none) {
@@ -277,8 +277,13 @@ std::optional<int> run_inside(const run_options& o, const enclosing_locks& aroun
     if (inside == enclosing::all && o.nested) {
         return exec_command(o, around, json);
     }
-    return refuse_to_wait_for_itself(o.resources, inside, "; --nested runs the command under it",
-                                     json);
+    const bool is_shown = around.ended_among(o.resources) == nullptr;
+    return refuse_to_wait_for_itself(
+        o.resources, inside,
+        is_shown ? "; --nested runs the command under it"
+                 : "; --nested runs the command under it if the outer redlock run still holds it "
+                   "and has the same user",
+        json);
 }
 
 published_validity::published_validity() noexcept : descriptor_(make_memory_file()) {}

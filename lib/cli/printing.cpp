@@ -99,6 +99,10 @@ std::string remedy_for(std::string_view reason)
         {"can't run this command", "; `redlock doctor` names the missing permissions"},
         {"within node_timeout", "; --node-timeout gives the nodes more time"},
         {"it is not for ", "; use a name of the certificate in the URL, or --server-name"},
+        {"certificate has expired",
+         "; renew the certificate of the server, and check the date of this machine"},
+        {"certificate is not yet valid",
+         "; check the date of this machine, and the certificate of the server"},
         {"certificate verify failed",
          "; if its authority is yours, trust it with --ca-file, else give the server a valid "
          "certificate"},

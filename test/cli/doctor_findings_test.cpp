@@ -252,7 +252,7 @@ TEST_CASE("the doctor explains a TLS failure without OpenSSL's own text and says
         GENERATE(row{"TLS: certificate verify failed (SSL routines): it is not for a.b",
                      "certificate verify failed: it is not for a.b", "--server-name"},
                  row{"TLS: certificate verify failed (SSL routines): certificate has expired",
-                     "certificate verify failed: certificate has expired", "--ca-file"},
+                     "certificate verify failed: certificate has expired", "renew the certificate"},
                  row{"TLS: tlsv13 alert certificate required (SSL routines)",
                      "tlsv13 alert certificate required", "--cert-file"},
                  row{"TLS: wrong version number (SSL routines)", "wrong version number",

@@ -897,6 +897,51 @@ TEST_CASE("a default that another option rules out is called a default", "[locks
     CHECK(given.text == "redlock: --ttl: 10s is longer than the restart guard allows, 9s\n");
 }
 
+TEST_CASE("a file of options that is there and cannot be read ends the command", "[locks]")
+{
+    const masters nodes(1);
+    const temp_dir folder;
+    const auto file = folder / "redlock.toml";
+    const auto with_file = [&] {
+        std::filesystem::remove(folder / "said");
+        process one("/usr/bin/env",
+                    {"XDG_CONFIG_HOME=" + folder.path().string(), REDLOCK_COMMAND, "inspect", "job",
+                     "--node", nodes[0].url(), "--node-timeout", "2s"},
+                    {folder / "said", {}, {}});
+        const int status = one.wait();
+        return said{status, text_of(folder / "said")};
+    };
+    CHECK(with_file().status == 0);
+    std::filesystem::create_directory(file);
+    auto told = with_file();
+    CHECK(told.status == 64);
+    CHECK(told.text == "redlock: " + file.string() + ": is a folder, not a file of options\n");
+    std::filesystem::remove(file);
+    std::filesystem::create_symlink("not-there", file);
+    told = with_file();
+    CHECK(told.status == 64);
+    CHECK(told.text == "redlock: " + file.string() + ": No such file or directory\n");
+}
+
+TEST_CASE("a command whose output cannot be written says so", "[locks]")
+{
+    const masters nodes(1);
+    const temp_dir folder;
+    const bool json = GENERATE(false, true);
+    process full(
+        "/usr/bin/env",
+        {"bash", "-c",
+         std::string("\"$REDLOCK\" inspect job ") + (json ? "--json" : "") + " >/dev/full"},
+        {folder / "said",
+         {},
+         {own_options(folder), nodes_variable(nodes.urls()),
+          std::string("REDLOCK=") + REDLOCK_COMMAND}});
+    CHECK(full.wait() == 70);
+    const auto text = text_of(folder / "said");
+    CHECK(text.starts_with("{") == json);
+    CHECK_THAT(text, ContainsSubstring("the output could not be written"));
+}
+
 TEST_CASE("a log line names the option in place of the field of the configuration", "[locks][tls]")
 {
     const auto told = command({"acquire", "job", "--node", "rediss://127.0.0.1:1", "--no-wait",

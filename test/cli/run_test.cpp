@@ -242,6 +242,15 @@ TEST_CASE("a run that waits for silent nodes says so before it gives up on them"
     CHECK(text.find("no majority") == text.rfind("no majority"));
 }
 
+TEST_CASE("a nested run escapes the name of its lock once", "[run]")
+{
+    const masters nodes(3);
+    const auto [status, text] =
+        run(nodes, {"run", "a\\b", "--", REDLOCK_COMMAND, "run", "a\\b", "--", "true"});
+    CHECK(status == 64);
+    CHECK_THAT(text, ContainsSubstring("redlock: a\\\\b: this command runs under that lock"));
+}
+
 TEST_CASE("a run warns of TLS files that it cannot load again and of another server", "[run][tls]")
 {
     const certificates world;

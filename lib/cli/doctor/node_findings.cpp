@@ -50,6 +50,10 @@ const char* what_helps_tls(std::string_view why)
     if (why.find("it is not for ") != why.npos) {
         return "Use a name of its certificate in the URL, or give one with --server-name.";
     }
+    if (why.find("certificate has expired") != why.npos ||
+        why.find("certificate is not yet valid") != why.npos) {
+        return "Check the date of this machine, and renew the certificate of the server.";
+    }
     if (why.find("certificate verify failed") != why.npos) {
         return "Trust the authority that signed it, if it is yours (--ca-file); else give the "
                "server a certificate that is valid.";
