@@ -100,22 +100,26 @@ asio::awaitable<taken> take(client& locks, const config& c, const taking_options
         if (!once) {
             options.timeout = last ? std::max(o.wait->length - waited, 1ms) : interval;
         }
-        next_look = std::max(now, next_look) + look_interval;
         std::tie(out.error, out.lock) =
             co_await locks.async_acquire(o.resources, options, asio::as_tuple(asio::deferred));
         if (last || out.error != errc::timed_out) {
             co_return out;
         }
         const bool away = cause_of(out.error, out.nodes) == errc::unavailable;
+        // The time may have been too short for any answer. Then the next look is soon.
+        const bool is_refused = std::ranges::any_of(out.nodes.nodes, [](const node_report& node) {
+            return node.outcome == node_outcome::refused;
+        });
         if (away && !told) {
             say(names(o.resources) + ": no majority of the nodes yet; redlock tries again",
                 out.nodes, json);
-        } else if (!away && !is_said) {
+        } else if (!away && is_refused && !is_said) {
             const std::string text = waits_for_holder(o, out.nodes);
             all_can_be_used(out.nodes) ? say(text, json) : say(text, out.nodes, json);
             is_said = true;
         }
         told = away;
+        next_look = boot_clock::now() + (away || is_said ? look_interval : first_look);
     }
 }
 
