@@ -69,14 +69,6 @@ bool has_no_room(std::string_view error) noexcept
     return error.find("max number of clients") != std::string_view::npos;
 }
 
-/// NOPERM speaks of the command or of the key; the probe's key is ours, and only the command
-/// matters.
-bool speaks_of_a_key(std::string_view error) noexcept
-{
-    return error.starts_with("NOPERM") && error.find(" key") != std::string_view::npos &&
-           error.find(" command") == std::string_view::npos;
-}
-
 /// A server's word, for a message.
 std::string quoted(std::string_view word)
 {
@@ -508,7 +500,7 @@ handshake::progress handshake::on_probe(step s, const resp::reply& r, std::strin
     if (!is_answer && !r.is_error()) {
         return fail("the answer to a trial release is not valid", true);
     }
-    if (is_answer || speaks_of_a_key(r.text()) || resp::says_wrong_type(r.text())) {
+    if (is_answer || resp::says_key_not_permitted(r.text()) || resp::says_wrong_type(r.text())) {
         wants_text_ = s == step::probe_text_only;
         return progress::going_on;
     }

@@ -106,9 +106,10 @@ void node::become_ready()
     const bool is_first = std::exchange(unproven_, false);
     refused_for_now_ = false;
     stalled_ = false;
-    native_refused_ = false;
+    native_refused_ = digest_refused_ = increment_refused_ = false;
     missed_a_counter_ = missed_a_mend_ = knows_label_script_ = false;
     tracking_ = tracks::off;
+    accepts_tracking_ = false;
     is_silent_ = false;
     told_at_ = instant::min();
     watchers_looked_for_ = instant::max();
@@ -552,8 +553,9 @@ void node::send_rest_of_vote(round& r)
 
 command node::command_to_count(const round& r) const noexcept
 {
-    return c_.counters_.knows(r.of->resource_hash, index_, c_.now_) ? command::increment
-                                                                    : command::count;
+    const bool may_increment =
+        !increment_refused_ && c_.counters_.knows(r.of->resource_hash, index_, c_.now_);
+    return may_increment ? command::increment : command::count;
 }
 
 void node::queue_row(std::span<const command> row, round& r)

@@ -269,6 +269,8 @@ private:
     /// another form, for which there is room or not.
     enum class scripted : std::uint8_t { yes, no, again, no_room, error, nonsense };
     scripted judge(const pending& p, const resp::reply& r) noexcept;
+    bool note_refused_form(const pending& p, const resp::reply& r) noexcept;
+    void on_set_label(const pending& p, const resp::reply& r) noexcept;
     bool send_again(const pending& p);
     void settle(const pending& p, node_outcome outcome, std::string_view error);
 
@@ -350,6 +352,10 @@ private:
     std::string_view unfit_;
     /// The node has its own compare-and-delete, but does not let us use it.
     bool native_refused_ = false;
+    /// This connection refused a script by its digest, so scripts go out as text.
+    bool digest_refused_ = false;
+    /// This connection refused INCR outside of scripts, so the count script increments.
+    bool increment_refused_ = false;
     /// The log says that the node needs no login.
     bool logged_unused_login_ = false;
     /// That this connection has lost a counter is in the log.
@@ -363,6 +369,8 @@ private:
     /// Whether the server tells of keys on this connection, as far as it was asked to.
     enum class tracks : std::uint8_t { off, on, refused };
     tracks tracking_ = tracks::off;
+    /// The last CLIENT TRACKING of this connection succeeded.
+    bool accepts_tracking_ = false;
     /// When to see whether anybody waits for a key that it is to tell of.
     base::instant watchers_looked_for_ = base::instant::max();
     /// That it refused to is in the log.

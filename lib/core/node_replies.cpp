@@ -107,7 +107,7 @@ bool node::dispatch(const pending& p, const resp::reply& r)
         case command::marker: return on_marker(p, r);
         case command::holder_ttl: return on_holder_ttl(p, r);
         case command::holder_label: return on_holder_label(p, r);
-        case command::set_label: knows_label_script_ = !r.is_error(); return true;
+        case command::set_label: on_set_label(p, r); return true;
         case command::drop_label: return true;  // of no consequence, whatever the node says
         case command::increment:
         case command::count: return on_count(p, r);
@@ -127,6 +127,15 @@ bool node::dispatch(const pending& p, const resp::reply& r)
         case command::handshake: return on_handshake(r);
     }
     return true;
+}
+
+/// A label that is refused comes again with the next extend.
+void node::on_set_label(const pending& p, const resp::reply& r) noexcept
+{
+    knows_label_script_ = !r.is_error();
+    if (r.is_error() && !resp::has_code(r.text(), "NOSCRIPT")) {
+        note_refused_form(p, r);
+    }
 }
 
 /// A reply of a kind the command does not have: the replies are out of step, and none of them can
@@ -152,6 +161,17 @@ std::string node::key_text(std::string_view resource, std::string_view suffix) c
            std::string(suffix);
 }
 
+/// If the node refuses the command rather than what it does, the client sends another one that does
+/// the same, now and until the next connection.
+bool node::note_refused_form(const pending& p, const resp::reply& r) noexcept
+{
+    if (p.sent_as == form::eval || !resp::may_refuse_form(r.text())) {
+        return false;
+    }
+    (p.sent_as == form::evalsha ? digest_refused_ : native_refused_) = true;
+    return true;
+}
+
 node::scripted node::judge(const pending& p, const resp::reply& r) noexcept
 {
     // Every server's script, DELIFEQ and DELEX say 1 or 0.
@@ -165,11 +185,8 @@ node::scripted node::judge(const pending& p, const resp::reply& r) noexcept
         return scripted::no;
     }
     const bool is_unknown = p.sent_as == form::evalsha && resp::has_code(r.text(), "NOSCRIPT");
-    const bool is_forbidden = !is_script(p.sent_as) && !resp::is_temporary(r.text()) &&
-                              resp::unfit_because(r.text()).empty();
     c_.stats_.script_reloads += is_unknown ? 1 : 0;
-    native_refused_ = native_refused_ || is_forbidden;
-    if (!is_unknown && !is_forbidden) {
+    if (!is_unknown && !note_refused_form(p, r)) {
         return scripted::error;
     }
     return has_room() || fifo_.empty() ? scripted::again : scripted::no_room;
@@ -197,6 +214,7 @@ bool node::send_again(const pending& p)
             case command::take: {
                 round& again = *static_cast<round*>(p.subject);
                 again.of->keys_end = std::max(again.of->keys_end, c_.now_ + again.of->ttl);
+                again.sent_again |= bit(index_);
                 append_take(again, f);
                 return;
             }

@@ -5,6 +5,7 @@
 #include "resp/error_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string_view>
@@ -14,18 +15,6 @@
 namespace redlock::core {
 
 using std::chrono::milliseconds;
-
-namespace {
-
-/// The counter is what no script of ours makes it, or is not ours to change.
-bool cannot_be_mended(std::string_view error) noexcept
-{
-    return resp::says_wrong_type(error) || resp::says_not_permitted(error) ||
-           error.find("value is not an integer") != std::string_view::npos ||
-           error.find("would overflow") != std::string_view::npos;
-}
-
-}  // namespace
 
 void node::note_grant(round& asked)
 {
@@ -160,8 +149,7 @@ void node::on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms)
     if (!asked.tally.has_voted(index_)) {
         note_holder_ttl(asked, ttl_ms);
         asked.held = held;
-        // A script that had to be sent again was sent without the word to watch.
-        const bool was_sent_once = p.sent_as == script_form();
+        const bool was_sent_once = (asked.sent_again & bit(index_)) == 0;
         if (asked.gate == bit(index_) && tracking_ == tracks::on && was_sent_once) {
             lost_watches_ = 0;
             c_.on_group_watched(*asked.of, index_, held, {ttl_ms, p.sent});
@@ -177,11 +165,13 @@ void node::on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms)
     }
 }
 
-/// A value that is no counter is the counter's fault, which has to be found by its key.
+/// An error about the counter's value or key names that key, so that somebody can find it.
 std::string node::counter_error(const lease& l, const resp::reply& r) const
 {
-    const bool is_foreign = cannot_be_mended(r.text()) && !resp::says_not_permitted(r.text());
-    return is_foreign ? counter_text(l) + ": " + error_of(r) : error_of(r);
+    // Of several resources, the error may be about the key of a lock.
+    const bool is_its_key = resp::says_key_not_permitted(r.text()) && !l.group;
+    return resp::says_bad_counter(r.text()) || is_its_key ? counter_text(l) + ": " + error_of(r)
+                                                          : error_of(r);
 }
 
 /// Of several resources no answer says which one's counter it is.
@@ -231,6 +221,13 @@ bool node::on_count(const pending& p, const resp::reply& r)
     if (r.is_error() && p.what == command::count && may_vote && judge(p, r) == scripted::again) {
         return send_again(p);
     }
+    if (r.is_error() && p.what == command::increment && resp::may_refuse_form(r.text())) {
+        increment_refused_ = true;
+        if (may_vote && has_room()) {
+            queue_row(std::array{command::count}, asked);
+            return true;
+        }
+    }
     if (r.is_integer() && p.what == command::count && r.integer() >= least_seeded_counter) {
         c_.counters_.note(asked.of->resource_hash, index_, p.sent, c_.settings_.counter_ttl);
     }
@@ -255,7 +252,7 @@ bool node::on_mend(const pending& p, const resp::reply& r)
         if (says == scripted::again || says == scripted::no_room) {
             return send_again(p);
         }
-        if (cannot_be_mended(r.text())) {
+        if (!resp::is_about_state(r.text())) {
             if (!std::exchange(missed_a_mend_, true)) {
                 c_.log(log_level::warning,
                        {address_.display, ": a fencing counter stays without a ttl (", error_of(r),

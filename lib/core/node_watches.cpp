@@ -16,20 +16,6 @@ namespace redlock::core {
 
 using base::instant;
 
-namespace {
-
-/// The connection will never be told, however often it asks. What CACHING is answered behind a
-/// TRACKING that failed is no word on it.
-bool is_for_good(command asked, std::string_view error) noexcept
-{
-    if (asked == command::caching) {
-        return resp::says_not_permitted(error);
-    }
-    return !resp::is_temporary(error) && resp::unfit_because(error).empty();
-}
-
-}  // namespace
-
 bool node::can_track() const noexcept
 {
     return c_.settings_.release_notifications && is_ready() && handshake_.protocol() == 3 &&
@@ -130,8 +116,14 @@ bool node::on_tracking(const pending& p, const resp::reply& r)
     if (!r.is_error() && r.type() != resp::reply_type::simple_string) {
         return on_nonsense(p);
     }
+    if (p.what == command::tracking) {
+        accepts_tracking_ = !r.is_error();
+    }
     if (r.is_error() && tracking_ != tracks::refused) {
-        tracking_ = is_for_good(p.what, r.text()) ? tracks::refused : tracks::off;
+        // If TRACKING failed, CACHING fails too, and its error says nothing.
+        const bool is_final =
+            (p.what == command::tracking || accepts_tracking_) && !resp::is_about_state(r.text());
+        tracking_ = is_final ? tracks::refused : tracks::off;
     }
     if (r.is_error() && tracking_ == tracks::refused) {
         if (!std::exchange(missed_tracking_, true)) {

@@ -90,7 +90,7 @@ void node::append_of_row(command what, const round& r, form f)
 
 form node::script_form() const noexcept
 {
-    return handshake_.wants_text() ? form::eval : form::evalsha;
+    return handshake_.wants_text() || digest_refused_ ? form::eval : form::evalsha;
 }
 
 form node::release_form(const lease& l) const noexcept

@@ -83,6 +83,9 @@ struct round : list_hook<in_deadline_order> {
     /// Nodes that set the key, whether their vote is in or waits for the counter behind it.
     node_mask keyed = 0;
 
+    /// Nodes to which the script went a second time, without the command to watch the key.
+    node_mask sent_again = 0;
+
     /// Of several resources the one that was refused last, counted from one.
     unsigned held = 0;
 

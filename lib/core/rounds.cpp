@@ -56,7 +56,7 @@ void coordinator::reset(round& r, command what, lease& of) noexcept
     ref(of);
     r.t0 = now_;
     r.tally = votes{static_cast<unsigned>(nodes_.size())};
-    r.parked = r.gate = r.awaits_proof = r.keyed = 0;
+    r.parked = r.gate = r.awaits_proof = r.keyed = r.sent_again = 0;
     r.held = 0;
     r.every_node = r.asks_label = false;
     r.closed = false;

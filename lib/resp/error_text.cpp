@@ -1,6 +1,7 @@
 #include "resp/error_text.hpp"
 
 #include "base/text.hpp"
+#include "resp/scripts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -144,9 +145,34 @@ bool says_wrong_type(std::string_view error)
     return has_code(error, "WRONGTYPE");
 }
 
-bool says_not_permitted(std::string_view error)
+bool says_key_not_permitted(std::string_view error)
 {
-    return has_code(error, "NOPERM") || error.find("nknown command") != error.npos;
+    return has_code(error, "NOPERM") && error.find(" key") != error.npos &&
+           error.find(" command") == error.npos;
+}
+
+bool is_about_state(std::string_view error)
+{
+    return is_temporary(error) || !unfit_because(error).empty() || has_code(error, "OOM") ||
+           has_code(error, "MISCONF");
+}
+
+bool comes_from_script(std::string_view error)
+{
+    return error.find("@user_script") != error.npos;
+}
+
+bool says_bad_counter(std::string_view error)
+{
+    return says_wrong_type(error) || error.starts_with(counter_error) ||
+           error.find("value is not an integer") != error.npos ||
+           error.find("would overflow") != error.npos;
+}
+
+bool may_refuse_form(std::string_view error)
+{
+    return !is_about_state(error) && !says_bad_counter(error) && !says_key_not_permitted(error) &&
+           !comes_from_script(error);
 }
 
 std::string_view temporary_because(std::string_view error)

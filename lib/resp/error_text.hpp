@@ -26,9 +26,23 @@ inline constexpr std::size_t max_error_text = 256;
 /// Whether the key has another type.
 [[nodiscard]] bool says_wrong_type(std::string_view error);
 
-/// Whether the command is unknown or an ACL forbids it, in the words of Redis and Valkey. Other
-/// servers use other words. So use this only for commands that the client needs.
-[[nodiscard]] bool says_not_permitted(std::string_view error);
+/// Whether an ACL permits the command but not its key, in the words of Redis and Valkey.
+[[nodiscard]] bool says_key_not_permitted(std::string_view error);
+
+/// Whether the error is about the server's state or data rather than about the command: it is
+/// temporary, or the server is unfit, or it lacks memory or disk space.
+[[nodiscard]] bool is_about_state(std::string_view error);
+
+/// Whether a command inside a script was refused rather than the script, in the words of Redis and
+/// Valkey.
+[[nodiscard]] bool comes_from_script(std::string_view error);
+
+/// Whether a fencing counter has a value that no counter has, or another type.
+[[nodiscard]] bool says_bad_counter(std::string_view error);
+
+/// Whether another form of the same request may do better: the error is not about the server's
+/// state, the key and its value, or a command inside a script.
+[[nodiscard]] bool may_refuse_form(std::string_view error);
 
 /// Whether the server will do this later without help.
 [[nodiscard]] bool is_temporary(std::string_view error);

@@ -143,6 +143,9 @@ inline constexpr script raise_script{
 
 // Scripts for several resources that are locked as one.
 
+/// The first words of each error that the scripts return themselves.
+inline constexpr std::string_view counter_error = "ERR a fencing counter";
+
 /// Takes several keys. Sets the first ARGV[3] keys to ARGV[1] with a ttl of ARGV[2], if none of
 /// them exists. The fencing counters follow the keys, if there are any. The script first sets all
 /// of them to one value above all of them, with a ttl of ARGV[6]. They come first because a script

@@ -40,28 +40,16 @@ constexpr std::size_t longest_word = 32;
 /// The longest time between two samples of a node's latency and clock.
 constexpr std::chrono::milliseconds longest_pause = 10ms;
 
-bool speaks_of_a_key(std::string_view error) noexcept
-{
-    return error.find(" key") != error.npos && error.find(" command") == error.npos;
-}
-
 /// A client without a login does not count such a reason as a refused login.
 bool is_login_error(std::string_view reason) noexcept
 {
     return reason.ends_with("(WRONGPASS)") || reason.ends_with("(NOAUTH)");
 }
 
-/// Whether the server refused because of its state or its data.
-bool speaks_of_its_state(std::string_view error)
-{
-    return resp::is_temporary(error) || !resp::unfit_because(error).empty() ||
-           resp::has_code(error, "OOM") || resp::has_code(error, "MISCONF");
-}
-
 /// Whether a command inside the script was refused rather than the script.
 bool comes_from_within(needed n, std::string_view error)
 {
-    return (n == needed::eval || n == needed::evalsha) && error.find("@user_script") != error.npos;
+    return (n == needed::eval || n == needed::evalsha) && resp::comes_from_script(error);
 }
 
 /// Whether only a replica answers a write like this.
@@ -386,7 +374,8 @@ trial conversation::tried(needed n, const resp::reply& r) const
         return {outcome::went, {}};
     }
     if (text.starts_with("NOPERM")) {
-        return {speaks_of_a_key(text) ? outcome::forbidden_key : outcome::forbidden, {}};
+        return {resp::says_key_not_permitted(text) ? outcome::forbidden_key : outcome::forbidden,
+                {}};
     }
     if (text.starts_with("ERR unknown") || text.starts_with("ERR Unknown")) {
         return {outcome::unknown, {}};
@@ -394,7 +383,7 @@ trial conversation::tried(needed n, const resp::reply& r) const
     // Clients decide by the reply to SET whether a node takes writes, so each error of SET counts
     // as a failure.
     const bool is_failure =
-        n == needed::set || speaks_of_its_state(text) || comes_from_within(n, text);
+        n == needed::set || resp::is_about_state(text) || comes_from_within(n, text);
     return {is_failure ? outcome::failed : outcome::refused,
             resp::clean_error(text, address_.password.view())};
 }

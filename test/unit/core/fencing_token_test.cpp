@@ -335,7 +335,9 @@ TEST_CASE("a client gives up an expiry repair that cannot succeed and says so on
         "NOPERM No permissions to access a key", "ERR value is not an integer or out of range",
         "ERR Error running script (call to f_1): @user_script:12: ERR value is not an integer or "
         "out of range",
-        "ERR increment or decrement would overflow");
+        "ERR increment or decrement would overflow",
+        "ERR The user executing the script can't run this command or subcommand script: aa, on "
+        "@user_script:1.");
     CAPTURE(why);
     manual_world w;
     const call& second = lose_a_counter(w);
@@ -462,6 +464,30 @@ TEST_CASE("a client sends scripts that the nodes have forgotten as their text", 
         w.counted(0, 9);
         CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 9));
     }
+}
+
+TEST_CASE("a script counts on nodes that refuse INCR outside of scripts", "[core][fencing]")
+{
+    bench_world w;
+    w.start();
+    w.lock("r", fenced);
+    w.drop(*w.calls.back().held);
+    w.advance(5ms);
+    for (const auto& p : w.peers) {
+        p->master.refusals["INCR"] = "ERR unsupported command 'INCR'";
+    }
+    std::uint64_t last = 0;
+    for (unsigned i = 0; i < 3; ++i) {
+        call& c = w.acquire("r", once);
+        w.advance(5ms);
+        const auto token = token_of(c);
+        CHECK(token > last);
+        last = token;
+        w.drop(*c.held);
+        w.advance(5ms);
+    }
+    CHECK(w.count(0, "INCR") == 1);
+    CHECK(w.core->snapshot().nodes_ready == 3);
 }
 
 TEST_CASE("each attempt has its own fencing token", "[core][fencing]")

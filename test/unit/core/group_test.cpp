@@ -154,8 +154,9 @@ TEST_CASE("a cluster node that wants all keys in one slot is reported in its own
     bench_world w;
     w.start();
     w.with_report = true;
-    w.peers[0]->master.refusals["EVALSHA"] =
-        "CROSSSLOT Keys in request don't hash to the same slot";
+    for (const auto* name : {"EVALSHA", "EVAL"}) {
+        w.peers[0]->master.refusals[name] = "CROSSSLOT Keys in request don't hash to the same slot";
+    }
     call& one = w.acquire(both, {.ttl = 3s, .timeout = 0ms});
     w.advance(5ms);
     REQUIRE(one.held != nullptr);
@@ -163,7 +164,7 @@ TEST_CASE("a cluster node that wants all keys in one slot is reported in its own
     w.drop(*one.held);
     w.advance(5ms);
 
-    w.peers[1]->master.refusals["EVALSHA"] = w.peers[0]->master.refusals["EVALSHA"];
+    w.peers[1]->master.refusals = w.peers[0]->master.refusals;
     call& other = w.acquire(both, {.ttl = 3s, .timeout = 0ms});
     w.advance(5ms);
     CHECK(other.error == errc::unavailable);
@@ -281,7 +282,7 @@ TEST_CASE("a node that cannot lock several resources fails alone", "[core][group
 {
     const auto* answer = GENERATE(
         "-OOM command not allowed\r\n", "-ERR a fencing counter is no number\r\n",
-        "-NOPERM this user has no permissions\r\n", "-WRONGTYPE Operation against a key\r\n");
+        "-NOPERM No permissions to access a key\r\n", "-WRONGTYPE Operation against a key\r\n");
     manual_world w;
     w.with_report = true;
     call& c = w.acquire(both, {.timeout = 0ms, .fencing = false});

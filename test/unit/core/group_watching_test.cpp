@@ -232,6 +232,25 @@ TEST_CASE("a node that forgot the script gets the request for notifications agai
     CHECK(w.told().polls == 0);
 }
 
+TEST_CASE("a node that begins to refuse digests still notifies waiters for several resources",
+          "[core][watch][group]")
+{
+    group_world w;
+    w.take_all();
+    for (const auto& p : w.peers) {
+        p->master.refusals["EVALSHA"] = "ERR unsupported command";
+    }
+    call& c = w.acquire(both, {.timeout = 60s});
+    w.advance(10s);
+    // The first refusal sent the script again without the command to watch. The next one has it.
+    CHECK(w.core->watching() == 1);
+    const auto polls = w.told().polls;
+    w.give_back_all();
+    w.advance(6 * round_trip);
+    CHECK(c.held != nullptr);
+    CHECK(w.told().polls == polls);
+}
+
 TEST_CASE("an acquire of several resources asks the other nodes if the first does not answer",
           "[core][watch][group]")
 {

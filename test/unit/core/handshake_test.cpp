@@ -184,6 +184,52 @@ TEST_CASE("a client reports a missing password", "[core]")
     CHECK(w.log_levels.at(0) == log_level::error);
 }
 
+TEST_CASE("a client sends scripts as text to a node that begins to refuse their digests", "[core]")
+{
+    const std::string refusal =
+        GENERATE("NOPERM User x has no permissions to run the 'evalsha' command",
+                 "ERR unsupported command 'EVALSHA'", "evalsha is not allowed here");
+    bench_world w;
+    w.start();
+    const acquire_options o{.label = "backup"};
+    core::lease& one = w.lock("r", o);
+    call& both = w.acquire(std::vector<std::string>{"a", "b"}, o);
+    w.advance(10ms);
+    REQUIRE(both.held != nullptr);
+    for (const auto& p : w.peers) {
+        p->master.refusals["EVALSHA"] = refusal;
+    }
+    CHECK_FALSE(w.extend(one, 20s).error);
+    CHECK_FALSE(w.extend(*both.held, 20s).error);
+    CHECK(w.inspect("r").found.state == lock_state::held);
+    CHECK(w.acquire(std::vector<std::string>{"c", "d"}, o).held != nullptr);
+    CHECK(w.release(one).released == release_result::released);
+    CHECK(w.release(*both.held).released == release_result::released);
+    CHECK(w.core->snapshot().nodes_ready == 3);
+    const std::size_t by_digest = w.count(0, "EVALSHA");
+    w.lock("again", o);
+    CHECK(w.count(0, "EVALSHA") == by_digest);
+}
+
+TEST_CASE("a client sends no script again for an error of its data or of its commands", "[core]")
+{
+    const std::string error = GENERATE(
+        "OOM command not allowed when used memory > 'maxmemory'.",
+        "NOPERM No permissions to access a key",
+        "ERR ACL failure in script: User x has no permissions to run the 'get' command script: "
+        "aa, on @user_script:1.",
+        "ERR a fencing counter is no number");
+    bench_world w{1};
+    w.start();
+    core::lease& l = w.lock("r");
+    w.peers[0]->master.refusals["EVALSHA"] = error;
+    CHECK(w.extend(l, 20s).error);
+    CHECK(w.count(0, "EVAL") == 0);
+    w.peers[0]->master.refusals.clear();
+    CHECK_FALSE(w.extend(l, 20s).error);
+    CHECK(w.count(0, "EVAL") == 0);
+}
+
 TEST_CASE("a lost connection wipes a password that was not yet written", "[core]")
 {
     // Not with bench_world, which takes and copies all output.

@@ -199,7 +199,7 @@ inline constexpr std::string_view nil = "_\r\n";
 inline constexpr std::string_view yes = ":1\r\n";
 inline constexpr std::string_view no = ":0\r\n";
 inline constexpr std::string_view is_master = "$13\r\nrole:master\r\n\r\n";
-inline constexpr std::string_view broken = "-ERR broken\r\n";
+inline constexpr std::string_view broken = "-OOM broken\r\n";
 
 /// The URLs of nodes for a configuration.
 [[nodiscard]] std::vector<std::string> node_urls(unsigned count);

@@ -502,7 +502,7 @@ TEST_CASE("a renewal in flight remains the only one although an extend moves the
     const instant end = l.valid_until();
     // No renewal succeeds until shortly before the end.
     for (const auto& p : w.peers) {
-        p->master.refusals["EVALSHA"] = "ERR not now";
+        p->master.refusals["EVALSHA"] = "OOM not now";
     }
     w.advance(end - 30ms - w.now);
     for (const auto& p : w.peers) {

@@ -335,7 +335,7 @@ TEST_CASE("p24: a client takes each reply of a script for what it means", "[core
         return e.error;
     };
     CHECK_FALSE(extended(":1\r\n"));
-    CHECK(extended("-ERR something\r\n") == errc::unavailable);
+    CHECK(extended("-OOM something\r\n") == errc::unavailable);
     CHECK_FALSE(extended(":1\r\n"));
     for (const std::string_view refusal : {no, foreign_kind}) {
         CAPTURE(refusal);

@@ -41,8 +41,9 @@ TEST_CASE("a client treats an impossible counter value as an error of its node",
           "the fencing counter r:fencing: WRONGTYPE Operation against a key"},
          {"-ERR value is not an integer or out of range\r\n",
           "the fencing counter r:fencing: ERR value is not an integer or out of range"},
-         {"-NOPERM this user has no permissions to run the 'incr' command\r\n",
-          "NOPERM this user has no permissions to run the 'incr' command"}}));
+         {"-ERR The user executing the script can't run this command or subcommand script: aa, on "
+          "@user_script:14.\r\n",
+          "ERR The user executing the script can't run this command"}}));
     CAPTURE(says);
     manual_world w;
     w.with_report = true;
@@ -217,7 +218,7 @@ TEST_CASE("p19: an acquire that is cancelled during its alignment releases",
 TEST_CASE("late answers to an alignment change nothing", "[core][fencing]")
 {
     const std::string late = GENERATE(":1700001000000009\r\n", ":-1700001000000012\r\n", ":0\r\n",
-                                      "-ERR late\r\n", "-NOSCRIPT late\r\n");
+                                      "-OOM late\r\n", "-NOSCRIPT late\r\n");
     manual_world w;
     call& c = w.acquire("r", fenced);
     w.grant(0, 5);
