@@ -88,7 +88,7 @@ std::optional<node_login> login_at(const std::string& url, const url_parts& rest
     return out;
 }
 
-const char* name_of(log_level level)
+const char* level_name(log_level level)
 {
     switch (level) {
         case log_level::debug: return "debug";
@@ -118,7 +118,7 @@ public:
         } catch (const std::exception& e) {
             if (!std::exchange(is_said_, true)) {
                 say(std::string(e.what()) + "; redlock uses the password from before",
-                    name_of(log_level::warning), json_);
+                    level_name(log_level::warning), json_);
             }
         }
         return std::string(password_.view());
@@ -267,7 +267,7 @@ void warn_without_tls(const masters_options& o, const std::vector<std::string>& 
             say(std::string(name) +
                     " has no effect: the URL of no node begins with rediss:// or "
                     "valkeys://, so all connections are without TLS",
-                name_of(log_level::warning), o.json);
+                level_name(log_level::warning), o.json);
             return;
         }
     }
@@ -394,7 +394,7 @@ config config_without_nodes(const masters_options& o)
     c.tls = {o.ca_file, o.certificate_file, o.key_file, o.server_name, o.insecure};
     c.log = [shows_all = o.verbose, json = o.json](log_level level, std::string_view line) {
         if (shows_all || is_for_every_user(level, line)) {
-            say(with_options(std::string(line)), name_of(level), json);
+            say(with_options(std::string(line)), level_name(level), json);
         }
     };
     return c;

@@ -232,12 +232,31 @@ TEST_CASE("the doctor says why a node cannot be used and what helps", "[cli][doc
                  row{"is a node of a cluster that is down (CLUSTERDOWN)", "cluster-enabled no"},
                  row{"the server refused a trial release (NOREPLICAS)", "min-replicas"},
                  row{"the server refused a trial release (OOM)", "maxmemory"},
-                 row{"the server has too many clients", "maxclients"});
+                 row{"the server has too many clients", "maxclients"},
+                 row{"the answer to a trial release is not valid", "another kind of server"},
+                 row{"a reply came out of turn", "another kind of server"},
+                 row{"the restart guard's marker is no text", "delete it"},
+                 row{"the restart guard's marker cannot be read", "delete it"},
+                 row{"INFO has no run_id, which the restart guard needs", "+info"},
+                 row{"its maxmemory_policy may evict locks: the restart guard needs noeviction",
+                     "Set maxmemory-policy noeviction"},
+                 row{"the server refused the greeting", "server's log"});
     auto f = healthy(0);
     f.unusable = r.unusable;
     const finding found = only_finding(f);
     CHECK(found.code == "unusable");
     CHECK(found.advice.find(r.advice) != std::string::npos);
+}
+
+TEST_CASE("the doctor believes nothing else of a node that answers senselessly", "[cli][doctor]")
+{
+    node_facts f = healthy(0);
+    f.unusable = "the answer to a trial release is not valid";
+    f[needed::get].is = outcome::refused;
+    f.info->eviction = "allkeys-lru";
+    f.info->max_memory = 1000;
+    f.kept = keeps::nothing;
+    CHECK(only_finding(f).code == "unusable");
 }
 
 TEST_CASE("the doctor explains a TLS failure without OpenSSL's own text and says what helps",
@@ -405,6 +424,9 @@ TEST_CASE("a node that may evict locks is reported as breaking exclusion", "[cli
           "3 nodes, 2 needed, 3 usable, 2 well: locks can be acquired, but two clients may "
           "hold the same one.");
 
+    nodes[1].info->eviction.clear();
+    CHECK(told(nodes, plain(3)) == lines{"2 error evicts"});
+
     nodes[1].info->eviction = "noeviction";
     CHECK(told(nodes, plain(3)).empty());
 }
@@ -457,6 +479,10 @@ TEST_CASE("the doctor notes an append-only file whose time of writing is unknown
     const auto with = [](node_facts& f) { f.kept = keeps::appended; };
     CHECK(told_of(with) == lines{"1 note persistence-unknown"});
     CHECK(told_of(with, guarded(1)).empty());
+    CHECK(told_of([](node_facts& f) {
+              f.kept = keeps::appended;
+              f.is_durable = true;
+          }) == lines{"1 warning persistence-unknown"});
 }
 
 TEST_CASE("the doctor rates each forbidden command by its weight", "[cli][doctor]")
@@ -840,7 +866,64 @@ TEST_CASE("the doctor's advice on a forbidden key depends on the key it tried", 
     CHECK(own.text.find("(app:redlock:doctor:...)") != std::string::npos);
     CHECK(own.advice.find("--resource") < own.advice.find("~app:*."));
     f.resource = "orders/x";
-    CHECK(only_finding(f, c).advice.ends_with(": ~app:orders/x*."));
+    f.of_resource.is_known = true;
+    CHECK(told_of([&](node_facts& known) { known = f; }, c).empty());
+    f.of_resource.forbids_counter = true;
+    const finding counter = only_finding(f, c);
+    CHECK(counter.text ==
+          "does not permit app:orders/x:fencing: no lock of orders/x can be acquired there with a "
+          "fencing token.");
+    CHECK(counter.advice.ends_with(": ~app:orders/x:fencing."));
+    CHECK_FALSE(is_usable(f, base::make_settings(c)));
+    CHECK(is_usable_without_tokens(f, base::make_settings(c)));
+    f.of_resource.forbids_lock = f.of_resource.forbids_label = true;
+    const finding all = only_finding(f, c);
+    CHECK(all.text.find("app:orders/x and app:orders/x:fencing: no lock") != std::string::npos);
+    CHECK(all.advice.ends_with(
+        ": ~app:orders/x ~app:orders/x:fencing ~app:orders/x:redlock:holder."));
+    CHECK_FALSE(is_usable_without_tokens(f, base::make_settings(c)));
+    f.of_resource.forbids_lock = f.of_resource.forbids_counter = false;
+    const finding label = only_finding(f, c);
+    CHECK(label.weight == severity::note);
+    CHECK(label.text.find("app:orders/x:redlock:holder: the labels") != std::string::npos);
+}
+
+TEST_CASE("the doctor reports what blocks the named resource", "[cli][doctor]")
+{
+    node_facts f = healthy(0);
+    f.resource = "job";
+    f.of_resource.is_known = true;
+    auto c = plain(1);
+    SECTION("a counter that is none")
+    {
+        f.of_resource.counter_fault = "has a value that is no number";
+        const finding found = only_finding(f, c);
+        CHECK(found.code == "counter");
+        CHECK(found.text.starts_with("job:fencing is no fencing counter: it has a value"));
+        CHECK_FALSE(is_usable(f, base::make_settings(c)));
+        CHECK(is_usable_without_tokens(f, base::make_settings(c)));
+        c.fencing = false;
+        CHECK(told_of([&](node_facts& known) { known = f; }, c).empty());
+    }
+    SECTION("a key that is no lock")
+    {
+        const bool has_no_end = GENERATE(true, false);
+        (has_no_end ? f.of_resource.is_endless : f.of_resource.is_foreign) = true;
+        const finding found = only_finding(f, c);
+        CHECK(found.code == "foreign-key");
+        CHECK(found.text.starts_with(has_no_end ? "job has no ttl" : "job has another type"));
+        CHECK_FALSE(is_usable_without_tokens(f, base::make_settings(c)));
+    }
+}
+
+TEST_CASE("the doctor notes a PTTL that works in scripts only", "[cli][doctor]")
+{
+    node_facts f = healthy(0);
+    f[needed::pttl] = {outcome::went, "ERR unsupported", true};
+    f[needed::get] = {outcome::went, "ERR unsupported", true};
+    const finding found = only_finding(f);
+    CHECK(found.weight == severity::note);
+    CHECK(found.text == "refuses PTTL outside of scripts (ERR unsupported): waiters poll.");
 }
 
 TEST_CASE("the doctor says why a server refuses writes", "[cli][doctor]")
@@ -859,6 +942,8 @@ TEST_CASE("the doctor says why a server refuses writes", "[cli][doctor]")
                             row{"CLUSTERDOWN The cluster is down", "cluster-enabled no"},
                             row{"TRYAGAIN Multiple keys request", "cluster-enabled no"},
                             row{"BUSY Redis is busy running a script.", "SCRIPT KILL"},
+                            row{"NOAUTH Authentication required.", "user and password"},
+                            row{"LOADING Redis is loading the dataset", "INFO persistence"},
                             row{"ERR something else", "until then"});
     auto f = healthy(0);
     f[needed::set] = {outcome::failed, r.error};

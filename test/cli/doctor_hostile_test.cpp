@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <set>
 #include <string>
 
 using namespace redlock;
@@ -366,6 +367,42 @@ TEST_CASE("the doctor reports commands that a proxy refuses in its own words", "
     CHECK(told.says("refused-command") ==
           "warning: refuses HELLO (ERR unsupported command): there is no RESP3, and waiters poll.");
     CHECK(has(told.text, "refuses SCRIPT LOAD (ERR unsupported command)"));
+}
+
+TEST_CASE("the doctor tries commands that a proxy refuses inside scripts", "[cli][doctor]")
+{
+    const auto* error = GENERATE("ERR unsupported command", "ERR unknown command");
+    const bool passes_scripts = GENERATE(true, false);
+    scripted_server proxied(answering([&](const arguments& command) {
+        const std::set<std::string> refused{"GET", "PTTL", "PEXPIRE", "TIME", "INCR", "DEL"};
+        if (refused.contains(command[0])) {
+            return wire::error(error);
+        }
+        const bool is_trial = command[0] == "EVAL" && has(command[1], "redis.call('");
+        return is_trial && !passes_scripts ? wire::error("ERR not in scripts") : std::string();
+    }));
+    const consultation told(patient({proxied.url()}));
+    INFO(told.text);
+    CHECK(told.locks() == (passes_scripts ? "available" : "unavailable"));
+    if (passes_scripts) {
+        const auto is_known = std::string(error) == "ERR unknown command";
+        CHECK(told.says("refused-command") == std::string("note: refuses PTTL outside of scripts") +
+                                                  (is_known ? "" : " (ERR unsupported command)") +
+                                                  ": waiters poll.");
+        CHECK_FALSE(told.codes().contains("unknown-command"));
+    }
+}
+
+TEST_CASE("the doctor has one finding about a port that answers everything alike", "[cli][doctor]")
+{
+    const bool echoes = GENERATE(true, false);
+    scripted_server odd(answering([&](const arguments& command) {
+        return echoes ? wire::bulk(command[0]) : wire::status("OK");
+    }));
+    const consultation told(patient({odd.url()}));
+    INFO(told.text);
+    CHECK(told.codes() == codes{"unusable", "no-hello", "no-quorum", "one-node"});
+    CHECK(has(told.finding("unusable")["advice"].get<std::string>(), "another kind of server"));
 }
 
 TEST_CASE("the doctor says whether a node releases by its own compare-and-delete", "[cli][doctor]")

@@ -147,7 +147,8 @@ TEST_CASE("the doctor escapes control characters in a server's version", "[cli][
     CHECK(read_info("redis_version:\x1b[2J\r\n").version == "\\x1b[2J");
     CHECK(read_info("redis_version:" + std::string(1000, 'x')).version.size() <= 64);
     CHECK(read_info("").version.empty());
-    CHECK(read_info("connected_slaves:many").replicas == 0);
+    CHECK(read_info("connected_slaves:3").replicas == 3);
+    CHECK(read_info("").replicas == 0);
 }
 
 TEST_CASE("p50: the doctor treats an unknown value in INFO as bad", "[cli][doctor][pitfall][p50]")
@@ -159,6 +160,7 @@ TEST_CASE("p50: the doctor treats an unknown value in INFO as bad", "[cli][docto
     CHECK(read_info("rdb_last_bgsave_status:unknown").writes_fail);
     CHECK(read_info("redis_mode:standalone\r\ncluster_enabled:0").mode == "standalone");
     CHECK(read_info("redis_mode:standalone\r\ncluster_enabled:yes").mode == "cluster");
+    CHECK_FALSE(read_info("connected_slaves:many").replicas);
     CHECK_FALSE(read_info("").loading);
     CHECK_FALSE(read_info("").writes_fail);
 }

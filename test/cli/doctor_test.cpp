@@ -538,6 +538,47 @@ TEST_CASE("the doctor tries the keys of a restricted user only if one of them is
     CHECK_THROWS_AS(consultation(c, short_watch, "orders/x:fencing"), std::invalid_argument);
 }
 
+TEST_CASE("the doctor looks at exactly the keys of the named resource", "[cli][doctor]")
+{
+    const server node(written_through);
+    const auto look = [&](std::vector<std::string> keys) {
+        keys.insert(keys.begin(), "resetkeys");
+        add_locker(node, std::move(keys));
+        return consultation(as_locker(node), short_watch, "job");
+    };
+    const consultation permitted =
+        look({"~app:job", "~app:job:fencing", "~app:job:redlock:holder"});
+    INFO(permitted.text);
+    CHECK(permitted.codes() == codes{"one-node"});
+    CHECK(permitted.locks() == "available");
+    CHECK(keys_of(node).empty());
+
+    const consultation unlabelled = look({"~app:job", "~app:job:fencing"});
+    CHECK(has(unlabelled.says("forbidden-key"), "note: does not permit app:job:redlock:holder:"));
+    CHECK(unlabelled.locks() == "available");
+
+    const consultation uncounted = look({"~app:job", "~app:job:redlock:holder"});
+    CHECK(has(uncounted.says("forbidden-key"), "error: does not permit app:job:fencing:"));
+
+    add_locker(node);
+    node.command({"SET", "app:job:fencing", "no number"});
+    node.command({"SET", "app:job", "the token of a lock that another program took"});
+    const consultation blocked(as_locker(node), short_watch, "job");
+    INFO(blocked.text);
+    CHECK(blocked.codes() == codes{"counter", "foreign-key", "no-quorum", "one-node"});
+    CHECK_FALSE(has(blocked.text, "another program took"));
+    node.command({"SET", "app:job:fencing", "9007199254740993"});
+    node.command({"DEL", "app:job"});
+    const consultation high(as_locker(node), short_watch, "job");
+    CHECK(has(high.says("counter"), "too large"));
+    node.command({"DEL", "app:job:fencing"});
+    node.command({"LPUSH", "app:job:fencing", "x"});
+    node.command({"LPUSH", "app:job", "x"});
+    const consultation foreign(as_locker(node), short_watch, "job");
+    CHECK(has(foreign.says("counter"), "has another type"));
+    CHECK(has(foreign.says("foreign-key"), "has another type"));
+}
+
 TEST_CASE("the doctor warns clients without a restart guard of other clients' marker",
           "[cli][doctor]")
 {

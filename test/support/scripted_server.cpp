@@ -75,8 +75,8 @@ std::optional<std::int64_t> counter_of(const arguments& command)
         return std::nullopt;
     }
     // In an alignment the token of the lock follows the counter.
-    const auto value = at + (command.at(2) == "2" ? 2 : 1);
-    return std::stoll(*value);
+    const auto after = command.at(2) == "2" ? 2 : 1;
+    return command.end() - at > after ? std::optional(std::stoll(*(at + after))) : std::nullopt;
 }
 
 }  // namespace

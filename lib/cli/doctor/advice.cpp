@@ -100,6 +100,9 @@ std::string_view error_advice(std::string_view error)
         {"OOM", "Give it more memory (maxmemory), or move other data elsewhere."},
         {"MISCONF", "Check its log and the room on its disk: it could not save its data."},
         {"BUSY", "A script has run there for too long: wait for its end, or use SCRIPT KILL."},
+        {"NOAUTH",
+         "Correct user and password: here (in the URL; or --user, and REDLOCK_PASSWORD or "
+         "--password-file), or in the server's ACL."},
         {"LOADING", "Wait until it has loaded the data; INFO persistence shows the progress."},
         {"DENIED",
          "Give the server a password or a user for clients; without one it accepts no clients from "

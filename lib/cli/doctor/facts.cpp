@@ -74,7 +74,9 @@ server_facts read_info(std::string_view info)
     f.role = text(info, "role");
     f.master = master_of(info);
     f.run_id = core::run_id_of(info);
-    f.replicas = static_cast<unsigned>(number(info, "connected_slaves"));
+    f.replicas = core::info_field(info, "connected_slaves").empty()
+                     ? std::optional<std::uint64_t>(0)
+                     : number_if_any(info, "connected_slaves");
     f.uptime = std::chrono::seconds(number(info, "uptime_in_seconds"));
     f.loading = is_not(info, "loading", "0");
     f.used_memory = number(info, "used_memory");

@@ -54,11 +54,28 @@ struct trial {
     outcome is = outcome::untried;
     /// The server's text for `refused` and `failed`, shortened and without secrets.
     std::string error{};
+    /// The server carried the command out inside a script, and refused it outside with `error`.
+    bool only_in_scripts = false;
 
     [[nodiscard]] bool is_missing() const noexcept
     {
         return is == outcome::forbidden || is == outcome::unknown || is == outcome::refused;
     }
+};
+
+/// What the doctor found at the keys of the named resource. It wrote none of them.
+struct resource_facts {
+    /// Whether the node's answers show which keys the user may use.
+    bool is_known = false;
+    bool forbids_lock = false;
+    bool forbids_counter = false;
+    bool forbids_label = false;
+    /// The lock's key has another type than a lock has.
+    bool is_foreign = false;
+    /// The lock's key has no ttl.
+    bool is_endless = false;
+    /// What is wrong with the fencing counter, after its name. Empty: nothing.
+    std::string counter_fault{};
 };
 
 /// The fields of a server's INFO.
@@ -69,7 +86,8 @@ struct server_facts {
     std::string role;    ///< "master", "slave", or another word of the server
     std::string master;  ///< only for a replica: host and port
     std::string run_id;
-    unsigned replicas = 0;
+    /// Empty if the server reports no number.
+    std::optional<std::uint64_t> replicas = 0;
     std::chrono::seconds uptime{};
     bool loading = false;
     std::uint64_t used_memory = 0;
@@ -142,9 +160,11 @@ struct node_facts {
     std::string node;  ///< its URL without user and password
     bool has_tls = false;
     bool is_durable = false;  ///< as its URL states
-    /// The resource whose name begins the keys that the doctor tried. If empty, the doctor used a
-    /// name of its own.
+    /// The resource that the user named. Its name begins the keys that the doctor tried. If empty,
+    /// the doctor used a name of its own.
     std::string resource{};
+    /// Only for a named resource.
+    resource_facts of_resource{};
 
     contact reached = contact::none;
     std::string trouble{};
@@ -185,6 +205,15 @@ struct node_facts {
     std::optional<clock_facts> clock{};
 
     [[nodiscard]] bool is_replica() const noexcept { return role == "slave" || role == "replica"; }
+
+    /// Whether the node carries out the command. A server checks the command before its keys, so
+    /// if only the doctor's own key was forbidden, the command is permitted with the resource's.
+    [[nodiscard]] bool permits(needed n) const noexcept
+    {
+        const trial::outcome is = (*this)[n].is;
+        return is == trial::outcome::went || (is == trial::outcome::forbidden_key &&
+                                              of_resource.is_known && !of_resource.forbids_lock);
+    }
 
     [[nodiscard]] trial& operator[](needed n) noexcept
     {

@@ -4,6 +4,7 @@
 #include "base/system_entropy.hpp"
 #include "base/text.hpp"
 #include "cli/doctor/connection.hpp"
+#include "cli/doctor/trials.hpp"
 #include "core/guard.hpp"
 #include "resp/encoder.hpp"
 #include "resp/error_text.hpp"
@@ -44,12 +45,6 @@ constexpr std::chrono::milliseconds longest_pause = 10ms;
 bool is_login_error(std::string_view reason) noexcept
 {
     return reason.ends_with("(WRONGPASS)") || reason.ends_with("(NOAUTH)");
-}
-
-/// Whether a command inside the script was refused rather than the script.
-bool comes_from_within(needed n, std::string_view error)
-{
-    return (n == needed::eval || n == needed::evalsha) && resp::comes_from_script(error);
 }
 
 /// Whether only a replica answers a write like this.
@@ -109,6 +104,8 @@ public:
     asio::awaitable<void> greet(bool says_hello);
     asio::awaitable<void> question();
     asio::awaitable<void> count();
+    asio::awaitable<void> try_in_scripts();
+    asio::awaitable<void> look_at_resource();
     asio::awaitable<void> look_for_marker();
     asio::awaitable<void> watch(std::chrono::milliseconds span);
     /// Evaluates the samples. Works also after `watch` ended early.
@@ -138,7 +135,10 @@ private:
     void try_scripts();
     void try_tracking();
     void judge_marker(const core::handshake& h);
-    [[nodiscard]] trial tried(needed n, const resp::reply& r) const;
+    [[nodiscard]] trial tried(needed n, const resp::reply& r) const
+    {
+        return outcome_of(n, r, address_.password.view());
+    }
     [[nodiscard]] keeps kept() const;
 
     const base::settings& settings_;
@@ -308,7 +308,8 @@ void conversation::try_tracking()
 /// would stay for ever if the connection were lost right after it.
 asio::awaitable<void> conversation::count()
 {
-    if (facts_[needed::set].is != trial::outcome::went) {
+    const auto set = facts_[needed::set].is;
+    if (set != trial::outcome::went && set != trial::outcome::forbidden_key) {
         co_return;
     }
     talk_.allow(settings_.stall_timeout);
@@ -316,6 +317,75 @@ asio::awaitable<void> conversation::count()
     attempt(needed::incr, {"INCR", counter_});
     attempt(needed::del, {"DEL", counter_});
     co_await hear();
+}
+
+/// Tries the commands that the node refuses inside a script, where clients use most of them: a proxy
+/// may refuse only what it sees.
+asio::awaitable<void> conversation::try_in_scripts()
+{
+    struct row {
+        needed what;
+        std::string_view script;
+    };
+    // The keys get a ttl before INCR, and DEL comes last.
+    static constexpr row rows[] = {
+        {needed::get, "return redis.call('get',KEYS[1])"},
+        {needed::pttl, "return redis.call('pttl',KEYS[1])"},
+        {needed::pexpire, "return redis.call('pexpire',KEYS[1],10000)"},
+        {needed::time, "return redis.call('time')"},
+        {needed::incr, "redis.call('set',KEYS[1],0,'px',10000) return redis.call('incr',KEYS[1])"},
+        {needed::del, "return redis.call('del',KEYS[1],KEYS[2])"},
+    };
+    if (facts_[needed::eval].is != trial::outcome::went) {
+        co_return;
+    }
+    talk_.allow(settings_.stall_timeout);
+    for (const row& r : rows) {
+        trial& t = facts_[r.what];
+        if (t.is != trial::outcome::refused && t.is != trial::outcome::unknown) {
+            continue;
+        }
+        put({"EVAL", r.script, "2", key_, counter_});
+        talk_.send();
+        if (const resp::reply reply = co_await talk_.next(); !reply.is_error()) {
+            t.is = trial::outcome::went;
+            t.only_in_scripts = true;
+        }
+    }
+}
+
+/// Looks at the keys of the named resource. The script compares and deletes, with a value that no
+/// key has: that needs the permission to read and write the key, and changes nothing.
+asio::awaitable<void> conversation::look_at_resource()
+{
+    if (facts_.resource.empty() || !has_database_) {
+        co_return;
+    }
+    const std::string lock = settings_.key_prefix + facts_.resource;
+    const std::string counter = lock + std::string(base::counter_suffix);
+    const std::string label = lock + std::string(base::holder_suffix);
+    const bool has_text = !facts_[needed::eval].is_missing();
+    const auto& release = resp::release_script;
+    talk_.allow(settings_.stall_timeout);
+    for (const std::string* key : {&lock, &counter, &label}) {
+        put({has_text ? "EVAL" : "EVALSHA", has_text ? release.text : release.sha1, "1", *key,
+             other_value_});
+    }
+    put({"PTTL", lock});
+    put({"GET", counter});
+    talk_.send();
+    resource_facts& found = facts_.of_resource;
+    const resp::reply ended = co_await talk_.next();
+    found.is_foreign = ended.is_error() && resp::says_wrong_type(ended.text());
+    found.forbids_lock = ended.is_error() && resp::says_key_not_permitted(ended.text());
+    found.is_known = !ended.is_error() || found.is_foreign || found.forbids_lock;
+    for (bool* const is_forbidden : {&found.forbids_counter, &found.forbids_label}) {
+        const resp::reply r = co_await talk_.next();
+        *is_forbidden = r.is_error() && resp::says_key_not_permitted(r.text());
+    }
+    const resp::reply ttl = co_await talk_.next();
+    found.is_endless = ttl.is_integer() && ttl.integer() == -1;
+    found.counter_fault = fault_of_counter(co_await talk_.next());
 }
 
 /// Looks for the marker of other clients' restart guard. A client without the guard doesn't read
@@ -363,29 +433,6 @@ void conversation::take(needed n, const resp::reply& r)
     if (n == needed::config_get) {
         take_option(r);
     }
-}
-
-trial conversation::tried(needed n, const resp::reply& r) const
-{
-    using outcome = trial::outcome;
-    const std::string_view text = r.text();
-    // NOSCRIPT is a success: the user may run the script, and only its text is missing.
-    if (!r.is_error() || text.starts_with("NOSCRIPT")) {
-        return {outcome::went, {}};
-    }
-    if (text.starts_with("NOPERM")) {
-        return {resp::says_key_not_permitted(text) ? outcome::forbidden_key : outcome::forbidden,
-                {}};
-    }
-    if (text.starts_with("ERR unknown") || text.starts_with("ERR Unknown")) {
-        return {outcome::unknown, {}};
-    }
-    // Clients decide by the reply to SET whether a node takes writes, so each error of SET counts
-    // as a failure.
-    const bool is_failure =
-        n == needed::set || resp::is_about_state(text) || comes_from_within(n, text);
-    return {is_failure ? outcome::failed : outcome::refused,
-            resp::clean_error(text, address_.password.view())};
 }
 
 void conversation::take_option(const resp::reply& r)
@@ -483,6 +530,8 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
             if (!facts.login_refused) {
                 co_await talk->question();
                 co_await talk->count();
+                co_await talk->try_in_scripts();
+                co_await talk->look_at_resource();
                 co_await talk->look_for_marker();
                 co_await talk->watch(o.watch);
             }

@@ -163,11 +163,19 @@ void judge_contact(const node_facts& f, pen& add)
     }
 }
 
+/// Whether no server of Redis's kind answers like this. What it answers to other commands says
+/// nothing then.
+bool answers_senselessly(std::string_view unusable)
+{
+    return unusable.starts_with("the answer to ") || unusable == "a reply came out of turn";
+}
+
 /// Whether the client's trial of a release fails because a command is missing. Another finding
 /// names that command.
 bool is_said_of_commands(const node_facts& f)
 {
-    return is_unusable_without_commands(f) && f.unusable.find("release") != f.unusable.npos;
+    return is_unusable_without_commands(f) && !answers_senselessly(f.unusable) &&
+           f.unusable.find("release") != f.unusable.npos;
 }
 
 bool is_loading(const node_facts& f)
@@ -185,8 +193,25 @@ std::string_view what_helps_use(std::string_view unusable)
         return "Allow more clients (maxclients), or find in CLIENT LIST which client has too many "
                "connections.";
     }
+    if (answers_senselessly(unusable)) {
+        return "Name the server itself: it answers a command of clients with something that no "
+               "Redis answers, so another kind of server or a proxy may be there.";
+    }
+    if (unusable.starts_with("the restart guard's marker")) {
+        return "Find out which program writes this key, and delete it on the server; or give the "
+               "clients a --key-prefix.";
+    }
+    if (unusable.find("which the restart guard needs") != unusable.npos) {
+        return "Permit INFO to the user that clients log in as (+info), and name the server itself "
+               "if a proxy answers in its place; or turn the restart guard off in all clients.";
+    }
+    if (unusable.find("the restart guard needs noeviction") != unusable.npos) {
+        return "Set maxmemory-policy noeviction.";
+    }
     const std::string_view advice = error_advice(unusable);
-    return advice.empty() ? "Correct that; other findings of this node may say more." : advice;
+    return advice.empty() ? "Read the server's log, and name the server itself if there is a proxy "
+                            "in front of it."
+                          : advice;
 }
 
 void judge_use(const node_facts& f, pen& add)
@@ -236,7 +261,8 @@ void judge_role(const node_facts& f, pen& add)
             "already.");
     } else if (f.info && f.info->replicas != 0) {
         add(severity::warning, "replicas",
-            "has " + count_text(f.info->replicas, "replica") +
+            (f.info->replicas ? "has " + count_text(*f.info->replicas, "replica")
+                              : std::string("gives no number for its replicas")) +
                 ": a replica that takes over may lack the newest locks, and two clients then hold "
                 "one lock.",
             "Detach them, or make sure that none is promoted while clients hold locks. The restart "
@@ -295,7 +321,7 @@ void judge_persistence(const node_facts& f, const base::settings& s, pen& add)
     if (f.kept == keeps::appended && (f.is_durable || !s.guard)) {
         const missing_command config = config_get(f);
         const bool is_forbidden = config.went.is == trial::outcome::forbidden;
-        add(severity::note, "persistence-unknown",
+        add(f.is_durable ? severity::warning : severity::note, "persistence-unknown",
             (config.went.is_missing() ? lack_text(config) + ", and so " : std::string()) +
                 "does not say when its append-only file is on the disk.",
             is_forbidden
@@ -311,7 +337,8 @@ void judge_info(const node_facts& f, const base::settings& s, pen& add)
     }
     const server_facts& i = *f.info;
     // An unknown limit counts as a limit.
-    if (i.max_memory != 0 && !i.eviction.empty() && i.eviction != "noeviction") {
+    const bool is_bounded = i.eviction.empty() ? i.max_memory.value_or(0) != 0 : i.max_memory != 0;
+    if (is_bounded && i.eviction != "noeviction") {
         // With the restart guard, clients don't use such a node.
         const bool is_used = !s.guard || f.is_durable;
         add(severity::error, "evicts",
@@ -319,7 +346,7 @@ void judge_info(const node_facts& f, const base::settings& s, pen& add)
                                 bytes_text(*i.max_memory) + " of memory"
                           : std::string("may evict keys, locks among them: it gives no number for "
                                         "the memory that it may use")) +
-                " (maxmemory-policy " + i.eviction + ").",
+                " (maxmemory-policy " + (i.eviction.empty() ? "not known" : i.eviction) + ").",
             "Set maxmemory-policy noeviction.")
             .breaks_exclusion = is_used;
     }
@@ -407,7 +434,8 @@ void judge_node(const node_facts& f, const base::settings& s, std::vector<findin
     judge_contact(f, add);
     judge_use(f, add);
     judge_tls_trust(f, s, add);
-    if (f.reached == contact::none || f.login_refused || f.mode == "sentinel") {
+    if (f.reached == contact::none || f.login_refused || f.mode == "sentinel" ||
+        answers_senselessly(f.unusable)) {
         return;
     }
     judge_role(f, add);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redlock::cli {
 
@@ -102,6 +103,12 @@ public:
     {
         const trial& t = f_[d.what];
         const missing_command c{d.name, d.rule, t};
+        if (t.only_in_scripts && d.what == needed::pttl) {
+            add(severity::note, "refused-command",
+                "refuses PTTL outside of scripts" + (t.error.empty() ? "" : " (" + t.error + ")") +
+                    ": waiters poll.",
+                lack_advice({d.name, d.rule, {trial::outcome::refused, t.error}}));
+        }
         const std::string text = lack_text(c) + ": " + d.consequence + ".";
         if (t.is == trial::outcome::forbidden) {
             add(d.weight, "forbidden", text, lack_advice(c));
@@ -155,7 +162,7 @@ void look_at_deletes(const node_facts& f, clerk& c)
 {
     const bool is_delex = f.deletes_by == core::compare_and_delete::delex;
     c.look_at(is_delex ? deleting_by_delex : deleting_by_delifeq);
-    const bool has_own = f[needed::native_delete].is == trial::outcome::went;
+    const bool has_own = f.permits(needed::native_delete);
     c.look_at(has_own ? deleting_several : deleting);
     c.look_at(has_own ? reading_for_scripts : reading);
 }
@@ -168,7 +175,7 @@ void look_at_scripts(const node_facts& f, const base::settings& s, clerk& c)
     if (eval.went.is_missing() && by_digest.went.is_missing()) {
         c.add(severity::error, "no-scripts",
               lack_text(eval, by_digest) + ", so it runs no scripts: locks cannot be " +
-                  (f[needed::native_delete].is == trial::outcome::went ? "" : "released, ") +
+                  (f.permits(needed::native_delete) ? "" : "released, ") +
                   "renewed or extended there, nor have fencing tokens or labels.",
               lack_advice(eval, by_digest));
         return;
@@ -186,8 +193,76 @@ void look_at_scripts(const node_facts& f, const base::settings& s, clerk& c)
     c.look_at(s.guard && !f.is_durable ? no_text_guarded : no_text);
 }
 
+/// A list in a sentence: "a", "a and b", "a, b and c".
+std::string listed(const std::vector<std::string>& all)
+{
+    std::string out;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        out += (i == 0 ? "" : i + 1 == all.size() ? " and " : ", ") + all[i];
+    }
+    return out;
+}
+
+std::string rules_for(const std::vector<std::string>& keys)
+{
+    std::string out;
+    for (const std::string& key : keys) {
+        out += (out.empty() ? "~" : " ~") + key;
+    }
+    return out;
+}
+
+/// The keys of the named resource, printable.
+struct key_names {
+    std::string lock;
+    std::string counter;
+    std::string label;
+};
+
+key_names names_of(const node_facts& f, const base::settings& s)
+{
+    const std::string lock = base::printable(s.key_prefix) + base::printable(f.resource);
+    return {lock, lock + std::string(base::counter_suffix),
+            lock + std::string(base::holder_suffix)};
+}
+
+/// Permissions for the keys of the named resource.
+void look_at_named_keys(const node_facts& f, const base::settings& s, clerk& c)
+{
+    const resource_facts& found = f.of_resource;
+    const key_names names = names_of(f, s);
+    const std::string resource = base::printable(f.resource);
+    std::vector<std::string> needed_keys;
+    if (found.forbids_lock) {
+        needed_keys.push_back(names.lock);
+    }
+    if (found.forbids_counter && s.fencing) {
+        needed_keys.push_back(names.counter);
+    }
+    const std::string advice = "Permit this to the user that clients log in as: ";
+    if (!needed_keys.empty()) {
+        std::string text = "does not permit " + listed(needed_keys) + ": no lock of " + resource +
+                           " can be acquired there";
+        text += found.forbids_lock ? "." : " with a fencing token.";
+        if (found.forbids_label) {
+            needed_keys.push_back(names.label);
+        }
+        c.add(severity::error, "forbidden-key", std::move(text),
+              advice + rules_for(needed_keys) + ".");
+    } else if (found.forbids_label) {
+        c.add(severity::note, "forbidden-key",
+              "does not permit " + names.label +
+                  ": the labels of holders are neither stored nor shown there.",
+              advice + rules_for({names.label}) + ".");
+    }
+}
+
 void look_at_keys(const node_facts& f, const base::settings& s, clerk& c)
 {
+    if (f.of_resource.is_known) {
+        look_at_named_keys(f, s, c);
+        return;
+    }
     const bool no_keys = std::any_of(f.trials.begin(), f.trials.end(), [](const trial& t) {
         return t.is == trial::outcome::forbidden_key;
     });
@@ -195,20 +270,36 @@ void look_at_keys(const node_facts& f, const base::settings& s, clerk& c)
         return;
     }
     const std::string prefix = base::printable(s.key_prefix);
-    if (f.resource.empty()) {
-        c.add(severity::error, "forbidden-key",
-              "does not permit the keys that the doctor tried, which are its own (" + prefix +
-                  own_keys({}) + "...): no lock of such a name can be acquired there.",
-              "If the user that clients log in as may use other keys, name one of your resources "
-              "(--resource): the doctor then tries keys that begin with its name. Else permit the "
-              "keys of your locks to that user, or all: ~" +
-                  prefix + "*.");
-    } else {
-        const std::string resource = base::printable(f.resource);
-        c.add(severity::error, "forbidden-key",
-              "does not permit keys that begin with " + prefix + resource + ": no lock of " +
-                  resource + " can be acquired there with its fencing counter.",
-              "Permit them to the user that clients log in as: ~" + prefix + resource + "*.");
+    const std::string own = prefix + base::printable(own_keys(f.resource));
+    c.add(severity::error, "forbidden-key",
+          "does not permit the keys that the doctor tried, which are its own (" + own +
+              "...): no lock of such a name can be acquired there.",
+          "If the user that clients log in as may use other keys, name one of your resources "
+          "(--resource): the doctor then looks at the keys of that resource. Else permit the keys "
+          "of your locks to that user, or all: ~" +
+              prefix + "*.");
+}
+
+/// Reports what is at the keys of the named resource and is no lock or no fencing counter.
+void look_at_values(const node_facts& f, const base::settings& s, clerk& c)
+{
+    const resource_facts& found = f.of_resource;
+    const key_names names = names_of(f, s);
+    if (found.is_foreign || found.is_endless) {
+        c.add(severity::error, "foreign-key",
+              names.lock +
+                  (found.is_foreign ? " has another type than a lock: another program wrote it"
+                                    : " has no ttl, so no client of redlock wrote it") +
+                  ", and no lock of this name can be acquired there.",
+              "If the key is data, choose another name or a --key-prefix. If it is the lock of "
+              "another program whose holder is gone, delete it on every node (redis-cli DEL).");
+    }
+    if (!found.counter_fault.empty() && s.fencing) {
+        c.add(severity::error, "counter",
+              names.counter + " is no fencing counter: it " + found.counter_fault +
+                  ". No lock of this name can be acquired there with a fencing token.",
+              "Find out which program writes it. Delete it only if no resource compares fencing "
+              "tokens of this lock.");
     }
 }
 
@@ -234,6 +325,7 @@ void judge_permissions(const node_facts& f, const base::settings& s, std::vector
     clerk c(f, out);
     look_at_writes(f, c);
     look_at_keys(f, s, c);
+    look_at_values(f, s, c);
     for (const duty& d : duties) {
         c.look_at(d);
     }
@@ -255,20 +347,16 @@ void judge_permissions(const node_facts& f, const base::settings& s, std::vector
 
 namespace {
 
-bool may(const node_facts& f, needed n) noexcept
-{
-    return f[n].is == trial::outcome::went;
-}
-
 bool has_script(const node_facts& f) noexcept
 {
-    return may(f, needed::eval) || may(f, needed::evalsha);
+    return f.permits(needed::eval) || f.permits(needed::evalsha);
 }
 
 bool counts(const node_facts& f) noexcept
 {
-    return has_script(f) && may(f, needed::get) && may(f, needed::incr) &&
-           may(f, needed::pexpire) && may(f, needed::time);
+    return has_script(f) && f.permits(needed::get) && f.permits(needed::incr) &&
+           f.permits(needed::pexpire) && f.permits(needed::time) &&
+           !f.of_resource.forbids_counter && f.of_resource.counter_fault.empty();
 }
 
 }  // namespace
@@ -276,11 +364,12 @@ bool counts(const node_facts& f) noexcept
 bool is_usable_without_tokens(const node_facts& f, const base::settings& s)
 {
     const bool has_release =
-        may(f, needed::native_delete) || (has_script(f) && may(f, needed::get));
+        f.permits(needed::native_delete) || (has_script(f) && f.permits(needed::get));
     const bool is_in_time = f.latency.samples == 0 || f.latency.median < s.node_timeout;
     return f.reached == contact::whole && f.unusable.empty() && !f.is_replica() &&
-           f.admitted != admittance::other_configuration && may(f, needed::set) && has_release &&
-           is_in_time;
+           f.admitted != admittance::other_configuration && f.permits(needed::set) && has_release &&
+           is_in_time && !f.of_resource.forbids_lock && !f.of_resource.is_foreign &&
+           !f.of_resource.is_endless;
 }
 
 bool is_usable(const node_facts& f, const base::settings& s)
@@ -290,12 +379,13 @@ bool is_usable(const node_facts& f, const base::settings& s)
 
 bool gives_back(const node_facts& f) noexcept
 {
-    return may(f, needed::native_delete) || may(f, needed::del);
+    return f.permits(needed::native_delete) || f.permits(needed::del);
 }
 
 bool renews(const node_facts& f) noexcept
 {
-    return has_script(f) && may(f, needed::get) && may(f, needed::pttl) && may(f, needed::pexpire);
+    return has_script(f) && f.permits(needed::get) && f.permits(needed::pttl) &&
+           f.permits(needed::pexpire);
 }
 
 bool is_unusable_without_commands(const node_facts& f) noexcept

@@ -21,17 +21,21 @@ using nlohmann::json;
 
 const char* release_path(const node_facts& f)
 {
-    const bool is_native = f[needed::native_delete].is == trial::outcome::went;
+    // A key that is forbidden says nothing against the command.
+    const auto carries_out = [&](needed n) {
+        return f[n].is == trial::outcome::went || f[n].is == trial::outcome::forbidden_key;
+    };
+    const bool is_native = carries_out(needed::native_delete);
     if (is_native && f.deletes_by == core::compare_and_delete::delifeq) {
         return "DELIFEQ";
     }
     if (is_native && f.deletes_by == core::compare_and_delete::delex) {
         return "DELEX";
     }
-    if (f[needed::evalsha].is == trial::outcome::went) {
+    if (carries_out(needed::evalsha)) {
         return "EVALSHA";
     }
-    return f[needed::eval].is == trial::outcome::went ? "EVAL" : "nothing";
+    return carries_out(needed::eval) ? "EVAL" : "nothing";
 }
 
 /// The node's mode or role. A server reports its role in the reply to HELLO only with RESP3.
@@ -184,7 +188,7 @@ void add_info(json& j, const server_facts& i)
     j["server"] = i.product;
     j["version"] = i.version;
     j["uptime_s"] = i.uptime.count();
-    j["replicas"] = i.replicas;
+    j["replicas"] = i.replicas ? json(*i.replicas) : json();
     j["used_memory"] = i.used_memory;
     j["maxmemory"] = i.max_memory ? json(*i.max_memory) : json();
     j["maxmemory_policy"] = i.eviction;

@@ -1,0 +1,55 @@
+#include "cli/doctor/trials.hpp"
+
+#include "core/fencing.hpp"
+#include "resp/error_text.hpp"
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <system_error>
+
+namespace redlock::cli {
+
+trial outcome_of(needed n, const resp::reply& r, std::string_view password)
+{
+    using outcome = trial::outcome;
+    const std::string_view text = r.text();
+    // NOSCRIPT is a success: the user may run the script, and only its text is missing.
+    if (!r.is_error() || text.starts_with("NOSCRIPT")) {
+        return {outcome::went};
+    }
+    if (resp::says_key_not_permitted(text)) {
+        return {outcome::forbidden_key};
+    }
+    if (text.starts_with("NOPERM")) {
+        return {outcome::forbidden};
+    }
+    if (text.starts_with("ERR unknown") || text.starts_with("ERR Unknown")) {
+        return {outcome::unknown};
+    }
+    const bool is_script = n == needed::eval || n == needed::evalsha;
+    // Clients decide by the reply to SET whether a node takes writes, so each error of SET counts
+    // as a failure.
+    const bool is_failure = n == needed::set || resp::is_about_state(text) ||
+                            (is_script && resp::comes_from_script(text));
+    return {is_failure ? outcome::failed : outcome::refused, resp::clean_error(text, password)};
+}
+
+std::string fault_of_counter(const resp::reply& value)
+{
+    if (value.is_error()) {
+        return resp::says_wrong_type(value.text()) ? "has another type" : "";
+    }
+    if (!value.is_string()) {
+        return {};
+    }
+    const std::string_view text = value.text();
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size()) {
+        return "has a value that is no number";
+    }
+    return number >= core::largest_counter ? "has a value that is too large" : "";
+}
+
+}  // namespace redlock::cli
