@@ -1,21 +1,65 @@
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/printing.hpp"
 #include "cli/session.hpp"
 
 #include <redlock/redlock.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <stdexcept>
+#include <string>
 
 namespace redlock::cli {
 
 namespace asio = boost::asio;
+
+namespace {
+
+/// The resource of the inspection that asks each node whether it takes requests.
+constexpr const char* inspected = "redlock:admit";
+
+/// Whether the node takes requests. Its user need not be permitted to use the inspected key.
+bool is_admitted(const node_report& node)
+{
+    return !is_out_of_use(node.outcome) || node.outcome == node_outcome::failed;
+}
+
+nlohmann::json admission_json(const report& r)
+{
+    auto nodes = nlohmann::json::array();
+    for (const node_report& node : r.nodes) {
+        nlohmann::json one{{"node", node.node}, {"admitted", is_admitted(node)}};
+        if (!is_admitted(node)) {
+            one["error"] = node.error.empty() ? to_string(node.outcome) : node.error;
+        }
+        nodes.push_back(std::move(one));
+    }
+    return nodes;
+}
+
+/// Why nodes are not admitted, a line for each of them.
+std::string missing_text(const report& r)
+{
+    std::string out;
+    for (const node_report& node : r.nodes) {
+        if (!is_admitted(node)) {
+            out += "  " + node.node + ": " + to_string(node.outcome);
+            out += node.error.empty() ? "" : ": " + node.error + remedy_for(node.error);
+            out += '\n';
+        }
+    }
+    return out;
+}
+
+}  // namespace
 
 int admit(const masters_options& masters)
 {
@@ -37,13 +81,18 @@ int admit(const masters_options& masters)
             co_await timer.async_wait(asio::deferred);
             now = locks.stats();
         }
-        const auto admitted = now.nodes_ready - now.nodes_quarantined;
+        report r;
+        co_await locks.async_inspect(inspected, {.report = &r, .every_node = true},
+                                     asio::as_tuple(asio::deferred));
+        const auto admitted = std::ranges::count_if(r.nodes, is_admitted);
         if (masters.json) {
-            std::cout << nlohmann::json{{"nodes", c.nodes.size()}, {"admitted", admitted}} << '\n';
+            std::cout << nlohmann::json{{"admitted", admitted}, {"nodes", admission_json(r)}}
+                      << '\n';
         } else {
-            std::cout << admitted << " of " << c.nodes.size() << " nodes are admitted\n";
+            std::cout << admitted << " of " << r.nodes.size() << " nodes are admitted\n"
+                      << missing_text(r);
         }
-        co_return admitted == c.nodes.size() ? success : unavailable;
+        co_return admitted == std::ssize(r.nodes) ? success : unavailable;
     });
 }
 

@@ -164,6 +164,7 @@ std::string inspection_text(const std::string& resource, const inspection& found
         }
     } else if (const auto reason = reason_text(found, r); !reason.empty()) {
         out += ": " + reason;
+        out += found.state == lock_state::unknown ? "; `redlock doctor` says what to do" : "";
     }
     out += '\n';
     std::size_t widest = 0;
@@ -180,7 +181,7 @@ std::string inspection_text(const std::string& resource, const inspection& found
         if (node.quarantine) {
             out += " for " + seconds_text(*node.quarantine);
         }
-        out += node.error.empty() ? "\n" : ": " + node.error + '\n';
+        out += node.error.empty() ? "\n" : ": " + node.error + remedy_for(node.error) + '\n';
     }
     return out;
 }

@@ -67,51 +67,24 @@ std::string line_of(const nlohmann::json& value)
     return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
+/// Whether the node brought no vote for another reason than a refusal. It may have granted the key
+/// without a fencing token.
+bool is_without_vote(const node_report& node)
+{
+    return is_out_of_use(node.outcome) ||
+           (node.outcome == node_outcome::granted && !node.error.empty());
+}
+
 /// The reasons why nodes are out of use, with the number of nodes for each.
 std::map<std::string, std::size_t> reasons_in(const report& r)
 {
     std::map<std::string, std::size_t> reasons;
     for (const auto& node : r.nodes) {
-        if (is_out_of_use(node.outcome)) {
+        if (is_without_vote(node)) {
             ++reasons[node.error.empty() ? to_string(node.outcome) : node.error];
         }
     }
     return reasons;
-}
-
-/// Advice for the user about a reason why a node isn't used. Empty if there is none.
-std::string remedy_for(std::string_view reason)
-{
-    struct remedy {
-        std::string_view part_of_reason;
-        const char* text;
-    };
-    static constexpr remedy remedies[] = {
-        {"refused user and password",
-         "; the login comes from the URL, --user (REDLOCK_USER) and --password-file "
-         "(REDLOCK_PASSWORD)"},
-        {"wants a login",
-         "; give a password with --password-file or REDLOCK_PASSWORD, and a user with --user"},
-        {"refused the database", "; the database comes from the URL or from --db"},
-        {"NOPERM", "; `redlock doctor` names the missing permissions"},
-        {"has no permissions", "; `redlock doctor` names the missing permissions"},
-        {"no permitted command", "; `redlock doctor` names the missing permissions"},
-        {"can't run this command", "; `redlock doctor` names the missing permissions"},
-        {"within node_timeout", "; --node-timeout gives the nodes more time"},
-        {"it is not for ", "; use a name of the certificate in the URL, or --server-name"},
-        {"certificate has expired",
-         "; renew the certificate of the server, and check the date of this machine"},
-        {"certificate is not yet valid",
-         "; check the date of this machine, and the certificate of the server"},
-        {"certificate verify failed",
-         "; if its authority is yours, trust it with --ca-file, else give the server a valid "
-         "certificate"},
-        {"certificate required", "; give the client a certificate with --cert-file and --key-file"},
-    };
-    const auto* const found = std::ranges::find_if(remedies, [&](const remedy& one) {
-        return reason.find(one.part_of_reason) != std::string_view::npos;
-    });
-    return found == std::end(remedies) ? "" : found->text;
 }
 
 /// The nodes' answers, one on each line, without the texts that the message before them contains.
@@ -125,6 +98,9 @@ std::string node_lines(const report& r, const std::string& message)
     for (const auto& node : r.nodes) {
         out += "  " + node.node + std::string(widest - node.node.size() + 2, ' ') +
                to_string(node.outcome);
+        out += node.outcome == node_outcome::granted && is_without_vote(node)
+                   ? " without a fencing token"
+                   : "";
         if (node.outcome == node_outcome::refused && node.holder_ttl) {
             out += ", its key lives for " + seconds_text(*node.holder_ttl);
         }
@@ -177,12 +153,49 @@ bool is_out_of_use(node_outcome o) noexcept
     return true;
 }
 
+std::string remedy_for(std::string_view reason)
+{
+    struct remedy {
+        std::string_view part_of_reason;
+        const char* text;
+    };
+    static constexpr auto permissions =
+        "; `redlock doctor --resource NAME` names the missing permissions";
+    static constexpr remedy remedies[] = {
+        {"refused user and password",
+         "; the login comes from the URL, --user (REDLOCK_USER) and --password-file "
+         "(REDLOCK_PASSWORD)"},
+        {"wants a login",
+         "; give a password with --password-file or REDLOCK_PASSWORD, and a user with --user"},
+        {"refused the database", "; the database comes from the URL or from --db"},
+        {"NOPERM", permissions},
+        {"has no permissions", permissions},
+        {"no permitted command", permissions},
+        {"can't run this command", permissions},
+        {"can't access at least one of the keys", permissions},
+        {"fencing counter", "; `redlock doctor --resource NAME` says what to do"},
+        {"within node_timeout", "; --node-timeout gives the nodes more time"},
+        {"it is not for ", "; use a name of the certificate in the URL, or --server-name"},
+        {"certificate has expired",
+         "; renew the certificate of the server, and check the date of this machine"},
+        {"certificate is not yet valid",
+         "; check the date of this machine, and the certificate of the server"},
+        {"certificate verify failed",
+         "; if its authority is yours, trust it with --ca-file, else give the server a valid "
+         "certificate"},
+        {"certificate required", "; give the client a certificate with --cert-file and --key-file"},
+    };
+    const auto* const found = std::ranges::find_if(remedies, [&](const remedy& one) {
+        return reason.find(one.part_of_reason) != std::string_view::npos;
+    });
+    return found == std::end(remedies) ? "" : found->text;
+}
+
 std::string why_no_majority(const report& r)
 {
     const auto gone = static_cast<std::size_t>(
         std::ranges::count(r.nodes, node_outcome::refused, &node_report::outcome));
-    const auto away = static_cast<std::size_t>(
-        std::ranges::count_if(r.nodes, is_out_of_use, &node_report::outcome));
+    const auto away = static_cast<std::size_t>(std::ranges::count_if(r.nodes, is_without_vote));
     const auto quorum = r.nodes.size() / 2 + 1;
     if (r.nodes.size() - gone < quorum) {
         return keys_are_gone;
@@ -275,9 +288,7 @@ error_code cause_of(error_code error, const report& r)
     if (error != errc::timed_out) {
         return error;
     }
-    const auto away = std::count_if(r.nodes.begin(), r.nodes.end(), [](const node_report& node) {
-        return is_out_of_use(node.outcome);
-    });
+    const auto away = std::ranges::count_if(r.nodes, is_without_vote);
     const auto quorum = r.nodes.size() / 2 + 1;
     const bool majority_away = r.nodes.size() - static_cast<std::size_t>(away) < quorum;
     return r.attempts == 0 || majority_away ? errc::unavailable : errc::contended;

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::cli {
@@ -37,6 +38,9 @@ inline constexpr const char* without_an_end =
  * attempt determine the cause.
  */
 [[nodiscard]] error_code cause_of(error_code error, const report& r);
+
+/// Advice for the user about a reason why a node isn't used. Empty if there is none.
+[[nodiscard]] std::string remedy_for(std::string_view reason);
 
 /// Why a majority didn't do what it was asked, from the answers of the nodes.
 [[nodiscard]] std::string why_no_majority(const report& r);

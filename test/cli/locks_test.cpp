@@ -649,8 +649,22 @@ TEST_CASE("a command admits new nodes to the restart guard", "[locks]")
     // The command waits five seconds for the third node. A busy machine admits two in less.
     const auto two = run(nodes, {"admit", "--max-ttl", "1h", "--connect-timeout", "5s"});
     CHECK(two.status == 69);
-    CHECK(two.text == "2 of 3 nodes are admitted\n");
+    CHECK_THAT(two.text, ContainsSubstring("2 of 3 nodes are admitted\n  " + nodes[1].url()));
+    CHECK_THAT(two.text, ContainsSubstring(": disconnected: Connection refused\n"));
     CHECK(run(nodes, {"admit"}).status == 64);
+}
+
+TEST_CASE("admit says why a node is not admitted", "[locks]")
+{
+    masters nodes(1);
+    nodes[0].command({"ACL", "SETUSER", "default", "-eval"});
+    const auto [status, text] =
+        run(nodes, {"admit", "--max-ttl", "1h", "--connect-timeout", "500ms", "--json"});
+    CHECK(status == 69);
+    const auto told = nlohmann::json::parse(text);
+    CHECK(told.at("admitted") == 0);
+    CHECK(told.at("nodes").at(0).at("admitted") == false);
+    CHECK_THAT(told.at("nodes").at(0).at("error").get<std::string>(), ContainsSubstring("'eval'"));
 }
 
 TEST_CASE("a command that cannot write the owner token releases the lock", "[locks]")
@@ -962,6 +976,15 @@ TEST_CASE("an inspection whose state is unknown gives the reason in its JSON", "
           "1 of 3 nodes can be used, which is not a majority");
 }
 
+TEST_CASE("an inspection says what helps a node that refuses the login", "[locks]")
+{
+    masters nodes(1);
+    nodes[0].command({"CONFIG", "SET", "requirepass", "another"});
+    const auto [status, text] = run(nodes, {"inspect", "job"});
+    CHECK(status == 69);
+    CHECK_THAT(text, ContainsSubstring("wants a login (NOAUTH); give a password with"));
+}
+
 TEST_CASE("an inspection that one dead node decides says that a majority can be used", "[locks]")
 {
     masters nodes(3);
@@ -971,7 +994,7 @@ TEST_CASE("an inspection that one dead node decides says that a majority can be 
     CHECK(status == 69);
     CHECK_THAT(text, ContainsSubstring(
                          "job: unknown: 2 of 3 nodes can be used, and the answers of the others "
-                         "would decide\n"));
+                         "would decide; `redlock doctor` says what to do\n"));
 }
 
 TEST_CASE("an option with an empty value does not lock another resource", "[locks]")
