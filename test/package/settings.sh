@@ -50,13 +50,26 @@ agrees() {
     { link agrees.o "$@" && ./user; } || fail "does not run with these options: $*"
 }
 
-# Every setting has a case here and a row in the table for users.
+# Every setting has a case here and a row in the table for users. The README names seven of them.
 settings=$(sed -nE 's/^struct REDLOCK_API (\w+);$/\1/p' "$SOURCE"/include/redlock/detail/*built_with.hpp)
 [[ -n $settings ]] || fail "no settings found"
 for setting in $settings; do
     grep -qE "^(differs|refused) .*\b$setting<" "$here/settings.sh" || fail "no case for $setting"
     grep -qE "^\|.*\`$setting<" "$SOURCE/docs/guides/compile.md" || fail "docs/guides/compile.md does not have $setting"
 done
+while read -r setting words; do
+    grep -qw "$setting" <<<"$settings" || fail "no setting $setting"
+    sed -n '/^## Install/,/^## Guarantees/p' "$SOURCE/README.md" | tr '\n' ' ' | grep -F -- "$words" >/dev/null ||
+        fail "README.md does not say '$words', for $setting"
+done <<'END'
+boost_version Boost's version
+rtti `-fno-rtti`
+glibcxx_debug `_GLIBCXX_DEBUG`
+glibcxx_cxx11_abi string ABI
+asio_threads threads
+asio_epoll epoll
+asio_handler_tracking handler tracking
+END
 
 agrees
 agrees -O2 -DNDEBUG
