@@ -28,7 +28,8 @@ names_in() {
 declare -A known
 names=0
 # check_names <page>: what it names as `folder`: "name" is the whole name of a case, a fault or a
-# fuzz target there. Says with `complain` what is not, and counts in `names`.
+# fuzz target there. A name may go over the end of a line. Says with `complain` what is not, and
+# counts in `names`.
 check_names() {
     local folder name
     while IFS=' ' read -r folder name; do
@@ -36,5 +37,5 @@ check_names() {
         folder=${folder//[\`:]/}
         [[ -v known[$folder] ]] || known[$folder]=$(names_in "$folder")
         grep -qxF "$name" <<<"${known[$folder]}" || complain "$1: test/$folder has no $name"
-    done < <(grep -oE '`[a-z]+`: "[^"]+"' "$1")
+    done < <(tr '\n' ' ' <"$1" | tr -s ' ' | grep -oE '`[a-z]+`: "[^"]+"')
 }
