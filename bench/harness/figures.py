@@ -1,4 +1,4 @@
-"""How each figure is called and printed, wherever it comes from."""
+"""Names and formats of all figures, for every program that gives them."""
 
 import dataclasses
 
@@ -48,7 +48,7 @@ FIGURES = {
 
 
 def grouped(number, digits):
-    """With a space between thousands, from five digits on."""
+    """Formats a number, with a space between thousands if it has five digits or more."""
     text = f"{number:,.{digits}f}"
     return text.replace(",", " ") if abs(number) >= 10_000 else text.replace(",", "")
 

@@ -1,4 +1,4 @@
-"""Masters of this machine that all programs of a run are measured on."""
+"""Nodes on this machine, on which all programs of a run are measured."""
 
 import ctypes
 import pathlib
@@ -16,13 +16,13 @@ PATIENCE = 60
 
 
 def end_with_parent():
-    """In the child: SIGKILL when whoever started it is gone, however that ended."""
+    """Runs in the child: the kernel kills the child when its parent has ended, in whatever way."""
     pr_set_pdeathsig = 1
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
 def free_port():
-    """Below those that tests reserve, and those that the system takes for outgoing connections."""
+    """Returns a free port, below the ports of tests and of the system's outgoing connections."""
     while True:
         port = random.randint(10_000, 11_999)
         with socket.socket() as probe:
@@ -34,7 +34,7 @@ def free_port():
 
 
 def make_certificate(folder):
-    """One that is its own authority, for 127.0.0.1."""
+    """Makes a certificate for 127.0.0.1 that is its own authority."""
     made = subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
          "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
@@ -45,7 +45,7 @@ def make_certificate(folder):
 
 
 class Master:
-    """Keeps nothing on disk, and speaks TCP, TLS and over a unix socket."""
+    """One node. It keeps nothing on disk, and accepts TCP, TLS and a unix socket."""
 
     def __init__(self, program, folder, number):
         self.program, self.folder = program, folder
@@ -83,7 +83,7 @@ class Master:
         raise Trouble(f"a node does not start:\n{self.log.read_text(encoding='utf-8')}")
 
     def ask(self, command):
-        """The reply: a line as it stands, or the content of a bulk string."""
+        """Sends a command and returns the reply: its line, or the content of a bulk string."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(PATIENCE)
             connection.connect(str(self.socket_path))
@@ -107,7 +107,7 @@ class Master:
 
 
 class Masters:
-    """Some independent masters, which end with this object and with the process."""
+    """Some independent nodes, which end with this object and with the process."""
 
     def __init__(self, count, program):
         if shutil.which(program) is None:
@@ -146,13 +146,13 @@ class Masters:
         return [str(master.process.pid) for master in self.all[:count]]
 
     def begin_anew(self):
-        """Without keys, and all counters at zero."""
+        """Deletes all keys, and sets all counters of the nodes to zero."""
         for master in self.all:
             master.ask("FLUSHALL")
             master.ask("CONFIG RESETSTAT")
 
     def counted(self, count):
-        """What the first of them have done since then: SETs of each, and bytes of all."""
+        """Counts what the first nodes have done since then: SETs of each, and bytes of all."""
         sets, size = 0, 0
         for master in self.all[:count]:
             told = master.fields("commandstats").get("cmdstat_set", "calls=0,")

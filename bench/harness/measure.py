@@ -53,7 +53,7 @@ class Progress:
 
 
 class Delayed:
-    """A slow way to a master, while this is entered."""
+    """A slow way to a node, while this context is entered."""
 
     def __init__(self, program, master, delay_ms):
         self.command = [str(program), "--port", str(master.port), "--delay", str(delay_ms)]
@@ -77,7 +77,7 @@ def numbers(told):
 
 
 class Lengths:
-    """How long to measure."""
+    """Durations of the runs."""
 
     def __init__(self, quick):
         self.seconds, self.warm_up = (0.3, 0.1) if quick else (0.8, 0.2)
@@ -91,18 +91,18 @@ class Lengths:
         return sum(self.time_of(case)) + case.overhead
 
     def counting(self, case):
-        """The run in which system calls are counted."""
+        """Returns the seconds of the run in which system calls are counted."""
         return sum(CALLS_TIME) + case.overhead
 
     def cost(self, case, rounds):
-        """In seconds."""
+        """Returns the seconds that all runs of a case take."""
         done = case.rounds_of(rounds)
         counting = self.counting(case) * min(done, CALLS_ROUNDS) if case.counts_calls else 0
         return self.once(case) * done + counting
 
 
 class Bench(Lengths):
-    """The programs and the masters."""
+    """The programs and the nodes."""
 
     def __init__(self, folder, quick, server, peers):
         super().__init__(quick)
@@ -112,8 +112,8 @@ class Bench(Lengths):
         self.commands = {}
 
     def begin(self):
-        """With a question: on masters of its own, since what others have left in their memory is
-        not gone with the keys; `versions` are those of what takes part in it."""
+        """Begins a question, on nodes of its own. Memory that other questions used on a node does
+        not come back with the deletion of the keys. `versions` are of what takes part in it."""
         self.end()
         self.masters = Masters(7, self.server)
         self.versions = {"server": self.masters.version()}
@@ -146,7 +146,7 @@ class Bench(Lengths):
         return all_of_it
 
     def told_by(self, case, before=(), after=(), time_of=None):
-        """Runs it, with something before and after its command, and gives what it writes."""
+        """Runs a case, with words before and after its command, and returns what it writes."""
         self.masters.begin_anew()
         urls = self.masters.urls(case.masters, case.transport)
         if case.delay_ms is None:
@@ -173,7 +173,7 @@ class Bench(Lengths):
         return ran.stdout
 
     def measure(self, case):
-        """(name, parameters, figures) of one run."""
+        """Runs a case once, and returns (name, parameters, figures) for each result."""
         if case.tells_by_file:
             with tempfile.NamedTemporaryFile("r", encoding="utf-8") as file:
                 self.told_by(case, after=["--json", file.name])
@@ -195,8 +195,8 @@ class Bench(Lengths):
         return [(case.name, case.parameters, figures)]
 
     def calls_of(self, case):
-        """System calls a cycle, and those among them that send, of all of the program's life;
-        nothing where there is no strace."""
+        """Counts the system calls in a cycle, and how many of them send, over the whole life of
+        the program. Returns nothing without strace."""
         if shutil.which("strace") is None:
             return {}
         with tempfile.NamedTemporaryFile("r", encoding="utf-8") as counts:
@@ -220,12 +220,12 @@ def summary(values):
 
 
 def ratios(mine, theirs):
-    """Of the same round, as a machine that is slow for a while is so for all."""
+    """Divides figures of the same round, because a machine that is slow for a while slows both."""
     return [a / b for a, b in zip(mine, theirs) if a is not None and b]
 
 
 class Answer:
-    """All that was measured for one question."""
+    """All measured figures of one question."""
 
     def __init__(self, question):
         self.question = question
@@ -246,12 +246,12 @@ class Answer:
         return [self.told_of(case) for case in self.cases.values()]
 
     def values(self, name, parameters, figure):
-        """One a round, None where there is none."""
+        """Returns a figure of each round, or None for a round that lacks it."""
         case = self.cases.get(identity(name, parameters))
         return [r.get(figure) for r in case["rounds"]] if case is not None else []
 
     def measured(self, target):
-        """What the target bounds; None where it was not measured."""
+        """Returns the figure that the target bounds, or None if it was not measured."""
         mine = self.values(target.name, target.parameters, target.figure)
         if target.against is None:
             values = [value for value in mine if value is not None]

@@ -57,7 +57,7 @@ def bound(target):
 
 
 def measured(target):
-    """With enough digits to tell it from its bound."""
+    """Formats the measured figure, with enough digits to distinguish it from its bound."""
     value = target["measured"]
     if value is None:
         return "-"
@@ -99,7 +99,7 @@ def block(question, told, picture):
 
 
 def put(text, question, new):
-    """The page with the new block in the place of the old one. An empty text becomes a new page."""
+    """Returns the page with the new block instead of the old one. An empty text becomes a page."""
     found = re.compile(
         re.escape(begin_of(question.name)) + ".*?" + re.escape(end_of(question.name)), re.DOTALL)
     if found.search(text):

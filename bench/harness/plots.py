@@ -54,7 +54,7 @@ def colour(names, name):
 
 
 def lines(panel, cases):
-    """A line each over a parameter, with bars from the least to the most."""
+    """Draws a line for each name over a parameter, with bars from the least to the greatest."""
     series, places = {}, set()
     for case, value in rows_of(panel, cases):
         x = case["parameters"].get(panel.x)
@@ -81,7 +81,7 @@ def lines(panel, cases):
 
 
 def bars(panel, cases, titles):
-    """A bar each, below one another, of a colour for those of one name."""
+    """Draws a bar for each case, one below the other. All bars of a name have one colour."""
     rows = rows_of(panel, cases)
     names = list(dict.fromkeys(case["name"] for case, _ in rows))
     inside, labels = [], []
@@ -108,7 +108,7 @@ def spoken(value, title):
 
 
 def step(most):
-    """Between the tics: 1, 2 or 5 of a power of ten, so that there are six at most."""
+    """Returns the step of the tics: 1, 2 or 5 of a power of ten, for six tics at most."""
     power = 10 ** math.floor(math.log10(most / 5)) if most > 0 else 1
     return next(n * power for n in (1, 2, 5, 10) if n * power * 5 >= most or n == 10)
 
@@ -128,7 +128,7 @@ def draw(panel, cases, titles):
 
 
 def picture(question, told, file):
-    """Writes an SVG, a diagram a panel, side by side; False where there is nothing to show."""
+    """Writes an SVG with the panels side by side. Returns False if there is nothing to show."""
     panels = [p for p in question.panels if rows_of(p, told["cases"])]
     if not panels:
         return False

@@ -1,4 +1,4 @@
-"""What a question is made of: cases that are measured in turn, a table and a picture."""
+"""The parts of a question: cases that are measured in turn, a table and a picture."""
 
 import dataclasses
 import typing
@@ -6,7 +6,7 @@ import typing
 
 @dataclasses.dataclass
 class Case:
-    """One program, to be run once in each round."""
+    """One program, which runs once in each round."""
 
     name: str
     program: str
@@ -49,8 +49,8 @@ class Column:
 
 @dataclasses.dataclass
 class Target:
-    """What is aimed at: a bound for a figure of one case, or for its ratio to another one of the
-    same round. Of the rounds the median counts."""
+    """A bound for a figure of one case, or for its ratio to another figure of the same round. The
+    median of the rounds counts."""
 
     name: str
     parameters: dict
@@ -63,7 +63,7 @@ class Target:
     most: typing.Optional[float] = None
 
     def other(self):
-        """The name, parameters and figure that it is compared with."""
+        """Returns name, parameters and figure of the case that the target is compared with."""
         changed = dict(self.against)
         name, figure = changed.pop("name", self.name), changed.pop("figure", self.figure)
         return name, self.parameters | changed, figure
@@ -77,7 +77,7 @@ class Target:
 
 @dataclasses.dataclass
 class Panel:
-    """One diagram: a line a name over a parameter, or a bar a case."""
+    """One diagram: a line for each name over a parameter, or a bar for each case."""
 
     figure: str
     title: str
@@ -126,7 +126,7 @@ MANY = 10_000
 
 
 def cycle(name, in_flight, masters=5, arguments=(), parameters=None, **more):
-    """Uncontended cycles of a program that tells the common figures."""
+    """Makes a case with uncontended cycles of a program that gives the common figures."""
     if name in LIBRARY:
         program, own = "redlock-bench", ["run", "--output", "json", *LIBRARY[name]]
         if in_flight >= MANY:

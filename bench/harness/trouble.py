@@ -1,4 +1,4 @@
-"""What ends a run with a message and no traceback."""
+"""The error that ends a run with a message and no traceback."""
 
 
 class Trouble(Exception):

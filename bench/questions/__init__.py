@@ -1,4 +1,4 @@
-"""One file a question, in the order of the page."""
+"""The questions, one file each, in the order of the page."""
 
 import importlib
 

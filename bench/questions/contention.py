@@ -1,4 +1,4 @@
-"""How those fare who all want one lock."""
+"""Throughput and waits of many workers that want one lock."""
 
 import pathlib
 
@@ -50,8 +50,8 @@ def cases(quick):
 
 
 def conclude(answer):
-    """What a hand-over costs in quorum round trips, of which a lone worker's takes two: a release
-    and an acquire."""
+    """Divides the time of a hand-over by a quorum round trip. A lone worker's hand-over takes two
+    of them: a release and an acquire."""
     for case in answer.cases.values():
         lone = answer.cases.get(identity("lone worker", case["parameters"]))
         if case["parameters"]["hold_ms"] > 0 or lone is None:
@@ -91,11 +91,11 @@ QUESTION = Question(
     title="When all want one lock",
     about="All workers want one lock on five nodes, without a fencing token (`redlock-bench "
           "contend`). [bench/README.md](../../bench/README.md#when-all-want-one-lock) describes "
-          "the parties. Ratios compare each case with the lone worker with the same hold time "
-          "and the same number of seconds. A hand-over of the lone worker is a release and an "
-          "acquire, so it takes two quorum round trips. A worker without a grant waits until "
-          "the end of the run, and this wait counts. So if there are no grants, a wait is as "
-          "long as the run. Cases of ten seconds have one round.",
+          "the cases. Each ratio compares a case with the lone worker of the same hold time and "
+          "duration. A hand-over of the lone worker is a release and an acquire, so it takes two "
+          "quorum round trips. If a worker gets no grant, its wait counts from its call to the "
+          "end of the run. So if no worker gets a grant, every wait is as long as the run. Cases "
+          "of ten seconds have one round.",
     cases=cases,
     parameters={"hold_ms": "hold ms", "seconds": "seconds"},
     reference={"name": "lone worker"},

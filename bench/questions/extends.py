@@ -1,4 +1,4 @@
-"""What very many locks cost that are kept alive."""
+"""Cost of very many locks that are kept alive."""
 
 from harness.question import Case, Column, Panel, Question, Target
 

@@ -1,4 +1,4 @@
-"""What one master costs that is dead, stopped or slow."""
+"""Cost of one node that is dead, stopped or slow."""
 
 from harness.measure import numbers
 from harness.question import Case, Column, Panel, Question, Target, cycle
@@ -7,7 +7,7 @@ DELAY_MS = 5
 
 
 def halves(fault):
-    """One run gives three: before the fault, the first 0.1 s of it, and from then on."""
+    """Makes three cases of a run: before the fault, its first 0.1 s, and the time after that."""
 
     def read(told):
         return [(fault, {"state": state}, numbers(told[part]) | {

@@ -1,4 +1,4 @@
-"""What fencing tokens cost."""
+"""Cost of fencing tokens."""
 
 from harness.question import Column, Panel, Question, Target, cycle
 

@@ -1,4 +1,4 @@
-"""Whether a cycle costs more where a client has very many locks: it must not."""
+"""Cost of a cycle while the client holds very many locks. The locks must not raise it."""
 
 from harness.question import Column, Panel, Question, Target, cycle
 
@@ -26,9 +26,9 @@ def cases(quick):
 QUESTION = Question(
     name="held",
     title="Cycles beside held locks",
-    about="Five nodes, 64 in flight, callbacks. `held` is how many more locks the client holds "
-          "meanwhile. Ratios compare each case with none held. The first and the last case have "
-          "five rounds, the others two.",
+    about="Five nodes, 64 in flight, callbacks. While the cycles run, the client also holds "
+          "`held` other locks. Ratios compare each case with `held` = 0. The cases 0 and 100 000 "
+          "have five rounds, the others two. So compare rows by their ratios only.",
     cases=cases,
     parameters={"held": "held"},
     reference={"held": 0},

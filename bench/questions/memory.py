@@ -1,4 +1,4 @@
-"""What a held lock, a waiter, and a program with many cycles in flight take."""
+"""Memory of a held lock, of a waiter, and of a program with many cycles in flight."""
 
 from harness.question import Case, Column, Panel, Question, Target
 

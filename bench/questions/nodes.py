@@ -1,4 +1,4 @@
-"""How the cost grows with the nodes: by a line, the same with any number in flight."""
+"""Cost of each further node. It grows along one line, with any number of cycles in flight."""
 
 import statistics
 
@@ -18,12 +18,12 @@ def cases(quick):
 
 
 def slope(points):
-    """Of the line nearest to them all."""
+    """Returns the slope of the least-squares line through the points."""
     return statistics.linear_regression(*zip(*points)).slope
 
 
 def conclude(answer):
-    """What each further node costs, with the case of the most nodes."""
+    """Adds the cost of each further node to the case with the most nodes."""
     groups = {}
     for case in answer.cases.values():
         groups.setdefault((case["name"], case["parameters"]["in_flight"]), []).append(case)
@@ -40,11 +40,12 @@ QUESTION = Question(
     title="What each node costs",
     about="The same cycles with one, three, five and seven nodes. The node timeout is 1 s with "
           "10 000 in flight, and 50 ms otherwise. The cases with 10 000 in flight have one "
-          "round. The cost of a node is the slope of the least-squares line through the "
-          "processor time per cycle of all four; the rows with seven nodes have it. With 64 and "
-          "1000 in flight the processor time of the servers is near this line. The processor "
-          "time of the client rises more from one node to three than beyond, because a single "
-          "node decides alone. Ratios compare each case with `floor-asio`.",
+          "round. The four numbers of nodes give four values of processor time per cycle. The "
+          "cost of one node is the slope of the least-squares line through them. The row with "
+          "seven nodes shows it. With 64 and 1000 in flight the processor time of the servers is "
+          "near this line. From one node to three the client's processor time rises more than "
+          "after that, because with one node the first answer decides. Ratios compare each case "
+          "with `floor-asio`.",
     cases=cases,
     parameters={"in_flight": "in flight", "nodes": "nodes"},
     reference={"name": "floor-asio"},

@@ -1,4 +1,4 @@
-"""How long it takes from nothing to a lock."""
+"""Time from the start of a program to its first lock."""
 
 from harness.question import Case, Column, Panel, Question
 

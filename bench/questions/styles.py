@@ -1,4 +1,4 @@
-"""What the ways cost in which the library is called."""
+"""Cost of each way to call the library."""
 
 from harness.question import Column, Panel, Question, Target, cycle
 

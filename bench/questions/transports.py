@@ -1,4 +1,4 @@
-"""What TLS costs, and what unix sockets save."""
+"""Cost of TLS, and gain from unix sockets."""
 
 from harness.question import Column, Panel, Question, cycle
 

@@ -1,4 +1,4 @@
-"""What a cycle costs that nobody is in the way of."""
+"""Cost of a cycle without contention."""
 
 from harness.question import MANY, Column, Panel, Question, Target, cycle
 
