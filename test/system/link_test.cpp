@@ -111,8 +111,8 @@ TEST_CASE("a node that loses three packets of ten is slow but blocks no lock", "
             }
             ++(error ? unavailable : granted);
         }
-        // Without this wait the client would not ask nodes that still owe answers. They may owe
-        // them for minutes, because TCP doubles its wait after each loss.
+        // Without this wait the client would not ask nodes that still have to answer. Their
+        // answers may take minutes, because TCP doubles its wait after each loss.
         network->lose_packets(false);
         REQUIRE(mine.await_quiet());
         return granted >= many && unavailable >= many;
