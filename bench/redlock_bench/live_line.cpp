@@ -32,7 +32,12 @@ std::string text_of(const figures& f, double span)
          << static_cast<double>(f.acquires.count()) / span << " acquires/s   p50" << std::setw(6)
          << latency_text(f.acquires, 0.5) << " ms   p99" << std::setw(7)
          << latency_text(f.acquires, 0.99) << " ms   contended" << std::setw(5)
-         << f.failed_by(errc::contended) << "   failed" << std::setw(5) << f.failed_otherwise();
+         << f.failed_by(errc::contended) << "   unavailable" << std::setw(5)
+         << f.failed_by(errc::unavailable);
+    const auto others = f.failed_otherwise() - f.failed_by(errc::unavailable);
+    if (others != 0) {
+        text << "   other errors" << std::setw(5) << others;
+    }
     return text.str();
 }
 
