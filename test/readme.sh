@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: readme.sh <root of the source tree>
 # The program of the README is docs/examples/readme.cpp. Its badges name version, licence and standard, and come from no other
-# host. It is short. docs/install.md and the tutorial build a program in one way. The list of examples has all of them, and no
+# host. It is short. Three pages build the first program in one way. The list of examples has all of them, and no
 # others. Each example opens with what it shows and how to run it, and has at most two screens.
 set -euo pipefail
 cd "$1"
@@ -25,9 +25,9 @@ grep -qF '>20<' docs/pictures/cpp20.svg && grep -qF cxx_std_20 CMakeLists.txt ||
     complain "docs/pictures/cpp20.svg does not name the standard that CMake asks for"
 ! grep -nE '!\[[^]]*\]\(https?:' README.md || complain "a picture comes from another host"
 
-for page in docs/install.md docs/tutorial.md; do
+for page in docs/install.md docs/tutorial.md docs/guides/first_lock.md; do
     grep -qF '    g++ -std=c++20 docs/examples/first_lock.cpp -o first_lock $(pkg-config --cflags --libs redlock)' "$page" ||
-        complain "docs/install.md and docs/tutorial.md build the program in two ways"
+        complain "$page builds the first program in another way"
 done
 diff <(cd docs/examples && ls ./*.cpp) <(grep -oE '^\| \[[a-z_]+\]\([a-z_]+\.cpp\)' docs/examples/README.md | sed 's|.*(|./|; s|)||' | sort)
 
