@@ -325,8 +325,8 @@ void command_line::add_doctor()
     add_duration(sub, "--watch", watch_, "Time to measure clocks and answers, 1h at most",
                  {.most = std::chrono::hours(1)});
     sub.add_option("--resource", doctor_resource_,
-                   "One of your resources: the doctor tries keys that begin with its name, for a "
-                   "user that may use no others [the doctor's own keys]")
+                   "One of your resources: the doctor looks at its keys, and tries keys that begin "
+                   "with its name [keys of the doctor's own]")
         ->type_name("RESOURCE");
     sub.footer(
         "Each finding has a code in --json; docs/errors.md of the source explains the codes. The\n"

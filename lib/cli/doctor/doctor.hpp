@@ -17,8 +17,8 @@ struct doctor_options {
     bool json = false;
     /// How long the doctor measures the nodes' clocks and latencies.
     std::chrono::milliseconds watch{1000};
-    /// The resource whose name begins the keys that the doctor tries. If empty, the doctor uses a
-    /// name of its own.
+    /// A resource whose keys the doctor looks at. Its name also begins the keys that the doctor
+    /// tries. If empty, the doctor uses a name of its own.
     std::optional<std::string> resource{};
 };
 
