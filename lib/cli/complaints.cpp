@@ -246,10 +246,17 @@ std::string complaints::of_file(const std::string& why) const
     const auto line = file_.line_of(name);
     const std::string place = line ? "line " + std::to_string(*line) + ": " : "";
     if (!is_stranger) {
-        return place + why;
+        const bool is_no_wait = name.ends_with("no-wait");
+        return place +
+               (is_no_wait ? "no-wait is only for the command line: write wait = \"0s\"" : why);
     }
     if (is_section) {
         return place + "there is no command " + name;
+    }
+    if (name == "password" || name.ends_with(".password")) {
+        return place +
+               "there is no option password: write it to a file, and name that with "
+               "password-file";
     }
     const bool is_of_all = name.find('.') == std::string::npos;
     return place + "there is no option " + name + (is_of_all ? " that all commands have" : "");

@@ -138,10 +138,18 @@ private:
     {
         const auto sign = line_.find('=');
         const auto name = unquoted(trimmed(line_.substr(0, sign)));
-        if (sign == std::string_view::npos || !is_name(name)) {
+        if (sign == std::string_view::npos) {
             refuse(number_, "is neither NAME = VALUE nor [SECTION]");
         }
+        if (!is_name(name)) {
+            refuse(number_,
+                   "the text before = is not the name of an option, in lower case and "
+                   "without dashes; a resource is always an argument");
+        }
         const auto value = uncommented(line_.substr(sign + 1));
+        if (value.empty() || value == "[]") {
+            refuse(number_, std::string(name) + " has no value");
+        }
         add(section_ + (section_.empty() ? "" : ".") + std::string(name));
         if (value.starts_with('[')) {
             end_list(value);

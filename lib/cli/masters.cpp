@@ -310,7 +310,14 @@ void add_masters(CLI::App& app, masters_options& o)
     app.add_option("--drift", o.drift_factor,
                    "Allowance for clocks that run apart, as a share of the ttl")
         ->type_name("SHARE")
-        ->check(CLI::Range(0.0, 0.99).description(""))
+        ->check(CLI::Validator(
+            [](const std::string& given) {
+                double share = 0;
+                const bool fits =
+                    CLI::detail::lexical_cast(given, share) && share >= 0 && share <= 0.99;
+                return fits ? std::string() : '\'' + given + "' is not a number from 0 to 0.99";
+            },
+            "", ""))
         ->capture_default_str()
         ->group(in);
     add_duration(app, "--max-ttl", o.max_ttl,

@@ -302,8 +302,13 @@ std::string message_of(error_code cause, const report& r)
     if (cause == errc::not_held) {
         return "The lock is not held with this owner token" + missing_in(r);
     }
-    const bool is_named = cause == errc::contended && !r.holder_label.empty();
-    return is_named ? "The resource is locked by " + r.holder_label : cause.message();
+    if (cause != errc::contended) {
+        return cause.message();
+    }
+    const bool is_endless = std::ranges::any_of(r.nodes, &node_report::never_ends);
+    return (r.holder_label.empty() ? cause.message()
+                                   : "The resource is locked by " + r.holder_label) +
+           (is_endless ? without_an_end : "");
 }
 
 bool can_say_at_once() noexcept

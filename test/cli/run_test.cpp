@@ -664,7 +664,8 @@ TEST_CASE("a run that loses its lock signals its command and then kills the whol
         REQUIRE(wait_for([&] { return nodes.count("job") == nodes.size(); }));
         permit("-pexpire");
         REQUIRE(one.says("job: the lock could not be renewed: No majority of the nodes can be "));
-        REQUIRE(one.says("; `redlock doctor` names the missing permissions; it ends in "));
+        REQUIRE(one.says(
+            "; `redlock doctor --resource NAME` names the missing permissions; it ends in "));
         permit("+pexpire");
         REQUIRE(one.says("job: the lock is renewed again\n"));
         permit("-pexpire");
@@ -817,10 +818,10 @@ TEST_CASE("a run quotes the nodes that refuse its release", "[run]")
         command({"--node", node.url(), "run", "--no-fencing", "--label", "", "job", "--", "true"})
             .end();
     CHECK(status == 0);
-    CHECK(
-        text.starts_with("redlock: job: unknown whether the lock is released: No majority of the "
-                         "nodes can be used: NOPERM not today (1 of 1); `redlock doctor` names the "
-                         "missing permissions\n"));
+    CHECK(text.starts_with(
+        "redlock: job: unknown whether the lock is released: No majority of the "
+        "nodes can be used: NOPERM not today (1 of 1); `redlock doctor --resource NAME` names the "
+        "missing permissions\n"));
 }
 
 TEST_CASE("with --json a run prints one JSON value on each line", "[run]")
