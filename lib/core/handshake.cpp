@@ -63,6 +63,21 @@ bool says_no_database(std::string_view error) noexcept
            error.find("invalid DB index") != error.npos;
 }
 
+/// The code of an error, for a message. After "ERR" only a known code counts, because the next word
+/// may repeat what the client sent.
+std::string_view code_of(std::string_view error) noexcept
+{
+    constexpr std::array<std::string_view, 7> known{"WRONGPASS", "NOAUTH", "DENIED",    "READONLY",
+                                                    "MOVED",     "ASK",    "NOREPLICAS"};
+    const auto* const found = std::ranges::find_if(
+        known, [&](std::string_view code) { return resp::has_code(error, code); });
+    if (found != known.end()) {
+        return *found;
+    }
+    const std::string_view word = resp::error_code_word(error);
+    return word == "ERR" ? std::string_view() : word;
+}
+
 /// The error has no code of its own, and at the greeting the sentence has only this meaning.
 bool has_no_room(std::string_view error) noexcept
 {
@@ -257,18 +272,17 @@ handshake::progress handshake::fail(std::string reason, bool needs_attention)
     return progress::failed;
 }
 
-/// The first word of an error says enough; the rest may repeat what we sent. "ERR" says nothing. A
-/// refusal that passes by itself has one reason, whatever it refused.
+/// The code of an error says enough; the rest may repeat what we sent. A refusal that passes by
+/// itself has one reason, whatever it refused.
 handshake::progress handshake::refused(std::string_view what, const resp::reply& r)
 {
     const std::string_view text = r.text();
     if (const auto temporary = resp::temporary_because(text); !temporary.empty()) {
         return fail(std::string(temporary), false);
     }
-    const std::string_view word = resp::error_code_word(text);
     std::string reason{what};
-    if (!word.empty() && word != "ERR") {
-        reason.append(" (").append(word).append(")");
+    if (const std::string_view code = code_of(text); !code.empty()) {
+        reason.append(" (").append(code).append(")");
     }
     const bool wants_other_login = is_refused_login_;
     if (wants_other_login) {

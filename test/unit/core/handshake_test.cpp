@@ -731,64 +731,6 @@ TEST_CASE("a client uses one of two names of a server and each names the other",
     CHECK(w.core->snapshot().nodes_ready == 3);
 }
 
-namespace {
-
-/// The texts with which servers, proxies and ACLs refuse a command.
-std::vector<std::string> refusals_of(const std::string& name)
-{
-    std::vector<std::string> said;
-    for (const char* front : {"", "ERR ", "err ", "NOPERM ", "UNSUPPORTED "}) {
-        for (const char* rest :
-             {"unknown command '%'",
-              "Unknown command `%`, with args beginning with: ", "unsupported command",
-              "command '%' is not allowed", "% is not supported", "syntax error",
-              "wrong number of arguments for '%'", "NOT IMPLEMENTED", "denied by proxy"}) {
-            std::string text = std::string(front) + rest;
-            if (const auto at = text.find('%'); at != text.npos) {
-                text.replace(at, 1, name);
-            }
-            said.push_back(text);
-        }
-    }
-    return said;
-}
-
-}  // namespace
-
-TEST_CASE("p49: any refusal of HELLO leads to the older greeting", "[core][pitfall][p49]")
-{
-    for (const std::string& text : refusals_of("HELLO")) {
-        CAPTURE(text);
-        bench_world w{1, with_password()};
-        w.peers[0]->master.password = secret;
-        w.peers[0]->master.refusals["HELLO"] = text;
-        w.start();
-        CHECK(is_usable(w));
-        core::lease& l = w.lock("r");
-        CHECK(w.release(l).released == release_result::released);
-    }
-}
-
-TEST_CASE("p49: any refusal of an optional command leaves the node usable", "[core][pitfall][p49]")
-{
-    const std::string name =
-        GENERATE("SCRIPT LOAD", "SCRIPT", "COMMAND", "EVALSHA", "DELIFEQ", "INFO", "CLIENT");
-    for (const std::string& text : refusals_of(name)) {
-        CAPTURE(name, text);
-        bench_world w{1};
-        model_master& m = w.peers[0]->master;
-        m.has_delifeq = true;
-        m.refusals[name] = text;
-        w.start();
-        REQUIRE(is_usable(w));
-        core::lease& l = w.lock("r");
-        CHECK_FALSE(w.extend(l, 20s).error);
-        CHECK(w.release(l).released == release_result::released);
-        CHECK(w.keys() == 0);
-        CHECK(w.peers[0]->closes == 0);
-    }
-}
-
 TEST_CASE("an INFO reply that is no text gives no role", "[core]")
 {
     const std::string reply = "_\r\n";
@@ -816,26 +758,6 @@ TEST_CASE("p50: a client asks INFO for a role that HELLO leaves out", "[core][pi
     w.answer(0, "%2\r\n+proto\r\n:3\r\n+mode\r\n+standalone\r\n");
     CHECK_FALSE(is_usable(w));
     CHECK(trouble(w) == "is a replica, not a master");
-}
-
-TEST_CASE("p49: after any refusal of AUTH the next command decides", "[core][pitfall][p49]")
-{
-    const bool wants_login = GENERATE(false, true);
-    for (const std::string& text : refusals_of("AUTH")) {
-        CAPTURE(text);
-        bench_world w{1, with_password()};
-        w.peers[0]->master.knows_hello = false;
-        w.peers[0]->master.refusals["AUTH"] = text;
-        if (wants_login) {
-            w.peers[0]->master.password = secret;
-        }
-        w.start();
-        CHECK(is_usable(w) != wants_login);
-        if (wants_login) {
-            CHECK(trouble(w) ==
-                  "the server wants a login (NOAUTH), after it refused user and password");
-        }
-    }
 }
 
 TEST_CASE("a replica that refuses AUTH and needs no login has not refused the login", "[core]")
