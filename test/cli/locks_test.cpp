@@ -16,7 +16,6 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
-#include <initializer_list>
 #include <optional>
 #include <regex>
 #include <string>
@@ -536,90 +535,6 @@ TEST_CASE("options from a file rank below the environment and the arguments", "[
     out = command({"--config", file, "acquire", "job3"}).end();
     CHECK(out.status == 64);
     CHECK_THAT(out.text, ContainsSubstring("nonsense"));
-}
-
-TEST_CASE("each part of a login comes from its highest ranking source", "[locks]")
-{
-    scripted_server node(
-        [](scripted_connection& c) -> boost::asio::awaitable<void> { co_await c.serve(); });
-    const temp_dir folder;
-    const auto file_with = [&](const std::string& name, const std::string& text) {
-        std::ofstream(folder / name) << text;
-        return (folder / name).string();
-    };
-    // One bit for each place, the highest ranking first.
-    for (const unsigned places :
-         {0b0000U, 0b0001U, 0b0010U, 0b0011U, 0b0100U, 0b0101U, 0b0110U, 0b0111U, 0b1000U, 0b1001U,
-          0b1010U, 0b1011U, 0b1100U, 0b1101U, 0b1110U, 0b1111U}) {
-        const auto has = [&](unsigned place) { return (places >> place & 1U) != 0; };
-        const std::string at_url = has(0) ? "u0:p0@" : "";
-        std::vector<std::string> arguments{
-            "--node", "redis://" + at_url + "127.0.0.1:" + std::to_string(node.port()), "--config",
-            file_with("redlock.toml",
-                      has(3) ? "user = \"u3\"\npassword-file = '" + file_with("p3", "p3\n") + "'\n"
-                             : "")};
-        if (has(1)) {
-            arguments.insert(arguments.end(),
-                             {"--user", "u1", "--password-file", file_with("p1", "p1\n")});
-        }
-        std::vector<std::string> environment;
-        if (has(2)) {
-            environment = {"REDLOCK_USER=u2", "REDLOCK_PASSWORD=p2"};
-        }
-        arguments.insert(arguments.end(), {"inspect", "job"});
-        const auto before = node.commands("HELLO").size();
-        (void)command(arguments, environment).end();
-        const auto greeting = node.commands("HELLO").at(before);
-        REQUIRE(greeting.size() >= 4);
-        // REDLOCK_PASSWORD ranks below all other sources of a password.
-        const auto first = [&](std::initializer_list<unsigned> order) {
-            const auto* const found = std::find_if(order.begin(), order.end(), has);
-            return found == order.end() ? std::string() : std::to_string(*found);
-        };
-        CAPTURE(places, greeting);
-        const redlock::test::arguments login{"AUTH", "u" + first({0, 1, 2, 3}),
-                                             "p" + first({0, 1, 3, 2})};
-        if (places == 0) {
-            CHECK(greeting[2] == "SETNAME");
-        } else {
-            CHECK(std::equal(login.begin(), login.end(), greeting.begin() + 2, greeting.end() - 2));
-        }
-    }
-}
-
-TEST_CASE("the TLS files of the arguments and of the file complete each other", "[locks][tls]")
-{
-    const certificates world;
-    const masters nodes(1, {.tls = server_tls{world.ca.certificate, world.server.certificate,
-                                              world.server.key, true}});
-    const std::vector<std::pair<std::string, std::string>> files{
-        {"ca-file", world.ca.certificate.string()},
-        {"cert-file", world.client.certificate.string()},
-        {"key-file", world.client.key.string()}};
-    const temp_dir folder;
-    const auto file = (folder / "redlock.toml").string();
-    // Each of the three options is in the arguments or in the file. Where both have it, the
-    // argument counts.
-    for (const unsigned in_arguments : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U}) {
-        CAPTURE(in_arguments);
-        std::vector<std::string> arguments{"--node", nodes[0].tls_url(), "--config", file};
-        {
-            std::ofstream out(file);
-            out << "node-timeout = \"" << brief_timeout.count() << "ms\"\n";
-            for (unsigned i = 0; i < files.size(); ++i) {
-                const bool is_argument = (in_arguments >> i & 1U) != 0;
-                out << files[i].first << " = '" << (is_argument ? "/no/such" : files[i].second)
-                    << "'\n";
-                if (is_argument) {
-                    arguments.insert(arguments.end(), {"--" + files[i].first, files[i].second});
-                }
-            }
-        }
-        arguments.insert(arguments.end(), {"run", "--ttl", "1h", "job", "--", "true"});
-        const auto [status, text] = command(arguments).end();
-        CHECK(text.empty());
-        CHECK(status == 0);
-    }
 }
 
 TEST_CASE("the command names the options for a certificate that a node requires", "[locks][tls]")
