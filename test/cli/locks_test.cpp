@@ -939,7 +939,7 @@ TEST_CASE("an inspection reports a key of another type at the label's key", "[lo
             "has no key: job:redlock:holder has something other than the label of a holder\n"));
 }
 
-TEST_CASE("a list of nodes may be separated by commas", "[locks]")
+TEST_CASE("a list of nodes with commas is refused", "[locks]")
 {
     const auto [status, text] =
         command({"inspect", "job"}, {"REDLOCK_NODES=redis://a,redis://b"}).end();
