@@ -2,7 +2,8 @@
 # usage: errors.sh <root of the source tree>
 # The page of errors has every code and condition, every outcome of a node, every exit status of the command, and whatever
 # its doctor finds. Each code has its source, its cause and a remedy. The page of the doctor has all findings
-# and verdicts too, and the metrics of the page of alarms are fields of the statistics. The page of the configuration file has
+# and verdicts too, and the metrics of the page of alarms are fields of the statistics. The page of alarms has each line that the
+# library or the command logs as a warning or an error. The page of the configuration file has
 # a row for each option of the command that a file may have.
 set -euo pipefail
 cd "$1"
@@ -46,6 +47,61 @@ while read -r reason; do
         failed=1
     fi
 done < <(sed -n '/remedies\[\] = {/,/^    };/p' lib/cli/printing.cpp | sed -nE 's/^        \{"([^"]*[^" ]) ?",$/\1/p; s/^        \{"([^"]*[^" ]) ?", ".*/\1/p')
+# A page's texts in backquotes, in the first cells of the tables on stdin, up to "...". Shorter texts occur anywhere.
+texts_of_rows()
+{
+    grep '^| ' | cut -d '|' -f 2 | grep -oE '`[^`]+`' | tr -d '`' | sed 's/\.\.\..*//' | grep -E '.{8}' || true
+}
+# has_a_row <a text of the source> <texts of a page, one a line>: one of these is a part of the text.
+has_a_row()
+{
+    local row
+    while IFS= read -r row; do
+        [[ $1 != *"$row"* ]] || return 0
+    done <<<"$2"
+    return 1
+}
+# All sources in one line, with the parts of each literal joined.
+sources=$(cat lib/core/*.cpp lib/engine/*.cpp lib/cli/*.cpp | tr '\n' ' ' | tr -s ' ' | sed 's/" "//g')
+rows=$(sed -n '/^## Log lines/,/^## Run/p' docs/operate/alarms.md | texts_of_rows)
+logged=0
+while IFS= read -r text; do
+    logged=$((logged + 1))
+    if ! has_a_row "$text" "$rows"; then
+        echo "docs/operate/alarms.md has no row for the line '$text'"
+        failed=1
+    fi
+done < <(
+    grep -oE '(log|tell)\( ?log_level::(warning|error), [^"]*"[^"]*"' <<<"$sources" | cut -d '"' -f 2
+    grep -oE '"[^"]*", name_of\(log_level::(warning|error)\)' <<<"$sources" | cut -d '"' -f 2
+)
+if [[ $logged -lt 15 ]]; then
+    echo "only $logged logged lines were found: are they looked for where they are?"
+    failed=1
+fi
+# Reasons for which the client gives a connection up. These show no text of their own, because the rest of the text has the
+# reason, or because a closed client logs nothing.
+no_reason='^(the server refused |the server does not accept scripts now|the client was closed)$'
+rows=$(texts_of_rows <<<"$unused")
+given=0
+while IFS= read -r text; do
+    given=$((given + 1))
+    if ! has_a_row "$text" "$rows"; then
+        echo "docs/errors.md does not say why a node is not used with the reason '$text'"
+        failed=1
+    fi
+done < <(cat lib/core/*.cpp | tr '\n' ' ' | tr -s ' ' | sed 's/" "//g' |
+    grep -oE '(break_off|fail|refused)\([^";]{0,60}"[^"]*"' | cut -d '"' -f 2 | grep -vE "$no_reason")
+if [[ $given -lt 15 ]]; then
+    echo "only $given reasons were found: are they looked for where they are?"
+    failed=1
+fi
+checked=$((checked + logged + given))
+# The page on secrets has the line about a password file too.
+if ! grep -qF 'redlock uses the password from before' docs/operate/rotate_secrets.md; then
+    echo "docs/operate/rotate_secrets.md does not say what a command does that cannot read its password file"
+    failed=1
+fi
 # Values of `error` in the JSON.
 for word in $(sed -n '/word_for(error_code/,/^}/p; /word_for(exit_status/,/^}/p' lib/cli/printing.cpp |
     grep -oE '"[a-z_]+"' | tr -d '"' | sort -u); do
