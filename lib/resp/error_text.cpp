@@ -147,8 +147,9 @@ bool says_wrong_type(std::string_view error)
 
 bool says_key_not_permitted(std::string_view error)
 {
-    return has_code(error, "NOPERM") && error.find(" key") != error.npos &&
-           error.find(" command") == error.npos;
+    const std::size_t access = error.find(" to access ");
+    return has_code(error, "NOPERM") && access != error.npos &&
+           error.find(" key", access) != error.npos && error.find(" command") == error.npos;
 }
 
 bool is_about_state(std::string_view error)

@@ -340,6 +340,7 @@ TEST_CASE("p42: a client does not use a node on which it could release nothing",
     const std::string line = GENERATE(
         "NOPERM this user has no permissions to run the 'evalsha' command",
         "NOPERM User keymaster has no permissions to run the 'evalsha' command",
+        "NOPERM keymaster may not use it",
         "ERR unknown command 'EVALSHA', with args beginning with: ",
         "ERR The user executing the script can't run this command or subcommand script: 123");
     const bool has_native = GENERATE(false, true);

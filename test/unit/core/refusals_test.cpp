@@ -94,6 +94,8 @@ public:
              "invalid request",
              "user locks has no permissions to run the % command or its subcommand",
              "permission for % denied",
+             "the key of this user is not for %",
+             "keymaster may not use %",
              "request denied by a proxy",
              "illegal command: %",
              "no backend takes % while one is LOADING or BUSY",
@@ -284,6 +286,18 @@ TEST_CASE("p49: any refusal of an optional command leaves the node usable", "[co
         CHECK(w.peers[0]->closes == 0);
         CHECK(w.peers[0]->connects == 1);
     }
+}
+
+TEST_CASE("p49: a NOPERM that only mentions a key leads to the text of a script",
+          "[core][pitfall][p49]")
+{
+    bench_world w{1};
+    w.peers[0]->master.refusals["EVALSHA"] = "NOPERM keymaster may not use it";
+    w.start();
+    REQUIRE(has_vote(w));
+    core::lease& l = w.lock("r");
+    CHECK_FALSE(w.extend(l, 20s).error);
+    CHECK(w.release(l).released == release_result::released);
 }
 
 TEST_CASE("p49: any refusal of HELLO leads to the older greeting", "[core][pitfall][p49]")
