@@ -73,7 +73,7 @@ while IFS= read -r text; do
     fi
 done < <(
     grep -oE '(log|tell)\( ?log_level::(warning|error), [^"]*"[^"]*"' <<<"$sources" | cut -d '"' -f 2
-    grep -oE '"[^"]*", name_of\(log_level::(warning|error)\)' <<<"$sources" | cut -d '"' -f 2
+    grep -oE '"[^"]*", level_name\(log_level::(warning|error)\)' <<<"$sources" | cut -d '"' -f 2
 )
 if [[ $logged -lt 15 ]]; then
     echo "only $logged logged lines were found: are they looked for where they are?"
