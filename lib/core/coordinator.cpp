@@ -80,6 +80,16 @@ bool coordinator::on_credentials(instant now, unsigned index, const base::login&
     return goes_on;
 }
 
+void coordinator::note_other_addresses(unsigned index, bool has_some) noexcept
+{
+    nodes_[index]->note_other_addresses(has_some);
+}
+
+bool coordinator::was_useful(unsigned index) const noexcept
+{
+    return nodes_[index]->was_useful();
+}
+
 void coordinator::on_tls_handshake(unsigned index) noexcept
 {
     nodes_[index]->on_tls_handshake();

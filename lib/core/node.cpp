@@ -224,7 +224,9 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
                            ? std::min<nanos>(c_.settings_.reconnect_backoff_max, well_while_idle)
                            : c_.settings_.reconnect_backoff_max;
     const bool lived_well = was_ready && unfit_.empty() && well_until - ready_since_ >= well;
-    const bool at_once = lived_well && is_idle;
+    const bool tries_other = std::exchange(has_other_addresses_, false) && !was_ready;
+    const bool at_once = (lived_well && is_idle) || tries_other;
+    was_useful_ = was_ready && unfit_.empty();
     c_.to_connect_ &= ~bit(index_);
     c_.stats_.disconnects += was_ready;
     refused_for_good_ = state_ == state::handshaking && handshake_.is_refused_for_good();
@@ -257,6 +259,7 @@ void node::give_up_as(std::string_view unfit) noexcept
 {
     break_off(unfit);
     unfit_ = unfit;
+    was_useful_ = false;
 }
 
 /// It has granted something.

@@ -56,6 +56,8 @@ public:
     /// attempt was given up.
     [[nodiscard]] bool on_credentials(const base::login& given);
     void on_tls_handshake() noexcept { awaits_tls_ = true; }
+    void note_other_addresses(bool has_some) noexcept { has_other_addresses_ = has_some; }
+    [[nodiscard]] bool was_useful() const noexcept { return was_useful_; }
     void on_connected();
     void on_bytes(std::string_view bytes);
     /// The connection, or the attempt to make one, is no more.
@@ -354,6 +356,10 @@ private:
     bool native_refused_ = false;
     /// This connection refused a script by its digest, so scripts go out as text.
     bool digest_refused_ = false;
+    /// The name has further addresses, if this connection does not get ready.
+    bool has_other_addresses_ = false;
+    /// The last connection was ready, and its server fit.
+    bool was_useful_ = false;
     /// This connection refused INCR outside of scripts, so the count script increments.
     bool increment_refused_ = false;
     /// The log says that the node needs no login.

@@ -141,6 +141,7 @@ private:
     void connect(unsigned node);
     void ask_for_credentials(unsigned node);
     void make_link(unsigned node);
+    void note_addresses(unsigned node) noexcept;
     void write_all();
     void write(unsigned node);
     void close_link(unsigned node) noexcept;
@@ -158,7 +159,7 @@ private:
         /// starts.
         std::shared_ptr<credentials_request> asking;
         std::shared_ptr<link> connection;
-        unsigned attempts = 0;
+        std::shared_ptr<known_addresses> addresses;
     };
 
     const base::settings settings_;

@@ -1,4 +1,5 @@
 #include "engine/driver.hpp"
+#include "engine/known_addresses.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -236,7 +237,13 @@ void driver::make_link(unsigned node)
 {
     peer& p = peers_[node];
     const base::address& to = settings_.nodes[node];
-    const link_setup setup{executor_, this, node, &to, p.attempts++};
+    if (!p.addresses) {
+        p.addresses = std::make_shared<known_addresses>();
+    }
+    if (core_.was_useful(node)) {
+        p.addresses->note_use();
+    }
+    const link_setup setup{executor_, this, node, &to, p.addresses};
     const auto log = [this](log_level level, std::string_view what, std::string_view why) {
         core_.log(level, {what, why});
     };
@@ -279,14 +286,22 @@ void driver::close_given_up() noexcept
     each(core_.take_to_close(), [this](unsigned i) { close_link(i); });
 }
 
+/// A server that can't be used may have others under its name.
+void driver::note_addresses(unsigned node) noexcept
+{
+    core_.note_other_addresses(node, peers_[node].addresses->has_untried());
+}
+
 void driver::on_link_handshaking(unsigned node)
 {
     core_.on_tls_handshake(node);
+    note_addresses(node);
 }
 
 void driver::on_link_up(unsigned node)
 {
     const auto self = shared_from_this();
+    note_addresses(node);
     core_.on_connected(now(), node);
     close_given_up();
     want_turn();

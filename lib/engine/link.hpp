@@ -56,15 +56,16 @@ public:
     virtual void close() noexcept = 0;
 };
 
+class known_addresses;
+
 /// The arguments of every link.
 struct link_setup {
     boost::asio::any_io_executor executor;
     link_events* events = nullptr;
     unsigned node = 0;
     const base::address* address = nullptr;
-    /// The number of earlier connection attempts to this node. If a name has several addresses,
-    /// each attempt starts with the next address.
-    unsigned attempt = 0;
+    /// What is known of the addresses of the node's name. Null: nothing.
+    std::shared_ptr<known_addresses> addresses;
 };
 
 /// The client's trusted certificates and own identity, shared by its TLS links. The type is opaque,

@@ -23,7 +23,7 @@ public:
     void start() override
     {
         connector_.connect(
-            socket_, *setup().address, setup().attempt,
+            socket_, *setup().address, setup().addresses,
             [me = shared_from_this()](boost::system::error_code ec) { me->on_connect(ec); });
     }
 

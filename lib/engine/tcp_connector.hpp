@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/address.hpp"
+#include "engine/known_addresses.hpp"
 #include "engine/link.hpp"
 
 #include <boost/asio/error.hpp>
@@ -10,8 +11,8 @@
 #include <boost/asio/socket_base.hpp>
 #include <boost/system/error_code.hpp>
 
-#include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -19,7 +20,8 @@
 
 namespace redlock::engine {
 
-/// Resolves a node's addresses and connects to the first one that answers.
+/// Resolves a node's addresses and connects to the first one that answers, in the order that
+/// `known_addresses` gives.
 class tcp_connector {
 public:
     using tcp = boost::asio::ip::tcp;
@@ -29,18 +31,21 @@ public:
     /// Connects, then calls `done(error_code)`. The captures of `done` must keep this object and
     /// the socket alive.
     template <class Done>
-    void connect(tcp::socket& socket, const base::address& to, unsigned attempt, Done done)
+    void connect(tcp::socket& socket, const base::address& to,
+                 std::shared_ptr<known_addresses> known, Done done)
     {
+        known_ = known ? std::move(known) : std::make_shared<known_addresses>();
         boost::system::error_code not_an_address;
         const auto ip = boost::asio::ip::make_address(to.host, not_an_address);
         if (!not_an_address) {
             endpoints_.assign(1, {ip, to.port});
+            known_->sort(endpoints_);
             connect_any(socket, std::move(done));
             return;
         }
         resolver_.async_resolve(
             to.host, std::to_string(to.port), tcp::resolver::numeric_service,
-            [this, &socket, attempt, done = std::move(done)](
+            [this, &socket, done = std::move(done)](
                 boost::system::error_code ec, const tcp::resolver::results_type& found) mutable {
                 if (!ec && cancelled_) {
                     // The names were resolved before the cancellation, but this handler runs after
@@ -52,10 +57,7 @@ public:
                     return;
                 }
                 endpoints_.assign(found.begin(), found.end());
-                // An address that doesn't even refuse uses up a whole attempt. So the next attempt
-                // starts with the next address.
-                const auto first = static_cast<std::ptrdiff_t>(attempt % endpoints_.size());
-                std::rotate(endpoints_.begin(), endpoints_.begin() + first, endpoints_.end());
+                known_->sort(endpoints_);
                 connect_any(socket, std::move(done));
             });
     }
@@ -77,6 +79,7 @@ private:
     void connect_any(tcp::socket& socket, Done done, std::size_t index = 0)
     {
         boost::system::error_code ec;
+        known_->note_try(endpoints_[index]);
         socket.close(ec);
         socket.open(endpoints_[index].protocol(), ec);
         auto next = [this, &socket, index,
@@ -115,6 +118,7 @@ private:
     }
 
     tcp::resolver resolver_;
+    std::shared_ptr<known_addresses> known_;
     std::vector<tcp::endpoint> endpoints_;
     bool cancelled_ = false;
 };

@@ -26,7 +26,7 @@ public:
 
 /**
  * TLS over a stream that `Connector` connects. `Connector` provides `connect(stream, address,
- * attempt, done)`, which calls `done(error_code)`, and `cancel()`. Only one translation unit of the
+ * addresses, done)`, which calls `done(error_code)`, and `cancel()`. Only one translation unit of the
  * library uses this header, for TCP; tests use it too.
  */
 template <class Stream, class Connector>
@@ -43,7 +43,7 @@ public:
     void start() override
     {
         connector_.connect(
-            stream_.next_layer(), *this->setup().address, this->setup().attempt,
+            stream_.next_layer(), *this->setup().address, this->setup().addresses,
             [me = this->shared_from_this()](boost::system::error_code ec) { me->on_connect(ec); });
     }
 

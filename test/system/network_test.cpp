@@ -223,6 +223,40 @@ TEST_CASE("p48: a client whose node became a replica connects to the address tha
     CHECK(after.exists("r"));
 }
 
+TEST_CASE("a client comes back to the server that it used, whatever addresses its name has",
+          "[system][network]")
+{
+    const server first;
+    const server second(
+        {.address = "127.0.0.2", .arguments = {"--port", std::to_string(first.port())}});
+    const resolved_name name("two.example", {"127.0.0.1", "127.0.0.2"});
+    locks mine({"redis://two.example:" + std::to_string(first.port())});
+    REQUIRE(mine.await_ready(1));
+    const auto killed = first.ask({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+    REQUIRE(
+        mine.await([&] { return mine.stats().connects == 2 && mine.stats().nodes_ready == 1; }));
+    CHECK_FALSE(mine.logged(log_level::warning, "is another server than before"));
+    const auto held = mine.take("r");
+    CHECK(first.exists("r"));
+    CHECK_FALSE(second.exists("r"));
+}
+
+TEST_CASE("a client tries the next address of a name at once if a server cannot be used",
+          "[system][network]")
+{
+    const server replica;
+    const server fit(
+        {.address = "127.0.0.2", .arguments = {"--port", std::to_string(replica.port())}});
+    REQUIRE(replica.command({"REPLICAOF", "127.0.0.2", std::to_string(replica.port())}) == "OK");
+    const resolved_name name("two.example", {"127.0.0.1", "127.0.0.2"});
+    auto c = patient({"redis://two.example:" + std::to_string(replica.port())});
+    c.reconnect_backoff_min = c.reconnect_backoff_max = 1h;
+    locks mine(std::move(c));
+    REQUIRE(mine.await_ready(1));
+    const auto held = mine.take("r");
+    CHECK(fit.exists("r"));
+}
+
 TEST_CASE("a client does not wait for a name whose addresses do not answer", "[system][network]")
 {
     const auto node = willing_node();

@@ -182,6 +182,27 @@ TEST_CASE("a client replaces a lost idle connection at once only if it lived lon
     CHECK(w.peers[0]->connects == 3);
 }
 
+TEST_CASE("a client tries another address of a name at once but only if there is one", "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->master.refusals["EVALSHA"] = w.peers[0]->master.refusals["EVAL"] = "ERR no scripts";
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    CHECK(w.peers[0]->connects == 1);
+    w.core->note_other_addresses(0, true);
+    w.close(0);
+    CHECK(w.peers[0]->connects == 2);
+    CHECK_FALSE(w.core->was_useful(0));
+    w.close(0);
+    CHECK(w.peers[0]->connects == 2);
+    w.peers[0]->manual_handshake = false;
+    w.peers[0]->master.refusals.clear();
+    w.advance(1s);
+    REQUIRE(w.core->snapshot().nodes_ready == 1);
+    w.close(0);
+    CHECK(w.core->was_useful(0));
+}
+
 TEST_CASE("a client reconnects at once to a server that closes connections after an idle second",
           "[core]")
 {

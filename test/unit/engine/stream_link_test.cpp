@@ -69,7 +69,8 @@ struct connected_link {
         unix_stream mine(context);
         boost::asio::local::connect_pair(mine, theirs);
         l = std::make_shared<ready_link>(
-            engine::link_setup{context.get_executor(), &events, 0, nullptr, 0}, std::move(mine));
+            engine::link_setup{context.get_executor(), &events, 0, nullptr, nullptr},
+            std::move(mine));
     }
 
     boost::asio::io_context context;

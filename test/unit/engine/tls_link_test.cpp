@@ -27,7 +27,8 @@ using unix_stream = asio::local::stream_protocol::socket;
 
 struct connected_already {
     template <class Done>
-    void connect(unix_stream& socket, const base::address&, unsigned, Done done)
+    void connect(unix_stream& socket, const base::address&,
+                 const std::shared_ptr<engine::known_addresses>&, Done done)
     {
         asio::post(socket.get_executor(), [done = std::move(done)] { done({}); });
     }
@@ -107,7 +108,7 @@ TEST_CASE("a client reports why a TLS server closed although its write fails fir
     asio::local::connect_pair(mine, theirs);
     late_writer events;
     events.link = std::make_shared<paired_link>(
-        engine::link_setup{context.get_executor(), &events, 0, &address, 0},
+        engine::link_setup{context.get_executor(), &events, 0, &address, nullptr},
         engine::make_tls_context(settings), std::move(mine), connected_already());
     closing_server server(world, std::move(theirs), is_strict);
     const struct let_go {

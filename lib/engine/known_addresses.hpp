@@ -1,0 +1,64 @@
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace redlock::engine {
+
+/// What a client knows of the addresses of a node's name, from one connection to the next. Servers
+/// at several addresses may differ, so a client stays with the one that it used.
+class known_addresses {
+public:
+    using endpoint = boost::asio::ip::tcp::endpoint;
+
+    /// Sorts the addresses into the order in which to try them: the one that the client used last,
+    /// then those that it has not tried since. If it has tried all, it begins anew.
+    void sort(std::vector<endpoint>& found)
+    {
+        tried_.reserve(tried_.size() + found.size());
+        const auto untried = [this](const endpoint& e) { return !has_tried(e); };
+        if (std::ranges::none_of(found, untried)) {
+            tried_.clear();
+        }
+        std::ranges::stable_partition(found, untried);
+        std::ranges::stable_partition(found,
+                                      [&](const endpoint& e) { return e == used_ && untried(e); });
+        untried_ = static_cast<std::size_t>(std::ranges::count_if(found, untried));
+    }
+
+    /// The client tries this one of the sorted addresses now.
+    void note_try(const endpoint& e) noexcept
+    {
+        if (!has_tried(e)) {
+            tried_.push_back(e);  // `sort` has reserved the memory
+            --untried_;
+        }
+        current_ = e;
+    }
+
+    /// The client used the server at the address that it tried last.
+    void note_use() noexcept
+    {
+        used_ = current_;
+        tried_.clear();
+    }
+
+    [[nodiscard]] bool has_untried() const noexcept { return untried_ != 0; }
+
+private:
+    [[nodiscard]] bool has_tried(const endpoint& e) const noexcept
+    {
+        return std::ranges::find(tried_, e) != tried_.end();
+    }
+
+    endpoint used_;
+    endpoint current_;
+    /// Since the client used one.
+    std::vector<endpoint> tried_;
+    std::size_t untried_ = 0;
+};
+
+}  // namespace redlock::engine
