@@ -46,6 +46,13 @@ public:
         tried_.clear();
     }
 
+    /// The next connection is to the address that the client tried last.
+    void try_again() noexcept
+    {
+        used_ = current_;
+        std::erase(tried_, current_);
+    }
+
     [[nodiscard]] bool has_untried() const noexcept { return untried_ != 0; }
 
 private:

@@ -4,6 +4,8 @@
 
 #include <boost/system/system_error.hpp>
 
+#include <cstddef>
+#include <memory>
 #include <string>
 
 #if REDLOCK_HAS_TLS
@@ -22,19 +24,25 @@ namespace {
 
 /// The text of an error in a file. Empty if there is no error.
 std::string fault_of(const char* field, const std::string& file,
-                     const boost::system::error_code& ec)
+                     const boost::system::error_code& ec, const std::string& why = {})
 {
     if (!ec) {
         return {};
     }
     const std::string which = file.empty() ? "" : base::printable(file) + ": ";
-    return std::string("config::tls.") + field + ": " + which + ec.message();
+    return std::string("config::tls.") + field + ": " + which + (why.empty() ? ec.message() : why);
 }
 
 /// Loads the trusted certificates and the client's own certificate and key. Returns the error, or
 /// an empty text.
 std::string load_files(ssl::context& c, const tls_config& config)
 {
+    // Without a callback OpenSSL would ask for the passphrase at the terminal, and block.
+    const auto is_encrypted = std::make_shared<bool>(false);
+    c.set_password_callback([is_encrypted](std::size_t, ssl::context::password_purpose) {
+        *is_encrypted = true;
+        return std::string();
+    });
     boost::system::error_code ec;
     if (config.ca_file.empty()) {
         c.set_default_verify_paths(ec);
@@ -49,7 +57,8 @@ std::string load_files(ssl::context& c, const tls_config& config)
         return fault_of("certificate_file", config.certificate_file, ec);
     }
     c.use_private_key_file(config.key_file, ssl::context::pem, ec);
-    return fault_of("key_file", config.key_file, ec);
+    return fault_of("key_file", config.key_file, ec,
+                    *is_encrypted ? "it is encrypted, and the client takes no passphrase" : "");
 }
 
 using tcp_tls_link = tls_link<boost::asio::ip::tcp::socket, tcp_connector>;

@@ -102,16 +102,23 @@ pair make(const subject& who, const pair* issuer)
     return made;
 }
 
+/// Writes the key, encrypted if there is a passphrase.
+void write_key(const std::filesystem::path& file, const pair& what, const char* passphrase)
+{
+    const file_ptr key(std::fopen(file.c_str(), "wx"));
+    const auto* const cipher = passphrase != nullptr ? EVP_aes_256_cbc() : nullptr;
+    require(key && PEM_write_PrivateKey(key.get(), what.key.get(), cipher, nullptr, 0, nullptr,
+                                        const_cast<char*>(passphrase)) == 1,
+            "PEM_write_PrivateKey");
+}
+
 identity write(const temp_dir& folder, const std::string& name, const pair& what)
 {
     const identity files{folder / (name + ".crt"), folder / (name + ".key")};
     const file_ptr certificate(std::fopen(files.certificate.c_str(), "wx"));
     require(certificate && PEM_write_X509(certificate.get(), what.certificate.get()) == 1,
             "PEM_write_X509");
-    const file_ptr key(std::fopen(files.key.c_str(), "wx"));
-    require(key && PEM_write_PrivateKey(key.get(), what.key.get(), nullptr, nullptr, 0, nullptr,
-                                        nullptr) == 1,
-            "PEM_write_PrivateKey");
+    write_key(files.key, what, nullptr);
     return files;
 }
 
@@ -133,7 +140,10 @@ certificates::certificates()
     not_yet_valid = issue("not_yet_valid", {"localhost", serves, here, day, 2 * day}, authority);
     wrong_name = issue("wrong_name", {"elsewhere", serves, "DNS:elsewhere.example"}, authority);
     untrusted = issue("untrusted", {"localhost", serves, here}, other);
-    client = issue("client", {"redlock test client", "clientAuth", nullptr}, authority);
+    const auto one = make({"redlock test client", "clientAuth", nullptr}, &authority);
+    client = write(folder_, "client", one);
+    encrypted_key = folder_ / "encrypted.key";
+    write_key(encrypted_key, one, "a passphrase");
 }
 
 }  // namespace redlock::test

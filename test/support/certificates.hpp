@@ -33,6 +33,8 @@ public:
     identity untrusted;
     /// A client's.
     identity client;
+    /// The client's key, encrypted.
+    std::filesystem::path encrypted_key;
 
 private:
     temp_dir folder_;

@@ -29,13 +29,15 @@ std::shared_ptr<engine::link> make_link(const engine::link_setup& setup,
 
 doctor_connection::doctor_connection(const asio::any_io_executor& executor,
                                      const base::address& address,
-                                     const std::shared_ptr<engine::tls_context>& tls)
+                                     const std::shared_ptr<engine::tls_context>& tls,
+                                     std::shared_ptr<engine::known_addresses> addresses)
     : timer_(executor)
 {
     engine::link_setup setup;
     setup.executor = executor;
     setup.events = this;
     setup.address = &address;
+    setup.addresses = std::move(addresses);
     link_ = make_link(setup, tls);
 }
 

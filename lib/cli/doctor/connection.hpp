@@ -48,7 +48,8 @@ inline constexpr std::string_view foreign_protocol = "does not speak the protoco
 class doctor_connection final : engine::link_events {
 public:
     doctor_connection(const boost::asio::any_io_executor& executor, const base::address& address,
-                      const std::shared_ptr<engine::tls_context>& tls);
+                      const std::shared_ptr<engine::tls_context>& tls,
+                      std::shared_ptr<engine::known_addresses> addresses);
     ~doctor_connection();
     doctor_connection(const doctor_connection&) = delete;
     doctor_connection& operator=(const doctor_connection&) = delete;

@@ -6,6 +6,7 @@
 #include "cli/doctor/connection.hpp"
 #include "cli/doctor/trials.hpp"
 #include "core/guard.hpp"
+#include "engine/known_addresses.hpp"
 #include "resp/encoder.hpp"
 #include "resp/error_text.hpp"
 #include "resp/scripts.hpp"
@@ -19,6 +20,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,14 +88,16 @@ std::optional<std::chrono::microseconds> date_in(const resp::reply& time)
 class conversation {
 public:
     conversation(const asio::any_io_executor& executor, const base::settings& s,
-                 const base::address& address, our_date date, node_facts& facts)
+                 const base::address& address, std::shared_ptr<engine::known_addresses> addresses,
+                 our_date date, node_facts& facts)
         : settings_(s),
           address_(address),
           date_(date),
           facts_(facts),
           talk_(
               executor, address,
-              address.via == base::address::transport::tls ? engine::make_tls_context(s) : nullptr),
+              address.via == base::address::transport::tls ? engine::make_tls_context(s) : nullptr,
+              std::move(addresses)),
           pause_(executor),
           value_(random_digits()),
           other_value_(random_digits()),
@@ -506,10 +510,16 @@ void note_refused_login(node_facts& facts)
     }
 }
 
-}  // namespace
+/// Whether a client would use the node, as far as the greeting shows.
+bool is_fit(const node_facts& facts)
+{
+    return facts.reached == contact::whole && facts.unusable.empty() && !facts.is_replica();
+}
 
-asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::settings& s,
-                                    std::size_t index, our_date date, const doctor_options& o)
+/// Examines the server at the next address of the node.
+asio::awaitable<node_facts> examine_one(asio::any_io_executor executor, const base::settings& s,
+                                        std::size_t index, our_date date, const doctor_options& o,
+                                        std::shared_ptr<engine::known_addresses> addresses)
 {
     const base::address& address = s.nodes[index];
     node_facts facts;
@@ -524,7 +534,7 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
         facts.trouble.clear();
         facts.reached = contact::none;
         facts.closes_at_hello = !says_hello;
-        talk.emplace(executor, s, address, date, facts);
+        talk.emplace(executor, s, address, addresses, date, facts);
         try {
             co_await talk->greet(says_hello);
             if (!facts.login_refused) {
@@ -548,9 +558,27 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
         if (!talk->was_cut_off(facts.trouble)) {
             break;
         }
+        addresses->try_again();
     }
     talk->measure();
     co_return facts;
+}
+
+}  // namespace
+
+asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::settings& s,
+                                    std::size_t index, our_date date, const doctor_options& o)
+{
+    const auto addresses = std::make_shared<engine::known_addresses>();
+    node_facts first = co_await examine_one(executor, s, index, date, o, addresses);
+    // Like a client, the doctor goes on to the next address of a name.
+    while (!is_fit(first) && addresses->has_untried()) {
+        node_facts other = co_await examine_one(executor, s, index, date, o, addresses);
+        if (is_fit(other)) {
+            co_return other;
+        }
+    }
+    co_return first;
 }
 
 }  // namespace redlock::cli

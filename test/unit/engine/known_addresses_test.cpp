@@ -55,6 +55,9 @@ TEST_CASE("a client tries each address once before it begins anew", "[engine]")
     CHECK(known.has_untried());
     known.note_try(at({1})[0]);
     CHECK(known.has_untried());
+    known.try_again();
+    CHECK(sorted(known, {1, 2}) == at({1, 2}));
+    known.note_try(at({1})[0]);
     CHECK(sorted(known, {1, 2}) == at({2, 1}));
     known.note_try(at({2})[0]);
     CHECK_FALSE(known.has_untried());

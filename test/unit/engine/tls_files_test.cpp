@@ -7,6 +7,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <filesystem>
 #include <string>
@@ -163,6 +165,19 @@ TEST_CASE("a client warns each time that a TLS file disappears", "[engine][tls]"
         CHECK(f.latest(files) == first);
         CHECK(f.lines.size() == times);
     }
+}
+
+TEST_CASE("a client asks nobody for the passphrase of a key", "[engine][tls]")
+{
+    constexpr auto why = "it is encrypted, and the client takes no passphrase";
+    kept_files f;
+    engine::tls_files files(f.settings);
+    const auto first = f.latest(files);
+    f.put(f.world.encrypted_key, f.key);
+    CHECK(f.latest(files) == first);
+    REQUIRE(f.lines.size() == 1);
+    CHECK(f.lines[0].ends_with(why));
+    CHECK_THROWS_WITH(engine::tls_files(f.settings), Catch::Matchers::ContainsSubstring(why));
 }
 
 TEST_CASE("unusable TLS files at the start are a configuration error", "[engine][tls]")
