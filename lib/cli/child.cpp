@@ -157,12 +157,25 @@ child::child(const std::vector<std::string>& command, const std::vector<std::str
 
 bool child::signal(int number) const
 {
+    if (!sees_processes()) {
+        return kill(at_terminal_ ? pid_ : -pid_, number) == 0 || errno != EPERM;
+    }
     bool all = true;
     for (const auto& [pid, begun] : descendants(earlier_)) {
         const bool ours = !watchdog_ || pid != watchdog_->pid();
         all = !(ours && kill(pid, number) != 0 && errno == EPERM) && all;
     }
     return all;
+}
+
+bool child::is_stopped() const
+{
+    if (sees_processes()) {
+        return are_stopped(descendants(earlier_));
+    }
+    siginfo_t found{};
+    return waitid(P_PID, static_cast<id_t>(pid_), &found, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+           found.si_pid == pid_;
 }
 
 std::vector<pid_t> child::left() const

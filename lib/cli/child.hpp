@@ -47,8 +47,12 @@ public:
     [[nodiscard]] bool is_at_terminal() const noexcept { return at_terminal_; }
 
     /// Sends a signal to the command and its descendants. Returns false if one of them may not be
-    /// signalled, for example because it runs as another user.
+    /// signalled, for example because it runs as another user. If /proc does not list them, the
+    /// signal goes to the command and, not at a terminal, to the processes of its group.
     bool signal(int number) const;
+
+    /// Whether a signal has stopped the command and its descendants.
+    [[nodiscard]] bool is_stopped() const;
 
     /// The descendants that still run, without the command itself.
     [[nodiscard]] std::vector<pid_t> left() const;

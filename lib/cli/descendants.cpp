@@ -17,6 +17,7 @@ namespace {
 struct process {
     process_id id;
     pid_t parent = 0;
+    char state = 0;
 };
 
 /// The number of fields in /proc/PID/stat between the parent's pid and the start time.
@@ -38,20 +39,38 @@ std::optional<process> read(const std::filesystem::path& folder)
     std::getline(file, text, '\0');
     // "PID (NAME) STATE PARENT ...", where NAME may contain any characters.
     std::istringstream fields(text.substr(text.rfind(')') + 1));
-    char state = 0;
-    fields >> state >> out.parent;
+    fields >> out.state >> out.parent;
     std::string skipped;
     for (int i = 0; i < fields_to_begun; ++i) {
         fields >> skipped;
     }
     fields >> out.id.begun;
-    return !fields || state == 'Z' || state == 'X' ? std::nullopt : std::optional(out);
+    const bool has_ended = out.state == 'Z' || out.state == 'X';
+    return !fields || has_ended ? std::nullopt : std::optional(out);
 }
 
 }  // namespace
 
+bool sees_processes()
+{
+    std::error_code missing;
+    return std::filesystem::read_symlink("/proc/self", missing) == std::to_string(getpid());
+}
+
+bool are_stopped(const std::vector<process_id>& some)
+{
+    const std::filesystem::path all("/proc");
+    return std::all_of(some.begin(), some.end(), [&](const process_id& one) {
+        const auto found = read(all / std::to_string(one.pid));
+        return !found || found->state == 'T' || found->state == 't';
+    });
+}
+
 std::vector<process_id> descendants(const std::vector<process_id>& left_out)
 {
+    if (!sees_processes()) {
+        return {};
+    }
     const auto has = [](const std::vector<process_id>& some, const process_id& one) {
         return std::find(some.begin(), some.end(), one) != some.end();
     };

@@ -17,9 +17,17 @@ struct process_id {
     friend bool operator==(const process_id&, const process_id&) = default;
 };
 
+/// Whether /proc lists the processes of this process. In a namespace or a chroot it may be missing
+/// or belong to others.
+[[nodiscard]] bool sees_processes();
+
 /// All descendants of this process that the system lists now, parents before their children. Ended
-/// processes are missing. So are `left_out` and their descendants.
+/// processes are missing. So are `left_out` and their descendants. Empty if /proc does not list the
+/// processes of this process.
 [[nodiscard]] std::vector<process_id> descendants(const std::vector<process_id>& left_out = {});
+
+/// Whether a signal has stopped each of these descendants.
+[[nodiscard]] bool are_stopped(const std::vector<process_id>& some);
 
 /// The parent of this process, the parent's parent, and so on.
 [[nodiscard]] std::vector<pid_t> ancestors();

@@ -2,6 +2,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/printing.hpp"
 
 #include <csignal>
 
@@ -10,5 +11,8 @@ int main(int argc, char** argv)
     // A reader that closes the output must not end the work. Commands that redlock starts get the
     // default again.
     std::signal(SIGPIPE, SIG_IGN);
-    return redlock::cli::command_line(redlock::cli::further_commands())({argv + 1, argv + argc});
+    const int status =
+        redlock::cli::command_line(redlock::cli::further_commands())({argv + 1, argv + argc});
+    redlock::cli::write_last_messages();
+    return status;
 }

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include <limits.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -56,10 +57,46 @@ std::string word_for(exit_status status)
     }
 }
 
-/// Writes without buffering, because the command that redlock runs may write to stderr too.
+/// Messages that stderr does not take yet. Nobody waits for its reader, which may have stopped to
+/// read: the wait would also stop the renewals of locks. So messages may come late or be lost.
+class message_queue {
+public:
+    void add(const std::string& text)
+    {
+        constexpr std::size_t longest = 64 * 1024;
+        if (waiting_.size() + text.size() <= longest) {
+            waiting_ += text;
+        }
+        write_some(0);
+    }
+
+    /// Writes what stderr takes, and waits for its reader for so many milliseconds at most.
+    void write_some(int patience)
+    {
+        pollfd one{STDERR_FILENO, POLLOUT, 0};
+        while (!waiting_.empty() && poll(&one, 1, patience) == 1) {
+            // If poll reports room, a pipe takes as much without a wait.
+            const auto done = ::write(STDERR_FILENO, waiting_.data(),
+                                      std::min<std::size_t>(waiting_.size(), PIPE_BUF));
+            // There is no way to report that stderr is closed.
+            waiting_.erase(0, done > 0 ? static_cast<std::size_t>(done) : waiting_.size());
+        }
+    }
+
+private:
+    std::string waiting_;
+};
+
+/// Stderr belongs to the whole process, and so do the messages for it.
+message_queue& messages()
+{
+    static message_queue all;
+    return all;
+}
+
 void write(const std::string& text)
 {
-    std::cerr << text << std::flush;
+    messages().add(text);
 }
 
 std::string line_of(const nlohmann::json& value)
@@ -311,10 +348,10 @@ std::string message_of(error_code cause, const report& r)
            (is_endless ? without_an_end : "");
 }
 
-bool can_say_at_once() noexcept
+void write_last_messages()
 {
-    pollfd one{STDERR_FILENO, POLLOUT, 0};
-    return poll(&one, 1, 0) == 1;
+    constexpr int patience = 1000;
+    messages().write_some(patience);
 }
 
 void say(const std::string& message, bool json)

@@ -50,8 +50,12 @@ inline constexpr const char* without_an_end =
 // The following functions print on stderr. With `json`, each prints one JSON value on a line.
 // Resources in a message must have the form that `names` returns.
 
-/// Whether a line of usual length can be written without waiting for the reader of stderr.
-[[nodiscard]] bool can_say_at_once() noexcept;
+// None of them waits for the reader of stderr. What it does not take goes out with a later message
+// or at the end.
+
+/// Writes the messages that stderr has not taken, and waits a second at most. Call it at the end of
+/// the process.
+void write_last_messages();
 
 /// Prints an event.
 void say(const std::string& message, bool json);

@@ -64,6 +64,7 @@ public:
           blocked_(blocked),
           signals_(locks.get_executor(), blocked),
           grace_(locks.get_executor()),
+          stop_(locks.get_executor()),
           ended_(locks.get_executor(), asio::steady_timer::time_point::max())
     {}
 
@@ -84,6 +85,7 @@ private:
     void withdraw() noexcept;
     [[nodiscard]] std::vector<std::string> variables(const redlock::lock& lock) const;
     void on_signal(const signalfd_siginfo& what);
+    void stop_with_command(unsigned tries);
     void on_lost() noexcept;
     void say_lost(const std::string& how, const char* why) const;
     asio::awaitable<void> say_what_masters_have(const redlock::lock& lock);
@@ -99,6 +101,7 @@ private:
     /// The lock whose validity is published, or null.
     const redlock::lock* held_ = nullptr;
     asio::steady_timer grace_;
+    asio::steady_timer stop_;
     /// Never expires. It is cancelled when the command has ended.
     asio::steady_timer ended_;
     std::optional<child> command_;
@@ -112,6 +115,10 @@ private:
     bool forbidden_ = false;
     bool killed_ = false;
 };
+
+/// The time between two looks whether the command has stopped, and the number of looks.
+constexpr auto pause_to_stop = 20ms;
+constexpr unsigned tries_to_stop = 50;
 
 asio::awaitable<int> guarded_run::operator()()
 {
@@ -131,6 +138,12 @@ asio::awaitable<int> guarded_run::operator()()
         got.lock.valid_until() - base::make_settings(config_).validity(o_.ttl.length);
     int status = 0;
     bool has_begun = false;
+    if (!sees_processes()) {
+        say(names(o_.resources) +
+                ": /proc does not list redlock's own processes, so redlock can signal only the "
+                "command and the processes of its group",
+            json_);
+    }
     try {
         command_.emplace(o_.command, variables(got.lock), blocked_.before());
         has_begun = true;
@@ -170,13 +183,13 @@ void guarded_run::note(const renewal& news) noexcept
         case renewal_outcome::lost: on_lost(); return;
         case renewal_outcome::limit_reached: is_at_limit_ = true; return;
         case renewal_outcome::renewed:
-            if (std::exchange(failed_renewal_, std::nullopt) && can_say_at_once()) {
+            if (std::exchange(failed_renewal_, std::nullopt)) {
                 say(names(o_.resources) + ": the lock is renewed again", json_);
             }
             return;
         case renewal_outcome::unknown: break;
     }
-    if (is_first && can_say_at_once()) {
+    if (is_first) {
         say(names(o_.resources) +
                 ": the lock could not be renewed: " + why_no_majority(*failed_renewal_) +
                 "; it ends in " + seconds_text(news.remaining) + ", and redlock tries again",
@@ -410,9 +423,31 @@ void guarded_run::on_signal(const signalfd_siginfo& what)
             tell(number);
         }
         if (command_->is_at_terminal() && number == SIGTSTP) {
-            stop_for_terminal();
+            stop_with_command(tries_to_stop);
         }
     }
+}
+
+/// Stops this process once its command has stopped. If the command goes on, it needs the lock.
+void guarded_run::stop_with_command(unsigned tries)
+{
+    if (!command_ || status_) {
+        return;
+    }
+    if (command_->is_stopped()) {
+        stop_for_terminal();
+        return;
+    }
+    if (tries == 0) {
+        say(names(o_.resources) + ": the command does not stop, so redlock keeps the lock", json_);
+        return;
+    }
+    stop_.expires_after(pause_to_stop);
+    stop_.async_wait([me = shared_from_this(), tries](error_code cancelled) {
+        if (!cancelled) {
+            me->stop_with_command(tries - 1);
+        }
+    });
 }
 
 void guarded_run::on_lost() noexcept

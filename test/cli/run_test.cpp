@@ -24,6 +24,10 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 using namespace redlock::test;
 using Catch::Matchers::ContainsSubstring;
 
@@ -809,6 +813,51 @@ TEST_CASE("a run whose command cannot start reports that first even if the lock 
     CHECK(nlohmann::json::parse(text).at("status") == 127);
     const auto others = command({"--node", node.url(), "run", "job", "--", "true"}).end();
     CHECK(others.status == 76);
+}
+
+TEST_CASE("a run waits for nobody to read its messages", "[run]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    const auto full = (folder / "full").string();
+    REQUIRE(::mkfifo(full.c_str(), 0600) == 0);
+    const int unread = ::open(full.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    REQUIRE(unread >= 0);
+    while (::write(unread, "x", 1) == 1) {
+    }
+    const auto with_full_stderr = [&](std::vector<std::string> arguments) {
+        std::vector<std::string> words{"-c", "exec \"$0\" \"$@\" 2>" + full, REDLOCK_COMMAND};
+        words.insert(words.end(), arguments.begin(), arguments.end());
+        process one("/bin/sh", words,
+                    {{}, {}, {own_options(folder), nodes_variable(nodes.urls())}});
+        return one.wait();
+    };
+    CHECK(with_full_stderr({"-v", "run", "job", "--", "sh", "-c", "exit 7"}) == 7);
+    const auto held = run(nodes, {"acquire", "--quiet", "job"});
+    REQUIRE(held.status == 0);
+    CHECK(with_full_stderr({"-v", "run", "--wait", "100ms", "job", "--", "true"}) == 75);
+    ::close(unread);
+}
+
+TEST_CASE("a run that sees no processes still signals its command", "[run]")
+{
+    const temp_dir folder;
+    process probe("/usr/bin/env", {"unshare", "-rm", "mount", "-t", "tmpfs", "none", "/proc"});
+    if (probe.wait() != 0) {
+        SKIP("this machine lets nobody hide /proc");
+    }
+    const masters nodes(3);
+    const auto out = folder / "out";
+    process one("/usr/bin/env",
+                {"unshare", "-rm", "sh", "-c", "mount -t tmpfs none /proc && exec \"$0\" \"$@\"",
+                 REDLOCK_COMMAND, "run", brief_option, "job", "--", "sh", "-c",
+                 "trap 'echo got it; exit 3' TERM; echo begun; while :; do sleep 0.05; done"},
+                {out, {}, {own_options(folder), nodes_variable(nodes.urls())}});
+    REQUIRE(wait_for([&] { return text_of(out).find("begun") != std::string::npos; }));
+    nodes.flush();
+    CHECK(one.wait() == 76);
+    CHECK_THAT(text_of(out), ContainsSubstring("got it"));
+    CHECK_THAT(text_of(out), ContainsSubstring("/proc does not list redlock's own processes"));
 }
 
 TEST_CASE("a run quotes the nodes that refuse its release", "[run]")

@@ -90,6 +90,20 @@ TEST_CASE("a Ctrl-Z stops both processes and the lock is lost when its validity 
     }
 }
 
+TEST_CASE("a run does not stop without its command", "[run]")
+{
+    const masters nodes(3);
+    terminal screen(nodes, "\"$0\" run " + brief_option +
+                               R"sh( job -- sh -c 'trap "" TSTP; echo begun; read line; exit 7'
+        echo "status=$?")sh");
+    REQUIRE(screen.shows("begun"));
+    screen.type("\x1a");
+    CHECK(screen.shows("job: the command does not stop, so redlock keeps the lock"));
+    CHECK(nodes.count("job") >= 2);
+    screen.type("\n");
+    CHECK(screen.shows("status=7"));
+}
+
 TEST_CASE("a command that was stopped continues in the background", "[run]")
 {
     const masters nodes(3);
