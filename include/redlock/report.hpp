@@ -70,10 +70,10 @@ struct node_report {
     /// Time from the start of the request to the node's answer, or to the moment when the client
     /// gave up.
     std::chrono::microseconds elapsed{0};
-    /// Text of the server's error, shortened and freed of secrets. For a node that is disconnected
-    /// or in quarantine, the reason. For a node that timed out, the node timeout. After an inspect
-    /// also set if the key of the holder's label holds something else. For a granted acquire, why
-    /// the node brought no fencing token. Otherwise empty.
+    /// Text of the server's error, shortened and freed of secrets. For a node that is disconnected,
+    /// stalled or in quarantine, the reason. For a node that timed out, the node timeout. For a
+    /// node that granted an acquire, why it brought no fencing token. After an inspect also set if
+    /// the key of the holder's label holds something else. Otherwise empty.
     std::string error;
     /// Remaining ttl of the holder's key on this node, if the node reported it. Set where the node
     /// refused an acquire, and where an inspect found a key with a ttl.

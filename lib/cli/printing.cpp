@@ -200,8 +200,8 @@ std::string remedy_for(std::string_view reason)
         "; `redlock doctor --resource NAME` names the missing permissions";
     static constexpr remedy remedies[] = {
         {"refused user and password",
-         "; the login comes from the URL, --user (REDLOCK_USER) and --password-file "
-         "(REDLOCK_PASSWORD)"},
+         "; the login comes from the URL, --user (REDLOCK_USER), --password-file "
+         "(REDLOCK_PASSWORD) and the configuration file"},
         {"wants a login",
          "; give a password with --password-file or REDLOCK_PASSWORD, and a user with --user"},
         {"refused the database", "; the database comes from the URL or from --db"},

@@ -73,6 +73,12 @@ public:
     {
         return state_ == state::ready && !stalled_ && has_room();
     }
+    /// Why a ready node takes no requests.
+    [[nodiscard]] std::string_view why_stalled() const noexcept
+    {
+        return stalled_ ? "has left earlier requests unanswered"
+                        : "has no room for requests (max_buffered_bytes)";
+    }
     [[nodiscard]] bool may_come() const noexcept
     {
         return state_ == state::connecting || state_ == state::handshaking;

@@ -94,7 +94,7 @@ void coordinator::ask(round& r, unsigned index, encoded& same)
         r.parked |= bit(index);
     } else {
         set_vote(r, index, n.is_ready() ? node_outcome::stalled : node_outcome::disconnected,
-                 n.trouble());
+                 n.is_ready() ? n.why_stalled() : n.trouble());
     }
 }
 

@@ -443,7 +443,21 @@ TEST_CASE("the doctor warns of memory that is nearly full", "[cli][doctor]")
 
 TEST_CASE("the doctor warns of a disk that does not take writes", "[cli][doctor]")
 {
-    CHECK(told_of([](node_facts& f) { f.info->writes_fail = true; }) == lines{"1 warning disk"});
+    const auto* status = GENERATE("aof_last_write_status:err", "rdb_last_bgsave_status:hmm");
+    node_facts f = healthy(0);
+    f.info->failed_write = status;
+    const finding found = only_finding(f);
+    CHECK(found.code == "disk");
+    CHECK(found.text.find(status) != std::string::npos);
+    CHECK(found.text.starts_with("may have failed") == std::string(status).ends_with(":hmm"));
+}
+
+TEST_CASE("a word that the doctor does not know for loading is a warning", "[cli][doctor]")
+{
+    node_facts f = healthy(0);
+    f.info->loading = "2";
+    CHECK(only_finding(f).text.find("loading:2") != std::string::npos);
+    CHECK(is_usable(f, base::make_settings(plain(1))));
 }
 
 TEST_CASE("the doctor notes an unreadable configuration where it matters", "[cli][doctor]")

@@ -104,7 +104,7 @@ TEST_CASE("the doctor reads INFO as Redis and Valkey write it", "[cli][doctor]")
     CHECK(redis.max_memory == 4096);
     CHECK(redis.eviction == "allkeys-lru");
     CHECK(redis.appends);
-    CHECK_FALSE(redis.writes_fail);
+    CHECK(redis.failed_write.empty());
 
     const auto valkey = read_info(
         "redis_version:7.2.4\r\nserver_name:valkey\r\n"
@@ -115,7 +115,7 @@ TEST_CASE("the doctor reads INFO as Redis and Valkey write it", "[cli][doctor]")
     CHECK(valkey.version == "8.0.1");
     CHECK(valkey.mode == "cluster");
     CHECK(valkey.master == "10.0.0.1:6380");
-    CHECK(valkey.writes_fail);
+    CHECK(valkey.failed_write == "rdb_last_bgsave_status:err");
 }
 
 TEST_CASE("the doctor reads the options of the restart guard's clients from the marker",
@@ -153,16 +153,17 @@ TEST_CASE("the doctor escapes control characters in a server's version", "[cli][
 
 TEST_CASE("p50: the doctor treats an unknown value in INFO as bad", "[cli][doctor][pitfall][p50]")
 {
-    CHECK_FALSE(read_info("loading:0").loading);
-    CHECK(read_info("loading:replaying").loading);
-    CHECK_FALSE(read_info("aof_last_write_status:ok\r\nrdb_last_bgsave_status:ok").writes_fail);
-    CHECK(read_info("aof_last_write_status:failed").writes_fail);
-    CHECK(read_info("rdb_last_bgsave_status:unknown").writes_fail);
+    CHECK(read_info("loading:0").loading.empty());
+    CHECK(read_info("loading:replaying").loading == "replaying");
+    CHECK(read_info("aof_last_write_status:ok\r\nrdb_last_bgsave_status:ok").failed_write.empty());
+    CHECK(read_info("aof_last_write_status:failed").failed_write == "aof_last_write_status:failed");
+    CHECK(read_info("rdb_last_bgsave_status:unknown").failed_write ==
+          "rdb_last_bgsave_status:unknown");
     CHECK(read_info("redis_mode:standalone\r\ncluster_enabled:0").mode == "standalone");
     CHECK(read_info("redis_mode:standalone\r\ncluster_enabled:yes").mode == "cluster");
     CHECK_FALSE(read_info("connected_slaves:many").replicas);
-    CHECK_FALSE(read_info("").loading);
-    CHECK_FALSE(read_info("").writes_fail);
+    CHECK(read_info("").loading.empty());
+    CHECK(read_info("").failed_write.empty());
 }
 
 TEST_CASE("spans and shares are printed with two digits", "[cli][doctor]")

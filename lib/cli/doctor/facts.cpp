@@ -78,13 +78,16 @@ server_facts read_info(std::string_view info)
                      ? std::optional<std::uint64_t>(0)
                      : number_if_any(info, "connected_slaves");
     f.uptime = std::chrono::seconds(number(info, "uptime_in_seconds"));
-    f.loading = is_not(info, "loading", "0");
+    f.loading = text(info, "loading") == "0" ? "" : text(info, "loading");
     f.used_memory = number(info, "used_memory");
     f.max_memory = number_if_any(info, "maxmemory");
     f.eviction = text(info, "maxmemory_policy");
     f.appends = core::info_field(info, "aof_enabled") == "1";
-    f.writes_fail =
-        is_not(info, "aof_last_write_status", "ok") || is_not(info, "rdb_last_bgsave_status", "ok");
+    for (const char* field : {"rdb_last_bgsave_status", "aof_last_write_status"}) {
+        if (is_not(info, field, "ok")) {
+            f.failed_write = std::string(field) + ":" + text(info, field);
+        }
+    }
     return f;
 }
 

@@ -89,13 +89,16 @@ struct server_facts {
     /// Empty if the server reports no number.
     std::optional<std::uint64_t> replicas = 0;
     std::chrono::seconds uptime{};
-    bool loading = false;
+    /// The value of `loading`. Empty if it is 0 or missing.
+    std::string loading{};
     std::uint64_t used_memory = 0;
     /// 0 means no limit. Empty if the server reports no number.
     std::optional<std::uint64_t> max_memory = 0;
     std::string eviction;      ///< maxmemory_policy
     bool appends = false;      ///< aof_enabled
-    bool writes_fail = false;  ///< the last write of the append-only file or the snapshot failed
+    /// The field that says how the last write of the append-only file or the snapshot ended, with
+    /// its value: "aof_last_write_status:err". Empty if each says "ok" or is missing.
+    std::string failed_write{};
 };
 
 /// Parses the reply to INFO. Missing fields stay empty.

@@ -180,7 +180,7 @@ bool is_said_of_commands(const node_facts& f)
 
 bool is_loading(const node_facts& f)
 {
-    return f.unusable.ends_with("(LOADING)") || (f.info && f.info->loading);
+    return f.unusable.ends_with("(LOADING)") || (f.info && f.info->loading == "1");
 }
 
 std::string_view what_helps_use(std::string_view unusable)
@@ -357,9 +357,20 @@ void judge_info(const node_facts& f, const base::settings& s, pen& add)
                 " of memory that it may use: it will refuse locks when that is full.",
             "Give it more memory (maxmemory), or move other data elsewhere.");
     }
-    if (i.writes_fail) {
-        add(severity::warning, "disk", "failed to write its file the last time.",
+    if (!i.failed_write.empty()) {
+        const bool is_known = i.failed_write.ends_with(":err");
+        add(severity::warning, "disk",
+            is_known
+                ? "failed to write its file the last time (" + i.failed_write + ")."
+                : "may have failed to write its file the last time: the doctor does not know " +
+                      i.failed_write + " in its INFO.",
             "Check its log and the room on its disk.");
+    }
+    if (!i.loading.empty() && !is_loading(f)) {
+        add(severity::warning, "loading",
+            "may load its data into memory: the doctor does not know loading:" + i.loading +
+                " in its INFO.",
+            "Check its log. Clients use it unless it answers with LOADING.");
     }
 }
 

@@ -24,6 +24,7 @@ TEST_CASE("a node that leaves a command unanswered gets no new commands", "[core
     call& c = w.acquire("c");
     REQUIRE(c.held != nullptr);
     CHECK(c.report.nodes[2].outcome == node_outcome::stalled);
+    CHECK(c.report.nodes[2].error == "has left earlier requests unanswered");
     CHECK(w.count(2, "SET") == 2);
     // Releases still go out after their SETs.
     (void)w.release(a);
