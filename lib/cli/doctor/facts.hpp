@@ -94,8 +94,8 @@ struct server_facts {
     std::uint64_t used_memory = 0;
     /// 0 means no limit. Empty if the server reports no number.
     std::optional<std::uint64_t> max_memory = 0;
-    std::string eviction;      ///< maxmemory_policy
-    bool appends = false;      ///< aof_enabled
+    std::string eviction;  ///< maxmemory_policy
+    bool appends = false;  ///< aof_enabled
     /// The field that says how the last write of the append-only file or the snapshot ended, with
     /// its value: "aof_last_write_status:err". Empty if each says "ok" or is missing.
     std::string failed_write{};
