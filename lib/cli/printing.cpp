@@ -70,7 +70,7 @@ public:
         write_some(0);
     }
 
-    /// Writes what stderr takes, and waits for its reader for so many milliseconds at most.
+    /// Writes as much as stderr takes. Waits at most `patience` milliseconds for its reader.
     void write_some(int patience)
     {
         pollfd one{STDERR_FILENO, POLLOUT, 0};

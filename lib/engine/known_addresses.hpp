@@ -8,14 +8,15 @@
 
 namespace redlock::engine {
 
-/// What a client knows of the addresses of a node's name, from one connection to the next. Servers
-/// at several addresses may differ, so a client stays with the one that it used.
+/// The addresses of a node's name that a client has used and tried, from one connection to the next.
+/// Servers at several addresses may differ, so a client stays with the one that it used.
 class known_addresses {
 public:
     using endpoint = boost::asio::ip::tcp::endpoint;
 
-    /// Sorts the addresses into the order in which to try them: the one that the client used last,
-    /// then those that it has not tried since. If it has tried all, it begins anew.
+    /// Sorts the addresses into the order in which to try them: first the one that the client used
+    /// last, then the addresses that it has not tried since. After all of them the client starts
+    /// again.
     void sort(std::vector<endpoint>& found)
     {
         tried_.reserve(tried_.size() + found.size());
@@ -46,7 +47,7 @@ public:
         tried_.clear();
     }
 
-    /// The next connection is to the address that the client tried last.
+    /// Makes the address that the client tried last the first one again.
     void try_again() noexcept
     {
         used_ = current_;

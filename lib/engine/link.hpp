@@ -64,7 +64,7 @@ struct link_setup {
     link_events* events = nullptr;
     unsigned node = 0;
     const base::address* address = nullptr;
-    /// What is known of the addresses of the node's name. Null: nothing.
+    /// The known addresses of the node's name. Null: none is known.
     std::shared_ptr<known_addresses> addresses;
 };
 

@@ -26,8 +26,8 @@ public:
 
 /**
  * TLS over a stream that `Connector` connects. `Connector` provides `connect(stream, address,
- * addresses, done)`, which calls `done(error_code)`, and `cancel()`. Only one translation unit of the
- * library uses this header, for TCP; tests use it too.
+ * addresses, done)`, which calls `done(error_code)`, and `cancel()`. Only one translation unit of
+ * the library uses this header, for TCP; tests use it too.
  */
 template <class Stream, class Connector>
 class tls_link final : public stream_link<tls_link<Stream, Connector>> {

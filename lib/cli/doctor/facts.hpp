@@ -63,7 +63,7 @@ struct trial {
     }
 };
 
-/// What the doctor found at the keys of the named resource. It wrote none of them.
+/// The doctor's findings at the keys of the named resource. It wrote none of them.
 struct resource_facts {
     /// Whether the node's answers show which keys the user may use.
     bool is_known = false;
@@ -74,7 +74,7 @@ struct resource_facts {
     bool is_foreign = false;
     /// The lock's key has no ttl.
     bool is_endless = false;
-    /// What is wrong with the fencing counter, after its name. Empty: nothing.
+    /// The fault of the fencing counter, after its name. Empty: there is none.
     std::string counter_fault{};
 };
 

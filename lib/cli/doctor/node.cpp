@@ -323,8 +323,8 @@ asio::awaitable<void> conversation::count()
     co_await hear();
 }
 
-/// Tries the commands that the node refuses inside a script, where clients use most of them: a proxy
-/// may refuse only what it sees.
+/// Tries the commands that the node refuses inside a script, where clients use most of them. A
+/// proxy may refuse only what it sees.
 asio::awaitable<void> conversation::try_in_scripts()
 {
     struct row {

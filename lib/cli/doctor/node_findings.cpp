@@ -163,8 +163,8 @@ void judge_contact(const node_facts& f, pen& add)
     }
 }
 
-/// Whether no server of Redis's kind answers like this. What it answers to other commands says
-/// nothing then.
+/// Whether no server of Redis's kind answers like this. Its answers to other commands say nothing
+/// then.
 bool answers_senselessly(std::string_view unusable)
 {
     return unusable.starts_with("the answer to ") || unusable == "a reply came out of turn";

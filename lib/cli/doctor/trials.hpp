@@ -7,11 +7,11 @@
 
 namespace redlock::cli {
 
-/// The outcome of a command that the doctor tried, from the node's answer. An error is shown without
-/// `password`.
+/// The outcome of a command that the doctor tried, from the node's answer. The text of an error
+/// leaves `password` out.
 [[nodiscard]] trial outcome_of(needed n, const resp::reply& r, std::string_view password);
 
-/// What is wrong with the value of a fencing counter, after its name. Empty: nothing.
+/// The fault in the value of a fencing counter, after its name. Empty: there is none.
 [[nodiscard]] std::string fault_of_counter(const resp::reply& value);
 
 }  // namespace redlock::cli
