@@ -88,7 +88,8 @@ private:
 
 struct sim_connector {
     template <class Done>
-    void connect(sim_stream& s, const base::address&, unsigned, Done done)
+    void connect(sim_stream& s, const base::address&,
+                 const std::shared_ptr<engine::known_addresses>&, Done done)
     {
         s.async_connect([done = std::move(done)](boost::system::error_code ec,
                                                  std::size_t) mutable { done(ec); });
