@@ -2,6 +2,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/printing.hpp"
 #include "cli/session.hpp"
+#include "resp/error_text.hpp"
 
 #include <redlock/redlock.hpp>
 
@@ -29,7 +30,8 @@ constexpr const char* inspected = "redlock:admit";
 /// Whether the node takes requests. Its user need not be permitted to use the inspected key.
 bool is_admitted(const node_report& node)
 {
-    return !is_out_of_use(node.outcome) || node.outcome == node_outcome::failed;
+    return !is_out_of_use(node.outcome) ||
+           (node.outcome == node_outcome::failed && resp::says_key_not_permitted(node.error));
 }
 
 nlohmann::json admission_json(const report& r)
@@ -82,8 +84,11 @@ int admit(const masters_options& masters)
             now = locks.stats();
         }
         report r;
-        co_await locks.async_inspect(inspected, {.report = &r, .every_node = true},
-                                     asio::as_tuple(asio::deferred));
+        if (const auto [error, found] = co_await locks.async_inspect(
+                inspected, {.report = &r, .every_node = true}, asio::as_tuple(asio::deferred));
+            error) {
+            co_return fail("admit", error, r, masters.json);
+        }
         const auto admitted = std::ranges::count_if(r.nodes, is_admitted);
         if (masters.json) {
             std::cout << nlohmann::json{{"admitted", admitted}, {"nodes", admission_json(r)}}

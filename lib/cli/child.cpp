@@ -171,7 +171,12 @@ bool child::signal(int number) const
 bool child::is_stopped() const
 {
     if (sees_processes()) {
-        return are_stopped(descendants(earlier_));
+        // The terminal stops only its own process group.
+        const auto all = descendants(earlier_);
+        return cli::is_stopped(pid_) &&
+               std::none_of(all.begin(), all.end(), [](const process_id& one) {
+                   return is_in_group(one.pid, getpgrp()) && !cli::is_stopped(one.pid);
+               });
     }
     siginfo_t found{};
     return waitid(P_PID, static_cast<id_t>(pid_), &found, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
@@ -180,6 +185,10 @@ bool child::is_stopped() const
 
 std::vector<pid_t> child::left() const
 {
+    if (!sees_processes()) {
+        const bool has_group = !at_terminal_ && kill(-pid_, 0) == 0;
+        return has_group ? std::vector{pid_} : std::vector<pid_t>{};
+    }
     std::vector<pid_t> out;
     for (const auto& [pid, begun] : descendants(earlier_)) {
         if (pid != pid_ && !(watchdog_ && pid == watchdog_->pid())) {

@@ -51,10 +51,12 @@ public:
     /// signal goes to the command and, not at a terminal, to the processes of its group.
     bool signal(int number) const;
 
-    /// Whether a signal has stopped the command and its descendants.
+    /// Whether a signal has stopped the command and its descendants in the process group of this
+    /// process.
     [[nodiscard]] bool is_stopped() const;
 
-    /// The descendants that still run, without the command itself.
+    /// The descendants that still run, without the command itself. If /proc does not list them, the
+    /// group of the command, by its number, as long as it has processes.
     [[nodiscard]] std::vector<pid_t> left() const;
 
     /// The exit status of the command in a shell's form. Empty while the command runs.

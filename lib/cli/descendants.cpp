@@ -17,11 +17,12 @@ namespace {
 struct process {
     process_id id;
     pid_t parent = 0;
+    pid_t group = 0;
     char state = 0;
 };
 
-/// The number of fields in /proc/PID/stat between the parent's pid and the start time.
-constexpr int fields_to_begun = 17;
+/// The number of fields in /proc/PID/stat between the process group and the start time.
+constexpr int fields_to_begun = 16;
 
 /// Reads a process from its folder. Empty if the process has ended, or if the folder isn't a
 /// process.
@@ -39,7 +40,7 @@ std::optional<process> read(const std::filesystem::path& folder)
     std::getline(file, text, '\0');
     // "PID (NAME) STATE PARENT ...", where NAME may contain any characters.
     std::istringstream fields(text.substr(text.rfind(')') + 1));
-    fields >> out.state >> out.parent;
+    fields >> out.state >> out.parent >> out.group;
     std::string skipped;
     for (int i = 0; i < fields_to_begun; ++i) {
         fields >> skipped;
@@ -57,13 +58,16 @@ bool sees_processes()
     return std::filesystem::read_symlink("/proc/self", missing) == std::to_string(getpid());
 }
 
-bool are_stopped(const std::vector<process_id>& some)
+bool is_stopped(pid_t process)
 {
-    const std::filesystem::path all("/proc");
-    return std::all_of(some.begin(), some.end(), [&](const process_id& one) {
-        const auto found = read(all / std::to_string(one.pid));
-        return !found || found->state == 'T' || found->state == 't';
-    });
+    const auto found = read("/proc/" + std::to_string(process));
+    return found && (found->state == 'T' || found->state == 't');
+}
+
+bool is_in_group(pid_t process, pid_t group)
+{
+    const auto found = read("/proc/" + std::to_string(process));
+    return found && found->group == group;
 }
 
 std::vector<process_id> descendants(const std::vector<process_id>& left_out)

@@ -26,8 +26,11 @@ struct process_id {
 /// processes of this process.
 [[nodiscard]] std::vector<process_id> descendants(const std::vector<process_id>& left_out = {});
 
-/// Whether a signal has stopped each of these descendants.
-[[nodiscard]] bool are_stopped(const std::vector<process_id>& some);
+/// Whether a signal has stopped the process. False if it is gone.
+[[nodiscard]] bool is_stopped(pid_t process);
+
+/// Whether the process is in this process group. False if it is gone.
+[[nodiscard]] bool is_in_group(pid_t process, pid_t group);
 
 /// The parent of this process, the parent's parent, and so on.
 [[nodiscard]] std::vector<pid_t> ancestors();

@@ -2,12 +2,15 @@
 
 #include "base/text.hpp"
 #include "cli/inspection_text.hpp"
+#include "cli/nonblocking_stderr.hpp"
 
 #include <boost/asio/error.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -15,7 +18,6 @@
 #include <string_view>
 #include <utility>
 
-#include <limits.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -57,34 +59,62 @@ std::string word_for(exit_status status)
     }
 }
 
-/// Messages that stderr does not take yet. Nobody waits for its reader, which may have stopped to
-/// read: the wait would also stop the renewals of locks. So messages may come late or be lost.
+/// Messages that stderr does not take yet. The process does not wait for its reader, which may have
+/// stopped to read: the wait would also stop the renewals of locks. So messages may come late, and
+/// the oldest ones may be lost.
 class message_queue {
 public:
     void add(const std::string& text)
     {
         constexpr std::size_t longest = 64 * 1024;
-        if (waiting_.size() + text.size() <= longest) {
-            waiting_ += text;
+        waiting_ += text;
+        while (waiting_.size() > longest) {
+            // A line that is half written stays.
+            const std::size_t begin = is_within_line_ ? waiting_.find('\n') + 1 : 0;
+            const std::size_t end = waiting_.find('\n', begin);
+            if (end == waiting_.npos) {
+                break;
+            }
+            waiting_.erase(begin, end + 1 - begin);
         }
-        write_some(0);
+        write_some();
     }
 
-    /// Writes as much as stderr takes. Waits at most `patience` milliseconds for its reader.
-    void write_some(int patience)
+    /// Writes as much as stderr takes now.
+    void write_some()
     {
-        pollfd one{STDERR_FILENO, POLLOUT, 0};
-        while (!waiting_.empty() && poll(&one, 1, patience) == 1) {
-            // If poll reports room, a pipe takes as much without a wait.
-            const auto done = ::write(STDERR_FILENO, waiting_.data(),
-                                      std::min<std::size_t>(waiting_.size(), PIPE_BUF));
-            // There is no way to report that stderr is closed.
-            waiting_.erase(0, done > 0 ? static_cast<std::size_t>(done) : waiting_.size());
+        while (!waiting_.empty()) {
+            const ssize_t done = stderr_.write(waiting_);
+            if (done < 0 && (errno == EAGAIN || errno == EINTR)) {
+                return;
+            }
+            if (done <= 0) {
+                waiting_.clear();  // there is no way to report that stderr is closed
+                return;
+            }
+            is_within_line_ = waiting_[static_cast<std::size_t>(done) - 1] != '\n';
+            waiting_.erase(0, static_cast<std::size_t>(done));
+        }
+    }
+
+    /// Writes all, if the reader reads it by the deadline.
+    void write_until(std::chrono::steady_clock::time_point deadline)
+    {
+        using namespace std::chrono;
+        for (write_some(); !waiting_.empty(); write_some()) {
+            const auto left = ceil<milliseconds>(deadline - steady_clock::now());
+            pollfd one{STDERR_FILENO, POLLOUT, 0};
+            if (left <= 0ms || poll(&one, 1, static_cast<int>(left.count())) == 0) {
+                return;
+            }
         }
     }
 
 private:
+    nonblocking_stderr stderr_;
     std::string waiting_;
+    /// The text that is already written ends within a line.
+    bool is_within_line_ = false;
 };
 
 /// Stderr belongs to the whole process, and so do the messages for it.
@@ -198,6 +228,7 @@ std::string remedy_for(std::string_view reason)
     };
     static constexpr auto permissions =
         "; `redlock doctor --resource NAME` names the missing permissions";
+    static constexpr auto counters = "; `redlock doctor --resource NAME` says what to do";
     static constexpr remedy remedies[] = {
         {"refused user and password",
          "; the login comes from the URL, --user (REDLOCK_USER), --password-file "
@@ -210,7 +241,8 @@ std::string remedy_for(std::string_view reason)
         {"no permitted command", permissions},
         {"can't run this command", permissions},
         {"can't access at least one of the keys", permissions},
-        {"fencing counter", "; `redlock doctor --resource NAME` says what to do"},
+        {"the fencing counter ", counters},
+        {"a fencing counter of", counters},
         {"within node_timeout", "; --node-timeout gives the nodes more time"},
         {"it is not for ", "; use a name of the certificate in the URL, or --server-name"},
         {"certificate has expired",
@@ -348,10 +380,14 @@ std::string message_of(error_code cause, const report& r)
            (is_endless ? without_an_end : "");
 }
 
+void write_waiting_messages()
+{
+    messages().write_some();
+}
+
 void write_last_messages()
 {
-    constexpr int patience = 1000;
-    messages().write_some(patience);
+    messages().write_until(std::chrono::steady_clock::now() + std::chrono::seconds(1));
 }
 
 void say(const std::string& message, bool json)

@@ -50,11 +50,12 @@ inline constexpr const char* without_an_end =
 // The following functions print on stderr. With `json`, each prints one JSON value on a line.
 // Resources in a message must have the form that `names` returns.
 
-// None of them waits for the reader of stderr. A message that stderr does not take is written with a
-// later message or at the end.
+// None of them waits for the reader of stderr. A message that stderr does not take is written with
+// a later message or at the end.
 
-/// Writes the messages that stderr has not taken, and waits a second at most. Call it at the end of
-/// the process.
+/// Writes the messages that stderr has not taken, as far as it takes them now.
+void write_waiting_messages();
+/// The same, and waits a second at most. Call it at the end of the process.
 void write_last_messages();
 
 /// Prints an event.

@@ -172,6 +172,7 @@ asio::awaitable<int> guarded_run::operator()()
 /// handle a loss, the process ends. The watchdog or the kernel then ends the command.
 void guarded_run::note(const renewal& news) noexcept
 {
+    write_waiting_messages();
     if (held_ != nullptr) {
         validity_.set(held_->valid_until());
     }
@@ -439,6 +440,7 @@ void guarded_run::stop_with_command(unsigned tries)
         return;
     }
     if (tries == 0) {
+        tell(SIGCONT);  // no part of the command stays stopped
         say(names(o_.resources) + ": the command does not stop, so redlock keeps the lock", json_);
         return;
     }

@@ -85,9 +85,9 @@ void coordinator::note_other_addresses(unsigned index, bool has_some) noexcept
     nodes_[index]->note_other_addresses(has_some);
 }
 
-bool coordinator::was_useful(unsigned index) const noexcept
+bool coordinator::take_was_useful(unsigned index) noexcept
 {
-    return nodes_[index]->was_useful();
+    return nodes_[index]->take_was_useful();
 }
 
 void coordinator::on_tls_handshake(unsigned index) noexcept

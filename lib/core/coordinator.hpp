@@ -128,8 +128,8 @@ public:
     /// Whether the name of the node has addresses that were not tried yet. If this server can't be
     /// used, the client connects to the next one at once.
     void note_other_addresses(unsigned node, bool has_some) noexcept;
-    /// Whether the last connection to the node had been in use, and its server was fit.
-    [[nodiscard]] bool was_useful(unsigned node) const noexcept;
+    /// Whether a connection to the node was in use since the last call, and its server was fit.
+    [[nodiscard]] bool take_was_useful(unsigned node) noexcept;
     void on_connected(base::instant now, unsigned node) noexcept;
     void on_bytes(base::instant now, unsigned node, std::string_view bytes) noexcept;
     void on_closed(base::instant now, unsigned node, std::string_view reason) noexcept;

@@ -25,6 +25,9 @@ using base::nanos;
 
 namespace {
 
+/// The most addresses of a name to try without a wait. A lookup may give other ones each time.
+constexpr unsigned most_other_addresses = 8;
+
 constexpr std::string_view cut_greeting =
     ", at the greeting: it may be a proxy that does not know HELLO or has no server to forward to";
 constexpr std::string_view cut_plain_greeting =
@@ -224,9 +227,13 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
                            ? std::min<nanos>(c_.settings_.reconnect_backoff_max, well_while_idle)
                            : c_.settings_.reconnect_backoff_max;
     const bool lived_well = was_ready && unfit_.empty() && well_until - ready_since_ >= well;
-    const bool tries_other = std::exchange(has_other_addresses_, false) && !was_ready;
+    const bool tries_other = std::exchange(has_other_addresses_, false) && !was_ready &&
+                             other_addresses_tried_ < most_other_addresses;
+    other_addresses_tried_ = tries_other ? other_addresses_tried_ + 1 : 0;
     const bool at_once = (lived_well && is_idle) || tries_other;
-    was_useful_ = was_ready && unfit_.empty();
+    if (was_ready) {
+        was_useful_ = unfit_.empty();
+    }
     c_.to_connect_ &= ~bit(index_);
     c_.stats_.disconnects += was_ready;
     refused_for_good_ = state_ == state::handshaking && handshake_.is_refused_for_good();

@@ -57,7 +57,8 @@ public:
     [[nodiscard]] bool on_credentials(const base::login& given);
     void on_tls_handshake() noexcept { awaits_tls_ = true; }
     void note_other_addresses(bool has_some) noexcept { has_other_addresses_ = has_some; }
-    [[nodiscard]] bool was_useful() const noexcept { return was_useful_; }
+    /// Says so once.
+    [[nodiscard]] bool take_was_useful() noexcept { return std::exchange(was_useful_, false); }
     void on_connected();
     void on_bytes(std::string_view bytes);
     /// The connection, or the attempt to make one, is no more.
@@ -364,6 +365,8 @@ private:
     bool digest_refused_ = false;
     /// The name has further addresses, if this connection does not get ready.
     bool has_other_addresses_ = false;
+    /// Addresses that the client tried without a wait since the last back-off.
+    unsigned other_addresses_tried_ = 0;
     /// The last connection was ready, and its server fit.
     bool was_useful_ = false;
     /// This connection refused INCR outside of scripts, so the count script increments.

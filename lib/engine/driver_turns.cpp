@@ -240,7 +240,7 @@ void driver::make_link(unsigned node)
     if (!p.addresses) {
         p.addresses = std::make_shared<known_addresses>();
     }
-    if (core_.was_useful(node)) {
+    if (core_.take_was_useful(node)) {
         p.addresses->note_use();
     }
     const link_setup setup{executor_, this, node, &to, p.addresses};

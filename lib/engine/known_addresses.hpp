@@ -3,12 +3,11 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <vector>
 
 namespace redlock::engine {
 
-/// The addresses of a node's name that a client has used and tried, from one connection to the next.
+/// The addresses of a node's name that a client has used and tried, also between connections.
 /// Servers at several addresses may differ, so a client stays with the one that it used.
 class known_addresses {
 public:
@@ -19,15 +18,21 @@ public:
     /// again.
     void sort(std::vector<endpoint>& found)
     {
-        tried_.reserve(tried_.size() + found.size());
-        const auto untried = [this](const endpoint& e) { return !has_tried(e); };
-        if (std::ranges::none_of(found, untried)) {
+        found_.clear();
+        for (const endpoint& e : found) {
+            if (std::ranges::find(found_, e) == found_.end()) {
+                found_.push_back(e);  // a lookup may give an address twice
+            }
+        }
+        tried_.reserve(tried_.size() + found_.size());
+        if (!has_untried()) {
             tried_.clear();
         }
-        std::ranges::stable_partition(found, untried);
-        std::ranges::stable_partition(found,
+        const auto untried = [this](const endpoint& e) { return !has_tried(e); };
+        std::ranges::stable_partition(found_, untried);
+        std::ranges::stable_partition(found_,
                                       [&](const endpoint& e) { return e == used_ && untried(e); });
-        untried_ = static_cast<std::size_t>(std::ranges::count_if(found, untried));
+        found = found_;
     }
 
     /// The client tries this one of the sorted addresses now.
@@ -35,7 +40,6 @@ public:
     {
         if (!has_tried(e)) {
             tried_.push_back(e);  // `sort` has reserved the memory
-            --untried_;
         }
         current_ = e;
     }
@@ -54,7 +58,10 @@ public:
         std::erase(tried_, current_);
     }
 
-    [[nodiscard]] bool has_untried() const noexcept { return untried_ != 0; }
+    [[nodiscard]] bool has_untried() const noexcept
+    {
+        return !std::ranges::all_of(found_, [this](const endpoint& e) { return has_tried(e); });
+    }
 
 private:
     [[nodiscard]] bool has_tried(const endpoint& e) const noexcept
@@ -64,9 +71,10 @@ private:
 
     endpoint used_;
     endpoint current_;
+    /// The addresses that the last lookup gave, in the order in which to try them.
+    std::vector<endpoint> found_;
     /// Since the client used one.
     std::vector<endpoint> tried_;
-    std::size_t untried_ = 0;
 };
 
 }  // namespace redlock::engine

@@ -137,6 +137,15 @@ bool has_code(std::string_view error, std::string_view code)
             return true;
         }
     }
+    // Servers before Redis 7 put the code after the line of the script.
+    constexpr std::string_view line_end = ": ";
+    const std::size_t script = text.find("@user_script:");
+    for (std::size_t at = text.find(line_end, script); at != text.npos;
+         at = text.find(line_end, at + 1)) {
+        if (script != text.npos && is_at(at + line_end.size())) {
+            return true;
+        }
+    }
     return false;
 }
 

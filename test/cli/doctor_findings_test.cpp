@@ -426,6 +426,7 @@ TEST_CASE("a node that may evict locks is reported as breaking exclusion", "[cli
 
     nodes[1].info->eviction.clear();
     CHECK(told(nodes, plain(3)) == lines{"2 error evicts"});
+    CHECK(judge(nodes, base::make_settings(plain(3)))[0].text.starts_with("may evict keys"));
 
     nodes[1].info->eviction = "noeviction";
     CHECK(told(nodes, plain(3)).empty());

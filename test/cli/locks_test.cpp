@@ -574,7 +574,7 @@ TEST_CASE("admit says why a node is not admitted", "[locks]")
     masters nodes(1);
     nodes[0].command({"ACL", "SETUSER", "default", "-eval"});
     const auto [status, text] =
-        run(nodes, {"admit", "--max-ttl", "1h", "--connect-timeout", "500ms", "--json"});
+        run(nodes, {"admit", "--max-ttl", "1h", "--connect-timeout", "5s", "--json"});
     CHECK(status == 69);
     const auto told = nlohmann::json::parse(text);
     CHECK(told.at("admitted") == 0);

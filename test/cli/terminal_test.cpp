@@ -104,6 +104,36 @@ TEST_CASE("a run does not stop without its command", "[run]")
     CHECK(screen.shows("status=7"));
 }
 
+TEST_CASE("a process in a session of its own does not keep a run from stopping", "[run]")
+{
+    const masters nodes(3);
+    terminal screen(
+        nodes,
+        R"sh("$0" run --ttl 1h job -- sh -c 'setsid sleep 1000 & echo begun; exec sleep 1000'
+        echo "status=$?"; read go; fg; echo "end=$?")sh");
+    REQUIRE(screen.shows("begun"));
+    screen.type("\x1a");
+    REQUIRE(screen.shows("status=148"));
+    screen.type("\n");
+    REQUIRE(screen.lets_a_job_read());
+    screen.type("\x03");
+    CHECK(screen.shows("end=130"));
+}
+
+TEST_CASE("a run does not wait for a terminal that takes no messages", "[run]")
+{
+    const masters nodes(3);
+    const temp_dir folder;
+    const auto file = folder / "status";
+    // Nobody reads the terminal, and dd ends when it takes no more.
+    const terminal screen(nodes,
+                          "head -c 1000000 /dev/zero | tr '\\0' x | "
+                          "dd of=/dev/tty oflag=nonblock bs=1 2>/dev/null\n"
+                          "\"$0\" -v run job -- true 2>/dev/tty\necho $? >" +
+                              file.string());
+    CHECK(wait_for([&] { return text_of(file) == "0\n"; }));
+}
+
 TEST_CASE("a command that was stopped continues in the background", "[run]")
 {
     const masters nodes(3);

@@ -58,7 +58,7 @@ struct busy_clients : timed_clients {
     void refuse_extends()
     {
         for (sim_node& n : nodes) {
-            n.master.refusals["EVALSHA"] = "ERR not now";
+            n.master.refusals["EVALSHA"] = "OOM not now";
         }
     }
 

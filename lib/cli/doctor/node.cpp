@@ -319,6 +319,7 @@ asio::awaitable<void> conversation::count()
     talk_.allow(settings_.stall_timeout);
     attempt(needed::set, {"SET", counter_, "0", "NX", "PX", scratch_ttl});
     attempt(needed::incr, {"INCR", counter_});
+    attempt(needed::pexpire, {"PEXPIRE", counter_, scratch_ttl});  // if SET was refused
     attempt(needed::del, {"DEL", counter_});
     co_await hear();
 }
@@ -516,10 +517,12 @@ bool is_fit(const node_facts& facts)
     return facts.reached == contact::whole && facts.unusable.empty() && !facts.is_replica();
 }
 
-/// Examines the server at the next address of the node.
+/// Examines the server at the next address of the node. With `may_skip` it only greets an unfit
+/// server if the name has further addresses.
 asio::awaitable<node_facts> examine_one(asio::any_io_executor executor, const base::settings& s,
                                         std::size_t index, our_date date, const doctor_options& o,
-                                        std::shared_ptr<engine::known_addresses> addresses)
+                                        std::shared_ptr<engine::known_addresses> addresses,
+                                        bool may_skip)
 {
     const base::address& address = s.nodes[index];
     node_facts facts;
@@ -537,7 +540,9 @@ asio::awaitable<node_facts> examine_one(asio::any_io_executor executor, const ba
         talk.emplace(executor, s, address, addresses, date, facts);
         try {
             co_await talk->greet(says_hello);
-            if (!facts.login_refused) {
+            const bool is_skipped = may_skip && addresses->has_untried() &&
+                                    (!facts.unusable.empty() || facts.is_replica());
+            if (!facts.login_refused && !is_skipped) {
                 co_await talk->question();
                 co_await talk->count();
                 co_await talk->try_in_scripts();
@@ -555,7 +560,7 @@ asio::awaitable<node_facts> examine_one(asio::any_io_executor executor, const ba
             note_refused_login(facts);
         }
         facts.closes_at_hello = facts.closes_at_hello && facts.has_answered;
-        if (!talk->was_cut_off(facts.trouble)) {
+        if (!talk->was_cut_off(facts.trouble) || !says_hello) {
             break;
         }
         addresses->try_again();
@@ -570,15 +575,18 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
                                     std::size_t index, our_date date, const doctor_options& o)
 {
     const auto addresses = std::make_shared<engine::known_addresses>();
-    node_facts first = co_await examine_one(executor, s, index, date, o, addresses);
     // Like a client, the doctor goes on to the next address of a name.
-    while (!is_fit(first) && addresses->has_untried()) {
-        node_facts other = co_await examine_one(executor, s, index, date, o, addresses);
-        if (is_fit(other)) {
-            co_return other;
+    constexpr int most_addresses = 8;
+    for (int i = 0; i < most_addresses; ++i) {
+        node_facts facts = co_await examine_one(executor, s, index, date, o, addresses, true);
+        if (is_fit(facts) || (i == 0 && !addresses->has_untried())) {
+            co_return facts;
+        }
+        if (!addresses->has_untried()) {
+            break;
         }
     }
-    co_return first;
+    co_return co_await examine_one(executor, s, index, date, o, addresses, false);
 }
 
 }  // namespace redlock::cli

@@ -330,6 +330,20 @@ void judge_persistence(const node_facts& f, const base::settings& s, pen& add)
     }
 }
 
+/// The text about a server that may evict locks.
+std::string eviction_text(const server_facts& i)
+{
+    if (i.eviction.empty()) {
+        return "may evict keys, locks among them: it does not give its maxmemory-policy.";
+    }
+    const std::string policy = " (maxmemory-policy " + i.eviction + ").";
+    return (i.max_memory ? "evicts keys, locks among them, when it has used its " +
+                               bytes_text(*i.max_memory) + " of memory"
+                         : std::string("may evict keys, locks among them: it gives no number for "
+                                       "the memory that it may use")) +
+           policy;
+}
+
 void judge_info(const node_facts& f, const base::settings& s, pen& add)
 {
     if (!f.info) {
@@ -341,13 +355,7 @@ void judge_info(const node_facts& f, const base::settings& s, pen& add)
     if (is_bounded && i.eviction != "noeviction") {
         // With the restart guard, clients don't use such a node.
         const bool is_used = !s.guard || f.is_durable;
-        add(severity::error, "evicts",
-            (i.max_memory ? "evicts keys, locks among them, when it has used its " +
-                                bytes_text(*i.max_memory) + " of memory"
-                          : std::string("may evict keys, locks among them: it gives no number for "
-                                        "the memory that it may use")) +
-                " (maxmemory-policy " + (i.eviction.empty() ? "not known" : i.eviction) + ").",
-            "Set maxmemory-policy noeviction.")
+        add(severity::error, "evicts", eviction_text(i), "Set maxmemory-policy noeviction.")
             .breaks_exclusion = is_used;
     }
     const std::uint64_t bound = i.max_memory.value_or(0);

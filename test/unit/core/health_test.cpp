@@ -193,7 +193,7 @@ TEST_CASE("a client tries another address of a name at once but only if there is
     w.core->note_other_addresses(0, true);
     w.close(0);
     CHECK(w.peers[0]->connects == 2);
-    CHECK_FALSE(w.core->was_useful(0));
+    CHECK_FALSE(w.core->take_was_useful(0));
     w.close(0);
     CHECK(w.peers[0]->connects == 2);
     w.peers[0]->manual_handshake = false;
@@ -201,7 +201,22 @@ TEST_CASE("a client tries another address of a name at once but only if there is
     w.advance(1s);
     REQUIRE(w.core->snapshot().nodes_ready == 1);
     w.close(0);
-    CHECK(w.core->was_useful(0));
+    // A failure before the next connection does not change that.
+    w.close(0);
+    CHECK(w.core->take_was_useful(0));
+    CHECK_FALSE(w.core->take_was_useful(0));
+}
+
+TEST_CASE("a client waits after it has tried eight addresses of a name", "[core]")
+{
+    bench_world w{1};
+    w.peers[0]->manual_handshake = true;
+    w.start();
+    for (unsigned i = 0; i < 20; ++i) {
+        w.core->note_other_addresses(0, true);
+        w.close(0);
+    }
+    CHECK(w.peers[0]->connects == 9);
 }
 
 TEST_CASE("a client reconnects at once to a server that closes connections after an idle second",

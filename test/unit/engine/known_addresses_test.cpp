@@ -65,6 +65,14 @@ TEST_CASE("a client tries each address once before it begins anew", "[engine]")
     CHECK(known.has_untried());
 }
 
+TEST_CASE("an address that a lookup gives twice counts once", "[engine]")
+{
+    engine::known_addresses known;
+    CHECK(sorted(known, {1, 1}) == at({1}));
+    known.note_try(at({1})[0]);
+    CHECK_FALSE(known.has_untried());
+}
+
 TEST_CASE("an address that failed since its last use comes behind the others", "[engine]")
 {
     engine::known_addresses known;

@@ -113,6 +113,11 @@ TEST_CASE("p49: an error code counts only at the places where servers write code
         has_code("ERR Error running script (call to f_1): @user_script:1: @user_script: 1: "
                  "-READONLY You can't write against a read only replica.",
                  "READONLY"));
+    CHECK(
+        has_code("ERR Error running script (call to f_1): @user_script:1: WRONGTYPE Operation "
+                 "against a key holding the wrong kind of value",
+                 "WRONGTYPE"));
+    CHECK_FALSE(has_code("ERR not here: BUSY thing", "BUSY"));
     CHECK_FALSE(has_code("ERR please ASK your administrator", "ASK"));
     CHECK_FALSE(has_code("ERR the node is LOADING", "LOADING"));
     CHECK_FALSE(has_code("ERR READONLYX", "READONLY"));
