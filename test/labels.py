@@ -1,7 +1,8 @@
 """usage: labels.py <root of the source tree> <build folder> <ctest> <1 with the full tests, else 0>
 Compares the labels of ctest with the table in CONTRIBUTING.md. Each label must be in both. The column `test` must say how many
 tests of a label are in every change. The column `asan` must say which tests the filters of the test presets asan and asan-full
-take.
+take. Compares the table of checks with the lists of .ci/run, and what both tables say of seeds and of the labels of the checks
+`shared` and `tsan` with the presets.
 """
 
 import json
@@ -33,7 +34,9 @@ for names, what, when, sanitized in re.findall(r"^\| (`.*?) \| (.*?) \| .*? \| (
 with tempfile.TemporaryDirectory() as folder:
     (pathlib.Path(folder) / "CTestTestfile.cmake").write_text(f'subdirs("{build}")\n', "utf-8")
     said = subprocess.run([ctest, "--test-dir", folder, "--show-only=json-v1"], check=True, capture_output=True).stdout
-presets = {p["name"]: p for p in json.loads((pathlib.Path(root) / "CMakePresets.json").read_text("utf-8"))["testPresets"]}
+all_presets = json.loads((pathlib.Path(root) / "CMakePresets.json").read_text("utf-8"))
+presets = {p["name"]: p for p in all_presets["testPresets"]}
+configure_presets = {p["name"]: p for p in all_presets["configurePresets"]}
 
 
 def takes(preset, labels):
@@ -58,6 +61,56 @@ def column_is_wrong(sanitized, tests):
     return taken["asan"] != [not labels & set(without) for labels in tests] or not all(taken["asan-full"])
 
 
+checks = {name: cells for name, *cells in re.findall(
+    r"^\| `(\w+)` \| (.*?) \| (.*?) \|$", page.partition("\n| check |")[2].partition("\n\n")[0], re.MULTILINE)}
+
+
+def check_faults():
+    """Where the table of checks differs from .ci/run, and from the labels that the presets of a check take."""
+    script = (pathlib.Path(root) / ".ci" / "run").read_text("utf-8")
+    lists = [re.search(rf"^{name}=\((.*)\)$", script, re.MULTILINE)[1] for name in ("every_change", "full")]
+    in_every_change, in_full = (set(re.findall(r"\b[a-z]+\b(?!\[)", text)) - {"every_change"} for text in lists)
+    in_full |= in_every_change
+    in_table = {name for name, (every_change, _) in checks.items() if every_change != "-"}
+    faults = [f".ci/run and the table of checks differ in every change: {name}" for name in sorted(in_every_change ^ in_table)]
+    faults += [f".ci/run and the table of checks differ in full: {name}" for name in sorted(in_full ^ set(checks))]
+    if faults:
+        return faults
+    first, added = ({name: set(re.findall(r"`(\w+)`", cells[at])) for name, cells in checks.items()} for at in (0, 1))
+    # The check shared of every change takes a part of its preset.
+    taken = {"shared": first["shared"] | added["shared"], "tsan": first["tsan"], "tsan-full": first["tsan"] | added["tsan"]}
+    for preset, labels in taken.items():
+        if (filtered := set(re.findall(r"\w+", presets[preset]["filter"]["include"]["label"]))) != labels:
+            faults.append(f"the table of checks and the preset {preset} differ in the labels {sorted(filtered ^ labels)}")
+    if set(re.findall(r"--preset shared -L '\^(\w+)\$'", script)) != first["shared"]:
+        faults.append(f"the table of checks says {sorted(first['shared'])} of shared; .ci/run takes another label")
+    return faults
+
+
+def seeds_of(preset):
+    """REDLOCK_SIM_SEEDS of a configure preset, or of the one that it inherits."""
+    own = configure_presets[preset]
+    return int(own["cacheVariables"].get("REDLOCK_SIM_SEEDS") or seeds_of(own["inherits"]))
+
+
+def seed_faults():
+    """Where the page says another number of seeds than the presets."""
+    said = re.findall(r"^\| `(sim|shell)` .* (\d+) seeds\b.*?full (\d+)\b.* (\d+) seeds\b.*?full (\d+)\b", table, re.MULTILINE)
+    documented = [(label, preset, int(number)) for label, *numbers in said
+                  for preset, number in zip(("test", "full", "asan", "asan-full"), numbers)]
+    documented += [("sim", preset, int(number)) for check, preset in (("test", "full"), ("shared", "shared"))
+                   for number in re.findall(r"(\d+) seeds", checks[check][1])]
+    if len(documented) != 10:
+        return ["CONTRIBUTING.md no longer says how many seeds the presets test, full, asan, asan-full and shared play"]
+    faults = []
+    for label, preset, number in documented:
+        # The client simulation plays a tenth, and 200 at least (shell_test.cpp).
+        planned = seeds_of(preset) if label == "sim" else max(200, seeds_of(preset) // 10)
+        if number != planned:
+            faults.append(f"CONTRIBUTING.md says {number} seeds of {label} for the preset {preset}, which plays {planned}")
+    return faults
+
+
 faults, found, tests = [], set(), []
 for test in json.loads(said)["tests"]:
     labels = {label for p in test.get("properties", []) if p["name"] == "LABELS" for label in p["value"]}
@@ -77,5 +130,6 @@ for label, sanitized in column:
     of_label = [labels for labels in tests if label in labels]
     if of_label and column_is_wrong(sanitized, of_label):
         faults.append(f"the column asan says of {label}: {sanitized}; the presets asan and asan-full take other tests")
+faults += check_faults() + seed_faults()
 print("\n".join(faults) or f"{len(found)} labels")
 sys.exit(bool(faults))
