@@ -39,6 +39,7 @@ TEST_CASE("three commands acquire and extend and release a lock", "[locks]")
     REQUIRE(taken.status == 0);
     CHECK(taken.text.starts_with("owner_token="));
     CHECK_THAT(taken.text, ContainsSubstring("\nfencing_token="));
+    // An hour less its drift is 3564 s. With this beginning the machine may pause for 64 s.
     CHECK_THAT(taken.text, ContainsSubstring("\nvalid_for_ms=35"));
     CHECK(std::regex_search(taken.text, std::regex("\nvalid_until=" + date_form + "\n")));
     CHECK(nodes.count("job") >= 2);
@@ -522,6 +523,8 @@ TEST_CASE("options from a file rank below the environment and the arguments", "[
     auto out = command({"--config", file, "acquire", "job"}).end();
     CAPTURE(out.text);
     CHECK(out.status == 0);
+    // As above, an hour less its drift, and below three hours less theirs. The machine may pause
+    // for 64 s and for 92 s.
     CHECK_THAT(out.text, ContainsSubstring("valid_for_ms=35"));
     CHECK(nodes.count("mine:job") >= 2);
     out = command({"acquire", "--ttl", "3h", "other"}, {"REDLOCK_CONFIG=" + file}).end();

@@ -163,24 +163,27 @@ TEST_CASE("p44: an acquire with a majority stopped ends by its deadline and leav
     nodes[0].stop();
     nodes[2].stop();
     // `longer` ends before the stall timeout, so an acquire that waits for that timeout ends later.
-    // The two acquires below wait for one node timeout and for 300 ms, far less than `longer`.
-    asio::cancellation_signal stop;
-    const auto longer = mine.begin_acquire("s", {.ttl = 60s, .timeout = patience / 4}, stop.slot());
+    // Each acquire below waits for one node timeout or for 300 ms, far less than its own `longer`.
+    const auto ends_before_longer = [&](const acquire_options& options, errc error) {
+        asio::cancellation_signal stop;
+        const auto longer =
+            mine.begin_acquire("s", {.ttl = 60s, .timeout = patience / 4}, stop.slot());
+        CHECK(mine.acquire("r", options).error == error);
+        CHECK_FALSE(longer->has_value());
+        stop.emit(asio::cancellation_type::terminal);
+        CHECK(mine.finish(longer).error == asio::error::operation_aborted);
+    };
     report told;
     // On a busy machine the answer of the resumed node may be late.
     REQUIRE(wait_for([&] {
         const auto started = std::chrono::steady_clock::now();
-        CHECK(mine.acquire("r", {.ttl = 60s, .timeout = 0s, .report = &told}).error ==
-              errc::unavailable);
+        ends_before_longer({.ttl = 60s, .timeout = 0s, .report = &told}, errc::unavailable);
         CHECK(std::chrono::steady_clock::now() - started >= c.node_timeout);
         CHECK(told.attempts == 1);
         CHECK(told.nodes[0].outcome == node_outcome::timed_out);
         return told.nodes[1].outcome == node_outcome::granted;
     }));
-    CHECK(mine.acquire("r", {.ttl = 60s, .timeout = 300ms}).error == errc::timed_out);
-    CHECK_FALSE(longer->has_value());
-    stop.emit(asio::cancellation_type::terminal);
-    CHECK(mine.finish(longer).error == asio::error::operation_aborted);
+    ends_before_longer({.ttl = 60s, .timeout = 300ms}, errc::timed_out);
     CHECK(mine.stats().disconnects == 0);
     nodes[0].cont();
     nodes[2].cont();

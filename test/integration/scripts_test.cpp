@@ -115,6 +115,7 @@ TEST_CASE("the label script replaces only a label", "[integration][scripts]")
     const words label{"0123abcd backup", "100000"};
     CHECK(run(node, resp::label_script, {"r"}, label) == "1");
     CHECK(node.get("r") == label[0]);
+    // The ttl is 100 s. A busy machine may pause for half of it before the test reads the rest.
     CHECK(node.pttl("r") > 50s);
     CHECK(run(node, resp::label_script, {"r"}, {"fedcba98 another", "500000"}) == "1");
     CHECK(node.get("r") == "fedcba98 another");
@@ -245,7 +246,8 @@ TEST_CASE("the take script sets several keys or none and moves their counters fi
         CHECK(take(node, both, before) == "[0, " + in_us(before) + "]");
         for (const std::string& name : both) {
             CHECK(node.get(name) == "mine");
-            CHECK(node.pttl(name) > 90s);
+            // A busy machine may pause for half of the ttl before the test reads the rest.
+            CHECK(node.pttl(name) > 50s);
             CHECK(node.pttl(name) <= 100s);
             CHECK(node.get(name + ":fencing") == in_us(before));
             CHECK(has_life(node, name + ":fencing"));
