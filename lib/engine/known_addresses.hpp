@@ -3,6 +3,7 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 namespace redlock::engine {
@@ -18,20 +19,21 @@ public:
     /// again.
     void sort(std::vector<endpoint>& found)
     {
-        found_.clear();
+        std::vector<endpoint> distinct;
         for (const endpoint& e : found) {
-            if (std::ranges::find(found_, e) == found_.end()) {
-                found_.push_back(e);  // a lookup may give an address twice
+            if (std::ranges::find(distinct, e) == distinct.end()) {
+                distinct.push_back(e);  // a lookup may give an address twice
             }
         }
-        tried_.reserve(tried_.size() + found_.size());
-        if (!has_untried()) {
+        tried_.reserve(tried_.size() + distinct.size());
+        if (std::ranges::all_of(distinct, [this](const endpoint& e) { return has_tried(e); })) {
             tried_.clear();
         }
-        const auto untried = [this](const endpoint& e) { return !has_tried(e); };
-        std::ranges::stable_partition(found_, untried);
-        std::ranges::stable_partition(found_,
-                                      [&](const endpoint& e) { return e == used_ && untried(e); });
+        found_.clear();
+        for (const unsigned rank : {0U, 1U, 2U}) {
+            std::ranges::copy_if(distinct, std::back_inserter(found_),
+                                 [&](const endpoint& e) { return rank_of(e) == rank; });
+        }
         found = found_;
     }
 
@@ -64,6 +66,11 @@ public:
     }
 
 private:
+    [[nodiscard]] unsigned rank_of(const endpoint& e) const noexcept
+    {
+        return has_tried(e) ? 2 : e == used_ ? 0 : 1;
+    }
+
     [[nodiscard]] bool has_tried(const endpoint& e) const noexcept
     {
         return std::ranges::find(tried_, e) != tried_.end();
