@@ -171,11 +171,11 @@ bool child::signal(int number) const
 bool child::is_stopped() const
 {
     if (sees_processes()) {
-        // The terminal stops only its own process group.
+        // The kernel does not stop a process that leads a session of its own.
         const auto all = descendants(earlier_);
         return cli::is_stopped(pid_) &&
                std::none_of(all.begin(), all.end(), [](const process_id& one) {
-                   return is_in_group(one.pid, getpgrp()) && !cli::is_stopped(one.pid);
+                   return is_in_session(one.pid, getsid(0)) && !cli::is_stopped(one.pid);
                });
     }
     siginfo_t found{};

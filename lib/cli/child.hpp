@@ -51,8 +51,7 @@ public:
     /// signal goes to the command and, not at a terminal, to the processes of its group.
     bool signal(int number) const;
 
-    /// Whether a signal has stopped the command and its descendants in the process group of this
-    /// process.
+    /// Whether a signal has stopped the command and its descendants in the session of this process.
     [[nodiscard]] bool is_stopped() const;
 
     /// The descendants that still run, without the command itself. If /proc does not list them, the

@@ -17,12 +17,12 @@ namespace {
 struct process {
     process_id id;
     pid_t parent = 0;
-    pid_t group = 0;
+    pid_t session = 0;
     char state = 0;
 };
 
-/// The number of fields in /proc/PID/stat between the process group and the start time.
-constexpr int fields_to_begun = 16;
+/// The number of fields in /proc/PID/stat between the session and the start time.
+constexpr int fields_to_begun = 15;
 
 /// Reads a process from its folder. Empty if the process has ended, or if the folder isn't a
 /// process.
@@ -40,8 +40,8 @@ std::optional<process> read(const std::filesystem::path& folder)
     std::getline(file, text, '\0');
     // "PID (NAME) STATE PARENT ...", where NAME may contain any characters.
     std::istringstream fields(text.substr(text.rfind(')') + 1));
-    fields >> out.state >> out.parent >> out.group;
     std::string skipped;
+    fields >> out.state >> out.parent >> skipped >> out.session;
     for (int i = 0; i < fields_to_begun; ++i) {
         fields >> skipped;
     }
@@ -64,10 +64,10 @@ bool is_stopped(pid_t process)
     return found && (found->state == 'T' || found->state == 't');
 }
 
-bool is_in_group(pid_t process, pid_t group)
+bool is_in_session(pid_t process, pid_t session)
 {
     const auto found = read("/proc/" + std::to_string(process));
-    return found && found->group == group;
+    return found && found->session == session;
 }
 
 std::vector<process_id> descendants(const std::vector<process_id>& left_out)

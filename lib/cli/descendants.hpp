@@ -29,8 +29,8 @@ struct process_id {
 /// Whether a signal has stopped the process. False if it is gone.
 [[nodiscard]] bool is_stopped(pid_t process);
 
-/// Whether the process is in this process group. False if it is gone.
-[[nodiscard]] bool is_in_group(pid_t process, pid_t group);
+/// Whether the process is in this session. False if it is gone.
+[[nodiscard]] bool is_in_session(pid_t process, pid_t session);
 
 /// The parent of this process, the parent's parent, and so on.
 [[nodiscard]] std::vector<pid_t> ancestors();

@@ -21,8 +21,12 @@ nonblocking_stderr::nonblocking_stderr() noexcept
     if (S_ISSOCK(found.st_mode)) {
         kind_ = kind::socket;
     } else if (S_ISFIFO(found.st_mode) || S_ISCHR(found.st_mode)) {
-        descriptor_ = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        constexpr int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+        descriptor_ = open("/proc/self/fd/2", flags);
         // Without /proc, or if the terminal is another user's.
+        if (descriptor_ < 0 && tcgetpgrp(STDERR_FILENO) >= 0) {
+            descriptor_ = open("/dev/tty", flags);
+        }
         kind_ = descriptor_ >= 0 ? kind::reopened : kind::pollable;
     }
 }

@@ -68,16 +68,9 @@ public:
     {
         constexpr std::size_t longest = 64 * 1024;
         waiting_ += text;
-        while (waiting_.size() > longest) {
-            // A line that is half written stays.
-            const std::size_t begin = is_within_line_ ? waiting_.find('\n') + 1 : 0;
-            const std::size_t end = waiting_.find('\n', begin);
-            if (end == waiting_.npos) {
-                break;
-            }
-            waiting_.erase(begin, end + 1 - begin);
-        }
         write_some();
+        while (waiting_.size() > longest && drop_message()) {
+        }
     }
 
     /// Writes as much as stderr takes now.
@@ -111,6 +104,21 @@ public:
     }
 
 private:
+    /// Drops the oldest message, with its lines about nodes. A line that is half written stays.
+    bool drop_message()
+    {
+        const std::size_t begin = is_within_line_ ? waiting_.find('\n') + 1 : 0;
+        std::size_t end = waiting_.find('\n', begin);
+        while (end != waiting_.npos && waiting_.compare(end + 1, 2, "  ") == 0) {
+            end = waiting_.find('\n', end + 1);
+        }
+        if (end == waiting_.npos) {
+            return false;
+        }
+        waiting_.erase(begin, end + 1 - begin);
+        return true;
+    }
+
     nonblocking_stderr stderr_;
     std::string waiting_;
     /// The text that is already written ends within a line.

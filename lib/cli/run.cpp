@@ -257,18 +257,23 @@ asio::awaitable<void> guarded_run::name_what_is_left()
         co_return;
     }
     asio::steady_timer timer(locks_.get_executor());
-    auto left = command_->left();
+    const auto look = [&] {
+        // A process that has ended counts until redlock has taken its status.
+        [[maybe_unused]] const auto reaped = command_->look();
+        return command_->left();
+    };
+    auto left = look();
     for (int looks = 0; looks < 20 && !left.empty(); ++looks) {
         timer.expires_after(10ms);
         co_await timer.async_wait(asio::deferred);
-        left = command_->left();
+        left = look();
     }
     if (left.empty()) {
         co_return;
     }
     constexpr std::size_t most = 5;
-    std::string all;
-    for (std::size_t i = 0; i < std::min(left.size(), most); ++i) {
+    std::string all = sees_processes() ? "" : "process group " + std::to_string(left[0]);
+    for (std::size_t i = 0; i < std::min(left.size(), most) && sees_processes(); ++i) {
         all += all.empty() ? "" : ", ";
         all += std::to_string(left[i]) + " (" + base::printable(name_of(left[i])) + ')';
     }
@@ -440,8 +445,15 @@ void guarded_run::stop_with_command(unsigned tries)
         return;
     }
     if (tries == 0) {
-        tell(SIGCONT);  // no part of the command stays stopped
-        say(names(o_.resources) + ": the command does not stop, so redlock keeps the lock", json_);
+        // No part of the command stays stopped.
+        tell(SIGCONT);
+        if (!sees_processes()) {
+            kill(0, SIGCONT);
+        }
+        if (!lost_) {
+            say(names(o_.resources) + ": the command does not stop, so redlock keeps the lock",
+                json_);
+        }
         return;
     }
     stop_.expires_after(pause_to_stop);

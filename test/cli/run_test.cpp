@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <regex>
 #include <sstream>
@@ -847,17 +848,28 @@ TEST_CASE("a run that sees no processes still signals its command", "[run]")
         SKIP("this machine lets nobody hide /proc");
     }
     const masters nodes(3);
-    const auto out = folder / "out";
-    process one("/usr/bin/env",
-                {"unshare", "-rm", "sh", "-c", "mount -t tmpfs none /proc && exec \"$0\" \"$@\"",
-                 REDLOCK_COMMAND, "run", brief_option, "job", "--", "sh", "-c",
-                 "trap 'echo got it; exit 3' TERM; echo begun; while :; do sleep 0.05; done"},
-                {out, {}, {own_options(folder), nodes_variable(nodes.urls())}});
-    REQUIRE(wait_for([&] { return text_of(out).find("begun") != std::string::npos; }));
+    const auto without_proc = [&](const std::string& out, const std::string& script) {
+        return std::make_unique<process>(
+            "/usr/bin/env",
+            std::vector<std::string>{
+                "unshare", "-rm", "sh", "-c", "mount -t tmpfs none /proc && exec \"$0\" \"$@\"",
+                REDLOCK_COMMAND, "run", brief_option, "job", "--", "sh", "-c", script},
+            process_options{folder / out, {}, {own_options(folder), nodes_variable(nodes.urls())}});
+    };
+    const auto one = without_proc(
+        "out", "trap 'echo got it; exit 3' TERM; echo begun; while :; do sleep 0.05; done");
+    REQUIRE(wait_for([&] { return text_of(folder / "out").find("begun") != std::string::npos; }));
     nodes.flush();
-    CHECK(one.wait() == 76);
-    CHECK_THAT(text_of(out), ContainsSubstring("got it"));
-    CHECK_THAT(text_of(out), ContainsSubstring("/proc does not list redlock's own processes"));
+    CHECK(one->wait() == 76);
+    CHECK_THAT(text_of(folder / "out"), ContainsSubstring("got it"));
+    CHECK_THAT(text_of(folder / "out"),
+               ContainsSubstring("/proc does not list redlock's own processes"));
+
+    CHECK(without_proc("ended", "sleep 0.01 & exit 0")->wait() == 0);
+    CHECK_THAT(text_of(folder / "ended"), !ContainsSubstring("still run"));
+    CHECK(without_proc("left", "sleep 5 & exit 0")->wait() == 0);
+    CHECK_THAT(text_of(folder / "left"),
+               ContainsSubstring("still run without the lock: process group"));
 }
 
 TEST_CASE("a run quotes the nodes that refuse its release", "[run]")

@@ -522,7 +522,7 @@ bool is_fit(const node_facts& facts)
 asio::awaitable<node_facts> examine_one(asio::any_io_executor executor, const base::settings& s,
                                         std::size_t index, our_date date, const doctor_options& o,
                                         std::shared_ptr<engine::known_addresses> addresses,
-                                        bool may_skip)
+                                        bool may_skip, bool is_first)
 {
     const base::address& address = s.nodes[index];
     node_facts facts;
@@ -540,7 +540,7 @@ asio::awaitable<node_facts> examine_one(asio::any_io_executor executor, const ba
         talk.emplace(executor, s, address, addresses, date, facts);
         try {
             co_await talk->greet(says_hello);
-            const bool is_skipped = may_skip && addresses->has_untried() &&
+            const bool is_skipped = may_skip && (!is_first || addresses->has_untried()) &&
                                     (!facts.unusable.empty() || facts.is_replica());
             if (!facts.login_refused && !is_skipped) {
                 co_await talk->question();
@@ -578,7 +578,8 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
     // Like a client, the doctor goes on to the next address of a name.
     constexpr int most_addresses = 8;
     for (int i = 0; i < most_addresses; ++i) {
-        node_facts facts = co_await examine_one(executor, s, index, date, o, addresses, true);
+        node_facts facts =
+            co_await examine_one(executor, s, index, date, o, addresses, true, i == 0);
         if (is_fit(facts) || (i == 0 && !addresses->has_untried())) {
             co_return facts;
         }
@@ -586,7 +587,7 @@ asio::awaitable<node_facts> examine(asio::any_io_executor executor, const base::
             break;
         }
     }
-    co_return co_await examine_one(executor, s, index, date, o, addresses, false);
+    co_return co_await examine_one(executor, s, index, date, o, addresses, false, true);
 }
 
 }  // namespace redlock::cli
