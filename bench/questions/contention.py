@@ -26,9 +26,9 @@ def reader(name, parameters):
     return read
 
 
-def party(name, hold_ms, seconds, quick=False, rounds=None):
+def contend(name, hold_ms, seconds, quick=False, rounds=None):
     parameters = {"hold_ms": hold_ms, "seconds": seconds}
-    arguments = ["contend", "--node-count", "5", "--hold", str(hold_ms), "--party", name]
+    arguments = ["contend", "--node-count", "5", "--hold", str(hold_ms), "--case", name]
     needs = None
     if name.endswith("node-redlock"):
         needs = "node-redlock"
@@ -43,10 +43,10 @@ def cases(quick):
               "64 clients, delay", "node-redlock"]
     in_eight = ["lone worker", "8 processes", "8 processes, delay", "8 x node-redlock"]
     if quick:
-        return [party(name, 1, 2, quick) for name in in_one[:3] + in_eight[1:2]]
-    return [*(party(name, 1, 2) for name in in_one),
-            *(party(name, 0, 2) for name in ["lone worker", "one process", "8 processes"]),
-            *(party(name, 1, LONG, rounds=1) for name in in_eight)]
+        return [contend(name, 1, 2, quick) for name in in_one[:3] + in_eight[1:2]]
+    return [*(contend(name, 1, 2) for name in in_one),
+            *(contend(name, 0, 2) for name in ["lone worker", "one process", "8 processes"]),
+            *(contend(name, 1, LONG, rounds=1) for name in in_eight)]
 
 
 def conclude(answer):

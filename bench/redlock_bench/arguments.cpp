@@ -146,8 +146,8 @@ void add_contend(CLI::App& sub, contend_options& o)
     sub.add_option("--hold", o.hold_ms, "Milliseconds to hold the lock, one number or more")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
-    sub.add_option("--party", o.parties, "Only this party; may be given again [all]")
-        ->check(CLI::IsMember(party_names()));
+    sub.add_option("--case", o.cases, "Only this case; may be given again [all]")
+        ->check(CLI::IsMember(case_names()));
     sub.add_option("--seconds", o.seconds, "Seconds to measure each")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);

@@ -62,10 +62,10 @@ struct start_options : library_options {
 /// Measures the library beside the reference programs.
 [[nodiscard]] int compare(const compare_options& o);
 
-/// Options of all parties that contend for one lock.
+/// Options of all cases of contention for one lock.
 struct contention_options {
     std::int64_t ttl_ms = 10'000;
-    /// The wait of a party that is not notified when the lock is free, plus or minus a half.
+    /// The wait of a worker that is not notified when the lock is free, plus or minus a half.
     std::int64_t delay_ms = 200;
     bool fencing = false;
 };
@@ -76,14 +76,14 @@ struct contend_options : contention_options {
     double warm_up = 1;
     std::vector<std::size_t> node_counts{1, 3, 5};
     std::vector<std::int64_t> hold_ms{1, 0};
-    std::vector<std::string> parties;  ///< by name; empty: all of them
+    std::vector<std::string> cases;  ///< by name; empty: all of them
     /// A folder with the peer and its dependencies. Empty: without the peer.
     std::string node_redlock;
     std::string json;
 };
 
-/// The names of the parties that contend in `contend`.
-[[nodiscard]] std::vector<std::string> party_names();
+/// The names of the cases of `contend`.
+[[nodiscard]] std::vector<std::string> case_names();
 
 /// Measures workers that all want one lock: in one process, in several, with and without release
 /// notifications, and with another client. Fails if two workers had the lock at the same time.

@@ -26,8 +26,8 @@ namespace {
 
 enum class peer { library, node_redlock };
 
-/// A party that wants the lock: a number of processes, each with a number of workers.
-struct party {
+/// A number of processes that want the lock, each with a number of workers.
+struct contention_case {
     std::string name;
     std::size_t processes;
     std::size_t workers;
@@ -36,10 +36,10 @@ struct party {
     peer written_with = peer::library;
 };
 
-/// The first party is the reference.
-const std::vector<party>& parties()
+/// The first case is the reference.
+const std::vector<contention_case>& contention_cases()
 {
-    static const std::vector<party> all{
+    static const std::vector<contention_case> all{
         {"lone worker", 1, 1, 1, true},
         {"one process", 1, 64, 1, true},
         {"64 clients", 1, 64, 64, true},
@@ -53,7 +53,7 @@ const std::vector<party>& parties()
     return all;
 }
 
-/// The number of nodes and the hold time of one measurement of all parties.
+/// The number of nodes and the hold time of one measurement of all cases.
 struct setting {
     std::size_t nodes;
     std::int64_t hold_ms;
@@ -85,9 +85,10 @@ public:
 
 private:
     static server_options local(const contend_options& o);
-    [[nodiscard]] bool is_wanted(const party& p) const;
-    [[nodiscard]] contention once(const party& p, const setting& s);
-    [[nodiscard]] child started(const party& p, const setting& s, const std::string& resource);
+    [[nodiscard]] bool is_wanted(const contention_case& one) const;
+    [[nodiscard]] contention once(const contention_case& one, const setting& s);
+    [[nodiscard]] child started(const contention_case& one, const setting& s,
+                                const std::string& resource);
     void print(const contention& c, const contention& lone) const;
 
     const contend_options& o_;
@@ -112,12 +113,12 @@ void contest::run()
     for (const std::size_t nodes : o_.node_counts) {
         for (const std::int64_t hold_ms : o_.hold_ms) {
             contention lone;
-            for (const party& p : parties()) {
-                if (!is_wanted(p)) {
+            for (const contention_case& one : contention_cases()) {
+                if (!is_wanted(one)) {
                     continue;
                 }
-                all_.push_back(once(p, {nodes, hold_ms}));
-                if (&p == &parties().front()) {
+                all_.push_back(once(one, {nodes, hold_ms}));
+                if (&one == &contention_cases().front()) {
                     lone = all_.back();
                 }
                 print(all_.back(), lone);
@@ -126,29 +127,29 @@ void contest::run()
     }
 }
 
-bool contest::is_wanted(const party& p) const
+bool contest::is_wanted(const contention_case& one) const
 {
-    if (!o_.parties.empty()) {
-        return std::ranges::find(o_.parties, p.name) != o_.parties.end();
+    if (!o_.cases.empty()) {
+        return std::ranges::find(o_.cases, one.name) != o_.cases.end();
     }
-    return p.written_with == peer::library || !o_.node_redlock.empty();
+    return one.written_with == peer::library || !o_.node_redlock.empty();
 }
 
-contention contest::once(const party& p, const setting& s)
+contention contest::once(const contention_case& one, const setting& s)
 {
-    // No key of another party is left.
+    // No key of another case is left.
     const std::string resource = mark_ + std::to_string(runs_++);
     contention c;
-    c.name = p.name;
+    c.name = one.name;
     c.versions = build_versions();
     c.versions["server"] = servers_.version();
     c.nodes = s.nodes;
-    c.processes = p.processes;
-    c.workers = p.processes * p.workers;
+    c.processes = one.processes;
+    c.workers = one.processes * one.workers;
     c.hold_ms = s.hold_ms;
     std::vector<child> all;
-    for (std::size_t i = 0; i < p.processes; ++i) {
-        all.push_back(started(p, s, resource));
+    for (std::size_t i = 0; i < one.processes; ++i) {
+        all.push_back(started(one, s, resource));
     }
     for (child& each : all) {
         c.versions.merge(
@@ -174,19 +175,19 @@ contention contest::once(const party& p, const setting& s)
     return c;
 }
 
-child contest::started(const party& p, const setting& s, const std::string& resource)
+child contest::started(const contention_case& one, const setting& s, const std::string& resource)
 {
     std::vector<std::string> arguments{"--resource", resource,
-                                       "--workers",  std::to_string(p.workers),
+                                       "--workers",  std::to_string(one.workers),
                                        "--hold",     std::to_string(s.hold_ms),
                                        "--ttl",      std::to_string(o_.ttl_ms)};
     std::string program;
-    if (p.written_with == peer::library) {
+    if (one.written_with == peer::library) {
         program = std::filesystem::read_symlink("/proc/self/exe");
         arguments.insert(arguments.begin(), "contender");
-        arguments.insert(arguments.end(), {"--clients", std::to_string(p.clients)});
+        arguments.insert(arguments.end(), {"--clients", std::to_string(one.clients)});
         arguments.emplace_back(o_.fencing ? "--fencing" : "--no-fencing");
-        if (!p.is_told) {
+        if (!one.is_told) {
             arguments.insert(arguments.end(), {"--delay", std::to_string(o_.delay_ms)});
         }
     } else {
@@ -239,11 +240,11 @@ void contest::write_json() const
 
 }  // namespace
 
-std::vector<std::string> party_names()
+std::vector<std::string> case_names()
 {
     std::vector<std::string> names;
-    for (const party& p : parties()) {
-        names.push_back(p.name);
+    for (const contention_case& one : contention_cases()) {
+        names.push_back(one.name);
     }
     return names;
 }
@@ -251,8 +252,8 @@ std::vector<std::string> party_names()
 int contend(const contend_options& o)
 {
     const auto is_peer = [](const std::string& name) { return name.ends_with("node-redlock"); };
-    if (o.node_redlock.empty() && std::ranges::any_of(o.parties, is_peer)) {
-        throw std::invalid_argument("--party with node-redlock needs --node-redlock");
+    if (o.node_redlock.empty() && std::ranges::any_of(o.cases, is_peer)) {
+        throw std::invalid_argument("--case with node-redlock needs --node-redlock");
     }
     contest c(o);
     c.run();

@@ -210,7 +210,7 @@ class Exclusion(unittest.TestCase):
             node.chmod(0o755)
             ran = subprocess.run(
                 [pathlib.Path(BUILD) / "bench" / "redlock-bench", "contend", "--node-count", "1",
-                 "--hold", "0", "--seconds", "0.3", "--warmup", "0.1", "--party", "node-redlock",
+                 "--hold", "0", "--seconds", "0.3", "--warmup", "0.1", "--case", "node-redlock",
                  "--node-redlock", folder],
                 env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}, capture_output=True,
                 text=True, check=False)
