@@ -163,13 +163,13 @@ struct node_facts {
     std::string node;  ///< its URL without user and password
     bool has_tls = false;
     bool is_durable = false;  ///< as its URL states
+    contact reached = contact::none;
     /// The resource that the user named. Its name begins the keys that the doctor tried. If empty,
     /// the doctor used a name of its own.
     std::string resource{};
     /// Only for a named resource.
     resource_facts of_resource{};
 
-    contact reached = contact::none;
     std::string trouble{};
     /// Whether the node has answered any command.
     bool has_answered = false;

@@ -1,22 +1,15 @@
 #include "cli/doctor/node.hpp"
 
-#include "base/owner_token.hpp"
-#include "base/system_entropy.hpp"
 #include "base/text.hpp"
 #include "cli/doctor/connection.hpp"
+#include "cli/doctor/key_trials.hpp"
 #include "cli/doctor/trials.hpp"
 #include "core/guard.hpp"
 #include "engine/known_addresses.hpp"
-#include "resp/encoder.hpp"
 #include "resp/error_text.hpp"
-#include "resp/scripts.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-
-#include <redlock/error.hpp>
-
-#include <boost/system/system_error.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -31,11 +24,6 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 namespace {
-
-/// The ttl of all keys that the doctor writes, in milliseconds. It removes a key that the doctor
-/// can't delete.
-constexpr std::string_view scratch_ttl = "10000";
-constexpr std::size_t scratch_digits = 16;
 
 /// The longest mode or role to keep, in bytes.
 constexpr std::size_t longest_word = 32;
@@ -53,16 +41,6 @@ bool is_login_error(std::string_view reason) noexcept
 bool is_replicas(std::string_view error)
 {
     return resp::has_code(error, "READONLY") || resp::has_code(error, "MASTERDOWN");
-}
-
-std::string random_digits()
-{
-    base::system_entropy kernel;
-    const auto token = base::owner_token::make(kernel);
-    if (!token) {
-        throw boost::system::system_error(errc::no_entropy);
-    }
-    return std::string(token->view());
 }
 
 std::optional<std::chrono::microseconds> date_in(const resp::reply& time)
@@ -99,17 +77,13 @@ public:
               address.via == base::address::transport::tls ? engine::make_tls_context(s) : nullptr,
               std::move(addresses)),
           pause_(executor),
-          value_(random_digits()),
-          other_value_(random_digits()),
-          key_(s.key_prefix + own_keys(facts.resource) + value_.substr(0, scratch_digits)),
-          counter_(key_ + std::string(base::counter_suffix))
+          trials_(talk_, facts, address.password.view()),
+          keys_(talk_, s, facts, trials_)
     {}
 
     asio::awaitable<void> greet(bool says_hello);
     asio::awaitable<void> question();
-    asio::awaitable<void> count();
-    asio::awaitable<void> try_in_scripts();
-    asio::awaitable<void> look_at_resource();
+    asio::awaitable<void> use_keys();
     asio::awaitable<void> look_for_marker();
     asio::awaitable<void> watch(std::chrono::milliseconds span);
     /// Evaluates the samples. Works also after `watch` ended early.
@@ -123,26 +97,10 @@ public:
     }
 
 private:
-    using words = std::initializer_list<std::string_view>;
-
-    void put(words command) { resp::append_command(talk_.out(), command); }
-    void attempt(needed n, words command)
-    {
-        put(command);
-        asked_.push_back(n);
-    }
-    asio::awaitable<void> hear();
     void take(needed n, const resp::reply& r);
     void take_option(const resp::reply& r);
     void ask_of_the_server();
-    void try_keys();
-    void try_scripts();
-    void try_tracking();
     void judge_marker(const core::handshake& h);
-    [[nodiscard]] trial tried(needed n, const resp::reply& r) const
-    {
-        return outcome_of(n, r, address_.password.view());
-    }
     [[nodiscard]] keeps kept() const;
 
     const base::settings& settings_;
@@ -151,14 +109,10 @@ private:
     node_facts& facts_;
     doctor_connection talk_;
     asio::steady_timer pause_;
-    const std::string value_;
-    const std::string other_value_;
-    const std::string key_;
-    const std::string counter_;
+    trials trials_;
+    key_trials keys_;
 
     bool has_database_ = false;
-    /// The commands whose replies are outstanding, in order.
-    std::vector<needed> asked_;
     std::string appendfsync_;
     std::optional<bool> saves_;
     bool pauses_in_rewrites_ = false;
@@ -239,12 +193,9 @@ asio::awaitable<void> conversation::question()
     talk_.allow(settings_.stall_timeout);
     ask_of_the_server();
     if (has_database_) {
-        try_keys();
-        try_scripts();
-        try_tracking();
-        attempt(needed::del, {"DEL", key_});
+        keys_.ask();
     }
-    co_await hear();
+    co_await trials_.hear([this](needed n, const resp::reply& r) { take(n, r); });
     facts_.kept = kept();
     if (facts_.role.empty() && is_replicas(facts_[needed::set].error)) {
         facts_.role = "replica";
@@ -256,141 +207,32 @@ asio::awaitable<void> conversation::question()
 
 void conversation::ask_of_the_server()
 {
-    attempt(needed::info, {"INFO"});
-    attempt(needed::config_get, {"CONFIG", "GET", "appendfsync"});
-    attempt(needed::config_get, {"CONFIG", "GET", "no-appendfsync-on-rewrite"});
-    attempt(needed::config_get, {"CONFIG", "GET", "save"});
-    attempt(needed::command_info, {"COMMAND", "INFO", "delifeq", "delex"});
-    attempt(needed::ping, {"PING"});
-    attempt(needed::time, {"TIME"});
+    trials_.attempt(needed::info, {"INFO"});
+    trials_.attempt(needed::config_get, {"CONFIG", "GET", "appendfsync"});
+    trials_.attempt(needed::config_get, {"CONFIG", "GET", "no-appendfsync-on-rewrite"});
+    trials_.attempt(needed::config_get, {"CONFIG", "GET", "save"});
+    trials_.attempt(needed::command_info, {"COMMAND", "INFO", "delifeq", "delex"});
+    trials_.attempt(needed::ping, {"PING"});
+    trials_.attempt(needed::time, {"TIME"});
     if (facts_.protocol == 3) {
         facts_[needed::hello].is = trial::outcome::went;
         return;
     }
     if (!facts_.closes_at_hello && !facts_.answers_hello_oddly) {
-        attempt(needed::hello, {"HELLO"});
+        trials_.attempt(needed::hello, {"HELLO"});
     }
     if (!settings_.client_name.empty()) {
-        attempt(needed::client_setname, {"CLIENT", "SETNAME", settings_.client_name});
+        trials_.attempt(needed::client_setname, {"CLIENT", "SETNAME", settings_.client_name});
     }
 }
 
-void conversation::try_keys()
+asio::awaitable<void> conversation::use_keys()
 {
-    attempt(needed::set, {"SET", key_, value_, "NX", "PX", scratch_ttl});
-    attempt(needed::get, {"GET", key_});
-    attempt(needed::getrange, {"GETRANGE", key_, "0", "-1"});
-    attempt(needed::pttl, {"PTTL", key_});
-    attempt(needed::pexpire, {"PEXPIRE", key_, scratch_ttl});
-}
-
-/// Tries the scripts. They compare with a value that no key has, so they delete nothing.
-void conversation::try_scripts()
-{
-    const auto& release = resp::release_script;
-    attempt(needed::script_load, {"SCRIPT", "LOAD", release.text});
-    attempt(needed::evalsha, {"EVALSHA", release.sha1, "1", key_, other_value_});
-    attempt(needed::eval, {"EVAL", release.text, "1", key_, other_value_});
-    if (facts_.deletes_by == core::compare_and_delete::delifeq) {
-        attempt(needed::native_delete, {"DELIFEQ", key_, other_value_});
-    } else if (facts_.deletes_by == core::compare_and_delete::delex) {
-        attempt(needed::native_delete, {"DELEX", key_, "IFEQ", other_value_});
+    co_await keys_.count();
+    co_await keys_.try_in_scripts();
+    if (has_database_) {
+        co_await keys_.look_at_resource();
     }
-}
-
-void conversation::try_tracking()
-{
-    if (!settings_.release_notifications || facts_.protocol != 3) {
-        return;
-    }
-    attempt(needed::client_tracking, {"CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"});
-    attempt(needed::client_caching, {"CLIENT", "CACHING", "YES"});
-    attempt(needed::client_tracking, {"CLIENT", "TRACKING", "OFF"});
-}
-
-/// Tries a fencing counter. SET creates the key with a ttl first: a key that only INCR creates
-/// would stay for ever if the connection were lost right after it.
-asio::awaitable<void> conversation::count()
-{
-    const auto set = facts_[needed::set].is;
-    if (set != trial::outcome::went && set != trial::outcome::forbidden_key) {
-        co_return;
-    }
-    talk_.allow(settings_.stall_timeout);
-    attempt(needed::set, {"SET", counter_, "0", "NX", "PX", scratch_ttl});
-    attempt(needed::incr, {"INCR", counter_});
-    attempt(needed::pexpire, {"PEXPIRE", counter_, scratch_ttl});  // if SET was refused
-    attempt(needed::del, {"DEL", counter_});
-    co_await hear();
-}
-
-/// Tries the commands that the node refuses inside a script, where clients use most of them. A
-/// proxy may refuse only what it sees.
-asio::awaitable<void> conversation::try_in_scripts()
-{
-    struct row {
-        needed what;
-        std::string_view script;
-    };
-    // The keys get a ttl before INCR, and DEL comes last.
-    static constexpr row rows[] = {
-        {needed::get, "return redis.call('get',KEYS[1])"},
-        {needed::pttl, "return redis.call('pttl',KEYS[1])"},
-        {needed::pexpire, "return redis.call('pexpire',KEYS[1],10000)"},
-        {needed::time, "return redis.call('time')"},
-        {needed::incr, "redis.call('set',KEYS[1],0,'px',10000) return redis.call('incr',KEYS[1])"},
-        {needed::del, "return redis.call('del',KEYS[1],KEYS[2])"},
-    };
-    if (facts_[needed::eval].is != trial::outcome::went) {
-        co_return;
-    }
-    talk_.allow(settings_.stall_timeout);
-    for (const row& r : rows) {
-        trial& t = facts_[r.what];
-        if (t.is != trial::outcome::refused && t.is != trial::outcome::unknown) {
-            continue;
-        }
-        put({"EVAL", r.script, "2", key_, counter_});
-        talk_.send();
-        if (const resp::reply reply = co_await talk_.next(); !reply.is_error()) {
-            t.is = trial::outcome::went;
-            t.only_in_scripts = true;
-        }
-    }
-}
-
-/// Looks at the keys of the named resource. The script compares and deletes, with a value that no
-/// key has: that needs the permission to read and write the key, and changes nothing.
-asio::awaitable<void> conversation::look_at_resource()
-{
-    if (facts_.resource.empty() || !has_database_) {
-        co_return;
-    }
-    const std::string lock = settings_.key_prefix + facts_.resource;
-    const std::string counter = lock + std::string(base::counter_suffix);
-    const std::string label = lock + std::string(base::holder_suffix);
-    const bool has_text = !facts_[needed::eval].is_missing();
-    const auto& release = resp::release_script;
-    talk_.allow(settings_.stall_timeout);
-    for (const std::string* key : {&lock, &counter, &label}) {
-        put({has_text ? "EVAL" : "EVALSHA", has_text ? release.text : release.sha1, "1", *key,
-             other_value_});
-    }
-    put({"PTTL", lock});
-    put({"GET", counter});
-    talk_.send();
-    resource_facts& found = facts_.of_resource;
-    const resp::reply ended = co_await talk_.next();
-    found.is_foreign = ended.is_error() && resp::says_wrong_type(ended.text());
-    found.forbids_lock = ended.is_error() && resp::says_key_not_permitted(ended.text());
-    found.is_known = !ended.is_error() || found.is_foreign || found.forbids_lock;
-    for (bool* const is_forbidden : {&found.forbids_counter, &found.forbids_label}) {
-        const resp::reply r = co_await talk_.next();
-        *is_forbidden = r.is_error() && resp::says_key_not_permitted(r.text());
-    }
-    const resp::reply ttl = co_await talk_.next();
-    found.is_endless = ttl.is_integer() && ttl.integer() == -1;
-    found.counter_fault = fault_of_counter(co_await talk_.next());
 }
 
 /// Looks for the marker of other clients' restart guard. A client without the guard doesn't read
@@ -402,30 +244,15 @@ asio::awaitable<void> conversation::look_for_marker()
         co_return;
     }
     talk_.allow(settings_.stall_timeout);
-    put({"GET", settings_.key_prefix + std::string(base::marker_resource)});
+    trials_.put({"GET", settings_.key_prefix + std::string(base::marker_resource)});
     talk_.send();
     if (const resp::reply marker = co_await talk_.next(); marker.is_string()) {
         facts_.guard_of_others = guard_of(marker.text());
     }
 }
 
-asio::awaitable<void> conversation::hear()
-{
-    talk_.send();
-    for (const needed n : asked_) {
-        const resp::reply r = co_await talk_.next();
-        take(n, r);
-    }
-    asked_.clear();
-}
-
 void conversation::take(needed n, const resp::reply& r)
 {
-    trial& t = facts_[n];
-    // If a command is tried several times, its first failure counts.
-    if (t.is == trial::outcome::untried || t.is == trial::outcome::went) {
-        t = tried(n, r);
-    }
     if (n == needed::info && r.is_string()) {
         facts_.info = read_info(r.text());
         if (!facts_.info->mode.empty()) {
@@ -478,8 +305,8 @@ asio::awaitable<void> conversation::watch(std::chrono::milliseconds span)
         talk_.allow(settings_.stall_timeout);
         sample s;
         s.sent = boot_clock::now();
-        put({"PING"});
-        put({"TIME"});
+        trials_.put({"PING"});
+        trials_.put({"TIME"});
         talk_.send();
         co_await talk_.next();
         const resp::reply time = co_await talk_.next();
@@ -544,9 +371,7 @@ asio::awaitable<node_facts> examine_one(asio::any_io_executor executor, const ba
                                     (!facts.unusable.empty() || facts.is_replica());
             if (!facts.login_refused && !is_skipped) {
                 co_await talk->question();
-                co_await talk->count();
-                co_await talk->try_in_scripts();
-                co_await talk->look_at_resource();
+                co_await talk->use_keys();
                 co_await talk->look_for_marker();
                 co_await talk->watch(o.watch);
             }

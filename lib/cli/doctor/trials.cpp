@@ -1,6 +1,7 @@
 #include "cli/doctor/trials.hpp"
 
 #include "core/fencing.hpp"
+#include "resp/encoder.hpp"
 #include "resp/error_text.hpp"
 
 #include <charconv>
@@ -50,6 +51,33 @@ std::string fault_of_counter(const resp::reply& value)
         return "has a value that is no number";
     }
     return number >= core::largest_counter ? "has a value that is too large" : "";
+}
+
+void trials::put(words command)
+{
+    resp::append_command(talk_.out(), command);
+}
+
+void trials::attempt(needed n, words command)
+{
+    put(command);
+    asked_.push_back(n);
+}
+
+boost::asio::awaitable<void> trials::hear(listener also)
+{
+    talk_.send();
+    for (const needed n : asked_) {
+        const resp::reply r = co_await talk_.next();
+        // If a command is tried several times, its first failure counts.
+        if (trial& t = facts_[n]; t.is == trial::outcome::untried || t.is == trial::outcome::went) {
+            t = outcome_of(n, r, password_);
+        }
+        if (also) {
+            also(n, r);
+        }
+    }
+    asked_.clear();
 }
 
 }  // namespace redlock::cli

@@ -1,0 +1,173 @@
+#include "cli/doctor/key_trials.hpp"
+
+#include "base/owner_token.hpp"
+#include "base/system_entropy.hpp"
+#include "resp/error_text.hpp"
+#include "resp/scripts.hpp"
+
+#include <redlock/error.hpp>
+
+#include <boost/system/system_error.hpp>
+
+#include <string_view>
+
+namespace redlock::cli {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// The ttl of all keys that the doctor writes, in milliseconds. It removes a key that the doctor
+/// can't delete.
+constexpr std::string_view scratch_ttl = "10000";
+constexpr std::size_t scratch_digits = 16;
+
+std::string random_digits()
+{
+    base::system_entropy kernel;
+    const auto token = base::owner_token::make(kernel);
+    if (!token) {
+        throw boost::system::system_error(errc::no_entropy);
+    }
+    return std::string(token->view());
+}
+
+}  // namespace
+
+key_trials::key_trials(doctor_connection& talk, const base::settings& s, node_facts& facts,
+                       trials& all)
+    : talk_(talk),
+      settings_(s),
+      facts_(facts),
+      trials_(all),
+      value_(random_digits()),
+      other_value_(random_digits()),
+      key_(s.key_prefix + own_keys(facts.resource) + value_.substr(0, scratch_digits)),
+      counter_(key_ + std::string(base::counter_suffix))
+{}
+
+void key_trials::ask()
+{
+    try_keys();
+    try_scripts();
+    try_tracking();
+    trials_.attempt(needed::del, {"DEL", key_});
+}
+
+void key_trials::try_keys()
+{
+    trials_.attempt(needed::set, {"SET", key_, value_, "NX", "PX", scratch_ttl});
+    trials_.attempt(needed::get, {"GET", key_});
+    trials_.attempt(needed::getrange, {"GETRANGE", key_, "0", "-1"});
+    trials_.attempt(needed::pttl, {"PTTL", key_});
+    trials_.attempt(needed::pexpire, {"PEXPIRE", key_, scratch_ttl});
+}
+
+/// Tries the scripts. They compare with a value that no key has, so they delete nothing.
+void key_trials::try_scripts()
+{
+    const auto& release = resp::release_script;
+    trials_.attempt(needed::script_load, {"SCRIPT", "LOAD", release.text});
+    trials_.attempt(needed::evalsha, {"EVALSHA", release.sha1, "1", key_, other_value_});
+    trials_.attempt(needed::eval, {"EVAL", release.text, "1", key_, other_value_});
+    if (facts_.deletes_by == core::compare_and_delete::delifeq) {
+        trials_.attempt(needed::native_delete, {"DELIFEQ", key_, other_value_});
+    } else if (facts_.deletes_by == core::compare_and_delete::delex) {
+        trials_.attempt(needed::native_delete, {"DELEX", key_, "IFEQ", other_value_});
+    }
+}
+
+void key_trials::try_tracking()
+{
+    if (!settings_.release_notifications || facts_.protocol != 3) {
+        return;
+    }
+    trials_.attempt(needed::client_tracking, {"CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"});
+    trials_.attempt(needed::client_caching, {"CLIENT", "CACHING", "YES"});
+    trials_.attempt(needed::client_tracking, {"CLIENT", "TRACKING", "OFF"});
+}
+
+/// SET creates the key with a ttl first: a key that only INCR creates would stay for ever if the
+/// connection were lost right after it.
+asio::awaitable<void> key_trials::count()
+{
+    const auto set = facts_[needed::set].is;
+    if (set != trial::outcome::went && set != trial::outcome::forbidden_key) {
+        co_return;
+    }
+    talk_.allow(settings_.stall_timeout);
+    trials_.attempt(needed::set, {"SET", counter_, "0", "NX", "PX", scratch_ttl});
+    trials_.attempt(needed::incr, {"INCR", counter_});
+    trials_.attempt(needed::pexpire, {"PEXPIRE", counter_, scratch_ttl});  // if SET was refused
+    trials_.attempt(needed::del, {"DEL", counter_});
+    co_await trials_.hear();
+}
+
+asio::awaitable<void> key_trials::try_in_scripts()
+{
+    struct row {
+        needed what;
+        std::string_view script;
+    };
+    // The keys get a ttl before INCR, and DEL comes last.
+    static constexpr row rows[] = {
+        {needed::get, "return redis.call('get',KEYS[1])"},
+        {needed::pttl, "return redis.call('pttl',KEYS[1])"},
+        {needed::pexpire, "return redis.call('pexpire',KEYS[1],10000)"},
+        {needed::time, "return redis.call('time')"},
+        {needed::incr, "redis.call('set',KEYS[1],0,'px',10000) return redis.call('incr',KEYS[1])"},
+        {needed::del, "return redis.call('del',KEYS[1],KEYS[2])"},
+    };
+    if (facts_[needed::eval].is != trial::outcome::went) {
+        co_return;
+    }
+    talk_.allow(settings_.stall_timeout);
+    for (const row& r : rows) {
+        trial& t = facts_[r.what];
+        if (t.is != trial::outcome::refused && t.is != trial::outcome::unknown) {
+            continue;
+        }
+        trials_.put({"EVAL", r.script, "2", key_, counter_});
+        talk_.send();
+        if (const resp::reply reply = co_await talk_.next(); !reply.is_error()) {
+            t.is = trial::outcome::went;
+            t.only_in_scripts = true;
+        }
+    }
+}
+
+/// The script compares and deletes, with a value that no
+/// key has: that needs the permission to read and write the key, and changes nothing.
+asio::awaitable<void> key_trials::look_at_resource()
+{
+    if (facts_.resource.empty()) {
+        co_return;
+    }
+    const std::string lock = settings_.key_prefix + facts_.resource;
+    const std::string counter = lock + std::string(base::counter_suffix);
+    const std::string label = lock + std::string(base::holder_suffix);
+    const bool has_text = !facts_[needed::eval].is_missing();
+    const auto& release = resp::release_script;
+    talk_.allow(settings_.stall_timeout);
+    for (const std::string* key : {&lock, &counter, &label}) {
+        trials_.put({has_text ? "EVAL" : "EVALSHA", has_text ? release.text : release.sha1, "1",
+                     *key, other_value_});
+    }
+    trials_.put({"PTTL", lock});
+    trials_.put({"GET", counter});
+    talk_.send();
+    resource_facts& found = facts_.of_resource;
+    const resp::reply ended = co_await talk_.next();
+    found.is_foreign = ended.is_error() && resp::says_wrong_type(ended.text());
+    found.forbids_lock = ended.is_error() && resp::says_key_not_permitted(ended.text());
+    found.is_known = !ended.is_error() || found.is_foreign || found.forbids_lock;
+    for (bool* const is_forbidden : {&found.forbids_counter, &found.forbids_label}) {
+        const resp::reply r = co_await talk_.next();
+        *is_forbidden = r.is_error() && resp::says_key_not_permitted(r.text());
+    }
+    const resp::reply ttl = co_await talk_.next();
+    found.is_endless = ttl.is_integer() && ttl.integer() == -1;
+    found.counter_fault = fault_of_counter(co_await talk_.next());
+}
+
+}  // namespace redlock::cli
