@@ -158,6 +158,9 @@ child::child(const std::vector<std::string>& command, const std::vector<std::str
 bool child::signal(int number) const
 {
     if (!sees_processes()) {
+        if (at_terminal_ && has_ended_) {
+            return true;  // its number may belong to another process now
+        }
         return kill(at_terminal_ ? pid_ : -pid_, number) == 0 || errno != EPERM;
     }
     bool all = true;
@@ -210,6 +213,7 @@ std::optional<int> child::look()
             return std::nullopt;
         }
         if (pid == pid_) {
+            has_ended_ = true;
             return WIFEXITED(status) ? WEXITSTATUS(status) : by_signal + WTERMSIG(status);
         }
     }

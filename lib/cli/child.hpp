@@ -64,6 +64,7 @@ public:
 private:
     bool at_terminal_;
     pid_t pid_ = -1;
+    bool has_ended_ = false;  ///< `look` has returned its status
     std::optional<watchdog> watchdog_;
     /// Processes that were descendants before the command started, for example background jobs of a
     /// shell that then ran `exec redlock`. They get no signal.

@@ -138,15 +138,16 @@ asio::awaitable<int> guarded_run::operator()()
         got.lock.valid_until() - base::make_settings(config_).validity(o_.ttl.length);
     int status = 0;
     bool has_begun = false;
-    if (!sees_processes()) {
-        say(names(o_.resources) +
-                ": /proc does not list redlock's own processes, so redlock can signal only the "
-                "command and the processes of its group",
-            json_);
-    }
     try {
         command_.emplace(o_.command, variables(got.lock), blocked_.before());
         has_begun = true;
+        if (!sees_processes()) {
+            say(names(o_.resources) +
+                    ": /proc does not list redlock's own processes, so redlock can signal only "
+                    "the command" +
+                    (command_->is_at_terminal() ? "" : " and the processes of its group"),
+                json_);
+        }
         status = co_await watch(got.lock);
     } catch (const std::system_error& e) {
         status = fail(o_.command[0] + ": " + e.code().message(),

@@ -13,7 +13,7 @@ namespace redlock::cli {
 /// The work of a command with a client. Returns the exit status.
 using work = std::function<boost::asio::awaitable<int>(client& locks)>;
 
-/// The party that handles a signal that ends the command.
+/// The part of the program that handles a signal that ends the command.
 enum class interrupts {
     cancel_work,   ///< the session: SIGINT, SIGTERM and SIGHUP cancel the operation being awaited
     left_to_work,  ///< the command itself

@@ -57,7 +57,7 @@ public:
     [[nodiscard]] bool on_credentials(const base::login& given);
     void on_tls_handshake() noexcept { awaits_tls_ = true; }
     void note_other_addresses(bool has_some) noexcept { has_other_addresses_ = has_some; }
-    /// Says so once.
+    /// Whether a connection that was ready and fit has ended since the last call.
     [[nodiscard]] bool take_was_useful() noexcept { return std::exchange(was_useful_, false); }
     void on_connected();
     void on_bytes(std::string_view bytes);

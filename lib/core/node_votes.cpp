@@ -165,7 +165,7 @@ void node::on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms)
     }
 }
 
-/// An error about the counter's value or key names that key, so that somebody can find it.
+/// An error about the counter's value or key names that key so that an operator can look at it.
 std::string node::counter_error(const lease& l, const resp::reply& r) const
 {
     // Of several resources, the error may be about the key of a lock.

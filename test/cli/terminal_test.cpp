@@ -107,11 +107,14 @@ TEST_CASE("a run does not stop without its command", "[run]")
 TEST_CASE("a process in a session of its own does not keep a run from stopping", "[run]")
 {
     const masters nodes(3);
-    terminal screen(
-        nodes,
-        R"sh("$0" run --ttl 1h job -- sh -c 'setsid sleep 1000 & echo begun; exec sleep 1000'
+    const temp_dir folder;
+    const auto file = folder / "running";
+    // The process ends with the file, also after a failed test.
+    terminal screen(nodes, "\"$0\" run --ttl 1h job -- sh -c 'setsid sh -c \"echo begun >" +
+                               file.string() + "; while [ -e " + file.string() +
+                               R"sh( ]; do sleep 0.05; done" & exec sleep 1000'
         echo "status=$?"; read go; fg; echo "end=$?")sh");
-    REQUIRE(screen.shows("begun"));
+    REQUIRE(wait_for([&] { return text_of(file) == "begun\n"; }));
     screen.type("\x1a");
     REQUIRE(screen.shows("status=148"));
     screen.type("\n");
