@@ -39,7 +39,8 @@ namespace process = boost::process::v2;
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr auto start_patience = 10s;
+constexpr auto start_patience = 60s;
+constexpr auto reply_patience = 10s;
 constexpr auto look_again = 2ms;
 
 struct file_closer {
@@ -241,10 +242,10 @@ bool local_servers::group::answers(std::size_t i)
 {
     try {
         auto socket = connect(io_, urls[i]);
-        if (ask(socket, "PING", 1s) != "+PONG") {
+        if (ask(socket, "PING", reply_patience) != "+PONG") {
             return false;
         }
-        const auto info = ask(socket, "INFO server", 1s);
+        const auto info = ask(socket, "INFO server", reply_patience);
         if (info_field(info, "process_id") != std::to_string(pid(i))) {
             return false;
         }

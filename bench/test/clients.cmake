@@ -2,8 +2,8 @@
 # Several threads, locks that are held beside the cycles, a strand, a node that dies, and a client's first lock.
 include("${CMAKE_CURRENT_LIST_DIR}/measured.cmake")
 
-redlock_measure(
-    output --seconds 0.5 --threads 3 --held 300 --thread-safe --output json --no-fencing
+redlock_measure_in_time(
+    output least_cycles_of_a_worker --seconds 0.5 --threads 3 --held 300 --thread-safe --output json --no-fencing
     --node-timeout 2000 --ttl 8000
 )
 foreach(key workers cycles failures violations least_cycles_of_a_worker)
@@ -17,7 +17,9 @@ if(NOT least_cycles_of_a_worker GREATER 0)
     message(FATAL_ERROR "a worker without a cycle: ${output}")
 endif()
 
-redlock_measure(output --seconds 2 --stop-node 1 --stop-after 0.5 --stop-with kill --output json)
+redlock_measure_in_time(
+    output "healthy/cycles;frozen/cycles" --seconds 2 --stop-node 1 --stop-after 0.5 --stop-with kill --output json
+)
 foreach(part healthy frozen)
     string(JSON cycles GET "${output}" ${part} cycles)
     string(JSON violations GET "${output}" ${part} violations)

@@ -2,7 +2,7 @@
 # A short measurement gives JSON with cycles and without failures.
 include("${CMAKE_CURRENT_LIST_DIR}/measured.cmake")
 
-redlock_measure(output --seconds 1 --node-timeout 2000 --ttl 8000 --output json)
+redlock_measure_in_time(output cycles --seconds 1 --node-timeout 2000 --ttl 8000 --output json)
 foreach(key nodes cycles failures violations)
     string(JSON ${key} ERROR_VARIABLE error GET "${output}" ${key})
     if(error)

@@ -2,7 +2,7 @@
 # A run with a node that is stopped midway is measured in two parts, and loses no cycle.
 include("${CMAKE_CURRENT_LIST_DIR}/measured.cmake")
 
-redlock_measure(output --seconds 3 --stop-node 0 --stop-after 1 --output json)
+redlock_measure_in_time(output "healthy/cycles;frozen/cycles" --seconds 3 --stop-node 0 --stop-after 1 --output json)
 foreach(part healthy settling frozen)
     string(JSON cycles GET "${output}" ${part} cycles)
     string(JSON violations GET "${output}" ${part} violations)

@@ -89,6 +89,14 @@ inline const std::string no_majority = "No majority of the nodes gave an answer 
 inline const std::string timeout_passed = "The timeout passed before the lock was acquired";
 inline const std::string granted_too_late = "The nodes granted the lock too late";
 
+/// Whether no node has the key any more. A busy machine may carry out the last release after the
+/// program has ended, but not when the ttl of the examples, 10 s or more, has almost ended.
+template <class Nodes>
+[[nodiscard]] bool is_released(const Nodes& nodes, const std::string& key)
+{
+    return wait_for([&] { return nodes.count(key) == 0; }, std::chrono::seconds(5));
+}
+
 /// The arguments, followed by the nodes.
 inline std::vector<std::string> with(std::vector<std::string> arguments,
                                      const std::vector<std::string>& nodes)
