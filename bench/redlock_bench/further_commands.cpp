@@ -3,6 +3,7 @@
 #include "base/address.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/duration.hpp"
 #include "cli/printing.hpp"
 #include "redlock_bench/arguments.hpp"
 #include "redlock_bench/commands.hpp"
@@ -77,6 +78,16 @@ void settle(bench::run_options& o, const CLI::App& sub, const masters_options& m
     }
 }
 
+/// Changes a duration to its milliseconds. Returns why the text is not a duration.
+std::string in_milliseconds(std::string& text)
+{
+    std::string why = why_no_duration(text);
+    if (why.empty()) {
+        text = std::to_string(parse_duration(text)->count());
+    }
+    return why;
+}
+
 std::function<int()> add_bench(CLI::App& sub, const masters_options& masters)
 {
     const auto o = std::make_shared<bench::run_options>();
@@ -84,6 +95,10 @@ std::function<int()> add_bench(CLI::App& sub, const masters_options& masters)
     // The command has these options itself, as for every subcommand that talks to nodes.
     for (const char* known : {"--nodes", "--ca-file", "--node-timeout"}) {
         sub.remove_option(sub.get_option(known));
+    }
+    // Durations as everywhere in the command; `bench` itself reads milliseconds.
+    for (const char* name : {"--hold", "--ttl", "--timeout"}) {
+        sub.get_option(name)->transform(CLI::Validator(in_milliseconds, "", ""));
     }
     sub.fallthrough();
     sub.footer(

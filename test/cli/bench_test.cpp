@@ -82,7 +82,8 @@ TEST_CASE("a benchmark runs on the named nodes whichever way the user names them
 
     // With --local the benchmark starts nodes of its own and ignores the nodes of the environment.
     auto own = short_bench({});
-    own.insert(own.end(), {"--local", "2", "--json"});
+    own.insert(own.end(),
+               {"--local", "2", "--json", "--hold", "0", "--ttl", "0.5m", "--timeout", "1d"});
     CHECK(nlohmann::json::parse(run(nodes, own).text).at("nodes") == 2);
 }
 
@@ -96,6 +97,9 @@ TEST_CASE("a benchmark or a demo refuses options that it cannot use", "[bench]")
         {{node, "demo"}, "demo: it starts nodes of its own"},
         {{"demo", node}, "--node"},
         {{"--json", "demo"}, "has no --json"},
+        {{"bench", "--hold", "2"}, "'2' has no unit"},
+        {{"bench", "--ttl", "1x"}, "'1x' is not a duration"},
+        {{"bench", "--timeout", "2d"}, "--timeout"},
     };
     for (const auto& [arguments, text] : wrong) {
         const auto out = command(arguments).end();
