@@ -32,7 +32,7 @@ struct contention_case {
     std::size_t processes;
     std::size_t workers;
     std::size_t clients;  ///< the workers of a process share them
-    bool is_told;         ///< gets a notification when the lock is free
+    bool is_notified;     ///< when the lock is free
     peer written_with = peer::library;
 };
 
@@ -107,8 +107,8 @@ server_options contest::local(const contend_options& o)
 
 void contest::run()
 {
-    std::cout << "  nodes  hold ms  who wants the lock   grants/s   of a lone  wait p50 ms"
-                 "       p99       max  hand-over p50 us       p99  a worker least      most"
+    std::cout << "  nodes  hold ms  case                 grants/s     to lone  wait p50 ms"
+                 "       p99       max  hand-over p50 us       p99  fewest grants      most"
                  "  commands  failures\n";
     for (const std::size_t nodes : o_.node_counts) {
         for (const std::int64_t hold_ms : o_.hold_ms) {
@@ -187,7 +187,7 @@ child contest::started(const contention_case& one, const setting& s, const std::
         arguments.insert(arguments.begin(), "contender");
         arguments.insert(arguments.end(), {"--clients", std::to_string(one.clients)});
         arguments.emplace_back(o_.fencing ? "--fencing" : "--no-fencing");
-        if (!one.is_told) {
+        if (!one.is_notified) {
             arguments.insert(arguments.end(), {"--delay", std::to_string(o_.delay_ms)});
         }
     } else {

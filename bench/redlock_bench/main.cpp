@@ -53,8 +53,8 @@ int main(int argc, char** argv)
                                     "turn, on the same nodes"),
                 to_compare);
     add_contend(*app.add_subcommand("contend",
-                                    "Measure how workers fare that all want one lock: a lone one, "
-                                    "64 in one process, 64 in eight"),
+                                    "Measure workers that all want one lock: one worker, 64 in "
+                                    "one process, 64 in eight processes"),
                 to_contend);
     add_contender(*app.add_subcommand("contender", "One process of contend"), to_contend_alone);
     add_show(*app.add_subcommand("show", "Show that locks go on while nodes die and come back"),

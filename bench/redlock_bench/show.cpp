@@ -267,11 +267,11 @@ int bench_show::conclude()
     }
     if (broken.empty()) {
         std::cout
-            << "Everything held: locks went on while a majority lived, failed at once without "
-               "one,\ncame back by themselves, and no resource was ever held twice.\n";
+            << "All promises were kept: workers got locks while a majority was alive, failed at "
+               "once\nwithout one, got locks again after the restart, and none was held twice.\n";
         return 0;
     }
-    std::cout << "Not everything held:\n";
+    std::cout << "These promises were not kept:\n";
     for (const auto& what : broken) {
         std::cout << "  " << what << '\n';
     }

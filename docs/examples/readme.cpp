@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 asio::awaitable<void> send_invoices(redlock::lock& lock)
 {
     std::cout << "working under token " << lock.fencing_token() << '\n';
-    co_return;  // what is awaited in here is cancelled if the lock is lost
+    co_return;  // the client cancels what you await here if the lock is lost
 }
 
 asio::awaitable<void> job(redlock::client& locks)

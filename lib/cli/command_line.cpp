@@ -311,7 +311,7 @@ void command_line::add_inspect()
         "The command only reads. Another client may acquire a free lock before you read the\n"
         "output. If nodes have keys of several owners, the output calls them group A, group B and\n"
         "so on. Each inspection assigns the letters again; no output has an owner token. With\n"
-        "--watch each inspection has its date, in UTC; with --json it is one value in a line.");
+        "--watch each inspection has its date, in UTC; with --json it is one value a line.");
 }
 
 void command_line::add_doctor()
@@ -341,9 +341,10 @@ void command_line::add_admit()
     CLI::App& sub = *add_of_masters("admit", "Admits new nodes at once under the restart guard",
                                     [this] { return admit(masters_); });
     sub.footer(
-        "Use it once for a new set of nodes, with the --max-ttl that all clients have. Without it\n"
-        "the nodes vote when that time has passed. A node that lost its keys looks the same:\n"
-        "never admit such a node while a client may hold a lock.");
+        "Run admit once for a new set of nodes, with the --max-ttl of all clients. Otherwise "
+        "these\n"
+        "nodes vote only after that time. A node that lost its keys looks like a new node: never\n"
+        "admit such a node while a client may hold a lock.");
 }
 
 void command_line::add_completion()

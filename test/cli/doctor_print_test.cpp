@@ -107,12 +107,12 @@ TEST_CASE("the text shows what is known of a clock", "[cli][doctor]")
         const auto from = text.find("clock");
         return text.substr(from, text.find(", releases") - from);
     };
-    CHECK(line({-2ms, 3ms, {}, 0}) == "clock within 5.0 ms of ours");
+    CHECK(line({-2ms, 3ms, {}, 0}) == "clock within 5.0 ms of this machine's clock");
     CHECK(line({-2ms, 1ms, {}, 0}) == "clock -2.0 ms (within 1.0 ms)");
     CHECK(line({2h, 1ms, 0.02, 0.001}) ==
           "clock +2.0 hours (within 1.0 ms), its rate +2.0 % (within 0.10 %)");
     CHECK(line({0ns, 1ms, -0.02, 0.001}) ==
-          "clock within 1.0 ms of ours, its rate -2.0 % (within 0.10 %)");
+          "clock within 1.0 ms of this machine's clock, its rate -2.0 % (within 0.10 %)");
 }
 
 TEST_CASE("the text shows how a node releases locks", "[cli][doctor]")

@@ -67,7 +67,7 @@ std::string clock_text(const clock_facts& c)
     const auto offset = std::chrono::abs(c.offset);
     std::string text = "clock ";
     if (offset <= c.offset_precision) {
-        text += "within " + span_text(offset + c.offset_precision) + " of ours";
+        text += "within " + span_text(offset + c.offset_precision) + " of this machine's clock";
     } else {
         text += with_sign(c.offset.count() > 0, span_text(c.offset)) + " (within " +
                 span_text(c.offset_precision) + ")";
