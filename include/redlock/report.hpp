@@ -38,7 +38,8 @@ enum class node_outcome {
     disconnected,
     /// The client did not ask, because the node has left earlier requests unanswered.
     stalled,
-    /// The node answered with an error; `node_report::error` has its text.
+    /// The node answered with an error; `node_report::error` has its text. Also if a key is in the
+    /// way that this client may have set itself, because the node refused to release it.
     failed,
     /// The node may have forgotten locks, so the restart guard does not count its vote.
     quarantined,

@@ -25,6 +25,8 @@ struct debt {
     base::nanos pause{};
     /// An earlier release of the same key may have been executed: a missing key counts as deleted.
     bool sent_before = false;
+    /// The node answered the last release with an error.
+    bool has_failed = false;
 
     [[nodiscard]] bool is_repeat() const noexcept { return pause != base::nanos{}; }
 };
@@ -42,6 +44,14 @@ public:
     {
         assert(!empty());
         return unsent_.empty() ? *repeats_.front() : *unsent_.front();
+    }
+
+    /// Whether one that waits for its repetition fits.
+    template <class Fits>
+    [[nodiscard]] bool any_repeat(Fits fits) const
+    {
+        return std::any_of(repeats_.begin(), repeats_.end(),
+                           [&fits](const debt* d) { return fits(*d); });
     }
 
     /// Makes room for one more, so that the next push cannot throw.

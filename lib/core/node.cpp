@@ -117,6 +117,7 @@ void node::become_ready()
     told_at_ = instant::min();
     watchers_looked_for_ = instant::max();
     ailing_until_ = {};
+    release_error_.clear();
     ready_since_ = last_reply_ = c_.now_;
     const bool tells_role = handshake_.tells_role_by() != role_source::none;
     role_due_ = tells_role ? c_.now_ + role_known_for : instant::max();

@@ -133,6 +133,7 @@ public:
     [[nodiscard]] bool can_track() const noexcept;
     /// It should have told of a key, and has not told anything since.
     [[nodiscard]] bool is_silent() const noexcept { return is_silent_; }
+    [[nodiscard]] std::string_view own_key_error(const lease& wanted) const noexcept;
     [[nodiscard]] bool note_silence(base::instant since) noexcept;
     /// What it is called, as `rank` wants to know it.
     [[nodiscard]] std::uint64_t name() const noexcept { return name_; }
@@ -220,6 +221,7 @@ private:
     void ask_holder_label(round& r, unsigned held);
     bool on_holder_label(const pending& p, const resp::reply& r);
     void note_grant(round& asked);
+    void record_refusal(round& asked) noexcept;
     bool on_counter(round& asked, std::int64_t value);
     void on_counter_gone(round& asked);
     bool on_count(const pending& p, const resp::reply& r);
@@ -361,6 +363,8 @@ private:
     std::string_view unfit_;
     /// The node has its own compare-and-delete, but does not let us use it.
     bool native_refused_ = false;
+    /// The last error of a release on this connection.
+    std::string release_error_;
     /// This connection refused a script by its digest, so scripts go out as text.
     bool digest_refused_ = false;
     /// The name has further addresses, if this connection does not get ready.

@@ -138,7 +138,23 @@ void node::owe_again(lease& l, const debt* last, bool failed) noexcept
     const bool is_first = failed || last == nullptr || !last->is_repeat();
     const nanos pause = is_first ? first_pause : std::min(last->pause * 2, longest_pause);
     const instant end = last == nullptr ? end_of_key_from_now(l) : last->end;
-    static_cast<void>(owe({&l, nullptr, c_.now_ + pause, end, pause, true}));
+    static_cast<void>(owe({&l, nullptr, c_.now_ + pause, end, pause, true, failed}));
+}
+
+/// The error of a release, if the key in the way of `wanted` may be the key of that release. Then
+/// perhaps no other client has the lock.
+std::string_view node::own_key_error(const lease& wanted) const noexcept
+{
+    const auto is_wanted = [&wanted](const std::string& resource) {
+        const auto names = wanted.resources();
+        return std::find(names.begin(), names.end(), resource) != names.end();
+    };
+    const auto is_in_the_way = [&](const debt& d) {
+        const auto names = d.of->resources();
+        return d.has_failed && d.end > c_.now_ &&
+               std::any_of(names.begin(), names.end(), is_wanted);
+    };
+    return owed_.any_repeat(is_in_the_way) ? std::string_view(release_error_) : std::string_view();
 }
 
 /// `all`: on a new connection, whatever their time.
@@ -236,9 +252,11 @@ void node::forget_command(const pending& p) noexcept
         case command::inspect: {
             round& r = *static_cast<round*>(p.subject);
             if (!r.tally.has_voted(index_)) {
-                const bool known = r.refused_itself(index_);
-                c_.record(r, index_, known ? node_outcome::refused : node_outcome::disconnected,
-                          trouble_);
+                if (r.refused_itself(index_)) {
+                    record_refusal(r);
+                } else {
+                    c_.record(r, index_, node_outcome::disconnected, trouble_);
+                }
             }
             if (p.what == command::increment) {
                 owe_mend(*r.of);

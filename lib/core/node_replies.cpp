@@ -285,7 +285,11 @@ bool node::on_release(const pending& p, const resp::reply& r)
         case scripted::no: settle(p, node_outcome::refused, {}); return true;
         case scripted::again: return send_again(p);
         case scripted::no_room: owe_instead_of(p, false); return true;
-        case scripted::error: settle(p, node_outcome::failed, error_of(r)); return true;
+        case scripted::error:
+            release_error_ =
+                "may still have a key of this client, as it refused a release: " + error_of(r);
+            settle(p, node_outcome::failed, error_of(r));
+            return true;
         case scripted::nonsense: break;
     }
     return on_nonsense(p);

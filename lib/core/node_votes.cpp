@@ -27,6 +27,13 @@ void node::note_grant(round& asked)
     }
 }
 
+/// If the key that is in the way may be the client's own, the node has failed.
+void node::record_refusal(round& asked) noexcept
+{
+    const std::string_view own = own_key_error(*asked.of);
+    c_.record(asked, index_, own.empty() ? node_outcome::refused : node_outcome::failed, own);
+}
+
 bool node::on_set(const pending& p, const resp::reply& r)
 {
     round& asked = *static_cast<round*>(p.subject);
@@ -47,7 +54,7 @@ bool node::on_set(const pending& p, const resp::reply& r)
     if (r.is_error()) {
         c_.record(asked, index_, node_outcome::failed, error_of(r));
     } else if (p.what == command::set) {
-        c_.record(asked, index_, node_outcome::refused);
+        record_refusal(asked);
     }
     // A refusal that asked for more is recorded with the reply behind it.
     return true;
@@ -60,14 +67,14 @@ bool node::on_holder_ttl(const pending& p, const resp::reply& r)
         return on_nonsense(p);
     }
     if (asked.refused_itself(index_)) {
-        if (r.is_integer()) {
+        if (r.is_integer() && own_key_error(*asked.of).empty()) {
             note_holder_ttl(asked, r.integer());
             if (asked.gate == bit(index_) && tracking_ == tracks::on) {
                 lost_watches_ = 0;
                 c_.on_watched(*asked.of, index_, {r.integer(), p.sent});
             }
         }
-        c_.record(asked, index_, node_outcome::refused);
+        record_refusal(asked);
     }
     return true;
 }
@@ -91,7 +98,7 @@ bool node::on_holder_label(const pending& p, const resp::reply& r)
         asked.details->nodes[index_].label = r.text().substr(0, max_stored_label_size);
     }
     if (asked.what == command::take) {
-        c_.record(asked, index_, node_outcome::refused);
+        record_refusal(asked);
     }
     return true;
 }
@@ -146,6 +153,10 @@ bool node::on_take(const pending& p, const resp::reply& r)
 void node::on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms)
 {
     round& asked = *static_cast<round*>(p.subject);
+    if (!own_key_error(*asked.of).empty()) {
+        record_refusal(asked);
+        return;
+    }
     if (!asked.tally.has_voted(index_)) {
         note_holder_ttl(asked, ttl_ms);
         asked.held = held;
@@ -161,7 +172,7 @@ void node::on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms)
     if (asked.asks_label && !asked.closed && !asked.tally.has_voted(index_) && has_room()) {
         ask_holder_label(asked, held);
     } else {
-        c_.record(asked, index_, node_outcome::refused);
+        record_refusal(asked);
     }
 }
 

@@ -153,7 +153,8 @@ void coordinator::expire(round& r) noexcept
             continue;
         }
         if (r.refused_itself(i)) {
-            set_vote(r, i, node_outcome::refused, {});
+            const std::string_view own = nodes_[i]->own_key_error(*r.of);
+            set_vote(r, i, own.empty() ? node_outcome::refused : node_outcome::failed, own);
             continue;
         }
         const bool was_asked =

@@ -791,3 +791,80 @@ TEST_CASE("p21: a client never takes a late reply for the answer to another comm
     CHECK(w.core->snapshot().late_replies == 1);
     CHECK(w.core->snapshot().late_grants == 1);
 }
+
+TEST_CASE("a key that a client could not release does not count as another holder's", "[core]")
+{
+    constexpr std::string_view forbidden =
+        "-NOPERM No permissions to access a key script: 8f3a, on @user_script:1.\r\n";
+    config c;
+    c.fencing = false;
+    c.ping_interval = 0ms;
+    bench_world w{1, c};
+    w.start();
+    // The node refuses, and has no key to release.
+    const auto refused = [&](std::string_view resource) {
+        const call& attempt = w.acquire(resource, {.timeout = 0ms});
+        w.answer(0, nil);
+        w.answer(0, ":0\r\n");
+        return attempt.error;
+    };
+    core::lease& held = w.lock("r");
+    w.manual();
+    SECTION("while the key may be there")
+    {
+        w.drop(held);
+        w.answer(0, forbidden);
+        CHECK(refused("r") == errc::unavailable);
+        CHECK(refused("other") == errc::contended);
+        CHECK(refused("r") == errc::unavailable);
+
+        w.with_report = true;
+        const call& told = w.acquire("r", {.timeout = 0ms});
+        w.answer(0, nil);
+        w.answer(0, ":5000\r\n");
+        CHECK(told.report.nodes.at(0).outcome == node_outcome::failed);
+        CHECK(told.report.nodes.at(0).error.starts_with(
+            "may still have a key of this client, as it refused a release: NOPERM"));
+        CHECK_FALSE(told.report.nodes.at(0).holder_ttl);
+        w.answer(0, ":0\r\n");
+        w.with_report = false;
+    }
+    SECTION("until a further release deletes it")
+    {
+        w.drop(held);
+        w.answer(0, forbidden);
+        w.advance(1s);
+        REQUIRE(w.pending(0) == std::vector<std::string>{"EVALSHA"});
+        w.answer(0, ":1\r\n");
+        CHECK(refused("r") == errc::contended);
+    }
+    SECTION("until its ttl has ended")
+    {
+        w.drop(held);
+        for (int i = 0; i < 30; ++i) {
+            while (!w.pending(0).empty()) {
+                w.answer(0, forbidden);
+            }
+            w.advance(1s);
+        }
+        CHECK(refused("r") == errc::contended);
+    }
+    SECTION("unless the client had no key there")
+    {
+        call& attempt = w.acquire("other", {.timeout = 0ms});
+        w.answer(0, nil);
+        w.answer(0, forbidden);
+        CHECK(attempt.error == errc::contended);
+        CHECK(refused("other") == errc::contended);
+    }
+    SECTION("of several resources one is enough")
+    {
+        w.drop(held);
+        w.answer(0, forbidden);
+        const call& attempt = w.acquire(std::vector<std::string>{"other", "r"}, {.timeout = 0ms});
+        w.answer(0, "*2\r\n:2\r\n:5000\r\n");
+        CHECK(attempt.error == errc::unavailable);
+        w.answer(0, ":0\r\n");
+    }
+    w.manual(false);
+}
