@@ -23,6 +23,8 @@ constexpr std::string_view nobody = "0000000000000000000000000000000000000000";
 constexpr std::string_view no_login = "the server wants a login";
 constexpr std::string_view refused_user = "the server refused user and password";
 constexpr std::string_view no_info = "the answer to INFO is not valid";
+constexpr std::string_view no_release =
+    "no permitted command releases a lock: EVAL or EVALSHA, with GET and DEL";
 
 constexpr std::array loaded_scripts{&resp::release_script, &resp::extend_script,
                                     &resp::inspect_script, &resp::count_script,
@@ -530,8 +532,18 @@ handshake::progress handshake::on_probe(step s, const resp::reply& r, std::strin
         return progress::going_on;
     }
     if (s == step::probe_native || deletes_by_ == compare_and_delete::script) {
-        return refused("no permitted command releases a lock: EVAL or EVALSHA, with GET and DEL",
-                       r);
+        if (!code_of(r.text()).empty()) {
+            return refused(no_release, r);
+        }
+        // The words of the first such answer are kept, because a proxy may give each answer a
+        // number, and the log has a reason once.
+        if (probe_error_.empty()) {
+            probe_error_ = resp::clean_error(r.text(), password());
+        }
+        std::string with_words(no_release);
+        with_words += ": ";
+        with_words += probe_error_;
+        return refused(with_words, r);
     }
     append_native_probe(out);
     expect(step::probe_native);

@@ -168,6 +168,8 @@ private:
     const base::address* node_;
     std::optional<base::login> given_;
     std::string reason_;
+    /// The answer to a trial release that was refused.
+    std::string probe_error_;
     std::string run_id_;
     std::optional<std::string> marker_;
     step expected_[24]{};
