@@ -247,13 +247,15 @@ TEST_CASE("a command that is refused within a script does not count as a refused
     const std::string within = GENERATE(
         "ERR The user executing the script can't run this command or subcommand script: "
         "8f3a, on @user_script:1.",
-        "ERR Error running script (call to f_8f3a): @user_script:1: ERR no permissions");
+        "ERR Error running script (call to f_8f3a): @user_script:1: ERR no permissions",
+        "ERR Unknown Redis command called from script script: 8f3a, on @user_script:1.");
     scripted_server odd(answering([&](const arguments& command) {
         return command[0] == "EVAL" ? wire::error(within) : std::string();
     }));
     const consultation told(patient({odd.url()}));
     INFO(told.text);
     CHECK_FALSE(has(told.text, "refuses EVAL"));
+    CHECK_FALSE(has(told.text, "runs no scripts"));
 }
 
 TEST_CASE("the doctor names the commands that a greeting left unanswered", "[cli][doctor]")
@@ -403,6 +405,18 @@ TEST_CASE("the doctor has one finding about a port that answers everything alike
     INFO(told.text);
     CHECK(told.codes() == codes{"unusable", "no-hello", "no-quorum", "one-node"});
     CHECK(has(told.finding("unusable")["advice"].get<std::string>(), "another kind of server"));
+}
+
+TEST_CASE("the doctor has one finding about a port that answers everything with one error",
+          "[cli][doctor]")
+{
+    const std::string error = GENERATE("ERR no upstream host", "UNAVAILABLE backend is down");
+    scripted_server odd(answering([&](const arguments&) { return wire::error(error); }));
+    const consultation told(patient({odd.url()}));
+    INFO(told.text);
+    CHECK(told.codes() == codes{"refuses-all", "no-quorum", "one-node"});
+    CHECK(has(told.says("refuses-all"), "with the same error: " + error + "."));
+    CHECK(has(told.finding("refuses-all")["advice"].get<std::string>(), "a proxy"));
 }
 
 TEST_CASE("the doctor says whether a node releases by its own compare-and-delete", "[cli][doctor]")

@@ -577,6 +577,18 @@ TEST_CASE("the doctor looks at exactly the keys of the named resource", "[cli][d
     const consultation foreign(as_locker(node), short_watch, "job");
     CHECK(has(foreign.says("counter"), "has another type"));
     CHECK(has(foreign.says("foreign-key"), "has another type"));
+    node.command({"DEL", "app:job", "app:job:fencing"});
+    for (const char* command : {"SET", "LPUSH"}) {
+        node.command({"DEL", "app:job:redlock:holder"});
+        node.command({command, "app:job:redlock:holder", "garbage"});
+        const consultation mislabelled(as_locker(node), short_watch, "job");
+        INFO(mislabelled.text);
+        CHECK(mislabelled.codes() == codes{"label", "one-node"});
+        CHECK(has(mislabelled.says("label"), "app:job:redlock:holder is no label of a holder"));
+    }
+    node.command({"DEL", "app:job:redlock:holder"});
+    node.command({"SET", "app:job:redlock:holder", "01234567 host pid 1"});
+    CHECK(consultation(as_locker(node), short_watch, "job").codes() == codes{"one-node"});
 }
 
 TEST_CASE("the doctor warns clients without a restart guard of other clients' marker",

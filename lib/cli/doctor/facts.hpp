@@ -76,6 +76,8 @@ struct resource_facts {
     bool is_endless = false;
     /// The fault of the fencing counter, after its name. Empty: there is none.
     std::string counter_fault{};
+    /// The fault of the holder's label, after the name of its key. Empty: there is none.
+    std::string label_fault{};
 };
 
 /// The fields of a server's INFO.

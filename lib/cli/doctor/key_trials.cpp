@@ -2,6 +2,7 @@
 
 #include "base/owner_token.hpp"
 #include "base/system_entropy.hpp"
+#include "core/label.hpp"
 #include "resp/error_text.hpp"
 #include "resp/scripts.hpp"
 
@@ -136,8 +137,8 @@ asio::awaitable<void> key_trials::try_in_scripts()
     }
 }
 
-/// The script compares and deletes, with a value that no
-/// key has: that needs the permission to read and write the key, and changes nothing.
+/// A compare-and-delete with a value that no key has needs the permission to read and write the
+/// key, and changes nothing.
 asio::awaitable<void> key_trials::look_at_resource()
 {
     if (facts_.resource.empty()) {
@@ -155,6 +156,7 @@ asio::awaitable<void> key_trials::look_at_resource()
     }
     trials_.put({"PTTL", lock});
     trials_.put({"GET", counter});
+    trials_.put({"GETRANGE", label, "0", std::to_string(core::max_stored_label_size - 1)});
     talk_.send();
     resource_facts& found = facts_.of_resource;
     const resp::reply ended = co_await talk_.next();
@@ -168,6 +170,7 @@ asio::awaitable<void> key_trials::look_at_resource()
     const resp::reply ttl = co_await talk_.next();
     found.is_endless = ttl.is_integer() && ttl.integer() == -1;
     found.counter_fault = fault_of_counter(co_await talk_.next());
+    found.label_fault = fault_of_label(co_await talk_.next());
 }
 
 }  // namespace redlock::cli

@@ -60,8 +60,7 @@ const char* what_helps_tls(std::string_view why)
     }
     if (why.find("certificate required") != why.npos) {
         return "Give the clients a certificate (--cert-file, --key-file), or let the server ask "
-               "for "
-               "none (tls-auth-clients).";
+               "for none (tls-auth-clients).";
     }
     return "Check whether that port speaks TLS, which versions and ciphers the server accepts, and "
            "whether it trusts our certificate (--cert-file, --key-file).";
@@ -90,8 +89,8 @@ std::string what_helps_silence(const node_facts& f)
                "log.";
     }
     return std::string(
-               "Read the server's log, and look for slow scripts, a fork or memory that is swapped "
-               "out") +
+               "Read the server's log, and look for slow scripts, a pause (CLIENT PAUSE, "
+               "FAILOVER), a fork or memory that is swapped out") +
            (wants_tls ? "; or check whether that port wants TLS (rediss://)." : ".") +
            (f.unanswered.empty() ? ""
                                  : " If a proxy is in front of the server, name the server itself: "
@@ -149,7 +148,8 @@ void judge_contact(const node_facts& f, pen& add)
             what_it_does(f) +
                 ". Clients send these commands on each connection, and do not use it.",
             "Name the server itself: a proxy in front of it may not know one of these commands. "
-            "If there is no proxy, read the server's log.");
+            "If there is no proxy, the server may be paused (CLIENT PAUSE, FAILOVER) or busy: read "
+            "its log.");
     } else if (f.reached == contact::broken && f.unusable.empty()) {
         add(severity::error, "silent", "accepts connections, but " + what_it_does(f) + ".",
             what_helps_silence(f));
@@ -248,6 +248,23 @@ void judge_use(const node_facts& f, pen& add)
         add(severity::error, "unusable", "is not used by clients: " + f.unusable + ".",
             std::string(what_helps_use(f.unusable)));
     }
+}
+
+/// The error with which the node answered each command that the doctor tried. Empty: its answers
+/// differ.
+std::string_view error_of_all(const node_facts& f)
+{
+    std::string_view error;
+    for (const trial& t : f.trials) {
+        if (t.is == trial::outcome::untried) {
+            continue;
+        }
+        if (t.error.empty() || (!error.empty() && t.error != error)) {
+            return {};
+        }
+        error = t.error;
+    }
+    return error;
 }
 
 void judge_role(const node_facts& f, pen& add)
@@ -455,6 +472,13 @@ void judge_node(const node_facts& f, const base::settings& s, std::vector<findin
     judge_tls_trust(f, s, add);
     if (f.reached == contact::none || f.login_refused || f.mode == "sentinel" ||
         answers_senselessly(f.unusable)) {
+        return;
+    }
+    if (const auto error = error_of_all(f); is_said_of_commands(f) && !error.empty()) {
+        add(severity::error, "refuses-all",
+            "answers every command with the same error: " + std::string(error) + ".",
+            "Name the server itself, or correct what is in front of it: a proxy may have no server "
+            "to forward to.");
         return;
     }
     judge_role(f, add);

@@ -280,7 +280,7 @@ void look_at_keys(const node_facts& f, const base::settings& s, clerk& c)
               prefix + "*.");
 }
 
-/// Reports what is at the keys of the named resource and is no lock or no fencing counter.
+/// Reports what is at the keys of the named resource and is no lock, counter or label.
 void look_at_values(const node_facts& f, const base::settings& s, clerk& c)
 {
     const resource_facts& found = f.of_resource;
@@ -300,6 +300,12 @@ void look_at_values(const node_facts& f, const base::settings& s, clerk& c)
                   ". No lock of this name can be acquired there with a fencing token.",
               "Find out which program writes it. Delete it only if no resource compares fencing "
               "tokens of this lock.");
+    }
+    if (!found.label_fault.empty()) {
+        c.add(severity::note, "label",
+              names.label + " is no label of a holder: it " + found.label_fault +
+                  ". Clients neither store nor show labels of this resource there.",
+              "Find out which program writes it, or choose another name or a --key-prefix.");
     }
 }
 

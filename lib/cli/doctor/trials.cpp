@@ -1,6 +1,7 @@
 #include "cli/doctor/trials.hpp"
 
 #include "core/fencing.hpp"
+#include "core/label.hpp"
 #include "resp/encoder.hpp"
 #include "resp/error_text.hpp"
 
@@ -25,14 +26,14 @@ trial outcome_of(needed n, const resp::reply& r, std::string_view password)
     if (text.starts_with("NOPERM")) {
         return {outcome::forbidden};
     }
-    if (text.starts_with("ERR unknown") || text.starts_with("ERR Unknown")) {
+    const bool is_script = n == needed::eval || n == needed::evalsha;
+    const bool is_from_script = is_script && resp::comes_from_script(text);
+    if (!is_from_script && (text.starts_with("ERR unknown") || text.starts_with("ERR Unknown"))) {
         return {outcome::unknown};
     }
-    const bool is_script = n == needed::eval || n == needed::evalsha;
     // Clients decide by the reply to SET whether a node takes writes, so each error of SET counts
     // as a failure.
-    const bool is_failure = n == needed::set || resp::is_about_state(text) ||
-                            (is_script && resp::comes_from_script(text));
+    const bool is_failure = n == needed::set || resp::is_about_state(text) || is_from_script;
     return {is_failure ? outcome::failed : outcome::refused, resp::clean_error(text, password)};
 }
 
@@ -51,6 +52,16 @@ std::string fault_of_counter(const resp::reply& value)
         return "has a value that is no number";
     }
     return number >= core::largest_counter ? "has a value that is too large" : "";
+}
+
+std::string fault_of_label(const resp::reply& value)
+{
+    if (value.is_error()) {
+        return resp::says_wrong_type(value.text()) ? "has another type" : "";
+    }
+    const bool is_label =
+        !value.is_string() || value.text().empty() || !core::untied(value.text()).empty();
+    return is_label ? "" : "has the value of another program";
 }
 
 void trials::put(words command)

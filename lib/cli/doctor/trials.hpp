@@ -21,6 +21,9 @@ namespace redlock::cli {
 /// The fault in the value of a fencing counter, after its name. Empty: there is none.
 [[nodiscard]] std::string fault_of_counter(const resp::reply& value);
 
+/// The fault in the value of a holder's label, after its name. Empty: there is none.
+[[nodiscard]] std::string fault_of_label(const resp::reply& value);
+
 /// Tries commands on one connection, and adds their outcomes to the facts. The arguments of the
 /// constructor must outlive the object.
 class trials {
