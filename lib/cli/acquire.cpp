@@ -55,7 +55,9 @@ int acquire(const masters_options& masters, const acquire_options& o)
     const config c = config_of(masters);
     const enclosing_locks around(c);
     if (const auto inside = around.position_of(o.resources); inside != enclosing::none) {
-        return refuse_to_wait_for_itself(o.resources, inside, "", masters.json);
+        return refuse_to_wait_for_itself(o.resources, inside,
+                                         "the outer redlock run holds it until its command ends",
+                                         masters.json);
     }
     check_taking(c, o);
     return with_client(c, interrupts::cancel_work, [&](client& locks) -> asio::awaitable<int> {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
 #include <system_error>
 
@@ -26,6 +27,18 @@ bool is_given(const std::vector<std::string>& arguments, const std::string& opti
     return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
         return argument == option || argument.starts_with(option + '=');
     });
+}
+
+bool is_given_empty(const std::vector<std::string>& arguments, const std::string& option)
+{
+    for (auto at = arguments.begin(); at != arguments.end(); ++at) {
+        const bool is_next_empty =
+            *at == option && std::next(at) != arguments.end() && std::next(at)->empty();
+        if (*at == option + '=' || is_next_empty) {
+            return true;
+        }
+    }
+    return false;
 }
 
 std::vector<std::string> with_environment(const std::vector<std::string>& arguments)

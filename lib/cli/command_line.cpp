@@ -132,6 +132,10 @@ int command_line::parse_and_act(const std::vector<std::string>& arguments)
         return fail("--wait and --no-wait contradict each other", usage, is_given(own, "--json"));
     }
     const CLI::App* const sub = name == own.end() ? nullptr : app_->get_subcommand(*name);
+    // Without this check an unset variable in --config "$FILE" would leave out all files.
+    if (is_given_empty(own, "--config")) {
+        return fail("--config: an empty text names no file", usage, is_given(own, "--json"));
+    }
     // The output of the other commands must not depend on the environment or a file.
     if (sub != nullptr && sub->get_fallthrough()) {
         const std::string usual = usual_file();
@@ -293,7 +297,8 @@ void command_line::add_release()
         "Prints nothing if the lock is released. Status 76: the lock is not held with this owner\n"
         "token. Either it had ended before, so another client may have worked at the same time.\n"
         "Or the token belongs to another lock. A lock that is not released ends with its ttl.\n"
-        "Name all resources of the lock: the others stay locked.");
+        "Name all resources of the lock: the others stay locked. There is no --force:\n"
+        "docs/operate/stuck_lock.md of the source says how to free a lock whose holder is gone.");
 }
 
 void command_line::add_inspect()
@@ -303,7 +308,12 @@ void command_line::add_inspect()
                         [this] { return inspect(masters_, inspect_); });
     sub.add_option("RESOURCE", inspect_.resource, "Which lock")->required()->type_name("");
     sub.add_flag("--watch", inspect_.watch, "Repeats the inspection until a signal ends it")
-        ->disable_flag_override();
+        ->check(CLI::Validator(
+            [](const std::string& given) {
+                const bool fits = given == "true" || given == "false";
+                return fits ? std::string() : '\'' + given + "' is neither true nor false";
+            },
+            "", ""));
     add_duration(sub, "--interval", inspect_.interval,
                  "With --watch: time between two inspections, 100ms at least",
                  {.least = std::chrono::milliseconds(100)});
@@ -341,10 +351,9 @@ void command_line::add_admit()
     CLI::App& sub = *add_of_masters("admit", "Admits new nodes at once under the restart guard",
                                     [this] { return admit(masters_); });
     sub.footer(
-        "Run admit once for a new set of nodes, with the --max-ttl of all clients. Otherwise "
-        "these\n"
-        "nodes vote only after that time. A node that lost its keys looks like a new node: never\n"
-        "admit such a node while a client may hold a lock.");
+        "Run admit once for a new set of nodes, with the --max-ttl of all clients. Otherwise\n"
+        "these nodes vote only after that time. A node that lost its keys looks like a new node:\n"
+        "never admit such a node while a client may hold a lock.");
 }
 
 void command_line::add_completion()

@@ -151,10 +151,42 @@ private:
             refuse(number_, std::string(name) + " has no value");
         }
         add(section_ + (section_.empty() ? "" : ".") + std::string(name));
+        check_quotes(value);
         if (value.starts_with('[')) {
             end_list(value);
-        } else if (!is_closed(value)) {
-            refuse(number_, "the quote before the value is not closed, or has a # after it");
+        }
+    }
+
+    /// Checks a value, or a line of a list. CLI11 reads some texts otherwise than TOML, and with
+    /// another text the command might take another lock.
+    void check_quotes(std::string_view value) const
+    {
+        enum class place { before_text, in_quotes, after_quotes, in_plain_text };
+        auto at = place::before_text;
+        char quote = '\0';
+        for (const char c : value) {
+            const bool separates = c == ',' || c == '[' || c == ']';
+            if (at == place::in_quotes) {
+                if (quote == '"' && c == '\\') {
+                    refuse(number_,
+                           "a backslash between double quotes; put the text between single quotes");
+                }
+                at = c == quote ? place::after_quotes : at;
+            } else if (separates) {
+                at = place::before_text;
+            } else if (c == ' ' || c == '\t') {
+                continue;
+            } else if (at == place::after_quotes) {
+                refuse(number_, "text after the closing quote");
+            } else if (at == place::before_text && (c == '"' || c == '\'')) {
+                at = place::in_quotes;
+                quote = c;
+            } else {
+                at = place::in_plain_text;
+            }
+        }
+        if (at == place::in_quotes) {
+            refuse(number_, "a quote is not closed, or has a # after it");
         }
     }
 
@@ -188,9 +220,7 @@ private:
                 refuse(first, "the [ before the values is not closed by a ]");
             }
             const auto more = uncommented(line_);
-            if (std::ranges::count(more, '"') % 2 != 0 || std::ranges::count(more, '\'') % 2 != 0) {
-                refuse(number_, "a quote is not closed, or has a # after it");
-            }
+            check_quotes(more);
             plain_ += more;
         }
     }

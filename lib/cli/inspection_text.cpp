@@ -160,7 +160,7 @@ std::string inspection_text(const std::string& resource, const inspection& found
         if (found.remaining) {
             out += ", for " + seconds_text(*found.remaining) + " at least";
         } else if (has_endless_key(r, found.holder_group)) {
-            out += without_an_end;
+            out += without_an_end(!found.holder_label.empty());
         }
     } else if (const auto reason = reason_text(found, r); !reason.empty()) {
         out += ": " + reason;

@@ -325,8 +325,7 @@ void add_masters(CLI::App& app, masters_options& o)
                  "client needs with the same value")
         ->group(in);
     app.add_flag("--admit-new-nodes", o.admit_new_nodes,
-                 "With the restart guard: the nodes are new, and may vote at once")
-        ->needs(app.get_option("--max-ttl"))
+                 "With --max-ttl: the nodes are new, and may vote at once")
         ->group(in);
     add_file(app, "--ca-file", o.ca_file, "Certificates to trust, PEM [the system's]")->group(in);
     add_file(app, "--cert-file", o.certificate_file, "The client's own certificate, PEM")
@@ -395,6 +394,10 @@ config config_without_nodes(const masters_options& o)
     c.stall_timeout = std::max(c.stall_timeout, c.node_timeout);
     c.connect_timeout = o.connect_timeout.length;
     c.drift_factor = o.drift_factor;
+    if (o.admit_new_nodes && !o.max_ttl) {
+        throw std::invalid_argument(
+            "--admit-new-nodes needs --max-ttl: without the restart guard all nodes vote");
+    }
     if (o.max_ttl) {
         c.restart_guard = guard_config{o.max_ttl->length, o.admit_new_nodes};
     }

@@ -223,10 +223,10 @@ int refuse_to_wait_for_itself(const std::vector<std::string>& resources, enclosi
 {
     const std::string why =
         inside == enclosing::all
-            ? ": this command runs under that lock already, and would wait for itself" +
+            ? ": this command runs under that lock already, so it cannot acquire the lock again; " +
                   std::string(way_out)
-            : ": this command runs under one of these locks already, and would wait for itself; "
-              "acquire them together";
+            : ": this command runs under one of these locks already, so it cannot acquire them; "
+              "let the outer redlock run acquire all of them";
     return say(names(resources) + why, usage, json);
 }
 
@@ -280,8 +280,8 @@ std::optional<int> run_inside(const run_options& o, const enclosing_locks& aroun
     const bool is_shown = around.ended_among(o.resources) == nullptr;
     return refuse_to_wait_for_itself(
         o.resources, inside,
-        is_shown ? "; --nested runs the command under it"
-                 : "; --nested runs the command under it if the outer redlock run still holds it "
+        is_shown ? "--nested runs the command under it"
+                 : "--nested runs the command under it if the outer redlock run still holds it "
                    "and has the same user",
         json);
 }

@@ -385,7 +385,7 @@ std::string message_of(error_code cause, const report& r)
     const bool is_endless = std::ranges::any_of(r.nodes, &node_report::never_ends);
     return (r.holder_label.empty() ? cause.message()
                                    : "The resource is locked by " + r.holder_label) +
-           (is_endless ? without_an_end : "");
+           (is_endless ? without_an_end(!r.holder_label.empty()) : "");
 }
 
 void write_waiting_messages()

@@ -19,11 +19,18 @@ namespace redlock::cli {
 /// The reason for a lost lock if every node answered in time.
 inline constexpr const char* keys_are_gone = "no majority of the nodes has its key any more";
 
-/// Follows the name of a resource whose key has no ttl. No client of Redlock writes such a key.
-inline constexpr const char* without_an_end =
-    ", without an end: its key has no ttl, so no client of redlock wrote it; if the key is data, "
-    "choose another name or a --key-prefix; if it is the lock of another program whose holder is "
-    "gone, delete it on every node (redis-cli DEL)";
+/// Follows the name of a resource whose key has no ttl. No client of Redlock writes such a key, but
+/// another program may take the ttl away. With a label it was the key of a lock.
+[[nodiscard]] constexpr const char* without_an_end(bool has_label)
+{
+    return has_label
+               ? ", without an end: its key has no ttl, which something took away (redis-cli "
+                 "PERSIST, for example); if the holder runs, its next renewal gives the key a ttl "
+                 "again; if it is gone, delete the key on every node (redis-cli DEL)"
+               : ", without an end: its key has no ttl, so no client of redlock wrote it; if the "
+                 "key is data, choose another name or a --key-prefix; if it is the lock of another "
+                 "program whose holder is gone, delete it on every node (redis-cli DEL)";
+}
 
 /// Formats resources as a list without characters that a terminal may act on.
 [[nodiscard]] std::string names(const std::vector<std::string>& resources);

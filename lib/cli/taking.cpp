@@ -36,7 +36,7 @@ std::string waits_for_holder(const taking_options& o, const report& r)
     const auto refusing = std::ranges::count(r.nodes, node_outcome::refused, &node_report::outcome);
     const auto endless = std::ranges::count(r.nodes, true, &node_report::never_ends);
     if (2 * endless > refusing) {
-        text += without_an_end;
+        text += without_an_end(!r.holder_label.empty());
     } else if (r.holder_ttl) {
         text += ", for " + seconds_text(*r.holder_ttl) + " more unless it is extended";
     }

@@ -264,6 +264,16 @@ TEST_CASE("an inspection says that a key without a ttl never ends and how to rem
         "job: held, without an end: its key has no ttl, so no client of redlock wrote it; if the "
         "key is data, choose another name or a --key-prefix; if it is the lock of another program "
         "whose holder is gone, delete it on every node (redis-cli DEL)\n"));
+
+    REQUIRE(run(nodes, {"acquire", "--label", "a worker", "labelled"}).status == 0);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        nodes[i].command({"PERSIST", "labelled"});
+    }
+    CHECK(run(nodes, {"inspect", "labelled"})
+              .text.starts_with(
+                  "labelled: held by a worker, without an end: its key has no ttl, which something "
+                  "took away (redis-cli PERSIST, for example); if the holder runs, its next "
+                  "renewal gives the key a ttl again; "));
 }
 
 TEST_CASE("an inspection distinguishes groups of keys and says when none has a majority", "[locks]")
@@ -433,6 +443,9 @@ TEST_CASE("a command names wrong arguments and does nothing", "[locks]")
         {{"--node", "http://x", "acquire", "job"}, "node 1: scheme"},
         {{"--config", "/no/such/file", "acquire", "job"}, "/no/such/file"},
         {{"--password-file", "/no/such/file", "acquire", "job"}, "/no/such/file"},
+        {{"--config", "", "acquire", "job"}, "--config: an empty text names no file"},
+        {{"acquire", "--config=", "job"}, "--config: an empty text names no file"},
+        {{"--admit-new-nodes", "acquire", "job"}, "--admit-new-nodes needs --max-ttl"},
     };
     for (const auto& [arguments, text] : wrong) {
         const auto out = run(nodes, arguments, {owner});
@@ -631,6 +644,9 @@ TEST_CASE("an argument outranks the file for every option", "[locks]")
     CHECK(run(nodes, {"--config", file, "acquire", "--no-wait", "job"}).status == 75);
     CHECK(run(nodes, {"--config", file, "acquire", "--wait", "0s", "job"}).status == 75);
     CHECK(run(nodes, {"--config", file, "inspect", "job"}).status == 0);
+    // Each default can be written down.
+    std::ofstream(file, std::ios::app) << "watch = false\n[default]\nadmit-new-nodes = false\n";
+    CHECK(run(nodes, {"--config", file, "inspect", "job"}).status == 0);
     // A command that reads no configuration ignores the file.
     std::ofstream(file, std::ios::app) << "nonsense = 1\n";
     CHECK(run(nodes, {"manual"}, {"REDLOCK_CONFIG=" + file}).status == 0);
@@ -655,7 +671,7 @@ TEST_CASE("a command reports an error in a file or on a node in its own words", 
         {"[acquire]\nttl = \"9s\"\n[run]\nttl = \"9x\"\n", "line 4: --ttl: '9x' is not a duration"},
         {"[acquire]\nttl = \"9x\"\n[run]\nttl = \"9s\"\n", "line 2: --ttl: '9x' is not a duration"},
         {"[acquire]\nttl = 9s\n[run]\nttl = 9s\n[extend]\nttl = 9x\n", "line 6: --ttl: '9x' is no"},
-        {"verbose = true\n[inspect]\nwatch = 2s\n", "line 3: watch was given a disallowed"},
+        {"verbose = true\n[inspect]\nwatch = 2s\n", "line 3: --watch: '2s' is neither"},
         {"[run]\nmax-hold = 1h\n[bench]\nheld = x\n", "line 4: --held: Value x not in range"},
         {"acquire.ttl = \"9s\"\nrun.ttl = \"9x\"\n", "line 2: --ttl: '9x' is not a duration"},
         {"[acquire]\nno-wait = true\n", "line 2: no-wait is only for the command line: write wait"},
@@ -668,7 +684,7 @@ TEST_CASE("a command reports an error in a file or on a node in its own words", 
         {"[acquire]\nno-wait = true\n\nwait = 1s\n", "line 4: acquire.wait, or acquire.no-wait,"},
         {"# all\ndrift = 7\n", "line 2: --drift: "},
         {"json = maybe\n", "line 1: Could not convert: --json"},
-        {"user = \"ann\n", "line 1: the quote before the value is not closed"},
+        {"user = \"ann\n", "line 1: a quote is not closed, or has a # after it"},
         {"[inspect\n", "line 1: a [SECTION] must end with ]"},
         {"node = [\"redis://a\",\n\"redis://b\"\n[run]\n", "line 1: the [ before the values"},
         {"node = [\"redis://a\",\nuser = \"x\"\n]\n", "line 1: the [ before the values"},
@@ -680,6 +696,11 @@ TEST_CASE("a command reports an error in a file or on a node in its own words", 
         {"password = \"hidden\"\n", "line 1: there is no option password: write it to a file"},
         {"[run]\npassword = \"hidden\"\n", "line 2: there is no option password: write it"},
         {"user\x01 = 1\n", "line 1: has a control character"},
+        {"key-prefix = \"a\\tb\"\n", "line 1: a backslash between double quotes; put the text"},
+        {"node = [\n\"redis://a\\u0062\"]\n", "line 2: a backslash between double quotes"},
+        {"key-prefix = \"\"\"a\"\"\"\n", "line 1: text after the closing quote"},
+        {"node = [\n\"redis://a\"b\"]\n", "line 2: text after the closing quote"},
+        {"key-prefix = \"a\"b\"\n", "line 1: text after the closing quote"},
         {"password-file = \"/no/such\"\n",
          "line 1: --password-file: /no/such: No such file or directory"},
     };

@@ -309,8 +309,9 @@ TEST_CASE("a run within a run under the same lock says so at once", "[run]")
         const auto [status, text] = inside("job", "$me run job -- echo begun");
         CHECK(status == 64);
         CHECK(text ==
-              "redlock: job: this command runs under that lock already, and would wait for itself; "
-              "--nested runs the command under it\n");
+              "redlock: job: this command runs under that lock already, so it cannot acquire the "
+              "lock "
+              "again; --nested runs the command under it\n");
     }
     SECTION("at any depth")
     {
@@ -384,9 +385,9 @@ TEST_CASE("a run within a run under the same lock says so at once", "[run]")
     {
         const auto [status, text] = inside("job", "$me acquire job");
         CHECK(status == 64);
-        CHECK(
-            text ==
-            "redlock: job: this command runs under that lock already, and would wait for itself\n");
+        CHECK(text ==
+              "redlock: job: this command runs under that lock already, so it cannot acquire the "
+              "lock again; the outer redlock run holds it until its command ends\n");
         CHECK(inside("job", "$me acquire --quiet other >/dev/null").status == 0);
     }
     SECTION("one of several resources is enough")
@@ -873,6 +874,31 @@ TEST_CASE("a run that sees no processes still signals its command", "[run]")
     CHECK(without_proc("left", left_behind)->wait() == 0);
     CHECK_THAT(text_of(folder / "left"),
                ContainsSubstring("still run without the lock: process group"));
+}
+
+TEST_CASE("a run that could not release its first attempt does not blame another holder", "[run]")
+{
+    const bool may_count = GENERATE(true, false);
+    masters nodes(3);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        // A release reads the key, and this user may only write it.
+        nodes[i].command({"ACL", "SETUSER", "writer", "on", ">hush-hush", "%W~*", "+@all", "-time",
+                          may_count ? "+time" : "-incr"});
+    }
+    std::vector<std::string> arguments;
+    for (const auto& url : nodes.urls("writer", "hush-hush")) {
+        arguments.insert(arguments.end(), {"--node", url});
+    }
+    arguments.insert(arguments.end(), {"run", "job", "--", "echo", "begun"});
+    command one(arguments);
+    CHECK(one.says("as it refused a release: "));
+    REQUIRE(::kill(one.running().pid(), SIGINT) == 0);
+    const auto [status, text] = one.end();
+    CAPTURE(text);
+    CHECK(status == 128 + SIGINT);
+    CHECK_THAT(text, ContainsSubstring("missing permissions"));
+    CHECK_THAT(text, !ContainsSubstring("another"));
+    CHECK_THAT(text, !ContainsSubstring("begun"));
 }
 
 TEST_CASE("a run quotes the nodes that refuse its release", "[run]")

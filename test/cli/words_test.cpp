@@ -532,7 +532,7 @@ TEST_CASE("the help describes options without the notation of its parser", "[wor
     const auto run = command({"run", "--help"}).end().text;
     CHECK_THAT(run, ContainsSubstring("--fencing,--no-fencing "));
     CHECK_THAT(run, ContainsSubstring("--ttl DURATION=10s"));
-    CHECK_THAT(run, ContainsSubstring("--admit-new-nodes (with --max-ttl)"));
+    CHECK_THAT(run, ContainsSubstring("With --max-ttl: the nodes are new"));
     for (const char* name : {"run", "acquire", "inspect", "doctor", "manual"}) {
         CAPTURE(name);
         const auto help = command({name, "--help"}).end().text;
