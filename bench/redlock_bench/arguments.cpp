@@ -24,7 +24,15 @@ void add_milliseconds(CLI::App& app, const std::string& name, std::int64_t& out,
         ->type_name("DURATION")
         ->default_str(std::to_string(out) + "ms")
         ->transform(CLI::AsNumberWithUnit(units).description(""))
-        ->check(CLI::Range(least, most).description(""));
+        ->check(CLI::Validator(
+            [least, most](const std::string& given) {
+                std::int64_t ms = 0;
+                const bool fits = CLI::detail::lexical_cast(given, ms) && ms >= least && ms <= most;
+                return fits ? std::string()
+                            : "must be from " + std::to_string(least) + "ms to " +
+                                  std::to_string(most) + "ms";
+            },
+            "", ""));
 }
 
 void add_client(CLI::App& sub, library_options& o)

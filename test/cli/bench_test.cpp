@@ -99,7 +99,7 @@ TEST_CASE("a benchmark or a demo refuses options that it cannot use", "[bench]")
         {{"--json", "demo"}, "has no --json"},
         {{"bench", "--hold", "2"}, "'2' has no unit"},
         {{"bench", "--ttl", "1x"}, "'1x' is not a duration"},
-        {{"bench", "--timeout", "2d"}, "--timeout"},
+        {{"bench", "--timeout", "2d"}, "--timeout: must be from 0ms to 86400000ms"},
     };
     for (const auto& [arguments, text] : wrong) {
         const auto out = command(arguments).end();
