@@ -94,6 +94,8 @@ class Reference:
         if tag == "computeroutput":
             code = f"`{''.join(element.itertext())}`"
             return self.linked(code, element[0]) if len(element) else code
+        if tag == "emphasis":
+            return f"*{self.text(element)}*"
         if tag == "ulink":
             return f"[{self.text(element)}]({element.get('url')})"
         if tag == "para":

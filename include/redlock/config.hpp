@@ -181,7 +181,7 @@ struct config {
     /// 250 ms by default: about the longest that a free lock waits for an acquire that has made
     /// many attempts.
     ///
-    /// It also bounds yields. A client that holds a lock nearly all the time *yields*: it leaves
+    /// It also bounds yields. A client that holds a lock nearly all the time yields: it leaves
     /// the lock free for other clients. A yield takes at most `backoff_max` and at most 250 ms.
     /// About every 15 s a yield has this full length.
     std::chrono::milliseconds backoff_max{250};
