@@ -170,8 +170,9 @@ grow "$(dpkg-deb -f "$command" Suggests)"
 within redlock bench --local 3 --seconds 0.2 --workers 4 | tee "$work/said"
 grep -qF 'cycles/s' "$work/said"
 # The demo counts it as a failure if a node gets no processor for a node timeout, as on a busy machine.
-demo() { within redlock demo --local 3 --seconds 1 --workers 4; }
-demo || demo || demo
+# Then it runs once more, unless two workers held one lock.
+demo() { within redlock demo --local 3 --seconds 1 --workers 4 | tee "$work/said"; }
+demo || { ! grep -q 'held twice at a time' "$work/said" && demo; }
 for page in redlock redlock-run redlock-doctor redlock-bench redlock-demo; do
     zcat "$root/usr/share/man/man1/$page.1.gz" >"$work/page"
     # man(1) and apropos(1) look here for a page's subject. A roff's hyphen is a minus sign.
