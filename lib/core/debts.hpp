@@ -1,12 +1,13 @@
 #pragma once
 
 #include "base/instant.hpp"
-#include "core/ring.hpp"
+
+#include <boost/intrusive/list.hpp>
+#include <boost/intrusive/set.hpp>
 
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
-#include <vector>
 
 namespace redlock::core {
 
@@ -28,7 +29,12 @@ struct debt {
     /// The node answered the last release with an error.
     bool has_failed = false;
 
+    // Its place in `debts`.
+    boost::intrusive::list_member_hook<> among_unsent{};
+    boost::intrusive::set_member_hook<> among_repeats{};
+
     [[nodiscard]] bool is_repeat() const noexcept { return pause != base::nanos{}; }
+    friend bool operator<(const debt& a, const debt& b) noexcept { return a.due < b.due; }
 };
 
 /// What is owed to one node: first what has not been sent, the oldest first, then what is to be
@@ -40,90 +46,77 @@ public:
     /// Those that have not been sent since their connection was lost, or at all.
     [[nodiscard]] std::size_t unsent() const noexcept { return unsent_.size(); }
 
-    [[nodiscard]] debt& front() const noexcept
+    [[nodiscard]] debt& front() noexcept
     {
         assert(!empty());
-        return unsent_.empty() ? *repeats_.front() : *unsent_.front();
+        return unsent_.empty() ? *repeats_.begin() : unsent_.front();
     }
 
     /// Whether one that waits for its repetition fits.
     template <class Fits>
     [[nodiscard]] bool any_repeat(Fits fits) const
     {
-        return std::any_of(repeats_.begin(), repeats_.end(),
-                           [&fits](const debt* d) { return fits(*d); });
-    }
-
-    /// Makes room for one more, so that the next push cannot throw.
-    void reserve_one()
-    {
-        unsent_.reserve(1);
-        if (repeats_.size() == repeats_.capacity()) {
-            repeats_.reserve(std::max<std::size_t>(16, repeats_.size() * 2));
-        }
+        return std::any_of(repeats_.begin(), repeats_.end(), fits);
     }
 
     void push(debt& d) noexcept
     {
-        if (!d.is_repeat()) {
-            unsent_.push(&d);  // cannot throw, after reserve_one
-            return;
+        if (d.is_repeat()) {
+            repeats_.insert(d);
+        } else {
+            unsent_.push_back(d);
         }
-        assert(repeats_.size() < repeats_.capacity());
-        repeats_.push_back(&d);
-        std::push_heap(repeats_.begin(), repeats_.end(), &is_later);
     }
 
     debt& pop() noexcept
     {
-        if (!unsent_.empty()) {
-            return *unsent_.pop();
-        }
-        std::pop_heap(repeats_.begin(), repeats_.end(), &is_later);
-        return pop_last_repeat();
+        debt& first = front();
+        remove(first);
+        return first;
     }
 
-    /// The one that is missed least: a repeat, else the oldest.
+    /// The one that is missed least: the repeat that is due last, else the oldest.
     debt& pop_least() noexcept
     {
-        // Any leaf of the heap will do, and the last one leaves a heap behind.
-        return repeats_.empty() ? *unsent_.pop() : pop_last_repeat();
+        debt& least = repeats_.empty() ? unsent_.front() : *repeats_.rbegin();
+        remove(least);
+        return least;
     }
 
     /// Takes out those of keys that are alive no more, each told to `gone`.
     template <class Gone>
     void remove_ended(base::instant now, Gone gone) noexcept
     {
-        for (std::size_t n = unsent_.size(); n > 0; --n) {
-            debt* d = unsent_.pop();
-            if (d->end > now) {
-                unsent_.push(d);
-            } else {
-                gone(*d);
+        const auto has_ended = [now](const debt& d) { return d.end <= now; };
+        unsent_.remove_and_dispose_if(has_ended, [&gone](debt* d) { gone(*d); });
+        for (auto at = repeats_.begin(); at != repeats_.end();) {
+            debt& d = *at++;
+            if (has_ended(d)) {
+                repeats_.erase(repeats_.iterator_to(d));
+                gone(d);
             }
         }
-        const auto ended = std::partition(repeats_.begin(), repeats_.end(),
-                                          [now](const debt* d) { return d->end > now; });
-        std::for_each(ended, repeats_.end(), [&gone](debt* d) { gone(*d); });
-        repeats_.erase(ended, repeats_.end());
-        std::make_heap(repeats_.begin(), repeats_.end(), &is_later);
     }
 
 private:
-    [[nodiscard]] static bool is_later(const debt* a, const debt* b) noexcept
+    void remove(debt& d) noexcept
     {
-        return a->due > b->due;
+        if (d.is_repeat()) {
+            repeats_.erase(repeats_.iterator_to(d));
+        } else {
+            unsent_.erase(unsent_.iterator_to(d));
+        }
     }
 
-    debt& pop_last_repeat() noexcept
-    {
-        debt& d = *repeats_.back();
-        repeats_.pop_back();
-        return d;
-    }
-
-    ring<debt*> unsent_;
-    std::vector<debt*> repeats_;
+    boost::intrusive::list<debt,
+                           boost::intrusive::member_hook<debt, boost::intrusive::list_member_hook<>,
+                                                         &debt::among_unsent>>
+        unsent_;
+    /// Those that are due at one time in the order in which they came.
+    boost::intrusive::multiset<
+        debt, boost::intrusive::member_hook<debt, boost::intrusive::set_member_hook<>,
+                                            &debt::among_repeats>>
+        repeats_;
 };
 
 }  // namespace redlock::core

@@ -73,7 +73,6 @@ bool node::owe(debt what) noexcept
             }
             give_up_debt(owed_.pop_least());
         }
-        owed_.reserve_one();
         debt& d = c_.debts_.take();
         d = what;
         c_.ref(*d.of);
