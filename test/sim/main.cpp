@@ -194,7 +194,7 @@ int run_campaign(const settings& s, const std::string& program)
     play_all(c);
     std::cout << c.played << " seeds, "
               << static_cast<std::uint64_t>(static_cast<double>(c.played.load()) / c.elapsed())
-              << " a second\n";
+              << " a second, hash of all plays " << std::hex << c.sum.hashes << std::dec << '\n';
     print_counts(c.sum);
     for (const auto& [what, often] : c.besides) {
         std::cout << "besides, in " << often << " plays: " << what << '\n';

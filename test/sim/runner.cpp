@@ -59,6 +59,7 @@ result play_once(const options& o, std::ostream* trace)
     }
     r.hash = w.hash();
     r.counts = w.counts;
+    r.counts.hashes = r.hash;
     return r;
 }
 

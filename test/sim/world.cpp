@@ -58,6 +58,7 @@ void tally::add(const tally& t)
     counters_expired += t.counters_expired;
     ends_told += t.ends_told;
     judged += t.judged;
+    hashes += t.hashes;
     for (std::size_t i = 0; i < fault_kinds; ++i) {
         struck[i] += t.struck[i];
     }

@@ -48,6 +48,8 @@ struct event {
 
 /// Counts of events in a play. They show that plays test something.
 struct tally {
+    /// The sum of the hashes of all plays: equal if the same seeds were played in the same way.
+    std::uint64_t hashes = 0;
     std::uint64_t events = 0;
     std::uint64_t acquired = 0;
     std::uint64_t extended = 0;
