@@ -42,15 +42,7 @@ endfunction()
 redlock_refuse("--threads must not be more than --workers" --threads 5 --workers 4)
 redlock_refuse("--ttl must be at least four times --node-timeout" --node-timeout 500 --ttl 1999)
 
-execute_process(
-    COMMAND "${BENCH}" start --local 3 --times 5
-    OUTPUT_VARIABLE output
-    ERROR_VARIABLE errors
-    RESULT_VARIABLE status
-)
-if(NOT status EQUAL 0)
-    message(FATAL_ERROR "status ${status}: ${errors}${output}")
-endif()
+redlock_bench(output start --local 3 --times 5)
 foreach(key times first_lock_p50_us first_lock_p99_us)
     string(JSON ${key} GET "${output}" ${key})
 endforeach()

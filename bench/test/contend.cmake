@@ -1,18 +1,13 @@
 # usage: cmake -DBENCH=<redlock-bench> -P contend.cmake
 # Every contender gets the lock, in each way of waiting, and no contender while another one holds it.
+include("${CMAKE_CURRENT_LIST_DIR}/measured.cmake")
+
 set(results "${CMAKE_CURRENT_BINARY_DIR}/contend-test.json")
 # Again while a contender got no lock: on a busy machine it may get no processor in so short a time.
 foreach(run RANGE 9)
-    execute_process(
-        COMMAND
-            "${BENCH}" contend --node-count 3 --hold 0 --seconds 0.6 --warmup 0.2 --delay 5 --json "${results}"
-        OUTPUT_VARIABLE output
-        ERROR_VARIABLE errors
-        RESULT_VARIABLE status
+    redlock_bench(
+        output contend --node-count 3 --hold 0 --seconds 0.6 --warmup 0.2 --delay 5 --json "${results}"
     )
-    if(NOT status EQUAL 0)
-        message(FATAL_ERROR "status ${status}: ${errors}${output}")
-    endif()
     file(READ "${results}" all)
     file(REMOVE "${results}")
     if(NOT all MATCHES "\"grants\": ?0[,}]")

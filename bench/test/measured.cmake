@@ -1,7 +1,7 @@
-# redlock_measure(<variable> [argument...]): sets the output of a short run of BENCH on three local nodes, which must pass.
-function(redlock_measure variable)
+# redlock_bench(<variable> [argument...]): sets the output of BENCH with these arguments, which must pass.
+function(redlock_bench variable)
     execute_process(
-        COMMAND "${BENCH}" run --local 3 --workers 4 --warmup 0.2 ${ARGN}
+        COMMAND "${BENCH}" ${ARGN}
         OUTPUT_VARIABLE output
         ERROR_VARIABLE errors
         RESULT_VARIABLE status
@@ -9,6 +9,12 @@ function(redlock_measure variable)
     if(NOT status EQUAL 0)
         message(FATAL_ERROR "status ${status}: ${errors}${output}")
     endif()
+    set(${variable} "${output}" PARENT_SCOPE)
+endfunction()
+
+# redlock_measure(<variable> [argument...]): sets the output of a short run on three local nodes.
+function(redlock_measure variable)
+    redlock_bench(output run --local 3 --workers 4 --warmup 0.2 ${ARGN})
     set(${variable} "${output}" PARENT_SCOPE)
 endfunction()
 
