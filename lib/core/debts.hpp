@@ -101,7 +101,7 @@ public:
 private:
     void remove(debt& d) noexcept
     {
-        if (d.is_repeat()) {
+        if (d.among_repeats.is_linked()) {
             repeats_.erase(repeats_.iterator_to(d));
         } else {
             unsent_.erase(unsent_.iterator_to(d));

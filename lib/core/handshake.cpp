@@ -224,6 +224,7 @@ handshake::progress handshake::on_reply(const resp::reply& r, std::string& out, 
         return p;
     }
     is_login_unused_ = std::exchange(is_refused_login_, false);
+    probe_error_.clear();
     return progress::ready;
 }
 
@@ -274,8 +275,8 @@ handshake::progress handshake::fail(std::string reason, bool needs_attention)
     return progress::failed;
 }
 
-/// The code of an error says enough; the rest may repeat what we sent. A refusal that passes by
-/// itself has one reason, whatever it refused.
+/// The code of an error says enough, and the rest may repeat what the client sent, such as a
+/// password. A refusal that passes by itself has one reason, whatever it refused.
 handshake::progress handshake::refused(std::string_view what, const resp::reply& r)
 {
     const std::string_view text = r.text();

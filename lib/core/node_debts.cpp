@@ -144,6 +144,9 @@ void node::owe_again(lease& l, const debt* last, bool failed) noexcept
 /// perhaps no other client has the lock.
 std::string_view node::own_key_error(const lease& wanted) const noexcept
 {
+    if (release_error_.empty()) {
+        return {};  // without a look at all releases that wait
+    }
     const auto is_wanted = [&wanted](const std::string& resource) {
         const auto names = wanted.resources();
         return std::find(names.begin(), names.end(), resource) != names.end();
@@ -153,7 +156,7 @@ std::string_view node::own_key_error(const lease& wanted) const noexcept
         return d.has_failed && d.end > c_.now_ &&
                std::any_of(names.begin(), names.end(), is_wanted);
     };
-    return owed_.any_repeat(is_in_the_way) ? std::string_view(release_error_) : std::string_view();
+    return owed_.any_repeat(is_in_the_way) ? release_error_ : std::string_view();
 }
 
 /// `all`: on a new connection, whatever their time.
