@@ -137,8 +137,8 @@ void append_role_query(std::string& out, role_source by)
 {
     switch (by) {
         case role_source::hello: resp::append_hello(out, {}, {}, {}); return;
-        case role_source::info: resp::append_info(out, "replication"); return;
-        case role_source::role: resp::append_command(out, {"ROLE"}); return;
+        case role_source::info: resp::append(out, "INFO", "replication"); return;
+        case role_source::role: resp::append(out, "ROLE"); return;
         case role_source::none: break;
     }
     assert(false && "no command gives the role");
@@ -189,11 +189,16 @@ unsigned handshake::greet_without_hello(std::string& out)
     const unsigned before = last_;
     if (logs_in()) {
         make_room(out);
-        resp::append_auth(out, user(), password());
+        // Servers before ACLs take only the password.
+        if (user().empty()) {
+            resp::append(out, "AUTH", password());
+        } else {
+            resp::append(out, "AUTH", user(), password());
+        }
         expect(step::auth);
     }
     if (!settings_->client_name.empty()) {
-        resp::append_client_setname(out, settings_->client_name);
+        resp::append(out, "CLIENT", "SETNAME", settings_->client_name);
         expect(step::client_name);
     }
     return last_ - before;
@@ -335,27 +340,26 @@ unsigned handshake::ask_the_rest(std::string& out)
 {
     const unsigned before = last_;
     if (node_->db != 0) {
-        resp::append_select(out, node_->db);
+        resp::append(out, "SELECT", std::int64_t{node_->db});
         expect(step::select);
     }
     for (const resp::script* s : loaded_scripts) {
-        resp::append_script_load(out, s->text);
+        resp::append(out, "SCRIPT", "LOAD", s->text);
         expect(step::load_script);
     }
-    resp::append_command_info(out, {"delifeq", "delex"});
+    resp::append(out, "COMMAND", "INFO", "delifeq", "delex");
     expect(step::capabilities);
-    resp::append_evalsha(out, resp::release_script.sha1, settings_->key_prefix, probe_resource,
-                         nobody);
+    append_probe(out, true);
     expect(step::probe);
-    resp::append_info(out, "server");
+    resp::append(out, "INFO", "server");
     expect(step::server_info);
     // Also after HELLO has told a role: a proxy may answer that without asking the server.
-    resp::append_info(out, "replication");
+    resp::append(out, "INFO", "replication");
     expect(step::replication_info);
     if (is_guarded()) {
-        resp::append_info(out, "memory");
+        resp::append(out, "INFO", "memory");
         expect(step::memory_info);
-        resp::append_get(out, settings_->key_prefix, base::marker_resource);
+        resp::append(out, "GET", resp::key{settings_->key_prefix, base::marker_resource});
         expect(step::marker);
     }
     return last_ - before;
@@ -497,13 +501,19 @@ void handshake::note_capabilities(const resp::reply& r)
     }
 }
 
+void handshake::append_probe(std::string& out, bool by_digest) const
+{
+    resp::append(out, resp::script_call{resp::release_script, by_digest}, "1",
+                 resp::key{settings_->key_prefix, probe_resource}, nobody);
+}
+
 void handshake::append_native_probe(std::string& out) const
 {
-    const std::string& prefix = settings_->key_prefix;
+    const resp::key probe{settings_->key_prefix, probe_resource};
     if (deletes_by_ == compare_and_delete::delifeq) {
-        resp::append_delifeq(out, prefix, probe_resource, nobody);
+        resp::append(out, "DELIFEQ", probe, nobody);
     } else {
-        resp::append_delex(out, prefix, probe_resource, nobody);
+        resp::append(out, "DELEX", probe, "IFEQ", nobody);
     }
 }
 
@@ -526,8 +536,7 @@ handshake::progress handshake::on_probe(step s, const resp::reply& r, std::strin
     }
     if (s == step::probe) {
         const bool may_use_digests = resp::has_code(r.text(), "NOSCRIPT");
-        resp::append_eval(out, resp::release_script.text, settings_->key_prefix, probe_resource,
-                          nobody);
+        append_probe(out, false);
         expect(may_use_digests ? step::probe_with_text : step::probe_text_only);
         ++more;
         return progress::going_on;

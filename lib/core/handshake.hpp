@@ -161,6 +161,7 @@ private:
     progress on_role(role_source by, const resp::reply& r, std::string& out, unsigned& more);
     progress on_memory_info(const resp::reply& r);
     progress on_marker(const resp::reply& r);
+    void append_probe(std::string& out, bool by_digest) const;
     void append_native_probe(std::string& out) const;
     void note_capabilities(const resp::reply& r);
 

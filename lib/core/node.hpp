@@ -22,8 +22,9 @@
 #include <string_view>
 
 namespace redlock::resp {
-struct script;
-}
+struct key;
+struct script_keys;
+}  // namespace redlock::resp
 
 namespace redlock::core {
 
@@ -194,14 +195,16 @@ private:
     [[nodiscard]] command command_to_count(const round& r) const noexcept;
     void queue_row(std::span<const command> row, round& r);
     void append_release(const lease& l, form f);
-    void append_compare_and_delete(std::string_view resource, std::string_view value, form f);
+    void append_compare_and_delete(const resp::key& k, std::string_view value, form f);
     void append_extend(const round& r, form f);
+    [[nodiscard]] resp::key key_of(std::string_view resource,
+                                   std::string_view suffix = {}) const noexcept;
+    [[nodiscard]] resp::script_keys keys_of(const lease& l,
+                                            std::string_view suffix = {}) const noexcept;
     void append_of_row(command what, const round& r, form f);
     void append_count(const lease& l, std::int64_t seed, form f);
     void append_raise(const round& r, form f);
     void append_take(const round& r, form f);
-    void append_to_all(const lease& l, form f, const resp::script& script, std::string_view suffix,
-                       std::initializer_list<std::string_view> args);
     [[nodiscard]] std::int64_t seed_of(const round& r) const noexcept;
     void append_inspect(const lease& l, form f);
     void append_holder_label(std::string_view resource);
@@ -238,6 +241,7 @@ private:
     std::size_t watch_by(std::span<command> row) const noexcept;
     void note_watching() noexcept;
     void append_tracking(std::string_view how);
+    void append_caching();
     void end_tracking_if_idle();
     void note_lost_watch() noexcept;
     bool on_tracking(const pending& p, const resp::reply& r);

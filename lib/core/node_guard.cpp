@@ -36,7 +36,7 @@ bool node::has_to_prove(const lease& l) const noexcept
 
 void node::append_get_marker()
 {
-    resp::append_get(out_.last(), c_.settings_.key_prefix, base::marker_resource);
+    resp::append(out_.last(), "GET", key_of(base::marker_resource));
 }
 
 void node::send_marker(round& r)
@@ -114,7 +114,7 @@ void node::send_ping()
         if (admission_.is_guarded()) {
             append_get_marker();
         } else {
-            resp::append_ping(out_.last());
+            resp::append(out_.last(), "PING");
         }
     });
 }
@@ -232,19 +232,17 @@ void node::leave_pending_key()
     admission_.name_pending(random->view());
     const auto life = std::chrono::ceil<milliseconds>(admission_.pending_life());
     queue(command::admission, nullptr, form::evalsha, [&] {
-        resp::append_set_nx_px(out_.last(), c_.settings_.key_prefix, admission_.pending_key(),
-                               admission_.run_id(), life.count());
+        resp::append(out_.last(), "SET", key_of(admission_.pending_key()), admission_.run_id(),
+                     "NX", "PX", life.count());
     });
 }
 
 void node::ask_to_admit()
 {
-    const std::string& prefix = c_.settings_.key_prefix;
-    const std::string pending_key = prefix + admission_.pending_key();
-    const std::string marker_key = prefix + std::string(base::marker_resource);
     queue(command::admission, nullptr, form::eval, [&] {
-        resp::append_command(out_.last(), {"EVAL", resp::admit_script, "2", pending_key, marker_key,
-                                           admission_.run_id(), admission_.undated_marker()});
+        resp::append(out_.last(), "EVAL", resp::admit_script, "2", key_of(admission_.pending_key()),
+                     key_of(base::marker_resource), admission_.run_id(),
+                     admission_.undated_marker());
     });
 }
 

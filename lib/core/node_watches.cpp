@@ -47,7 +47,13 @@ void node::note_watching() noexcept
 /// NOLOOP: what this client gives back itself it knows.
 void node::append_tracking(std::string_view how)
 {
-    resp::append_command(out_.last(), {"CLIENT", "TRACKING", how, "OPTIN", "NOLOOP"});
+    resp::append(out_.last(), "CLIENT", "TRACKING", how, "OPTIN", "NOLOOP");
+}
+
+/// The next command reads a key that the client waits for.
+void node::append_caching()
+{
+    resp::append(out_.last(), "CLIENT", "CACHING", "YES");
 }
 
 void node::watch(lease& l, std::string_view resource)
@@ -59,8 +65,8 @@ void node::watch(lease& l, std::string_view resource)
         if (tracking_ == tracks::off) {
             append_tracking("ON");
         }
-        resp::append_command(out_.last(), {"CLIENT", "CACHING", "YES"});
-        resp::append_pttl(out_.last(), c_.settings_.key_prefix, resource);
+        append_caching();
+        resp::append(out_.last(), "PTTL", key_of(resource));
     });
     note_watching();
 }

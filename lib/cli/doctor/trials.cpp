@@ -66,7 +66,7 @@ std::string fault_of_label(const resp::reply& value)
 
 void trials::put(words command)
 {
-    resp::append_command(talk_.out(), command);
+    resp::append(talk_.out(), resp::word_list(command.begin(), command.size()));
 }
 
 void trials::attempt(needed n, words command)

@@ -41,87 +41,55 @@ std::string appended(F f)
 }
 
 const std::string token(40, 'a');
-const std::string sha1(40, 'f');
+const script some_script{"return 1", "ffffffffffffffffffffffffffffffffffffffff"};
 
 }  // namespace
 
 TEST_CASE("a SET of a lock is exactly these bytes", "[resp]")
 {
-    const std::string out =
-        appended([](std::string& o) { append_set_nx_px(o, "p:", "orders/42", "tok", 10'000); });
+    const std::string out = appended([](std::string& o) {
+        append(o, "SET", key{"p:", "orders/42"}, "tok", "NX", "PX", 10'000);
+    });
     CHECK(out ==
           "*6\r\n$3\r\nSET\r\n$11\r\np:orders/42\r\n$3\r\ntok\r\n"
           "$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10000\r\n");
 }
 
-TEST_CASE("every command is its words as bulk strings", "[resp]")
+TEST_CASE("each word of a command is a bulk string", "[resp]")
 {
     using out_t = std::string&;
-    CHECK(appended([](out_t o) { append_command(o, {"GET", "k"}); }) == encoded({"GET", "k"}));
-    CHECK(appended([](out_t o) { append_command(o, {}); }) == "*0\r\n");
-    CHECK(appended([](out_t o) { append_set_nx_px(o, "a", "b", token, 5); }) ==
-          encoded({"SET", "ab", token, "NX", "PX", "5"}));
-
-    CHECK(appended([](out_t o) { append_evalsha(o, sha1, "a", "b"); }) ==
-          encoded({"EVALSHA", sha1, "1", "ab"}));
-    CHECK(appended([](out_t o) { append_evalsha(o, sha1, "a", "b", token); }) ==
-          encoded({"EVALSHA", sha1, "1", "ab", token}));
-    CHECK(appended([](out_t o) { append_evalsha(o, sha1, "a", "b", token, 250); }) ==
-          encoded({"EVALSHA", sha1, "1", "ab", token, "250"}));
-    CHECK(appended([](out_t o) { append_evalsha(o, sha1, "a", "b", token, "x"); }) ==
-          encoded({"EVALSHA", sha1, "1", "ab", token, "x"}));
-
-    CHECK(appended([](out_t o) { append_eval(o, "return 1", "a", "b"); }) ==
-          encoded({"EVAL", "return 1", "1", "ab"}));
-    CHECK(appended([](out_t o) { append_eval(o, "return 1", "a", "b", token); }) ==
-          encoded({"EVAL", "return 1", "1", "ab", token}));
-    CHECK(appended([](out_t o) { append_eval(o, "return 1", "a", "b", token, 250); }) ==
-          encoded({"EVAL", "return 1", "1", "ab", token, "250"}));
-    CHECK(appended([](out_t o) { append_eval(o, "return 1", "a", "b", token, "x"); }) ==
-          encoded({"EVAL", "return 1", "1", "ab", token, "x"}));
-
-    CHECK(appended([](out_t o) { append_delifeq(o, "a", "b", token); }) ==
-          encoded({"DELIFEQ", "ab", token}));
-    CHECK(appended([](out_t o) { append_delex(o, "a", "b", token); }) ==
-          encoded({"DELEX", "ab", "IFEQ", token}));
-    CHECK(appended([](out_t o) { append_pttl(o, "a", "b"); }) == encoded({"PTTL", "ab"}));
-    CHECK(appended([](out_t o) { append_ping(o); }) == encoded({"PING"}));
-    CHECK(appended([](out_t o) { append_select(o, 15); }) == encoded({"SELECT", "15"}));
-    CHECK(appended([](out_t o) { append_client_setname(o, "me"); }) ==
-          encoded({"CLIENT", "SETNAME", "me"}));
-    CHECK(appended([](out_t o) { append_script_load(o, "return 1"); }) ==
-          encoded({"SCRIPT", "LOAD", "return 1"}));
+    CHECK(appended([](out_t o) { append(o, "PING"); }) == encoded({"PING"}));
+    CHECK(appended([](out_t o) { append(o, "GET", token); }) == encoded({"GET", token}));
     CHECK(appended([](out_t o) {
-              append_command_info(o, {"delifeq", "delex"});
-          }) == encoded({"COMMAND", "INFO", "delifeq", "delex"}));
+              append(o, "INCR", key{"a", "b", ":c"});
+          }) == encoded({"INCR", "ab:c"}));
+    const std::vector<std::string_view> more{"delifeq", "delex"};
+    CHECK(appended([&](out_t o) { append(o, "COMMAND", "INFO", word_list(more)); }) ==
+          encoded({"COMMAND", "INFO", "delifeq", "delex"}));
+    CHECK(appended([](out_t o) { append(o, "PING", word_list{}); }) == encoded({"PING"}));
 }
 
-TEST_CASE("a counter's key is the resource's key with a suffix", "[resp]")
+TEST_CASE("a script is called by its digest or by its text", "[resp]")
 {
-    using out_t = std::string&;
-    CHECK(appended([](out_t o) { append_incr(o, "a", "b", ":c"); }) == encoded({"INCR", "ab:c"}));
-
-    const count_arguments counts{1'700'000'000'000'000, 1'000'000, 86'400'000};
-    CHECK(appended([&](out_t o) { append_evalsha_count(o, sha1, "a", "b", ":c", counts); }) ==
-          encoded({"EVALSHA", sha1, "1", "ab:c", "1700000000000000", "1000000", "86400000"}));
-    CHECK(appended([&](out_t o) { append_eval_count(o, "return 1", "a", "b", ":c", counts); }) ==
-          encoded({"EVAL", "return 1", "1", "ab:c", "1700000000000000", "1000000", "86400000"}));
+    const auto call = [](bool by_digest) {
+        return appended([&](std::string& o) {
+            append(o, script_call{some_script, by_digest}, "1", key{"a", "b"}, token, 250);
+        });
+    };
+    CHECK(call(true) == encoded({"EVALSHA", some_script.sha1, "1", "ab", token, "250"}));
+    CHECK(call(false) == encoded({"EVAL", "return 1", "1", "ab", token, "250"}));
 }
 
 TEST_CASE("a script may have any number of keys with their counters after them", "[resp]")
 {
-    using out_t = std::string&;
     const std::vector<std::string> names{"b", "cc", ""};
-    CHECK(appended([&](out_t o) {
-              append_script(o, "EVALSHA", sha1, {"a", names, {}}, {token, "5"});
-          }) == encoded({"EVALSHA", sha1, "3", "ab", "acc", "a", token, "5"}));
-    CHECK(appended([&](out_t o) {
-              append_script(o, "EVAL", "return 1", {"a", names, ":c"}, {token});
-          }) ==
-          encoded({"EVAL", "return 1", "6", "ab", "acc", "a", "ab:c", "acc:c", "a:c", token}));
-    CHECK(appended([&](out_t o) {
-              append_script(o, "EVALSHA", sha1, {{}, std::span(names).first(1), ":c"}, {});
-          }) == encoded({"EVALSHA", sha1, "2", "b", "b:c"}));
+    const auto with = [](script_keys keys) {
+        return appended([&](std::string& o) { append(o, "x", keys, token); });
+    };
+    CHECK(with({"a", names}) == encoded({"x", "3", "ab", "acc", "a", token}));
+    CHECK(with({"a", names, ":c"}) ==
+          encoded({"x", "6", "ab", "acc", "a", "ab:c", "acc:c", "a:c", token}));
+    CHECK(with({{}, std::span(names).first(1), ":c"}) == encoded({"x", "2", "b", "b:c", token}));
 }
 
 TEST_CASE("a handshake carries what is configured and no more", "[resp]")
@@ -135,12 +103,6 @@ TEST_CASE("a handshake carries what is configured and no more", "[resp]")
     CHECK(hello("u", "pw", "") == encoded({"HELLO", "3", "AUTH", "u", "pw"}));
     CHECK(hello("u", "", "") == encoded({"HELLO", "3", "AUTH", "u", ""}));
     CHECK(hello("u", "pw", "me") == encoded({"HELLO", "3", "AUTH", "u", "pw", "SETNAME", "me"}));
-
-    const auto auth = [](std::string_view user, std::string_view password) {
-        return appended([&](std::string& o) { append_auth(o, user, password); });
-    };
-    CHECK(auth("", "pw") == encoded({"AUTH", "pw"}));
-    CHECK(auth("u", "pw") == encoded({"AUTH", "u", "pw"}));
 }
 
 TEST_CASE("a resource of any bytes is data", "[resp]")
@@ -164,22 +126,14 @@ TEST_CASE("a resource of any bytes is data", "[resp]")
         for (const std::string& prefix : {std::string(), std::string("p\r\n:"), nul_inside}) {
             const std::string name = prefix + resource;
             std::string out;
-            append_set_nx_px(out, prefix, resource, token, 1);
-            append_evalsha(out, sha1, prefix, resource, token);
-            append_delifeq(out, prefix, resource, token);
-            append_delex(out, prefix, resource, token);
-            append_pttl(out, prefix, resource);
-            append_incr(out, prefix, resource, ":c");
-            append_evalsha_count(out, sha1, prefix, resource, ":c", {1, 2, 3});
-            append_script(out, "EVALSHA", sha1, {prefix, std::span(&resource, 1), ":c"}, {token});
-            const bool same =
-                out == encoded({"SET", name, token, "NX", "PX", "1"}) +
-                           encoded({"EVALSHA", sha1, "1", name, token}) +
-                           encoded({"DELIFEQ", name, token}) +
-                           encoded({"DELEX", name, "IFEQ", token}) + encoded({"PTTL", name}) +
-                           encoded({"INCR", name + ":c"}) +
-                           encoded({"EVALSHA", sha1, "1", name + ":c", "1", "2", "3"}) +
-                           encoded({"EVALSHA", sha1, "2", name, name + ":c", token});
+            append(out, "SET", key{prefix, resource}, token, "NX", "PX", 1);
+            append(out, script_call{some_script, true}, "1", key{prefix, resource}, token);
+            append(out, "INCR", key{prefix, resource, ":c"});
+            append(out, "EVAL", script_keys{prefix, std::span(&resource, 1), ":c"}, token);
+            const bool same = out == encoded({"SET", name, token, "NX", "PX", "1"}) +
+                                         encoded({"EVALSHA", some_script.sha1, "1", name, token}) +
+                                         encoded({"INCR", name + ":c"}) +
+                                         encoded({"EVAL", "2", name, name + ":c", token});
             CHECK(same);
         }
     }
@@ -188,9 +142,10 @@ TEST_CASE("a resource of any bytes is data", "[resp]")
 TEST_CASE("views without memory are empty words", "[resp]")
 {
     const std::string_view nowhere;
-    CHECK(appended([&](std::string& o) { append_delifeq(o, nowhere, nowhere, nowhere); }) ==
-          encoded({"DELIFEQ", "", ""}));
-    CHECK(appended([&](std::string& o) { append_command(o, {nowhere}); }) == encoded({""}));
+    CHECK(appended([&](std::string& o) {
+              append(o, "GET", key{nowhere, nowhere, nowhere}, nowhere);
+          }) == encoded({"GET", "", ""}));
+    CHECK(appended([&](std::string& o) { append(o, nowhere); }) == encoded({""}));
 }
 
 TEST_CASE("numbers are written in full", "[resp]")
@@ -198,15 +153,15 @@ TEST_CASE("numbers are written in full", "[resp]")
     for (const std::int64_t n :
          {std::int64_t{0}, std::int64_t{-1}, std::int64_t{9}, std::int64_t{10},
           std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
-        CHECK(appended([&](std::string& o) { append_set_nx_px(o, "", "k", "t", n); }) ==
-              encoded({"SET", "k", "t", "NX", "PX", std::to_string(n)}));
+        CHECK(appended([&](std::string& o) { append(o, "PX", n); }) ==
+              encoded({"PX", std::to_string(n)}));
     }
-    CHECK(appended([](std::string& o) { append_select(o, 4'294'967'295U); }) ==
-          encoded({"SELECT", "4294967295"}));
     // Lengths around each additional digit.
     for (const std::size_t n : {9U, 10U, 99U, 100U, 999U, 1000U}) {
         const std::string name(n, 'k');
-        CHECK(appended([&](std::string& o) { append_pttl(o, "", name); }) ==
-              encoded({"PTTL", name}));
+        CHECK(appended([&](std::string& o) { append(o, "GET", name); }) == encoded({"GET", name}));
+        CHECK(appended([&](std::string& o) {
+                  append(o, "GET", key{"", name});
+              }) == encoded({"GET", name}));
     }
 }

@@ -65,13 +65,8 @@ TEST_CASE("an encoder allocates nothing once its buffer has grown", "[resp]")
     const auto encode = [&] {
         out.clear();
         for (int i = 0; i < 50; ++i) {
-            append_set_nx_px(out, "prefix:", "orders/42", token, 10'000);
-            append_evalsha(out, release_script.sha1, "prefix:", "orders/42", token);
-            append_evalsha(out, extend_script.sha1, "prefix:", "orders/42", token, 10'000);
-            append_delifeq(out, "prefix:", "orders/42", token);
-            append_delex(out, "prefix:", "orders/42", token);
-            append_pttl(out, "prefix:", "orders/42");
-            append_ping(out);
+            append(out, "SET", key{"prefix:", "orders/42"}, token, "NX", "PX", 10'000);
+            append(out, script_call{release_script, true}, "1", key{"prefix:", "orders/42"}, token);
         }
     };
     encode();
