@@ -20,15 +20,11 @@ using base::nanos;
 
 namespace {
 
-/// Only who has been refused, or wants a report, pays for asking how long the holder's key lives.
-/// For several resources it is a script that is asked, which tells it anyway.
-command set_for(const operation& op, bool asks_one_first) noexcept
+/// Whether each node that refuses must return the holder's ttl. The first attempt saves the command
+/// unless the caller wants a report. The script for several resources returns the ttl anyway.
+bool asks_holder_ttl(const operation& op, bool asks_one_first) noexcept
 {
-    if (op.subject->group) {
-        return command::take;
-    }
-    const bool asks = op.report != nullptr || op.attempts_made > 1 || asks_one_first;
-    return asks ? command::set_asked : command::set;
+    return !op.subject->group && (op.report != nullptr || op.attempts_made > 1 || asks_one_first);
 }
 
 }  // namespace
@@ -74,7 +70,8 @@ flow coordinator::run_acquire(operation& op)
             co_return finish(op, errc::no_entropy);
         }
         std::optional<held_round> held;
-        round& r = *held.emplace(*this, new_round(op, set_for(op, gate.has_value())));
+        const auto what = op.subject->group ? round_kind::take : round_kind::set;
+        round& r = *held.emplace(*this, new_round(op, what, asks_holder_ttl(op, gate.has_value())));
         if (op.fencing) {
             count_votes(r);
         }

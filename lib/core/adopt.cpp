@@ -8,7 +8,7 @@ namespace redlock::core {
 flow coordinator::run_adopt(operation& op)
 {
     lease& l = *op.subject;
-    const held_round r{*this, new_round(op, command::extend)};
+    const held_round r{*this, new_round(op, round_kind::extend)};
     fan_out(*r);
     co_await verdict_of{*r};
     if (op.cancelled) {

@@ -96,15 +96,13 @@ bool coordinator::ask_the_others(operation& op, round& r)
     }
     const node_mask gate = std::exchange(r.gate, 0);
     r.closed = false;
-    if (op.report == nullptr && r.what == command::set_asked) {
-        r.what = command::set;
-    }
+    r.asks_ttl = r.asks_ttl && op.report != nullptr;
     if (r.is_linked()) {
         by_deadline_.remove(r);
     }
     r.deadline = now_ + settings_.node_timeout;
     by_deadline_.push_back(r);
-    encoded same;
+    encoded_row same;
     for (unsigned i = 0; i < nodes_.size(); ++i) {
         if ((gate & bit(i)) == 0) {
             ask(r, i, same);

@@ -2,45 +2,80 @@
 
 #include "base/instant.hpp"
 
+#include <array>
+#include <bit>
+#include <cassert>
 #include <cstdint>
 #include <string_view>
 
 namespace redlock::core {
 
-/// What a reply answers, by its place in a connection's FIFO.
+struct debt;
+struct lease;
+struct round;
+
+/// A command for a node. `node::traits_of` says for each one which words it has, and what follows
+/// from its reply or from the loss of its connection.
 enum class command : std::uint8_t {
-    set,         ///< SET NX PX; the vote
-    set_asked,   ///< SET NX PX with a PTTL behind it, which brings the vote
-    take,        ///< the keys of several resources, all or none, by a script; the vote
-    marker,      ///< GET of the restart guard's marker, behind a SET or an extend, which it proves
-    holder_ttl,  ///< that PTTL
-    holder_label,  ///< GETRANGE of the label of whoever has the resource, for a report
-    set_label,     ///< SET of the label of a lock that the client has
-    drop_label,    ///< compare-and-delete of that
-    increment,     ///< INCR of the fencing counter behind a SET; of a node that granted, the vote
-    count,         ///< the same by a script, of a counter that may be new
-    mend,          ///< the script once more, of a counter that may have been begun without a ttl
-    raise,         ///< the fencing counter to where a majority can agree
-    extend,        ///< compare-and-PEXPIRE
-    release,       ///< compare-and-delete somebody waits for
-    give_back,     ///< compare-and-delete nobody waits for
-    owed,          ///< compare-and-delete that was owed: late, or once more
-    inspect,       ///< GET and PTTL in one
-    admission,     ///< a step of the restart guard's
-    tracking,   ///< CLIENT TRACKING, on or off: the server tells when a key that was read changes
-    caching,    ///< CLIENT CACHING YES: the command behind it reads such a key
-    watch,      ///< PTTL behind that, of a key that is waited for
-    role,       ///< HELLO, INFO replication or ROLE: is it still a master?
-    ping,       ///< is anybody there?
-    handshake,  ///< a step of the handshake
+    set,                 ///< SET NX PX; the vote
+    take,                ///< sets the keys of several resources, all or none, by a script; the vote
+    marker,              ///< GET of the restart guard's marker; proves the vote in front of it
+    holder_ttl,          ///< PTTL after a SET; if the SET was refused, the vote counts with this
+    holder_label,        ///< GETRANGE of the holder's label
+    set_label,           ///< stores the label of a lock that the client has
+    drop_label,          ///< compare-and-delete of that label
+    increment,           ///< INCR of the fencing counter after a SET
+    count,               ///< increments a fencing counter that may be new, by a script
+    repair_expiry,       ///< sends that script again, for a counter that may have no ttl
+    align,               ///< raises the fencing counter to a value that a majority can agree on
+    extend,              ///< compare-and-PEXPIRE
+    release,             ///< compare-and-delete that a caller waits for
+    background_release,  ///< compare-and-delete that no caller waits for
+    pending_release,     ///< compare-and-delete that is sent late or again
+    inspect,             ///< GET and PTTL in one script
+    admission,           ///< a step of the restart guard
+    start_tracking,      ///< CLIENT TRACKING ON: notify when a key that was read changes
+    end_tracking,        ///< CLIENT TRACKING OFF
+    caching,             ///< CLIENT CACHING YES: the next command reads such a key
+    watch,               ///< PTTL after that, for a key that a waiter wants
+    role,                ///< HELLO, INFO replication or ROLE: is the node still a master?
+    ping,                ///< PING, or GET of the marker
+    handshake,           ///< a step of the handshake
 };
 
-/// How a compare-and-delete, or another scripted command, was put on the wire.
+/// Commands that a node is sent together. Their replies come in the same order.
+class command_row {
+public:
+    constexpr command_row() noexcept = default;
+    constexpr command_row(command only) noexcept : commands_{only}, size_(1) {}
+
+    constexpr void push_back(command next) noexcept
+    {
+        assert(size_ < commands_.size());
+        commands_[size_++] = next;
+    }
+
+    [[nodiscard]] constexpr std::uint8_t size() const noexcept { return size_; }
+    [[nodiscard]] constexpr const command* begin() const noexcept { return commands_.data(); }
+    [[nodiscard]] constexpr const command* end() const noexcept { return begin() + size_; }
+
+    /// Compares all bytes at once.
+    friend constexpr bool operator==(command_row a, command_row b) noexcept
+    {
+        return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+    }
+
+private:
+    std::array<command, 7> commands_{};
+    std::uint8_t size_ = 0;
+};
+
+/// How a scripted command was put on the wire.
 enum class form : std::uint8_t {
-    evalsha,  ///< by digest; NOSCRIPT is answered by sending it again as eval
-    eval,     ///< with the script's text: once, or always where no digest is permitted
-    delifeq,  ///< by a command of the server's own
-    delex,    ///< by that of another server
+    evalsha,  ///< by digest; after NOSCRIPT, the client sends the text
+    eval,     ///< by the script's text
+    delifeq,  ///< a release by Valkey's DELIFEQ
+    delex,    ///< a release by Redis' DELEX
 };
 
 [[nodiscard]] constexpr bool is_script(form f) noexcept
@@ -48,37 +83,44 @@ enum class form : std::uint8_t {
     return f == form::evalsha || f == form::eval;
 }
 
-/// No lock depends on it: its error is not counted as one of the node.
-[[nodiscard]] constexpr bool can_do_without(command c) noexcept
-{
-    return c == command::holder_label || c == command::set_label || c == command::drop_label ||
-           c == command::handshake || c == command::tracking || c == command::caching;
-}
+/// What a command is sent for. The client counts a reference to a round or a lease until the reply.
+class command_subject {
+public:
+    enum class kind : std::uint8_t { none, round, lease, pending_release };
 
-/// A command, or a row of them, as it stands in the buffer of a node that was asked before: those
-/// behind it mostly get the same bytes. Good until that node is asked anything else.
-struct encoded {
-    std::string_view bytes;
-    form sent_as = form::evalsha;
-    /// The row has a `count` in it, and a `marker`.
-    bool counts_by_script = false;
-    bool proves = false;
+    command_subject() noexcept = default;
+    command_subject(round& asked) noexcept : at(&asked), what(kind::round) {}
+    command_subject(lease& held) noexcept : at(&held), what(kind::lease) {}
+    command_subject(debt& late) noexcept : at(&late), what(kind::pending_release) {}
+
+    void* at = nullptr;
+    kind what = kind::none;
 };
 
-/// What a node said of how long a key lives, in milliseconds or below zero, and when it was asked.
+/// The words of a row as they are in the buffer of another node, for a node that gets the same
+/// ones. Valid until that node is sent anything else.
+struct encoded_row {
+    std::string_view bytes;
+    command_row commands{};
+    form sent_as = form::evalsha;
+};
+
+/// A key's remaining ttl in milliseconds, or a negative number, as a node returned it.
 struct told_ttl {
     std::int64_t ms = 0;
-    base::instant asked{};
+    base::instant asked{};  ///< when the client asked for it
 };
 
-/// A command whose reply has not come.
+/// A command whose reply has not come. Its subject is of the kind that `node::traits_of` says.
 struct pending {
-    /// A `lease` for give_back, mend and watch; a `debt` for owed; nothing that counts for
-    /// set_label, drop_label, tracking, caching, role, ping and handshake; else a `round`. Counted.
     void* subject = nullptr;
     base::instant sent{};
     command what = command::ping;
     form sent_as = form::evalsha;
+
+    [[nodiscard]] round& of_round() const noexcept { return *static_cast<round*>(subject); }
+    [[nodiscard]] lease& of_lease() const noexcept { return *static_cast<lease*>(subject); }
+    [[nodiscard]] debt& of_release() const noexcept { return *static_cast<debt*>(subject); }
 };
 
 }  // namespace redlock::core

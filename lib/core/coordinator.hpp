@@ -229,8 +229,8 @@ private:
     [[nodiscard]] bool waits_in_vain(const operation& op, const round& r) const noexcept;
     bool begin_attempt(operation& op);
     void note_round_trip(const round& r) noexcept;
-    [[nodiscard]] round& new_round(operation& op, command what);
-    void reset(round& r, command what, lease& of) noexcept;
+    [[nodiscard]] round& new_round(operation& op, round_kind what, bool asks_ttl = false);
+    void reset(round& r, round_kind what, lease& of) noexcept;
     void fan_out(round& r);
     void count_votes(round& attempt);
     [[nodiscard]] bool can_be_raised(const operation& op, const round& attempt) const noexcept;
@@ -380,8 +380,8 @@ private:
     [[nodiscard]] base::nanos renewal_spacing(base::nanos ttl) noexcept;
 
     // Rounds.
-    void ask(round& r, unsigned index, encoded& same);
-    void send(round& r, unsigned index, encoded& same);
+    void ask(round& r, unsigned index, encoded_row& same);
+    void send(round& r, unsigned index, encoded_row& same);
     void expire(round& r) noexcept;
     void consider(round& r) noexcept;
     [[nodiscard]] verdict outcome_of(const round& r) const noexcept;

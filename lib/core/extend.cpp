@@ -16,7 +16,7 @@ flow coordinator::run_extend(operation& op)
         // "lost" and then "held".
         co_return finish(op, lose(l));
     }
-    const held_round r{*this, new_round(op, command::extend)};
+    const held_round r{*this, new_round(op, round_kind::extend)};
     fan_out(*r);
     co_await verdict_of{*r};
     if (op.cancelled) {

@@ -92,6 +92,7 @@ public:
 
     /// What is due now, if anything; it is under way until end_step().
     [[nodiscard]] step begin_step(base::instant now) noexcept;
+    [[nodiscard]] step under_way() const noexcept { return under_way_; }
     /// The answer has come: to what.
     [[nodiscard]] step end_step() noexcept { return std::exchange(under_way_, step::none); }
     [[nodiscard]] base::instant next_step() const noexcept { return next_; }

@@ -122,7 +122,7 @@ flow coordinator::run_hold(operation& op)
             break;
         }
         {
-            const held_round r{*this, new_round(op, command::extend)};
+            const held_round r{*this, new_round(op, round_kind::extend)};
             fan_out(*r);
             co_await verdict_of{*r};
             if (op.cancelled) {

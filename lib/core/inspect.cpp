@@ -101,7 +101,7 @@ void fill_in(report& told, const key_groups& all) noexcept
 
 flow coordinator::run_inspect(operation& op)
 {
-    const held_round r{*this, new_round(op, command::inspect)};
+    const held_round r{*this, new_round(op, round_kind::inspect)};
     r->every_node = op.every_node;
     fan_out(*r);
     co_await verdict_of{*r};

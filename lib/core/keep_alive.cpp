@@ -256,7 +256,7 @@ void coordinator::renew(keeper& k) noexcept
 flow coordinator::run_renewal(operation& op)
 {
     {
-        const held_round r{*this, new_round(op, command::extend)};
+        const held_round r{*this, new_round(op, round_kind::extend)};
         fan_out(*r);
         co_await verdict_of{*r};
         if (op.keeper != nullptr) {

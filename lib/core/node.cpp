@@ -1,17 +1,15 @@
 #include "core/node.hpp"
 
 #include "core/coordinator.hpp"
-#include "core/node_queue.hpp"
+#include "core/node_commands.hpp"
 #include "core/ranking.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -99,7 +97,8 @@ void node::on_connected()
 void node::expect_handshake(unsigned replies)
 {
     for (; replies > 0; --replies) {
-        queue(command::handshake, nullptr, form::evalsha, [] {});
+        fifo_.reserve(1);
+        expect(command::handshake, {}, form::evalsha);
     }
 }
 
@@ -406,119 +405,65 @@ bool node::has_caught_up() const noexcept
     return fifo_.empty() || fifo_.front().sent + c_.settings_.node_timeout > c_.now_;
 }
 
-void node::hold(const pending& p) noexcept
-{
-    switch (p.what) {
-        case command::set:
-        case command::set_asked:
-        case command::take:
-        case command::marker:
-        case command::holder_ttl:
-        case command::holder_label:
-        case command::increment:
-        case command::count:
-        case command::raise:
-        case command::extend:
-        case command::inspect: c_.ref(*static_cast<round*>(p.subject)); return;
-        case command::release:
-            c_.ref(*static_cast<round*>(p.subject));
-            ++releases_unanswered_;
-            return;
-        case command::give_back:
-            c_.ref(*static_cast<lease*>(p.subject));
-            ++releases_unanswered_;
-            return;
-        case command::mend:
-        case command::watch: c_.ref(*static_cast<lease*>(p.subject)); return;
-        case command::owed: ++releases_unanswered_; return;
-        case command::set_label:
-        case command::drop_label:
-        case command::admission:
-        case command::tracking:
-        case command::caching:
-        case command::role:
-        case command::ping:
-        case command::handshake: return;
-    }
-}
-
-void node::let_go(const pending& p) noexcept
-{
-    switch (p.what) {
-        case command::set:
-        case command::set_asked:
-        case command::take:
-        case command::marker:
-        case command::holder_ttl:
-        case command::holder_label:
-        case command::increment:
-        case command::count:
-        case command::raise:
-        case command::extend:
-        case command::inspect: c_.unref(*static_cast<round*>(p.subject)); return;
-        case command::release:
-            --releases_unanswered_;
-            c_.unref(*static_cast<round*>(p.subject));
-            return;
-        case command::give_back:
-            --releases_unanswered_;
-            c_.unref(*static_cast<lease*>(p.subject));
-            return;
-        case command::mend:
-        case command::watch: c_.unref(*static_cast<lease*>(p.subject)); return;
-        case command::owed: --releases_unanswered_; return;
-        case command::set_label:
-        case command::drop_label:
-        case command::admission:
-        case command::tracking:
-        case command::caching:
-        case command::role:
-        case command::ping:
-        case command::handshake: return;
-    }
-}
-
 void node::ask_role()
 {
-    queue(command::role, nullptr, form::evalsha,
-          [this] { append_role_query(out_.last(), handshake_.tells_role_by()); });
+    send(command::role, {});
     role_due_ = c_.now_ + role_known_for;
 }
 
-void node::send_set(round& r, encoded& same)
+inline command_row node::row_for(const round& r) const
 {
-    lease& l = *r.of;
-    std::array<command, 5> row{r.what};
-    std::size_t size = 1;
-    bool counts_by_script = false;
-    if (r.fencing != nullptr) {
-        row[size++] = command_to_count(r);
-        counts_by_script = row[size - 1] == command::count;
-    }
-    const bool proves = has_to_prove(l);
-    if (proves) {
-        row[size++] = command::marker;
-    }
-    if (r.asks_label) {
-        row[size++] = command::holder_label;
-    }
-    if (r.what == command::set_asked) {
-        row[size++] = command::holder_ttl;
-    }
-    if (same.counts_by_script != counts_by_script || same.proves != proves) {
-        same = {};
-    }
-    const form f = script_form();
-    queue(std::span(row).first(size), &r, f, [&] {
-        copy_or_append(same, f, [&] {
-            for (const command what : std::span(row).first(size)) {
-                append_of_row(what, r, f);
+    const bool proves = has_to_prove(*r.of);
+    command_row row;
+    switch (r.what) {
+        case round_kind::set:
+            row.push_back(command::set);
+            if (r.fencing != nullptr) {
+                row.push_back(command_to_count(r));
             }
-        });
-    });
-    same.counts_by_script = counts_by_script;
-    same.proves = proves;
-    l.asked |= bit(index_);
+            if (proves) {
+                row.push_back(command::marker);
+            }
+            if (r.asks_label) {
+                row.push_back(command::holder_label);
+            }
+            if (r.asks_ttl) {
+                row.push_back(command::holder_ttl);
+            }
+            return row;
+        case round_kind::take:
+            row.push_back(command::take);
+            if (proves) {
+                row.push_back(command::marker);
+            }
+            return row;
+        case round_kind::extend:
+            if (r.asks_label) {
+                row.push_back(command::holder_label);
+            }
+            row.push_back(command::extend);
+            if (proves) {
+                row.push_back(command::marker);
+            }
+            return row;
+        case round_kind::release: return command::release;
+        case round_kind::inspect:
+            row.push_back(command::holder_label);
+            row.push_back(command::inspect);
+            return row;
+        case round_kind::align: return command::align;
+    }
+    return row;
+}
+
+void node::ask(round& r, encoded_row& same)
+{
+    // These scripts are given the node's own least counter.
+    const bool has_own_words = r.what == round_kind::take || r.what == round_kind::align;
+    send(row_for(r), r, script_form(), has_own_words ? nullptr : &same);
+    if (is_attempt(r.what)) {
+        r.of->asked |= bit(index_);
+    }
 }
 
 /// To the one node that is asked first. What else its vote consists of follows if it grants.
@@ -528,20 +473,19 @@ void node::send_first(round& r)
         ask_role();
     }
     // The script for several resources reads what is in its way, the command for one does not.
-    const bool reads = r.what == command::take;
-    std::array<command, 5> row{};
-    std::size_t size = 0;
+    const bool reads = r.what == round_kind::take;
+    command_row row;
     if (!reads) {
-        row[size++] = r.what;
+        row.push_back(command::set);
         if (r.asks_label) {
-            row[size++] = command::holder_label;
+            row.push_back(command::holder_label);
         }
     }
     if (can_track()) {
-        size += watch_by(std::span(row).subspan(size));
+        add_tracking(row);
     }
-    row[size++] = reads ? command::take : command::holder_ttl;
-    queue_row(std::span(row).first(size), r);
+    row.push_back(reads ? command::take : command::holder_ttl);
+    send(row, r);
     note_watching();
     r.of->asked |= bit(index_);
 }
@@ -549,16 +493,15 @@ void node::send_first(round& r)
 /// It has granted, and the others are asked now.
 void node::send_rest_of_vote(round& r)
 {
-    std::array<command, 2> row{};
-    std::size_t size = 0;
-    if (r.fencing != nullptr && r.what != command::take) {
-        row[size++] = command_to_count(r);
+    command_row row;
+    if (r.fencing != nullptr && r.what != round_kind::take) {
+        row.push_back(command_to_count(r));
     }
     if ((r.awaits_proof & bit(index_)) != 0) {
-        row[size++] = command::marker;
+        row.push_back(command::marker);
     }
-    if (size > 0) {
-        queue_row(std::span(row).first(size), r);
+    if (row.size() > 0) {
+        send(row, r);
     }
 }
 
@@ -569,61 +512,6 @@ command node::command_to_count(const round& r) const noexcept
     return may_increment ? command::increment : command::count;
 }
 
-void node::queue_row(std::span<const command> row, round& r)
-{
-    const form f = script_form();
-    queue(row, &r, f, [&] {
-        for (const command what : row) {
-            append_of_row(what, r, f);
-        }
-    });
-}
-
-/// Only to a node that granted the key, while the attempt is not decided. What counter is new is
-/// each node's own.
-void node::send_raise(round& r)
-{
-    const form f = script_form();
-    queue(command::raise, &r, f, [&] { append_raise(r, f); });
-}
-
-void node::send_extend(round& r, encoded& same)
-{
-    const form f = script_form();
-    constexpr std::array row{command::holder_label, command::extend};
-    queue(std::span(row).subspan(r.asks_label ? 0 : 1), &r, f, [&] {
-        copy_or_append(same, f, [&] {
-            if (r.asks_label) {
-                append_holder_label(r.of->resources().front());
-            }
-            append_extend(r, f);
-        });
-    });
-    if (has_to_prove(*r.of)) {
-        same = {};  // the buffer may grow
-        send_marker(r);
-    }
-}
-
-void node::send_inspect(round& r, encoded& same)
-{
-    const form f = script_form();
-    constexpr std::array row{command::holder_label, command::inspect};
-    queue(row, &r, f, [&] {
-        copy_or_append(same, f, [&] {
-            append_holder_label(r.of->resource);
-            append_inspect(*r.of, f);
-        });
-    });
-}
-
-/// After a refusal of several resources: of the one that was in the way.
-void node::ask_holder_label(round& r, unsigned held)
-{
-    queue(command::holder_label, &r, form::evalsha,
-          [&] { append_holder_label(r.of->resources()[held - 1]); });
-}
-
 /// A label that a node refuses is not sent again. The next extend stores it.
 void node::set_label(const lease& l)
 {
@@ -632,7 +520,8 @@ void node::set_label(const lease& l)
     }
     const form f = knows_label_script_ ? script_form() : form::eval;
     for (const std::string& resource : l.resources()) {
-        queue(command::set_label, nullptr, f, [&] { append_set_label(l, resource, f); });
+        write(command::set_label, [&] { append_set_label(l, resource, f); });
+        expect(command::set_label, {}, f);
     }
 }
 
@@ -644,32 +533,19 @@ void node::drop_label(const lease& l)
     }
     const form f = release_form(l);
     for (const std::string& resource : l.resources()) {
-        queue(command::drop_label, nullptr, f, [&] { append_drop_label(l, resource, f); });
+        write(command::drop_label, [&] { append_drop_label(l, resource, f); });
+        expect(command::drop_label, {}, f);
     }
 }
 
-/// Of several resources: all in one script, with their counters.
-void node::send_take(round& r)
-{
-    std::array<command, 2> row{command::take};
-    std::size_t size = 1;
-    if (has_to_prove(*r.of)) {
-        row[size++] = command::marker;
-    }
-    queue_row(std::span(row).first(size), r);
-    r.of->asked |= bit(index_);
-}
-
-std::optional<node_outcome> node::send_release(round& r, encoded& same)
+std::optional<node_outcome> node::send_release(round& r, encoded_row& same)
 {
     lease& l = *r.of;
     if ((l.asked & bit(index_)) == 0) {
         return node_outcome::not_asked;
     }
     if (is_ready() && has_room()) {
-        const form f = release_form(l);
-        queue(command::release, &r, f,
-              [&] { copy_or_append(same, f, [&] { append_release(l, f); }); });
+        send(command::release, r, release_form(l), &same);
         return std::nullopt;
     }
     if (end_of_key(l) <= c_.now_) {
@@ -680,7 +556,7 @@ std::optional<node_outcome> node::send_release(round& r, encoded& same)
     return may_answer && is_owed ? std::nullopt : std::optional{node_outcome::disconnected};
 }
 
-void node::give_back(lease& l, encoded& same) noexcept
+void node::give_back(lease& l, encoded_row& same) noexcept
 {
     if ((l.asked & bit(index_)) == 0) {
         return;
@@ -691,9 +567,7 @@ void node::give_back(lease& l, encoded& same) noexcept
         return;
     }
     try {
-        const form f = release_form(l);
-        queue(command::give_back, &l, f,
-              [&] { copy_or_append(same, f, [&] { append_release(l, f); }); });
+        send(command::background_release, l, release_form(l), &same);
     } catch (const std::bad_alloc&) {
         static_cast<void>(owe_now(l, nullptr, false));
     }

@@ -17,7 +17,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -112,18 +111,14 @@ public:
                (cut_greetings_ != 0 && cut_greetings_ < greeting_without_hello);
     }
 
-    // Each with what an earlier node was sent of the same round, if anything.
     /// From when on the role has to be asked for again before a vote is. What is sent behind the
     /// question counts only if the node is still a master.
     [[nodiscard]] base::instant role_due() const noexcept { return role_due_; }
     void ask_role();
-    void send_set(round& r, encoded& same);
+    /// Sends what the round asks for. `same`: what the nodes before were sent.
+    void ask(round& r, encoded_row& same);
     void send_first(round& r);
     void send_rest_of_vote(round& r);
-    void send_extend(round& r, encoded& same);
-    void send_take(round& r);
-    void send_raise(round& r);
-    void send_inspect(round& r, encoded& same);
     /// The label of a lock that the client has, and its end. A node that cannot be asked, or
     /// refuses, does without.
     void set_label(const lease& l);
@@ -140,9 +135,9 @@ public:
     [[nodiscard]] std::uint64_t name() const noexcept { return name_; }
     /// For somebody who waits, now or when the node is back; or what can be said of the node
     /// without asking.
-    std::optional<node_outcome> send_release(round& r, encoded& same);
+    std::optional<node_outcome> send_release(round& r, encoded_row& same);
     /// For nobody, now or when the node is back.
-    void give_back(lease& l, encoded& same) noexcept;
+    void give_back(lease& l, encoded_row& same) noexcept;
 
     /// A round has ended without the node's answer: nothing new is sent until that has caught up,
     /// unless it was asked so late that it need not have answered yet.
@@ -183,33 +178,48 @@ private:
     // Sending.
     [[nodiscard]] bool has_room() const noexcept;
     [[nodiscard]] bool has_caught_up() const noexcept;
+    struct command_traits;
+    [[nodiscard]] static const command_traits& traits_of(command what) noexcept;
     template <class Append>
-    void queue(std::span<const command> row, void* subject, form sent_as, Append append);
-    template <class Append>
-    void queue(command what, void* subject, form sent_as, Append append);
-    template <class Append>
-    void copy_or_append(encoded& same, form sent_as, Append append);
+    void write(const command_row& row, Append append);
+    void expect(const command_row& row, command_subject subject, form sent_as) noexcept;
+    /// Sends commands together, with scripts in the form that the connection takes, or in this one.
+    /// `same`: copies the words of another node if they are the same, and keeps these.
+    void send(const command_row& row, command_subject subject);
+    void send(const command_row& row, command_subject subject, form f, encoded_row* same = nullptr);
+    void append(const command_row& row, command_subject subject, form f);
     void expect_handshake(unsigned replies);
-    void hold(const pending& p) noexcept;
+    [[nodiscard]] static command_subject subject_of(const pending& p) noexcept;
     void let_go(const pending& p) noexcept;
+    [[nodiscard]] command_row row_for(const round& r) const;
     [[nodiscard]] command command_to_count(const round& r) const noexcept;
-    void queue_row(std::span<const command> row, round& r);
-    void append_release(const lease& l, form f);
-    void append_compare_and_delete(const resp::key& k, std::string_view value, form f);
-    void append_extend(const round& r, form f);
     [[nodiscard]] resp::key key_of(std::string_view resource,
                                    std::string_view suffix = {}) const noexcept;
     [[nodiscard]] resp::script_keys keys_of(const lease& l,
                                             std::string_view suffix = {}) const noexcept;
-    void append_of_row(command what, const round& r, form f);
-    void append_count(const lease& l, std::int64_t seed, form f);
-    void append_raise(const round& r, form f);
-    void append_take(const round& r, form f);
-    [[nodiscard]] std::int64_t seed_of(const round& r) const noexcept;
-    void append_inspect(const lease& l, form f);
-    void append_holder_label(std::string_view resource);
+    void append_set(const pending& p);
+    void append_take(const pending& p);
+    void append_marker(const pending& p);
+    void append_holder_ttl(const pending& p);
+    void append_label(const pending& p);
     void append_set_label(const lease& l, std::string_view resource, form f);
     void append_drop_label(const lease& l, std::string_view resource, form f);
+    void append_increment(const pending& p);
+    void append_count(const pending& p);
+    void append_repair(const pending& p);
+    void append_count_of(const lease& l, std::int64_t seed, form f);
+    void append_align(const pending& p);
+    void append_extend(const pending& p);
+    void append_release(const pending& p);
+    void append_compare_and_delete(const resp::key& k, std::string_view value, form f);
+    void append_inspect(const pending& p);
+    void append_admission(const pending& p);
+    void append_start_tracking(const pending& p);
+    void append_end_tracking(const pending& p);
+    void append_caching(const pending& p);
+    void append_role(const pending& p);
+    void append_ping(const pending& p);
+    [[nodiscard]] std::int64_t seed_of(const round& r) const noexcept;
     [[nodiscard]] form script_form() const noexcept;
     [[nodiscard]] form release_form(const lease& l) const noexcept;
 
@@ -221,29 +231,29 @@ private:
     void on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms);
     void note_holder_ttl(round& asked, std::int64_t ttl_ms);
     bool on_holder_ttl(const pending& p, const resp::reply& r);
-    void ask_holder_label(round& r, unsigned held);
     bool on_holder_label(const pending& p, const resp::reply& r);
     void note_grant(round& asked);
     void record_refusal(round& asked) noexcept;
     bool on_counter(round& asked, std::int64_t value);
     void on_counter_gone(round& asked);
+    [[nodiscard]] bool may_count(const round& asked) const noexcept;
+    bool on_increment(const pending& p, const resp::reply& r);
     bool on_count(const pending& p, const resp::reply& r);
-    bool on_mend(const pending& p, const resp::reply& r);
-    bool on_raise(const pending& p, const resp::reply& r);
+    bool on_own_counter(round& asked, const resp::reply& r);
+    bool on_repair(const pending& p, const resp::reply& r);
+    bool on_align(const pending& p, const resp::reply& r);
     bool on_extend(const pending& p, const resp::reply& r);
     bool on_release(const pending& p, const resp::reply& r);
     bool on_inspect(const pending& p, const resp::reply& r);
     bool on_role(const pending& p, const resp::reply& r);
-    bool on_handshake(const resp::reply& r);
+    bool on_handshake(const pending& p, const resp::reply& r);
     bool on_nonsense(const pending& p);
 
     // Keys that are waited for.
-    std::size_t watch_by(std::span<command> row) const noexcept;
+    void add_tracking(command_row& row) const;
     void note_watching() noexcept;
-    void append_tracking(std::string_view how);
-    void append_caching();
     void end_tracking_if_idle();
-    void note_lost_watch() noexcept;
+    void on_caching_lost(const pending& p) noexcept;
     bool on_tracking(const pending& p, const resp::reply& r);
     bool on_watch(const pending& p, const resp::reply& r);
     void on_push(const resp::reply& r) noexcept;
@@ -252,13 +262,8 @@ private:
     bool is_of_others();
     void begin_admission(bool is_first);
     void pursue_admission();
-    void send_admission_step(admission::step what);
-    void leave_pending_key();
-    void ask_to_admit();
     void cannot_be_admitted(std::string why);
     void on_pending_left();
-    void append_get_marker();
-    void send_marker(round& r);
     bool on_granted(round& asked);
     void cast_vote(round& asked);
     void send_ping();
@@ -285,8 +290,10 @@ private:
     enum class scripted : std::uint8_t { yes, no, again, no_room, error, nonsense };
     scripted judge(const pending& p, const resp::reply& r) noexcept;
     bool note_refused_form(const pending& p, const resp::reply& r) noexcept;
-    void on_set_label(const pending& p, const resp::reply& r) noexcept;
+    bool on_set_label(const pending& p, const resp::reply& r);
+    bool on_drop_label(const pending& p, const resp::reply& r);
     bool send_again(const pending& p);
+    bool ask_again(const pending& p, base::nanos ttl);
     void settle(const pending& p, node_outcome outcome, std::string_view error);
 
     // The connection's life.
@@ -297,6 +304,11 @@ private:
     [[nodiscard]] std::string_view hint_of_nonsense() const noexcept;
     void complain(std::string_view reason, log_level level) noexcept;
     void forget_command(const pending& p) noexcept;
+    void on_vote_lost(const pending& p) noexcept;
+    void on_increment_lost(const pending& p) noexcept;
+    void on_repair_lost(const pending& p) noexcept;
+    void on_align_lost(const pending& p) noexcept;
+    void on_release_lost(const pending& p) noexcept;
     void schedule_reconnect(bool lived_well, bool at_once) noexcept;
     void check_health();
     void note_run();
@@ -350,14 +362,20 @@ private:
     output out_;
     static constexpr const char* never_connected = "no connection yet";
     std::string trouble_ = never_connected;
+    /// The last error of a release on this connection.
+    std::string release_error_;
     base::instant wake_up_ = base::instant::max();
     base::instant ready_since_{};
     base::instant last_reply_{};
     base::nanos back_off_{};
     base::instant role_due_ = base::instant::max();
+    /// When to see whether anybody waits for a key that it is to tell of.
+    base::instant watchers_looked_for_ = base::instant::max();
     /// How many connections in a row were closed before HELLO was answered, or in a greeting
     /// without HELLO.
     unsigned cut_greetings_ = 0;
+    /// Addresses that the client tried without a wait since the last back-off.
+    unsigned other_addresses_tried_ = 0;
     /// After two greetings that were cut, the third is without HELLO, and so on.
     static constexpr unsigned greeting_without_hello = 3;
     /// The run that the last usable connection led to.
@@ -367,14 +385,10 @@ private:
     std::string_view unfit_;
     /// The node has its own compare-and-delete, but does not let us use it.
     bool native_refused_ = false;
-    /// The last error of a release on this connection.
-    std::string release_error_;
     /// This connection refused a script by its digest, so scripts go out as text.
     bool digest_refused_ = false;
     /// The name has further addresses, if this connection does not get ready.
     bool has_other_addresses_ = false;
-    /// Addresses that the client tried without a wait since the last back-off.
-    unsigned other_addresses_tried_ = 0;
     /// The last connection was ready, and its server fit.
     bool was_useful_ = false;
     /// This connection refused INCR outside of scripts, so the count script increments.
@@ -394,20 +408,18 @@ private:
     tracks tracking_ = tracks::off;
     /// The last CLIENT TRACKING of this connection succeeded.
     bool accepts_tracking_ = false;
-    /// When to see whether anybody waits for a key that it is to tell of.
-    base::instant watchers_looked_for_ = base::instant::max();
     /// That it refused to is in the log.
     bool missed_tracking_ = false;
     /// The last connection was lost before it had answered what it was asked to tell of.
     bool has_lost_watch_ = false;
+    /// Whether it has missed to tell something unasked since it last did, at `told_at_`; that it
+    /// ever did is in the log.
+    bool is_silent_ = false;
+    bool missed_word_ = false;
+    base::instant told_at_ = base::instant::min();
     /// So many in a row were, and from when on it is asked again after too many of them.
     unsigned lost_watches_ = 0;
     base::instant watches_again_{};
-    /// When it last told something unasked, and whether it has missed to since; that it ever did is
-    /// in the log.
-    base::instant told_at_ = base::instant::min();
-    bool is_silent_ = false;
-    bool missed_word_ = false;
     const std::uint64_t name_;
 };
 

@@ -1,9 +1,8 @@
 #include "core/coordinator.hpp"
 #include "core/node.hpp"
-#include "core/node_queue.hpp"
+#include "core/node_commands.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <chrono>
 #include <new>
 
@@ -100,15 +99,14 @@ bool node::owe_now(lease& l, round* answers, bool sent_before) noexcept
 void node::owe_instead_of(const pending& p, bool sent_before) noexcept
 {
     if (p.what == command::release) {
-        round& r = *static_cast<round*>(p.subject);
+        round& r = p.of_round();
         if (!owe_now(*r.of, &r, sent_before)) {
             tell_not_owed(&r, end_of_key(*r.of), sent_before);
         }
-    } else if (p.what == command::give_back) {
-        static_cast<void>(owe_now(*static_cast<lease*>(p.subject), nullptr, sent_before));
+    } else if (p.what == command::background_release) {
+        static_cast<void>(owe_now(p.of_lease(), nullptr, sent_before));
     } else {
-        assert(p.what == command::owed);
-        debt& d = *static_cast<debt*>(p.subject);
+        debt& d = p.of_release();
         d.sent_before = d.sent_before || sent_before;
         if (owe({d.of, d.answers, c_.now_, d.end, nanos{}, d.sent_before})) {
             forget_debt(d);
@@ -176,8 +174,7 @@ void node::pay_debts(bool all)
         if (d.due > c_.now_) {
             d.pause /= 2;  // it is sent early, and the next one is not to come later for that
         }
-        const form f = release_form(*d.of);
-        queue(command::owed, &d, f, [&] { append_release(*d.of, f); });
+        send(command::pending_release, d, release_form(*d.of));
         owed_.pop();
         if (ailing_until_ != instant{}) {
             ailing_until_ = c_.now_ + first_pause;
@@ -229,8 +226,7 @@ void node::pay_mends()
     while (is_ready() && !unmended_.empty() && mends_due_ <= c_.now_ &&
            fifo_.size() < debts_at_once && (has_room() || fifo_.empty())) {
         lease& l = *unmended_.front();
-        const form f = script_form();
-        queue(command::mend, &l, f, [&] { append_count(l, 0, f); });
+        send(command::repair_expiry, l);
         c_.unref(*unmended_.pop());
         if (mends_due_ != instant{}) {
             mends_due_ = c_.now_ + first_pause;
@@ -238,50 +234,40 @@ void node::pay_mends()
     }
 }
 
-/// The connection is gone, and with it the answer to `p`.
-void node::forget_command(const pending& p) noexcept
+// A connection was lost before the reply to `p`.
+
+void node::on_vote_lost(const pending& p) noexcept
 {
-    switch (p.what) {
-        case command::set:
-        case command::set_asked:
-        case command::take:
-        case command::marker:
-        case command::holder_ttl:
-        case command::holder_label:
-        case command::increment:
-        case command::count:
-        case command::extend:
-        case command::inspect: {
-            round& r = *static_cast<round*>(p.subject);
-            if (!r.tally.has_voted(index_)) {
-                if (r.refused_itself(index_)) {
-                    record_refusal(r);
-                } else {
-                    c_.record(r, index_, node_outcome::disconnected, trouble_);
-                }
-            }
-            if (p.what == command::increment) {
-                owe_mend(*r.of);
-            }
-            return;
-        }
-        case command::mend: owe_mend(*static_cast<lease*>(p.subject)); return;
-        case command::raise:
-            c_.on_not_raised(*static_cast<round*>(p.subject), index_, trouble_);
-            return;
-        case command::release:
-        case command::give_back:
-        case command::owed: owe_instead_of(p, true); return;
-        case command::caching: note_lost_watch(); return;  // there is one in each such row
-        case command::set_label:
-        case command::drop_label:
-        case command::admission:
-        case command::tracking:
-        case command::watch:
-        case command::role:
-        case command::ping:
-        case command::handshake: return;
+    round& r = p.of_round();
+    if (r.tally.has_voted(index_)) {
+        return;
     }
+    if (r.refused_itself(index_)) {
+        record_refusal(r);
+    } else {
+        c_.record(r, index_, node_outcome::disconnected, trouble_);
+    }
+}
+
+void node::on_increment_lost(const pending& p) noexcept
+{
+    on_vote_lost(p);
+    owe_mend(*p.of_round().of);
+}
+
+void node::on_repair_lost(const pending& p) noexcept
+{
+    owe_mend(p.of_lease());
+}
+
+void node::on_align_lost(const pending& p) noexcept
+{
+    c_.on_not_raised(p.of_round(), index_, trouble_);
+}
+
+void node::on_release_lost(const pending& p) noexcept
+{
+    owe_instead_of(p, true);
 }
 
 }  // namespace redlock::core

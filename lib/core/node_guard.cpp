@@ -1,6 +1,6 @@
 #include "core/coordinator.hpp"
 #include "core/node.hpp"
-#include "core/node_queue.hpp"
+#include "core/node_commands.hpp"
 #include "resp/encoder.hpp"
 #include "resp/scripts.hpp"
 
@@ -34,16 +34,6 @@ bool node::has_to_prove(const lease& l) const noexcept
     return admission_.is_guarded() && (l.counted & bit(index_)) == 0;
 }
 
-void node::append_get_marker()
-{
-    resp::append(out_.last(), "GET", key_of(base::marker_resource));
-}
-
-void node::send_marker(round& r)
-{
-    queue(command::marker, &r, form::evalsha, [this] { append_get_marker(); });
-}
-
 bool node::on_granted(round& asked)
 {
     if (!unfit_.empty()) {
@@ -72,7 +62,7 @@ void node::cast_vote(round& asked)
 /// What stands in front of it was done by an admitted node, if that is what the marker says.
 bool node::on_marker(const pending& p, const resp::reply& r)
 {
-    round& asked = *static_cast<round*>(p.subject);
+    round& asked = p.of_round();
     if (!r.is_null() && !r.is_string() && !r.is_error()) {
         return on_nonsense(p);
     }
@@ -110,13 +100,7 @@ void node::send_ping()
     if (tells_role && !admission_.is_guarded()) {
         return;
     }
-    queue(command::ping, nullptr, form::evalsha, [this] {
-        if (admission_.is_guarded()) {
-            append_get_marker();
-        } else {
-            resp::append(out_.last(), "PING");
-        }
-    });
+    send(command::ping, {});
 }
 
 /// An error is an answer: who may not PING, or is loading, lives.
@@ -201,49 +185,22 @@ void node::begin_admission(bool is_first)
 
 void node::pursue_admission()
 {
-    if (admission_.is_guarded()) {
-        const auto step = admission_.begin_step(c_.now_);
-        if (step != admission::step::none) {
-            send_admission_step(step);
-        }
-    }
-}
-
-void node::send_admission_step(admission::step what)
-{
-    switch (what) {
-        case admission::step::none: return;
-        case admission::step::leave_pending: leave_pending_key(); return;
-        case admission::step::look:
-            queue(command::admission, nullptr, form::evalsha, [this] { append_get_marker(); });
-            return;
-        case admission::step::admit: ask_to_admit(); return;
-    }
-}
-
-void node::leave_pending_key()
-{
-    const auto random = base::owner_token::make(c_.random_);
-    if (!random) {
-        static_cast<void>(admission_.end_step());
-        admission_.on_unchanged(c_.now_);
+    if (!admission_.is_guarded()) {
         return;
     }
-    admission_.name_pending(random->view());
-    const auto life = std::chrono::ceil<milliseconds>(admission_.pending_life());
-    queue(command::admission, nullptr, form::evalsha, [&] {
-        resp::append(out_.last(), "SET", key_of(admission_.pending_key()), admission_.run_id(),
-                     "NX", "PX", life.count());
-    });
-}
-
-void node::ask_to_admit()
-{
-    queue(command::admission, nullptr, form::eval, [&] {
-        resp::append(out_.last(), "EVAL", resp::admit_script, "2", key_of(admission_.pending_key()),
-                     key_of(base::marker_resource), admission_.run_id(),
-                     admission_.undated_marker());
-    });
+    const admission::step next = admission_.begin_step(c_.now_);
+    if (next == admission::step::leave_pending) {
+        const auto random = base::owner_token::make(c_.random_);
+        if (!random) {
+            static_cast<void>(admission_.end_step());
+            admission_.on_unchanged(c_.now_);
+            return;
+        }
+        admission_.name_pending(random->view());
+    }
+    if (next != admission::step::none) {
+        send(command::admission, {});
+    }
 }
 
 /// The node does not do what it takes: that is said once, and tried again.

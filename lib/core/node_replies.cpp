@@ -2,17 +2,17 @@
 #include "core/coordinator.hpp"
 #include "core/label.hpp"
 #include "core/node.hpp"
-#include "core/node_queue.hpp"
+#include "core/node_commands.hpp"
 #include "resp/error_text.hpp"
 #include "resp/scripts.hpp"
 
 #include <algorithm>
-#include <cassert>
 
 // What a node's replies mean, each by what it answers. Those to an acquire are in node_votes.cpp.
 namespace redlock::core {
 
 using base::instant;
+using base::nanos;
 using std::chrono::milliseconds;
 
 namespace {
@@ -70,6 +70,9 @@ bool node::on_reply(const resp::reply& r)
     const std::string_view unfit =
         may_be_unfit ? resp::unfit_because(r.text()) : std::string_view();
     bool goes_on = false;
+    if (r.is_error() && traits_of(p.what).is_for != command_traits::purpose::extra) {
+        ++c_.stats_.node_errors;
+    }
     try {
         goes_on = dispatch(p, r);
     } catch (...) {
@@ -97,45 +100,53 @@ bool node::on_reply(const resp::reply& r)
 
 bool node::dispatch(const pending& p, const resp::reply& r)
 {
-    if (r.is_error() && !can_do_without(p.what)) {
-        ++c_.stats_.node_errors;
+    return (this->*traits_of(p.what).on_reply)(p, r);
+}
+
+void node::forget_command(const pending& p) noexcept
+{
+    if (const auto on_lost = traits_of(p.what).on_lost) {
+        (this->*on_lost)(p);
     }
-    switch (p.what) {
-        case command::set:
-        case command::set_asked: return on_set(p, r);
-        case command::take: return on_take(p, r);
-        case command::marker: return on_marker(p, r);
-        case command::holder_ttl: return on_holder_ttl(p, r);
-        case command::holder_label: return on_holder_label(p, r);
-        case command::set_label: on_set_label(p, r); return true;
-        case command::drop_label: return true;  // of no consequence, whatever the node says
-        case command::increment:
-        case command::count: return on_count(p, r);
-        case command::mend: return on_mend(p, r);
-        case command::raise: return on_raise(p, r);
-        case command::extend: return on_extend(p, r);
-        case command::release:
-        case command::give_back:
-        case command::owed: return on_release(p, r);
-        case command::inspect: return on_inspect(p, r);
-        case command::admission: return on_admission(p, r);
-        case command::tracking:
-        case command::caching: return on_tracking(p, r);
-        case command::watch: return on_watch(p, r);
-        case command::role: return on_role(p, r);
-        case command::ping: return on_ping(p, r);
-        case command::handshake: return on_handshake(r);
+}
+
+command_subject node::subject_of(const pending& p) noexcept
+{
+    switch (traits_of(p.what).subject) {
+        case command_subject::kind::none: break;
+        case command_subject::kind::round: return p.of_round();
+        case command_subject::kind::lease: return p.of_lease();
+        case command_subject::kind::pending_release: return p.of_release();
     }
-    return true;
+    return {};
+}
+
+void node::let_go(const pending& p) noexcept
+{
+    const command_traits& traits = traits_of(p.what);
+    releases_unanswered_ -= traits.is_for == command_traits::purpose::release ? 1U : 0U;
+    switch (traits.subject) {
+        case command_subject::kind::round: c_.unref(p.of_round()); return;
+        case command_subject::kind::lease: c_.unref(p.of_lease()); return;
+        case command_subject::kind::none:
+        case command_subject::kind::pending_release: return;
+    }
 }
 
 /// A label that is refused comes again with the next extend.
-void node::on_set_label(const pending& p, const resp::reply& r) noexcept
+bool node::on_set_label(const pending& p, const resp::reply& r)
 {
     knows_label_script_ = !r.is_error();
     if (r.is_error() && !resp::has_code(r.text(), "NOSCRIPT")) {
         note_refused_form(p, r);
     }
+    return true;
+}
+
+/// Nothing depends on what the node says.
+bool node::on_drop_label(const pending&, const resp::reply&)
+{
+    return true;
 }
 
 /// A reply of a kind the command does not have: the replies are out of step, and none of them can
@@ -192,63 +203,30 @@ node::scripted node::judge(const pending& p, const resp::reply& r) noexcept
     return has_room() || fifo_.empty() ? scripted::again : scripted::no_room;
 }
 
-/// The script's text loads the script as well; what is queued by digest behind it finds it.
+/// The script's text loads the script as well, so commands by its digest that are queued after it
+/// find it.
 bool node::send_again(const pending& p)
 {
-    const form f = is_script(p.sent_as) ? form::eval : script_form();
-    queue(p.what, p.subject, f, [&] {
-        switch (p.what) {
-            case command::extend: {
-                round& again = *static_cast<round*>(p.subject);
-                again.of->keys_end = std::max(again.of->keys_end, c_.now_ + again.ttl);
-                append_extend(again, f);
-                return;
-            }
-            case command::count: {
-                const round& again = *static_cast<round*>(p.subject);
-                append_count(*again.of, seed_of(again), f);
-                return;
-            }
-            case command::mend: append_count(*static_cast<lease*>(p.subject), 0, f); return;
-            case command::raise: append_raise(*static_cast<round*>(p.subject), f); return;
-            case command::take: {
-                round& again = *static_cast<round*>(p.subject);
-                again.of->keys_end = std::max(again.of->keys_end, c_.now_ + again.of->ttl);
-                again.sent_again |= bit(index_);
-                append_take(again, f);
-                return;
-            }
-            case command::inspect: append_inspect(*static_cast<round*>(p.subject)->of, f); return;
-            case command::release: append_release(*static_cast<round*>(p.subject)->of, f); return;
-            case command::give_back: append_release(*static_cast<lease*>(p.subject), f); return;
-            case command::owed: append_release(*static_cast<debt*>(p.subject)->of, f); return;
-            case command::set:
-            case command::set_asked:
-            case command::marker:
-            case command::holder_ttl:
-            case command::holder_label:
-            case command::set_label:
-            case command::drop_label:
-            case command::increment:
-            case command::admission:
-            case command::tracking:
-            case command::caching:
-            case command::watch:
-            case command::role:
-            case command::ping:
-            case command::handshake: assert(false && "not scripted"); return;
-        }
-    });
-    const bool is_vote = p.what == command::extend || p.what == command::take;
-    if (is_vote && has_to_prove(*static_cast<round*>(p.subject)->of)) {
-        send_marker(*static_cast<round*>(p.subject));  // the first one stood in front of it
+    send(p.what, subject_of(p), is_script(p.sent_as) ? form::eval : script_form());
+    return true;
+}
+
+/// Sends a vote again that may set or prolong keys until `ttl` from now. The marker that was sent
+/// with it was read too early.
+bool node::ask_again(const pending& p, nanos ttl)
+{
+    lease& l = *p.of_round().of;
+    l.keys_end = std::max(l.keys_end, c_.now_ + ttl);
+    send_again(p);
+    if (has_to_prove(l)) {
+        send(command::marker, p.of_round());
     }
     return true;
 }
 
 bool node::on_extend(const pending& p, const resp::reply& r)
 {
-    round& asked = *static_cast<round*>(p.subject);
+    round& asked = p.of_round();
     if (const unsigned missing = missing_in_group(*asked.of, r); missing > 0) {
         if (asked.details != nullptr) {
             asked.details->nodes[index_].held = missing;
@@ -265,7 +243,7 @@ bool node::on_extend(const pending& p, const resp::reply& r)
         case scripted::again:
             // A majority may have decided already; this node's key is to live as long as theirs.
             if (!asked.of->given_back && c_.now_ < asked.deadline) {
-                return send_again(p);
+                return ask_again(p, asked.ttl);
             }
             [[fallthrough]];
         case scripted::no_room:
@@ -299,43 +277,11 @@ bool node::on_release(const pending& p, const resp::reply& r)
 /// or come.
 void node::settle(const pending& p, node_outcome outcome, std::string_view error)
 {
-    lease* l = nullptr;
-    round* waits = nullptr;
-    debt* paid = nullptr;
-    switch (p.what) {
-        case command::release:
-            waits = static_cast<round*>(p.subject);
-            l = waits->of;
-            break;
-        case command::owed: {
-            paid = static_cast<debt*>(p.subject);
-            l = paid->of;
-            waits = paid->answers;
-            break;
-        }
-        case command::give_back: l = static_cast<lease*>(p.subject); break;
-        case command::set:
-        case command::set_asked:
-        case command::take:
-        case command::holder_ttl:
-        case command::holder_label:
-        case command::set_label:
-        case command::drop_label:
-        case command::increment:
-        case command::count:
-        case command::mend:
-        case command::raise:
-        case command::extend:
-        case command::inspect:
-        case command::marker:
-        case command::admission:
-        case command::tracking:
-        case command::caching:
-        case command::watch:
-        case command::role:
-        case command::ping:
-        case command::handshake: assert(false && "no release"); return;
-    }
+    debt* const paid = p.what == command::pending_release ? &p.of_release() : nullptr;
+    round* const waits = p.what == command::release ? &p.of_round()
+                         : paid != nullptr          ? paid->answers
+                                                    : nullptr;
+    lease* const l = paid != nullptr ? paid->of : waits != nullptr ? waits->of : &p.of_lease();
     if (waits != nullptr) {
         // It may be our own earlier release, whose answer was lost, that left no key.
         const bool was_ours =
@@ -359,7 +305,7 @@ void node::settle(const pending& p, node_outcome outcome, std::string_view error
 
 bool node::on_inspect(const pending& p, const resp::reply& r)
 {
-    round& asked = *static_cast<round*>(p.subject);
+    round& asked = p.of_round();
     if (asked.tally.has_voted(index_)) {
         ++c_.stats_.late_replies;
         return true;
@@ -428,7 +374,7 @@ bool node::on_role(const pending& p, const resp::reply& r)
     return true;
 }
 
-bool node::on_handshake(const resp::reply& r)
+bool node::on_handshake(const pending&, const resp::reply& r)
 {
     unsigned more = 0;
     out_.make_room();

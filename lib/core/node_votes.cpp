@@ -1,11 +1,10 @@
 #include "core/coordinator.hpp"
 #include "core/label.hpp"
 #include "core/node.hpp"
-#include "core/node_queue.hpp"
+#include "core/node_commands.hpp"
 #include "resp/error_text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string_view>
@@ -36,7 +35,7 @@ void node::record_refusal(round& asked) noexcept
 
 bool node::on_set(const pending& p, const resp::reply& r)
 {
-    round& asked = *static_cast<round*>(p.subject);
+    round& asked = p.of_round();
     lease& l = *asked.of;
     const bool granted = r.type() == resp::reply_type::simple_string && r.text() == "OK";
     if (!granted && !r.is_null() && !r.is_error()) {
@@ -53,7 +52,7 @@ bool node::on_set(const pending& p, const resp::reply& r)
     }
     if (r.is_error()) {
         c_.record(asked, index_, node_outcome::failed, error_of(r));
-    } else if (p.what == command::set) {
+    } else if (!asked.asks_ttl) {
         record_refusal(asked);
     }
     // A refusal that asked for more is recorded with the reply behind it.
@@ -62,7 +61,7 @@ bool node::on_set(const pending& p, const resp::reply& r)
 
 bool node::on_holder_ttl(const pending& p, const resp::reply& r)
 {
-    round& asked = *static_cast<round*>(p.subject);
+    round& asked = p.of_round();
     if (!r.is_integer() && !r.is_error()) {
         return on_nonsense(p);
     }
@@ -82,22 +81,22 @@ bool node::on_holder_ttl(const pending& p, const resp::reply& r)
 /// In front of what brings the vote, or, of several resources, what brings it.
 bool node::on_holder_label(const pending& p, const resp::reply& r)
 {
-    round& asked = *static_cast<round*>(p.subject);
+    round& asked = p.of_round();
     if (!r.is_string() && !r.is_null() && !r.is_error()) {
         return on_nonsense(p);
     }
-    if (asked.what == command::inspect && !asked.tally.has_voted(index_)) {
+    if (asked.what == round_kind::inspect && !asked.tally.has_voted(index_)) {
         const std::string_view value = r.text();
         asked.details->nodes[index_].foreign_label =
             r.is_error() ? resp::says_wrong_type(value)
                          : r.is_string() && !value.empty() && untied(value).empty();
     }
-    if (r.is_string() && asked.what == command::extend) {
+    if (r.is_string() && asked.what == round_kind::extend) {
         c_.adopt_label(*asked.of, r.text());
     } else if (r.is_string() && asked.details != nullptr && !asked.tally.has_voted(index_)) {
         asked.details->nodes[index_].label = r.text().substr(0, max_stored_label_size);
     }
-    if (asked.what == command::take) {
+    if (asked.what == round_kind::take) {
         record_refusal(asked);
     }
     return true;
@@ -118,7 +117,7 @@ void node::note_holder_ttl(round& asked, std::int64_t ttl_ms)
 /// All the keys at once: none of them is set where one was in the way.
 bool node::on_take(const pending& p, const resp::reply& r)
 {
-    round& asked = *static_cast<round*>(p.subject);
+    round& asked = p.of_round();
     lease& l = *asked.of;
     const bool fits = r.type() == resp::reply_type::array && r.size() == 2 &&
                       r.at(0).is_integer() && r.at(1).is_integer() && r.at(0).integer() >= 0 &&
@@ -129,7 +128,8 @@ bool node::on_take(const pending& p, const resp::reply& r)
     const bool may_vote =
         !l.given_back && !asked.tally.has_voted(index_) && c_.now_ < asked.deadline;
     if (r.is_error() && may_vote && judge(p, r) == scripted::again) {
-        return send_again(p);
+        asked.sent_again |= bit(index_);
+        return ask_again(p, l.ttl);
     }
     l.answered |= bit(index_);
     if (r.is_error()) {
@@ -152,7 +152,7 @@ bool node::on_take(const pending& p, const resp::reply& r)
 /// One of several resources is in the way.
 void node::on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms)
 {
-    round& asked = *static_cast<round*>(p.subject);
+    round& asked = p.of_round();
     if (!own_key_error(*asked.of).empty()) {
         record_refusal(asked);
         return;
@@ -170,7 +170,7 @@ void node::on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms)
         asked.details->nodes[index_].held = held;
     }
     if (asked.asks_label && !asked.closed && !asked.tally.has_voted(index_) && has_room()) {
-        ask_holder_label(asked, held);
+        send(command::holder_label, asked);
     } else {
         record_refusal(asked);
     }
@@ -216,37 +216,55 @@ void node::on_counter_gone(round& asked)
             {address_.display,
              " has lost a fencing counter before its ttl has passed, and perhaps locks with it"});
     }
-    const form f = script_form();
-    queue(command::mend, asked.of, f, [&] { append_count(*asked.of, 0, f); });
+    send(command::repair_expiry, *asked.of);
 }
 
-/// What is behind the SET of a node that granted: its vote.
-bool node::on_count(const pending& p, const resp::reply& r)
+/// The counter may still complete the node's vote.
+bool node::may_count(const round& asked) const noexcept
 {
-    round& asked = *static_cast<round*>(p.subject);
+    return (asked.keyed & bit(index_)) != 0 && !asked.tally.has_voted(index_) &&
+           c_.now_ < asked.deadline;
+}
+
+bool node::on_increment(const pending& p, const resp::reply& r)
+{
+    round& asked = p.of_round();
     if (!r.is_integer() && !r.is_error()) {
         return on_nonsense(p);
     }
-    const bool may_vote = (asked.keyed & bit(index_)) != 0 && !asked.tally.has_voted(index_) &&
-                          c_.now_ < asked.deadline;
-    if (r.is_error() && p.what == command::count && may_vote && judge(p, r) == scripted::again) {
-        return send_again(p);
-    }
-    if (r.is_error() && p.what == command::increment && resp::may_refuse_form(r.text())) {
+    if (r.is_error() && resp::may_refuse_form(r.text())) {
         increment_refused_ = true;
-        if (may_vote && has_room()) {
-            queue_row(std::array{command::count}, asked);
+        if (may_count(asked) && has_room()) {
+            send(command::count, asked);
             return true;
         }
     }
-    if (r.is_integer() && p.what == command::count && r.integer() >= least_seeded_counter) {
-        c_.counters_.note(asked.of->resource_hash, index_, p.sent, c_.settings_.counter_ttl);
-    }
-    if (r.is_integer() && p.what == command::increment && r.integer() < least_seeded_counter) {
+    if (r.is_integer() && r.integer() < least_seeded_counter) {
         on_counter_gone(asked);
     }
+    return on_own_counter(asked, r);
+}
+
+bool node::on_count(const pending& p, const resp::reply& r)
+{
+    round& asked = p.of_round();
+    if (!r.is_integer() && !r.is_error()) {
+        return on_nonsense(p);
+    }
+    if (r.is_error() && may_count(asked) && judge(p, r) == scripted::again) {
+        return send_again(p);
+    }
+    if (r.is_integer() && r.integer() >= least_seeded_counter) {
+        c_.counters_.note(asked.of->resource_hash, index_, p.sent, c_.settings_.counter_ttl);
+    }
+    return on_own_counter(asked, r);
+}
+
+/// What the counter of one resource was incremented to. If the node granted, this is its vote.
+bool node::on_own_counter(round& asked, const resp::reply& r)
+{
     if ((asked.keyed & bit(index_)) == 0) {
-        return true;  // the value is nobody's
+        return true;
     }
     if (r.is_error()) {
         c_.record(asked, index_, node_outcome::failed, counter_error(*asked.of, r));
@@ -255,7 +273,7 @@ bool node::on_count(const pending& p, const resp::reply& r)
     return on_counter(asked, r.integer());
 }
 
-bool node::on_mend(const pending& p, const resp::reply& r)
+bool node::on_repair(const pending& p, const resp::reply& r)
 {
     if (r.is_error()) {
         const scripted says = judge(p, r);
@@ -271,7 +289,7 @@ bool node::on_mend(const pending& p, const resp::reply& r)
             }
             return true;
         }
-        owe_mend(*static_cast<lease*>(p.subject));
+        owe_mend(p.of_lease());
         mends_due_ = c_.now_ + first_pause;
         wake_up_ = std::min(wake_up_, mends_due_);
         return true;
@@ -280,9 +298,9 @@ bool node::on_mend(const pending& p, const resp::reply& r)
     return r.is_integer() || on_nonsense(p);
 }
 
-bool node::on_raise(const pending& p, const resp::reply& r)
+bool node::on_align(const pending& p, const resp::reply& r)
 {
-    round& asked = *static_cast<round*>(p.subject);
+    round& asked = p.of_round();
     if (r.is_integer()) {
         const std::int64_t n = r.integer();
         if (n > largest_counter || n < -largest_counter) {

@@ -1,11 +1,9 @@
 #include "core/coordinator.hpp"
 #include "core/node.hpp"
-#include "core/node_queue.hpp"
+#include "core/node_commands.hpp"
 #include "resp/encoder.hpp"
 #include "resp/error_text.hpp"
 
-#include <array>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -22,15 +20,13 @@ bool node::can_track() const noexcept
            tracking_ != tracks::refused && watches_again_ <= c_.now_;
 }
 
-/// What stands in front of the command that reads the key: how many commands.
-std::size_t node::watch_by(std::span<command> row) const noexcept
+/// Adds the commands that stand in front of the one that reads the key.
+void node::add_tracking(command_row& row) const
 {
-    std::size_t size = 0;
     if (tracking_ == tracks::off) {
-        row[size++] = command::tracking;
+        row.push_back(command::start_tracking);
     }
-    row[size++] = command::caching;
-    return size;
+    row.push_back(command::caching);
 }
 
 /// They are queued.
@@ -44,30 +40,17 @@ void node::note_watching() noexcept
     wake_up_ = std::min(wake_up_, watchers_looked_for_);
 }
 
-/// NOLOOP: what this client gives back itself it knows.
-void node::append_tracking(std::string_view how)
-{
-    resp::append(out_.last(), "CLIENT", "TRACKING", how, "OPTIN", "NOLOOP");
-}
-
-/// The next command reads a key that the client waits for.
-void node::append_caching()
-{
-    resp::append(out_.last(), "CLIENT", "CACHING", "YES");
-}
-
 void node::watch(lease& l, std::string_view resource)
 {
-    std::array<command, 3> row{};
-    std::size_t size = watch_by(row);
-    row[size++] = command::watch;
-    queue(std::span(row).first(size), &l, form::evalsha, [&] {
-        if (tracking_ == tracks::off) {
-            append_tracking("ON");
-        }
-        append_caching();
+    command_row in_front;
+    add_tracking(in_front);
+    command_row row = in_front;
+    row.push_back(command::watch);
+    write(row, [&] {
+        append(in_front, l, form::evalsha);
         resp::append(out_.last(), "PTTL", key_of(resource));
     });
+    expect(row, l, form::evalsha);
     note_watching();
 }
 
@@ -83,13 +66,14 @@ void node::end_tracking_if_idle()
     }
     watchers_looked_for_ = instant::max();
     if (tracking_ == tracks::on) {
-        queue(command::tracking, nullptr, form::evalsha, [this] { append_tracking("OFF"); });
+        send(command::end_tracking, {});
         tracking_ = tracks::off;
     }
 }
 
-/// Whether it was for that is not known, unless it happens again and again.
-void node::note_lost_watch() noexcept
+/// Whether it was for that is not known, unless it happens again and again. Each row that reads a
+/// key has one such command.
+void node::on_caching_lost(const pending&) noexcept
 {
     if (std::exchange(has_lost_watch_, true) || ++lost_watches_ < most_lost_watches) {
         return;
@@ -122,13 +106,13 @@ bool node::on_tracking(const pending& p, const resp::reply& r)
     if (!r.is_error() && r.type() != resp::reply_type::simple_string) {
         return on_nonsense(p);
     }
-    if (p.what == command::tracking) {
+    const bool is_tracking = p.what != command::caching;
+    if (is_tracking) {
         accepts_tracking_ = !r.is_error();
     }
     if (r.is_error() && tracking_ != tracks::refused) {
         // If TRACKING failed, CACHING fails too, and its error says nothing.
-        const bool is_final =
-            (p.what == command::tracking || accepts_tracking_) && !resp::is_about_state(r.text());
+        const bool is_final = (is_tracking || accepts_tracking_) && !resp::is_about_state(r.text());
         tracking_ = is_final ? tracks::refused : tracks::off;
     }
     if (r.is_error() && tracking_ == tracks::refused) {
@@ -146,7 +130,7 @@ bool node::on_watch(const pending& p, const resp::reply& r)
         return on_nonsense(p);
     }
     lost_watches_ = 0;
-    lease& l = *static_cast<lease*>(p.subject);
+    lease& l = p.of_lease();
     if (r.is_integer() && tracking_ == tracks::on) {
         c_.on_watched(l, index_, {r.integer(), p.sent});
     }

@@ -55,7 +55,7 @@ std::optional<std::int64_t> coordinator::next_target(const round& attempt,
 round& coordinator::new_raise(round& attempt, unsigned tries)
 {
     round& r = rounds_.take();
-    reset(r, command::raise, *attempt.of);
+    reset(r, round_kind::align, *attempt.of);
     r.deadline = attempt.deadline;
     r.details = nullptr;
     r.ttl = attempt.ttl;
@@ -79,7 +79,8 @@ void coordinator::ask_raise(round& r, unsigned index)
         counted.is_below(index, r.target) && (counted.raising() & bit(index)) == 0;
     node& n = *nodes_[index];
     if (is_below && n.takes_requests() && !n.is_quarantined()) {
-        n.send_raise(r);
+        encoded_row none;
+        n.ask(r, none);
         counted.raise(index);
         return;
     }

@@ -11,7 +11,7 @@ flow coordinator::run_release(operation& op)
     end_vigil(l, errc::not_held);
     l.set_valid_until({});
     l.given_back = true;
-    const held_round r{*this, new_round(op, command::release)};
+    const held_round r{*this, new_round(op, round_kind::release)};
     fan_out(*r);
     drop_label(l);
     end_lead(l);
@@ -39,7 +39,7 @@ void coordinator::give_back(lease& held) noexcept
     end_vigil(l, errc::not_held);
     l.set_valid_until({});
     l.given_back = true;
-    encoded same;
+    encoded_row same;
     for (auto& n : nodes_) {
         n->give_back(l, same);
     }

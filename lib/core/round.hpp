@@ -3,7 +3,6 @@
 #include <redlock/report.hpp>
 
 #include "base/instant.hpp"
-#include "core/command.hpp"
 #include "core/fencing.hpp"
 #include "core/lease.hpp"
 #include "core/list.hpp"
@@ -46,6 +45,22 @@ struct round_details {
     std::array<of_node, max_nodes> nodes;
 };
 
+/// What a round asks the nodes for.
+enum class round_kind : std::uint8_t {
+    set,      ///< one resource
+    take,     ///< several resources
+    extend,   ///< a lease
+    release,  ///< of a lease
+    inspect,  ///< the state of a resource
+    align,    ///< the fencing counters of an attempt
+};
+
+/// Whether such a round is an attempt of an acquire.
+[[nodiscard]] constexpr bool is_attempt(round_kind what) noexcept
+{
+    return what == round_kind::set || what == round_kind::take;
+}
+
 /**
  * One command to all nodes and what they said: the unit of voting.
  *
@@ -58,7 +73,9 @@ struct round : list_hook<in_deadline_order> {
     base::instant deadline{};
     votes tally;
 
-    command what = command::set;
+    round_kind what = round_kind::set;
+    /// Of an attempt for one resource: each node that refuses also returns the holder's ttl.
+    bool asks_ttl = false;
     /// Decided, or given up by its operation: late votes change nothing but what is known of the
     /// nodes.
     bool closed = false;
@@ -109,9 +126,8 @@ struct round : list_hook<in_deadline_order> {
     /// only the holder's ttl or label is yet to come.
     [[nodiscard]] bool refused_itself(unsigned node) const noexcept
     {
-        return (what == command::set_asked || what == command::take) &&
-               (of->answered & bit(node)) != 0 && (keyed & bit(node)) == 0 &&
-               !tally.has_voted(node);
+        return (asks_ttl || what == round_kind::take) && (of->answered & bit(node)) != 0 &&
+               (keyed & bit(node)) == 0 && !tally.has_voted(node);
     }
 };
 

@@ -12,23 +12,18 @@ namespace {
 
 /// What is held is extended everywhere. What else a node says that may have forgotten locks is of
 /// no use.
-constexpr bool may_be_asked_in_quarantine(command what) noexcept
+constexpr bool may_be_asked_in_quarantine(round_kind what) noexcept
 {
-    return what == command::extend;
-}
-
-constexpr bool is_attempt(command what) noexcept
-{
-    return what == command::set || what == command::set_asked || what == command::take;
+    return what == round_kind::extend;
 }
 
 }  // namespace
 
-round& coordinator::new_round(operation& op, command what)
+round& coordinator::new_round(operation& op, round_kind what, bool asks_ttl)
 {
     const bool is_told = op.what == operation::kind::renew && settings_.on_renewal;
     const bool wants_details =
-        op.report != nullptr || is_told || what == command::set_asked || what == command::inspect;
+        op.report != nullptr || is_told || asks_ttl || what == round_kind::inspect;
     round& r = rounds_.take();
     r.details = nullptr;
     if (wants_details) {
@@ -41,6 +36,7 @@ round& coordinator::new_round(operation& op, command what)
         std::fill_n(r.details->nodes.begin(), nodes_.size(), round_details::of_node{});
     }
     reset(r, what, op.subject->root());
+    r.asks_ttl = asks_ttl;
     r.asks_label = op.what == operation::kind::adopt || (op.report != nullptr && is_attempt(what));
     r.deadline = now_ + settings_.node_timeout;
     r.ttl = op.ttl;
@@ -49,7 +45,7 @@ round& coordinator::new_round(operation& op, command what)
 }
 
 /// A record that may have served another round, but for its details.
-void coordinator::reset(round& r, command what, lease& of) noexcept
+void coordinator::reset(round& r, round_kind what, lease& of) noexcept
 {
     r.what = what;
     r.of = &of;
@@ -58,7 +54,7 @@ void coordinator::reset(round& r, command what, lease& of) noexcept
     r.tally = votes{static_cast<unsigned>(nodes_.size())};
     r.parked = r.gate = r.awaits_proof = r.keyed = r.sent_again = 0;
     r.held = 0;
-    r.every_node = r.asks_label = false;
+    r.every_node = r.asks_label = r.asks_ttl = false;
     r.closed = false;
     r.fencing = nullptr;
     r.partner = nullptr;
@@ -70,19 +66,19 @@ void coordinator::reset(round& r, command what, lease& of) noexcept
 
 void coordinator::fan_out(round& r)
 {
-    encoded same;
+    encoded_row same;
     for (unsigned i = 0; i < nodes_.size(); ++i) {
         ask(r, i, same);
     }
     consider(r);
 }
 
-void coordinator::ask(round& r, unsigned index, encoded& same)
+void coordinator::ask(round& r, unsigned index, encoded_row& same)
 {
     node& n = *nodes_[index];
-    if (r.what == command::raise) {
+    if (r.what == round_kind::align) {
         ask_raise(r, index);
-    } else if (r.what == command::release) {
+    } else if (r.what == round_kind::release) {
         if (const auto known = n.send_release(r, same)) {
             set_vote(r, index, *known, n.trouble());
         }
@@ -98,44 +94,18 @@ void coordinator::ask(round& r, unsigned index, encoded& same)
     }
 }
 
-void coordinator::send(round& r, unsigned index, encoded& same)
+void coordinator::send(round& r, unsigned index, encoded_row& same)
 {
     // Of nodes that were waited for it may be sent later than of the others.
-    if (r.what == command::extend) {
+    if (r.what == round_kind::extend) {
         r.of->keys_end = std::max(r.of->keys_end, now_ + r.ttl);
-    } else if (r.what != command::inspect) {
+    } else if (r.what != round_kind::inspect) {
         r.of->keys_end = std::max(r.of->keys_end, now_ + r.of->ttl);
     }
     if (nodes_[index]->role_due() <= now_) {
         nodes_[index]->ask_role();
     }
-    switch (r.what) {
-        case command::set:
-        case command::set_asked: nodes_[index]->send_set(r, same); return;
-        case command::take: nodes_[index]->send_take(r); return;
-        case command::extend: nodes_[index]->send_extend(r, same); return;
-        case command::inspect: nodes_[index]->send_inspect(r, same); return;
-        case command::marker:
-        case command::holder_ttl:
-        case command::holder_label:
-        case command::set_label:
-        case command::drop_label:
-        case command::increment:
-        case command::count:
-        case command::mend:
-        case command::raise:
-        case command::release:
-        case command::give_back:
-        case command::owed:
-        case command::admission:
-        case command::tracking:
-        case command::caching:
-        case command::watch:
-        case command::role:
-        case command::ping:
-        case command::handshake: break;
-    }
-    assert(false && "no round is of this kind");
+    nodes_[index]->ask(r, same);
 }
 
 /// The deadline has passed: whoever has not voted by now has failed, and is given nothing new until
@@ -158,7 +128,7 @@ void coordinator::expire(round& r) noexcept
             continue;
         }
         const bool was_asked =
-            r.what != command::raise || (r.partner->fencing->known() & bit(i)) != 0;
+            r.what != round_kind::align || (r.partner->fencing->known() & bit(i)) != 0;
         if (was_asked) {
             ++stats_.node_timeouts;
         }
@@ -168,7 +138,7 @@ void coordinator::expire(round& r) noexcept
         set_vote(r, i, node_outcome::timed_out, not_in_time_);
     }
     r.parked = 0;
-    if (r.what == command::raise) {
+    if (r.what == round_kind::align) {
         r.partner->fencing->await_no_raise();  // nor is it waited for them any longer
     }
     consider(r);
@@ -178,31 +148,13 @@ void coordinator::expire(round& r) noexcept
 verdict coordinator::outcome_of(const round& r) const noexcept
 {
     switch (r.what) {
-        case command::extend: return r.tally.of_extend();
-        case command::release: return r.tally.of_release();
-        case command::inspect:
+        case round_kind::set:
+        case round_kind::take: break;
+        case round_kind::extend: return r.tally.of_extend();
+        case round_kind::release: return r.tally.of_release();
+        case round_kind::inspect:
             return r.every_node && r.tally.open() > 0 ? verdict::open : outcome_of_inspect(r);
-        case command::raise: return outcome_of_raise(r);
-        case command::set:
-        case command::set_asked:
-        case command::take:
-        case command::marker:
-        case command::holder_ttl:
-        case command::holder_label:
-        case command::set_label:
-        case command::drop_label:
-        case command::increment:
-        case command::count:
-        case command::mend:
-        case command::give_back:
-        case command::owed:
-        case command::admission:
-        case command::tracking:
-        case command::caching:
-        case command::watch:
-        case command::role:
-        case command::ping:
-        case command::handshake: break;
+        case round_kind::align: return outcome_of_raise(r);
     }
     return r.tally.of_acquire();
 }
@@ -211,9 +163,12 @@ verdict coordinator::outcome_of(const round& r) const noexcept
 /// others are.
 void coordinator::consider(round& r) noexcept
 {
+    if (r.closed) {
+        return;
+    }
     const bool is_decided = r.gate != 0 ? (r.gate & (r.keyed | ~r.tally.open_nodes())) != 0
                                         : outcome_of(r) != verdict::open;
-    if (!r.closed && is_decided) {
+    if (is_decided) {
         r.closed = true;
         if (r.waiter != nullptr) {
             resume_later(*r.waiter);
@@ -272,7 +227,8 @@ void coordinator::record(round& r, unsigned index, node_outcome outcome,
     }
     set_vote(r, index, outcome, error);
     consider(r);
-    if (r.what != command::raise && r.partner != nullptr && outcome != node_outcome::granted &&
+    const bool is_being_aligned = r.partner != nullptr && r.what != round_kind::align;
+    if (is_being_aligned && outcome != node_outcome::granted &&
         !r.partner->tally.has_voted(index)) {
         // There will be nothing to raise.
         r.partner->tally.fail(index);
@@ -294,7 +250,7 @@ void coordinator::on_ready(unsigned index)
                 record(*r, index, node_outcome::quarantined, nodes_[index]->quarantine_reason());
                 continue;
             }
-            encoded same;
+            encoded_row same;
             send(*r, index, same);
         }
     }

@@ -17,7 +17,7 @@ public:
     {
         r_.waiter = nullptr;
         r_.closed = true;
-        if (r_.what == command::raise) {
+        if (r_.what == round_kind::align) {
             r_.partner->partner = nullptr;
         }
         c_.unref(r_);

@@ -58,6 +58,18 @@ namespace detail {
 /// Room for "*" or "$", a 64-bit number with its sign, and a line end.
 inline constexpr std::size_t max_header = 24;
 
+/// A literal with its length, which needs no search for the end. Other arguments stay as they are.
+template <std::size_t Size>
+constexpr std::string_view as_word(const char (&literal)[Size])
+{
+    return {literal, Size - 1};
+}
+template <class Word>
+constexpr const Word& as_word(const Word& word)
+{
+    return word;
+}
+
 // The number of words that an argument of `append` becomes.
 
 constexpr std::size_t count_of(std::string_view)
@@ -224,10 +236,10 @@ template <class... Words>
 void append(std::string& out, const Words&... words)
 {
     const std::size_t before = out.size();
-    out.resize(before + detail::max_header + (detail::bound_of(words) + ... + 0));
+    out.resize(before + detail::max_header + (detail::bound_of(detail::as_word(words)) + ... + 0));
     detail::writer w(out.data() + before);
-    w.header('*', (detail::count_of(words) + ... + 0));
-    (w.put(words), ...);
+    w.header('*', (detail::count_of(detail::as_word(words)) + ... + 0));
+    (w.put(detail::as_word(words)), ...);
     const auto size = static_cast<std::size_t>(w.at() - out.data());
     assert(size <= out.size());
     out.resize(size);
