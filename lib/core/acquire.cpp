@@ -5,9 +5,7 @@
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cstddef>
 #include <exception>
 #include <new>
 #include <optional>
@@ -32,7 +30,7 @@ bool asks_holder_ttl(const operation& op, bool asks_one_first) noexcept
 flow coordinator::run_acquire(operation& op)
 {
     // An attempt has a node timeout itself, for nodes that are still being connected to.
-    while (held_for(op) == nullptr && is_settling() && now_ < end_of_patience(op)) {
+    while (held_for(op) == nullptr && is_settling() && shared_.now < end_of_patience(op)) {
         co_await first_contact{end_of_patience(op)};
         if (is_over(op, [&] { report_no_attempt(op); })) {
             co_return;
@@ -43,7 +41,8 @@ flow coordinator::run_acquire(operation& op)
             co_return;
         }
         const bool leads = leads_or_waits(op);
-        if (const instant end = has_rested ? now_ : end_of_rest(op); !leads || end > now_) {
+        if (const instant end = has_rested ? shared_.now : end_of_rest(op);
+            !leads || end > shared_.now) {
             if (leads) {
                 co_await sleep_until{end};
             } else {
@@ -55,7 +54,7 @@ flow coordinator::run_acquire(operation& op)
             has_rested = has_rested || leads;
             continue;
         }
-        if (const instant end = end_of_inherited(op); end > now_) {
+        if (const instant end = end_of_inherited(op); end > shared_.now) {
             op.may_be_roused = true;
             co_await sleep_until{end};
             op.may_be_roused = false;
@@ -91,7 +90,7 @@ flow coordinator::run_acquire(operation& op)
             co_await verdict_of{*raised};
         }
         note_if_free(op, r);
-        outage_.on_attempt(r.t0, now_, r.tally.of_acquire());
+        outage_.on_attempt(r.t0, shared_.now, r.tally.of_acquire());
         if (is_last(op, r, was_woken)) {
             co_return;
         }
@@ -118,7 +117,7 @@ bool coordinator::is_over(operation& op, Tell tell)
         give_up(op);
         return true;
     }
-    if (now_ >= op.deadline) {
+    if (shared_.now >= op.deadline) {
         if (op.report != nullptr) {
             tell();
         }
@@ -149,7 +148,7 @@ void coordinator::start(operation& op) noexcept
 /// one.
 bool coordinator::gives_up(const operation& op, instant outage) const noexcept
 {
-    return op.max_outage && outage != instant::max() && now_ - outage >= *op.max_outage;
+    return op.max_outage && outage != instant::max() && shared_.now - outage >= *op.max_outage;
 }
 
 /// Whether the acquire ends `unavailable` though it has time left.
@@ -176,7 +175,7 @@ bool coordinator::is_owners(operation& op)
         run_hold(op);
         return true;
     }
-    if (op.owner && holdings_.has_one_of(op.owner, op.subject->resources(), now_)) {
+    if (op.owner && holdings_.has_one_of(op.owner, op.subject->resources(), shared_.now)) {
         finish(op, errc::held_in_part);  // it would wait for itself
         return true;
     }
@@ -189,7 +188,8 @@ bool coordinator::is_last(operation& op, const round& r, bool was_woken)
 {
     const bool is_had = !op.cancelled && succeed(op, r);
     if (was_woken) {
-        ++(is_had ? stats_.notified_attempts_granted : stats_.notified_attempts_refused);
+        ++(is_had ? shared_.stats.notified_attempts_granted
+                  : shared_.stats.notified_attempts_refused);
         op.refusals += is_had ? 0 : 1;
     }
     if (is_had) {
@@ -206,9 +206,9 @@ bool coordinator::is_last(operation& op, const round& r, bool was_woken)
         note_contention(*op.subject);
     }
     if (op.watches == 0 && op.looked_at == 0) {  // else the node says it that is to tell
-        op.refused_until = r.holder_ttl ? now_ + *r.holder_ttl : unknown_end;
+        op.refused_until = r.holder_ttl ? shared_.now + *r.holder_ttl : unknown_end;
     }
-    if (op.attempts_left == 0 || op.deadline - now_ < least_wait) {
+    if (op.attempts_left == 0 || op.deadline - shared_.now < least_wait) {
         fill_report(op, r);
         finish(op, op.attempts_left == 0 ? reason_of(r) : errc::timed_out);
         return true;
@@ -233,7 +233,7 @@ void coordinator::note_round_trip(const round& r) noexcept
     const bool is_known = r.gate != 0 ? (r.gate & (r.keyed | r.tally.refused_by())) != 0
                                       : v == verdict::won || v == verdict::refused;
     if (is_known) {
-        const nanos took = now_ - r.t0;
+        const nanos took = shared_.now - r.t0;
         round_trip_ = round_trip_ == nanos{} ? took : round_trip_ + (took - round_trip_) / 8;
     }
 }
@@ -241,14 +241,14 @@ void coordinator::note_round_trip(const round& r) noexcept
 bool coordinator::begin_attempt(operation& op)
 {
     lease& l = fresh_subject(op);
-    const auto token = base::owner_token::make(random_);
+    const auto token = base::owner_token::make(shared_.random);
     if (!token) {
         return false;
     }
     l.token = *token;
     l.ttl = op.ttl;
-    l.t0 = now_;
-    l.keys_end = l.asked_until = now_ + op.ttl;
+    l.t0 = shared_.now;
+    l.keys_end = l.asked_until = shared_.now + op.ttl;
     l.asked = l.answered = l.counted = 0;
     l.granted.store(0, std::memory_order_relaxed);
     l.fencing_token = 0;
@@ -257,10 +257,10 @@ bool coordinator::begin_attempt(operation& op)
     l.is_hold_over = false;
     l.is_had = l.is_counted = false;
     if (op.keeper != nullptr) {
-        op.keeper->since = now_;
+        op.keeper->since = shared_.now;
     }
     const bool looks = (op.attempts_made > 0 || op.watches != 0) && !op.is_woken && !op.was_roused;
-    stats_.polls += looks;
+    shared_.stats.polls += looks;
     op.looked_at = looks ? op.watches : 0;
     op.was_roused = op.is_woken = op.is_next = op.is_heir = op.is_watch_asked = false;
     op.looks_at = instant{};
@@ -273,7 +273,7 @@ bool coordinator::begin_attempt(operation& op)
     if (op.attempts_left != unlimited) {
         --op.attempts_left;
     }
-    ++stats_.attempts;
+    ++shared_.stats.attempts;
     return true;
 }
 
@@ -300,7 +300,7 @@ bool coordinator::succeed(operation& op, const round& r)
     count_gap(op);
     if (!l.group) {
         note_key_in_the_way(l, r.tally.refused_by());
-        sought_after_.keep(l.resource_hash, now_, end);
+        sought_after_.keep(l.resource_hash, shared_.now, end);
     }
     l.set_valid_until(end);
     l.is_had = true;
@@ -359,7 +359,7 @@ bool coordinator::acquire_again(operation& op) noexcept
         clear_report(op);
         return false;
     }
-    if (op.attempts_left == 0 || op.deadline - now_ < least_wait) {
+    if (op.attempts_left == 0 || op.deadline - shared_.now < least_wait) {
         op.error = op.attempts_left == 0 ? errc::expired : errc::timed_out;
         return false;
     }
@@ -379,7 +379,7 @@ bool coordinator::acquire_again(operation& op) noexcept
 
 bool coordinator::is_worth_having(const operation& op, instant end) const noexcept
 {
-    const nanos left = end - now_;
+    const nanos left = end - shared_.now;
     return left > nanos{} && left >= op.min_validity;
 }
 
@@ -395,21 +395,21 @@ nanos coordinator::next_wait(const operation& op, const round& r)
     bound = std::min(bound, settings_.backoff_max);
     nanos wait{};
     if (bound > nanos{}) {
-        wait = std::min(round_trip_, settings_.node_timeout) + random_below(bound);
+        wait = std::min(round_trip_, settings_.node_timeout) + shared_.random_below(bound);
     }
     if (settings_.backoff) {
         wait = own_back_off(op, wait);
     }
     if (r.holder_ttl && *r.holder_ttl < wait) {
         wait = std::max<nanos>(*r.holder_ttl, least_wait) +
-               random_below(std::max(round_trip_, least_wait));
+               shared_.random_below(std::max(round_trip_, least_wait));
     }
-    if (now_ == r.t0) {
+    if (shared_.now == r.t0) {
         // Nobody could be asked: without a wait the next attempt would meet the very same instant.
         wait = std::max(wait, least_wait);
     }
-    const nanos left = op.deadline - now_;
-    return wait < left ? wait : random_below(left);
+    const nanos left = op.deadline - shared_.now;
+    return wait < left ? wait : shared_.random_below(left);
 }
 
 /// As the user's function says.
@@ -418,21 +418,12 @@ nanos coordinator::own_back_off(const operation& op, nanos wait) const
     try {
         return std::max(settings_.backoff(op.attempts_made, wait), nanos{});
     } catch (const std::exception& e) {
-        log(log_level::error, {"config::backoff threw an exception: ", base::printable(e.what())});
+        shared_.log(log_level::error,
+                    {"config::backoff threw an exception: ", base::printable(e.what())});
     } catch (...) {
-        log(log_level::error, {"config::backoff threw an exception"});
+        shared_.log(log_level::error, {"config::backoff threw an exception"});
     }
     return wait;
-}
-
-nanos coordinator::random_below(nanos bound) noexcept
-{
-    std::array<std::byte, 8> bytes{};
-    if (bound <= nanos{} || !random_.fill(bytes)) {
-        return bound / 2;
-    }
-    const auto n = std::bit_cast<std::uint64_t>(bytes);
-    return nanos{static_cast<std::int64_t>(n % static_cast<std::uint64_t>(bound.count()))};
 }
 
 }  // namespace redlock::core

@@ -42,7 +42,7 @@ std::optional<unsigned> coordinator::gate_for(const operation& op) const noexcep
 {
     // Only where it leaves time for the others.
     const bool is_late_comer = settings_.release_notifications && op.attempts_made == 0 &&
-                               !op.is_next && op.deadline - now_ > settings_.node_timeout &&
+                               !op.is_next && op.deadline - shared_.now > settings_.node_timeout &&
                                is_contended(*op.subject);
     if (!(op.is_woken || is_late_comer) || !settings_.asks_one_first || op.attempts_left == 1) {
         return std::nullopt;
@@ -69,7 +69,7 @@ std::optional<unsigned> coordinator::gate_of(const lease& l) const noexcept
 bool coordinator::is_contended(const lease& l) const noexcept
 {
     const stint* const s = remembered(l);
-    if (s == nullptr || s->contended_until <= now_) {
+    if (s == nullptr || s->contended_until <= shared_.now) {
         return false;
     }
     const stint& turns = l.line != nullptr ? l.line->of_client : *s;
@@ -79,7 +79,7 @@ bool coordinator::is_contended(const lease& l) const noexcept
 void coordinator::ask_first(round& r, unsigned gate)
 {
     r.gate = bit(gate);
-    r.of->keys_end = std::max(r.of->keys_end, now_ + r.of->ttl);
+    r.of->keys_end = std::max(r.of->keys_end, shared_.now + r.of->ttl);
     nodes_[gate]->send_first(r);
 }
 
@@ -91,7 +91,7 @@ bool coordinator::ask_the_others(operation& op, round& r)
         op.subject->asked &= ~r.gate;  // it has nothing that could be given back
         return false;
     }
-    if (now_ >= op.deadline) {
+    if (shared_.now >= op.deadline) {
         return false;
     }
     const node_mask gate = std::exchange(r.gate, 0);
@@ -100,7 +100,7 @@ bool coordinator::ask_the_others(operation& op, round& r)
     if (r.is_linked()) {
         by_deadline_.remove(r);
     }
-    r.deadline = now_ + settings_.node_timeout;
+    r.deadline = shared_.now + settings_.node_timeout;
     by_deadline_.push_back(r);
     encoded_row same;
     for (unsigned i = 0; i < nodes_.size(); ++i) {

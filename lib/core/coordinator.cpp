@@ -17,17 +17,17 @@ using base::nanos;
 
 coordinator::coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date)
     : settings_(s),
-      random_(random),
       date_(date),
       not_in_time_("no answer within node_timeout, " +
                    base::duration_text(
                        std::chrono::duration_cast<std::chrono::milliseconds>(s.node_timeout))),
-      output_blocks_(s.nodes.size() * blocks_a_node)
+      shared_(s, random)
 {
     assert(!s.nodes.empty() && s.nodes.size() <= max_nodes);
     nodes_.reserve(s.nodes.size());
     for (const base::address& at : s.nodes) {
-        nodes_.push_back(std::make_unique<node>(*this, static_cast<unsigned>(nodes_.size()), at));
+        nodes_.push_back(
+            std::make_unique<node>(*this, shared_, static_cast<unsigned>(nodes_.size()), at));
     }
 }
 
@@ -45,14 +45,16 @@ coordinator::~coordinator()
 
 void coordinator::start(instant now) noexcept
 {
-    now_ = now;
+    shared_.now = now;
     if (settings_.tls.insecure_skip_verification) {
-        log(log_level::warning, {"config::tls.insecure_skip_verification is set: the client does "
-                                 "not verify TLS nodes"});
+        shared_.log(log_level::warning,
+                    {"config::tls.insecure_skip_verification is set: the client does "
+                     "not verify TLS nodes"});
     }
     if (settings_.guard && settings_.guard->admit_new_nodes) {
-        log(log_level::warning, {"config::restart_guard.admit_new_nodes is set: nodes without a "
-                                 "marker count as new"});
+        shared_.log(log_level::warning,
+                    {"config::restart_guard.admit_new_nodes is set: nodes without a "
+                     "marker count as new"});
     }
     for (auto& n : nodes_) {
         n->connect();
@@ -73,7 +75,7 @@ void coordinator::step_or_break_off(unsigned index, Step step) noexcept
 
 bool coordinator::on_credentials(instant now, unsigned index, const base::login& given) noexcept
 {
-    now_ = now;
+    shared_.now = now;
     bool goes_on = false;
     step_or_break_off(index, [&](node& n) { goes_on = n.on_credentials(given); });
     run();
@@ -97,35 +99,35 @@ void coordinator::on_tls_handshake(unsigned index) noexcept
 
 void coordinator::on_connected(instant now, unsigned index) noexcept
 {
-    now_ = now;
+    shared_.now = now;
     step_or_break_off(index, [&](node& n) { n.on_connected(); });
     run();
 }
 
 void coordinator::on_bytes(instant now, unsigned index, std::string_view bytes) noexcept
 {
-    now_ = now;
+    shared_.now = now;
     step_or_break_off(index, [&](node& n) { n.on_bytes(bytes); });
     run();
 }
 
 void coordinator::on_closed(instant now, unsigned index, std::string_view reason) noexcept
 {
-    now_ = now;
+    shared_.now = now;
     nodes_[index]->on_closed(reason);
     run();
 }
 
 void coordinator::look_after(instant now) noexcept
 {
-    now_ = now;
+    shared_.now = now;
     look_after_leases();
     run();
 }
 
 void coordinator::on_time(instant now) noexcept
 {
-    now_ = now;
+    shared_.now = now;
     look_after_leases();
     while (!by_deadline_.empty() && by_deadline_.front().deadline <= now) {
         expire(by_deadline_.front());
@@ -162,7 +164,7 @@ void coordinator::cancel_all(Which which) noexcept
 
 void coordinator::close(instant now) noexcept
 {
-    now_ = now;
+    shared_.now = now;
     closed_ = true;
     end_vigils(errc::closed);
     cancel_all([](const operation& op) { return op.what != operation::kind::release; });
@@ -170,8 +172,8 @@ void coordinator::close(instant now) noexcept
 
 void coordinator::stop(instant now) noexcept
 {
-    now_ = now;
-    closed_ = stopped_ = true;
+    shared_.now = now;
+    closed_ = shared_.stopped = true;
     for (auto& n : nodes_) {
         n->stop();
     }
@@ -303,22 +305,6 @@ void flow::promise_type::unhandled_exception() noexcept
         owner.give_back(*op.subject);
     }
     owner.finish(op, make_error_code(boost::system::errc::not_enough_memory));
-}
-
-void coordinator::log(log_level level, std::initializer_list<std::string_view> line) const noexcept
-{
-    if (!settings_.log) {
-        return;
-    }
-    try {
-        std::string whole;
-        for (const std::string_view part : line) {
-            whole += part;
-        }
-        settings_.log(level, whole);
-    } catch (...) {
-        // A log must not break a lock; log.hpp says so.
-    }
 }
 
 }  // namespace redlock::core

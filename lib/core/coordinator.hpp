@@ -9,13 +9,13 @@
 #include "base/owner_token.hpp"
 #include "base/settings.hpp"
 #include "base/wall_clock.hpp"
-#include "core/counters.hpp"
 #include "core/flow.hpp"
 #include "core/holdings.hpp"
 #include "core/keeper.hpp"
 #include "core/leading.hpp"
 #include "core/line.hpp"
 #include "core/node.hpp"
+#include "core/node_context.hpp"
 #include "core/operation.hpp"
 #include "core/outage.hpp"
 #include "core/pool.hpp"
@@ -142,9 +142,12 @@ public:
     [[nodiscard]] base::instant next_deadline() const noexcept;
     /// Somebody is to hear when a lease ends.
     [[nodiscard]] bool looks_after_leases() const noexcept { return !vigils_.empty(); }
-    [[nodiscard]] node_mask take_to_connect() noexcept { return std::exchange(to_connect_, 0); }
-    [[nodiscard]] node_mask take_to_close() noexcept { return std::exchange(to_close_, 0); }
-    [[nodiscard]] node_mask take_written() noexcept { return std::exchange(written_, 0); }
+    [[nodiscard]] node_mask take_to_connect() noexcept
+    {
+        return std::exchange(shared_.to_connect, 0);
+    }
+    [[nodiscard]] node_mask take_to_close() noexcept { return std::exchange(shared_.to_close, 0); }
+    [[nodiscard]] node_mask take_written() noexcept { return std::exchange(shared_.written, 0); }
     [[nodiscard]] bool has_output(unsigned node) const noexcept
     {
         return !nodes_[node]->out().empty();
@@ -177,8 +180,8 @@ public:
     [[nodiscard]] std::size_t records_in_use() const noexcept
     {
         return leases_.in_use() + rounds_.in_use() + details_.in_use() + fencings_.in_use() +
-               operations_.in_use() + debts_.in_use() + keepers_.in_use() + lines_.in_use() +
-               frames_.in_use();
+               operations_.in_use() + shared_.pending_releases.in_use() + keepers_.in_use() +
+               lines_.in_use() + frames_.in_use();
     }
     /// Nothing that could still be given back is under way.
     [[nodiscard]] bool is_quiet() const noexcept;
@@ -186,7 +189,10 @@ public:
     [[nodiscard]] const base::settings& settings() const noexcept { return settings_; }
 
     /// Writes a line to the user's log, from these parts.
-    void log(log_level level, std::initializer_list<std::string_view> line) const noexcept;
+    void log(log_level level, std::initializer_list<std::string_view> line) const noexcept
+    {
+        shared_.log(level, line);
+    }
 
 private:
     friend class node;
@@ -258,7 +264,6 @@ private:
     [[nodiscard]] bool is_worth_having(const operation& op, base::instant end) const noexcept;
     [[nodiscard]] base::nanos next_wait(const operation& op, const round& r);
     [[nodiscard]] base::nanos own_back_off(const operation& op, base::nanos wait) const;
-    [[nodiscard]] base::nanos random_below(base::nanos bound) noexcept;
     void conclude_inspection(operation& op, const round& r);
     void finish(operation& op, error_code ec) noexcept;
     bool holds_yet(operation& op) noexcept;
@@ -425,13 +430,10 @@ private:
     void run() noexcept;
 
     const base::settings& settings_;
-    base::entropy& random_;
     base::wall_clock& date_;
     /// What is said of a node that has timed out.
     const std::string not_in_time_;
-    base::instant now_{};
     bool closed_ = false;
-    bool stopped_ = false;
     std::uint64_t serials_ = 0;
 
     pool<lease> leases_;
@@ -439,11 +441,9 @@ private:
     pool<round_details> details_;
     pool<fencing_votes> fencings_;
     pool<operation> operations_;
-    pool<debt> debts_;
     pool<keeper> keepers_;
     pool<line> lines_;
     frame_pool frames_;
-    counters counters_;
     holdings holdings_;
     leading leading_;
 
@@ -472,22 +472,13 @@ private:
     keeper_turns turns_;
     keeper_news news_;
 
-    /// A thousand acquires with tokens, all in one turn, take five of each node. What is kept is
-    /// half a MiB a node, after a burst.
-    static constexpr std::size_t blocks_a_node = 8;
-    output_blocks output_blocks_;        // outlives the nodes, which give back what they have
-    fifo<pending>::blocks fifo_blocks_;  // and this one, of which they may keep some
+    node_context shared_;
     std::vector<std::unique_ptr<node>> nodes_;
-    node_mask to_connect_ = 0;
-    node_mask to_close_ = 0;
-    node_mask written_ = 0;
     /// How long those take to answer who are asked, a majority or the one node that is asked first,
     /// smoothed; the least a retry waits.
     base::nanos round_trip_{};
     /// Who waits asks at least so often while there is no majority.
     outage outage_{2 * (settings_.backoff_max + settings_.node_timeout)};
-
-    redlock::stats stats_;
 };
 
 }  // namespace redlock::core

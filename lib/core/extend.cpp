@@ -11,7 +11,7 @@ flow coordinator::run_extend(operation& op)
     if (l.left) {
         co_return finish(op, errc::not_held);
     }
-    if (l.lost || l.valid_until() <= now_) {
+    if (l.lost || l.valid_until() <= shared_.now) {
         // A lease once not believed in stays so, whatever its keys do: no one may have to hear
         // "lost" and then "held".
         co_return finish(op, lose(l));
@@ -23,7 +23,7 @@ flow coordinator::run_extend(operation& op)
         co_return give_up(op);
     }
     fill_report(op, *r);
-    if (!l.given_back && !l.left && l.valid_until() <= now_) {
+    if (!l.given_back && !l.left && l.valid_until() <= shared_.now) {
         co_return finish(op, lose(l));
     }
     co_return finish(op, conclude_extend(l, *r));
@@ -42,7 +42,7 @@ error_code coordinator::conclude_extend(lease& l, const round& r)
         case verdict::unavailable: return errc::unavailable;
     }
     const auto end = settings_.validity_end(r.t0, r.ttl);
-    if (std::max(end, l.valid_until()) <= now_) {
+    if (std::max(end, l.valid_until()) <= shared_.now) {
         return lose(l);
     }
     l.t0 = std::max(l.t0, r.t0);

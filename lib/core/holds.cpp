@@ -16,7 +16,7 @@ using base::nanos;
 /// What the acquire need not ask for, as its owner has it.
 lease* coordinator::held_for(const operation& op) const
 {
-    return op.owner ? holdings_.find(op.owner, op.subject->resources(), now_) : nullptr;
+    return op.owner ? holdings_.find(op.owner, op.subject->resources(), shared_.now) : nullptr;
 }
 
 bool coordinator::is_had(std::string_view resource, const acquire_options& o) const
@@ -25,13 +25,14 @@ bool coordinator::is_had(std::string_view resource, const acquire_options& o) co
         return false;
     }
     const std::string name(resource);
-    return holdings_.find(o.reentrant_owner->identity(), std::span(&name, 1), now_) != nullptr;
+    return holdings_.find(o.reentrant_owner->identity(), std::span(&name, 1), shared_.now) !=
+           nullptr;
 }
 
 bool coordinator::is_had(const group& resources, const acquire_options& o) const
 {
     return o.reentrant_owner != nullptr &&
-           holdings_.find(o.reentrant_owner->identity(), *resources, now_) != nullptr;
+           holdings_.find(o.reentrant_owner->identity(), *resources, shared_.now) != nullptr;
 }
 
 /// Another lease of what the operation is about, instead of the one it has.
@@ -78,7 +79,7 @@ void coordinator::nest(operation& op, lease& root)
     ref(root);
     ++root.holds;
     if (op.keeper != nullptr) {
-        op.keeper->since = now_;
+        op.keeper->since = shared_.now;
     }
 }
 
@@ -103,7 +104,7 @@ bool coordinator::is_enough(const operation& op, instant end) const noexcept
 {
     const nanos wanted =
         op.min_validity > nanos{} ? op.min_validity : settings_.validity(op.ttl) / 2;
-    return end - now_ >= wanted;
+    return end - shared_.now >= wanted;
 }
 
 flow coordinator::run_hold(operation& op)
@@ -114,7 +115,7 @@ flow coordinator::run_hold(operation& op)
         ec = errc::no_fencing_token;
     }
     while (!ec) {
-        if (held.left || held.lost || held.valid_until() <= now_) {
+        if (held.left || held.lost || held.valid_until() <= shared_.now) {
             ec = lose(held);
             break;
         }
@@ -129,13 +130,13 @@ flow coordinator::run_hold(operation& op)
                 break;
             }
             fill_report(op, *r);
-            if (held.left || held.valid_until() <= now_) {
+            if (held.left || held.valid_until() <= shared_.now) {
                 continue;
             }
             ec = conclude_extend(held, *r);
         }
         op.attempts_left -= op.attempts_left != unlimited;
-        const instant next = now_ + renewal_spacing(op.ttl);
+        const instant next = shared_.now + renewal_spacing(op.ttl);
         if (ec != errc::unavailable || op.attempts_left == 0 || next >= held.valid_until()) {
             break;
         }
@@ -148,7 +149,7 @@ flow coordinator::run_hold(operation& op)
             break;
         }
         // Woken late, it begins nothing any more.
-        ec = now_ >= op.deadline ? make_error_code(errc::timed_out) : error_code();
+        ec = shared_.now >= op.deadline ? make_error_code(errc::timed_out) : error_code();
     }
     if (op.cancelled) {
         give_back(*op.subject);

@@ -170,7 +170,7 @@ void coordinator::conclude_inspection(operation& op, const round& r)
     std::nth_element(ttls.begin(), nth, ttls.begin() + static_cast<std::ptrdiff_t>(told),
                      std::greater<>{});
     const auto capped = std::min<milliseconds>(*nth, base::max_ttl);
-    const auto left = capped - (now_ - r.t0) - settings_.drift(capped);
+    const auto left = capped - (shared_.now - r.t0) - settings_.drift(capped);
     found.remaining = std::max(milliseconds{0}, std::chrono::floor<milliseconds>(left));
 }
 

@@ -36,7 +36,7 @@ constexpr nanos least_spacing = milliseconds{1};
 instant coordinator::next_renewal(instant end, nanos ttl) noexcept
 {
     const instant begun = end - settings_.validity(ttl);
-    const instant when = begun + ttl / 4 + random_below(ttl / 12);
+    const instant when = begun + ttl / 4 + shared_.random_below(ttl / 12);
     const nanos beat = std::min(longest_beat, ttl / 128 + nanos{1});
     return when - when.time_since_epoch() % beat;
 }
@@ -44,7 +44,7 @@ instant coordinator::next_renewal(instant end, nanos ttl) noexcept
 /// Behind one that failed. There is validity left for some of these.
 nanos coordinator::renewal_spacing(nanos ttl) noexcept
 {
-    return std::max(ttl / 24 + random_below(ttl / 24), least_spacing);
+    return std::max(ttl / 24 + shared_.random_below(ttl / 24), least_spacing);
 }
 
 keeper& coordinator::new_keeper()
@@ -97,7 +97,7 @@ void coordinator::end_vigil(lease& l, error_code why) noexcept
     if (k == nullptr) {
         return;
     }
-    if (l.valid_until() <= now_ && !l.left) {
+    if (l.valid_until() <= shared_.now && !l.left) {
         why = errc::lost;
     }
     vigils_.remove(*k);
@@ -150,9 +150,9 @@ void coordinator::forget_if_idle(keeper& k) noexcept
 
 void coordinator::end_keeping(keeper& k, error_code why) noexcept
 {
-    --stats_.kept_alive;
+    --shared_.stats.kept_alive;
     if (why == errc::lost) {
-        ++stats_.kept_alive_lost;
+        ++shared_.stats.kept_alive_lost;
         announce(k, renewal_outcome::lost);
     } else {
         leave_news(k);
@@ -194,14 +194,14 @@ error_code coordinator::lose(lease& l) noexcept
 /// First what is lost, then what is to be renewed.
 void coordinator::look_after_leases() noexcept
 {
-    while (sleeper* s = vigils_.due(now_)) {
+    while (sleeper* s = vigils_.due(shared_.now)) {
         keeper& k = *static_cast<keeper*>(s);
-        if (k.of->valid_until() <= now_) {
+        if (k.of->valid_until() <= shared_.now) {
             lose(*k.of);
             continue;
         }
         // An extend of the caller's own may have moved the end while a renewal is under way.
-        if (!has_asked(k) && k.next_renewal <= now_) {
+        if (!has_asked(k) && k.next_renewal <= shared_.now) {
             turns_.push_back(k);
         }
         rest(k);
@@ -222,19 +222,19 @@ bool coordinator::renew_in_turn() noexcept
 void coordinator::renew(keeper& k) noexcept
 {
     assert(k.asking == nullptr);
-    if (k.of->valid_until() <= now_) {
+    if (k.of->valid_until() <= shared_.now) {
         lose(*k.of);  // while it waited for its turn
         return;
     }
     const nanos life = life_wanted(k);
     if (life <= nanos{}) {
         k.next_renewal = instant::max();
-        ++stats_.limits_reached;
+        ++shared_.stats.limits_reached;
         announce(k, renewal_outcome::limit_reached);
         rest(k);
         return;
     }
-    stats_.late_renewals += now_ - k.next_renewal >= settings_.node_timeout;
+    shared_.stats.late_renewals += shared_.now - k.next_renewal >= settings_.node_timeout;
     operation* op = nullptr;
     try {
         op = &new_operation(operation::kind::renew, nullptr);
@@ -289,16 +289,17 @@ void coordinator::conclude_renewal(keeper& k, const round& r) noexcept
 {
     lease& l = *k.of;
     k.asking = nullptr;
-    const error_code ec = l.valid_until() <= now_ ? lose(l) : conclude_extend(l, r);
+    const error_code ec = l.valid_until() <= shared_.now ? lose(l) : conclude_extend(l, r);
     if (ec == errc::lost) {
         return;  // nobody looks after it any more
     }
     if (!ec) {
-        ++stats_.renewed;
+        ++shared_.stats.renewed;
         for (keeper* wish = &k; wish != nullptr; wish = wish->further) {
             wish->renewals_left -= wish->renewals_left != unlimited && wish->renewals_left != 0;
         }
-        k.next_renewal = std::max(next_renewal(l.valid_until(), r.ttl), now_ + least_spacing);
+        k.next_renewal =
+            std::max(next_renewal(l.valid_until(), r.ttl), shared_.now + least_spacing);
         announce(k, renewal_outcome::renewed);
         rest(k);
     } else {
@@ -309,9 +310,9 @@ void coordinator::conclude_renewal(keeper& k, const round& r) noexcept
 /// Nobody knows whether it was renewed.
 void coordinator::put_off(keeper& k, nanos ttl) noexcept
 {
-    ++stats_.renewal_unknown;
+    ++shared_.stats.renewal_unknown;
     k.asking = nullptr;
-    k.next_renewal = now_ + renewal_spacing(ttl);
+    k.next_renewal = shared_.now + renewal_spacing(ttl);
     announce(k, renewal_outcome::unknown);
     rest(k);
 }
@@ -336,7 +337,7 @@ void coordinator::end_renewal(operation& op) noexcept
 
 operation& coordinator::wait_lost(instant now, lease& given)
 {
-    now_ = now;
+    shared_.now = now;
     lease& l = given.root();
     operation& op = new_operation(operation::kind::wait_lost, nullptr);
     ref(given);
@@ -346,7 +347,7 @@ operation& coordinator::wait_lost(instant now, lease& given)
         finish(op, errc::not_held);
         return op;
     }
-    if (l.lost || l.valid_until() <= now_) {
+    if (l.lost || l.valid_until() <= shared_.now) {
         finish(op, lose(l));
         run();
         return op;

@@ -35,15 +35,15 @@ instant coordinator::begin_pause(operation& op, nanos backoff) noexcept
 instant coordinator::end_of_pause(const operation& op, nanos backoff) noexcept
 {
     if (op.is_woken) {
-        return now_ + wake_up_delay(op);
+        return shared_.now + wake_up_delay(op);
     }
     if (op.was_roused) {
-        return now_ + std::min(backoff, least_wait);
+        return shared_.now + std::min(backoff, least_wait);
     }
     if (op.watches == 0) {
         // Who is to be told hears that first, however soon it would ask again.
         const nanos answer = std::min(2 * round_trip_, settings_.node_timeout);
-        return now_ + (op.is_watch_asked ? std::max(backoff, answer) : backoff);
+        return shared_.now + (op.is_watch_asked ? std::max(backoff, answer) : backoff);
     }
     return is_doubtful(op) ? end_of_doubt(op, backoff) : end_of_watch(op);
 }
@@ -57,8 +57,8 @@ nanos coordinator::wake_up_delay(const operation& op) noexcept
     const std::uint32_t usual = s != nullptr ? s->refusals : 0;
     const nanos spread = spread_of(std::max(usual, op.refusals));
     const nanos behind = op.refusals < usual ? spread * (usual - op.refusals) / usual : nanos{};
-    return random_below(std::min(spread, (op.deadline - now_) / 4)) +
-           std::min(behind, (op.deadline - now_) / 4);
+    return shared_.random_below(std::min(spread, (op.deadline - shared_.now) / 4)) +
+           std::min(behind, (op.deadline - shared_.now) / 4);
 }
 
 /// In which those ask who are woken together, so many of them.
@@ -71,12 +71,12 @@ nanos coordinator::spread_of(std::uint32_t crowd) const noexcept
 instant coordinator::end_of_watch(const operation& op) noexcept
 {
     const nanos longest = std::max(settings_.max_poll_interval, time_between_looks(watching()));
-    nanos wait = longest - random_below(longest / 4);
+    nanos wait = longest - shared_.random_below(longest / 4);
     if (op.refused_until != unknown_end) {
-        const nanos lives = op.refused_until - now_;
-        wait = std::min(wait, lives + random_below(std::max(round_trip_, least_wait)));
+        const nanos lives = op.refused_until - shared_.now;
+        wait = std::min(wait, lives + shared_.random_below(std::max(round_trip_, least_wait)));
     }
-    return now_ + std::max(wait, least_wait);
+    return shared_.now + std::max(wait, least_wait);
 }
 
 /// Of so many together.
@@ -97,7 +97,8 @@ bool coordinator::is_doubtful(const operation& op) const noexcept
 /// are told.
 instant coordinator::end_of_doubt(const operation& op, nanos backoff) noexcept
 {
-    return std::min(end_of_watch(op), now_ + std::max(backoff, time_between_looks(watching())));
+    return std::min(end_of_watch(op),
+                    shared_.now + std::max(backoff, time_between_looks(watching())));
 }
 
 /// Who looked has found the key it knows of, as far as can be told: what it knew goes on, until the
@@ -120,7 +121,7 @@ bool coordinator::has_seen_the_same(operation& op, unsigned index, instant until
     if (op.doubts > 0 && !nodes_[index]->is_silent()) {
         --op.doubts;
     }
-    return is_known && op.refused_until > now_;
+    return is_known && op.refused_until > shared_.now;
 }
 
 /// Who looked has found that the key it watched has gone before its time, which was not told. A
@@ -129,7 +130,7 @@ void coordinator::note_if_free(operation& op, const round& r) noexcept
 {
     const node_mask free = op.looked_at & (r.keyed | r.tally.granted_by());
     if (free != 0 && op.refused_until != unknown_end &&
-        op.refused_until - op.refused_within - now_ > least_change(op)) {
+        op.refused_until - op.refused_within - shared_.now > least_change(op)) {
         op.looked_at = 0;
         note_silence(op, static_cast<unsigned>(std::countr_zero(free)));
     }
@@ -139,14 +140,14 @@ void coordinator::note_if_free(operation& op, const round& r) noexcept
 /// clocks that run differently.
 nanos coordinator::least_change(const operation& op) const noexcept
 {
-    return settings_.node_timeout + settings_.drift(now_ - op.refused_at);
+    return settings_.node_timeout + settings_.drift(shared_.now - op.refused_at);
 }
 
 /// A server that tells in time says nothing of what changes a moment later.
 void coordinator::note_silence(operation& op, unsigned index) noexcept
 {
     if (nodes_[index]->note_silence(op.subject->t0)) {
-        ++stats_.notifications_missed;
+        ++shared_.stats.notifications_missed;
         op.doubts = most_doubts;
     }
 }

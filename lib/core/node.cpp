@@ -43,14 +43,15 @@ bool is_about_tls(std::string_view reason) noexcept
 
 }  // namespace
 
-node::node(coordinator& c, unsigned index, const base::address& at)
+node::node(coordinator& c, node_context& shared, unsigned index, const base::address& at)
     : c_(c),
+      context_(shared),
       address_(at),
       index_(index),
       handshake_(c.settings(), at),
       admission_(c.settings().guard && !at.durable ? &*c.settings().guard : nullptr),
-      fifo_(c.fifo_blocks_),
-      out_(c.output_blocks_),
+      fifo_(shared.fifo_blocks),
+      out_(shared.blocks),
       name_(name_hash(at.display))
 {}
 
@@ -59,11 +60,11 @@ node::node(coordinator& c, unsigned index, const base::address& at)
 void node::connect() noexcept
 {
     state_ = state::connecting;
-    awaits_credentials_ = static_cast<bool>(c_.settings_.credentials);
+    awaits_credentials_ = static_cast<bool>(context_.settings.credentials);
     awaits_tls_ = false;
-    c_.to_connect_ |= bit(index_);
-    wake_up_ = c_.now_ + c_.settings_.connect_timeout;
-    c_.log(log_level::debug, {address_.display, ": connecting"});
+    context_.to_connect |= bit(index_);
+    wake_up_ = context_.now + context_.settings.connect_timeout;
+    context_.log(log_level::debug, {address_.display, ": connecting"});
 }
 
 /// A vault may take its time, and must not leave the server less of its own.
@@ -74,7 +75,7 @@ bool node::on_credentials(const base::login& given)
     }
     handshake_.log_in_with(given);
     awaits_credentials_ = false;
-    wake_up_ = c_.now_ + c_.settings_.connect_timeout;
+    wake_up_ = context_.now + context_.settings.connect_timeout;
     return true;
 }
 
@@ -117,21 +118,22 @@ void node::become_ready()
     watchers_looked_for_ = instant::max();
     ailing_until_ = {};
     release_error_.clear();
-    ready_since_ = last_reply_ = c_.now_;
+    ready_since_ = last_reply_ = context_.now;
     const bool tells_role = handshake_.tells_role_by() != role_source::none;
-    role_due_ = tells_role ? c_.now_ + role_known_for : instant::max();
+    role_due_ = tells_role ? context_.now + role_known_for : instant::max();
     cut_greetings_ = 0;
-    c_.counters_.on_connected(index_);
+    context_.known_counters.on_connected(index_);
     trouble_.clear();
     note_run();
     if (unfit_.empty() && std::exchange(complained_, false)) {
-        c_.log(log_level::info, {address_.display, " is usable again"});
+        context_.log(log_level::info, {address_.display, " is usable again"});
     } else {
-        c_.log(log_level::debug, {address_.display, ": usable"});
+        context_.log(log_level::debug, {address_.display, ": usable"});
     }
     if (handshake_.is_login_unused() && !std::exchange(logged_unused_login_, true)) {
-        c_.log(log_level::warning,
-               {address_.display, " refuses AUTH and needs no login: it may have no password"});
+        context_.log(
+            log_level::warning,
+            {address_.display, " refuses AUTH and needs no login: it may have no password"});
     }
     begin_admission(is_first);
     mends_due_ = {};
@@ -147,8 +149,8 @@ void node::note_run()
     const std::string& run = handshake_.run_id();
     if (!run.empty() && run != known_run_) {
         if (!known_run_.empty()) {
-            c_.log(log_level::warning,
-                   {address_.display, " is another server than before, or was restarted"});
+            context_.log(log_level::warning,
+                         {address_.display, " is another server than before, or was restarted"});
         }
         known_run_ = run;
     }
@@ -212,8 +214,8 @@ bool node::is_cut_at_hello() const noexcept
 
 void node::break_off(std::string_view reason, log_level level) noexcept
 {
-    c_.to_close_ |= bit(index_);
-    c_.to_connect_ &= ~bit(index_);
+    context_.to_close |= bit(index_);
+    context_.to_connect &= ~bit(index_);
     forget_connection(reason, level, ended_by::us);
 }
 
@@ -221,11 +223,11 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
 {
     const bool was_ready = state_ == state::ready;
     // One that stalls was well until it was asked what it has not answered.
-    const instant well_until = fifo_.empty() ? c_.now_ : fifo_.front().sent;
+    const instant well_until = fifo_.empty() ? context_.now : fifo_.front().sent;
     const bool is_idle = whom == ended_by::peer && fifo_.empty();
-    const nanos well = is_idle
-                           ? std::min<nanos>(c_.settings_.reconnect_backoff_max, well_while_idle)
-                           : c_.settings_.reconnect_backoff_max;
+    const nanos well =
+        is_idle ? std::min<nanos>(context_.settings.reconnect_backoff_max, well_while_idle)
+                : context_.settings.reconnect_backoff_max;
     const bool lived_well = was_ready && unfit_.empty() && well_until - ready_since_ >= well;
     const bool tries_other = std::exchange(has_other_addresses_, false) && !was_ready &&
                              other_addresses_tried_ < most_other_addresses;
@@ -234,8 +236,8 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
     if (was_ready) {
         was_useful_ = unfit_.empty();
     }
-    c_.to_connect_ &= ~bit(index_);
-    c_.stats_.disconnects += was_ready;
+    context_.to_connect &= ~bit(index_);
+    context_.stats.disconnects += was_ready;
     refused_for_good_ = state_ == state::handshaking && handshake_.is_refused_for_good();
     refused_for_now_ = state_ == state::handshaking && handshake_.is_refused_for_now();
     state_ = state::waiting;
@@ -274,7 +276,7 @@ void node::note_fitness() noexcept
 {
     unfit_ = {};
     if (std::exchange(complained_, false)) {
-        c_.log(log_level::info, {address_.display, " is usable again"});
+        context_.log(log_level::info, {address_.display, " is usable again"});
     }
 }
 
@@ -287,14 +289,14 @@ void node::complain(std::string_view reason, log_level level) noexcept
     } catch (const std::bad_alloc&) {
         trouble_.clear();
     }
-    if (c_.stopped_) {
+    if (context_.stopped) {
         return;
     }
     if (is_news) {
         complained_ = true;
-        c_.log(level, {address_.display, " is out of use: ", reason});
+        context_.log(level, {address_.display, " is out of use: ", reason});
     } else {
-        c_.log(log_level::debug, {address_.display, ": still out of use: ", reason});
+        context_.log(log_level::debug, {address_.display, ": still out of use: ", reason});
     }
 }
 
@@ -304,8 +306,8 @@ void node::complain(std::string_view reason, log_level level) noexcept
 /// tells of trouble: there many clients come back together.
 void node::schedule_reconnect(bool lived_well, bool at_once) noexcept
 {
-    const auto& s = c_.settings_;
-    if (c_.stopped_) {
+    const auto& s = context_.settings;
+    if (context_.stopped) {
         state_ = state::idle;
         wake_up_ = instant::max();
         return;
@@ -320,8 +322,8 @@ void node::schedule_reconnect(bool lived_well, bool at_once) noexcept
     const nanos upper = std::max(back_off_, s.reconnect_backoff_min) * 3;
     back_off_ =
         std::min(s.reconnect_backoff_max,
-                 s.reconnect_backoff_min + c_.random_below(upper - s.reconnect_backoff_min));
-    wake_up_ = c_.now_ + back_off_;
+                 s.reconnect_backoff_min + context_.random_below(upper - s.reconnect_backoff_min));
+    wake_up_ = context_.now + back_off_;
 }
 
 void node::stop() noexcept
@@ -365,8 +367,8 @@ void node::on_time()
 
 void node::check_health()
 {
-    const auto& s = c_.settings_;
-    if (!fifo_.empty() && fifo_.front().sent + s.stall_timeout <= c_.now_) {
+    const auto& s = context_.settings;
+    if (!fifo_.empty() && fifo_.front().sent + s.stall_timeout <= context_.now) {
         break_off("no answer within stall_timeout");
         return;
     }
@@ -377,18 +379,18 @@ void node::check_health()
     // While nothing is asked nothing can stall.
     wake_up_ = fifo_.empty() ? instant::max() : fifo_.front().sent + s.stall_timeout;
     if (s.ping_interval > nanos{}) {
-        if (fifo_.empty() && last_reply_ + s.ping_interval <= c_.now_) {
+        if (fifo_.empty() && last_reply_ + s.ping_interval <= context_.now) {
             send_ping();
         }
         const instant next_ping = last_reply_ + s.ping_interval;
-        wake_up_ = next_ping > c_.now_ ? std::min(wake_up_, next_ping) : wake_up_;
+        wake_up_ = next_ping > context_.now ? std::min(wake_up_, next_ping) : wake_up_;
     }
     // What is due already waits for the next reply.
     const instant next_debt =
         owed_.empty() ? instant::max() : std::max(owed_.front().due, ailing_until_);
-    wake_up_ = next_debt > c_.now_ ? std::min(wake_up_, next_debt) : wake_up_;
+    wake_up_ = next_debt > context_.now ? std::min(wake_up_, next_debt) : wake_up_;
     wake_up_ =
-        !unmended_.empty() && mends_due_ > c_.now_ ? std::min(wake_up_, mends_due_) : wake_up_;
+        !unmended_.empty() && mends_due_ > context_.now ? std::min(wake_up_, mends_due_) : wake_up_;
     wake_up_ = std::min({wake_up_, admission_.next_step(), watchers_looked_for_});
 }
 
@@ -396,19 +398,19 @@ void node::check_health()
 
 bool node::has_room() const noexcept
 {
-    return out_.size() < c_.settings_.max_buffered_bytes;
+    return out_.size() < context_.settings.max_buffered_bytes;
 }
 
 /// The oldest question is a fresh one, if there is any.
 bool node::has_caught_up() const noexcept
 {
-    return fifo_.empty() || fifo_.front().sent + c_.settings_.node_timeout > c_.now_;
+    return fifo_.empty() || fifo_.front().sent + context_.settings.node_timeout > context_.now;
 }
 
 void node::ask_role()
 {
     send(command::role, {});
-    role_due_ = c_.now_ + role_known_for;
+    role_due_ = context_.now + role_known_for;
 }
 
 inline command_row node::row_for(const round& r) const
@@ -469,7 +471,7 @@ void node::ask(round& r, encoded_row& same)
 /// To the one node that is asked first. What else its vote consists of follows if it grants.
 void node::send_first(round& r)
 {
-    if (role_due_ <= c_.now_) {
+    if (role_due_ <= context_.now) {
         ask_role();
     }
     // The script for several resources reads what is in its way, the command for one does not.
@@ -508,7 +510,8 @@ void node::send_rest_of_vote(round& r)
 command node::command_to_count(const round& r) const noexcept
 {
     const bool may_increment =
-        !increment_refused_ && c_.counters_.knows(r.of->resource_hash, index_, c_.now_);
+        !increment_refused_ &&
+        context_.known_counters.knows(r.of->resource_hash, index_, context_.now);
     return may_increment ? command::increment : command::count;
 }
 
@@ -548,7 +551,7 @@ std::optional<node_outcome> node::send_release(round& r, encoded_row& same)
         send(command::release, r, release_form(l), &same);
         return std::nullopt;
     }
-    if (end_of_key(l) <= c_.now_) {
+    if (end_of_key(l) <= context_.now) {
         return node_outcome::refused;  // whatever became of the node, it has the key no more
     }
     const bool may_answer = is_ready() || may_come();
@@ -561,7 +564,7 @@ void node::give_back(lease& l, encoded_row& same) noexcept
     if ((l.asked & bit(index_)) == 0) {
         return;
     }
-    ++c_.stats_.background_releases;
+    ++context_.stats.background_releases;
     if (!is_ready() || !has_room()) {
         static_cast<void>(owe_now(l, nullptr, false));
         return;

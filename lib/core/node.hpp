@@ -9,6 +9,7 @@
 #include "core/fifo.hpp"
 #include "core/guard.hpp"
 #include "core/handshake.hpp"
+#include "core/node_context.hpp"
 #include "core/output.hpp"
 #include "core/ring.hpp"
 #include "core/round.hpp"
@@ -46,7 +47,7 @@ public:
         ready,        ///< may vote
     };
 
-    node(coordinator& c, unsigned index, const base::address& at);
+    node(coordinator& c, node_context& shared, unsigned index, const base::address& at);
     node(const node&) = delete;
     node& operator=(const node&) = delete;
 
@@ -334,6 +335,7 @@ private:
     [[nodiscard]] base::instant end_of_key_from_now(const lease& l) const noexcept;
 
     coordinator& c_;
+    node_context& context_;
     const base::address& address_;
     const unsigned index_;
     state state_ = state::idle;

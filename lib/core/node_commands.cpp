@@ -52,19 +52,19 @@ void node::send(const command_row& row, command_subject subject)
 void node::append(const command_row& row, command_subject subject, form f)
 {
     for (const command what : row) {
-        (this->*traits_of(what).append)({subject.at, c_.now_, what, f});
+        (this->*traits_of(what).append)({subject.at, context_.now, what, f});
     }
 }
 
 resp::key node::key_of(std::string_view resource, std::string_view suffix) const noexcept
 {
-    return {c_.settings_.key_prefix, resource, suffix};
+    return {context_.settings.key_prefix, resource, suffix};
 }
 
 /// With a suffix, the keys of the counters follow the keys of the lease.
 resp::script_keys node::keys_of(const lease& l, std::string_view suffix) const noexcept
 {
-    return {c_.settings_.key_prefix, l.resources(), suffix};
+    return {context_.settings.key_prefix, l.resources(), suffix};
 }
 
 form node::script_form() const noexcept
@@ -96,7 +96,7 @@ void node::append_set(const pending& p)
 /// The keys and the counters of all resources are in one script.
 void node::append_take(const pending& p)
 {
-    const auto& s = c_.settings_;
+    const auto& s = context_.settings;
     const round& r = p.of_round();
     const lease& l = *r.of;
     const auto keys = keys_of(l, r.fencing != nullptr ? counter_suffix : std::string_view());
@@ -128,7 +128,7 @@ void node::append_label(const pending& p)
 /// stays.
 void node::append_set_label(const lease& l, std::string_view resource, form f)
 {
-    const std::int64_t left = std::max<std::int64_t>(in_ms(l.asked_until - c_.now_), 1);
+    const std::int64_t left = std::max<std::int64_t>(in_ms(l.asked_until - context_.now), 1);
     resp::append(out_.last(), call_of(resp::label_script, f), "1", key_of(resource, holder_suffix),
                  *l.label, left);
 }
@@ -147,7 +147,7 @@ void node::append_increment(const pending& p)
 /// quarantine must not get one that it would vote with later.
 std::int64_t node::seed_of(const round& r) const noexcept
 {
-    return r.fencing == nullptr || c_.settings_.guard ? 0 : r.fencing->date_us();
+    return r.fencing == nullptr || context_.settings.guard ? 0 : r.fencing->date_us();
 }
 
 void node::append_count(const pending& p)
@@ -163,7 +163,7 @@ void node::append_repair(const pending& p)
 
 void node::append_count_of(const lease& l, std::int64_t seed, form f)
 {
-    const auto& s = c_.settings_;
+    const auto& s = context_.settings;
     resp::append(out_.last(), call_of(resp::count_script, f), "1",
                  key_of(l.resource, counter_suffix), seed, in_us(s.counter_slack),
                  in_ms(s.counter_ttl));
@@ -173,12 +173,12 @@ void node::append_count_of(const lease& l, std::int64_t seed, form f)
 std::int64_t node::least_counter() const noexcept
 {
     return std::max(least_seeded_counter,
-                    admission_.admitted_us() - in_us(c_.settings_.counter_slack));
+                    admission_.admitted_us() - in_us(context_.settings.counter_slack));
 }
 
 void node::append_align(const pending& p)
 {
-    const auto& s = c_.settings_;
+    const auto& s = context_.settings;
     const round& r = p.of_round();
     resp::append(out_.last(), call_of(resp::raise_script, p.sent_as),
                  keys_of(*r.of, counter_suffix), r.of->token.view(), r.target,

@@ -109,7 +109,7 @@ inline void node::expect(const command_row& row, command_subject subject, form s
     for (const command what : row) {
         const command_traits& traits = traits_of(what);
         assert(traits.subject == kind::none || traits.subject == subject.what);
-        fifo_.push({subject.at, c_.now_, what, sent_as});
+        fifo_.push({subject.at, context_.now, what, sent_as});
         switch (traits.subject) {
             case kind::round: ++static_cast<round*>(subject.at)->references; break;
             case kind::lease: ++static_cast<lease*>(subject.at)->references; break;
@@ -120,10 +120,10 @@ inline void node::expect(const command_row& row, command_subject subject, form s
     }
     if (state_ == state::ready) {
         // Too early for those behind the first, and looked at again then.
-        wake_up_ = std::min(wake_up_, c_.now_ + c_.settings_.stall_timeout);
+        wake_up_ = std::min(wake_up_, context_.now + context_.settings.stall_timeout);
     }
-    c_.written_ |= bit(index_);
-    c_.stats_.commands += row.size();
+    context_.written |= bit(index_);
+    context_.stats.commands += row.size();
 }
 
 [[gnu::always_inline]] inline void node::send(const command_row& row, command_subject subject,

@@ -42,7 +42,8 @@ instant node::end_of_key(const lease& l) const noexcept
         return instant::max();
     }
     // What was sent and not answered within the stall timeout took its connection with it.
-    return l.keys_end + c_.settings_.stall_timeout + c_.settings_.drift(l.keys_end - l.t0);
+    return l.keys_end + context_.settings.stall_timeout +
+           context_.settings.drift(l.keys_end - l.t0);
 }
 
 /// The same, once the node moves: what it has from lost connections is executed now, or soon.
@@ -52,27 +53,28 @@ instant node::end_of_key_from_now(const lease& l) const noexcept
         return instant::max();
     }
     const nanos life = std::max(l.ttl, l.keys_end - l.t0);
-    const instant latest = c_.now_ + c_.settings_.stall_timeout + life + c_.settings_.drift(life);
+    const instant latest =
+        context_.now + context_.settings.stall_timeout + life + context_.settings.drift(life);
     return std::min(end_of_key(l), latest);
 }
 
 /// False: it was not taken. Who waits for its answer is not told here.
 bool node::owe(debt what) noexcept
 {
-    if (c_.stopped_ || what.end <= what.due) {
+    if (context_.stopped || what.end <= what.due) {
         return false;
     }
     try {
-        if (debts() >= c_.settings_.max_pending_releases && !unmended_.empty()) {
+        if (debts() >= context_.settings.max_pending_releases && !unmended_.empty()) {
             c_.unref(*unmended_.pop());  // it is missed less
-        } else if (debts() >= c_.settings_.max_pending_releases) {
-            ++c_.stats_.pending_releases_dropped;
+        } else if (debts() >= context_.settings.max_pending_releases) {
+            ++context_.stats.pending_releases_dropped;
             if (owed_.empty() || what.is_repeat()) {
                 return false;
             }
             give_up_debt(owed_.pop_least());
         }
-        debt& d = c_.debts_.take();
+        debt& d = context_.pending_releases.take();
         d = what;
         c_.ref(*d.of);
         if (d.answers != nullptr) {
@@ -81,7 +83,7 @@ bool node::owe(debt what) noexcept
         owed_.push(d);
     } catch (const std::bad_alloc&) {
         // The key expires by itself; that the release was given up can be seen in the stats.
-        ++c_.stats_.pending_releases_dropped;
+        ++context_.stats.pending_releases_dropped;
         return false;
     }
     wake_up_ = is_ready() ? std::min(wake_up_, what.due) : wake_up_;
@@ -91,7 +93,7 @@ bool node::owe(debt what) noexcept
 /// A release that has not been sent, or whose answer was lost with its connection.
 bool node::owe_now(lease& l, round* answers, bool sent_before) noexcept
 {
-    return owe({&l, answers, c_.now_, end_of_key(l), nanos{}, sent_before});
+    return owe({&l, answers, context_.now, end_of_key(l), nanos{}, sent_before});
 }
 
 /// The same release, whose answer is not to come or says nothing of the key. `sent_before`: it may
@@ -108,7 +110,7 @@ void node::owe_instead_of(const pending& p, bool sent_before) noexcept
     } else {
         debt& d = p.of_release();
         d.sent_before = d.sent_before || sent_before;
-        if (owe({d.of, d.answers, c_.now_, d.end, nanos{}, d.sent_before})) {
+        if (owe({d.of, d.answers, context_.now, d.end, nanos{}, d.sent_before})) {
             forget_debt(d);
         } else {
             give_up_debt(d);
@@ -123,7 +125,7 @@ void node::tell_not_owed(round* waits, instant end, bool sent_before) noexcept
     if (waits == nullptr || waits->tally.has_voted(index_)) {
         return;
     }
-    const bool is_gone = end <= c_.now_ && !sent_before;
+    const bool is_gone = end <= context_.now && !sent_before;
     c_.record(*waits, index_, is_gone ? node_outcome::refused : node_outcome::disconnected,
               trouble_);
 }
@@ -135,7 +137,7 @@ void node::owe_again(lease& l, const debt* last, bool failed) noexcept
     const bool is_first = failed || last == nullptr || !last->is_repeat();
     const nanos pause = is_first ? first_pause : std::min(last->pause * 2, longest_pause);
     const instant end = last == nullptr ? end_of_key_from_now(l) : last->end;
-    static_cast<void>(owe({&l, nullptr, c_.now_ + pause, end, pause, true, failed}));
+    static_cast<void>(owe({&l, nullptr, context_.now + pause, end, pause, true, failed}));
 }
 
 /// The error of a release, if the key in the way of `wanted` may be the key of that release. Then
@@ -151,7 +153,7 @@ std::string_view node::own_key_error(const lease& wanted) const noexcept
     };
     const auto is_in_the_way = [&](const debt& d) {
         const auto names = d.of->resources();
-        return d.has_failed && d.end > c_.now_ &&
+        return d.has_failed && d.end > context_.now &&
                std::any_of(names.begin(), names.end(), is_wanted);
     };
     return owed_.any_repeat(is_in_the_way) ? release_error_ : std::string_view();
@@ -161,23 +163,23 @@ std::string_view node::own_key_error(const lease& wanted) const noexcept
 void node::pay_debts(bool all)
 {
     // What is left waits for the next reply: there has to be one, though there is no room.
-    while (!owed_.empty() && ailing_until_ <= c_.now_ && fifo_.size() < debts_at_once &&
+    while (!owed_.empty() && ailing_until_ <= context_.now && fifo_.size() < debts_at_once &&
            (has_room() || fifo_.empty())) {
         debt& d = owed_.front();
-        if (!all && d.due > c_.now_) {
+        if (!all && d.due > context_.now) {
             return;
         }
-        if (d.end <= c_.now_) {
+        if (d.end <= context_.now) {
             give_up_debt(owed_.pop());
             continue;
         }
-        if (d.due > c_.now_) {
+        if (d.due > context_.now) {
             d.pause /= 2;  // it is sent early, and the next one is not to come later for that
         }
         send(command::pending_release, d, release_form(*d.of));
         owed_.pop();
         if (ailing_until_ != instant{}) {
-            ailing_until_ = c_.now_ + first_pause;
+            ailing_until_ = context_.now + first_pause;
         }
         d.end = std::min(d.end, end_of_key_from_now(*d.of));
     }
@@ -196,20 +198,20 @@ void node::forget_debt(debt& d) noexcept
     }
     c_.unref(*d.of);
     d = {};
-    c_.debts_.give(d);
+    context_.pending_releases.give(d);
 }
 
 /// Of a node that stays away: keys that have expired need no release.
 void node::forget_pointless_debts() noexcept
 {
-    owed_.remove_ended(c_.now_, [this](debt& d) { give_up_debt(d); });
+    owed_.remove_ended(context_.now, [this](debt& d) { give_up_debt(d); });
 }
 
 /// Nobody hears what an increment was answered, or the script that was to give its counter a ttl
 /// has failed: that script is sent once more.
 void node::owe_mend(lease& l) noexcept
 {
-    if (c_.stopped_ || debts() >= c_.settings_.max_pending_releases) {
+    if (context_.stopped || debts() >= context_.settings.max_pending_releases) {
         return;  // the counter stays until the resource is locked again
     }
     try {
@@ -223,13 +225,13 @@ void node::owe_mend(lease& l) noexcept
 /// Behind the releases. Of those that failed one a second.
 void node::pay_mends()
 {
-    while (is_ready() && !unmended_.empty() && mends_due_ <= c_.now_ &&
+    while (is_ready() && !unmended_.empty() && mends_due_ <= context_.now &&
            fifo_.size() < debts_at_once && (has_room() || fifo_.empty())) {
         lease& l = *unmended_.front();
         send(command::repair_expiry, l);
         c_.unref(*unmended_.pop());
         if (mends_due_ != instant{}) {
-            mends_due_ = c_.now_ + first_pause;
+            mends_due_ = context_.now + first_pause;
         }
     }
 }

@@ -121,7 +121,7 @@ bool node::believe(marker_says says, const resp::reply& marker)
     switch (says) {
         case marker_says::admitted: be_admitted(); return true;
         case marker_says::not_admitted:
-            if (admission_.suspend(c_.now_)) {
+            if (admission_.suspend(context_.now)) {
                 suspect(marker.is_null() ? forgot : restarted);
             }
             wake_up_ = std::min(wake_up_, admission_.next_step());
@@ -136,7 +136,7 @@ void node::be_admitted() noexcept
 {
     if (admission_.admit()) {
         suspicion_.clear();
-        c_.log(log_level::info, {address_.display, " is admitted: its votes count"});
+        context_.log(log_level::info, {address_.display, " is admitted: its votes count"});
     }
 }
 
@@ -147,10 +147,10 @@ void node::suspect(std::string_view reason) noexcept
     } catch (const std::bad_alloc&) {
         suspicion_.clear();
     }
-    const auto left = std::chrono::ceil<milliseconds>(admission_.remaining(c_.now_));
-    c_.log(log_level::warning,
-           {address_.display, " may have forgotten locks, and does not vote for ",
-            std::to_string(left.count()), " ms: ", reason});
+    const auto left = std::chrono::ceil<milliseconds>(admission_.remaining(context_.now));
+    context_.log(log_level::warning,
+                 {address_.display, " may have forgotten locks, and does not vote for ",
+                  std::to_string(left.count()), " ms: ", reason});
 }
 
 // The way back.
@@ -175,8 +175,8 @@ void node::begin_admission(bool is_first)
         be_admitted();
         return;
     }
-    const bool is_news = admission_.suspend(c_.now_);
-    if (is_first && !marker && c_.settings_.guard->admit_new_nodes) {
+    const bool is_news = admission_.suspend(context_.now);
+    if (is_first && !marker && context_.settings.guard->admit_new_nodes) {
         admission_.trust();
     } else if (is_news) {
         suspect(marker ? restarted : forgot);
@@ -188,12 +188,12 @@ void node::pursue_admission()
     if (!admission_.is_guarded()) {
         return;
     }
-    const admission::step next = admission_.begin_step(c_.now_);
+    const admission::step next = admission_.begin_step(context_.now);
     if (next == admission::step::leave_pending) {
-        const auto random = base::owner_token::make(c_.random_);
+        const auto random = base::owner_token::make(context_.random);
         if (!random) {
             static_cast<void>(admission_.end_step());
-            admission_.on_unchanged(c_.now_);
+            admission_.on_unchanged(context_.now);
             return;
         }
         admission_.name_pending(random->view());
@@ -206,16 +206,16 @@ void node::pursue_admission()
 /// The node does not do what it takes: that is said once, and tried again.
 void node::cannot_be_admitted(std::string why)
 {
-    admission_.on_unchanged(c_.now_);
+    admission_.on_unchanged(context_.now);
     if (admission_.is_quarantined() && suspicion_ != why) {
         suspicion_ = std::move(why);
-        c_.log(log_level::warning, {address_.display, " cannot be admitted: ", suspicion_});
+        context_.log(log_level::warning, {address_.display, " cannot be admitted: ", suspicion_});
     }
 }
 
 void node::on_pending_left()
 {
-    admission_.on_pending_left(c_.now_);
+    admission_.on_pending_left(context_.now);
     if (suspicion_ != restarted && suspicion_ != forgot) {
         suspicion_ = unsure;  // and no more what it refused
     }
@@ -234,11 +234,11 @@ bool node::on_admission(const pending& p, const resp::reply& r)
     } else if (asked == admission::step::leave_pending) {
         on_pending_left();
     } else if (asked == admission::step::admit && r.is_null()) {
-        admission_.on_pending_gone(c_.now_);
+        admission_.on_pending_gone(context_.now);
     } else {
         const marker_says says = admission_.judge(text_of(r));
         if (says == marker_says::not_admitted) {
-            admission_.on_unchanged(c_.now_);
+            admission_.on_unchanged(context_.now);
         }
         if (!believe(says, r)) {
             return false;

@@ -33,7 +33,7 @@ void node::on_bytes(std::string_view bytes)
     if (state_ != state::handshaking && state_ != state::ready) {
         return;
     }
-    last_reply_ = c_.now_;
+    last_reply_ = context_.now;
     reader_.feed(bytes);
     resp::reply r;
     for (;;) {
@@ -45,7 +45,7 @@ void node::on_bytes(std::string_view bytes)
                 break;
             case resp::read_status::more: return;
             case resp::read_status::error:
-                ++c_.stats_.protocol_errors;
+                ++context_.stats.protocol_errors;
                 break_off(std::string("sent what is not a reply: ")
                               .append(to_string(reader_.error()))
                               .append(hint_of_nonsense()));
@@ -61,7 +61,7 @@ bool node::on_reply(const resp::reply& r)
         return true;
     }
     if (fifo_.empty()) {
-        ++c_.stats_.protocol_errors;
+        ++context_.stats.protocol_errors;
         break_off("sent a reply that nothing asked for");
         return false;
     }
@@ -71,7 +71,7 @@ bool node::on_reply(const resp::reply& r)
         may_be_unfit ? resp::unfit_because(r.text()) : std::string_view();
     bool goes_on = false;
     if (r.is_error() && traits_of(p.what).is_for != command_traits::purpose::extra) {
-        ++c_.stats_.node_errors;
+        ++context_.stats.node_errors;
     }
     try {
         goes_on = dispatch(p, r);
@@ -153,7 +153,7 @@ bool node::on_drop_label(const pending&, const resp::reply&)
 /// be believed.
 bool node::on_nonsense(const pending& p)
 {
-    ++c_.stats_.protocol_errors;
+    ++context_.stats.protocol_errors;
     break_off("sent a reply that does not fit its request");
     forget_command(p);
     return false;
@@ -167,7 +167,7 @@ std::string node::error_of(const resp::reply& r) const
 std::string node::key_text(std::string_view resource, std::string_view suffix) const
 {
     constexpr std::size_t longest = 128;
-    const std::string key = c_.settings_.key_prefix + std::string(resource);
+    const std::string key = context_.settings.key_prefix + std::string(resource);
     return base::printable(key.substr(0, longest)) + (key.size() > longest ? "..." : "") +
            std::string(suffix);
 }
@@ -196,7 +196,7 @@ node::scripted node::judge(const pending& p, const resp::reply& r) noexcept
         return scripted::no;
     }
     const bool is_unknown = p.sent_as == form::evalsha && resp::has_code(r.text(), "NOSCRIPT");
-    c_.stats_.script_reloads += is_unknown ? 1 : 0;
+    context_.stats.script_reloads += is_unknown ? 1 : 0;
     if (!is_unknown && !note_refused_form(p, r)) {
         return scripted::error;
     }
@@ -216,7 +216,7 @@ bool node::send_again(const pending& p)
 bool node::ask_again(const pending& p, nanos ttl)
 {
     lease& l = *p.of_round().of;
-    l.keys_end = std::max(l.keys_end, c_.now_ + ttl);
+    l.keys_end = std::max(l.keys_end, context_.now + ttl);
     send_again(p);
     if (has_to_prove(l)) {
         send(command::marker, p.of_round());
@@ -242,7 +242,7 @@ bool node::on_extend(const pending& p, const resp::reply& r)
         case scripted::no: c_.record(asked, index_, node_outcome::refused); return true;
         case scripted::again:
             // A majority may have decided already; this node's key is to live as long as theirs.
-            if (!asked.of->given_back && c_.now_ < asked.deadline) {
+            if (!asked.of->given_back && context_.now < asked.deadline) {
                 return ask_again(p, asked.ttl);
             }
             [[fallthrough]];
@@ -294,7 +294,7 @@ void node::settle(const pending& p, node_outcome outcome, std::string_view error
         }
     }
     const bool failed = outcome == node_outcome::failed;
-    ailing_until_ = failed ? c_.now_ + first_pause : instant{};
+    ailing_until_ = failed ? context_.now + first_pause : instant{};
     if (failed ? may_have_key(*l) : outcome == node_outcome::refused && may_be_set_yet(*l)) {
         owe_again(*l, paid, failed);
     }
@@ -307,7 +307,7 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
 {
     round& asked = p.of_round();
     if (asked.tally.has_voted(index_)) {
-        ++c_.stats_.late_replies;
+        ++context_.stats.late_replies;
         return true;
     }
     round_details::of_node& told = asked.details->nodes[index_];

@@ -19,7 +19,7 @@ void node::note_grant(round& asked)
 {
     const lease& l = *asked.of;
     asked.of->granted.fetch_or(bit(index_), std::memory_order_relaxed);
-    c_.stats_.late_grants += l.given_back;
+    context_.stats.late_grants += l.given_back;
     asked.keyed |= bit(index_);
     if (l.label != nullptr && !l.given_back) {
         set_label(l);  // the majority that won the lock was named before
@@ -126,7 +126,7 @@ bool node::on_take(const pending& p, const resp::reply& r)
         return on_nonsense(p);
     }
     const bool may_vote =
-        !l.given_back && !asked.tally.has_voted(index_) && c_.now_ < asked.deadline;
+        !l.given_back && !asked.tally.has_voted(index_) && context_.now < asked.deadline;
     if (r.is_error() && may_vote && judge(p, r) == scripted::again) {
         asked.sent_again |= bit(index_);
         return ask_again(p, l.ttl);
@@ -209,9 +209,9 @@ bool node::on_counter(round& asked, std::int64_t value)
 /// The increment began another one, without a ttl.
 void node::on_counter_gone(round& asked)
 {
-    c_.counters_.forget(asked.of->resource_hash, index_);
+    context_.known_counters.forget(asked.of->resource_hash, index_);
     if (!std::exchange(missed_a_counter_, true)) {
-        c_.log(
+        context_.log(
             log_level::warning,
             {address_.display,
              " has lost a fencing counter before its ttl has passed, and perhaps locks with it"});
@@ -223,7 +223,7 @@ void node::on_counter_gone(round& asked)
 bool node::may_count(const round& asked) const noexcept
 {
     return (asked.keyed & bit(index_)) != 0 && !asked.tally.has_voted(index_) &&
-           c_.now_ < asked.deadline;
+           context_.now < asked.deadline;
 }
 
 bool node::on_increment(const pending& p, const resp::reply& r)
@@ -255,7 +255,8 @@ bool node::on_count(const pending& p, const resp::reply& r)
         return send_again(p);
     }
     if (r.is_integer() && r.integer() >= least_seeded_counter) {
-        c_.counters_.note(asked.of->resource_hash, index_, p.sent, c_.settings_.counter_ttl);
+        context_.known_counters.note(asked.of->resource_hash, index_, p.sent,
+                                     context_.settings.counter_ttl);
     }
     return on_own_counter(asked, r);
 }
@@ -283,14 +284,14 @@ bool node::on_repair(const pending& p, const resp::reply& r)
         }
         if (!resp::is_about_state(r.text())) {
             if (!std::exchange(missed_a_mend_, true)) {
-                c_.log(log_level::warning,
-                       {address_.display, ": a fencing counter stays without a ttl (", error_of(r),
-                        ")"});
+                context_.log(log_level::warning,
+                             {address_.display, ": a fencing counter stays without a ttl (",
+                              error_of(r), ")"});
             }
             return true;
         }
         owe_mend(p.of_lease());
-        mends_due_ = c_.now_ + first_pause;
+        mends_due_ = context_.now + first_pause;
         wake_up_ = std::min(wake_up_, mends_due_);
         return true;
     }
@@ -307,8 +308,8 @@ bool node::on_align(const pending& p, const resp::reply& r)
             c_.on_no_vote(asked, index_, counter_text(*asked.of) + " is out of range");
         } else if (n > 0) {
             if (!asked.of->group) {
-                c_.counters_.note(asked.of->resource_hash, index_, p.sent,
-                                  c_.settings_.counter_ttl);
+                context_.known_counters.note(asked.of->resource_hash, index_, p.sent,
+                                             context_.settings.counter_ttl);
             }
             c_.on_raised(asked, index_, n);
         } else if (n < 0) {
@@ -323,7 +324,7 @@ bool node::on_align(const pending& p, const resp::reply& r)
     switch (judge(p, r)) {
         case scripted::again:
             // A later raise may need the script as well.
-            if (!asked.of->given_back && c_.now_ < asked.deadline) {
+            if (!asked.of->given_back && context_.now < asked.deadline) {
                 return send_again(p);
             }
             [[fallthrough]];

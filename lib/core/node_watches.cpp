@@ -16,8 +16,8 @@ using base::instant;
 
 bool node::can_track() const noexcept
 {
-    return c_.settings_.release_notifications && is_ready() && handshake_.protocol() == 3 &&
-           tracking_ != tracks::refused && watches_again_ <= c_.now_;
+    return context_.settings.release_notifications && is_ready() && handshake_.protocol() == 3 &&
+           tracking_ != tracks::refused && watches_again_ <= context_.now;
 }
 
 /// Adds the commands that stand in front of the one that reads the key.
@@ -36,7 +36,7 @@ void node::note_watching() noexcept
         return;
     }
     tracking_ = tracks::on;
-    watchers_looked_for_ = c_.now_ + watched_at_least;
+    watchers_looked_for_ = context_.now + watched_at_least;
     wake_up_ = std::min(wake_up_, watchers_looked_for_);
 }
 
@@ -57,11 +57,11 @@ void node::watch(lease& l, std::string_view resource)
 /// The server need not remember for nobody which keys were read.
 void node::end_tracking_if_idle()
 {
-    if (c_.now_ < watchers_looked_for_) {
+    if (context_.now < watchers_looked_for_) {
         return;
     }
     if (tracking_ == tracks::on && c_.is_watched(index_)) {
-        watchers_looked_for_ = c_.now_ + watched_at_least;
+        watchers_looked_for_ = context_.now + watched_at_least;
         return;
     }
     watchers_looked_for_ = instant::max();
@@ -79,10 +79,10 @@ void node::on_caching_lost(const pending&) noexcept
         return;
     }
     lost_watches_ = 0;
-    watches_again_ = c_.now_ + pause_of_watches;
-    c_.log(log_level::warning,
-           {address_.display,
-            ": the connection was lost each time that a notification was due: waiters poll"});
+    watches_again_ = context_.now + pause_of_watches;
+    context_.log(log_level::warning,
+                 {address_.display,
+                  ": the connection was lost each time that a notification was due: waiters poll"});
 }
 
 /// It has not told of a key that it was to tell of, as who looked after `since` found. False: it
@@ -94,9 +94,10 @@ bool node::note_silence(instant since) noexcept
     }
     is_silent_ = true;
     if (!std::exchange(missed_word_, true)) {
-        c_.log(log_level::warning, {address_.display,
-                                    " sent no notification of a lock that was free or had a new "
-                                    "holder: waiters poll until the next notification"});
+        context_.log(log_level::warning,
+                     {address_.display,
+                      " sent no notification of a lock that was free or had a new "
+                      "holder: waiters poll until the next notification"});
     }
     return true;
 }
@@ -117,8 +118,9 @@ bool node::on_tracking(const pending& p, const resp::reply& r)
     }
     if (r.is_error() && tracking_ == tracks::refused) {
         if (!std::exchange(missed_tracking_, true)) {
-            c_.log(log_level::info,
-                   {address_.display, " sends no notifications: waiters poll (", error_of(r), ")"});
+            context_.log(
+                log_level::info,
+                {address_.display, " sends no notifications: waiters poll (", error_of(r), ")"});
         }
     }
     return true;
@@ -143,14 +145,14 @@ void node::on_push(const resp::reply& r) noexcept
     if (r.at(0).text() != "invalidate") {
         return;
     }
-    told_at_ = c_.now_;
+    told_at_ = context_.now;
     is_silent_ = false;
     const resp::reply keys = r.at(1);
     if (keys.is_null()) {
         c_.on_keys_gone(index_);
         return;
     }
-    const std::string_view prefix = c_.settings_.key_prefix;
+    const std::string_view prefix = context_.settings.key_prefix;
     for (const resp::reply key : keys) {
         if (key.text().starts_with(prefix)) {
             c_.on_key_gone(index_, key.text().substr(prefix.size()));

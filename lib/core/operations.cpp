@@ -124,13 +124,13 @@ void coordinator::begin(operation& op, flow (coordinator::*body)(operation&))
 
 operation& coordinator::acquire(instant now, std::string_view resource, const acquire_options& o)
 {
-    now_ = now;
+    shared_.now = now;
     return begin_acquire(new_operation(operation::kind::acquire, resource, o.report), o);
 }
 
 operation& coordinator::acquire(instant now, const group& resources, const acquire_options& o)
 {
-    now_ = now;
+    shared_.now = now;
     return begin_acquire(new_operation(operation::kind::acquire, resources, o.report), o);
 }
 
@@ -142,8 +142,8 @@ operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
     if (o.reentrant_owner != nullptr) {
         op.owner = o.reentrant_owner->identity();
     }
-    op.since = now_;
-    op.deadline = now_ + base::deadline_span(o.timeout);
+    op.since = shared_.now;
+    op.deadline = shared_.now + base::deadline_span(o.timeout);
     op.attempts_left = o.timeout == o.timeout.zero() ? 1 : o.max_attempts;
     if (o.max_outage) {
         op.max_outage = base::deadline_span(*o.max_outage);
@@ -185,14 +185,14 @@ operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
 operation& coordinator::adopt(instant now, std::string_view resource,
                               const base::owner_token& owner, nanos ttl, report* r)
 {
-    now_ = now;
+    shared_.now = now;
     return begin_adopt(new_operation(operation::kind::adopt, resource, r), owner, ttl);
 }
 
 operation& coordinator::adopt(instant now, const group& resources, const base::owner_token& owner,
                               nanos ttl, report* r)
 {
-    now_ = now;
+    shared_.now = now;
     return begin_adopt(new_operation(operation::kind::adopt, resources, r), owner, ttl);
 }
 
@@ -203,16 +203,16 @@ operation& coordinator::begin_adopt(operation& op, const base::owner_token& owne
     // Nothing of the SETs is under way from here.
     l.adopted = true;
     l.asked = l.answered = all_nodes(static_cast<unsigned>(nodes_.size()));
-    l.t0 = l.keys_end = l.asked_until = now_;
+    l.t0 = l.keys_end = l.asked_until = shared_.now;
     op.ttl = ttl;
-    op.deadline = now_;
+    op.deadline = shared_.now;
     begin(op, &coordinator::run_adopt);
     return op;
 }
 
 operation& coordinator::extend(instant now, lease& l, nanos ttl, report* r)
 {
-    now_ = now;
+    shared_.now = now;
     operation& op = new_operation(operation::kind::extend, r);
     ref(l);
     op.subject = &l;
@@ -223,7 +223,7 @@ operation& coordinator::extend(instant now, lease& l, nanos ttl, report* r)
 
 operation& coordinator::release(instant now, lease& l, report* r)
 {
-    now_ = now;
+    shared_.now = now;
     operation& op = new_operation(operation::kind::release, r);
     op.subject = &l;
     if (l.root().holds > 1 || l.root().left) {
@@ -239,7 +239,7 @@ operation& coordinator::release(instant now, lease& l, report* r)
 
 operation& coordinator::inspect(instant now, std::string_view resource, const inspect_options& o)
 {
-    now_ = now;
+    shared_.now = now;
     operation& op = new_operation(operation::kind::inspect, resource, o.report);
     op.every_node = o.every_node;
     if (const auto owner = base::owner_token::parse(o.owner_token)) {
@@ -251,7 +251,7 @@ operation& coordinator::inspect(instant now, std::string_view resource, const in
 
 void coordinator::cancel(instant now, operation& op) noexcept
 {
-    now_ = now;
+    shared_.now = now;
     // The value that asio::error::operation_aborted has; that name belongs above this layer.
     call_off(op, {ECANCELED, boost::system::system_category()});
     run();
@@ -275,9 +275,9 @@ void coordinator::call_off(operation& op, error_code ec) noexcept
 
 void coordinator::drop(instant now, lease& l) noexcept
 {
-    now_ = now;
+    shared_.now = now;
     if (!l.given_back) {
-        ++stats_.dropped;
+        ++shared_.stats.dropped;
         give_back(l);
     }
     unref(l);
@@ -286,7 +286,7 @@ void coordinator::drop(instant now, lease& l) noexcept
 
 void coordinator::let_go(instant now, lease& l) noexcept
 {
-    now_ = now;
+    shared_.now = now;
     lease& root = l.root();
     root.left = true;
     root.set_valid_until({});
@@ -317,7 +317,7 @@ bool coordinator::has_room_for(operation::kind what) const noexcept
 void coordinator::finish(operation& op, error_code ec) noexcept
 {
     op.error = ec;
-    if (ec && op.looks_at > now_) {
+    if (ec && op.looks_at > shared_.now) {
         bequeath_pause(op);
     }
     watch_no_more(op);
@@ -329,7 +329,7 @@ void coordinator::finish(operation& op, error_code ec) noexcept
 
 operation* coordinator::take_finished(instant now) noexcept
 {
-    now_ = now;
+    shared_.now = now;
     while (operation* op = losses_.empty() ? finished_.pop_front() : losses_.pop_front()) {
         const bool goes_on = !op->error && !holds_yet(*op);
         run();  // others, whose turn it is
@@ -361,7 +361,7 @@ bool coordinator::holds_yet(operation& op) noexcept
         case operation::kind::extend:
             if (l.given_back || op.subject->given_back || l.left) {
                 op.error = errc::not_held;
-            } else if (l.valid_until() <= now_) {
+            } else if (l.valid_until() <= shared_.now) {
                 op.error = lose(l);
             }
             return true;
@@ -375,7 +375,7 @@ bool coordinator::holds_yet(operation& op) noexcept
 
 void coordinator::give_up(operation& op) noexcept
 {
-    if (!stopped_) {
+    if (!shared_.stopped) {
         clear_report(op);  // or nobody may be there any more whose it is
     }
     finish(op, op.cancelled);

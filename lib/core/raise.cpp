@@ -18,7 +18,7 @@ constexpr std::string_view too_early = "this node's date is too early for a new 
 /// From here on the nodes' votes come with their counters.
 void coordinator::count_votes(round& attempt)
 {
-    counters_.reserve();
+    shared_.known_counters.reserve();
     attempt.fencing = &fencings_.take();
     attempt.fencing->reset(attempt.tally.nodes(), date_.microseconds());
 }
@@ -64,7 +64,7 @@ round& coordinator::new_raise(round& attempt, unsigned tries)
     attempt.partner = &r;
     r.target = next_target(attempt, tries).value_or(0);
     by_deadline_.insert_after(attempt, r);
-    ++stats_.counter_alignments;
+    ++shared_.stats.counter_alignments;
     return r;
 }
 

@@ -47,8 +47,8 @@ void coordinator::fill_report(const operation& op, const round& r) const
         n.key_group.reset();  // whoever asks for it fills it in
         n.quarantine.reset();
         if (n.outcome == node_outcome::quarantined) {
-            n.quarantine =
-                std::chrono::ceil<std::chrono::milliseconds>(nodes_[i]->quarantine_left(now_));
+            n.quarantine = std::chrono::ceil<std::chrono::milliseconds>(
+                nodes_[i]->quarantine_left(shared_.now));
         }
     }
 }
@@ -96,8 +96,8 @@ void coordinator::report_waiting(const operation& op) const noexcept
 void coordinator::report_holder(const operation& op, instant end) const noexcept
 {
     report_place(op);
-    if (op.report != nullptr && end > now_ && end != unknown_end) {
-        op.report->holder_ttl = std::chrono::ceil<std::chrono::milliseconds>(end - now_);
+    if (op.report != nullptr && end > shared_.now && end != unknown_end) {
+        op.report->holder_ttl = std::chrono::ceil<std::chrono::milliseconds>(end - shared_.now);
     }
 }
 
@@ -119,22 +119,22 @@ void coordinator::count(const operation& op) noexcept
     switch (op.what) {
         case operation::kind::acquire:
         case operation::kind::adopt:
-            stats_.acquired += !ec;
-            stats_.contended += ec == errc::contended;
-            stats_.unavailable += ec == errc::unavailable;
-            stats_.expired += ec == errc::expired;
-            stats_.timed_out += ec == errc::timed_out;
-            stats_.cancelled += op.cancelled && ec == op.cancelled && ec != errc::closed;
+            shared_.stats.acquired += !ec;
+            shared_.stats.contended += ec == errc::contended;
+            shared_.stats.unavailable += ec == errc::unavailable;
+            shared_.stats.expired += ec == errc::expired;
+            shared_.stats.timed_out += ec == errc::timed_out;
+            shared_.stats.cancelled += op.cancelled && ec == op.cancelled && ec != errc::closed;
             return;
         case operation::kind::extend:
-            stats_.extended += !ec;
-            stats_.lost += ec == errc::lost;
-            stats_.extend_unknown += ec == errc::unavailable;
+            shared_.stats.extended += !ec;
+            shared_.stats.lost += ec == errc::lost;
+            shared_.stats.extend_unknown += ec == errc::unavailable;
             return;
         case operation::kind::release:
-            stats_.released += !ec && op.released == release_result::released;
-            stats_.not_held += !ec && op.released == release_result::not_held;
-            stats_.release_unknown += ec == errc::unavailable;
+            shared_.stats.released += !ec && op.released == release_result::released;
+            shared_.stats.not_held += !ec && op.released == release_result::not_held;
+            shared_.stats.release_unknown += ec == errc::unavailable;
             return;
         case operation::kind::inspect:
         case operation::kind::wait_lost:
@@ -144,13 +144,13 @@ void coordinator::count(const operation& op) noexcept
 
 stats coordinator::snapshot() const noexcept
 {
-    redlock::stats s = stats_;
+    redlock::stats s = shared_.stats;
     s.in_flight = operations();
     s.waiters = waiting_;
     s.leases = leases_.in_use();
     for (const auto& n : nodes_) {
         s.nodes_ready += n->is_ready() ? 1u : 0u;
-        s.nodes_connecting += !stopped_ && n->is_connecting() ? 1u : 0u;
+        s.nodes_connecting += !shared_.stopped && n->is_connecting() ? 1u : 0u;
         s.nodes_quarantined += n->is_quarantined() ? 1u : 0u;
         s.unanswered += n->unanswered();
         s.pending_releases += n->debts();

@@ -38,7 +38,7 @@ round& coordinator::new_round(operation& op, round_kind what, bool asks_ttl)
     reset(r, what, op.subject->root());
     r.asks_ttl = asks_ttl;
     r.asks_label = op.what == operation::kind::adopt || (op.report != nullptr && is_attempt(what));
-    r.deadline = now_ + settings_.node_timeout;
+    r.deadline = shared_.now + settings_.node_timeout;
     r.ttl = op.ttl;
     by_deadline_.push_back(r);
     return r;
@@ -50,7 +50,7 @@ void coordinator::reset(round& r, round_kind what, lease& of) noexcept
     r.what = what;
     r.of = &of;
     ref(of);
-    r.t0 = now_;
+    r.t0 = shared_.now;
     r.tally = votes{static_cast<unsigned>(nodes_.size())};
     r.parked = r.gate = r.awaits_proof = r.keyed = r.sent_again = 0;
     r.held = 0;
@@ -98,11 +98,11 @@ void coordinator::send(round& r, unsigned index, encoded_row& same)
 {
     // Of nodes that were waited for it may be sent later than of the others.
     if (r.what == round_kind::extend) {
-        r.of->keys_end = std::max(r.of->keys_end, now_ + r.ttl);
+        r.of->keys_end = std::max(r.of->keys_end, shared_.now + r.ttl);
     } else if (r.what != round_kind::inspect) {
-        r.of->keys_end = std::max(r.of->keys_end, now_ + r.of->ttl);
+        r.of->keys_end = std::max(r.of->keys_end, shared_.now + r.of->ttl);
     }
-    if (nodes_[index]->role_due() <= now_) {
+    if (nodes_[index]->role_due() <= shared_.now) {
         nodes_[index]->ask_role();
     }
     nodes_[index]->ask(r, same);
@@ -130,7 +130,7 @@ void coordinator::expire(round& r) noexcept
         const bool was_asked =
             r.what != round_kind::align || (r.partner->fencing->known() & bit(i)) != 0;
         if (was_asked) {
-            ++stats_.node_timeouts;
+            ++shared_.stats.node_timeouts;
         }
         if (was_asked && nodes_[i]->is_ready()) {
             nodes_[i]->mark_stalled();
@@ -200,7 +200,7 @@ void coordinator::set_vote(round& r, unsigned index, node_outcome outcome,
     }
     if (r.details != nullptr) {
         r.details->nodes[index].outcome = outcome;
-        r.details->nodes[index].elapsed = now_ - r.t0;
+        r.details->nodes[index].elapsed = shared_.now - r.t0;
         explain(r, index, error);
     }
 }
@@ -222,7 +222,7 @@ void coordinator::record(round& r, unsigned index, node_outcome outcome,
                          std::string_view error) noexcept
 {
     if (r.tally.has_voted(index)) {
-        ++stats_.late_replies;
+        ++shared_.stats.late_replies;
         return;
     }
     set_vote(r, index, outcome, error);
@@ -240,11 +240,11 @@ void coordinator::record(round& r, unsigned index, node_outcome outcome,
 
 void coordinator::on_ready(unsigned index)
 {
-    ++stats_.connects;
+    ++shared_.stats.connects;
     for (round* r = by_deadline_.empty() ? nullptr : &by_deadline_.front(); r != nullptr;
          r = by_deadline_.after(*r)) {
         const bool is_wanted = !r->closed || r->partner != nullptr;
-        if ((r->parked & bit(index)) != 0 && is_wanted && r->deadline > now_) {
+        if ((r->parked & bit(index)) != 0 && is_wanted && r->deadline > shared_.now) {
             r->parked &= ~bit(index);
             if (nodes_[index]->is_quarantined() && !may_be_asked_in_quarantine(r->what)) {
                 record(*r, index, node_outcome::quarantined, nodes_[index]->quarantine_reason());
@@ -281,7 +281,7 @@ void coordinator::note_connections() noexcept
 {
     const auto ready =
         std::ranges::count_if(nodes_, [](const auto& n) noexcept { return n->is_ready(); });
-    outage_.on_connections(now_, static_cast<std::size_t>(ready) >= settings_.quorum);
+    outage_.on_connections(shared_.now, static_cast<std::size_t>(ready) >= settings_.quorum);
 }
 
 /// Another node that is usable, and is the same server under another name.

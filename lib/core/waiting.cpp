@@ -57,7 +57,7 @@ std::uint64_t hash_of_owner(const operation& op, std::string_view resource) noex
 lease& coordinator::who_leads(lease& l) noexcept
 {
     lease& first = leading_.find_or_add(l);
-    if (&first == &l || !first.is_had || first.valid_until() > now_) {
+    if (&first == &l || !first.is_had || first.valid_until() > shared_.now) {
         return first;
     }
     end_lead(first);
@@ -91,8 +91,8 @@ void coordinator::stand_in_line(operation& op, lease& first)
     if (first.line == nullptr) {
         line& made = lines_.take();
         made.behind = &first;
-        const stint* const known = sought_after_.find(first.resource_hash, now_);
-        made.of_client = known != nullptr ? *known : stint::begun(now_);
+        const stint* const known = sought_after_.find(first.resource_hash, shared_.now);
+        made.of_client = known != nullptr ? *known : stint::begun(shared_.now);
         first.line = &made;
     }
     sleepers_.set(op, end_of_patience(op));
@@ -166,21 +166,21 @@ instant coordinator::end_of_patience(const operation& op) const noexcept
     }
     const instant outage = outage_.disconnected_since();
     const nanos most = std::max<nanos>(*op.max_outage, between_outage_looks);
-    return std::min(op.deadline, outage == instant::max() ? now_ + most : outage + most);
+    return std::min(op.deadline, outage == instant::max() ? shared_.now + most : outage + most);
 }
 
 /// It is time for one who stands in line.
 void coordinator::look_in_line(operation& op) noexcept
 {
     lease& l = *op.in_line->behind;
-    if (now_ >= op.deadline) {
+    if (shared_.now >= op.deadline) {
         report_waiting(op);
         resume_later(op);
     } else if (gives_up(op, outage_.disconnected_since())) {
         resume_later(op);
     } else if (&op != &op.in_line->waiting.front()) {
         sleepers_.set(op, end_of_patience(op));
-    } else if (l.is_had && l.valid_until() <= now_) {
+    } else if (l.is_had && l.valid_until() <= shared_.now) {
         end_lead(l);
     } else {
         watch_over(*op.in_line);
@@ -215,7 +215,7 @@ void coordinator::end_lead(lease& l) noexcept
     }
     operation& next = l.line->waiting.front();
     if (l.is_had) {
-        ++stats_.hand_overs;
+        ++shared_.stats.hand_overs;
         l.is_counted = true;
         count_hand_over(l.line->of_client, false);
         next.is_next = l.given_back && l.line->of_client.rest == nanos{};
@@ -250,7 +250,7 @@ void coordinator::bequeath_pause(operation& op) noexcept
 instant coordinator::end_of_inherited(const operation& op) const noexcept
 {
     const bool pauses = op.is_heir && !op.is_woken && !op.was_roused;
-    return pauses ? std::min(op.looks_at, op.deadline) : now_;
+    return pauses ? std::min(op.looks_at, op.deadline) : shared_.now;
 }
 
 /// To another lease of the same resource, by which `op` asks for it.
@@ -291,11 +291,11 @@ void coordinator::rouse(const lease& first) noexcept
 /// none but those whom it can never meet.
 void coordinator::count_hand_over(stint& s, bool is_alone) noexcept
 {
-    s.freed = now_;
+    s.freed = shared_.now;
     if (s.hand_overs++ == 0) {
-        s.since = now_;
+        s.since = shared_.now;
     }
-    const nanos run = now_ - s.since;
+    const nanos run = shared_.now - s.since;
     if ((s.hand_overs < most_hand_overs && run < longest_run) ||
         (s.hand_overs < s.stood_in_line && run < longest_run_of_untold)) {
         return;
@@ -306,7 +306,7 @@ void coordinator::count_hand_over(stint& s, bool is_alone) noexcept
     const nanos some = is_alone ? nanos{} : std::max(2 * spread_of(s.refusals), share);
     const bool is_met = std::exchange(s.met_others, false);
     s.lonely_rests = is_met ? 0 : std::min(s.lonely_rests + 1, sought_after::most_lonely_rests);
-    s.rest = std::max({s.rest, some + random_below(some), long_rest(s, is_met)});
+    s.rest = std::max({s.rest, some + shared_.random_below(some), long_rest(s, is_met)});
 }
 
 /// For those who ask by chance, or from far away. Who was met finds it free the more often the
@@ -314,14 +314,14 @@ void coordinator::count_hand_over(stint& s, bool is_alone) noexcept
 /// most.
 nanos coordinator::long_rest(stint& s, bool is_met) noexcept
 {
-    if (is_met && (now_ - s.rested_long >= between_long_rests || !is_told())) {
-        s.rested_long = now_;
-        return random_below(longest_rest());
+    if (is_met && (shared_.now - s.rested_long >= between_long_rests || !is_told())) {
+        s.rested_long = shared_.now;
+        return shared_.random_below(longest_rest());
     }
     const nanos between = is_told() ? between_longest_rests : s.until_longest;
-    if (!is_met && now_ - s.rested_longest >= between) {
+    if (!is_met && shared_.now - s.rested_longest >= between) {
         s.until_longest = std::min(2 * s.until_longest, stint::most_until_longest);
-        s.rested_long = s.rested_longest = now_;
+        s.rested_long = s.rested_longest = shared_.now;
         return longest_rest();
     }
     return nanos{};
@@ -346,7 +346,7 @@ void coordinator::count_gap(const operation& op) noexcept
     const nanos left_free = std::max(gap - s->rest, nanos{});
     s->rest = std::max(s->rest - gap, nanos{});
     if (op.attempts_made == 1) {
-        s->rested_longest = std::min(now_, s->rested_longest + share_left_free * left_free);
+        s->rested_longest = std::min(shared_.now, s->rested_longest + share_left_free * left_free);
     } else {
         s->hand_overs = 0;  // others had it
         s->stood_in_line = is_told() || l.line == nullptr ? 0 : l.line->waiting.size();
@@ -360,19 +360,20 @@ void coordinator::count_turn(lease& l) noexcept
     if (std::exchange(l.is_counted, true)) {
         return;  // lost before it was given back
     }
-    stint* const s = l.group ? stint_of(l) : sought_after_.note_turn(l.resource_hash, now_, l.t0);
+    stint* const s =
+        l.group ? stint_of(l) : sought_after_.note_turn(l.resource_hash, shared_.now, l.t0);
     if (s != nullptr) {
         count_hand_over(*s, s->lonely_rests >= sought_after::most_lonely_rests);
     }
     if (!l.group) {
-        sought_after_.keep(l.resource_hash, now_, now_);
+        sought_after_.keep(l.resource_hash, shared_.now, shared_.now);
     }
 }
 
 /// The line ends; others are remembered for a while.
 void coordinator::keep_stint(const lease& l) noexcept
 {
-    if (stint* const known = sought_after_.note_turn(l.resource_hash, now_, l.t0)) {
+    if (stint* const known = sought_after_.note_turn(l.resource_hash, shared_.now, l.t0)) {
         const stint before = std::exchange(*known, l.line->of_client);
         known->contended_until = before.contended_until;
         known->met_others = known->met_others || before.met_others;
@@ -383,10 +384,10 @@ void coordinator::keep_stint(const lease& l) noexcept
 const stint* coordinator::remembered(const lease& l) const noexcept
 {
     if (!l.group) {
-        return sought_after_.find(l.resource_hash, now_);
+        return sought_after_.find(l.resource_hash, shared_.now);
     }
     for (const std::string& resource : *l.group) {
-        if (const stint* const s = sought_after_.find(hash_of(resource), now_)) {
+        if (const stint* const s = sought_after_.find(hash_of(resource), shared_.now)) {
             return s;
         }
     }
@@ -403,10 +404,10 @@ stint* coordinator::stint_of(const lease& l) noexcept
 instant coordinator::end_of_rest(const operation& op) noexcept
 {
     const stint* const s = op.may_wait ? stint_of(*op.subject) : nullptr;
-    if (s == nullptr || s->freed + s->rest <= now_) {
-        return now_;
+    if (s == nullptr || s->freed + s->rest <= shared_.now) {
+        return shared_.now;
     }
-    return std::min(s->freed + s->rest, now_ + (op.deadline - now_) / 2);
+    return std::min(s->freed + s->rest, shared_.now + (op.deadline - shared_.now) / 2);
 }
 
 /// Whoever waits on behalf of an owner that has the lock now would wait for itself.
@@ -433,11 +434,11 @@ void coordinator::note_refusal(const round& r) noexcept
     const bool is_named = l.group != nullptr && r.held > 0;
     const std::string& resource = is_named ? (*l.group)[r.held - 1] : l.resource;
     const lease* const first = leading_.find(resource);
-    if (first != nullptr && first != &l && first->valid_until() > now_) {
+    if (first != nullptr && first != &l && first->valid_until() > shared_.now) {
         return;  // it is this client that has it
     }
     const std::uint64_t hash = is_named ? hash_of(resource) : l.resource_hash;
-    sought_after_.note(hash, now_, l.is_had ? l.valid_until() : now_).meet_others();
+    sought_after_.note(hash, shared_.now, l.is_had ? l.valid_until() : shared_.now).meet_others();
     if (first != nullptr && first->line != nullptr) {
         first->line->of_client.meet_others();
     }
@@ -451,7 +452,7 @@ void coordinator::note_refusal(const round& r) noexcept
 void coordinator::note_key_in_the_way(const lease& l, node_mask refused) noexcept
 {
     const auto gate = refused != 0 ? gate_of(l) : std::nullopt;
-    stint* const s = sought_after_.find(l.resource_hash, now_);
+    stint* const s = sought_after_.find(l.resource_hash, shared_.now);
     if (gate && (refused & bit(*gate)) != 0 && s != nullptr) {
         s->contended_until = {};
     }
@@ -461,7 +462,7 @@ void coordinator::note_key_in_the_way(const lease& l, node_mask refused) noexcep
 void coordinator::note_contention(const lease& l) noexcept
 {
     if (const stint* const s = remembered(l)) {
-        const_cast<stint*>(s)->contended_until = now_ + sought_after::long_enough;
+        const_cast<stint*>(s)->contended_until = shared_.now + sought_after::long_enough;
     }
 }
 

@@ -63,7 +63,7 @@ struct coordinator::sleep_until {
     [[nodiscard]] bool await_suspend(waiting_flow h) const
     {
         const auto& [c, op] = h.promise();
-        if (when <= c.now_ || op.cancelled) {
+        if (when <= c.shared_.now || op.cancelled) {
             return false;
         }
         c.sleepers_.set(op, when);

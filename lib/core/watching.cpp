@@ -90,11 +90,11 @@ void coordinator::on_watched(const lease& l, unsigned index, told_ttl told) noex
         return;
     }
     const bool ends = told.ms >= 0 && told.ms < base::max_ttl.count();
-    const instant until = ends ? now_ + std::chrono::milliseconds{told.ms} : unknown_end;
-    if (!has_seen_the_same(*op, index, until, now_ - told.asked)) {
+    const instant until = ends ? shared_.now + std::chrono::milliseconds{told.ms} : unknown_end;
+    if (!has_seen_the_same(*op, index, until, shared_.now - told.asked)) {
         op->refused_until = until;
-        op->refused_within = now_ - told.asked;
-        op->refused_at = now_;
+        op->refused_within = shared_.now - told.asked;
+        op->refused_at = shared_.now;
     }
     op->is_rushed = false;
     watch_no_more(*op);
@@ -110,7 +110,7 @@ void coordinator::on_watched(const lease& l, unsigned index, told_ttl told) noex
     ++watchers_[index];
     op->is_watch_asked = false;
     if (is_asleep(*op) && !op->was_roused) {
-        sleepers_.set(*op, begin_pause(*op, op->wake_up - now_));
+        sleepers_.set(*op, begin_pause(*op, op->wake_up - shared_.now));
     }
 }
 
@@ -139,7 +139,7 @@ void coordinator::wake(operation& op, nanos later) noexcept
 {
     watch_no_more(op);
     op.is_woken = true;
-    look_by(op, now_ + later + wake_up_delay(op));
+    look_by(op, shared_.now + later + wake_up_delay(op));
 }
 
 /// If it pauses, it does so no longer.
@@ -215,7 +215,7 @@ void coordinator::on_keys_gone(unsigned index) noexcept
 {
     const nanos apart = time_between_looks(watchers_[index]) - time_between_looks(1);
     for_watchers(index, [this, apart](operation& op) {
-        wake(op, random_below(std::min(apart, (op.deadline - now_) / 4)));
+        wake(op, shared_.random_below(std::min(apart, (op.deadline - shared_.now) / 4)));
     });
 }
 
@@ -226,7 +226,8 @@ void coordinator::on_watch_lost(unsigned index) noexcept
         std::max<nanos>(settings_.backoff_max, time_between_looks(watchers_[index]));
     for_watchers(index, [this, apart](operation& op) {
         watch_no_more(op);
-        look_by(op, now_ + random_below(std::min(apart, (op.deadline - now_) / 2)));
+        look_by(op, shared_.now +
+                        shared_.random_below(std::min(apart, (op.deadline - shared_.now) / 2)));
     });
 }
 

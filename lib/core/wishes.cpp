@@ -34,10 +34,10 @@ void coordinator::begin_keeping(keeper& wish, lease& hold) noexcept
     }
     keeper& k = *l.kept_by;
     if (!std::exchange(k.renews, true)) {
-        ++stats_.kept_alive;
+        ++shared_.stats.kept_alive;
     }
     k.next_renewal =
-        std::min(k.next_renewal, std::max(next_renewal(l.valid_until(), wish.ttl), now_));
+        std::min(k.next_renewal, std::max(next_renewal(l.valid_until(), wish.ttl), shared_.now));
     rest(k);
 }
 
@@ -49,7 +49,8 @@ void coordinator::end_wishes(lease& hold) noexcept
         return;
     }
     const lease& root = hold.root();
-    const error_code why = root.valid_until() <= now_ && !root.left ? errc::lost : errc::not_held;
+    const error_code why =
+        root.valid_until() <= shared_.now && !root.left ? errc::lost : errc::not_held;
     for (operation* op = k->waiters.empty() ? nullptr : &k->waiters.front(); op != nullptr;) {
         operation* const next = k->waiters.after(*op);
         if (op->subject == &hold) {
@@ -79,7 +80,7 @@ void coordinator::end_wishes(lease& hold) noexcept
 void coordinator::stop_renewals(keeper& k) noexcept
 {
     k.renews = false;
-    --stats_.kept_alive;
+    --shared_.stats.kept_alive;
     k.next_renewal = instant::max();
     leave_turn(k);
     leave_news(k);
@@ -97,7 +98,7 @@ nanos coordinator::life_wanted(const keeper& k) const noexcept
     nanos most{};
     for (const keeper* wish = &k; wish != nullptr; wish = wish->further) {
         // Servers count in whole milliseconds.
-        const nanos left = std::chrono::floor<milliseconds>(wish->hold_end() - now_);
+        const nanos left = std::chrono::floor<milliseconds>(wish->hold_end() - shared_.now);
         const bool is_held_to_the_end =
             left <= nanos{} || wish->hold_end() - k.of->asked_until < milliseconds{1};
         if (wish->wanted_by != nullptr && wish->renewals_left != 0 && !is_held_to_the_end) {
