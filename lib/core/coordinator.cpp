@@ -21,13 +21,14 @@ coordinator::coordinator(const base::settings& s, base::entropy& random, base::w
       not_in_time_("no answer within node_timeout, " +
                    base::duration_text(
                        std::chrono::duration_cast<std::chrono::milliseconds>(s.node_timeout))),
-      shared_(s, random)
+      shared_(s, random, *this)
 {
     assert(!s.nodes.empty() && s.nodes.size() <= max_nodes);
     nodes_.reserve(s.nodes.size());
+    round_events& events = *this;
     for (const base::address& at : s.nodes) {
         nodes_.push_back(
-            std::make_unique<node>(*this, shared_, static_cast<unsigned>(nodes_.size()), at));
+            std::make_unique<node>(shared_, events, static_cast<unsigned>(nodes_.size()), at));
     }
 }
 
@@ -207,12 +208,8 @@ bool coordinator::is_quiet() const noexcept
 
 // References.
 
-void coordinator::unref(lease& l) noexcept
+void coordinator::take_back(lease& l) noexcept
 {
-    assert(l.references > 0);
-    if (--l.references > 0) {
-        return;
-    }
     holdings_.remove(l);  // which goes by its resources
     if (l.leads) {
         end_lead(l);  // its acquire could not be begun
@@ -228,12 +225,8 @@ void coordinator::unref(lease& l) noexcept
     leases_.give(l);
 }
 
-void coordinator::unref(round& r) noexcept
+void coordinator::take_back(round& r) noexcept
 {
-    assert(r.references > 0);
-    if (--r.references > 0) {
-        return;
-    }
     if (r.is_linked()) {
         by_deadline_.remove(r);
     }

@@ -58,7 +58,7 @@ struct renewal_news {
  * The algorithm is Redlock,
  * https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/.
  */
-class coordinator {
+class coordinator : private round_events, private record_owner {
 public:
     /// All must outlive the coordinator.
     coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date);
@@ -174,7 +174,7 @@ public:
     /// Acquires that rely on a server to tell them when a key goes.
     [[nodiscard]] std::size_t watching() const noexcept
     {
-        return std::accumulate(watchers_.begin(), watchers_.end(), std::size_t{0});
+        return std::accumulate(shared_.watchers.begin(), shared_.watchers.end(), std::size_t{0});
     }
     /// Of every kind: none, when nothing is held, owed, wanted or told.
     [[nodiscard]] std::size_t records_in_use() const noexcept
@@ -195,7 +195,6 @@ public:
     }
 
 private:
-    friend class node;
     friend struct flow;
     /// Below this a wait is not worth its wake-up, and no attempt would fit behind it.
     static constexpr base::nanos least_wait = std::chrono::milliseconds{1};
@@ -245,7 +244,6 @@ private:
     [[nodiscard]] round& new_raise(round& attempt, unsigned tries);
     void give_back(lease& held) noexcept;
     void set_label(lease& l, const std::string& label) noexcept;
-    void adopt_label(lease& l, std::string_view stored) noexcept;
     void send_label(const lease& l) noexcept;
     void drop_label(const lease& l) noexcept;
     [[nodiscard]] lease* held_for(const operation& op) const;
@@ -318,9 +316,7 @@ private:
     void watch_no_more(operation& op) noexcept;
     void stop_being_told(operation& op) noexcept;
     void turn_to(operation& op, unsigned held) noexcept;
-    [[nodiscard]] bool is_watched(unsigned index) const noexcept { return watchers_[index] > 0; }
-    void on_watched(const lease& l, unsigned index, told_ttl told) noexcept;
-    void on_group_watched(const lease& l, unsigned index, unsigned held, told_ttl told) noexcept;
+    void on_watched(const lease& l, unsigned index, unsigned held, told_ttl told) noexcept override;
     bool has_seen_the_same(operation& op, unsigned index, base::instant until,
                            base::nanos within) noexcept;
     void note_if_free(operation& op, const round& r) noexcept;
@@ -396,8 +392,13 @@ private:
     void set_vote(round& r, unsigned index, node_outcome outcome, std::string_view error) noexcept;
 
     // What nodes tell.
-    void record(round& r, unsigned index, node_outcome outcome,
-                std::string_view error = {}) noexcept;
+    void on_vote(round& r, unsigned index, node_outcome outcome,
+                 std::string_view error) noexcept override;
+    void on_keys_set(round& r) override;
+    void on_counter(round& r, unsigned index, const counter_answer& answer) override;
+    void on_notification(unsigned index, notification what,
+                         std::string_view resource) noexcept override;
+    void on_connection(unsigned index, connection_event what) override;
     void on_counted(round& attempt, unsigned index, std::int64_t value);
     void on_raised(round& r, unsigned index, std::int64_t value) noexcept;
     void on_counter_at(round& r, unsigned index, std::int64_t value) noexcept;
@@ -408,7 +409,6 @@ private:
     void on_ready(unsigned index);
     void on_gone(unsigned index) noexcept;
     void on_contact() noexcept;
-    [[nodiscard]] const node* twin_of(const node& n) const noexcept;
 
     // References.
     [[nodiscard]] lease& new_lease(std::string_view resource);
@@ -417,9 +417,11 @@ private:
                                            report* r);
     [[nodiscard]] operation& new_operation(operation::kind what, const group& resources, report* r);
     void ref(lease& l) noexcept { ++l.references; }
-    void unref(lease& l) noexcept;
+    void unref(lease& l) noexcept { shared_.unref(l); }
     void ref(round& r) noexcept { ++r.references; }
-    void unref(round& r) noexcept;
+    void unref(round& r) noexcept { shared_.unref(r); }
+    void take_back(lease& l) noexcept override;
+    void take_back(round& r) noexcept override;
 
     // The scheduler.
     [[nodiscard]] std::size_t count_of(operation::kind what) const noexcept
@@ -460,8 +462,6 @@ private:
     std::size_t waiting_ = 0;
     /// Those of them who do so on behalf of an owner, by owner and resource.
     std::unordered_map<std::uint64_t, company> waiting_for_;
-    /// How many rely on each node to tell them when a key goes.
-    std::array<std::size_t, max_nodes> watchers_{};
     sought_after sought_after_;
     /// Of those that want several resources: by the one that is in their way.
     std::unordered_map<std::uint64_t, company> groups_watching_;

@@ -21,8 +21,7 @@ void coordinator::set_label(lease& l, const std::string& label) noexcept
     send_label(l);
 }
 
-/// Keeps the label that the nodes have of a lock that another client has taken.
-void coordinator::adopt_label(lease& l, std::string_view stored) noexcept
+void adopt_label(lease& l, std::string_view stored) noexcept
 {
     if (l.label != nullptr || l.given_back || l.left || untied(stored).empty()) {
         return;

@@ -8,6 +8,8 @@
 
 namespace redlock::core {
 
+struct lease;
+
 /// A label is stored behind the first characters of the owner token and a space. They tie it to its
 /// lock: a release deletes no later holder's label, and an inspection shows no earlier one's.
 inline constexpr std::size_t label_tie_size = 9;
@@ -28,5 +30,8 @@ inline constexpr std::size_t max_stored_label_size = label_tie_size + max_label_
                       stored[label_tie_size - 1] == ' ';
     return fits ? stored.substr(label_tie_size) : std::string_view();
 }
+
+/// Keeps the label that the nodes have of a lock that another client has taken.
+void adopt_label(lease& l, std::string_view stored) noexcept;
 
 }  // namespace redlock::core

@@ -1,6 +1,5 @@
 #include "core/node.hpp"
 
-#include "core/coordinator.hpp"
 #include "core/node_commands.hpp"
 #include "core/ranking.hpp"
 
@@ -43,13 +42,13 @@ bool is_about_tls(std::string_view reason) noexcept
 
 }  // namespace
 
-node::node(coordinator& c, node_context& shared, unsigned index, const base::address& at)
-    : c_(c),
-      context_(shared),
+node::node(node_context& shared, round_events& events, unsigned index, const base::address& at)
+    : context_(shared),
+      events_(events),
       address_(at),
       index_(index),
-      handshake_(c.settings(), at),
-      admission_(c.settings().guard && !at.durable ? &*c.settings().guard : nullptr),
+      handshake_(shared.settings, at),
+      admission_(shared.settings.guard && !at.durable ? &*shared.settings.guard : nullptr),
       fifo_(shared.fifo_blocks),
       out_(shared.blocks),
       name_(name_hash(at.display))
@@ -140,8 +139,8 @@ void node::become_ready()
     pay_debts(true);
     pay_mends();
     check_health();
-    c_.note_connections();
-    c_.on_ready(index_);
+    context_.run_ids[index_] = handshake_.run_id();
+    events_.on_connection(index_, connection_event::ready);
 }
 
 void node::note_run()
@@ -154,6 +153,18 @@ void node::note_run()
         }
         known_run_ = run;
     }
+}
+
+/// Another node that is usable and is the same server under another name; null: there is none.
+const std::string* node::name_of_twin() const noexcept
+{
+    const auto& names = context_.settings.nodes;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (i != index_ && !run_id().empty() && context_.run_ids[i] == run_id()) {
+            return &names[i].display;
+        }
+    }
+    return nullptr;
 }
 
 void node::on_closed(std::string_view reason) noexcept
@@ -242,7 +253,8 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
     refused_for_now_ = state_ == state::handshaking && handshake_.is_refused_for_now();
     state_ = state::waiting;
     unproven_ = false;
-    c_.note_connections();
+    context_.run_ids[index_] = {};
+    events_.on_connection(index_, connection_event::lost);
     stalled_ = false;
     admission_.on_disconnected();
     complain(reason, level);
@@ -255,10 +267,10 @@ void node::forget_connection(std::string_view reason, log_level level, ended_by 
         forget_command(p);
         let_go(p);
     }
-    c_.on_watch_lost(index_);
+    events_.on_notification(index_, notification::none_to_come, {});
     schedule_reconnect(lived_well, at_once);
     if (!may_come()) {
-        c_.on_gone(index_);
+        events_.on_connection(index_, connection_event::unreachable);
     }
 }
 
@@ -340,7 +352,7 @@ void node::stop() noexcept
         forget_debt(owed_.pop());
     }
     while (!unmended_.empty()) {
-        c_.unref(*unmended_.pop());
+        context_.unref(*unmended_.pop());
     }
 }
 

@@ -13,6 +13,7 @@
 #include "core/output.hpp"
 #include "core/ring.hpp"
 #include "core/round.hpp"
+#include "core/round_events.hpp"
 #include "resp/reader.hpp"
 
 #include <chrono>
@@ -27,8 +28,6 @@ struct script_keys;
 }  // namespace redlock::resp
 
 namespace redlock::core {
-
-class coordinator;
 
 /**
  * One master: the FIFO of commands without an answer, its health, its handshake, and the releases
@@ -47,11 +46,11 @@ public:
         ready,        ///< may vote
     };
 
-    node(coordinator& c, node_context& shared, unsigned index, const base::address& at);
+    node(node_context& shared, round_events& events, unsigned index, const base::address& at);
     node(const node&) = delete;
     node& operator=(const node&) = delete;
 
-    // What the engine tells, by way of the coordinator.
+    // What the engine tells, by way of the core.
     void connect() noexcept;
     /// Takes the login that `config::credentials` gave for this attempt to connect. False: the
     /// attempt was given up.
@@ -224,6 +223,17 @@ private:
     [[nodiscard]] form script_form() const noexcept;
     [[nodiscard]] form release_form(const lease& l) const noexcept;
 
+    // What it tells.
+    void vote(round& r, node_outcome outcome, std::string_view error = {}) noexcept
+    {
+        events_.on_vote(r, index_, outcome, error);
+    }
+    void tell_counter(round& r, counter_answer::kind what, std::int64_t value,
+                      std::string_view why = {})
+    {
+        events_.on_counter(r, index_, {what, value, why});
+    }
+
     // Replies. False: the connection was broken off.
     bool on_reply(const resp::reply& r);
     bool dispatch(const pending& p, const resp::reply& r);
@@ -313,6 +323,7 @@ private:
     void schedule_reconnect(bool lived_well, bool at_once) noexcept;
     void check_health();
     void note_run();
+    [[nodiscard]] const std::string* name_of_twin() const noexcept;
     [[nodiscard]] bool is_cut_at_hello() const noexcept;
     void give_up_as(std::string_view unfit) noexcept;
     void note_fitness() noexcept;
@@ -334,8 +345,8 @@ private:
     [[nodiscard]] base::instant end_of_key(const lease& l) const noexcept;
     [[nodiscard]] base::instant end_of_key_from_now(const lease& l) const noexcept;
 
-    coordinator& c_;
     node_context& context_;
+    round_events& events_;
     const base::address& address_;
     const unsigned index_;
     state state_ = state::idle;

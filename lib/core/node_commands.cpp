@@ -1,5 +1,4 @@
 #include "core/node_commands.hpp"
-#include "core/coordinator.hpp"
 #include "core/label.hpp"
 #include "core/node.hpp"
 #include "resp/encoder.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/coordinator.hpp"
 #include "core/node.hpp"
 
 #include <algorithm>

@@ -10,22 +10,41 @@
 #include "core/counters.hpp"
 #include "core/debts.hpp"
 #include "core/fifo.hpp"
+#include "core/lease.hpp"
 #include "core/output.hpp"
 #include "core/pool.hpp"
+#include "core/round.hpp"
 #include "core/votes.hpp"
 
+#include <array>
+#include <cassert>
 #include <cstddef>
 #include <initializer_list>
 #include <string_view>
 
 namespace redlock::core {
 
+/// Takes back records that nothing refers to any more.
+class record_owner {
+public:
+    virtual void take_back(round& r) noexcept = 0;
+    virtual void take_back(lease& l) noexcept = 0;
+
+protected:
+    ~record_owner() = default;
+};
+
 /// What the nodes of a client share.
 struct node_context {
-    node_context(const base::settings& s, base::entropy& source) : settings(s), random(source) {}
+    node_context(const base::settings& s, base::entropy& source, record_owner& keeper)
+        : settings(s),
+          random(source),
+          owner(keeper)
+    {}
 
     const base::settings& settings;
     base::entropy& random;
+    record_owner& owner;
     base::instant now{};
     /// The client makes no further connections.
     bool stopped = false;
@@ -36,6 +55,10 @@ struct node_context {
     node_mask to_close = 0;
     node_mask written = 0;
 
+    /// How many waiters rely on each node for a notification.
+    std::array<std::size_t, max_nodes> watchers{};
+    /// The run of the server that each ready node leads to; empty: unknown, or not ready.
+    std::array<std::string_view, max_nodes> run_ids{};
     /// Fencing counters that nodes are known to have.
     counters known_counters;
 
@@ -47,6 +70,14 @@ struct node_context {
     output_blocks blocks{settings.nodes.size() * blocks_a_node};
     fifo<pending>::blocks fifo_blocks;
 
+    template <class Record>
+    void unref(Record& counted) noexcept
+    {
+        assert(counted.references > 0);
+        if (--counted.references == 0) {
+            owner.take_back(counted);
+        }
+    }
     /// Writes a line to the user's log, from these parts.
     void log(log_level level, std::initializer_list<std::string_view> line) const noexcept;
     /// A random span from zero to below `bound`; half of it if there is no entropy.

@@ -1,4 +1,3 @@
-#include "core/coordinator.hpp"
 #include "core/node.hpp"
 #include "core/node_commands.hpp"
 
@@ -66,7 +65,7 @@ bool node::owe(debt what) noexcept
     }
     try {
         if (debts() >= context_.settings.max_pending_releases && !unmended_.empty()) {
-            c_.unref(*unmended_.pop());  // it is missed less
+            context_.unref(*unmended_.pop());  // it is missed less
         } else if (debts() >= context_.settings.max_pending_releases) {
             ++context_.stats.pending_releases_dropped;
             if (owed_.empty() || what.is_repeat()) {
@@ -76,9 +75,9 @@ bool node::owe(debt what) noexcept
         }
         debt& d = context_.pending_releases.take();
         d = what;
-        c_.ref(*d.of);
+        ++d.of->references;
         if (d.answers != nullptr) {
-            c_.ref(*d.answers);
+            ++d.answers->references;
         }
         owed_.push(d);
     } catch (const std::bad_alloc&) {
@@ -126,8 +125,7 @@ void node::tell_not_owed(round* waits, instant end, bool sent_before) noexcept
         return;
     }
     const bool is_gone = end <= context_.now && !sent_before;
-    c_.record(*waits, index_, is_gone ? node_outcome::refused : node_outcome::disconnected,
-              trouble_);
+    vote(*waits, is_gone ? node_outcome::refused : node_outcome::disconnected, trouble_);
 }
 
 /// One more release, after a pause: the last one was answered, but the key is there, or may come
@@ -194,9 +192,9 @@ void node::give_up_debt(debt& d) noexcept
 void node::forget_debt(debt& d) noexcept
 {
     if (d.answers != nullptr) {
-        c_.unref(*d.answers);
+        context_.unref(*d.answers);
     }
-    c_.unref(*d.of);
+    context_.unref(*d.of);
     d = {};
     context_.pending_releases.give(d);
 }
@@ -216,7 +214,7 @@ void node::owe_mend(lease& l) noexcept
     }
     try {
         unmended_.push(&l);
-        c_.ref(l);
+        ++l.references;
     } catch (const std::bad_alloc&) {
         // The same.
     }
@@ -229,7 +227,7 @@ void node::pay_mends()
            fifo_.size() < debts_at_once && (has_room() || fifo_.empty())) {
         lease& l = *unmended_.front();
         send(command::repair_expiry, l);
-        c_.unref(*unmended_.pop());
+        context_.unref(*unmended_.pop());
         if (mends_due_ != instant{}) {
             mends_due_ = context_.now + first_pause;
         }
@@ -247,7 +245,7 @@ void node::on_vote_lost(const pending& p) noexcept
     if (r.refused_itself(index_)) {
         record_refusal(r);
     } else {
-        c_.record(r, index_, node_outcome::disconnected, trouble_);
+        vote(r, node_outcome::disconnected, trouble_);
     }
 }
 
@@ -264,7 +262,7 @@ void node::on_repair_lost(const pending& p) noexcept
 
 void node::on_align_lost(const pending& p) noexcept
 {
-    c_.on_not_raised(p.of_round(), index_, trouble_);
+    tell_counter(p.of_round(), counter_answer::kind::unknown, 0, trouble_);
 }
 
 void node::on_release_lost(const pending& p) noexcept

@@ -1,4 +1,3 @@
-#include "core/coordinator.hpp"
 #include "core/node.hpp"
 #include "core/node_commands.hpp"
 #include "resp/encoder.hpp"
@@ -53,9 +52,9 @@ void node::cast_vote(round& asked)
         return;
     }
     if (asked.fencing == nullptr) {
-        c_.record(asked, index_, node_outcome::granted);
+        vote(asked, node_outcome::granted);
     } else if (const auto value = asked.fencing->held(index_)) {
-        c_.on_counted(asked, index_, *value);
+        tell_counter(asked, counter_answer::kind::counted, *value);
     }
 }
 
@@ -70,7 +69,7 @@ bool node::on_marker(const pending& p, const resp::reply& r)
     if (r.is_error()) {
         asked.awaits_proof &= ~bit(index_);
         if (is_awaited) {
-            c_.record(asked, index_, node_outcome::failed, error_of(r));
+            vote(asked, node_outcome::failed, error_of(r));
         }
         return true;
     }
@@ -84,7 +83,7 @@ bool node::on_marker(const pending& p, const resp::reply& r)
         asked.of->counted |= bit(index_);
         cast_vote(asked);
     } else if (is_awaited) {
-        c_.record(asked, index_, node_outcome::quarantined, suspicion_);
+        vote(asked, node_outcome::quarantined, suspicion_);
     }
     return true;
 }

@@ -1,5 +1,4 @@
 #include "base/text.hpp"
-#include "core/coordinator.hpp"
 #include "core/label.hpp"
 #include "core/node.hpp"
 #include "core/node_commands.hpp"
@@ -126,8 +125,8 @@ void node::let_go(const pending& p) noexcept
     const command_traits& traits = traits_of(p.what);
     releases_unanswered_ -= traits.is_for == command_traits::purpose::release ? 1U : 0U;
     switch (traits.subject) {
-        case command_subject::kind::round: c_.unref(p.of_round()); return;
-        case command_subject::kind::lease: c_.unref(p.of_lease()); return;
+        case command_subject::kind::round: context_.unref(p.of_round()); return;
+        case command_subject::kind::lease: context_.unref(p.of_lease()); return;
         case command_subject::kind::none:
         case command_subject::kind::pending_release: return;
     }
@@ -231,15 +230,15 @@ bool node::on_extend(const pending& p, const resp::reply& r)
         if (asked.details != nullptr) {
             asked.details->nodes[index_].held = missing;
         }
-        c_.record(asked, index_, node_outcome::refused);
+        vote(asked, node_outcome::refused);
         return true;
     }
     switch (judge(p, r)) {
         case scripted::yes:
-            c_.expect_longer(*asked.of);
+            events_.on_keys_set(asked);
             asked.of->granted.fetch_or(bit(index_), std::memory_order_relaxed);
             return on_granted(asked);
-        case scripted::no: c_.record(asked, index_, node_outcome::refused); return true;
+        case scripted::no: vote(asked, node_outcome::refused); return true;
         case scripted::again:
             // A majority may have decided already; this node's key is to live as long as theirs.
             if (!asked.of->given_back && context_.now < asked.deadline) {
@@ -247,9 +246,7 @@ bool node::on_extend(const pending& p, const resp::reply& r)
             }
             [[fallthrough]];
         case scripted::no_room:
-        case scripted::error:
-            c_.record(asked, index_, node_outcome::failed, error_of(r));
-            return true;
+        case scripted::error: vote(asked, node_outcome::failed, error_of(r)); return true;
         case scripted::nonsense: break;
     }
     return on_nonsense(p);
@@ -286,11 +283,12 @@ void node::settle(const pending& p, node_outcome outcome, std::string_view error
         // It may be our own earlier release, whose answer was lost, that left no key.
         const bool was_ours =
             outcome == node_outcome::refused && paid != nullptr && paid->sent_before;
-        c_.record(*waits, index_, was_ours ? node_outcome::granted : outcome, error);
+        vote(*waits, was_ours ? node_outcome::granted : outcome, error);
     }
-    if (outcome == node_outcome::granted && c_.is_watched(index_)) {
+    if (outcome == node_outcome::granted && context_.watchers[index_] > 0) {
         for (const std::string& resource : l->resources()) {
-            c_.on_key_gone(index_, resource);  // the server does not tell of what was done here
+            // The server doesn't notify this connection of its own commands.
+            events_.on_notification(index_, notification::key_gone, resource);
         }
     }
     const bool failed = outcome == node_outcome::failed;
@@ -322,9 +320,9 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
         if (resp::says_wrong_type(r.text())) {
             told.foreign_kind = true;
             told.label.clear();  // an earlier holder's
-            c_.record(asked, index_, node_outcome::granted, beside);
+            vote(asked, node_outcome::granted, beside);
         } else {
-            c_.record(asked, index_, node_outcome::failed, error_of(r));
+            vote(asked, node_outcome::failed, error_of(r));
         }
         return true;
     }
@@ -335,7 +333,7 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
     }
     if (r.at(0).is_null()) {
         told.label.clear();
-        c_.record(asked, index_, node_outcome::refused, beside);
+        vote(asked, node_outcome::refused, beside);
         return true;
     }
     told.owner = r.at(0).text();
@@ -343,7 +341,7 @@ bool node::on_inspect(const pending& p, const resp::reply& r)
         told.label.clear();
     }
     told.ttl = milliseconds{std::min<std::int64_t>(r.at(1).integer(), base::max_ttl.count())};
-    c_.record(asked, index_, node_outcome::granted, beside);
+    vote(asked, node_outcome::granted, beside);
     return true;
 }
 
@@ -386,10 +384,9 @@ bool node::on_handshake(const pending&, const resp::reply& r)
                                                             : resp::protocol::resp2);
             return true;
         case handshake::progress::ready:
-            if (const node* twin = c_.twin_of(*this)) {
-                break_off(
-                    "is the same server as " + twin->display() + ", and has no vote of its own",
-                    log_level::error);
+            if (const std::string* const twin = name_of_twin()) {
+                break_off("is the same server as " + *twin + ", and has no vote of its own",
+                          log_level::error);
                 return false;
             }
             if (is_of_others()) {

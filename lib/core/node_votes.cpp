@@ -1,4 +1,3 @@
-#include "core/coordinator.hpp"
 #include "core/label.hpp"
 #include "core/node.hpp"
 #include "core/node_commands.hpp"
@@ -30,7 +29,7 @@ void node::note_grant(round& asked)
 void node::record_refusal(round& asked) noexcept
 {
     const std::string_view own = own_key_error(*asked.of);
-    c_.record(asked, index_, own.empty() ? node_outcome::refused : node_outcome::failed, own);
+    vote(asked, own.empty() ? node_outcome::refused : node_outcome::failed, own);
 }
 
 bool node::on_set(const pending& p, const resp::reply& r)
@@ -45,13 +44,11 @@ bool node::on_set(const pending& p, const resp::reply& r)
     if (granted) {
         note_grant(asked);
         const bool is_alive = on_granted(asked);
-        if (asked.gate != 0) {
-            c_.consider(asked);  // its vote may consist of more, which is asked for now
-        }
+        events_.on_keys_set(asked);
         return is_alive;
     }
     if (r.is_error()) {
-        c_.record(asked, index_, node_outcome::failed, error_of(r));
+        vote(asked, node_outcome::failed, error_of(r));
     } else if (!asked.asks_ttl) {
         record_refusal(asked);
     }
@@ -70,7 +67,7 @@ bool node::on_holder_ttl(const pending& p, const resp::reply& r)
             note_holder_ttl(asked, r.integer());
             if (asked.gate == bit(index_) && tracking_ == tracks::on) {
                 lost_watches_ = 0;
-                c_.on_watched(*asked.of, index_, {r.integer(), p.sent});
+                events_.on_watched(*asked.of, index_, 0, {r.integer(), p.sent});
             }
         }
         record_refusal(asked);
@@ -92,7 +89,7 @@ bool node::on_holder_label(const pending& p, const resp::reply& r)
                          : r.is_string() && !value.empty() && untied(value).empty();
     }
     if (r.is_string() && asked.what == round_kind::extend) {
-        c_.adopt_label(*asked.of, r.text());
+        adopt_label(*asked.of, r.text());
     } else if (r.is_string() && asked.details != nullptr && !asked.tally.has_voted(index_)) {
         asked.details->nodes[index_].label = r.text().substr(0, max_stored_label_size);
     }
@@ -133,7 +130,7 @@ bool node::on_take(const pending& p, const resp::reply& r)
     }
     l.answered |= bit(index_);
     if (r.is_error()) {
-        c_.record(asked, index_, node_outcome::failed, counter_error(l, r));
+        vote(asked, node_outcome::failed, counter_error(l, r));
         return true;
     }
     if (const auto held = static_cast<unsigned>(r.at(0).integer()); held > 0) {
@@ -143,8 +140,8 @@ bool node::on_take(const pending& p, const resp::reply& r)
     note_grant(asked);
     const bool is_alive =
         on_granted(asked) && (asked.fencing == nullptr || on_counter(asked, r.at(1).integer()));
-    if (is_alive && asked.gate != 0) {
-        c_.consider(asked);  // its vote may have to be proven, which is asked for now
+    if (is_alive) {
+        events_.on_keys_set(asked);
     }
     return is_alive;
 }
@@ -163,7 +160,7 @@ void node::on_group_held(const pending& p, unsigned held, std::int64_t ttl_ms)
         const bool was_sent_once = (asked.sent_again & bit(index_)) == 0;
         if (asked.gate == bit(index_) && tracking_ == tracks::on && was_sent_once) {
             lost_watches_ = 0;
-            c_.on_group_watched(*asked.of, index_, held, {ttl_ms, p.sent});
+            events_.on_watched(*asked.of, index_, held, {ttl_ms, p.sent});
         }
     }
     if (asked.details != nullptr) {
@@ -197,8 +194,7 @@ std::string node::counter_text(const lease& l) const
 bool node::on_counter(round& asked, std::int64_t value)
 {
     if (value < 1 || value > largest_counter) {
-        c_.record(asked, index_, node_outcome::failed,
-                  counter_text(*asked.of) + " is out of range");
+        vote(asked, node_outcome::failed, counter_text(*asked.of) + " is out of range");
     } else {
         asked.fencing->hold(index_, value);
         cast_vote(asked);
@@ -268,7 +264,7 @@ bool node::on_own_counter(round& asked, const resp::reply& r)
         return true;
     }
     if (r.is_error()) {
-        c_.record(asked, index_, node_outcome::failed, counter_error(*asked.of, r));
+        vote(asked, node_outcome::failed, counter_error(*asked.of, r));
         return true;
     }
     return on_counter(asked, r.integer());
@@ -305,19 +301,20 @@ bool node::on_align(const pending& p, const resp::reply& r)
     if (r.is_integer()) {
         const std::int64_t n = r.integer();
         if (n > largest_counter || n < -largest_counter) {
-            c_.on_no_vote(asked, index_, counter_text(*asked.of) + " is out of range");
+            tell_counter(asked, counter_answer::kind::unusable, 0,
+                         counter_text(*asked.of) + " is out of range");
         } else if (n > 0) {
             if (!asked.of->group) {
                 context_.known_counters.note(asked.of->resource_hash, index_, p.sent,
                                              context_.settings.counter_ttl);
             }
-            c_.on_raised(asked, index_, n);
+            tell_counter(asked, counter_answer::kind::aligned, n);
         } else if (n < 0) {
-            c_.on_counter_at(asked, index_, -n);
+            tell_counter(asked, counter_answer::kind::found, -n);
         } else {
             asked.partner->keyed &= ~bit(index_);
-            c_.on_no_vote(asked, index_,
-                          "the key was gone before the client aligned the fencing counter");
+            tell_counter(asked, counter_answer::kind::unusable, 0,
+                         "the key was gone before the client aligned the fencing counter");
         }
         return true;
     }
@@ -331,7 +328,7 @@ bool node::on_align(const pending& p, const resp::reply& r)
         case scripted::no_room:
         case scripted::no:
         case scripted::error:
-            c_.on_not_raised(asked, index_, counter_error(*asked.of, r));
+            tell_counter(asked, counter_answer::kind::unknown, 0, counter_error(*asked.of, r));
             return true;
         case scripted::yes:
         case scripted::nonsense: break;

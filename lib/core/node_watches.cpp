@@ -1,4 +1,3 @@
-#include "core/coordinator.hpp"
 #include "core/node.hpp"
 #include "core/node_commands.hpp"
 #include "resp/encoder.hpp"
@@ -60,7 +59,7 @@ void node::end_tracking_if_idle()
     if (context_.now < watchers_looked_for_) {
         return;
     }
-    if (tracking_ == tracks::on && c_.is_watched(index_)) {
+    if (tracking_ == tracks::on && context_.watchers[index_] > 0) {
         watchers_looked_for_ = context_.now + watched_at_least;
         return;
     }
@@ -134,7 +133,7 @@ bool node::on_watch(const pending& p, const resp::reply& r)
     lost_watches_ = 0;
     lease& l = p.of_lease();
     if (r.is_integer() && tracking_ == tracks::on) {
-        c_.on_watched(l, index_, {r.integer(), p.sent});
+        events_.on_watched(l, index_, 0, {r.integer(), p.sent});
     }
     return true;
 }
@@ -149,13 +148,14 @@ void node::on_push(const resp::reply& r) noexcept
     is_silent_ = false;
     const resp::reply keys = r.at(1);
     if (keys.is_null()) {
-        c_.on_keys_gone(index_);
+        events_.on_notification(index_, notification::all_keys_gone, {});
         return;
     }
     const std::string_view prefix = context_.settings.key_prefix;
     for (const resp::reply key : keys) {
         if (key.text().starts_with(prefix)) {
-            c_.on_key_gone(index_, key.text().substr(prefix.size()));
+            events_.on_notification(index_, notification::key_gone,
+                                    key.text().substr(prefix.size()));
         }
     }
 }

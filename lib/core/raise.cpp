@@ -109,13 +109,24 @@ verdict coordinator::outcome_of_raise(const round& r) const noexcept
 
 // What nodes tell.
 
+void coordinator::on_counter(round& r, unsigned index, const counter_answer& answer)
+{
+    switch (answer.what) {
+        case counter_answer::kind::counted: on_counted(r, index, answer.value); return;
+        case counter_answer::kind::aligned: on_raised(r, index, answer.value); return;
+        case counter_answer::kind::found: on_counter_at(r, index, answer.value); return;
+        case counter_answer::kind::unknown: on_not_raised(r, index, answer.why); return;
+        case counter_answer::kind::unusable: on_no_vote(r, index, answer.why); return;
+    }
+}
+
 /// A node that granted the key has counted it.
 void coordinator::on_counted(round& attempt, unsigned index, std::int64_t value)
 {
     if (!attempt.tally.has_voted(index)) {
         attempt.fencing->vote(index, value, nodes_[index]->is_new(value));
     }
-    record(attempt, index, node_outcome::granted);
+    on_vote(attempt, index, node_outcome::granted, {});
     round* const raise = attempt.partner;
     if (raise != nullptr && !raise->closed && !raise->tally.has_voted(index)) {
         if (!attempt.fencing->agreed()) {
@@ -171,7 +182,7 @@ void coordinator::on_no_vote(round& r, unsigned index, std::string_view why) noe
 void coordinator::after_raise(round& r, unsigned index, node_outcome outcome) noexcept
 {
     r.partner->fencing->raise_answered(index);
-    record(r, index, outcome);
+    on_vote(r, index, outcome, {});
     round* const present = r.partner->partner;
     if (present != nullptr && present != &r) {
         consider(*present);

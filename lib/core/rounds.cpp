@@ -218,8 +218,8 @@ void coordinator::explain(round& r, unsigned index, std::string_view why) noexce
     }
 }
 
-void coordinator::record(round& r, unsigned index, node_outcome outcome,
-                         std::string_view error) noexcept
+void coordinator::on_vote(round& r, unsigned index, node_outcome outcome,
+                          std::string_view error) noexcept
 {
     if (r.tally.has_voted(index)) {
         ++shared_.stats.late_replies;
@@ -236,7 +236,28 @@ void coordinator::record(round& r, unsigned index, node_outcome outcome,
     }
 }
 
+void coordinator::on_keys_set(round& r)
+{
+    if (r.what == round_kind::extend) {
+        expect_longer(*r.of);
+    } else if (r.gate != 0) {
+        consider(r);  // what else the vote consists of is asked for now
+    }
+}
+
 // Nodes come and go.
+
+void coordinator::on_connection(unsigned index, connection_event what)
+{
+    switch (what) {
+        case connection_event::ready:
+            note_connections();
+            on_ready(index);
+            return;
+        case connection_event::lost: note_connections(); return;
+        case connection_event::unreachable: on_gone(index); return;
+    }
+}
 
 void coordinator::on_ready(unsigned index)
 {
@@ -247,7 +268,7 @@ void coordinator::on_ready(unsigned index)
         if ((r->parked & bit(index)) != 0 && is_wanted && r->deadline > shared_.now) {
             r->parked &= ~bit(index);
             if (nodes_[index]->is_quarantined() && !may_be_asked_in_quarantine(r->what)) {
-                record(*r, index, node_outcome::quarantined, nodes_[index]->quarantine_reason());
+                on_vote(*r, index, node_outcome::quarantined, nodes_[index]->quarantine_reason());
                 continue;
             }
             encoded_row same;
@@ -264,7 +285,7 @@ void coordinator::on_gone(unsigned index) noexcept
          r = by_deadline_.after(*r)) {
         if ((r->parked & bit(index)) != 0) {
             r->parked &= ~bit(index);
-            record(*r, index, node_outcome::disconnected, nodes_[index]->trouble());
+            on_vote(*r, index, node_outcome::disconnected, nodes_[index]->trouble());
         }
     }
     on_contact();
@@ -282,16 +303,6 @@ void coordinator::note_connections() noexcept
     const auto ready =
         std::ranges::count_if(nodes_, [](const auto& n) noexcept { return n->is_ready(); });
     outage_.on_connections(shared_.now, static_cast<std::size_t>(ready) >= settings_.quorum);
-}
-
-/// Another node that is usable, and is the same server under another name.
-const node* coordinator::twin_of(const node& n) const noexcept
-{
-    const auto at = std::find_if(nodes_.begin(), nodes_.end(), [&n](const auto& other) {
-        return other.get() != &n && other->is_ready() && !n.run_id().empty() &&
-               other->run_id() == n.run_id();
-    });
-    return at == nodes_.end() ? nullptr : at->get();
 }
 
 /// Whether a majority is still being connected to for the first time.

@@ -70,18 +70,21 @@ void coordinator::watch_no_more(operation& op) noexcept
 void coordinator::stop_being_told(operation& op) noexcept
 {
     for (unsigned i = 0; op.watches != 0 && i < nodes_.size(); ++i) {
-        watchers_[i] -= (op.watches & bit(i)) != 0 ? 1u : 0u;
+        shared_.watchers[i] -= (op.watches & bit(i)) != 0 ? 1u : 0u;
     }
     op.watches = 0;
 }
 
 /// The node will tell when the key in the way of `l` goes; how long it lives until then. Below -1:
 /// it has gone already; who finds that twice in a row pauses as if there was nobody to tell.
-void coordinator::on_watched(const lease& l, unsigned index, told_ttl told) noexcept
+void coordinator::on_watched(const lease& l, unsigned index, unsigned held, told_ttl told) noexcept
 {
     operation* const op = l.sought_by;
     if (op == nullptr || op->subject != &l || op->is_woken) {
         return;
+    }
+    if (held > 0) {
+        turn_to(*op, held);
     }
     if (told.ms < -1) {
         if (!std::exchange(op->is_rushed, true)) {
@@ -107,7 +110,7 @@ void coordinator::on_watched(const lease& l, unsigned index, told_ttl told) noex
         }
     }
     op->watches = bit(index);
-    ++watchers_[index];
+    ++shared_.watchers[index];
     op->is_watch_asked = false;
     if (is_asleep(*op) && !op->was_roused) {
         sleepers_.set(*op, begin_pause(*op, op->wake_up - shared_.now));
@@ -175,6 +178,16 @@ void coordinator::wake_groups(const lease& l) noexcept
     }
 }
 
+void coordinator::on_notification(unsigned index, notification what,
+                                  std::string_view resource) noexcept
+{
+    switch (what) {
+        case notification::key_gone: on_key_gone(index, resource); return;
+        case notification::all_keys_gone: on_keys_gone(index); return;
+        case notification::none_to_come: on_watch_lost(index); return;
+    }
+}
+
 void coordinator::on_key_gone(unsigned index, std::string_view resource) noexcept
 {
     const lease* const l = leading_.find(resource);
@@ -188,22 +201,11 @@ void coordinator::on_key_gone(unsigned index, std::string_view resource) noexcep
     });
 }
 
-/// Of several resources one was refused by the node, which was told to watch it with the question.
-void coordinator::on_group_watched(const lease& l, unsigned index, unsigned held,
-                                   told_ttl told) noexcept
-{
-    operation* const op = l.sought_by;
-    if (op != nullptr && op->subject == &l && !op->is_woken) {
-        turn_to(*op, held);
-        on_watched(l, index, told);
-    }
-}
-
 template <class Do>
 void coordinator::for_watchers(unsigned index, Do each) noexcept
 {
-    for (operation* op = watchers_[index] == 0 ? nullptr : &in_flight_.front(); op != nullptr;
-         op = in_flight_.after(*op)) {
+    for (operation* op = shared_.watchers[index] == 0 ? nullptr : &in_flight_.front();
+         op != nullptr; op = in_flight_.after(*op)) {
         if ((op->watches & bit(index)) != 0) {
             each(*op);
         }
@@ -213,7 +215,7 @@ void coordinator::for_watchers(unsigned index, Do each) noexcept
 /// Of all that it was to tell of. Who waits for different ones does not ask at once either.
 void coordinator::on_keys_gone(unsigned index) noexcept
 {
-    const nanos apart = time_between_looks(watchers_[index]) - time_between_looks(1);
+    const nanos apart = time_between_looks(shared_.watchers[index]) - time_between_looks(1);
     for_watchers(index, [this, apart](operation& op) {
         wake(op, shared_.random_below(std::min(apart, (op.deadline - shared_.now) / 4)));
     });
@@ -223,7 +225,7 @@ void coordinator::on_keys_gone(unsigned index) noexcept
 void coordinator::on_watch_lost(unsigned index) noexcept
 {
     const nanos apart =
-        std::max<nanos>(settings_.backoff_max, time_between_looks(watchers_[index]));
+        std::max<nanos>(settings_.backoff_max, time_between_looks(shared_.watchers[index]));
     for_watchers(index, [this, apart](operation& op) {
         watch_no_more(op);
         look_by(op, shared_.now +
