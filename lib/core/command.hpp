@@ -83,7 +83,7 @@ enum class form : std::uint8_t {
     return f == form::evalsha || f == form::eval;
 }
 
-/// What a command is sent for. The client counts a reference to a round or a lease until the reply.
+/// The purpose of a command. The client counts a reference to a round or a lease until the reply.
 class command_subject {
 public:
     enum class kind : std::uint8_t { none, round, lease, pending_release };

@@ -155,7 +155,7 @@ void node::note_run()
     }
 }
 
-/// Another node that is usable and is the same server under another name; null: there is none.
+/// The name of another ready node that leads to the same server. Null: there is none.
 const std::string* node::name_of_twin() const noexcept
 {
     const auto& names = context_.settings.nodes;

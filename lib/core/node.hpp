@@ -50,7 +50,7 @@ public:
     node(const node&) = delete;
     node& operator=(const node&) = delete;
 
-    // What the engine tells, by way of the core.
+    // Events of the engine.
     void connect() noexcept;
     /// Takes the login that `config::credentials` gave for this attempt to connect. False: the
     /// attempt was given up.
@@ -223,7 +223,7 @@ private:
     [[nodiscard]] form script_form() const noexcept;
     [[nodiscard]] form release_form(const lease& l) const noexcept;
 
-    // What it tells.
+    // Reports.
     void vote(round& r, node_outcome outcome, std::string_view error = {}) noexcept
     {
         events_.on_vote(r, index_, outcome, error);

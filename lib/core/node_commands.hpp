@@ -12,12 +12,12 @@
 // The commands for a node, and how they are sent.
 namespace redlock::core {
 
-/// What the client needs to know about one command.
+/// The properties of one command.
 struct node::command_traits {
     enum class purpose : std::uint8_t {
         lock,
         release,
-        extra,  ///< no lock depends on it, so its errors aren't counted among those of nodes
+        extra,  ///< no lock depends on it, so its errors aren't counted as errors of nodes
     };
 
     command what;

@@ -24,7 +24,7 @@
 
 namespace redlock::core {
 
-/// Takes back records that nothing refers to any more.
+/// Takes records back when their last reference is gone.
 class record_owner {
 public:
     virtual void take_back(round& r) noexcept = 0;
@@ -34,7 +34,7 @@ protected:
     ~record_owner() = default;
 };
 
-/// What the nodes of a client share.
+/// The data that the nodes of a client share.
 struct node_context {
     node_context(const base::settings& s, base::entropy& source, record_owner& keeper)
         : settings(s),
@@ -55,7 +55,7 @@ struct node_context {
     node_mask to_close = 0;
     node_mask written = 0;
 
-    /// How many waiters rely on each node for a notification.
+    /// The number of waiters that rely on each node for a notification.
     std::array<std::size_t, max_nodes> watchers{};
     /// The run of the server that each ready node leads to; empty: unknown, or not ready.
     std::array<std::string_view, max_nodes> run_ids{};
@@ -80,7 +80,7 @@ struct node_context {
     }
     /// Writes a line to the user's log, from these parts.
     void log(log_level level, std::initializer_list<std::string_view> line) const noexcept;
-    /// A random span from zero to below `bound`; half of it if there is no entropy.
+    /// A random time below `bound`, or half of it if there is no entropy.
     [[nodiscard]] base::nanos random_below(base::nanos bound) noexcept;
 };
 

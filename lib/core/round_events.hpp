@@ -11,7 +11,7 @@
 
 namespace redlock::core {
 
-/// What a node said about the fencing counter of a round.
+/// A node's answer about the fencing counter of a round.
 struct counter_answer {
     enum class kind : std::uint8_t {
         counted,   ///< the node granted the key, and its counter became `value`
@@ -26,31 +26,31 @@ struct counter_answer {
     std::string_view why{};
 };
 
-/// What a node notified the client of without a question.
+/// A message that a node sends without a question.
 enum class notification : std::uint8_t {
-    key_gone,       ///< a key was deleted, changed or has expired
-    all_keys_gone,  ///< all of them were, or may have been
-    none_to_come,   ///< the connection was lost
+    key_gone,       ///< a key was deleted or changed, or has expired
+    all_keys_gone,  ///< the same of all keys
+    none_to_come,   ///< the connection was lost, so no notification will come
 };
 
-/// What has happened to the connection of a node.
+/// A change of the connection to a node.
 enum class connection_event : std::uint8_t {
     ready,        ///< the node may vote
     lost,         ///< the node was ready, or was being connected to
-    unreachable,  ///< it will not be ready before another attempt to connect
+    unreachable,  ///< the node will not be ready before the next attempt to connect
 };
 
-/// What nodes tell: about rounds, about keys that are waited for, and about themselves.
+/// Receives the reports of nodes about rounds, keys that waiters want, and connections.
 class round_events {
 public:
-    /// The node has voted, or will not.
+    /// The node has voted, or its vote has failed.
     virtual void on_vote(round& r, unsigned node, node_outcome outcome,
                          std::string_view error) noexcept = 0;
-    /// The node has set or extended the keys. What its vote still needs may have to be asked for.
+    /// The node has set or extended the keys. Its vote may still need a counter or a proof.
     virtual void on_keys_set(round& r) = 0;
     virtual void on_counter(round& r, unsigned node, const counter_answer& answer) = 0;
-    /// The node will notify the client when the key in the way of `l` goes. `held`: of several
-    /// resources the one that is in the way, counted from one; 0: the one that is known.
+    /// The node will send a notification when the key goes that is in the way of `l`. `held`: among
+    /// several resources, the number of the one in the way, from one; 0: the number is known.
     virtual void on_watched(const lease& l, unsigned node, unsigned held,
                             told_ttl told) noexcept = 0;
     virtual void on_notification(unsigned node, notification what,

@@ -241,7 +241,7 @@ void coordinator::on_keys_set(round& r)
     if (r.what == round_kind::extend) {
         expect_longer(*r.of);
     } else if (r.gate != 0) {
-        consider(r);  // what else the vote consists of is asked for now
+        consider(r);  // the rest of the vote can be asked for now
     }
 }
 
