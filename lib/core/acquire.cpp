@@ -72,21 +72,21 @@ flow coordinator::run_acquire(operation& op)
         const auto what = op.subject->group ? round_kind::take : round_kind::set;
         round& r = *held.emplace(*this, new_round(op, what, asks_holder_ttl(op, gate.has_value())));
         if (op.fencing) {
-            count_votes(r);
+            rounds_.count_votes(r);
         }
         if (gate) {
-            ask_first(r, *gate);
+            rounds_.ask_first(r, *gate);
         } else {
-            fan_out(r);
+            rounds_.fan_out(r);
         }
         co_await verdict_of{r};
         note_round_trip(r);
         if (gate && !op.cancelled && ask_the_others(op, r)) {
             co_await verdict_of{r};
         }
-        for (unsigned tries = 0; can_be_raised(op, r); ++tries) {
-            const held_round raised{*this, new_raise(r, tries)};
-            fan_out(*raised);
+        for (unsigned tries = 0; !op.cancelled && rounds_.can_be_aligned(r); ++tries) {
+            const held_round raised{*this, rounds_.begin_alignment(r, tries)};
+            rounds_.fan_out(*raised);
             co_await verdict_of{*raised};
         }
         note_if_free(op, r);
@@ -201,7 +201,7 @@ bool coordinator::is_last(operation& op, const round& r, bool was_woken)
         give_up(op);
         return true;
     }
-    const bool is_won = outcome_of(r) == verdict::won;
+    const bool is_won = rounds_.outcome_of(r) == verdict::won;
     if (r.tally.refused() > 0 && !is_won) {
         note_contention(*op.subject);
     }
@@ -229,7 +229,7 @@ bool coordinator::is_last(operation& op, const round& r, bool was_woken)
 /// Of an attempt, once all nodes that were asked at first have said enough.
 void coordinator::note_round_trip(const round& r) noexcept
 {
-    const verdict v = outcome_of(r);
+    const verdict v = rounds_.outcome_of(r);
     const bool is_known = r.gate != 0 ? (r.gate & (r.keyed | r.tally.refused_by())) != 0
                                       : v == verdict::won || v == verdict::refused;
     if (is_known) {
@@ -279,7 +279,7 @@ bool coordinator::begin_attempt(operation& op)
 
 bool coordinator::succeed(operation& op, const round& r)
 {
-    if (outcome_of(r) != verdict::won) {
+    if (rounds_.outcome_of(r) != verdict::won) {
         return false;
     }
     if (r.fencing != nullptr) {
@@ -325,7 +325,7 @@ bool coordinator::succeed(operation& op, const round& r)
 /// What an attempt that was not won says, and so the acquire if it was the last.
 errc coordinator::reason_of(const round& r) const noexcept
 {
-    switch (outcome_of(r)) {
+    switch (rounds_.outcome_of(r)) {
         case verdict::won:
             return r.fencing == nullptr || r.fencing->agreed() ? errc::expired
                                                                : reason_for_no_token(r);

@@ -9,7 +9,7 @@ flow coordinator::run_adopt(operation& op)
 {
     lease& l = *op.subject;
     const held_round r{*this, new_round(op, round_kind::extend)};
-    fan_out(*r);
+    rounds_.fan_out(*r);
     co_await verdict_of{*r};
     if (op.cancelled) {
         co_return give_up(op);

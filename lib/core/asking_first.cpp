@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <utility>
 
 // Those who want a lock at one time, as they were woken together, ask one node first.
 namespace redlock::core {
@@ -76,52 +75,19 @@ bool coordinator::is_contended(const lease& l) const noexcept
     return turns.lonely_rests < believed_alone;
 }
 
-void coordinator::ask_first(round& r, unsigned gate)
-{
-    r.gate = bit(gate);
-    r.of->keys_end = std::max(r.of->keys_end, shared_.now + r.of->ttl);
-    nodes_[gate]->send_first(r);
-}
-
-/// The node that was asked first has granted, or can say nothing: now all others are. False: it is
-/// of no use, or too late for it.
+/// After the node that was asked first has granted, or has failed to vote. False: the node has
+/// refused, or it is too late to ask the others.
 bool coordinator::ask_the_others(operation& op, round& r)
 {
     if ((r.gate & r.tally.refused_by()) != 0) {
-        op.subject->asked &= ~r.gate;  // it has nothing that could be given back
+        op.subject->asked &= ~r.gate;  // there is nothing to release
         return false;
     }
     if (shared_.now >= op.deadline) {
         return false;
     }
-    const node_mask gate = std::exchange(r.gate, 0);
-    r.closed = false;
-    r.asks_ttl = r.asks_ttl && op.report != nullptr;
-    if (r.is_linked()) {
-        by_deadline_.remove(r);
-    }
-    r.deadline = shared_.now + settings_.node_timeout;
-    by_deadline_.push_back(r);
-    encoded_row same;
-    for (unsigned i = 0; i < nodes_.size(); ++i) {
-        if ((gate & bit(i)) == 0) {
-            ask(r, i, same);
-        } else if (!r.tally.has_voted(i)) {
-            ask_for_the_rest(r, i);
-        }
-    }
-    consider(r);
+    rounds_.ask_the_others(r, op.report != nullptr);
     return true;
-}
-
-/// Of the vote of the node that was asked first and set the key.
-void coordinator::ask_for_the_rest(round& r, unsigned index)
-{
-    if (nodes_[index]->takes_requests()) {
-        nodes_[index]->send_rest_of_vote(r);
-    } else {
-        set_vote(r, index, node_outcome::stalled, nodes_[index]->trouble());
-    }
 }
 
 }  // namespace redlock::core

@@ -17,11 +17,8 @@ using base::nanos;
 
 coordinator::coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date)
     : settings_(s),
-      date_(date),
-      not_in_time_("no answer within node_timeout, " +
-                   base::duration_text(
-                       std::chrono::duration_cast<std::chrono::milliseconds>(s.node_timeout))),
-      shared_(s, random, *this)
+      shared_(s, random, *this),
+      rounds_(shared_, nodes_, date, *this)
 {
     assert(!s.nodes.empty() && s.nodes.size() <= max_nodes);
     nodes_.reserve(s.nodes.size());
@@ -130,9 +127,7 @@ void coordinator::on_time(instant now) noexcept
 {
     shared_.now = now;
     look_after_leases();
-    while (!by_deadline_.empty() && by_deadline_.front().deadline <= now) {
-        expire(by_deadline_.front());
-    }
+    rounds_.on_time();
     for (unsigned i = 0; i < nodes_.size(); ++i) {
         if (nodes_[i]->wake_up() <= now) {
             step_or_break_off(i, [](node& n) { n.on_time(); });
@@ -187,7 +182,7 @@ void coordinator::stop(instant now) noexcept
 
 instant coordinator::next_deadline() const noexcept
 {
-    instant next = by_deadline_.empty() ? instant::max() : by_deadline_.front().deadline;
+    instant next = rounds_.next_deadline();
     if (!sleepers_.empty()) {
         next = std::min(next, sleepers_.next());
     }
@@ -227,20 +222,86 @@ void coordinator::take_back(lease& l) noexcept
 
 void coordinator::take_back(round& r) noexcept
 {
-    if (r.is_linked()) {
-        by_deadline_.remove(r);
+    rounds_.take_back(r);
+}
+
+// Reports of nodes.
+
+void coordinator::on_vote(round& r, unsigned index, node_outcome outcome,
+                          std::string_view error) noexcept
+{
+    rounds_.on_vote(r, index, outcome, error);
+}
+
+void coordinator::on_counter(round& r, unsigned index, const counter_answer& answer)
+{
+    rounds_.on_counter(r, index, answer);
+}
+
+void coordinator::on_keys_set(round& r)
+{
+    if (r.what == round_kind::extend) {
+        expect_longer(*r.of);
+    } else {
+        rounds_.on_keys_set(r);
     }
-    if (r.details != nullptr) {
-        details_.give(*std::exchange(r.details, nullptr));
+}
+
+void coordinator::on_connection(unsigned index, connection_event what)
+{
+    switch (what) {
+        case connection_event::ready:
+            note_connections();
+            rounds_.on_ready(index);
+            on_contact();
+            return;
+        case connection_event::lost: note_connections(); return;
+        case connection_event::unreachable:
+            rounds_.on_gone(index);
+            on_contact();
+            return;
     }
-    if (r.fencing != nullptr) {
-        fencings_.give(*std::exchange(r.fencing, nullptr));
+}
+
+void coordinator::on_contact() noexcept
+{
+    while (!newcomers_.empty() && !is_settling()) {
+        resume_later(newcomers_.front());
     }
-    if (r.partner != nullptr) {
-        unref(*std::exchange(r.partner, nullptr));
+}
+
+void coordinator::note_connections() noexcept
+{
+    const auto ready =
+        std::ranges::count_if(nodes_, [](const auto& n) noexcept { return n->is_ready(); });
+    outage_.on_connections(shared_.now, static_cast<std::size_t>(ready) >= settings_.quorum);
+}
+
+/// Whether a majority is still being connected to for the first time.
+bool coordinator::is_settling() const noexcept
+{
+    std::size_t ready = 0;
+    bool unproven = false;
+    for (const auto& n : nodes_) {
+        ready += n->is_ready() ? 1u : 0u;
+        unproven = unproven || n->is_unproven();
     }
-    unref(*std::exchange(r.of, nullptr));
-    rounds_.give(r);
+    return unproven && ready < settings_.quorum;
+}
+
+round& coordinator::new_round(operation& op, round_kind what, bool asks_ttl)
+{
+    const bool is_told = op.what == operation::kind::renew && settings_.on_renewal;
+    const bool is_reported = op.report != nullptr;
+    return rounds_.begin({
+        .what = what,
+        .of = op.subject->root(),
+        .ttl = op.ttl,
+        .wants_details = is_reported || is_told || asks_ttl || what == round_kind::inspect,
+        .asks_ttl = asks_ttl,
+        .asks_label = op.what == operation::kind::adopt || (is_reported && is_attempt(what)),
+        .every_node = op.every_node,
+    });
 }
 
 // The scheduler.

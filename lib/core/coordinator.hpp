@@ -19,6 +19,7 @@
 #include "core/operation.hpp"
 #include "core/outage.hpp"
 #include "core/pool.hpp"
+#include "core/quorum/rounds.hpp"
 #include "core/round.hpp"
 #include "core/sought_after.hpp"
 #include "core/wake_ups.hpp"
@@ -58,7 +59,7 @@ struct renewal_news {
  * The algorithm is Redlock,
  * https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/.
  */
-class coordinator : private round_events, private record_owner {
+class coordinator : private round_events, private round_listener, private record_owner {
 public:
     /// All must outlive the coordinator.
     coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date);
@@ -179,9 +180,9 @@ public:
     /// Of every kind: none, when nothing is held, owed, wanted or told.
     [[nodiscard]] std::size_t records_in_use() const noexcept
     {
-        return leases_.in_use() + rounds_.in_use() + details_.in_use() + fencings_.in_use() +
-               operations_.in_use() + shared_.pending_releases.in_use() + keepers_.in_use() +
-               lines_.in_use() + frames_.in_use();
+        return leases_.in_use() + rounds_.records_in_use() + operations_.in_use() +
+               shared_.pending_releases.in_use() + keepers_.in_use() + lines_.in_use() +
+               frames_.in_use();
     }
     /// Nothing that could still be given back is under way.
     [[nodiscard]] bool is_quiet() const noexcept;
@@ -235,13 +236,6 @@ private:
     bool begin_attempt(operation& op);
     void note_round_trip(const round& r) noexcept;
     [[nodiscard]] round& new_round(operation& op, round_kind what, bool asks_ttl = false);
-    void reset(round& r, round_kind what, lease& of) noexcept;
-    void fan_out(round& r);
-    void count_votes(round& attempt);
-    [[nodiscard]] bool can_be_raised(const operation& op, const round& attempt) const noexcept;
-    [[nodiscard]] std::optional<std::int64_t> next_target(const round& attempt,
-                                                          unsigned tries) const noexcept;
-    [[nodiscard]] round& new_raise(round& attempt, unsigned tries);
     void give_back(lease& held) noexcept;
     void set_label(lease& l, const std::string& label) noexcept;
     void send_label(const lease& l) noexcept;
@@ -309,9 +303,7 @@ private:
     [[nodiscard]] std::optional<unsigned> first_for(const lease& l, node_mask these) const noexcept;
     [[nodiscard]] std::optional<unsigned> gate_for(const operation& op) const noexcept;
     [[nodiscard]] std::optional<unsigned> gate_of(const lease& l) const noexcept;
-    void ask_first(round& r, unsigned gate);
     bool ask_the_others(operation& op, round& r);
-    void ask_for_the_rest(round& r, unsigned index);
     void watch(operation& op, const round& r);
     void watch_no_more(operation& op) noexcept;
     void stop_being_told(operation& op) noexcept;
@@ -380,18 +372,9 @@ private:
     [[nodiscard]] base::instant next_renewal(base::instant end, base::nanos ttl) noexcept;
     [[nodiscard]] base::nanos renewal_spacing(base::nanos ttl) noexcept;
 
-    // Rounds.
-    void ask(round& r, unsigned index, encoded_row& same);
-    void send(round& r, unsigned index, encoded_row& same);
-    void expire(round& r) noexcept;
-    void consider(round& r) noexcept;
-    [[nodiscard]] verdict outcome_of(const round& r) const noexcept;
-    [[nodiscard]] verdict outcome_of_inspect(const round& r) const noexcept;
-    [[nodiscard]] verdict outcome_of_raise(const round& r) const noexcept;
-    void ask_raise(round& r, unsigned index);
-    void set_vote(round& r, unsigned index, node_outcome outcome, std::string_view error) noexcept;
-
-    // What nodes tell.
+    // Reports of nodes and rounds.
+    void on_decided(operation& waiter) noexcept override { resume_later(waiter); }
+    void on_refused(const round& attempt) noexcept override { note_refusal(attempt); }
     void on_vote(round& r, unsigned index, node_outcome outcome,
                  std::string_view error) noexcept override;
     void on_keys_set(round& r) override;
@@ -399,15 +382,6 @@ private:
     void on_notification(unsigned index, notification what,
                          std::string_view resource) noexcept override;
     void on_connection(unsigned index, connection_event what) override;
-    void on_counted(round& attempt, unsigned index, std::int64_t value);
-    void on_raised(round& r, unsigned index, std::int64_t value) noexcept;
-    void on_counter_at(round& r, unsigned index, std::int64_t value) noexcept;
-    void on_not_raised(round& r, unsigned index, std::string_view why) noexcept;
-    void on_no_vote(round& r, unsigned index, std::string_view why) noexcept;
-    void after_raise(round& r, unsigned index, node_outcome outcome) noexcept;
-    void explain(round& r, unsigned index, std::string_view why) noexcept;
-    void on_ready(unsigned index);
-    void on_gone(unsigned index) noexcept;
     void on_contact() noexcept;
 
     // References.
@@ -432,16 +406,10 @@ private:
     void run() noexcept;
 
     const base::settings& settings_;
-    base::wall_clock& date_;
-    /// What is said of a node that has timed out.
-    const std::string not_in_time_;
     bool closed_ = false;
     std::uint64_t serials_ = 0;
 
     pool<lease> leases_;
-    pool<round> rounds_;
-    pool<round_details> details_;
-    pool<fencing_votes> fencings_;
     pool<operation> operations_;
     pool<keeper> keepers_;
     pool<line> lines_;
@@ -449,7 +417,6 @@ private:
     holdings holdings_;
     leading leading_;
 
-    list<round, in_deadline_order> by_deadline_;
     wake_ups sleepers_;
     operation_queue ready_;
     operation_queue finished_;
@@ -473,7 +440,8 @@ private:
     keeper_news news_;
 
     node_context shared_;
-    std::vector<std::unique_ptr<node>> nodes_;
+    rounds::node_list nodes_;
+    rounds rounds_;
     /// How long those take to answer who are asked, a majority or the one node that is asked first,
     /// smoothed; the least a retry waits.
     base::nanos round_trip_{};

@@ -17,7 +17,7 @@ flow coordinator::run_extend(operation& op)
         co_return finish(op, lose(l));
     }
     const held_round r{*this, new_round(op, round_kind::extend)};
-    fan_out(*r);
+    rounds_.fan_out(*r);
     co_await verdict_of{*r};
     if (op.cancelled) {
         co_return give_up(op);
@@ -35,7 +35,7 @@ error_code coordinator::conclude_extend(lease& l, const round& r)
         // A release went out behind this extend, or the keys are another's now.
         return errc::not_held;
     }
-    switch (outcome_of(r)) {
+    switch (rounds_.outcome_of(r)) {
         case verdict::won: break;
         case verdict::refused: return lose(l);
         case verdict::open:

@@ -124,7 +124,7 @@ flow coordinator::run_hold(operation& op)
         }
         {
             const held_round r{*this, new_round(op, round_kind::extend)};
-            fan_out(*r);
+            rounds_.fan_out(*r);
             co_await verdict_of{*r};
             if (op.cancelled) {
                 break;

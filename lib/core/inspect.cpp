@@ -1,6 +1,7 @@
 #include "base/text.hpp"
 #include "core/coordinator.hpp"
 #include "core/label.hpp"
+#include "core/quorum/inspection.hpp"
 #include "core/waits.hpp"
 
 #include <algorithm>
@@ -102,8 +103,7 @@ void fill_in(report& told, const key_groups& all) noexcept
 flow coordinator::run_inspect(operation& op)
 {
     const held_round r{*this, new_round(op, round_kind::inspect)};
-    r->every_node = op.every_node;
-    fan_out(*r);
+    rounds_.fan_out(*r);
     co_await verdict_of{*r};
     if (op.cancelled) {
         co_return give_up(op);
@@ -117,7 +117,7 @@ flow coordinator::run_inspect(operation& op)
 }
 
 /// Granted means here: has the key; refused: has none.
-verdict coordinator::outcome_of_inspect(const round& r) const noexcept
+verdict outcome_of_inspection(const round& r) noexcept
 {
     const key_groups all(r);
     const auto members = static_cast<unsigned>(std::popcount(all.nodes_of(all.largest())));
@@ -142,7 +142,7 @@ void coordinator::conclude_inspection(operation& op, const round& r)
     found.agreeing = static_cast<unsigned>(std::popcount(members));
     found.empty = r.tally.refused();
     found.silent = r.tally.open() + r.tally.failed();
-    switch (outcome_of_inspect(r)) {
+    switch (outcome_of_inspection(r)) {
         case verdict::won: found.state = lock_state::held; break;
         case verdict::refused: found.state = lock_state::free; return;
         case verdict::open:

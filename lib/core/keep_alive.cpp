@@ -257,7 +257,7 @@ flow coordinator::run_renewal(operation& op)
 {
     {
         const held_round r{*this, new_round(op, round_kind::extend)};
-        fan_out(*r);
+        rounds_.fan_out(*r);
         co_await verdict_of{*r};
         if (op.keeper != nullptr) {
             op.keeper->failure = report_of_failure(op, *r);
@@ -270,7 +270,7 @@ flow coordinator::run_renewal(operation& op)
 /// For `config::on_renewal`; null: the renewal has succeeded, or there is no memory for a report.
 std::unique_ptr<report> coordinator::report_of_failure(operation& op, const round& r) const noexcept
 {
-    if (r.details == nullptr || outcome_of(r) == verdict::won) {
+    if (r.details == nullptr || rounds_.outcome_of(r) == verdict::won) {
         return nullptr;
     }
     try {

@@ -12,7 +12,7 @@ flow coordinator::run_release(operation& op)
     l.set_valid_until({});
     l.given_back = true;
     const held_round r{*this, new_round(op, round_kind::release)};
-    fan_out(*r);
+    rounds_.fan_out(*r);
     drop_label(l);
     end_lead(l);
     co_await verdict_of{*r};
@@ -20,7 +20,7 @@ flow coordinator::run_release(operation& op)
         co_return give_up(op);
     }
     fill_report(op, *r);
-    switch (outcome_of(*r)) {
+    switch (rounds_.outcome_of(*r)) {
         case verdict::won: op.released = release_result::released; co_return finish(op, {});
         case verdict::refused: op.released = release_result::not_held; co_return finish(op, {});
         case verdict::open:

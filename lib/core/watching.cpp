@@ -23,7 +23,7 @@ bool coordinator::is_told() const noexcept
 /// One of the nodes that refused, or have yet to say whether they do, is to tell when the key goes.
 void coordinator::watch(operation& op, const round& r)
 {
-    const bool is_held = r.gate != 0 || outcome_of(r) == verdict::refused;
+    const bool is_held = r.gate != 0 || rounds_.outcome_of(r) == verdict::refused;
     if (!is_held || op.watches != 0 || op.is_woken) {
         return;
     }

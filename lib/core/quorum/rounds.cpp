@@ -1,9 +1,13 @@
-#include "core/coordinator.hpp"
-#include "core/waits.hpp"
+#include "core/quorum/rounds.hpp"
+
+#include "base/text.hpp"
+#include "core/operation.hpp"
+#include "core/quorum/inspection.hpp"
 
 #include <algorithm>
-#include <cassert>
+#include <chrono>
 #include <new>
+#include <utility>
 
 // A round's life: begun, sent to every node, voted on, decided or expired.
 namespace redlock::core {
@@ -19,37 +23,47 @@ constexpr bool may_be_asked_in_quarantine(round_kind what) noexcept
 
 }  // namespace
 
-round& coordinator::new_round(operation& op, round_kind what, bool asks_ttl)
+rounds::rounds(node_context& shared, const node_list& nodes, base::wall_clock& date,
+               round_listener& listener)
+    : shared_(shared),
+      settings_(shared.settings),
+      nodes_(nodes),
+      date_(date),
+      listener_(listener),
+      not_in_time_("no answer within node_timeout, " +
+                   base::duration_text(std::chrono::duration_cast<std::chrono::milliseconds>(
+                       shared.settings.node_timeout)))
+{}
+
+round& rounds::begin(const round_request& request)
 {
-    const bool is_told = op.what == operation::kind::renew && settings_.on_renewal;
-    const bool wants_details =
-        op.report != nullptr || is_told || asks_ttl || what == round_kind::inspect;
-    round& r = rounds_.take();
+    round& r = records_.take();
     r.details = nullptr;
-    if (wants_details) {
+    if (request.wants_details) {
         try {
             r.details = &details_.take();
         } catch (...) {
-            rounds_.give(r);
+            records_.give(r);
             throw;
         }
         std::fill_n(r.details->nodes.begin(), nodes_.size(), round_details::of_node{});
     }
-    reset(r, what, op.subject->root());
-    r.asks_ttl = asks_ttl;
-    r.asks_label = op.what == operation::kind::adopt || (op.report != nullptr && is_attempt(what));
+    reset(r, request.what, request.of);
+    r.asks_ttl = request.asks_ttl;
+    r.asks_label = request.asks_label;
+    r.every_node = request.every_node;
     r.deadline = shared_.now + settings_.node_timeout;
-    r.ttl = op.ttl;
+    r.ttl = request.ttl;
     by_deadline_.push_back(r);
     return r;
 }
 
 /// A record that may have served another round, but for its details.
-void coordinator::reset(round& r, round_kind what, lease& of) noexcept
+void rounds::reset(round& r, round_kind what, lease& of) noexcept
 {
     r.what = what;
     r.of = &of;
-    ref(of);
+    ++of.references;
     r.t0 = shared_.now;
     r.tally = votes{static_cast<unsigned>(nodes_.size())};
     r.parked = r.gate = r.awaits_proof = r.keyed = r.sent_again = 0;
@@ -64,7 +78,7 @@ void coordinator::reset(round& r, round_kind what, lease& of) noexcept
     r.references = 1;
 }
 
-void coordinator::fan_out(round& r)
+void rounds::fan_out(round& r)
 {
     encoded_row same;
     for (unsigned i = 0; i < nodes_.size(); ++i) {
@@ -73,11 +87,11 @@ void coordinator::fan_out(round& r)
     consider(r);
 }
 
-void coordinator::ask(round& r, unsigned index, encoded_row& same)
+void rounds::ask(round& r, unsigned index, encoded_row& same)
 {
     node& n = *nodes_[index];
     if (r.what == round_kind::align) {
-        ask_raise(r, index);
+        ask_to_align(r, index);
     } else if (r.what == round_kind::release) {
         if (const auto known = n.send_release(r, same)) {
             set_vote(r, index, *known, n.trouble());
@@ -94,7 +108,7 @@ void coordinator::ask(round& r, unsigned index, encoded_row& same)
     }
 }
 
-void coordinator::send(round& r, unsigned index, encoded_row& same)
+void rounds::send(round& r, unsigned index, encoded_row& same)
 {
     // Of nodes that were waited for it may be sent later than of the others.
     if (r.what == round_kind::extend) {
@@ -108,12 +122,62 @@ void coordinator::send(round& r, unsigned index, encoded_row& same)
     nodes_[index]->ask(r, same);
 }
 
+void rounds::ask_first(round& r, unsigned index)
+{
+    r.gate = bit(index);
+    r.of->keys_end = std::max(r.of->keys_end, shared_.now + r.of->ttl);
+    nodes_[index]->send_first(r);
+}
+
+void rounds::ask_the_others(round& r, bool asks_ttl)
+{
+    const node_mask first = std::exchange(r.gate, 0);
+    r.closed = false;
+    r.asks_ttl = r.asks_ttl && asks_ttl;
+    if (r.is_linked()) {
+        by_deadline_.remove(r);
+    }
+    r.deadline = shared_.now + settings_.node_timeout;
+    by_deadline_.push_back(r);
+    encoded_row same;
+    for (unsigned i = 0; i < nodes_.size(); ++i) {
+        if ((first & bit(i)) == 0) {
+            ask(r, i, same);
+        } else if (!r.tally.has_voted(i)) {
+            ask_for_the_rest(r, i);
+        }
+    }
+    consider(r);
+}
+
+/// Of the vote of the node that was asked first and set the key.
+void rounds::ask_for_the_rest(round& r, unsigned index)
+{
+    if (nodes_[index]->takes_requests()) {
+        nodes_[index]->send_rest_of_vote(r);
+    } else {
+        set_vote(r, index, node_outcome::stalled, nodes_[index]->trouble());
+    }
+}
+
+base::instant rounds::next_deadline() const noexcept
+{
+    return by_deadline_.empty() ? base::instant::max() : by_deadline_.front().deadline;
+}
+
+void rounds::on_time() noexcept
+{
+    while (next_deadline() <= shared_.now) {
+        expire(by_deadline_.front());
+    }
+}
+
 /// The deadline has passed: whoever has not voted by now has failed, and is given nothing new until
 /// it has caught up.
-void coordinator::expire(round& r) noexcept
+void rounds::expire(round& r) noexcept
 {
     by_deadline_.remove(r);
-    ref(r);
+    ++r.references;
     for (unsigned i = 0; i < nodes_.size(); ++i) {
         if ((r.tally.open_nodes() & bit(i)) == 0 || (r.gate != 0 && r.gate != bit(i))) {
             continue;
@@ -142,10 +206,10 @@ void coordinator::expire(round& r) noexcept
         r.partner->fencing->await_no_raise();  // nor is it waited for them any longer
     }
     consider(r);
-    unref(r);
+    shared_.unref(r);
 }
 
-verdict coordinator::outcome_of(const round& r) const noexcept
+verdict rounds::outcome_of(const round& r) const noexcept
 {
     switch (r.what) {
         case round_kind::set:
@@ -153,15 +217,15 @@ verdict coordinator::outcome_of(const round& r) const noexcept
         case round_kind::extend: return r.tally.of_extend();
         case round_kind::release: return r.tally.of_release();
         case round_kind::inspect:
-            return r.every_node && r.tally.open() > 0 ? verdict::open : outcome_of_inspect(r);
-        case round_kind::align: return outcome_of_raise(r);
+            return r.every_node && r.tally.open() > 0 ? verdict::open : outcome_of_inspection(r);
+        case round_kind::align: return outcome_of_alignment(r);
     }
     return r.tally.of_acquire();
 }
 
 /// Wakes the flow at the vote that decides; what the node that is asked first does decides whether
 /// others are.
-void coordinator::consider(round& r) noexcept
+void rounds::consider(round& r) noexcept
 {
     if (r.closed) {
         return;
@@ -171,13 +235,13 @@ void coordinator::consider(round& r) noexcept
     if (is_decided) {
         r.closed = true;
         if (r.waiter != nullptr) {
-            resume_later(*r.waiter);
+            listener_.on_decided(*r.waiter);
         }
     }
 }
 
-void coordinator::set_vote(round& r, unsigned index, node_outcome outcome,
-                           std::string_view error) noexcept
+void rounds::set_vote(round& r, unsigned index, node_outcome outcome,
+                      std::string_view error) noexcept
 {
     switch (outcome) {
         case node_outcome::undecided: return;
@@ -185,7 +249,7 @@ void coordinator::set_vote(round& r, unsigned index, node_outcome outcome,
         case node_outcome::refused:
             r.tally.refuse(index);
             if (is_attempt(r.what)) {
-                note_refusal(r);
+                listener_.on_refused(r);
             }
             break;
         case node_outcome::not_asked:
@@ -205,7 +269,7 @@ void coordinator::set_vote(round& r, unsigned index, node_outcome outcome,
     }
 }
 
-void coordinator::explain(round& r, unsigned index, std::string_view why) noexcept
+void rounds::explain(round& r, unsigned index, std::string_view why) noexcept
 {
     if (r.details == nullptr) {
         return;
@@ -218,8 +282,8 @@ void coordinator::explain(round& r, unsigned index, std::string_view why) noexce
     }
 }
 
-void coordinator::on_vote(round& r, unsigned index, node_outcome outcome,
-                          std::string_view error) noexcept
+void rounds::on_vote(round& r, unsigned index, node_outcome outcome,
+                     std::string_view error) noexcept
 {
     if (r.tally.has_voted(index)) {
         ++shared_.stats.late_replies;
@@ -236,30 +300,34 @@ void coordinator::on_vote(round& r, unsigned index, node_outcome outcome,
     }
 }
 
-void coordinator::on_keys_set(round& r)
+void rounds::on_keys_set(round& r) noexcept
 {
-    if (r.what == round_kind::extend) {
-        expect_longer(*r.of);
-    } else if (r.gate != 0) {
+    if (r.gate != 0) {
         consider(r);  // the rest of the vote can be asked for now
     }
 }
 
-// Nodes come and go.
-
-void coordinator::on_connection(unsigned index, connection_event what)
+void rounds::take_back(round& r) noexcept
 {
-    switch (what) {
-        case connection_event::ready:
-            note_connections();
-            on_ready(index);
-            return;
-        case connection_event::lost: note_connections(); return;
-        case connection_event::unreachable: on_gone(index); return;
+    if (r.is_linked()) {
+        by_deadline_.remove(r);
     }
+    if (r.details != nullptr) {
+        details_.give(*std::exchange(r.details, nullptr));
+    }
+    if (r.fencing != nullptr) {
+        fencings_.give(*std::exchange(r.fencing, nullptr));
+    }
+    if (r.partner != nullptr) {
+        shared_.unref(*std::exchange(r.partner, nullptr));
+    }
+    shared_.unref(*std::exchange(r.of, nullptr));
+    records_.give(r);
 }
 
-void coordinator::on_ready(unsigned index)
+// Nodes come and go.
+
+void rounds::on_ready(unsigned index)
 {
     ++shared_.stats.connects;
     for (round* r = by_deadline_.empty() ? nullptr : &by_deadline_.front(); r != nullptr;
@@ -275,11 +343,10 @@ void coordinator::on_ready(unsigned index)
             send(*r, index, same);
         }
     }
-    on_contact();
 }
 
 /// Whoever waited for a node to become ready need not wait for it any longer.
-void coordinator::on_gone(unsigned index) noexcept
+void rounds::on_gone(unsigned index) noexcept
 {
     for (round* r = by_deadline_.empty() ? nullptr : &by_deadline_.front(); r != nullptr;
          r = by_deadline_.after(*r)) {
@@ -288,33 +355,6 @@ void coordinator::on_gone(unsigned index) noexcept
             on_vote(*r, index, node_outcome::disconnected, nodes_[index]->trouble());
         }
     }
-    on_contact();
-}
-
-void coordinator::on_contact() noexcept
-{
-    while (!newcomers_.empty() && !is_settling()) {
-        resume_later(newcomers_.front());
-    }
-}
-
-void coordinator::note_connections() noexcept
-{
-    const auto ready =
-        std::ranges::count_if(nodes_, [](const auto& n) noexcept { return n->is_ready(); });
-    outage_.on_connections(shared_.now, static_cast<std::size_t>(ready) >= settings_.quorum);
-}
-
-/// Whether a majority is still being connected to for the first time.
-bool coordinator::is_settling() const noexcept
-{
-    std::size_t ready = 0;
-    bool unproven = false;
-    for (const auto& n : nodes_) {
-        ready += n->is_ready() ? 1u : 0u;
-        unproven = unproven || n->is_unproven();
-    }
-    return unproven && ready < settings_.quorum;
 }
 
 }  // namespace redlock::core

@@ -1,4 +1,4 @@
-#include "core/coordinator.hpp"
+#include "core/quorum/rounds.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@ constexpr std::string_view too_early = "this node's date is too early for a new 
 }  // namespace
 
 /// From here on the nodes' votes come with their counters.
-void coordinator::count_votes(round& attempt)
+void rounds::count_votes(round& attempt)
 {
     shared_.known_counters.reserve();
     attempt.fencing = &fencings_.take();
@@ -24,9 +24,9 @@ void coordinator::count_votes(round& attempt)
 }
 
 /// A majority holds the keys and has not voted one value, but still may.
-bool coordinator::can_be_raised(const operation& op, const round& attempt) const noexcept
+bool rounds::can_be_aligned(const round& attempt) const noexcept
 {
-    if (op.cancelled || attempt.fencing == nullptr || !attempt.is_linked() ||
+    if (attempt.fencing == nullptr || !attempt.is_linked() ||
         attempt.tally.of_acquire() != verdict::won || attempt.fencing->agreed()) {
         return false;
     }
@@ -36,8 +36,7 @@ bool coordinator::can_be_raised(const operation& op, const round& attempt) const
 
 /// `tries`: how many raises there were. Others may go on counting meanwhile: each further try aims
 /// farther above what the last one found.
-std::optional<std::int64_t> coordinator::next_target(const round& attempt,
-                                                     unsigned tries) const noexcept
+std::optional<std::int64_t> rounds::next_target(const round& attempt, unsigned tries) const noexcept
 {
     constexpr unsigned most_doublings = 16;
     const fencing_votes& counted = *attempt.fencing;
@@ -52,15 +51,15 @@ std::optional<std::int64_t> coordinator::next_target(const round& attempt,
 }
 
 /// Where there is nothing to aim at yet, it waits for further grants.
-round& coordinator::new_raise(round& attempt, unsigned tries)
+round& rounds::begin_alignment(round& attempt, unsigned tries)
 {
-    round& r = rounds_.take();
+    round& r = records_.take();
     reset(r, round_kind::align, *attempt.of);
     r.deadline = attempt.deadline;
     r.details = nullptr;
     r.ttl = attempt.ttl;
     r.partner = &attempt;
-    ref(attempt);
+    ++attempt.references;
     attempt.partner = &r;
     r.target = next_target(attempt, tries).value_or(0);
     by_deadline_.insert_after(attempt, r);
@@ -71,7 +70,7 @@ round& coordinator::new_raise(round& attempt, unsigned tries)
 /// A node that has not granted the key may yet; one whose counter is there has voted already; one
 /// that is above stays as it is. One that is out of votes must not be given a counter that it would
 /// vote with afterwards.
-void coordinator::ask_raise(round& r, unsigned index)
+void rounds::ask_to_align(round& r, unsigned index)
 {
     round& attempt = *r.partner;
     fencing_votes& counted = *attempt.fencing;
@@ -94,7 +93,7 @@ void coordinator::ask_raise(round& r, unsigned index)
 
 /// Where a majority could meet elsewhere without those that have not answered, it does not wait for
 /// them.
-verdict coordinator::outcome_of_raise(const round& r) const noexcept
+verdict rounds::outcome_of_alignment(const round& r) const noexcept
 {
     const round& attempt = *r.partner;
     if (attempt.fencing->agreed()) {
@@ -109,19 +108,19 @@ verdict coordinator::outcome_of_raise(const round& r) const noexcept
 
 // What nodes tell.
 
-void coordinator::on_counter(round& r, unsigned index, const counter_answer& answer)
+void rounds::on_counter(round& r, unsigned index, const counter_answer& answer)
 {
     switch (answer.what) {
         case counter_answer::kind::counted: on_counted(r, index, answer.value); return;
-        case counter_answer::kind::aligned: on_raised(r, index, answer.value); return;
-        case counter_answer::kind::found: on_counter_at(r, index, answer.value); return;
-        case counter_answer::kind::unknown: on_not_raised(r, index, answer.why); return;
-        case counter_answer::kind::unusable: on_no_vote(r, index, answer.why); return;
+        case counter_answer::kind::aligned: on_aligned(r, index, answer.value); return;
+        case counter_answer::kind::found: on_found(r, index, answer.value); return;
+        case counter_answer::kind::unknown: on_unknown(r, index, answer.why); return;
+        case counter_answer::kind::unusable: on_unusable(r, index, answer.why); return;
     }
 }
 
 /// A node that granted the key has counted it.
-void coordinator::on_counted(round& attempt, unsigned index, std::int64_t value)
+void rounds::on_counted(round& attempt, unsigned index, std::int64_t value)
 {
     if (!attempt.tally.has_voted(index)) {
         attempt.fencing->vote(index, value, nodes_[index]->is_new(value));
@@ -130,27 +129,27 @@ void coordinator::on_counted(round& attempt, unsigned index, std::int64_t value)
     round* const raise = attempt.partner;
     if (raise != nullptr && !raise->closed && !raise->tally.has_voted(index)) {
         if (!attempt.fencing->agreed()) {
-            ask_raise(*raise, index);
+            ask_to_align(*raise, index);
         }
         consider(*raise);
     }
 }
 
-void coordinator::on_raised(round& r, unsigned index, std::int64_t value) noexcept
+void rounds::on_aligned(round& r, unsigned index, std::int64_t value) noexcept
 {
     if (nodes_[index]->is_new(value)) {
-        on_no_vote(r, index, too_early);
+        on_unusable(r, index, too_early);
         return;
     }
     r.partner->fencing->vote(index, value, false);
-    after_raise(r, index, node_outcome::granted);
+    after_answer(r, index, node_outcome::granted);
 }
 
 /// Where the counter is not at the target yet, the node does not let it go so far.
-void coordinator::on_counter_at(round& r, unsigned index, std::int64_t value) noexcept
+void rounds::on_found(round& r, unsigned index, std::int64_t value) noexcept
 {
     if (nodes_[index]->is_new(value)) {
-        on_no_vote(r, index, too_early);
+        on_unusable(r, index, too_early);
         return;
     }
     round& attempt = *r.partner;
@@ -159,27 +158,27 @@ void coordinator::on_counter_at(round& r, unsigned index, std::int64_t value) no
         attempt.fencing->bound(index, r.target);
         explain(attempt, index, "the fencing counter may not go that far beyond this node's date");
     }
-    after_raise(r, index, node_outcome::refused);
+    after_answer(r, index, node_outcome::refused);
 }
 
 /// Or nobody knows, as the answer was lost. What the node voted before is a vote in either case:
 /// its counter has only grown since.
-void coordinator::on_not_raised(round& r, unsigned index, std::string_view why) noexcept
+void rounds::on_unknown(round& r, unsigned index, std::string_view why) noexcept
 {
     r.partner->fencing->settle(index);
     explain(*r.partner, index, why);
-    after_raise(r, index, node_outcome::failed);
+    after_answer(r, index, node_outcome::failed);
 }
 
-void coordinator::on_no_vote(round& r, unsigned index, std::string_view why) noexcept
+void rounds::on_unusable(round& r, unsigned index, std::string_view why) noexcept
 {
     r.partner->fencing->drop(index);
     explain(*r.partner, index, why);
-    after_raise(r, index, node_outcome::failed);
+    after_answer(r, index, node_outcome::failed);
 }
 
 /// An answer that comes late may be what a later raise of the same attempt lacks.
-void coordinator::after_raise(round& r, unsigned index, node_outcome outcome) noexcept
+void rounds::after_answer(round& r, unsigned index, node_outcome outcome) noexcept
 {
     r.partner->fencing->raise_answered(index);
     on_vote(r, index, outcome, {});

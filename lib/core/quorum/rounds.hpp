@@ -1,0 +1,127 @@
+#pragma once
+
+#include "base/instant.hpp"
+#include "base/wall_clock.hpp"
+#include "core/command.hpp"
+#include "core/list.hpp"
+#include "core/node.hpp"
+#include "core/node_context.hpp"
+#include "core/pool.hpp"
+#include "core/round.hpp"
+#include "core/round_events.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::core {
+
+/// Hears what becomes of rounds.
+class round_listener {
+public:
+    /// The operation that waits for the verdict can go on.
+    virtual void on_decided(operation& waiter) noexcept = 0;
+    /// A node has refused the attempt.
+    virtual void on_refused(const round& attempt) noexcept = 0;
+
+protected:
+    ~round_listener() = default;
+};
+
+/// A question of an operation to all nodes.
+struct round_request {
+    round_kind what;
+    lease& of;
+    base::nanos ttl{};           ///< that an extend asks for
+    bool wants_details = false;  ///< keeps the answer of each node
+    bool asks_ttl = false;
+    bool asks_label = false;
+    bool every_node = false;
+};
+
+/// The rounds of a client: each is one command to all nodes with their votes, until the last node
+/// has answered or its connection was lost.
+class rounds {
+public:
+    using node_list = std::vector<std::unique_ptr<node>>;
+
+    /// All arguments must outlive the object.
+    rounds(node_context& shared, const node_list& nodes, base::wall_clock& date,
+           round_listener& listener);
+
+    /// Begins a round without sending anything. The caller has a reference. May throw
+    /// `std::bad_alloc`.
+    [[nodiscard]] round& begin(const round_request& request);
+    void fan_out(round& r);
+    /// Asks one node. If it grants, or has no vote, `ask_the_others` asks the others.
+    void ask_first(round& r, unsigned index);
+    void ask_the_others(round& r, bool asks_ttl);
+    [[nodiscard]] verdict outcome_of(const round& r) const noexcept;
+
+    /// From here on, the votes of the attempt come with fencing counters.
+    void count_votes(round& attempt);
+    /// Whether a majority holds the keys and has not voted for one value, but still may.
+    [[nodiscard]] bool can_be_aligned(const round& attempt) const noexcept;
+    /// Begins the alignment of an attempt's counters, after `tries` others.
+    [[nodiscard]] round& begin_alignment(round& attempt, unsigned tries);
+
+    [[nodiscard]] base::instant next_deadline() const noexcept;
+    /// Ends the rounds whose deadline has passed.
+    void on_time() noexcept;
+
+    // Reports of nodes.
+    void on_vote(round& r, unsigned index, node_outcome outcome, std::string_view error) noexcept;
+    void on_keys_set(round& r) noexcept;
+    void on_counter(round& r, unsigned index, const counter_answer& answer);
+    /// Asks the node in the rounds that have waited for it.
+    void on_ready(unsigned index);
+    /// Rounds that wait for the node need not wait any longer.
+    void on_gone(unsigned index) noexcept;
+
+    /// The last reference is gone.
+    void take_back(round& r) noexcept;
+    [[nodiscard]] std::size_t records_in_use() const noexcept
+    {
+        return records_.in_use() + details_.in_use() + fencings_.in_use();
+    }
+
+private:
+    void reset(round& r, round_kind what, lease& of) noexcept;
+    void ask(round& r, unsigned index, encoded_row& same);
+    void send(round& r, unsigned index, encoded_row& same);
+    void ask_for_the_rest(round& r, unsigned index);
+    void expire(round& r) noexcept;
+    void consider(round& r) noexcept;
+    void set_vote(round& r, unsigned index, node_outcome outcome, std::string_view error) noexcept;
+    void explain(round& r, unsigned index, std::string_view why) noexcept;
+
+    // Alignment.
+    [[nodiscard]] std::optional<std::int64_t> next_target(const round& attempt,
+                                                          unsigned tries) const noexcept;
+    void ask_to_align(round& r, unsigned index);
+    [[nodiscard]] verdict outcome_of_alignment(const round& r) const noexcept;
+    void on_counted(round& attempt, unsigned index, std::int64_t value);
+    void on_aligned(round& r, unsigned index, std::int64_t value) noexcept;
+    void on_found(round& r, unsigned index, std::int64_t value) noexcept;
+    void on_unknown(round& r, unsigned index, std::string_view why) noexcept;
+    void on_unusable(round& r, unsigned index, std::string_view why) noexcept;
+    void after_answer(round& r, unsigned index, node_outcome outcome) noexcept;
+
+    node_context& shared_;
+    const base::settings& settings_;
+    const node_list& nodes_;
+    base::wall_clock& date_;
+    round_listener& listener_;
+    /// The reason that a report gives for a node that has timed out.
+    const std::string not_in_time_;
+    list<round, in_deadline_order> by_deadline_;
+    pool<round> records_;
+    pool<round_details> details_;
+    pool<fencing_votes> fencings_;
+};
+
+}  // namespace redlock::core
