@@ -40,7 +40,7 @@ enum class command : std::uint8_t {
     watch,               ///< PTTL after that, for a key that a waiter wants
     role,                ///< HELLO, INFO replication or ROLE: is the node still a master?
     ping,                ///< PING, or GET of the marker
-    handshake,           ///< a step of the handshake
+    handshake,           ///< a step of the handshake; the last one, for the size of the table
 };
 
 /// Commands that a node is sent together. Their replies come in the same order.
@@ -59,7 +59,6 @@ public:
     [[nodiscard]] constexpr const command* begin() const noexcept { return commands_.data(); }
     [[nodiscard]] constexpr const command* end() const noexcept { return begin() + size_; }
 
-    /// Compares all bytes at once.
     friend constexpr bool operator==(command_row a, command_row b) noexcept
     {
         return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
@@ -83,9 +82,9 @@ enum class form : std::uint8_t {
     return f == form::evalsha || f == form::eval;
 }
 
-/// The purpose of a command. The client counts a reference to a round or a lease until the reply.
-class command_subject {
-public:
+/// The record that a command is sent for. The client counts a reference to a round or a lease until
+/// the reply.
+struct command_subject {
     enum class kind : std::uint8_t { none, round, lease, pending_release };
 
     command_subject() noexcept = default;
@@ -97,8 +96,8 @@ public:
     kind what = kind::none;
 };
 
-/// The words of a row as they are in the buffer of another node, for a node that gets the same
-/// ones. Valid until that node is sent anything else.
+/// The words of a row in the buffer of one node, from where they are copied for the next node.
+/// Valid until the first node is sent anything else.
 struct encoded_row {
     std::string_view bytes;
     command_row commands{};
@@ -120,7 +119,7 @@ struct pending {
 
     [[nodiscard]] round& of_round() const noexcept { return *static_cast<round*>(subject); }
     [[nodiscard]] lease& of_lease() const noexcept { return *static_cast<lease*>(subject); }
-    [[nodiscard]] debt& of_release() const noexcept { return *static_cast<debt*>(subject); }
+    [[nodiscard]] debt& of_debt() const noexcept { return *static_cast<debt*>(subject); }
 };
 
 }  // namespace redlock::core

@@ -22,7 +22,7 @@ coordinator::coordinator(const base::settings& s, base::entropy& random, base::w
 {
     assert(!s.nodes.empty() && s.nodes.size() <= max_nodes);
     nodes_.reserve(s.nodes.size());
-    round_events& events = *this;
+    round_events& events = *this;  // make_unique has no access to a private base
     for (const base::address& at : s.nodes) {
         nodes_.push_back(
             std::make_unique<node>(shared_, events, static_cast<unsigned>(nodes_.size()), at));
@@ -238,7 +238,7 @@ void coordinator::on_counter(round& r, unsigned index, const counter_answer& ans
     rounds_.on_counter(r, index, answer);
 }
 
-void coordinator::on_keys_set(round& r)
+void coordinator::on_keys_set(round& r) noexcept
 {
     if (r.what == round_kind::extend) {
         expect_longer(*r.of);

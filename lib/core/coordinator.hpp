@@ -21,6 +21,7 @@
 #include "core/pool.hpp"
 #include "core/quorum/rounds.hpp"
 #include "core/round.hpp"
+#include "core/round_events.hpp"
 #include "core/sought_after.hpp"
 #include "core/wake_ups.hpp"
 
@@ -59,7 +60,7 @@ struct renewal_news {
  * The algorithm is Redlock,
  * https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/.
  */
-class coordinator : private round_events, private round_listener, private record_owner {
+class coordinator final : private round_events, private round_listener, private record_owner {
 public:
     /// All must outlive the coordinator.
     coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date);
@@ -377,7 +378,7 @@ private:
     void on_refused(const round& attempt) noexcept override { note_refusal(attempt); }
     void on_vote(round& r, unsigned index, node_outcome outcome,
                  std::string_view error) noexcept override;
-    void on_keys_set(round& r) override;
+    void on_keys_set(round& r) noexcept override;
     void on_counter(round& r, unsigned index, const counter_answer& answer) override;
     void on_notification(unsigned index, notification what,
                          std::string_view resource) noexcept override;
@@ -439,7 +440,7 @@ private:
     keeper_turns turns_;
     keeper_news news_;
 
-    node_context shared_;
+    node_context shared_;  // before the nodes, which return memory to it
     rounds::node_list nodes_;
     rounds rounds_;
     /// How long those take to answer who are asked, a majority or the one node that is asked first,

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-// A node's connection and when something is sent on it. The words are in node_words.cpp, the
+// A node's connection and when something is sent on it. The words are in node_commands.cpp, the
 // replies in node_replies.cpp, the debts in node_debts.cpp.
 namespace redlock::core {
 
@@ -460,13 +460,14 @@ inline command_row node::row_for(const round& r) const
                 row.push_back(command::marker);
             }
             return row;
-        case round_kind::release: return command::release;
+        case round_kind::release: break;
         case round_kind::inspect:
             row.push_back(command::holder_label);
             row.push_back(command::inspect);
             return row;
         case round_kind::align: return command::align;
     }
+    assert(false && "a release goes by send_release");
     return row;
 }
 

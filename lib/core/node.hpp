@@ -115,7 +115,8 @@ public:
     /// question counts only if the node is still a master.
     [[nodiscard]] base::instant role_due() const noexcept { return role_due_; }
     void ask_role();
-    /// Sends what the round asks for. `same`: what the nodes before were sent.
+    /// Sends what the round asks for; a release goes by `send_release`. `same`: the words for the
+    /// nodes before this one.
     void ask(round& r, encoded_row& same);
     void send_first(round& r);
     void send_rest_of_vote(round& r);
@@ -179,19 +180,20 @@ private:
     [[nodiscard]] bool has_room() const noexcept;
     [[nodiscard]] bool has_caught_up() const noexcept;
     struct command_traits;
-    [[nodiscard]] static const command_traits& traits_of(command what) noexcept;
+    [[nodiscard]] static inline const command_traits& traits_of(command what) noexcept;
     template <class Append>
-    void write(const command_row& row, Append append);
-    void expect(const command_row& row, command_subject subject, form sent_as) noexcept;
+    inline void write(const command_row& row, Append append);
+    inline void expect(const command_row& row, command_subject subject, form sent_as) noexcept;
     /// Sends commands together, with scripts in the form that the connection takes, or in this one.
     /// `same`: copies the words of another node if they are the same, and keeps these.
     void send(const command_row& row, command_subject subject);
-    void send(const command_row& row, command_subject subject, form f, encoded_row* same = nullptr);
+    inline void send(const command_row& row, command_subject subject, form f,
+                     encoded_row* same = nullptr);
     void append(const command_row& row, command_subject subject, form f);
     void expect_handshake(unsigned replies);
     [[nodiscard]] static command_subject subject_of(const pending& p) noexcept;
     void let_go(const pending& p) noexcept;
-    [[nodiscard]] command_row row_for(const round& r) const;
+    [[nodiscard]] inline command_row row_for(const round& r) const;
     [[nodiscard]] command command_to_count(const round& r) const noexcept;
     [[nodiscard]] resp::key key_of(std::string_view resource,
                                    std::string_view suffix = {}) const noexcept;
@@ -201,7 +203,7 @@ private:
     void append_take(const pending& p);
     void append_marker(const pending& p);
     void append_holder_ttl(const pending& p);
-    void append_label(const pending& p);
+    void append_holder_label(const pending& p);
     void append_set_label(const lease& l, std::string_view resource, form f);
     void append_drop_label(const lease& l, std::string_view resource, form f);
     void append_increment(const pending& p);
@@ -329,7 +331,7 @@ private:
     void note_fitness() noexcept;
 
     // What is owed.
-    [[nodiscard]] bool owe(debt what) noexcept;
+    [[nodiscard]] bool owe(const debt& what) noexcept;
     [[nodiscard]] bool owe_now(lease& l, round* answers, bool sent_before) noexcept;
     void owe_instead_of(const pending& p, bool sent_before) noexcept;
     void owe_again(lease& l, const debt* last, bool failed) noexcept;

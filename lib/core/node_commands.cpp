@@ -5,6 +5,7 @@
 #include "resp/scripts.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -37,7 +38,7 @@ resp::script_call call_of(const resp::script& what, form f) noexcept
 const lease& lease_to_release(const pending& p) noexcept
 {
     return p.what == command::release           ? *p.of_round().of
-           : p.what == command::pending_release ? *p.of_release().of
+           : p.what == command::pending_release ? *p.of_debt().of
                                                 : p.of_lease();
 }
 
@@ -51,7 +52,9 @@ void node::send(const command_row& row, command_subject subject)
 void node::append(const command_row& row, command_subject subject, form f)
 {
     for (const command what : row) {
-        (this->*traits_of(what).append)({subject.at, context_.now, what, f});
+        const auto append_words = traits_of(what).append;
+        assert(append_words != nullptr);
+        (this->*append_words)({subject.at, context_.now, what, f});
     }
 }
 
@@ -115,7 +118,7 @@ void node::append_holder_ttl(const pending& p)
 }
 
 /// Reads no more than a label may have, because another program may have stored a long value.
-void node::append_label(const pending& p)
+void node::append_holder_label(const pending& p)
 {
     const round& r = p.of_round();
     const std::string& resource = r.of->resources()[r.held > 0 ? r.held - 1 : 0];
@@ -225,7 +228,7 @@ void node::append_inspect(const pending& p)
 void node::append_admission(const pending& p)
 {
     switch (admission_.under_way()) {
-        case admission::step::none: return;
+        case admission::step::none: break;
         case admission::step::leave_pending: {
             const auto life =
                 std::chrono::ceil<std::chrono::milliseconds>(admission_.pending_life());
@@ -240,6 +243,7 @@ void node::append_admission(const pending& p)
                          admission_.run_id(), admission_.undated_marker());
             return;
     }
+    assert(false && "no step is under way");
 }
 
 /// NOLOOP: the client knows of its own releases.

@@ -15,9 +15,9 @@ namespace redlock::core {
 /// The properties of one command.
 struct node::command_traits {
     enum class purpose : std::uint8_t {
-        lock,
-        release,
-        extra,  ///< no lock depends on it, so its errors aren't counted as errors of nodes
+        ordinary,
+        release,  ///< counts among the releases that are going out
+        extra,    ///< no lock depends on it, so its errors aren't counted as errors of nodes
     };
 
     command what;
@@ -38,7 +38,7 @@ inline const node::command_traits& node::traits_of(command what) noexcept
     using enum command;
     using purpose = command_traits::purpose;
     using n = node;
-    constexpr auto lock = purpose::lock;
+    constexpr auto usual = purpose::ordinary;
     constexpr auto frees = purpose::release;
     constexpr auto extra = purpose::extra;
     constexpr auto none = command_subject::kind::none;
@@ -46,30 +46,31 @@ inline const node::command_traits& node::traits_of(command what) noexcept
     constexpr auto held = command_subject::kind::lease;
     constexpr auto late = command_subject::kind::pending_release;
     // clang-format off
-    static constexpr std::array<command_traits, 24> rows{{
-        {set, asked, lock, &n::append_set, &n::on_set, &n::on_vote_lost},
-        {take, asked, lock, &n::append_take, &n::on_take, &n::on_vote_lost},
-        {marker, asked, lock, &n::append_marker, &n::on_marker, &n::on_vote_lost},
-        {holder_ttl, asked, lock, &n::append_holder_ttl, &n::on_holder_ttl, &n::on_vote_lost},
-        {holder_label, asked, extra, &n::append_label, &n::on_holder_label, &n::on_vote_lost},
+    static constexpr std::array<command_traits, static_cast<std::size_t>(handshake) + 1> rows{{
+        {set, asked, usual, &n::append_set, &n::on_set, &n::on_vote_lost},
+        {take, asked, usual, &n::append_take, &n::on_take, &n::on_vote_lost},
+        {marker, asked, usual, &n::append_marker, &n::on_marker, &n::on_vote_lost},
+        {holder_ttl, asked, usual, &n::append_holder_ttl, &n::on_holder_ttl, &n::on_vote_lost},
+        {holder_label, asked, extra, &n::append_holder_label, &n::on_holder_label,
+         &n::on_vote_lost},
         {set_label, none, extra, nullptr, &n::on_set_label},
         {drop_label, none, extra, nullptr, &n::on_drop_label},
-        {increment, asked, lock, &n::append_increment, &n::on_increment, &n::on_increment_lost},
-        {count, asked, lock, &n::append_count, &n::on_count, &n::on_vote_lost},
-        {repair_expiry, held, lock, &n::append_repair, &n::on_repair, &n::on_repair_lost},
-        {align, asked, lock, &n::append_align, &n::on_align, &n::on_align_lost},
-        {extend, asked, lock, &n::append_extend, &n::on_extend, &n::on_vote_lost},
+        {increment, asked, usual, &n::append_increment, &n::on_increment, &n::on_increment_lost},
+        {count, asked, usual, &n::append_count, &n::on_count, &n::on_vote_lost},
+        {repair_expiry, held, usual, &n::append_repair, &n::on_repair, &n::on_repair_lost},
+        {align, asked, usual, &n::append_align, &n::on_align, &n::on_align_lost},
+        {extend, asked, usual, &n::append_extend, &n::on_extend, &n::on_vote_lost},
         {release, asked, frees, &n::append_release, &n::on_release, &n::on_release_lost},
         {background_release, held, frees, &n::append_release, &n::on_release, &n::on_release_lost},
         {pending_release, late, frees, &n::append_release, &n::on_release, &n::on_release_lost},
-        {inspect, asked, lock, &n::append_inspect, &n::on_inspect, &n::on_vote_lost},
-        {admission, none, lock, &n::append_admission, &n::on_admission},
+        {inspect, asked, usual, &n::append_inspect, &n::on_inspect, &n::on_vote_lost},
+        {admission, none, usual, &n::append_admission, &n::on_admission},
         {start_tracking, none, extra, &n::append_start_tracking, &n::on_tracking},
         {end_tracking, none, extra, &n::append_end_tracking, &n::on_tracking},
         {caching, none, extra, &n::append_caching, &n::on_tracking, &n::on_caching_lost},
-        {watch, held, lock, nullptr, &n::on_watch},
-        {role, none, lock, &n::append_role, &n::on_role},
-        {ping, none, lock, &n::append_ping, &n::on_ping},
+        {watch, held, usual, nullptr, &n::on_watch},
+        {role, none, usual, &n::append_role, &n::on_role},
+        {ping, none, usual, &n::append_ping, &n::on_ping},
         {handshake, none, extra, nullptr, &n::on_handshake},
     }};
     // clang-format on
@@ -101,7 +102,6 @@ template <class Append>
     }
 }
 
-/// Puts commands into the FIFO.
 inline void node::expect(const command_row& row, command_subject subject, form sent_as) noexcept
 {
     using kind = command_subject::kind;

@@ -2,6 +2,7 @@
 #include "core/node_commands.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <new>
 
@@ -58,7 +59,7 @@ instant node::end_of_key_from_now(const lease& l) const noexcept
 }
 
 /// False: it was not taken. Who waits for its answer is not told here.
-bool node::owe(debt what) noexcept
+bool node::owe(const debt& what) noexcept
 {
     if (context_.stopped || what.end <= what.due) {
         return false;
@@ -107,7 +108,8 @@ void node::owe_instead_of(const pending& p, bool sent_before) noexcept
     } else if (p.what == command::background_release) {
         static_cast<void>(owe_now(p.of_lease(), nullptr, sent_before));
     } else {
-        debt& d = p.of_release();
+        assert(p.what == command::pending_release);
+        debt& d = p.of_debt();
         d.sent_before = d.sent_before || sent_before;
         if (owe({d.of, d.answers, context_.now, d.end, nanos{}, d.sent_before})) {
             forget_debt(d);
@@ -234,20 +236,7 @@ void node::pay_mends()
     }
 }
 
-// A connection was lost before the reply to `p`.
-
-void node::on_vote_lost(const pending& p) noexcept
-{
-    round& r = p.of_round();
-    if (r.tally.has_voted(index_)) {
-        return;
-    }
-    if (r.refused_itself(index_)) {
-        record_refusal(r);
-    } else {
-        vote(r, node_outcome::disconnected, trouble_);
-    }
-}
+// The connection was lost before the reply to `p`.
 
 void node::on_increment_lost(const pending& p) noexcept
 {
@@ -258,11 +247,6 @@ void node::on_increment_lost(const pending& p) noexcept
 void node::on_repair_lost(const pending& p) noexcept
 {
     owe_mend(p.of_lease());
-}
-
-void node::on_align_lost(const pending& p) noexcept
-{
-    tell_counter(p.of_round(), counter_answer::kind::unknown, 0, trouble_);
 }
 
 void node::on_release_lost(const pending& p) noexcept

@@ -1,7 +1,5 @@
 #include "core/node.hpp"
 #include "core/node_commands.hpp"
-#include "resp/encoder.hpp"
-#include "resp/scripts.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -6,6 +6,7 @@
 #include "resp/scripts.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 // What a node's replies mean, each by what it answers. Those to an acquire are in node_votes.cpp.
 namespace redlock::core {
@@ -115,7 +116,7 @@ command_subject node::subject_of(const pending& p) noexcept
         case command_subject::kind::none: break;
         case command_subject::kind::round: return p.of_round();
         case command_subject::kind::lease: return p.of_lease();
-        case command_subject::kind::pending_release: return p.of_release();
+        case command_subject::kind::pending_release: return p.of_debt();
     }
     return {};
 }
@@ -274,7 +275,8 @@ bool node::on_release(const pending& p, const resp::reply& r)
 /// or come.
 void node::settle(const pending& p, node_outcome outcome, std::string_view error)
 {
-    debt* const paid = p.what == command::pending_release ? &p.of_release() : nullptr;
+    assert(traits_of(p.what).is_for == command_traits::purpose::release);
+    debt* const paid = p.what == command::pending_release ? &p.of_debt() : nullptr;
     round* const waits = p.what == command::release ? &p.of_round()
                          : paid != nullptr          ? paid->answers
                                                     : nullptr;

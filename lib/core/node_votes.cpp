@@ -336,4 +336,24 @@ bool node::on_align(const pending& p, const resp::reply& r)
     return on_nonsense(p);
 }
 
+// The connection was lost before the reply to `p`.
+
+void node::on_vote_lost(const pending& p) noexcept
+{
+    round& r = p.of_round();
+    if (r.tally.has_voted(index_)) {
+        return;
+    }
+    if (r.refused_itself(index_)) {
+        record_refusal(r);
+    } else {
+        vote(r, node_outcome::disconnected, trouble_);
+    }
+}
+
+void node::on_align_lost(const pending& p) noexcept
+{
+    tell_counter(p.of_round(), counter_answer::kind::unknown, 0, trouble_);
+}
+
 }  // namespace redlock::core

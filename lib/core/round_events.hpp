@@ -47,7 +47,9 @@ public:
     virtual void on_vote(round& r, unsigned node, node_outcome outcome,
                          std::string_view error) noexcept = 0;
     /// The node has set or extended the keys. Its vote may still need a counter or a proof.
-    virtual void on_keys_set(round& r) = 0;
+    virtual void on_keys_set(round& r) noexcept = 0;
+    /// The node has answered about a fencing counter. `r` is the attempt if the answer is
+    /// `counted`, otherwise the alignment. Only `counted` may throw.
     virtual void on_counter(round& r, unsigned node, const counter_answer& answer) = 0;
     /// The node will send a notification when the key goes that is in the way of `l`. `held`: among
     /// several resources, the number of the one in the way, from one; 0: the number is known.
@@ -55,6 +57,7 @@ public:
                             told_ttl told) noexcept = 0;
     virtual void on_notification(unsigned node, notification what,
                                  std::string_view resource) noexcept = 0;
+    /// Only `ready` may throw.
     virtual void on_connection(unsigned node, connection_event what) = 0;
 
 protected:

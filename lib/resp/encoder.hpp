@@ -4,6 +4,7 @@
 
 #include <cassert>
 #include <charconv>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -58,16 +59,21 @@ namespace detail {
 /// Room for "*" or "$", a 64-bit number with its sign, and a line end.
 inline constexpr std::size_t max_header = 24;
 
-/// A literal with its length, which needs no search for the end. Other arguments stay as they are.
+/// Makes one type of all texts.
+template <class Word>
+constexpr auto as_word(const Word& word)
+{
+    if constexpr (std::convertible_to<const Word&, std::string_view>) {
+        return std::string_view(word);
+    } else {
+        return word;
+    }
+}
+/// A literal has a known length, so nothing searches for its end.
 template <std::size_t Size>
 constexpr std::string_view as_word(const char (&literal)[Size])
 {
     return {literal, Size - 1};
-}
-template <class Word>
-constexpr const Word& as_word(const Word& word)
-{
-    return word;
 }
 
 // The number of words that an argument of `append` becomes.
@@ -133,8 +139,8 @@ constexpr std::size_t bound_of(word_list words)
     return size;
 }
 
-/// Writes into room that was reserved before. The functions are always inlined. This halves the
-/// time of a command, because the sizes of literal words become constants.
+/// Writes into room that was reserved before. The functions for single words are always inlined.
+/// This halves the time of a command, because the sizes of literal words become constants.
 class writer {
 public:
     explicit writer(char* at) : at_(at) {}

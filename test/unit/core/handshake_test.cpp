@@ -761,6 +761,19 @@ TEST_CASE("p50: a client asks INFO for a role that HELLO leaves out", "[core][pi
     CHECK(trouble(w) == "is a replica, not a master");
 }
 
+TEST_CASE("a greeting without HELLO has the user only if there is one", "[core]")
+{
+    config c;
+    c.nodes = {GENERATE("redis://somebody:pw@10.0.0.1", "redis://:pw@10.0.0.1")};
+    const base::settings s = base::make_settings(c);
+    core::handshake talk(s, s.nodes[0]);
+    std::string out;
+    static_cast<void>(talk.start(out, false));
+    const bool has_user = c.nodes[0].find("somebody") != std::string::npos;
+    CHECK(out.starts_with(has_user ? "*3\r\n$4\r\nAUTH\r\n$8\r\nsomebody\r\n$2\r\npw\r\n"
+                                   : "*2\r\n$4\r\nAUTH\r\n$2\r\npw\r\n"));
+}
+
 TEST_CASE("a replica that refuses AUTH and needs no login has not refused the login", "[core]")
 {
     bench_world w{1, with_password()};
