@@ -22,10 +22,9 @@ coordinator::coordinator(const base::settings& s, base::entropy& random, base::w
 {
     assert(!s.nodes.empty() && s.nodes.size() <= max_nodes);
     nodes_.reserve(s.nodes.size());
-    round_events& events = *this;  // make_unique has no access to a private base
     for (const base::address& at : s.nodes) {
         nodes_.push_back(
-            std::make_unique<node>(shared_, events, static_cast<unsigned>(nodes_.size()), at));
+            std::make_unique<node>(shared_, rounds_, static_cast<unsigned>(nodes_.size()), at));
     }
 }
 
@@ -226,26 +225,6 @@ void coordinator::take_back(round& r) noexcept
 }
 
 // Reports of nodes.
-
-void coordinator::on_vote(round& r, unsigned index, node_outcome outcome,
-                          std::string_view error) noexcept
-{
-    rounds_.on_vote(r, index, outcome, error);
-}
-
-void coordinator::on_counter(round& r, unsigned index, const counter_answer& answer)
-{
-    rounds_.on_counter(r, index, answer);
-}
-
-void coordinator::on_keys_set(round& r) noexcept
-{
-    if (r.what == round_kind::extend) {
-        expect_longer(*r.of);
-    } else {
-        rounds_.on_keys_set(r);
-    }
-}
 
 void coordinator::on_connection(unsigned index, connection_event what)
 {

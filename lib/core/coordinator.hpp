@@ -21,7 +21,6 @@
 #include "core/pool.hpp"
 #include "core/quorum/rounds.hpp"
 #include "core/round.hpp"
-#include "core/round_events.hpp"
 #include "core/sought_after.hpp"
 #include "core/wake_ups.hpp"
 
@@ -60,7 +59,7 @@ struct renewal_news {
  * The algorithm is Redlock,
  * https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/.
  */
-class coordinator final : private round_events, private round_listener, private record_owner {
+class coordinator final : private round_listener, private record_owner {
 public:
     /// All must outlive the coordinator.
     coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date);
@@ -376,10 +375,7 @@ private:
     // Reports of nodes and rounds.
     void on_decided(operation& waiter) noexcept override { resume_later(waiter); }
     void on_refused(const round& attempt) noexcept override { note_refusal(attempt); }
-    void on_vote(round& r, unsigned index, node_outcome outcome,
-                 std::string_view error) noexcept override;
-    void on_keys_set(round& r) noexcept override;
-    void on_counter(round& r, unsigned index, const counter_answer& answer) override;
+    void on_extended(const lease& l) noexcept override { expect_longer(l); }
     void on_notification(unsigned index, notification what,
                          std::string_view resource) noexcept override;
     void on_connection(unsigned index, connection_event what) override;

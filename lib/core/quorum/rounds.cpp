@@ -240,8 +240,8 @@ void rounds::consider(round& r) noexcept
     }
 }
 
-void rounds::set_vote(round& r, unsigned index, node_outcome outcome,
-                      std::string_view error) noexcept
+inline void rounds::set_vote(round& r, unsigned index, node_outcome outcome,
+                             std::string_view error) noexcept
 {
     switch (outcome) {
         case node_outcome::undecided: return;
@@ -302,7 +302,9 @@ void rounds::on_vote(round& r, unsigned index, node_outcome outcome,
 
 void rounds::on_keys_set(round& r) noexcept
 {
-    if (r.gate != 0) {
+    if (r.what == round_kind::extend) {
+        listener_.on_extended(*r.of);
+    } else if (r.gate != 0) {
         consider(r);  // the rest of the vote can be asked for now
     }
 }

@@ -20,13 +20,22 @@
 
 namespace redlock::core {
 
-/// Hears what becomes of rounds.
+/// Hears what becomes of rounds, and the reports of nodes that are not about rounds.
 class round_listener {
 public:
     /// The operation that waits for the verdict can go on.
     virtual void on_decided(operation& waiter) noexcept = 0;
     /// A node has refused the attempt.
     virtual void on_refused(const round& attempt) noexcept = 0;
+    /// A node has extended the keys of the lease.
+    virtual void on_extended(const lease& l) noexcept = 0;
+
+    // As in `round_events`.
+    virtual void on_watched(const lease& l, unsigned node, unsigned held,
+                            told_ttl told) noexcept = 0;
+    virtual void on_notification(unsigned node, notification what,
+                                 std::string_view resource) noexcept = 0;
+    virtual void on_connection(unsigned node, connection_event what) = 0;
 
 protected:
     ~round_listener() = default;
@@ -45,7 +54,7 @@ struct round_request {
 
 /// The rounds of a client: each is one command to all nodes with their votes, until the last node
 /// has answered or its connection was lost.
-class rounds {
+class rounds final : public round_events {
 public:
     using node_list = std::vector<std::unique_ptr<node>>;
 
@@ -74,9 +83,23 @@ public:
     void on_time() noexcept;
 
     // Reports of nodes.
-    void on_vote(round& r, unsigned index, node_outcome outcome, std::string_view error) noexcept;
-    void on_keys_set(round& r) noexcept;
-    void on_counter(round& r, unsigned index, const counter_answer& answer);
+    void on_vote(round& r, unsigned index, node_outcome outcome,
+                 std::string_view error) noexcept override;
+    void on_keys_set(round& r) noexcept override;
+    void on_counter(round& r, unsigned index, const counter_answer& answer) override;
+    void on_watched(const lease& l, unsigned index, unsigned held, told_ttl told) noexcept override
+    {
+        listener_.on_watched(l, index, held, told);
+    }
+    void on_notification(unsigned index, notification what,
+                         std::string_view resource) noexcept override
+    {
+        listener_.on_notification(index, what, resource);
+    }
+    void on_connection(unsigned index, connection_event what) override
+    {
+        listener_.on_connection(index, what);
+    }
     /// Asks the node in the rounds that have waited for it.
     void on_ready(unsigned index);
     /// Rounds that wait for the node need not wait any longer.
@@ -96,7 +119,8 @@ private:
     void ask_for_the_rest(round& r, unsigned index);
     void expire(round& r) noexcept;
     void consider(round& r) noexcept;
-    void set_vote(round& r, unsigned index, node_outcome outcome, std::string_view error) noexcept;
+    inline void set_vote(round& r, unsigned index, node_outcome outcome,
+                         std::string_view error) noexcept;
     void explain(round& r, unsigned index, std::string_view why) noexcept;
 
     // Alignment.
