@@ -18,7 +18,8 @@ using base::nanos;
 coordinator::coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date)
     : settings_(s),
       shared_(s, random, *this),
-      rounds_(shared_, nodes_, date, *this)
+      rounds_(shared_, nodes_, date, *this),
+      renewals_(shared_, *this)
 {
     assert(!s.nodes.empty() && s.nodes.size() <= max_nodes);
     nodes_.reserve(s.nodes.size());
@@ -118,14 +119,14 @@ void coordinator::on_closed(instant now, unsigned index, std::string_view reason
 void coordinator::look_after(instant now) noexcept
 {
     shared_.now = now;
-    look_after_leases();
+    renewals_.on_time();
     run();
 }
 
 void coordinator::on_time(instant now) noexcept
 {
     shared_.now = now;
-    look_after_leases();
+    renewals_.on_time();
     rounds_.on_time();
     for (unsigned i = 0; i < nodes_.size(); ++i) {
         if (nodes_[i]->wake_up() <= now) {
@@ -161,7 +162,7 @@ void coordinator::close(instant now) noexcept
 {
     shared_.now = now;
     closed_ = true;
-    end_vigils(errc::closed);
+    renewals_.end_all(errc::closed);
     cancel_all([](const operation& op) { return op.what != operation::kind::release; });
 }
 
@@ -172,7 +173,7 @@ void coordinator::stop(instant now) noexcept
     for (auto& n : nodes_) {
         n->stop();
     }
-    end_vigils(errc::closed);
+    renewals_.end_all(errc::closed);
     for (renewal_news told; take_news(told);) {
         forget(told);  // whoever it was for may be gone
     }
@@ -185,9 +186,7 @@ instant coordinator::next_deadline() const noexcept
     if (!sleepers_.empty()) {
         next = std::min(next, sleepers_.next());
     }
-    if (!vigils_.empty()) {
-        next = std::min(next, vigils_.next());
-    }
+    next = std::min(next, renewals_.next());
     for (const auto& n : nodes_) {
         next = std::min(next, n->wake_up());
     }
@@ -309,7 +308,7 @@ void coordinator::run() noexcept
                 start(*op);
             }
         }
-    } while (renew_in_turn());
+    } while (renewals_.renew_due());
 }
 
 void* flow::promise_type::operator new(std::size_t size, coordinator& c, operation&)

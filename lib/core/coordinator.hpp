@@ -11,7 +11,6 @@
 #include "base/wall_clock.hpp"
 #include "core/flow.hpp"
 #include "core/holdings.hpp"
-#include "core/keeper.hpp"
 #include "core/leading.hpp"
 #include "core/line.hpp"
 #include "core/node.hpp"
@@ -20,6 +19,7 @@
 #include "core/outage.hpp"
 #include "core/pool.hpp"
 #include "core/quorum/rounds.hpp"
+#include "core/renewal/renewals.hpp"
 #include "core/round.hpp"
 #include "core/sought_after.hpp"
 #include "core/wake_ups.hpp"
@@ -40,14 +40,6 @@
 
 namespace redlock::core {
 
-/// Something to tell of a lease that is kept alive.
-struct renewal_news {
-    /// Counted; given back by `coordinator::forget`.
-    lease* of = nullptr;
-    renewal_outcome outcome = renewal_outcome::renewed;
-    std::unique_ptr<redlock::report> report{};
-};
-
 /**
  * The algorithm of one client, without sockets, clocks or threads: all of them are arguments.
  *
@@ -59,7 +51,9 @@ struct renewal_news {
  * The algorithm is Redlock,
  * https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/.
  */
-class coordinator final : private round_listener, private record_owner {
+class coordinator final : private round_listener,
+                          private renewal_listener,
+                          private record_owner {
 public:
     /// All must outlive the coordinator.
     coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date);
@@ -93,9 +87,9 @@ public:
     /// told: no one may hear of something else first.
     void look_after(base::instant now) noexcept;
     /// Something to tell of a kept lease, the oldest first. False: there is nothing.
-    [[nodiscard]] bool take_news(renewal_news& told) noexcept;
-    void forget(const renewal_news& told) noexcept { unref(*told.of); }
-    [[nodiscard]] std::size_t news() const noexcept { return news_.size(); }
+    [[nodiscard]] bool take_news(renewal_news& told) noexcept { return renewals_.take_news(told); }
+    void forget(const renewal_news& told) noexcept { renewals_.forget(told); }
+    [[nodiscard]] std::size_t news() const noexcept { return renewals_.news(); }
 
     /// To be told to its caller at once: a success whose lease has ended since it was decided, as
     /// in a process that stood still, is none any more, and an acquire may go on.
@@ -142,7 +136,7 @@ public:
 
     [[nodiscard]] base::instant next_deadline() const noexcept;
     /// Somebody is to hear when a lease ends.
-    [[nodiscard]] bool looks_after_leases() const noexcept { return !vigils_.empty(); }
+    [[nodiscard]] bool looks_after_leases() const noexcept { return !renewals_.empty(); }
     [[nodiscard]] node_mask take_to_connect() noexcept
     {
         return std::exchange(shared_.to_connect, 0);
@@ -181,7 +175,7 @@ public:
     [[nodiscard]] std::size_t records_in_use() const noexcept
     {
         return leases_.in_use() + rounds_.records_in_use() + operations_.in_use() +
-               shared_.pending_releases.in_use() + keepers_.in_use() + lines_.in_use() +
+               shared_.pending_releases.in_use() + renewals_.records_in_use() + lines_.in_use() +
                frames_.in_use();
     }
     /// Nothing that could still be given back is under way.
@@ -341,36 +335,19 @@ private:
     void count(const operation& op) noexcept;
 
     // Held leases that are looked after.
-    [[nodiscard]] keeper& new_keeper();
-    [[nodiscard]] keeper& new_keeper(const keep_alive& how, base::nanos ttl);
-    void begin_vigil(keeper& k, lease& l) noexcept;
-    void begin_keeping(keeper& wish, lease& hold) noexcept;
-    void end_wishes(lease& hold) noexcept;
-    void stop_renewals(keeper& k) noexcept;
-    void leave_turn(keeper& k) noexcept;
-    void leave_news(keeper& k) noexcept;
-    void end_wait(operation& op, error_code why) noexcept;
-    void forget_if_idle(keeper& k) noexcept;
-    [[nodiscard]] base::nanos life_wanted(const keeper& k) const noexcept;
-    [[nodiscard]] static bool has_asked(keeper& k) noexcept;
-    void rest(keeper& k) noexcept;
-    void end_vigil(lease& l, error_code why) noexcept;
-    void end_keeping(keeper& k, error_code why) noexcept;
-    void end_vigils(error_code why) noexcept;
-    void forget_unless_news(keeper& k) noexcept;
+    void on_expired(lease& l) noexcept override { lose(l); }
+    void on_due(keeper& k, base::nanos ttl) override;
+    void on_abandoned(operation& renewal, error_code why) noexcept override
+    {
+        call_off(renewal, why);
+    }
+    void on_end(operation& wait, error_code why) noexcept override;
     error_code lose(lease& l) noexcept;
-    void look_after_leases() noexcept;
-    bool renew_in_turn() noexcept;
-    void renew(keeper& k) noexcept;
     std::unique_ptr<report> report_of_failure(operation& op, const round& r) const noexcept;
     void conclude_renewal(keeper& k, const round& r) noexcept;
-    void put_off(keeper& k, base::nanos ttl) noexcept;
     void fail_renewal(operation& op) noexcept;
     void end_renewal(operation& op) noexcept;
     void stop_waiting(operation& op, error_code why) noexcept;
-    void announce(keeper& k, renewal_outcome what) noexcept;
-    [[nodiscard]] base::instant next_renewal(base::instant end, base::nanos ttl) noexcept;
-    [[nodiscard]] base::nanos renewal_spacing(base::nanos ttl) noexcept;
 
     // Reports of nodes and rounds.
     void on_decided(operation& waiter) noexcept override { resume_later(waiter); }
@@ -408,7 +385,6 @@ private:
 
     pool<lease> leases_;
     pool<operation> operations_;
-    pool<keeper> keepers_;
     pool<line> lines_;
     frame_pool frames_;
     holdings holdings_;
@@ -431,14 +407,11 @@ private:
     std::unordered_map<std::uint64_t, company> groups_watching_;
     /// Acquires that wait for the first connections.
     operation_queue newcomers_;
-    /// Keepers, by when there is something to do for their leases.
-    wake_ups vigils_;
-    keeper_turns turns_;
-    keeper_news news_;
 
     node_context shared_;  // before the nodes, which return memory to it
     rounds::node_list nodes_;
     rounds rounds_;
+    renewals renewals_;
     /// How long those take to answer who are asked, a majority or the one node that is asked first,
     /// smoothed; the least a retry waits.
     base::nanos round_trip_{};

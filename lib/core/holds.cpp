@@ -95,7 +95,7 @@ bool coordinator::end_hold(lease& l) noexcept
         holdings_.remove(root);
         return true;
     }
-    end_wishes(l);
+    renewals_.end_hold(l);
     return false;
 }
 
@@ -136,7 +136,7 @@ flow coordinator::run_hold(operation& op)
             ec = conclude_extend(held, *r);
         }
         op.attempts_left -= op.attempts_left != unlimited;
-        const instant next = shared_.now + renewal_spacing(op.ttl);
+        const instant next = shared_.now + renewals_.spacing(op.ttl);
         if (ec != errc::unavailable || op.attempts_left == 0 || next >= held.valid_until()) {
             break;
         }

@@ -153,7 +153,7 @@ operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
             op.label = std::make_unique<const std::string>(o.label);
         }
         if (o.keep_alive) {
-            op.keeper = &new_keeper(*o.keep_alive, o.ttl);
+            op.keeper = &renewals_.create(*o.keep_alive, o.ttl);
         }
     } catch (...) {
         unref(*op.subject);
@@ -291,7 +291,7 @@ void coordinator::let_go(instant now, lease& l) noexcept
     root.left = true;
     root.set_valid_until({});
     static_cast<void>(end_hold(l));
-    end_vigil(root, errc::not_held);
+    renewals_.end(root, errc::not_held);
     holdings_.remove(root);  // who takes it over has it alone
     end_lead(root);
     unref(l);
@@ -342,7 +342,7 @@ operation* coordinator::take_finished(instant now) noexcept
         if (op->error || !gives_lease) {
             unref(*std::exchange(op->subject, nullptr));
         } else if (op->keeper != nullptr && !closed_) {
-            begin_keeping(*std::exchange(op->keeper, nullptr), *op->subject);
+            renewals_.keep(*std::exchange(op->keeper, nullptr), *op->subject);
         }
         return op;
     }
@@ -385,7 +385,7 @@ void coordinator::recycle(operation& op) noexcept
 {
     op.owner.reset();
     if (op.keeper != nullptr) {
-        keepers_.give(*std::exchange(op.keeper, nullptr));  // its lock was not had
+        renewals_.discard(*std::exchange(op.keeper, nullptr));  // its lock was not had
     }
     --by_kind_[static_cast<std::size_t>(op.what)];
     in_flight_.remove(op);

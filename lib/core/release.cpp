@@ -8,7 +8,7 @@ flow coordinator::run_release(operation& op)
     lease& l = op.subject->root();
     static_cast<void>(end_hold(*op.subject));
     // Given back from here on, whatever the answers are: nobody may believe in it any more.
-    end_vigil(l, errc::not_held);
+    renewals_.end(l, errc::not_held);
     l.set_valid_until({});
     l.given_back = true;
     const held_round r{*this, new_round(op, round_kind::release)};
@@ -36,7 +36,7 @@ void coordinator::give_back(lease& held) noexcept
         return;
     }
     lease& l = held.root();
-    end_vigil(l, errc::not_held);
+    renewals_.end(l, errc::not_held);
     l.set_valid_until({});
     l.given_back = true;
     encoded_row same;

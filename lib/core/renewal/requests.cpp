@@ -1,5 +1,4 @@
-#include "core/coordinator.hpp"
-#include "core/waits.hpp"
+#include "core/renewal/renewals.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -13,9 +12,9 @@ using base::instant;
 using base::nanos;
 using std::chrono::milliseconds;
 
-keeper& coordinator::new_keeper(const keep_alive& how, nanos ttl)
+keeper& renewals::create(const keep_alive& how, nanos ttl)
 {
-    keeper& k = new_keeper();
+    keeper& k = create();
     k.renewals_left = how.max_renewals;
     k.ttl = ttl;
     k.max_hold = how.max_hold ? base::deadline_span(*how.max_hold) : nanos::max();
@@ -23,12 +22,12 @@ keeper& coordinator::new_keeper(const keep_alive& how, nanos ttl)
 }
 
 /// Of a lock that was just had, or once more.
-void coordinator::begin_keeping(keeper& wish, lease& hold) noexcept
+void renewals::keep(keeper& wish, lease& hold) noexcept
 {
     lease& l = hold.root();
     wish.wanted_by = &hold;
     if (l.kept_by == nullptr) {
-        begin_vigil(wish, l);
+        begin(wish, l);
     } else {
         wish.further = std::exchange(l.kept_by->further, &wish);
     }
@@ -42,7 +41,7 @@ void coordinator::begin_keeping(keeper& wish, lease& hold) noexcept
 }
 
 /// A hold that ends while others go on waits for nothing any more, and wants nothing.
-void coordinator::end_wishes(lease& hold) noexcept
+void renewals::end_hold(lease& hold) noexcept
 {
     keeper* const k = hold.root().kept_by;
     if (k == nullptr) {
@@ -77,23 +76,20 @@ void coordinator::end_wishes(lease& hold) noexcept
 }
 
 /// The validity that it has stands.
-void coordinator::stop_renewals(keeper& k) noexcept
+void renewals::stop_renewals(keeper& k) noexcept
 {
     k.renews = false;
     --shared_.stats.kept_alive;
     k.next_renewal = instant::max();
     leave_turn(k);
     leave_news(k);
-    if (operation* const renewal = std::exchange(k.asking, nullptr)) {
-        renewal->keeper = nullptr;
-        call_off(*renewal, errc::not_held);
-    }
+    abandon(k, errc::not_held);
     rest(k);
 }
 
 /// How long the keys are to live from now on, for the hold that wants most; zero if none wants more
 /// than was asked for.
-nanos coordinator::life_wanted(const keeper& k) const noexcept
+nanos renewals::life_wanted(const keeper& k) const noexcept
 {
     nanos most{};
     for (const keeper* wish = &k; wish != nullptr; wish = wish->further) {
