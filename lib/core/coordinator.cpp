@@ -32,7 +32,7 @@ coordinator::coordinator(const base::settings& s, base::entropy& random, base::w
 coordinator::~coordinator()
 {
     // Flows that still wait are not resumed: their callers are gone or have been told.
-    while (operation* op = in_flight_.pop_front()) {
+    while (operation* op = scheduler_.under_way().pop_front()) {
         if (op->frame) {
             std::exchange(op->frame, nullptr).destroy();
         }
@@ -133,14 +133,13 @@ void coordinator::on_time(instant now) noexcept
             step_or_break_off(i, [](node& n) { n.on_time(); });
         }
     }
-    while (sleeper* s = sleepers_.due(now)) {
-        operation& op = *static_cast<operation*>(s);
-        if (op.in_line != nullptr) {
-            look_in_line(op);
+    while (operation* op = scheduler_.due(now)) {
+        if (op->in_line != nullptr) {
+            look_in_line(*op);
             continue;
         }
-        sleepers_.remove(op);
-        resume_later(op);
+        scheduler_.stop_sleeping(*op);
+        resume_later(*op);
     }
     run();
 }
@@ -149,8 +148,8 @@ void coordinator::on_time(instant now) noexcept
 template <class Which>
 void coordinator::cancel_all(Which which) noexcept
 {
-    for (operation* op = in_flight_.empty() ? nullptr : &in_flight_.front(); op != nullptr;
-         op = in_flight_.after(*op)) {
+    operation_list& all = scheduler_.under_way();
+    for (operation* op = all.empty() ? nullptr : &all.front(); op != nullptr; op = all.after(*op)) {
         if (which(*op)) {
             call_off(*op, errc::closed);
         }
@@ -182,11 +181,7 @@ void coordinator::stop(instant now) noexcept
 
 instant coordinator::next_deadline() const noexcept
 {
-    instant next = rounds_.next_deadline();
-    if (!sleepers_.empty()) {
-        next = std::min(next, sleepers_.next());
-    }
-    next = std::min(next, renewals_.next());
+    instant next = std::min({rounds_.next_deadline(), scheduler_.next_wake_up(), renewals_.next()});
     for (const auto& n : nodes_) {
         next = std::min(next, n->wake_up());
     }
@@ -243,8 +238,8 @@ void coordinator::on_connection(unsigned index, connection_event what)
 
 void coordinator::on_contact() noexcept
 {
-    while (!newcomers_.empty() && !is_settling()) {
-        resume_later(newcomers_.front());
+    if (!is_settling()) {
+        scheduler_.resume_newcomers();
     }
 }
 
@@ -286,23 +281,18 @@ round& coordinator::new_round(operation& op, round_kind what, bool asks_ttl)
 
 void coordinator::resume_later(operation& op) noexcept
 {
-    if (op.is_newcomer) {
-        op.is_newcomer = false;
-        newcomers_.remove(op);
-    } else if (op.in_line != nullptr) {
+    if (op.in_line != nullptr) {
         leave_line(op);
     }
-    if (!static_cast<list_hook<in_queue>&>(op).is_linked()) {
-        ready_.push_back(op);
-    }
+    scheduler_.resume(op);
 }
 
 void coordinator::run() noexcept
 {
     do {
-        while (operation* op = ready_.pop_front()) {
+        while (operation* op = scheduler_.next_ready()) {
             if (op->frame) {
-                sleepers_.remove(*op);  // whatever woke it
+                scheduler_.stop_sleeping(*op);  // whatever woke it
                 std::exchange(op->frame, nullptr).resume();
             } else {
                 start(*op);

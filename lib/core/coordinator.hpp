@@ -21,11 +21,9 @@
 #include "core/quorum/rounds.hpp"
 #include "core/renewal/renewals.hpp"
 #include "core/round.hpp"
+#include "core/scheduler.hpp"
 #include "core/sought_after.hpp"
-#include "core/wake_ups.hpp"
 
-#include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -51,9 +49,7 @@ namespace redlock::core {
  * The algorithm is Redlock,
  * https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/.
  */
-class coordinator final : private round_listener,
-                          private renewal_listener,
-                          private record_owner {
+class coordinator final : private round_listener, private renewal_listener, private record_owner {
 public:
     /// All must outlive the coordinator.
     coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date);
@@ -100,7 +96,7 @@ public:
     /// Begun by callers and not recycled.
     [[nodiscard]] std::size_t operations() const noexcept
     {
-        return in_flight_.size() - count_of(operation::kind::renew);
+        return scheduler_.size() - scheduler_.count_of(operation::kind::renew);
     }
     /// Whether `config::max_in_flight` lets one more begin.
     [[nodiscard]] bool has_room_for(operation::kind what) const noexcept;
@@ -191,9 +187,6 @@ public:
 
 private:
     friend struct flow;
-    /// Below this a wait is not worth its wake-up, and no attempt would fit behind it.
-    static constexpr base::nanos least_wait = std::chrono::milliseconds{1};
-
     class held_round;
     struct verdict_of;
     struct sleep_until;
@@ -372,10 +365,6 @@ private:
     void take_back(round& r) noexcept override;
 
     // The scheduler.
-    [[nodiscard]] std::size_t count_of(operation::kind what) const noexcept
-    {
-        return by_kind_[static_cast<std::size_t>(what)];
-    }
     void resume_later(operation& op) noexcept;
     void run() noexcept;
 
@@ -390,14 +379,10 @@ private:
     holdings holdings_;
     leading leading_;
 
-    wake_ups sleepers_;
-    operation_queue ready_;
+    scheduler scheduler_;
     operation_queue finished_;
     /// Finished too, and to be told before the others: waits for a loss that has come.
     operation_queue losses_;
-    operation_list in_flight_;
-    /// How many of those there are of each kind.
-    std::array<std::size_t, operation::kinds> by_kind_{};
     /// How many stand in line.
     std::size_t waiting_ = 0;
     /// Those of them who do so on behalf of an owner, by owner and resource.
@@ -405,8 +390,6 @@ private:
     sought_after sought_after_;
     /// Of those that want several resources: by the one that is in their way.
     std::unordered_map<std::uint64_t, company> groups_watching_;
-    /// Acquires that wait for the first connections.
-    operation_queue newcomers_;
 
     node_context shared_;  // before the nodes, which return memory to it
     rounds::node_list nodes_;

@@ -51,8 +51,7 @@ operation& coordinator::new_operation(operation::kind what, report* r)
     op.is_listed = false;
     op.since = instant{};
     op.queue_position = 0;
-    in_flight_.push_back(op);
-    ++by_kind_[static_cast<std::size_t>(what)];
+    scheduler_.begin(op);
     return op;
 }
 
@@ -305,12 +304,12 @@ bool coordinator::has_room_for(operation::kind what) const noexcept
         case release:
         case renew:
         case wait_lost: return true;
-        case extend: return count_of(extend) < settings_.max_in_flight;
+        case extend: return scheduler_.count_of(extend) < settings_.max_in_flight;
         case acquire:
         case adopt:
         case inspect: break;
     }
-    return count_of(acquire) - waiting_ + count_of(adopt) + count_of(inspect) <
+    return scheduler_.count_of(acquire) - waiting_ + scheduler_.count_of(adopt) + scheduler_.count_of(inspect) <
            settings_.max_in_flight;
 }
 
@@ -387,8 +386,7 @@ void coordinator::recycle(operation& op) noexcept
     if (op.keeper != nullptr) {
         renewals_.discard(*std::exchange(op.keeper, nullptr));  // its lock was not had
     }
-    --by_kind_[static_cast<std::size_t>(op.what)];
-    in_flight_.remove(op);
+    scheduler_.end(op);
     operations_.give(op);
 }
 

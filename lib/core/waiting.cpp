@@ -95,12 +95,12 @@ void coordinator::stand_in_line(operation& op, lease& first)
         made.of_client = known != nullptr ? *known : stint::begun(shared_.now);
         first.line = &made;
     }
-    sleepers_.set(op, end_of_patience(op));
+    scheduler_.sleep(op, end_of_patience(op));
     if (op.owner) {
         try {
             waiting_for_[hash_of_owner(op, first.resource)].push_back(op);
         } catch (...) {
-            sleepers_.remove(op);
+            scheduler_.stop_sleeping(op);
             throw;
         }
     }
@@ -127,7 +127,7 @@ void coordinator::leave_line(operation& op) noexcept
     const bool was_first = &q.waiting.front() == &op;
     q.waiting.remove(op);
     --waiting_;
-    sleepers_.remove(op);
+    scheduler_.stop_sleeping(op);
     if (op.owner) {
         leave_company(waiting_for_, hash_of_owner(op, op.subject->resource), op);
     }
@@ -154,7 +154,7 @@ void coordinator::watch_over(line& q) noexcept
     const lease& l = *q.behind;
     // It is in the heap, where it can be moved without memory.
     const instant end = end_of_patience(first);
-    sleepers_.set(first, l.is_had ? std::min(end, l.valid_until()) : end);
+    scheduler_.sleep(first, l.is_had ? std::min(end, l.valid_until()) : end);
 }
 
 /// When an acquire that waits for its turn, or for first connections, must look next whether its
@@ -179,7 +179,7 @@ void coordinator::look_in_line(operation& op) noexcept
     } else if (gives_up(op, outage_.disconnected_since())) {
         resume_later(op);
     } else if (&op != &op.in_line->waiting.front()) {
-        sleepers_.set(op, end_of_patience(op));
+        scheduler_.sleep(op, end_of_patience(op));
     } else if (l.is_had && l.valid_until() <= shared_.now) {
         end_lead(l);
     } else {

@@ -66,7 +66,7 @@ struct coordinator::sleep_until {
         if (when <= c.shared_.now || op.cancelled) {
             return false;
         }
-        c.sleepers_.set(op, when);
+        c.scheduler_.sleep(op, when);
         op.frame = h;
         return true;
     }
@@ -91,8 +91,7 @@ struct coordinator::first_contact {
         if (!sleep_until{when}.await_suspend(h)) {
             return false;
         }
-        op.is_newcomer = true;
-        c.newcomers_.push_back(op);
+        c.scheduler_.await_contact(op);
         return true;
     }
     static void await_resume() noexcept {}

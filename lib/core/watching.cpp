@@ -113,7 +113,7 @@ void coordinator::on_watched(const lease& l, unsigned index, unsigned held, told
     ++shared_.watchers[index];
     op->is_watch_asked = false;
     if (is_asleep(*op) && !op->was_roused) {
-        sleepers_.set(*op, begin_pause(*op, op->wake_up - shared_.now));
+        scheduler_.sleep(*op, begin_pause(*op, op->wake_up - shared_.now));
     }
 }
 
@@ -121,7 +121,7 @@ void coordinator::on_watched(const lease& l, unsigned index, unsigned held, told
 /// what it says of the key before and behind that stands before and behind it.
 void coordinator::expect_longer(const lease& l) noexcept
 {
-    if (count_of(operation::kind::acquire) == 0) {
+    if (scheduler_.count_of(operation::kind::acquire) == 0) {
         return;
     }
     for (const std::string& resource : l.resources()) {
@@ -150,7 +150,7 @@ void coordinator::look_by(operation& op, instant when) noexcept
 {
     op.looks_at = std::min(op.looks_at, when);
     if (is_asleep(op)) {
-        sleepers_.set(op, std::min(op.wake_up, when));
+        scheduler_.sleep(op, std::min(op.wake_up, when));
     }
 }
 
@@ -204,8 +204,9 @@ void coordinator::on_key_gone(unsigned index, std::string_view resource) noexcep
 template <class Do>
 void coordinator::for_watchers(unsigned index, Do each) noexcept
 {
-    for (operation* op = shared_.watchers[index] == 0 ? nullptr : &in_flight_.front();
-         op != nullptr; op = in_flight_.after(*op)) {
+    operation_list& all = scheduler_.under_way();
+    for (operation* op = shared_.watchers[index] == 0 ? nullptr : &all.front(); op != nullptr;
+         op = all.after(*op)) {
         if ((op->watches & bit(index)) != 0) {
             each(*op);
         }
