@@ -1,5 +1,6 @@
 #include "base/text.hpp"
 #include "core/coordinator.hpp"
+#include "core/reports.hpp"
 #include "core/waits.hpp"
 
 #include <boost/system/errc.hpp>
@@ -36,35 +37,18 @@ flow coordinator::run_acquire(operation& op)
             co_return;
         }
     }
-    for (bool has_rested = false;;) {
+    for (;;) {
         if (is_owners(op)) {
             co_return;
         }
-        const bool leads = leads_or_waits(op);
-        if (const instant end = has_rested ? shared_.now : end_of_rest(op);
-            !leads || end > shared_.now) {
-            if (leads) {
-                co_await sleep_until{end};
-            } else {
-                co_await turn_in_line{};
-            }
-            if (is_over(op, [&] { report_place(op); })) {
-                co_return;
-            }
-            has_rested = has_rested || leads;
-            continue;
-        }
-        if (const instant end = end_of_inherited(op); end > shared_.now) {
-            op.may_be_roused = true;
-            co_await sleep_until{end};
-            op.may_be_roused = false;
-            if (is_over(op, [&] { report_holder(op, op.refused_until); })) {
+        if (const turn next = contention_.next_turn(op); next.what != turn::kind::now) {
+            co_await wait_for_turn{op, next};
+            if (is_over(op, [&] { report_wait(op, next); })) {
                 co_return;
             }
             continue;
         }
-        const auto gate = gate_for(op);
-        const bool was_woken = op.is_woken;
+        const auto gate = contention_.first_node(op);
         if (!begin_attempt(op)) {
             co_return finish(op, errc::no_entropy);
         }
@@ -80,7 +64,7 @@ flow coordinator::run_acquire(operation& op)
             rounds_.fan_out(r);
         }
         co_await verdict_of{r};
-        note_round_trip(r);
+        contention_.on_first_answers(r, rounds_.outcome_of(r));
         if (gate && !op.cancelled && ask_the_others(op, r)) {
             co_await verdict_of{r};
         }
@@ -89,18 +73,16 @@ flow coordinator::run_acquire(operation& op)
             rounds_.fan_out(*raised);
             co_await verdict_of{*raised};
         }
-        note_if_free(op, r);
+        contention_.on_answers(op, r);
         outage_.on_attempt(r.t0, shared_.now, r.tally.of_acquire());
-        if (is_last(op, r, was_woken)) {
+        if (is_last(op, r)) {
             co_return;
         }
-        const instant end = begin_pause(op, next_wait(op, r));
+        const instant end = contention_.begin_pause(op, next_wait(op, r));
         if (op.report == nullptr) {
             held.reset();  // nobody will ask for it any more
         }
-        op.may_be_roused = true;
-        co_await sleep_until{end};
-        op.may_be_roused = false;
+        co_await pause_until{op, end};
         // Woken late, as behind a suspension, no attempt begins any more.
         if (is_over(op, [&] { fill_report(op, **held); })) {
             co_return;
@@ -124,12 +106,44 @@ bool coordinator::is_over(operation& op, Tell tell)
         finish(op, errc::timed_out);
         return true;
     }
-    if (gives_up(op, outage_.disconnected_since())) {
+    if (outage::has_lasted(outage_.disconnected_since(), op.max_outage, shared_.now)) {
         report_no_attempt(op);
         finish(op, errc::unavailable);
         return true;
     }
     return false;
+}
+
+/// After the node that was asked first has granted, or has failed to vote. False: the node has
+/// refused, or it is too late to ask the others.
+bool coordinator::ask_the_others(operation& op, round& r)
+{
+    if ((r.gate & r.tally.refused_by()) != 0) {
+        op.subject->asked &= ~r.gate;  // there is nothing to release
+        return false;
+    }
+    if (shared_.now >= op.deadline) {
+        return false;
+    }
+    rounds_.ask_the_others(r, op.report != nullptr);
+    return true;
+}
+
+/// What a report says of an acquire whose time ran out before its turn.
+void coordinator::report_wait(const operation& op, const turn& waited) const noexcept
+{
+    switch (waited.what) {
+        case turn::kind::pause: report_holder(op, op.refused_until, shared_.now); return;
+        case turn::kind::now:
+        case turn::kind::queue:
+        case turn::kind::rest: report_place(op); return;
+    }
+}
+
+/// When an acquire that waits must look next whether its time is over.
+instant coordinator::end_of_patience(const operation& op) const noexcept
+{
+    return std::min(op.deadline, outage_.next_look(op.max_outage, shared_.now));
 }
 
 /// An acquire that has no coroutine gets one, if there is still something to do.
@@ -144,17 +158,10 @@ void coordinator::start(operation& op) noexcept
     }
 }
 
-/// Whether an outage that began at `outage` has lasted for longer than the acquire waits through
-/// one.
-bool coordinator::gives_up(const operation& op, instant outage) const noexcept
-{
-    return op.max_outage && outage != instant::max() && shared_.now - outage >= *op.max_outage;
-}
-
 /// Whether the acquire ends `unavailable` though it has time left.
 bool coordinator::waits_in_vain(const operation& op, const round& r) const noexcept
 {
-    return op.max_outage ? gives_up(op, outage_.since())
+    return op.max_outage ? outage::has_lasted(outage_.since(), op.max_outage, shared_.now)
                          : r.tally.of_acquire() == verdict::unavailable && is_refused_for_good();
 }
 
@@ -184,29 +191,18 @@ bool coordinator::is_owners(operation& op)
 
 /// Whether the operation ends with this attempt. If it does not, it is to be told when to make the
 /// next one.
-bool coordinator::is_last(operation& op, const round& r, bool was_woken)
+bool coordinator::is_last(operation& op, const round& r)
 {
-    const bool is_had = !op.cancelled && succeed(op, r);
-    if (was_woken) {
-        ++(is_had ? shared_.stats.notified_attempts_granted
-                  : shared_.stats.notified_attempts_refused);
-        op.refusals += is_had ? 0 : 1;
-    }
-    if (is_had) {
+    if (!op.cancelled && succeed(op, r)) {
         finish(op, {});
         return true;
     }
+    const verdict v = rounds_.outcome_of(r);
     give_back(*op.subject);
+    contention_.on_not_granted(op, r, v);
     if (op.cancelled) {
         give_up(op);
         return true;
-    }
-    const bool is_won = rounds_.outcome_of(r) == verdict::won;
-    if (r.tally.refused() > 0 && !is_won) {
-        note_contention(*op.subject);
-    }
-    if (op.watches == 0 && op.looked_at == 0) {  // else the node says it that is to tell
-        op.refused_until = r.holder_ttl ? shared_.now + *r.holder_ttl : unknown_end;
     }
     if (op.attempts_left == 0 || op.deadline - shared_.now < least_wait) {
         fill_report(op, r);
@@ -218,24 +214,12 @@ bool coordinator::is_last(operation& op, const round& r, bool was_woken)
         finish(op, errc::unavailable);
         return true;
     }
-    if (is_won) {
+    if (v == verdict::won) {
         fill_report(op, r);
-        end_lead(*op.subject);  // another one may make more of it
+        contention_.end_turn(*op.subject);  // another one may make more of it
     }
-    watch(op, r);
+    contention_.watch(op, r, v);
     return false;
-}
-
-/// Of an attempt, once all nodes that were asked at first have said enough.
-void coordinator::note_round_trip(const round& r) noexcept
-{
-    const verdict v = rounds_.outcome_of(r);
-    const bool is_known = r.gate != 0 ? (r.gate & (r.keyed | r.tally.refused_by())) != 0
-                                      : v == verdict::won || v == verdict::refused;
-    if (is_known) {
-        const nanos took = shared_.now - r.t0;
-        round_trip_ = round_trip_ == nanos{} ? took : round_trip_ + (took - round_trip_) / 8;
-    }
 }
 
 bool coordinator::begin_attempt(operation& op)
@@ -259,16 +243,7 @@ bool coordinator::begin_attempt(operation& op)
     if (op.keeper != nullptr) {
         op.keeper->since = shared_.now;
     }
-    const bool looks = (op.attempts_made > 0 || op.watches != 0) && !op.is_woken && !op.was_roused;
-    shared_.stats.polls += looks;
-    op.looked_at = looks ? op.watches : 0;
-    op.was_roused = op.is_woken = op.is_next = op.is_heir = op.is_watch_asked = false;
-    op.looks_at = instant{};
-    if (op.looked_at != 0) {
-        stop_being_told(op);  // what the client itself does meanwhile it has to know
-    } else {
-        watch_no_more(op);
-    }
+    contention_.on_attempt(op);
     ++op.attempts_made;
     if (op.attempts_left != unlimited) {
         --op.attempts_left;
@@ -297,23 +272,12 @@ bool coordinator::succeed(operation& op, const round& r)
         holdings_.add(op.owner, *op.subject);
     }
     lease& l = *op.subject;
-    count_gap(op);
-    if (!l.group) {
-        note_key_in_the_way(l, r.tally.refused_by());
-        sought_after_.keep(l.resource_hash, shared_.now, end);
-    }
     l.set_valid_until(end);
     l.is_had = true;
     if (op.label != nullptr) {
         set_label(l, *op.label);
     }
-    l.sought_by = nullptr;
-    if (l.line != nullptr && !l.line->waiting.empty()) {
-        watch_over(*l.line);
-    }
-    if (op.owner) {
-        call_in(op);
-    }
+    contention_.on_granted(op, r, end);
     fill_report(op, r);
     if (op.report != nullptr) {
         op.report->holder_ttl.reset();  // of keys that were not in the way
@@ -369,6 +333,7 @@ bool coordinator::acquire_again(operation& op) noexcept
             // Further holds of its owner go on with it.
             change_subject(op);
         }
+        op.has_rested = false;
         run_acquire(op);
     } catch (const std::bad_alloc&) {
         op.error = make_error_code(boost::system::errc::not_enough_memory);
@@ -395,14 +360,15 @@ nanos coordinator::next_wait(const operation& op, const round& r)
     bound = std::min(bound, settings_.backoff_max);
     nanos wait{};
     if (bound > nanos{}) {
-        wait = std::min(round_trip_, settings_.node_timeout) + shared_.random_below(bound);
+        wait = std::min(contention_.round_trip(), settings_.node_timeout) +
+               shared_.random_below(bound);
     }
     if (settings_.backoff) {
         wait = own_back_off(op, wait);
     }
     if (r.holder_ttl && *r.holder_ttl < wait) {
         wait = std::max<nanos>(*r.holder_ttl, least_wait) +
-               shared_.random_below(std::max(round_trip_, least_wait));
+               shared_.random_below(std::max(contention_.round_trip(), least_wait));
     }
     if (shared_.now == r.t0) {
         // Nobody could be asked: without a wait the next attempt would meet the very same instant.

@@ -18,7 +18,8 @@ using base::nanos;
 coordinator::coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date)
     : settings_(s),
       shared_(s, random, *this),
-      rounds_(shared_, nodes_, date, *this),
+      contention_(shared_, nodes_, scheduler_, outage_),
+      rounds_(shared_, nodes_, date, contention_, *this),
       renewals_(shared_, *this)
 {
     assert(!s.nodes.empty() && s.nodes.size() <= max_nodes);
@@ -135,7 +136,7 @@ void coordinator::on_time(instant now) noexcept
     }
     while (operation* op = scheduler_.due(now)) {
         if (op->in_line != nullptr) {
-            look_in_line(*op);
+            contention_.on_time(*op);
             continue;
         }
         scheduler_.stop_sleeping(*op);
@@ -200,7 +201,7 @@ void coordinator::take_back(lease& l) noexcept
 {
     holdings_.remove(l);  // which goes by its resources
     if (l.leads) {
-        end_lead(l);  // its acquire could not be begun
+        contention_.end_turn(l);  // its acquire could not be begun
     }
     constexpr std::size_t kept_capacity = 256;
     if (l.resource.capacity() > kept_capacity) {
@@ -281,9 +282,7 @@ round& coordinator::new_round(operation& op, round_kind what, bool asks_ttl)
 
 void coordinator::resume_later(operation& op) noexcept
 {
-    if (op.in_line != nullptr) {
-        leave_line(op);
-    }
+    contention_.leave_queue(op);
     scheduler_.resume(op);
 }
 

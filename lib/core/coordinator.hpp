@@ -9,10 +9,9 @@
 #include "base/owner_token.hpp"
 #include "base/settings.hpp"
 #include "base/wall_clock.hpp"
+#include "core/contention/contention.hpp"
 #include "core/flow.hpp"
 #include "core/holdings.hpp"
-#include "core/leading.hpp"
-#include "core/line.hpp"
 #include "core/node.hpp"
 #include "core/node_context.hpp"
 #include "core/operation.hpp"
@@ -22,7 +21,6 @@
 #include "core/renewal/renewals.hpp"
 #include "core/round.hpp"
 #include "core/scheduler.hpp"
-#include "core/sought_after.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -103,8 +101,6 @@ public:
     /// Whether such an acquire is to get a further hold of what its owner has.
     [[nodiscard]] bool is_had(std::string_view resource, const acquire_options& o) const;
     [[nodiscard]] bool is_had(const group& resources, const acquire_options& o) const;
-    /// Of an operation that was called off nothing is told.
-    static void clear_report(const operation& op) noexcept;
     void recycle(operation& op) noexcept;
 
     // The network. After `to_connect` named a node, the engine answers with on_connected or
@@ -159,20 +155,13 @@ public:
         return nodes_[node]->out().size();
     }
 
-    /// Resources that somebody of this client has or asks for, and lines for them.
-    [[nodiscard]] std::size_t led() const noexcept { return leading_.size(); }
-    [[nodiscard]] std::size_t lines() const noexcept { return lines_.in_use(); }
-    /// Acquires that rely on a server to tell them when a key goes.
-    [[nodiscard]] std::size_t watching() const noexcept
-    {
-        return std::accumulate(shared_.watchers.begin(), shared_.watchers.end(), std::size_t{0});
-    }
+    [[nodiscard]] const contention& waiters() const noexcept { return contention_; }
     /// Of every kind: none, when nothing is held, owed, wanted or told.
     [[nodiscard]] std::size_t records_in_use() const noexcept
     {
         return leases_.in_use() + rounds_.records_in_use() + operations_.in_use() +
-               shared_.pending_releases.in_use() + renewals_.records_in_use() + lines_.in_use() +
-               frames_.in_use();
+               shared_.pending_releases.in_use() + renewals_.records_in_use() +
+               contention_.queues() + frames_.in_use();
     }
     /// Nothing that could still be given back is under way.
     [[nodiscard]] bool is_quiet() const noexcept;
@@ -191,7 +180,8 @@ private:
     struct verdict_of;
     struct sleep_until;
     struct first_contact;
-    struct turn_in_line;
+    struct pause_until;
+    struct wait_for_turn;
 
     // The flows, one file each.
     flow run_acquire(operation& op);
@@ -215,13 +205,14 @@ private:
     template <class Tell>
     [[nodiscard]] bool is_over(operation& op, Tell tell);
     [[nodiscard]] bool is_owners(operation& op);
-    [[nodiscard]] bool is_last(operation& op, const round& r, bool was_woken);
+    [[nodiscard]] bool is_last(operation& op, const round& r);
+    bool ask_the_others(operation& op, round& r);
+    [[nodiscard]] base::instant end_of_patience(const operation& op) const noexcept;
+    void start(operation& op) noexcept;
     void note_connections() noexcept;
-    [[nodiscard]] bool gives_up(const operation& op, base::instant outage) const noexcept;
     [[nodiscard]] bool is_refused_for_good() const noexcept;
     [[nodiscard]] bool waits_in_vain(const operation& op, const round& r) const noexcept;
     bool begin_attempt(operation& op);
-    void note_round_trip(const round& r) noexcept;
     [[nodiscard]] round& new_round(operation& op, round_kind what, bool asks_ttl = false);
     void give_back(lease& held) noexcept;
     void set_label(lease& l, const std::string& label) noexcept;
@@ -248,83 +239,10 @@ private:
     bool holds_yet(operation& op) noexcept;
     bool acquire_again(operation& op) noexcept;
 
-    // Who waits in line.
-    [[nodiscard]] lease& who_leads(lease& l) noexcept;
-    bool leads_or_waits(operation& op);
-    [[nodiscard]] bool has_room_behind(const lease& first) const noexcept;
-    void stand_in_line(operation& op, lease& first);
-    void leave_company(std::unordered_map<std::uint64_t, company>& from, std::uint64_t key,
-                       operation& op) noexcept;
-    void leave_line(operation& op) noexcept;
-    void watch_over(line& q) noexcept;
-    [[nodiscard]] base::instant end_of_patience(const operation& op) const noexcept;
-    void look_in_line(operation& op) noexcept;
-    void start(operation& op) noexcept;
-    void end_lead(lease& l) noexcept;
-    void pass_lead(lease& from, lease& to, operation& op) noexcept;
-    void rouse_seekers(const lease& l) noexcept;
-    void rouse(const lease& first) noexcept;
-    void count_hand_over(stint& s, bool is_alone) noexcept;
-    [[nodiscard]] base::nanos long_rest(stint& s, bool is_met) noexcept;
-    [[nodiscard]] base::nanos longest_rest() const noexcept;
-    void count_gap(const operation& op) noexcept;
-    [[nodiscard]] stint* stint_of(const lease& l) noexcept;
-    [[nodiscard]] base::instant end_of_rest(const operation& op) noexcept;
-    [[nodiscard]] bool is_told() const noexcept;
-    void bequeath_pause(operation& op) noexcept;
-    [[nodiscard]] base::instant end_of_inherited(const operation& op) const noexcept;
-    void call_in(const operation& had) noexcept;
-    void note_refusal(const round& r) noexcept;
-    void note_contention(const lease& l) noexcept;
-    void note_key_in_the_way(const lease& l, node_mask refused) noexcept;
-    void count_turn(lease& l) noexcept;
-    void keep_stint(const lease& l) noexcept;
-    [[nodiscard]] const stint* remembered(const lease& l) const noexcept;
-    [[nodiscard]] bool is_contended(const lease& l) const noexcept;
-    [[nodiscard]] base::nanos spread_of(std::uint32_t crowd) const noexcept;
-    void wake_groups(const lease& l) noexcept;
-    template <class Do>
-    void for_groups(std::string_view resource, Do each) noexcept;
-
-    // Who waits to be told.
-    [[nodiscard]] std::optional<unsigned> first_for(const lease& l, node_mask these) const noexcept;
-    [[nodiscard]] std::optional<unsigned> gate_for(const operation& op) const noexcept;
-    [[nodiscard]] std::optional<unsigned> gate_of(const lease& l) const noexcept;
-    bool ask_the_others(operation& op, round& r);
-    void watch(operation& op, const round& r);
-    void watch_no_more(operation& op) noexcept;
-    void stop_being_told(operation& op) noexcept;
-    void turn_to(operation& op, unsigned held) noexcept;
-    void on_watched(const lease& l, unsigned index, unsigned held, told_ttl told) noexcept override;
-    bool has_seen_the_same(operation& op, unsigned index, base::instant until,
-                           base::nanos within) noexcept;
-    void note_if_free(operation& op, const round& r) noexcept;
-    void note_silence(operation& op, unsigned index) noexcept;
-    void expect_longer(const lease& l) noexcept;
-    [[nodiscard]] static const std::string& in_the_way(const operation& op) noexcept;
-    [[nodiscard]] bool is_doubtful(const operation& op) const noexcept;
-    [[nodiscard]] static base::nanos time_between_looks(std::size_t watchers) noexcept;
-    [[nodiscard]] base::nanos least_change(const operation& op) const noexcept;
-    [[nodiscard]] base::instant end_of_watch(const operation& op) noexcept;
-    [[nodiscard]] base::instant end_of_doubt(const operation& op, base::nanos backoff) noexcept;
-    [[nodiscard]] static bool is_asleep(const operation& op) noexcept;
-    void wake(operation& op, base::nanos later = {}) noexcept;
-    void look_by(operation& op, base::instant when) noexcept;
-    [[nodiscard]] base::instant begin_pause(operation& op, base::nanos backoff) noexcept;
-    [[nodiscard]] base::nanos wake_up_delay(const operation& op) noexcept;
-    [[nodiscard]] base::instant end_of_pause(const operation& op, base::nanos backoff) noexcept;
-    void on_key_gone(unsigned index, std::string_view resource) noexcept;
-    template <class Do>
-    void for_watchers(unsigned index, Do each) noexcept;
-    void on_keys_gone(unsigned index) noexcept;
-    void on_watch_lost(unsigned index) noexcept;
-
     // What is told of them.
     void fill_report(const operation& op, const round& r) const;
     void report_no_attempt(const operation& op) const;
-    void report_place(const operation& op) const noexcept;
-    void report_waiting(const operation& op) const noexcept;
-    void report_holder(const operation& op, base::instant end) const noexcept;
+    void report_wait(const operation& op, const turn& waited) const noexcept;
     void count(const operation& op) noexcept;
 
     // Held leases that are looked after.
@@ -342,12 +260,8 @@ private:
     void end_renewal(operation& op) noexcept;
     void stop_waiting(operation& op, error_code why) noexcept;
 
-    // Reports of nodes and rounds.
+    // Reports of rounds and nodes.
     void on_decided(operation& waiter) noexcept override { resume_later(waiter); }
-    void on_refused(const round& attempt) noexcept override { note_refusal(attempt); }
-    void on_extended(const lease& l) noexcept override { expect_longer(l); }
-    void on_notification(unsigned index, notification what,
-                         std::string_view resource) noexcept override;
     void on_connection(unsigned index, connection_event what) override;
     void on_contact() noexcept;
 
@@ -374,32 +288,21 @@ private:
 
     pool<lease> leases_;
     pool<operation> operations_;
-    pool<line> lines_;
     frame_pool frames_;
     holdings holdings_;
-    leading leading_;
 
     scheduler scheduler_;
     operation_queue finished_;
     /// Finished too, and to be told before the others: waits for a loss that has come.
     operation_queue losses_;
-    /// How many stand in line.
-    std::size_t waiting_ = 0;
-    /// Those of them who do so on behalf of an owner, by owner and resource.
-    std::unordered_map<std::uint64_t, company> waiting_for_;
-    sought_after sought_after_;
-    /// Of those that want several resources: by the one that is in their way.
-    std::unordered_map<std::uint64_t, company> groups_watching_;
 
-    node_context shared_;  // before the nodes, which return memory to it
-    rounds::node_list nodes_;
-    rounds rounds_;
-    renewals renewals_;
-    /// How long those take to answer who are asked, a majority or the one node that is asked first,
-    /// smoothed; the least a retry waits.
-    base::nanos round_trip_{};
     /// Who waits asks at least so often while there is no majority.
     outage outage_{2 * (settings_.backoff_max + settings_.node_timeout)};
+    node_context shared_;  // before the nodes, which return memory to it
+    node_list nodes_;
+    contention contention_;
+    rounds rounds_;
+    renewals renewals_;
 };
 
 }  // namespace redlock::core

@@ -49,11 +49,7 @@ lease& coordinator::fresh_subject(operation& op)
 {
     if (lease& before = *op.subject; before.references > 1) {
         lease& next = change_subject(op);
-        if (before.leads) {
-            pass_lead(before, next, op);
-        } else {
-            next.sought_by = std::exchange(before.sought_by, nullptr);
-        }
+        contention_.on_new_lease(before, next, op);
     }
     leave_root(*op.subject);
     return *op.subject;
@@ -69,9 +65,7 @@ void coordinator::leave_root(lease& l) noexcept
 /// A hold more.
 void coordinator::nest(operation& op, lease& root)
 {
-    end_lead(*op.subject);
-    op.is_heir = false;
-    op.looks_at = instant{};
+    contention_.abandon_turn(op);
     lease& l = fresh_subject(op);
     l.within = &root;
     l.given_back = l.is_hold_over = false;

@@ -438,4 +438,6 @@ private:
     const std::uint64_t name_;
 };
 
+using node_list = std::vector<std::unique_ptr<node>>;
+
 }  // namespace redlock::core

@@ -80,6 +80,10 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
     core::line* in_line = nullptr;
     /// It asks right behind what gives the resource back, where nobody else can come in between.
     bool is_next = false;
+    /// It has let other clients go first.
+    bool has_rested = false;
+    /// A notification has led to the present attempt.
+    bool was_woken = false;
     /// More than one attempt was asked for.
     bool may_wait = false;
     /// Pauses between two attempts.

@@ -1,4 +1,5 @@
 #include "core/coordinator.hpp"
+#include "core/reports.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -37,6 +38,7 @@ operation& coordinator::new_operation(operation::kind what, report* r)
         op.inspection = {};
     }
     op.keeper = nullptr;
+    op.has_rested = op.was_woken = false;
     op.may_wait = op.may_be_roused = op.was_roused = op.is_woken = op.is_rushed = false;
     op.is_next = op.is_heir = op.is_watch_asked = false;
     op.looks_at = instant{};
@@ -161,18 +163,18 @@ operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
     }
     op.may_wait = op.attempts_left != 1;
     if (op.may_wait && !op.subject->group && held_for(op) == nullptr) {
-        if (lease& first = who_leads(*op.subject); &first != op.subject) {
-            if (has_room_behind(first)) {
-                try {
-                    stand_in_line(op, first);
-                } catch (...) {
-                    unref(*op.subject);
-                    recycle(op);
-                    throw;
-                }
-            } else {
-                finish(op, errc::too_many_waiters);
-            }
+        auto place = contention::place::first;
+        try {
+            place = contention_.enter(op);
+        } catch (...) {
+            unref(*op.subject);
+            recycle(op);
+            throw;
+        }
+        if (place == contention::place::no_room) {
+            finish(op, errc::too_many_waiters);
+        }
+        if (place != contention::place::first) {
             run();
             return op;
         }
@@ -292,7 +294,7 @@ void coordinator::let_go(instant now, lease& l) noexcept
     static_cast<void>(end_hold(l));
     renewals_.end(root, errc::not_held);
     holdings_.remove(root);  // who takes it over has it alone
-    end_lead(root);
+    contention_.end_turn(root);
     unref(l);
     run();
 }
@@ -309,20 +311,17 @@ bool coordinator::has_room_for(operation::kind what) const noexcept
         case adopt:
         case inspect: break;
     }
-    return scheduler_.count_of(acquire) - waiting_ + scheduler_.count_of(adopt) + scheduler_.count_of(inspect) <
+    return scheduler_.count_of(acquire) - contention_.waiting() + scheduler_.count_of(adopt) +
+               scheduler_.count_of(inspect) <
            settings_.max_in_flight;
 }
 
 void coordinator::finish(operation& op, error_code ec) noexcept
 {
     op.error = ec;
-    if (ec && op.looks_at > shared_.now) {
-        bequeath_pause(op);
-    }
-    watch_no_more(op);
     finished_.push_back(op);
-    if (ec && op.what == operation::kind::acquire) {
-        end_lead(*op.subject);
+    if (op.what == operation::kind::acquire) {
+        contention_.on_finished(op);
     }
 }
 

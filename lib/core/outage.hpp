@@ -4,6 +4,8 @@
 #include "core/votes.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 
 namespace redlock::core {
 
@@ -51,8 +53,29 @@ public:
     /// passed.
     [[nodiscard]] base::instant disconnected_since() const noexcept { return disconnected_since_; }
 
+    /// Whether an outage that began at `since` has lasted for `most`; empty: no outage is too long.
+    [[nodiscard]] static bool has_lasted(base::instant since,
+                                         const std::optional<base::nanos>& most,
+                                         base::instant now) noexcept
+    {
+        return most && since != never && now - since >= *most;
+    }
+    /// When a waiter must look next whether an outage has lasted for `most`. To look once in `most`
+    /// is enough: an outage that begins later ends later.
+    [[nodiscard]] base::instant next_look(const std::optional<base::nanos>& most,
+                                          base::instant now) const noexcept
+    {
+        if (!most) {
+            return never;
+        }
+        const base::nanos apart = std::max(*most, between_looks);
+        return (disconnected_since_ == never ? now : disconnected_since_) + apart;
+    }
+
 private:
     static constexpr base::instant never = base::instant::max();
+    /// A waiter does not look more often.
+    static constexpr base::nanos between_looks = std::chrono::milliseconds{100};
 
     base::instant disconnected_since_ = never;
     base::instant unanswered_since_ = never;

@@ -14,7 +14,7 @@ flow coordinator::run_release(operation& op)
     const held_round r{*this, new_round(op, round_kind::release)};
     rounds_.fan_out(*r);
     drop_label(l);
-    end_lead(l);
+    contention_.end_turn(l);
     co_await verdict_of{*r};
     if (op.cancelled) {
         co_return give_up(op);
@@ -45,7 +45,7 @@ void coordinator::give_back(lease& held) noexcept
     }
     drop_label(l);
     if (l.is_had) {
-        end_lead(l);
+        contention_.end_turn(l);
         l.is_had = false;
     }
 }

@@ -103,7 +103,7 @@ error_code coordinator::lose(lease& l) noexcept
     l.lost = true;
     l.set_valid_until({});
     renewals_.end(l, errc::lost);
-    end_lead(l);
+    contention_.end_turn(l);
     return errc::lost;
 }
 

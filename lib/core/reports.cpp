@@ -1,3 +1,4 @@
+#include "core/reports.hpp"
 #include "base/text.hpp"
 #include "core/coordinator.hpp"
 #include "core/label.hpp"
@@ -73,8 +74,7 @@ void coordinator::report_no_attempt(const operation& op) const
     }
 }
 
-/// Time ran out before its turn, or before its next one; of the nodes it says what it said before.
-void coordinator::report_place(const operation& op) const noexcept
+void report_place(const operation& op) noexcept
 {
     if (op.report != nullptr) {
         op.report->attempts = op.attempts_made;
@@ -82,27 +82,15 @@ void coordinator::report_place(const operation& op) const noexcept
     }
 }
 
-/// The same in line, behind another one of this client, which has it or was refused by who does.
-void coordinator::report_waiting(const operation& op) const noexcept
-{
-    const lease& l = *op.in_line->behind;
-    const bool is_refused = l.sought_by != nullptr && l.sought_by->refused_until != unknown_end;
-    report_holder(op, is_refused ? l.sought_by->refused_until
-                      : l.is_had ? l.valid_until()
-                                 : instant{});
-}
-
-/// The same of who knows until when it is held; `unknown_end`: for ever, or nobody knows.
-void coordinator::report_holder(const operation& op, instant end) const noexcept
+void report_holder(const operation& op, instant end, instant now) noexcept
 {
     report_place(op);
-    if (op.report != nullptr && end > shared_.now && end != unknown_end) {
-        op.report->holder_ttl = std::chrono::ceil<std::chrono::milliseconds>(end - shared_.now);
+    if (op.report != nullptr && end > now && end != unknown_end) {
+        op.report->holder_ttl = std::chrono::ceil<std::chrono::milliseconds>(end - now);
     }
 }
 
-/// Of an attempt that is not to be told of.
-void coordinator::clear_report(const operation& op) noexcept
+void clear_report(const operation& op) noexcept
 {
     if (op.report != nullptr) {
         op.report->nodes.clear();
@@ -146,7 +134,7 @@ stats coordinator::snapshot() const noexcept
 {
     redlock::stats s = shared_.stats;
     s.in_flight = operations();
-    s.waiters = waiting_;
+    s.waiters = contention_.waiting();
     s.leases = leases_.in_use();
     for (const auto& n : nodes_) {
         s.nodes_ready += n->is_ready() ? 1u : 0u;

@@ -40,8 +40,34 @@ enum class connection_event : std::uint8_t {
     unreachable,  ///< the node will not be ready before the next attempt to connect
 };
 
+/// Receives the reports of nodes about keys that waiters want.
+class key_events {
+public:
+    /// The node will send a notification when the key goes that is in the way of `l`. `held`: among
+    /// several resources, the number of the one in the way, from one; 0: the number is known.
+    virtual void on_watched(const lease& l, unsigned node, unsigned held,
+                            told_ttl told) noexcept = 0;
+    virtual void on_notification(unsigned node, notification what,
+                                 std::string_view resource) noexcept = 0;
+
+protected:
+    ~key_events() = default;
+};
+
+/// Receives all that waiters must know of keys and rounds.
+class contention_events : public key_events {
+public:
+    /// A node has refused the attempt.
+    virtual void on_refused(const round& attempt) noexcept = 0;
+    /// A node has extended the keys of the lease.
+    virtual void on_extended(const lease& l) noexcept = 0;
+
+protected:
+    ~contention_events() = default;
+};
+
 /// Receives the reports of nodes about rounds, keys that waiters want, and connections.
-class round_events {
+class round_events : public key_events {
 public:
     /// The node has voted, or its vote has failed.
     virtual void on_vote(round& r, unsigned node, node_outcome outcome,
@@ -51,12 +77,6 @@ public:
     /// The node has answered about a fencing counter. `r` is the attempt if the answer is
     /// `counted`, otherwise the alignment. Only `counted` may throw.
     virtual void on_counter(round& r, unsigned node, const counter_answer& answer) = 0;
-    /// The node will send a notification when the key goes that is in the way of `l`. `held`: among
-    /// several resources, the number of the one in the way, from one; 0: the number is known.
-    virtual void on_watched(const lease& l, unsigned node, unsigned held,
-                            told_ttl told) noexcept = 0;
-    virtual void on_notification(unsigned node, notification what,
-                                 std::string_view resource) noexcept = 0;
     /// Only `ready` may throw.
     virtual void on_connection(unsigned node, connection_event what) = 0;
 

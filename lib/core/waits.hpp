@@ -73,11 +73,37 @@ struct coordinator::sleep_until {
     static void await_resume() noexcept {}
 };
 
-/// To be called from the line that the operation stands in.
-struct coordinator::turn_in_line {
+/// An instant, or something that happens in the meantime to the key that is in the way.
+struct coordinator::pause_until {
+    operation& op;
+    base::instant when;
+
     [[nodiscard]] static bool await_ready() noexcept { return false; }
-    static void await_suspend(waiting_flow h) noexcept { h.promise().op.frame = h; }
-    static void await_resume() noexcept {}
+    [[nodiscard]] bool await_suspend(waiting_flow h) const
+    {
+        op.may_be_roused = true;
+        return sleep_until{when}.await_suspend(h);
+    }
+    void await_resume() const noexcept { op.may_be_roused = false; }
+};
+
+/// The turn of an acquire.
+struct coordinator::wait_for_turn {
+    operation& op;
+    turn next;
+
+    [[nodiscard]] static bool await_ready() noexcept { return false; }
+    [[nodiscard]] bool await_suspend(waiting_flow h) const
+    {
+        switch (next.what) {
+            case turn::kind::now: return false;
+            case turn::kind::queue: op.frame = h; return true;
+            case turn::kind::rest: return sleep_until{next.until}.await_suspend(h);
+            case turn::kind::pause: return pause_until{op, next.until}.await_suspend(h);
+        }
+        return false;
+    }
+    void await_resume() const noexcept { op.may_be_roused = false; }
 };
 
 /// News about a node's first connection, or an instant.

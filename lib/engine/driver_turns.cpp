@@ -1,3 +1,4 @@
+#include "core/reports.hpp"
 #include "engine/driver.hpp"
 #include "engine/known_addresses.hpp"
 
@@ -151,7 +152,7 @@ void driver::complete(core::operation& op)
     }
     auto* done = static_cast<detail::completion*>(op.user);
     if (op.cancelled && op.error == op.cancelled) {
-        core::coordinator::clear_report(op);
+        core::clear_report(op);
     }
     core_.recycle(op);
     done->complete(std::move(what));

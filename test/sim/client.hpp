@@ -106,7 +106,8 @@ public:
     [[nodiscard]] std::int64_t memory() const noexcept { return core_.memory(); }
     [[nodiscard]] bool has_no_records() const noexcept
     {
-        return core_->led() == 0 && core_->records_in_use() == 0 && core_->watching() == 0;
+        return core_->waiters().resources() == 0 && core_->records_in_use() == 0 &&
+               core_->waiters().watching() == 0;
     }
     /// Whether one more acquire, adopt, inspect or extend may begin. Callers must ask before they
     /// begin one.

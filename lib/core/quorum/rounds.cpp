@@ -24,11 +24,12 @@ constexpr bool may_be_asked_in_quarantine(round_kind what) noexcept
 }  // namespace
 
 rounds::rounds(node_context& shared, const node_list& nodes, base::wall_clock& date,
-               round_listener& listener)
+               contention_events& waiters, round_listener& listener)
     : shared_(shared),
       settings_(shared.settings),
       nodes_(nodes),
       date_(date),
+      waiters_(waiters),
       listener_(listener),
       not_in_time_("no answer within node_timeout, " +
                    base::duration_text(std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -249,7 +250,7 @@ inline void rounds::set_vote(round& r, unsigned index, node_outcome outcome,
         case node_outcome::refused:
             r.tally.refuse(index);
             if (is_attempt(r.what)) {
-                listener_.on_refused(r);
+                waiters_.on_refused(r);
             }
             break;
         case node_outcome::not_asked:
@@ -303,7 +304,7 @@ void rounds::on_vote(round& r, unsigned index, node_outcome outcome,
 void rounds::on_keys_set(round& r) noexcept
 {
     if (r.what == round_kind::extend) {
-        listener_.on_extended(*r.of);
+        waiters_.on_extended(*r.of);
     } else if (r.gate != 0) {
         consider(r);  // the rest of the vote can be asked for now
     }

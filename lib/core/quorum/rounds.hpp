@@ -20,21 +20,12 @@
 
 namespace redlock::core {
 
-/// Hears what becomes of rounds, and the reports of nodes that are not about rounds.
+/// Hears of verdicts, and of changes of the connections to nodes.
 class round_listener {
 public:
     /// The operation that waits for the verdict can go on.
     virtual void on_decided(operation& waiter) noexcept = 0;
-    /// A node has refused the attempt.
-    virtual void on_refused(const round& attempt) noexcept = 0;
-    /// A node has extended the keys of the lease.
-    virtual void on_extended(const lease& l) noexcept = 0;
-
-    // As in `round_events`.
-    virtual void on_watched(const lease& l, unsigned node, unsigned held,
-                            told_ttl told) noexcept = 0;
-    virtual void on_notification(unsigned node, notification what,
-                                 std::string_view resource) noexcept = 0;
+    /// As in `round_events`.
     virtual void on_connection(unsigned node, connection_event what) = 0;
 
 protected:
@@ -56,11 +47,9 @@ struct round_request {
 /// has answered or its connection was lost.
 class rounds final : public round_events {
 public:
-    using node_list = std::vector<std::unique_ptr<node>>;
-
     /// All arguments must outlive the object.
     rounds(node_context& shared, const node_list& nodes, base::wall_clock& date,
-           round_listener& listener);
+           contention_events& waiters, round_listener& listener);
 
     /// Begins a round without sending anything. The caller has a reference. May throw
     /// `std::bad_alloc`.
@@ -89,12 +78,12 @@ public:
     void on_counter(round& r, unsigned index, const counter_answer& answer) override;
     void on_watched(const lease& l, unsigned index, unsigned held, told_ttl told) noexcept override
     {
-        listener_.on_watched(l, index, held, told);
+        waiters_.on_watched(l, index, held, told);
     }
     void on_notification(unsigned index, notification what,
                          std::string_view resource) noexcept override
     {
-        listener_.on_notification(index, what, resource);
+        waiters_.on_notification(index, what, resource);
     }
     void on_connection(unsigned index, connection_event what) override
     {
@@ -139,6 +128,7 @@ private:
     const base::settings& settings_;
     const node_list& nodes_;
     base::wall_clock& date_;
+    contention_events& waiters_;
     round_listener& listener_;
     /// The reason that a report gives for a node that has timed out.
     const std::string not_in_time_;

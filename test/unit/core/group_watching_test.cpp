@@ -25,7 +25,7 @@ struct group_world : watch_world {
         call& c = acquire(both, o);
         advance(4 * round_trip);  // the node first needs the script
         REQUIRE_FALSE(c.done());
-        REQUIRE(core->watching() == 1);
+        REQUIRE(core->waiters().watching() == 1);
         return c;
     }
     /// How often each node was asked for all resources.
@@ -70,7 +70,7 @@ TEST_CASE("a waiter for several resources hears of the one in its way and asks o
     CHECK(c.held->fencing_token > 0);
     CHECK(w.told().notified_attempts_granted == 1);
     CHECK(w.told().polls == 0);
-    CHECK(w.core->watching() == 0);
+    CHECK(w.core->waiters().watching() == 0);
     w.drop(*c.held);
     w.advance(2 * round_trip);
     CHECK(w.keys() == 0);
@@ -86,7 +86,7 @@ TEST_CASE("clients that name the same resources in any order ask the same node f
     call& c = w.acquire(std::vector<std::string>{second, "r"}, {.timeout = 60s});
     w.advance(4 * round_trip);
     CHECK_FALSE(c.done());
-    REQUIRE(w.core->watching() == 1);
+    REQUIRE(w.core->waiters().watching() == 1);
     CHECK(w.count(w.order[0], "PTTL") == 1);
     const counts before = w.takes();
     w.give_back_all();
@@ -108,7 +108,7 @@ TEST_CASE("a waiter for several resources follows a change of the one in its way
         const std::size_t before = w.all_commands();
         w.advance(6 * round_trip);
         CHECK(w.told().notified_attempts_refused == static_cast<std::size_t>(i) + 1);
-        CHECK(w.core->watching() == 1);
+        CHECK(w.core->waiters().watching() == 1);
         // The same batch names the key for the server to track.
         CHECK(w.last(w.order[0], 2)[0] == "CLIENT CACHING YES");
         CHECK(w.all_commands() - before == 2);
@@ -141,7 +141,7 @@ TEST_CASE("a waiter for several resources that ends leaves nothing", "[core][wat
         w.settle();
     }
     REQUIRE(c.done());
-    CHECK(w.core->watching() == 0);
+    CHECK(w.core->waiters().watching() == 0);
     const counts before = w.takes();
     w.give_back_all();
     w.advance(4 * round_trip);
@@ -179,7 +179,7 @@ TEST_CASE("waiters of one client for the same resources get them one after anoth
         all.push_back(&w.acquire(both, {.timeout = 60s}));
     }
     w.advance(4 * round_trip);
-    CHECK(w.core->watching() == 5);
+    CHECK(w.core->waiters().watching() == 5);
     w.give_back_all();
     for (std::size_t served = 0; served < all.size();) {
         w.advance(40 * round_trip);
@@ -196,7 +196,7 @@ TEST_CASE("waiters of one client for the same resources get them one after anoth
     CHECK(w.told().polls == 0);
     w.advance(2 * round_trip);
     CHECK(w.keys() == 0);
-    CHECK(w.core->watching() == 0);
+    CHECK(w.core->waiters().watching() == 0);
 }
 
 TEST_CASE("a first node that is asked for several resources must prove its vote too",
@@ -225,7 +225,7 @@ TEST_CASE("a node that forgot the script gets the request for notifications agai
     w.take_all();
     w.advance(6 * round_trip);
     CHECK(w.told().notified_attempts_refused == 1);
-    CHECK(w.core->watching() == 1);
+    CHECK(w.core->waiters().watching() == 1);
     w.give_back_all();
     w.advance(6 * round_trip);
     CHECK(c.held != nullptr);
@@ -243,7 +243,7 @@ TEST_CASE("a node that begins to refuse digests still notifies waiters for sever
     call& c = w.acquire(both, {.timeout = 60s});
     w.advance(10s);
     // The first refusal sent the script again without the command to watch. The next one has it.
-    CHECK(w.core->watching() == 1);
+    CHECK(w.core->waiters().watching() == 1);
     const auto polls = w.told().polls;
     w.give_back_all();
     w.advance(6 * round_trip);
@@ -273,7 +273,7 @@ TEST_CASE("an acquire of several resources asks the other nodes if the first doe
     w.advance(2 * round_trip);
     REQUIRE(c.held != nullptr);
     CHECK(w.takes() == counts{before[0] + 1, before[1] + 1, before[2] + 1});
-    CHECK(w.core->watching() == 0);
+    CHECK(w.core->waiters().watching() == 0);
 }
 
 TEST_CASE("a waiter for several resources without memory for its tracking polls at random",
@@ -289,7 +289,7 @@ TEST_CASE("a waiter for several resources without memory for its tracking polls 
     w.advance(round_trip);
     w.fail_every = 0;
     CHECK_FALSE(c.done());
-    CHECK(w.core->watching() == 0);
+    CHECK(w.core->waiters().watching() == 0);
     w.give_back_all();
     w.advance(w.settings.backoff_max + 4 * round_trip);
     REQUIRE(c.held != nullptr);

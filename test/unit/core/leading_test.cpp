@@ -1,4 +1,4 @@
-#include "core/leading.hpp"
+#include "core/contention/leading.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

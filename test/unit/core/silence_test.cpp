@@ -71,7 +71,7 @@ TEST_CASE("a waiter that missed a notification polls as often as one without not
     // The key has not changed since.
     CHECK(w.told().notifications_missed == 1);
     CHECK(w.complaints() == 1);
-    CHECK(w.core->watching() == 1);
+    CHECK(w.core->waiters().watching() == 1);
 
     SECTION("new waiters rely on the server once it sends a notification")
     {
@@ -114,7 +114,7 @@ TEST_CASE("a waiter that missed a notification polls as often as one without not
             w.close(i);
         }
         w.advance(5s);
-        REQUIRE(w.core->watching() == 1);
+        REQUIRE(w.core->waiters().watching() == 1);
         w.advance(20s);
         CHECK(w.looks() <= 2);
     }
@@ -157,7 +157,7 @@ TEST_CASE("a new waiter of a server that sends no notifications polls as often a
     (void)w.acquire("r", {.timeout = 60s});
     w.advance(round_trip);
     CHECK(w.looks() > 10);
-    CHECK(w.core->watching() == 1);
+    CHECK(w.core->waiters().watching() == 1);
 }
 
 TEST_CASE("a poll that finds a lock free without a vote also shows a missed notification",
@@ -242,7 +242,7 @@ TEST_CASE("an extend by the client itself shows no missed notification", "[core]
     call& c = is_of_several ? w.acquire("r", o) : w.acquire(both, o);
     w.advance(8 * round_trip);
     REQUIRE_FALSE(c.done());
-    REQUIRE(w.core->watching() == 1);
+    REQUIRE(w.core->waiters().watching() == 1);
     for (int i = 0; i < 20; ++i) {
         w.advance(500ms);
         if (!is_kept) {
@@ -289,7 +289,7 @@ TEST_CASE("an extend during a poll shows no missed notification", "[core][watch]
     const acquire_options o{.timeout = 5min};
     call& c = is_of_several ? w.acquire("r", o) : w.acquire(both, o);
     w.advance(8 * round_trip);
-    REQUIRE(w.core->watching() == 1);
+    REQUIRE(w.core->waiters().watching() == 1);
     for (std::uint64_t i = 1; i <= 5; ++i) {
         for (int step = 0; step < 100'000 && w.told().polls < i; ++step) {
             w.advance(100us);
@@ -334,10 +334,10 @@ TEST_CASE("a slow answer gives no certain expiry of a key", "[core][watch][silen
         for (auto& p : w.peers) {
             p->way_back = way;
         }
-        for (int step = 0; step < 1000 && w.core->watching() == 0; ++step) {
+        for (int step = 0; step < 1000 && w.core->waiters().watching() == 0; ++step) {
             w.advance(1ms);
         }
-        REQUIRE(w.core->watching() == 1);
+        REQUIRE(w.core->waiters().watching() == 1);
     }
     CHECK(w.told().notifications_missed == 0);
 }
@@ -350,7 +350,7 @@ TEST_CASE("the expiry of one of several resources shows no missed notification o
     w.take_all(1h, "s");
     (void)w.acquire(std::vector<std::string>{"r", "s"}, {.timeout = 60s});
     w.advance(8 * round_trip);
-    REQUIRE(w.core->watching() == 1);
+    REQUIRE(w.core->waiters().watching() == 1);
     SECTION("one that is asked for after it")
     {
         w.advance(15s);
@@ -388,7 +388,7 @@ TEST_CASE("very many waiters that missed notifications together poll no more oft
         w.acquire(std::to_string(i), {.timeout = 2h});
     }
     w.advance(2 * round_trip);
-    REQUIRE(w.core->watching() == many);
+    REQUIRE(w.core->waiters().watching() == many);
     (void)looks_in(10);
     // As if an operator set the date of the server.
     take_each(2h);

@@ -1,4 +1,4 @@
-#include "core/sought_after.hpp"
+#include "core/contention/sought_after.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

@@ -69,7 +69,7 @@ struct watch_world : bench_world {
         call& c = acquire("r", o);
         advance(2 * round_trip);
         REQUIRE_FALSE(c.done());
-        REQUIRE(core->watching() == 1);
+        REQUIRE(core->waiters().watching() == 1);
         return c;
     }
 

@@ -55,7 +55,7 @@ TEST_CASE("a refused waiter lets one node notify it of the release and asks that
     CHECK(w.told().notified_attempts_granted == 1);
     CHECK(w.told().notified_attempts_refused == 0);
     CHECK(w.told().polls == 0);
-    CHECK(w.core->watching() == 0);
+    CHECK(w.core->waiters().watching() == 0);
 }
 
 TEST_CASE("a notified waiter that is refused waits for the next notification after one round trip",
@@ -71,7 +71,7 @@ TEST_CASE("a notified waiter that is refused waits for the next notification aft
         w.advance(8 * round_trip);
         CHECK(w.sets() == counts{1 + n, 1, 1});
         CHECK(w.told().notified_attempts_refused == n);
-        CHECK(w.core->watching() == 1);
+        CHECK(w.core->waiters().watching() == 1);
         // SET, CACHING and PTTL in one batch. No release is necessary.
         CHECK(w.all_commands() - before == 3);
     }
@@ -99,7 +99,7 @@ TEST_CASE("p43: a waiter with notifications sends only rare polls", "[core][watc
     CHECK(polls >= 60 / 2);
     CHECK(polls <= 60 * 4 / (2 * 3));
     CHECK(w.told().notified_attempts_refused == 0);
-    CHECK(w.core->watching() == 0);
+    CHECK(w.core->waiters().watching() == 0);
 }
 
 TEST_CASE("very many waiters together poll a thousand times a second", "[core][watch]")
@@ -117,7 +117,7 @@ TEST_CASE("very many waiters together poll a thousand times a second", "[core][w
         }
     }
     w.advance(2 * round_trip);
-    REQUIRE(w.core->watching() == many);
+    REQUIRE(w.core->waiters().watching() == many);
     w.advance(5s);  // waiters that began when there were few poll again
     const std::uint64_t before = w.told().polls;
     for (int i = 0; i < 8; ++i) {
@@ -146,7 +146,7 @@ TEST_CASE("a waiter among very many polls when the key in its way expires", "[co
     }
     call& first = w.calls.front();
     w.advance(2 * round_trip);
-    REQUIRE(w.core->watching() == many);
+    REQUIRE(w.core->waiters().watching() == many);
     w.advance(10s - 5 * round_trip);
     // The waiter's notification is lost.
     for (auto& p : w.peers) {
@@ -249,7 +249,7 @@ TEST_CASE("a waiter with a zero back-off waits for the notification before it as
     call& c = w.acquire("r", {.timeout = 60s});
     w.advance(10s);
     CHECK(w.told().attempts == 1);
-    CHECK(w.core->watching() == 1);
+    CHECK(w.core->waiters().watching() == 1);
     w.give_back_all();
     w.advance(4 * round_trip);
     CHECK(c.held != nullptr);
@@ -270,7 +270,7 @@ TEST_CASE("a waiter that replaces one that left takes over its wait", "[core][wa
     REQUIRE(calls[200]->error == errc::timed_out);
     REQUIRE(calls[100]->error == errc::timed_out);
     CHECK(w.told().attempts == 1);
-    CHECK(w.core->watching() == 1);
+    CHECK(w.core->waiters().watching() == 1);
     CHECK(w.told().waiters > 100);
     SECTION("and its notification")
     {
@@ -291,14 +291,14 @@ TEST_CASE("a waiter that replaces one that left takes over its wait", "[core][wa
         CHECK(w.told().attempts == 2);
         CHECK(w.told().polls == 1);
         w.advance(2 * round_trip);
-        CHECK(w.core->watching() == 1);
+        CHECK(w.core->waiters().watching() == 1);
     }
     SECTION("even if that one was cancelled")
     {
         w.cancel(*calls[350]);
         w.advance(1s);
         CHECK(w.told().attempts == 1);
-        CHECK(w.core->watching() == 1);
+        CHECK(w.core->waiters().watching() == 1);
     }
     SECTION("and its knowledge of the holder")
     {
@@ -319,7 +319,7 @@ TEST_CASE("a waiter that replaces one that left takes over its wait", "[core][wa
         w.close(w.order[0]);
         w.advance(1s);
         CHECK(w.told().attempts >= 2);
-        CHECK(w.core->watching() == 1);
+        CHECK(w.core->waiters().watching() == 1);
     }
 }
 
@@ -334,7 +334,7 @@ TEST_CASE("a waiter replaces one without notifications by asking at once", "[cor
     w.acquire("r", {.timeout = 60s});
     w.advance(100ms);
     REQUIRE(w.told().attempts == 1);
-    REQUIRE(w.core->watching() == (config.release_notifications ? 1 : 0));
+    REQUIRE(w.core->waiters().watching() == (config.release_notifications ? 1 : 0));
     w.cancel(first);
     w.advance(round_trip);
     CHECK(w.told().attempts == (config.release_notifications ? 1 : 2));
@@ -375,7 +375,7 @@ TEST_CASE("a waiter polls servers that send no notifications", "[core][watch]")
         (void)w.acquire("r", {.timeout = 60s});
         w.advance(2s);
         CHECK(w.told().polls > 20);
-        CHECK(w.core->watching() == 0);
+        CHECK(w.core->waiters().watching() == 0);
         CHECK(w.told().node_errors == 0);
         const auto lines =
             std::count_if(w.log_lines.begin(), w.log_lines.end(), [](const std::string& line) {
@@ -399,7 +399,7 @@ TEST_CASE("a waiter polls servers that send no notifications", "[core][watch]")
         (void)w.acquire("r", {.timeout = 60s});
         w.advance(2s);
         CHECK(w.told().polls > 20);
-        CHECK(w.core->watching() == 0);
+        CHECK(w.core->waiters().watching() == 0);
         CHECK(w.told().node_errors == 0);
         CHECK(std::ranges::count_if(w.log_lines, [](const std::string& line) {
                   return line.find("sends no notifications") != std::string::npos;
@@ -430,13 +430,13 @@ TEST_CASE("a client asks a server again for notifications after a temporary erro
     w.take_all();
     call& c = w.acquire("r", {.timeout = 60s});
     w.advance(1s);
-    CHECK(w.core->watching() == 0);
+    CHECK(w.core->waiters().watching() == 0);
     CHECK(w.log_lines.empty());
     for (auto& p : w.peers) {
         p->master.refusals.clear();
     }
     w.advance(100ms);
-    CHECK(w.core->watching() == 1);
+    CHECK(w.core->waiters().watching() == 1);
     w.give_back_all();
     w.advance(8 * round_trip);
     CHECK(c.held != nullptr);
@@ -492,10 +492,10 @@ TEST_CASE("a lost connection counts once although many waiters asked for notific
         (void)w.acquire(name, {.timeout = 1h});
     }
     w.advance_until([&] { return w.count(0, "PTTL") == 8; });
-    REQUIRE(w.core->watching() == 0);
+    REQUIRE(w.core->waiters().watching() == 0);
     w.close(0);
     w.advance(5s);
-    CHECK(w.core->watching() == 8);
+    CHECK(w.core->waiters().watching() == 8);
 }
 
 TEST_CASE("a key on the first node alone keeps no waiter from a majority", "[core][watch]")
@@ -529,7 +529,7 @@ TEST_CASE("a waiter with the first node's key tracks another node before its vot
     CHECK(w.sets() == counts{2, 2, 2});
     CHECK(w.count(w.order[0], "PTTL") == looks);
     CHECK(w.told().notified_attempts_refused == 1);
-    CHECK(w.core->watching() == 1);
+    CHECK(w.core->waiters().watching() == 1);
     w.give_back_all();
     w.advance_until([&] { return c.done(); });
     CHECK(c.held != nullptr);
@@ -617,7 +617,7 @@ TEST_CASE("the last attempt of an acquire asks all nodes", "[core][watch]")
     w.advance(4 * round_trip);
     CHECK(c.error == errc::contended);
     CHECK(w.sets() == counts{2, 2, 2});
-    CHECK(w.core->watching() == 0);
+    CHECK(w.core->waiters().watching() == 0);
 }
 
 TEST_CASE("a waiter does not ask a node without a vote first", "[core][watch][guard]")
@@ -648,7 +648,7 @@ TEST_CASE("a waiter whose connection for notifications is lost polls soon and tr
     call& c = w.waiting();
     w.advance(10s);
     w.close(w.order[0]);
-    CHECK(w.core->watching() == 0);
+    CHECK(w.core->waiters().watching() == 0);
     SECTION("when the lock is free by then")
     {
         w.give_back_all();
@@ -658,7 +658,7 @@ TEST_CASE("a waiter whose connection for notifications is lost polls soon and tr
     SECTION("when the lock is held and the new connection notifies")
     {
         w.advance(200ms);
-        CHECK(w.core->watching() == 1);
+        CHECK(w.core->waiters().watching() == 1);
         CHECK(w.last(w.order[0], 3).front() == "CLIENT TRACKING ON OPTIN NOLOOP");
         w.advance(1s);
         w.give_back_all();
@@ -680,7 +680,7 @@ TEST_CASE("very many waiters on a lost connection do not poll all at once", "[co
         (void)w.acquire(name, {.timeout = 1h});
     }
     w.advance(2 * round_trip);
-    REQUIRE(w.core->watching() == many);
+    REQUIRE(w.core->waiters().watching() == many);
     const std::uint64_t before = w.told().attempts;
     lose_watches(w);
     w.advance(1s);
@@ -688,7 +688,7 @@ TEST_CASE("very many waiters on a lost connection do not poll all at once", "[co
     CHECK(w.told().attempts - before >= many / 4);
     w.advance(2s);
     CHECK(w.told().attempts - before >= many);
-    CHECK(w.core->watching() == many);
+    CHECK(w.core->waiters().watching() == many);
 }
 
 TEST_CASE("each of very many waiters on a lost connection polls within its deadline",
@@ -706,7 +706,7 @@ TEST_CASE("each of very many waiters on a lost connection polls within its deadl
         (void)w.acquire(name, {.timeout = i < hurried ? 1000ms : 3'600'000ms});
     }
     w.advance(2 * round_trip);
-    REQUIRE(w.core->watching() == many);
+    REQUIRE(w.core->waiters().watching() == many);
     w.peers[0]->master.forget(w.peers[0]->speaks);
     for (unsigned i = 0; i < hurried; ++i) {
         w.give_back_all(std::to_string(i));
@@ -794,7 +794,7 @@ TEST_CASE("a waiter that ends leaves nothing", "[core][watch]")
         w.settle();
     }
     REQUIRE(c.done());
-    CHECK(w.core->watching() == 0);
+    CHECK(w.core->waiters().watching() == 0);
     const std::size_t sets = w.count(w.order[0], "SET");
     w.give_back_all();
     w.advance(4 * round_trip);
@@ -957,7 +957,7 @@ TEST_CASE("an acquire that is cancelled while it asks its first node leaves noth
     w.advance(4 * round_trip);
     CHECK(w.keys() == 0);
     CHECK(w.sets() == counts{2, 1, 1});
-    CHECK(w.core->watching() == 0);
+    CHECK(w.core->waiters().watching() == 0);
 }
 
 TEST_CASE("an acquire after a woken one that was cancelled asks all nodes", "[core][watch]")
@@ -990,7 +990,7 @@ TEST_CASE("a new acquire of a contended lock asks one node first", "[core][watch
         call& c = w.acquire("r", {.timeout = 60s});
         w.advance(2 * round_trip);
         CHECK(w.sets() == counts{asked[0] + 1, asked[1], asked[2]});
-        CHECK(w.core->watching() == 1);
+        CHECK(w.core->waiters().watching() == 1);
         CHECK(w.told().notified_attempts_refused == 0);
         w.give_back_all();
         w.advance(4 * round_trip);
@@ -1107,7 +1107,7 @@ TEST_CASE("a waiter with many competitors asks at a later and random time", "[co
         w.advance_until([&] { return w.count(w.order[0], "SET") > asked; });
         const nanos passed = w.now - told;
         w.advance(2 * round_trip);
-        REQUIRE(w.core->watching() == 1);
+        REQUIRE(w.core->waiters().watching() == 1);
         return passed;
     };
     call& c = w.waiting();
@@ -1147,7 +1147,7 @@ TEST_CASE("a release by the same client wakes a waiter too", "[core][watch]")
     w.advance(20ms);
     CHECK(w.told().notified_attempts_refused == 1);
     CHECK_FALSE(passing.done());
-    CHECK(w.core->watching() == 1);
+    CHECK(w.core->waiters().watching() == 1);
     w.give_back_all();
     w.advance(30ms);
     CHECK(passing.error == errc::contended);
@@ -1163,7 +1163,7 @@ TEST_CASE("a waiter does not ask a node without notifications first if another n
     w.take_all();
     call& c = w.acquire("r", {.timeout = 60s});
     w.advance(100ms);
-    REQUIRE(w.core->watching() == 1);
+    REQUIRE(w.core->waiters().watching() == 1);
     for (int i = 0; i < 3; ++i) {
         const std::size_t polls = w.told().polls;
         const std::size_t sets = w.count(w.order[0], "SET");
@@ -1172,7 +1172,7 @@ TEST_CASE("a waiter does not ask a node without notifications first if another n
         w.advance(4 * round_trip);
         CHECK(w.told().polls == polls);
         CHECK(w.count(w.order[0], "SET") == sets);
-        CHECK(w.core->watching() == 1);
+        CHECK(w.core->waiters().watching() == 1);
     }
     w.give_back_all();
     w.advance(4 * round_trip);

@@ -1,5 +1,5 @@
-#include "core/coordinator.hpp"
-#include "core/waits.hpp"
+#include "core/contention/contention.hpp"
+#include "core/reports.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -41,9 +41,6 @@ constexpr int share_left_free = 8;
 /// The longest pause: for as long as those sleep by default who ask by chance.
 constexpr nanos most_rest = std::chrono::milliseconds{250};
 
-/// How often at most a waiter looks whether there is an outage.
-constexpr nanos between_outage_looks = std::chrono::milliseconds{100};
-
 /// Others may have the same.
 std::uint64_t hash_of_owner(const operation& op, std::string_view resource) noexcept
 {
@@ -54,18 +51,18 @@ std::uint64_t hash_of_owner(const operation& op, std::string_view resource) noex
 
 /// Of the resource of `l`; that lease itself from now on, if nobody does. One whose validity has
 /// passed leads no more.
-lease& coordinator::who_leads(lease& l) noexcept
+lease& contention::who_leads(lease& l) noexcept
 {
     lease& first = leading_.find_or_add(l);
     if (&first == &l || !first.is_had || first.valid_until() > shared_.now) {
         return first;
     }
-    end_lead(first);
+    end_turn(first);
     return leading_.find_or_add(l);
 }
 
 /// Whether the acquire may ask the masters now. False: it stands in line, and will be called.
-bool coordinator::leads_or_waits(operation& op)
+bool contention::leads_or_waits(operation& op)
 {
     lease& l = *op.subject;
     if (!l.leads && !l.group) {
@@ -79,14 +76,14 @@ bool coordinator::leads_or_waits(operation& op)
     return true;
 }
 
-bool coordinator::has_room_behind(const lease& first) const noexcept
+bool contention::has_room_behind(const lease& first) const noexcept
 {
     const std::size_t there = first.line == nullptr ? 0 : first.line->waiting.size();
     return waiting_ < settings_.max_waiters && there < settings_.max_waiters_per_resource;
 }
 
 /// Who has made an attempt stands in front: it was its turn already.
-void coordinator::stand_in_line(operation& op, lease& first)
+void contention::stand_in_line(operation& op, lease& first)
 {
     if (first.line == nullptr) {
         line& made = lines_.take();
@@ -121,7 +118,7 @@ void coordinator::stand_in_line(operation& op, lease& first)
     }
 }
 
-void coordinator::leave_line(operation& op) noexcept
+void contention::leave_line(operation& op) noexcept
 {
     line& q = *std::exchange(op.in_line, nullptr);
     const bool was_first = &q.waiting.front() == &op;
@@ -137,8 +134,8 @@ void coordinator::leave_line(operation& op) noexcept
 }
 
 /// However many they are, it takes no longer.
-void coordinator::leave_company(std::unordered_map<std::uint64_t, company>& from, std::uint64_t key,
-                                operation& op) noexcept
+void contention::leave_company(std::unordered_map<std::uint64_t, company>& from, std::uint64_t key,
+                               operation& op) noexcept
 {
     const auto its = from.find(key);
     its->second.remove(op);
@@ -148,7 +145,7 @@ void coordinator::leave_company(std::unordered_map<std::uint64_t, company>& from
 }
 
 /// The first in line looks after who leads, which may have a lock that it will never give back.
-void coordinator::watch_over(line& q) noexcept
+void contention::watch_over(line& q) noexcept
 {
     operation& first = q.waiting.front();
     const lease& l = *q.behind;
@@ -157,31 +154,38 @@ void coordinator::watch_over(line& q) noexcept
     scheduler_.sleep(first, l.is_had ? std::min(end, l.valid_until()) : end);
 }
 
-/// When an acquire that waits for its turn, or for first connections, must look next whether its
-/// time is over. Looking once in `max_outage` is enough: an outage that begins later ends later.
-instant coordinator::end_of_patience(const operation& op) const noexcept
+instant contention::end_of_patience(const operation& op) const noexcept
 {
-    if (!op.max_outage) {
-        return op.deadline;
-    }
-    const instant outage = outage_.disconnected_since();
-    const nanos most = std::max<nanos>(*op.max_outage, between_outage_looks);
-    return std::min(op.deadline, outage == instant::max() ? shared_.now + most : outage + most);
+    return std::min(op.deadline, outage_.next_look(op.max_outage, shared_.now));
 }
 
+namespace {
+
+/// Until when the key lives that those behind `first` wait for; the epoch, or `unknown_end`: not
+/// known.
+instant known_end(const lease& first) noexcept
+{
+    if (first.sought_by != nullptr && first.sought_by->refused_until != unknown_end) {
+        return first.sought_by->refused_until;
+    }
+    return first.is_had ? first.valid_until() : instant{};
+}
+
+}  // namespace
+
 /// It is time for one who stands in line.
-void coordinator::look_in_line(operation& op) noexcept
+void contention::on_time(operation& op) noexcept
 {
     lease& l = *op.in_line->behind;
     if (shared_.now >= op.deadline) {
-        report_waiting(op);
-        resume_later(op);
-    } else if (gives_up(op, outage_.disconnected_since())) {
-        resume_later(op);
+        report_holder(op, known_end(l), shared_.now);
+        resume(op);
+    } else if (outage_.has_lasted(outage_.disconnected_since(), op.max_outage, shared_.now)) {
+        resume(op);
     } else if (&op != &op.in_line->waiting.front()) {
         scheduler_.sleep(op, end_of_patience(op));
     } else if (l.is_had && l.valid_until() <= shared_.now) {
-        end_lead(l);
+        end_turn(l);
     } else {
         watch_over(*op.in_line);
     }
@@ -189,7 +193,7 @@ void coordinator::look_in_line(operation& op) noexcept
 
 /// Who leads is done with the resource. The first in line goes on, and asks for it right behind
 /// what gives it back.
-void coordinator::end_lead(lease& l) noexcept
+void contention::end_turn(lease& l) noexcept
 {
     l.sought_by = nullptr;
     if (l.is_had) {
@@ -221,13 +225,13 @@ void coordinator::end_lead(lease& l) noexcept
         next.is_next = l.given_back && l.line->of_client.rest == nanos{};
     }
     pass_lead(l, *next.subject, next);
-    resume_later(next);
+    resume(next);
 }
 
 /// Who led was refused, is to be told, and leaves: to whoever comes next the masters would say the
 /// same. Or a lock that somebody else keeps would be asked for as often as a deadline ends behind
 /// it.
-void coordinator::bequeath_pause(operation& op) noexcept
+void contention::bequeath_pause(operation& op) noexcept
 {
     const lease& l = *op.subject;
     const bool is_told = op.watches != 0 && !op.is_woken && !op.was_roused;
@@ -247,14 +251,14 @@ void coordinator::bequeath_pause(operation& op) noexcept
 }
 
 /// Who goes on with another's pause is told as that one was.
-instant coordinator::end_of_inherited(const operation& op) const noexcept
+instant contention::end_of_inherited(const operation& op) const noexcept
 {
     const bool pauses = op.is_heir && !op.is_woken && !op.was_roused;
     return pauses ? std::min(op.looks_at, op.deadline) : shared_.now;
 }
 
 /// To another lease of the same resource, by which `op` asks for it.
-void coordinator::pass_lead(lease& from, lease& to, operation& op) noexcept
+void contention::pass_lead(lease& from, lease& to, operation& op) noexcept
 {
     leading_.replace(from, to);
     from.sought_by = nullptr;
@@ -266,7 +270,7 @@ void coordinator::pass_lead(lease& from, lease& to, operation& op) noexcept
 }
 
 /// A lock that did not lead, as one of several resources, is given back.
-void coordinator::rouse_seekers(const lease& l) noexcept
+void contention::rouse_seekers(const lease& l) noexcept
 {
     for (const std::string& resource : l.resources()) {
         if (lease* const first = leading_.find(resource)) {
@@ -276,12 +280,12 @@ void coordinator::rouse_seekers(const lease& l) noexcept
 }
 
 /// Who asks for it and was refused need not wait any longer before it asks again.
-void coordinator::rouse(const lease& first) noexcept
+void contention::rouse(const lease& first) noexcept
 {
     if (operation* const op = first.sought_by) {
         op->was_roused = true;  // if its attempt is under way, it may have come too early
         if (op->may_be_roused) {
-            resume_later(*op);
+            resume(*op);
         }
     }
 }
@@ -289,7 +293,7 @@ void coordinator::rouse(const lease& first) noexcept
 /// Every now and then it pauses before the next one asks, for long enough that another client which
 /// is woken by the release, or asks by chance, comes first. Who believes itself alone pauses for
 /// none but those whom it can never meet.
-void coordinator::count_hand_over(stint& s, bool is_alone) noexcept
+void contention::count_hand_over(stint& s, bool is_alone) noexcept
 {
     s.freed = shared_.now;
     if (s.hand_overs++ == 0) {
@@ -312,7 +316,7 @@ void coordinator::count_hand_over(stint& s, bool is_alone) noexcept
 /// For those who ask by chance, or from far away. Who was met finds it free the more often the
 /// longer the pauses are; who never was is sure to only in one that is as long as he sleeps at
 /// most.
-nanos coordinator::long_rest(stint& s, bool is_met) noexcept
+nanos contention::long_rest(stint& s, bool is_met) noexcept
 {
     if (is_met && (shared_.now - s.rested_long >= between_long_rests || !is_told())) {
         s.rested_long = shared_.now;
@@ -327,14 +331,14 @@ nanos coordinator::long_rest(stint& s, bool is_met) noexcept
     return nanos{};
 }
 
-nanos coordinator::longest_rest() const noexcept
+nanos contention::longest_rest() const noexcept
 {
     return std::min<nanos>(settings_.backoff_max, most_rest);
 }
 
 /// The acquire has it. Whom a deadline has kept from resting to the end leaves the rest of it to
 /// the next one; and who leaves it free by himself for long enough need not rest for long.
-void coordinator::count_gap(const operation& op) noexcept
+void contention::count_gap(const operation& op) noexcept
 {
     const lease& l = *op.subject;
     stint* const s = stint_of(l);
@@ -355,7 +359,7 @@ void coordinator::count_gap(const operation& op) noexcept
 }
 
 /// Nobody of the client stood behind it, but it may well take it again.
-void coordinator::count_turn(lease& l) noexcept
+void contention::count_turn(lease& l) noexcept
 {
     if (std::exchange(l.is_counted, true)) {
         return;  // lost before it was given back
@@ -371,7 +375,7 @@ void coordinator::count_turn(lease& l) noexcept
 }
 
 /// The line ends; others are remembered for a while.
-void coordinator::keep_stint(const lease& l) noexcept
+void contention::keep_stint(const lease& l) noexcept
 {
     if (stint* const known = sought_after_.note_turn(l.resource_hash, shared_.now, l.t0)) {
         const stint before = std::exchange(*known, l.line->of_client);
@@ -381,7 +385,7 @@ void coordinator::keep_stint(const lease& l) noexcept
 }
 
 /// Of the resource, or of the first of several, of which anything is remembered.
-const stint* coordinator::remembered(const lease& l) const noexcept
+const stint* contention::remembered(const lease& l) const noexcept
 {
     if (!l.group) {
         return sought_after_.find(l.resource_hash, shared_.now);
@@ -395,13 +399,13 @@ const stint* coordinator::remembered(const lease& l) const noexcept
 }
 
 /// Of the resource, while there is a line for it, or others were seen to want it.
-stint* coordinator::stint_of(const lease& l) noexcept
+stint* contention::stint_of(const lease& l) noexcept
 {
     return l.line != nullptr ? &l.line->of_client : const_cast<stint*>(remembered(l));
 }
 
 /// Until when other clients go first.
-instant coordinator::end_of_rest(const operation& op) noexcept
+instant contention::end_of_rest(const operation& op) noexcept
 {
     const stint* const s = op.may_wait ? stint_of(*op.subject) : nullptr;
     if (s == nullptr || s->freed + s->rest <= shared_.now) {
@@ -411,7 +415,7 @@ instant coordinator::end_of_rest(const operation& op) noexcept
 }
 
 /// Whoever waits on behalf of an owner that has the lock now would wait for itself.
-void coordinator::call_in(const operation& had) noexcept
+void contention::call_in(const operation& had) noexcept
 {
     for (const std::string& resource : had.subject->resources()) {
         const auto its = waiting_for_.find(hash_of_owner(had, resource));
@@ -420,7 +424,7 @@ void coordinator::call_in(const operation& had) noexcept
             operation& op = *next;
             next = its->second.after(op);  // of a list that may end with it
             if (op.owner == had.owner && op.subject->resource == resource) {
-                resume_later(op);
+                resume(op);
             }
         }
     }
@@ -428,7 +432,7 @@ void coordinator::call_in(const operation& had) noexcept
 
 /// A node refused what the attempt asks for. Whoever has it, and comes from elsewhere, is to be let
 /// in sooner or later.
-void coordinator::note_refusal(const round& r) noexcept
+void contention::on_refused(const round& r) noexcept
 {
     const lease& l = *r.of;
     const bool is_named = l.group != nullptr && r.held > 0;
@@ -449,7 +453,7 @@ void coordinator::note_refusal(const round& r) noexcept
 
 /// The lock was had though these nodes refused it. If one of them is asked first, it would keep the
 /// client waiting for a key that nobody else has.
-void coordinator::note_key_in_the_way(const lease& l, node_mask refused) noexcept
+void contention::note_key_in_the_way(const lease& l, node_mask refused) noexcept
 {
     const auto gate = refused != 0 ? gate_of(l) : std::nullopt;
     stint* const s = sought_after_.find(l.resource_hash, shared_.now);
@@ -459,7 +463,7 @@ void coordinator::note_key_in_the_way(const lease& l, node_mask refused) noexcep
 }
 
 /// An attempt was lost to others.
-void coordinator::note_contention(const lease& l) noexcept
+void contention::note_contention(const lease& l) noexcept
 {
     if (const stint* const s = remembered(l)) {
         const_cast<stint*>(s)->contended_until = shared_.now + sought_after::long_enough;

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "base/instant.hpp"
+#include "core/contention/stint.hpp"
 #include "core/lease.hpp"
 #include "core/operation.hpp"
-#include "core/stint.hpp"
 
 namespace redlock::core {
 

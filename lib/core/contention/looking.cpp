@@ -1,4 +1,4 @@
-#include "core/coordinator.hpp"
+#include "core/contention/contention.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -26,13 +26,13 @@ constexpr std::uint8_t most_doubts = 64;
 }  // namespace
 
 /// Until when who was refused waits, unless it is told something, or out of time.
-instant coordinator::begin_pause(operation& op, nanos backoff) noexcept
+instant contention::begin_pause(operation& op, nanos backoff) noexcept
 {
     op.looks_at = end_of_pause(op, backoff);
     return std::min(op.looks_at, op.deadline);
 }
 
-instant coordinator::end_of_pause(const operation& op, nanos backoff) noexcept
+instant contention::end_of_pause(const operation& op, nanos backoff) noexcept
 {
     if (op.is_woken) {
         return shared_.now + wake_up_delay(op);
@@ -51,7 +51,7 @@ instant coordinator::end_of_pause(const operation& op, nanos backoff) noexcept
 /// Servers tell those who wait always in the same order, and the last of many long after the first:
 /// chance decides who comes first, and who was refused less often than is usual lets others go
 /// before. More so where they are many.
-nanos coordinator::wake_up_delay(const operation& op) noexcept
+nanos contention::wake_up_delay(const operation& op) noexcept
 {
     const stint* const s = stint_of(*op.subject);
     const std::uint32_t usual = s != nullptr ? s->refusals : 0;
@@ -62,13 +62,13 @@ nanos coordinator::wake_up_delay(const operation& op) noexcept
 }
 
 /// In which those ask who are woken together, so many of them.
-nanos coordinator::spread_of(std::uint32_t crowd) const noexcept
+nanos contention::spread_of(std::uint32_t crowd) const noexcept
 {
     return std::min(round_trip_, settings_.node_timeout) * (8 + std::min(crowd, largest_crowd)) / 8;
 }
 
 /// When to look, as nothing was told.
-instant coordinator::end_of_watch(const operation& op) noexcept
+instant contention::end_of_watch(const operation& op) noexcept
 {
     const nanos longest = std::max(settings_.max_poll_interval, time_between_looks(watching()));
     nanos wait = longest - shared_.random_below(longest / 4);
@@ -80,14 +80,14 @@ instant coordinator::end_of_watch(const operation& op) noexcept
 }
 
 /// Of so many together.
-nanos coordinator::time_between_looks(std::size_t watchers) noexcept
+nanos contention::time_between_looks(std::size_t watchers) noexcept
 {
     return between_looks * static_cast<std::int64_t>(watchers);
 }
 
 /// The node that is to tell has told nobody since it let one down, or has let this one down not
 /// long ago.
-bool coordinator::is_doubtful(const operation& op) const noexcept
+bool contention::is_doubtful(const operation& op) const noexcept
 {
     return op.doubts > 0 ||
            nodes_[static_cast<unsigned>(std::countr_zero(op.watches))]->is_silent();
@@ -95,7 +95,7 @@ bool coordinator::is_doubtful(const operation& op) const noexcept
 
 /// Who was let down looks as often as who is never told; many keep the distance that those keep who
 /// are told.
-instant coordinator::end_of_doubt(const operation& op, nanos backoff) noexcept
+instant contention::end_of_doubt(const operation& op, nanos backoff) noexcept
 {
     return std::min(end_of_watch(op),
                     shared_.now + std::max(backoff, time_between_looks(watching())));
@@ -104,8 +104,8 @@ instant coordinator::end_of_doubt(const operation& op, nanos backoff) noexcept
 /// Who looked has found the key it knows of, as far as can be told: what it knew goes on, until the
 /// key has outlived it, as where clocks run differently. Another one, or one that lives to another
 /// time, was not told.
-bool coordinator::has_seen_the_same(operation& op, unsigned index, instant until,
-                                    nanos within) noexcept
+bool contention::has_seen_the_same(operation& op, unsigned index, instant until,
+                                   nanos within) noexcept
 {
     const bool looked = (std::exchange(op.looked_at, 0) & bit(index)) != 0;
     const bool is_known = until != unknown_end && op.refused_until != unknown_end;
@@ -126,7 +126,7 @@ bool coordinator::has_seen_the_same(operation& op, unsigned index, instant until
 
 /// Who looked has found that the key it watched has gone before its time, which was not told. A
 /// node that set a key had it free, also where its counter has kept it from a vote.
-void coordinator::note_if_free(operation& op, const round& r) noexcept
+void contention::on_answers(operation& op, const round& r) noexcept
 {
     const node_mask free = op.looked_at & (r.keyed | r.tally.granted_by());
     if (free != 0 && op.refused_until != unknown_end &&
@@ -138,13 +138,13 @@ void coordinator::note_if_free(operation& op, const round& r) noexcept
 
 /// By which the end of a key has to differ from what was said of it, if it is not to be the work of
 /// clocks that run differently.
-nanos coordinator::least_change(const operation& op) const noexcept
+nanos contention::least_change(const operation& op) const noexcept
 {
     return settings_.node_timeout + settings_.drift(shared_.now - op.refused_at);
 }
 
 /// A server that tells in time says nothing of what changes a moment later.
-void coordinator::note_silence(operation& op, unsigned index) noexcept
+void contention::note_silence(operation& op, unsigned index) noexcept
 {
     if (nodes_[index]->note_silence(op.subject->t0)) {
         ++shared_.stats.notifications_missed;

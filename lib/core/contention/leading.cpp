@@ -1,4 +1,4 @@
-#include "core/leading.hpp"
+#include "core/contention/leading.hpp"
 
 #include <bit>
 #include <cassert>

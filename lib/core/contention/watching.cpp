@@ -1,4 +1,4 @@
-#include "core/coordinator.hpp"
+#include "core/contention/contention.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -14,16 +14,16 @@ using base::instant;
 using base::nanos;
 
 /// Whether any node tells this client what it waits for.
-bool coordinator::is_told() const noexcept
+bool contention::is_told() const noexcept
 {
     return std::any_of(nodes_.begin(), nodes_.end(),
                        [](const auto& n) { return n->can_track() && !n->is_silent(); });
 }
 
 /// One of the nodes that refused, or have yet to say whether they do, is to tell when the key goes.
-void coordinator::watch(operation& op, const round& r)
+void contention::watch(operation& op, const round& r, verdict v)
 {
-    const bool is_held = r.gate != 0 || rounds_.outcome_of(r) == verdict::refused;
+    const bool is_held = r.gate != 0 || v == verdict::refused;
     if (!is_held || op.watches != 0 || op.is_woken) {
         return;
     }
@@ -43,7 +43,7 @@ void coordinator::watch(operation& op, const round& r)
 }
 
 /// Of several resources this one is in the way. Of another one's end nothing was to be told.
-void coordinator::turn_to(operation& op, unsigned held) noexcept
+void contention::turn_to(operation& op, unsigned held) noexcept
 {
     if (op.held != held) {
         watch_no_more(op);
@@ -53,13 +53,13 @@ void coordinator::turn_to(operation& op, unsigned held) noexcept
 }
 
 /// The resource that the operation was refused.
-const std::string& coordinator::in_the_way(const operation& op) noexcept
+const std::string& contention::in_the_way(const operation& op) noexcept
 {
     const lease& l = *op.subject;
     return l.group ? (*l.group)[op.held - 1] : l.resource;
 }
 
-void coordinator::watch_no_more(operation& op) noexcept
+void contention::watch_no_more(operation& op) noexcept
 {
     stop_being_told(op);
     if (std::exchange(op.is_listed, false)) {
@@ -67,7 +67,7 @@ void coordinator::watch_no_more(operation& op) noexcept
     }
 }
 
-void coordinator::stop_being_told(operation& op) noexcept
+void contention::stop_being_told(operation& op) noexcept
 {
     for (unsigned i = 0; op.watches != 0 && i < nodes_.size(); ++i) {
         shared_.watchers[i] -= (op.watches & bit(i)) != 0 ? 1u : 0u;
@@ -77,7 +77,7 @@ void coordinator::stop_being_told(operation& op) noexcept
 
 /// The node will tell when the key in the way of `l` goes; how long it lives until then. Below -1:
 /// it has gone already; who finds that twice in a row pauses as if there was nobody to tell.
-void coordinator::on_watched(const lease& l, unsigned index, unsigned held, told_ttl told) noexcept
+void contention::on_watched(const lease& l, unsigned index, unsigned held, told_ttl told) noexcept
 {
     operation* const op = l.sought_by;
     if (op == nullptr || op->subject != &l || op->is_woken) {
@@ -119,7 +119,7 @@ void coordinator::on_watched(const lease& l, unsigned index, unsigned held, told
 
 /// What the client does to its own keys it is not told. A node has done it when it says so, and
 /// what it says of the key before and behind that stands before and behind it.
-void coordinator::expect_longer(const lease& l) noexcept
+void contention::on_extended(const lease& l) noexcept
 {
     if (scheduler_.count_of(operation::kind::acquire) == 0) {
         return;
@@ -133,12 +133,12 @@ void coordinator::expect_longer(const lease& l) noexcept
     }
 }
 
-bool coordinator::is_asleep(const operation& op) noexcept
+bool contention::is_asleep(const operation& op) noexcept
 {
     return op.may_be_roused && op.heap_place != sleeper::no_wake_up;
 }
 
-void coordinator::wake(operation& op, nanos later) noexcept
+void contention::wake(operation& op, nanos later) noexcept
 {
     watch_no_more(op);
     op.is_woken = true;
@@ -146,7 +146,7 @@ void coordinator::wake(operation& op, nanos later) noexcept
 }
 
 /// If it pauses, it does so no longer.
-void coordinator::look_by(operation& op, instant when) noexcept
+void contention::look_by(operation& op, instant when) noexcept
 {
     op.looks_at = std::min(op.looks_at, when);
     if (is_asleep(op)) {
@@ -156,7 +156,7 @@ void coordinator::look_by(operation& op, instant when) noexcept
 
 /// Those that watch the resource as one of several.
 template <class Do>
-void coordinator::for_groups(std::string_view resource, Do each) noexcept
+void contention::for_groups(std::string_view resource, Do each) noexcept
 {
     const auto its = groups_watching_.empty() ? groups_watching_.end()
                                               : groups_watching_.find(hash_of(resource));
@@ -171,24 +171,14 @@ void coordinator::for_groups(std::string_view resource, Do each) noexcept
 }
 
 /// What the client gives back, or loses, was in their way.
-void coordinator::wake_groups(const lease& l) noexcept
+void contention::wake_groups(const lease& l) noexcept
 {
     for (const std::string& resource : l.resources()) {
         for_groups(resource, [this](operation& op) { wake(op); });
     }
 }
 
-void coordinator::on_notification(unsigned index, notification what,
-                                  std::string_view resource) noexcept
-{
-    switch (what) {
-        case notification::key_gone: on_key_gone(index, resource); return;
-        case notification::all_keys_gone: on_keys_gone(index); return;
-        case notification::none_to_come: on_watch_lost(index); return;
-    }
-}
-
-void coordinator::on_key_gone(unsigned index, std::string_view resource) noexcept
+void contention::on_key_gone(unsigned index, std::string_view resource) noexcept
 {
     const lease* const l = leading_.find(resource);
     if (l != nullptr && l->sought_by != nullptr && (l->sought_by->watches & bit(index)) != 0) {
@@ -202,7 +192,7 @@ void coordinator::on_key_gone(unsigned index, std::string_view resource) noexcep
 }
 
 template <class Do>
-void coordinator::for_watchers(unsigned index, Do each) noexcept
+void contention::for_watchers(unsigned index, Do each) noexcept
 {
     operation_list& all = scheduler_.under_way();
     for (operation* op = shared_.watchers[index] == 0 ? nullptr : &all.front(); op != nullptr;
@@ -214,7 +204,7 @@ void coordinator::for_watchers(unsigned index, Do each) noexcept
 }
 
 /// Of all that it was to tell of. Who waits for different ones does not ask at once either.
-void coordinator::on_keys_gone(unsigned index) noexcept
+void contention::on_keys_gone(unsigned index) noexcept
 {
     const nanos apart = time_between_looks(shared_.watchers[index]) - time_between_looks(1);
     for_watchers(index, [this, apart](operation& op) {
@@ -223,7 +213,7 @@ void coordinator::on_keys_gone(unsigned index) noexcept
 }
 
 /// It tells nothing any more: who relied on it looks soon, not all of them at once.
-void coordinator::on_watch_lost(unsigned index) noexcept
+void contention::on_watch_lost(unsigned index) noexcept
 {
     const nanos apart =
         std::max<nanos>(settings_.backoff_max, time_between_looks(shared_.watchers[index]));

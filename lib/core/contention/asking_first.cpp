@@ -1,4 +1,4 @@
-#include "core/coordinator.hpp"
+#include "core/contention/contention.hpp"
 #include "core/ranking.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr unsigned believed_alone = 3;
 
 /// Of these nodes the one that all clients prefer for the resource, or for the same ones of
 /// several, in whatever order they name them.
-std::optional<unsigned> coordinator::first_for(const lease& l, node_mask these) const noexcept
+std::optional<unsigned> contention::first_for(const lease& l, node_mask these) const noexcept
 {
     const auto names = l.resources();
     const std::uint64_t resource = name_hash(*std::min_element(names.begin(), names.end()));
@@ -37,7 +37,7 @@ std::optional<unsigned> coordinator::first_for(const lease& l, node_mask these) 
 /// votes: the node that it is, if the operation is one of them. Who comes anew for what others want
 /// does so too, or it would win against all of them. The last attempt asks all, as what it says is
 /// of a majority.
-std::optional<unsigned> coordinator::gate_for(const operation& op) const noexcept
+std::optional<unsigned> contention::first_node(const operation& op) const noexcept
 {
     // Only where it leaves time for the others.
     const bool is_late_comer = settings_.release_notifications && op.attempts_made == 0 &&
@@ -49,7 +49,7 @@ std::optional<unsigned> coordinator::gate_for(const operation& op) const noexcep
     return gate_of(*op.subject);
 }
 
-std::optional<unsigned> coordinator::gate_of(const lease& l) const noexcept
+std::optional<unsigned> contention::gate_of(const lease& l) const noexcept
 {
     node_mask may_vote = 0;
     node_mask can_tell = 0;
@@ -65,7 +65,7 @@ std::optional<unsigned> coordinator::gate_of(const lease& l) const noexcept
 
 /// An acquire of the client was lost to others not long ago, and it has not let them in three times
 /// in a row since and met nobody.
-bool coordinator::is_contended(const lease& l) const noexcept
+bool contention::is_contended(const lease& l) const noexcept
 {
     const stint* const s = remembered(l);
     if (s == nullptr || s->contended_until <= shared_.now) {
@@ -73,21 +73,6 @@ bool coordinator::is_contended(const lease& l) const noexcept
     }
     const stint& turns = l.line != nullptr ? l.line->of_client : *s;
     return turns.lonely_rests < believed_alone;
-}
-
-/// After the node that was asked first has granted, or has failed to vote. False: the node has
-/// refused, or it is too late to ask the others.
-bool coordinator::ask_the_others(operation& op, round& r)
-{
-    if ((r.gate & r.tally.refused_by()) != 0) {
-        op.subject->asked &= ~r.gate;  // there is nothing to release
-        return false;
-    }
-    if (shared_.now >= op.deadline) {
-        return false;
-    }
-    rounds_.ask_the_others(r, op.report != nullptr);
-    return true;
 }
 
 }  // namespace redlock::core

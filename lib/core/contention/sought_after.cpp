@@ -1,4 +1,4 @@
-#include "core/sought_after.hpp"
+#include "core/contention/sought_after.hpp"
 
 #include <algorithm>
 #include <cassert>

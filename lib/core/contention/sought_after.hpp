@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/instant.hpp"
-#include "core/stint.hpp"
+#include "core/contention/stint.hpp"
 
 #include <array>
 #include <chrono>
