@@ -1,13 +1,12 @@
-#include "base/text.hpp"
+#include "core/contention/back_off.hpp"
 #include "core/coordinator.hpp"
+#include "core/quorum/reason.hpp"
 #include "core/reports.hpp"
 #include "core/waits.hpp"
 
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
-#include <bit>
-#include <exception>
 #include <new>
 #include <optional>
 #include <utility>
@@ -31,8 +30,9 @@ bool asks_holder_ttl(const operation& op, bool asks_one_first) noexcept
 flow coordinator::run_acquire(operation& op)
 {
     // An attempt has a node timeout itself, for nodes that are still being connected to.
-    while (held_for(op) == nullptr && is_settling() && shared_.now < end_of_patience(op)) {
-        co_await first_contact{end_of_patience(op)};
+    while (held_for(op) == nullptr && availability_.is_settling() &&
+           shared_.now < availability_.next_look(op)) {
+        co_await first_contact{availability_.next_look(op)};
         if (is_over(op, [&] { report_no_attempt(op); })) {
             co_return;
         }
@@ -74,11 +74,17 @@ flow coordinator::run_acquire(operation& op)
             co_await verdict_of{*raised};
         }
         contention_.on_answers(op, r);
-        outage_.on_attempt(r.t0, shared_.now, r.tally.of_acquire());
+        availability_.on_attempt(r.t0, r.tally.of_acquire());
         if (is_last(op, r)) {
             co_return;
         }
-        const instant end = contention_.begin_pause(op, next_wait(op, r));
+        const nanos wait = back_off({.attempts = op.attempts_made,
+                                     .round_trip = contention_.round_trip(),
+                                     .holder_ttl = r.holder_ttl,
+                                     .asked_nobody = shared_.now == r.t0,
+                                     .time_left = op.deadline - shared_.now},
+                                    shared_);
+        const instant end = contention_.begin_pause(op, wait);
         if (op.report == nullptr) {
             held.reset();  // nobody will ask for it any more
         }
@@ -106,7 +112,7 @@ bool coordinator::is_over(operation& op, Tell tell)
         finish(op, errc::timed_out);
         return true;
     }
-    if (outage::has_lasted(outage_.disconnected_since(), op.max_outage, shared_.now)) {
+    if (availability_.is_out_too_long(op)) {
         report_no_attempt(op);
         finish(op, errc::unavailable);
         return true;
@@ -140,12 +146,6 @@ void coordinator::report_wait(const operation& op, const turn& waited) const noe
     }
 }
 
-/// When an acquire that waits must look next whether its time is over.
-instant coordinator::end_of_patience(const operation& op) const noexcept
-{
-    return std::min(op.deadline, outage_.next_look(op.max_outage, shared_.now));
-}
-
 /// An acquire that has no coroutine gets one, if there is still something to do.
 void coordinator::start(operation& op) noexcept
 {
@@ -156,21 +156,6 @@ void coordinator::start(operation& op) noexcept
     } catch (const std::bad_alloc&) {
         finish(op, make_error_code(boost::system::errc::not_enough_memory));
     }
-}
-
-/// Whether the acquire ends `unavailable` though it has time left.
-bool coordinator::waits_in_vain(const operation& op, const round& r) const noexcept
-{
-    return op.max_outage ? outage::has_lasted(outage_.since(), op.max_outage, shared_.now)
-                         : r.tally.of_acquire() == verdict::unavailable && is_refused_for_good();
-}
-
-/// Whether refused users, passwords and databases alone rule out a majority.
-bool coordinator::is_refused_for_good() const noexcept
-{
-    const auto refused = std::ranges::count_if(
-        nodes_, [](const auto& n) noexcept { return n->is_refused_for_good(); });
-    return static_cast<std::size_t>(refused) > nodes_.size() - settings_.quorum;
 }
 
 /// Of an owner that has the resource, and may go on with that, or a part of what is wanted. False:
@@ -206,10 +191,10 @@ bool coordinator::is_last(operation& op, const round& r)
     }
     if (op.attempts_left == 0 || op.deadline - shared_.now < least_wait) {
         fill_report(op, r);
-        finish(op, op.attempts_left == 0 ? reason_of(r) : errc::timed_out);
+        finish(op, op.attempts_left == 0 ? reason_of(r, v) : errc::timed_out);
         return true;
     }
-    if (waits_in_vain(op, r)) {
+    if (availability_.is_hopeless(op, r.tally.of_acquire())) {
         fill_report(op, r);
         finish(op, errc::unavailable);
         return true;
@@ -286,33 +271,6 @@ bool coordinator::succeed(operation& op, const round& r)
     return true;
 }
 
-/// What an attempt that was not won says, and so the acquire if it was the last.
-errc coordinator::reason_of(const round& r) const noexcept
-{
-    switch (rounds_.outcome_of(r)) {
-        case verdict::won:
-            return r.fencing == nullptr || r.fencing->agreed() ? errc::expired
-                                                               : reason_for_no_token(r);
-        case verdict::refused: return errc::contended;
-        case verdict::open:
-        case verdict::unavailable: break;
-    }
-    return errc::unavailable;
-}
-
-/// A majority granted the key, but could not vote one value.
-errc coordinator::reason_for_no_token(const round& r) const noexcept
-{
-    if (static_cast<unsigned>(std::popcount(r.keyed)) < r.tally.quorum()) {
-        return errc::expired;
-    }
-    // As if those that cannot follow had failed.
-    const unsigned unusable = r.tally.granted() - r.fencing->most_followers();
-    const unsigned spare = r.tally.nodes() - r.tally.quorum();
-    return r.tally.refused() > 0 && r.tally.failed() + unusable <= spare ? errc::contended
-                                                                         : errc::unavailable;
-}
-
 /// What was won is over before its caller could hear of it: as any attempt that was won too late.
 /// False: it was the last.
 bool coordinator::acquire_again(operation& op) noexcept
@@ -346,50 +304,6 @@ bool coordinator::is_worth_having(const operation& op, instant end) const noexce
 {
     const nanos left = end - shared_.now;
     return left > nanos{} && left >= op.min_validity;
-}
-
-/// Full jitter under a bound that doubles, never below a round trip, so that two who collided part
-/// ways.
-nanos coordinator::next_wait(const operation& op, const round& r)
-{
-    const unsigned doublings = std::min(op.attempts_made - 1, 30u);
-    nanos bound = settings_.backoff_min;
-    for (unsigned i = 0; i < doublings && bound < settings_.backoff_max; ++i) {
-        bound = std::max(bound * 2, least_wait);  // from nothing nothing would grow
-    }
-    bound = std::min(bound, settings_.backoff_max);
-    nanos wait{};
-    if (bound > nanos{}) {
-        wait = std::min(contention_.round_trip(), settings_.node_timeout) +
-               shared_.random_below(bound);
-    }
-    if (settings_.backoff) {
-        wait = own_back_off(op, wait);
-    }
-    if (r.holder_ttl && *r.holder_ttl < wait) {
-        wait = std::max<nanos>(*r.holder_ttl, least_wait) +
-               shared_.random_below(std::max(contention_.round_trip(), least_wait));
-    }
-    if (shared_.now == r.t0) {
-        // Nobody could be asked: without a wait the next attempt would meet the very same instant.
-        wait = std::max(wait, least_wait);
-    }
-    const nanos left = op.deadline - shared_.now;
-    return wait < left ? wait : shared_.random_below(left);
-}
-
-/// As the user's function says.
-nanos coordinator::own_back_off(const operation& op, nanos wait) const
-{
-    try {
-        return std::max(settings_.backoff(op.attempts_made, wait), nanos{});
-    } catch (const std::exception& e) {
-        shared_.log(log_level::error,
-                    {"config::backoff threw an exception: ", base::printable(e.what())});
-    } catch (...) {
-        shared_.log(log_level::error, {"config::backoff threw an exception"});
-    }
-    return wait;
 }
 
 }  // namespace redlock::core

@@ -18,7 +18,8 @@ using base::nanos;
 coordinator::coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date)
     : settings_(s),
       shared_(s, random, *this),
-      contention_(shared_, nodes_, scheduler_, outage_),
+      availability_(shared_, nodes_),
+      contention_(shared_, nodes_, scheduler_, availability_),
       rounds_(shared_, nodes_, date, contention_, *this),
       renewals_(shared_, *this)
 {
@@ -58,7 +59,7 @@ void coordinator::start(instant now) noexcept
     for (auto& n : nodes_) {
         n->connect();
     }
-    note_connections();
+    availability_.on_connection();
 }
 
 /// Where memory runs out, what a node does next is not known: its connection is given up.
@@ -225,11 +226,11 @@ void coordinator::on_connection(unsigned index, connection_event what)
 {
     switch (what) {
         case connection_event::ready:
-            note_connections();
+            availability_.on_connection();
             rounds_.on_ready(index);
             on_contact();
             return;
-        case connection_event::lost: note_connections(); return;
+        case connection_event::lost: availability_.on_connection(); return;
         case connection_event::unreachable:
             rounds_.on_gone(index);
             on_contact();
@@ -239,28 +240,9 @@ void coordinator::on_connection(unsigned index, connection_event what)
 
 void coordinator::on_contact() noexcept
 {
-    if (!is_settling()) {
+    if (!availability_.is_settling()) {
         scheduler_.resume_newcomers();
     }
-}
-
-void coordinator::note_connections() noexcept
-{
-    const auto ready =
-        std::ranges::count_if(nodes_, [](const auto& n) noexcept { return n->is_ready(); });
-    outage_.on_connections(shared_.now, static_cast<std::size_t>(ready) >= settings_.quorum);
-}
-
-/// Whether a majority is still being connected to for the first time.
-bool coordinator::is_settling() const noexcept
-{
-    std::size_t ready = 0;
-    bool unproven = false;
-    for (const auto& n : nodes_) {
-        ready += n->is_ready() ? 1u : 0u;
-        unproven = unproven || n->is_unproven();
-    }
-    return unproven && ready < settings_.quorum;
 }
 
 round& coordinator::new_round(operation& op, round_kind what, bool asks_ttl)

@@ -15,8 +15,8 @@
 #include "core/node.hpp"
 #include "core/node_context.hpp"
 #include "core/operation.hpp"
-#include "core/outage.hpp"
 #include "core/pool.hpp"
+#include "core/quorum/availability.hpp"
 #include "core/quorum/rounds.hpp"
 #include "core/renewal/renewals.hpp"
 #include "core/round.hpp"
@@ -207,11 +207,7 @@ private:
     [[nodiscard]] bool is_owners(operation& op);
     [[nodiscard]] bool is_last(operation& op, const round& r);
     bool ask_the_others(operation& op, round& r);
-    [[nodiscard]] base::instant end_of_patience(const operation& op) const noexcept;
     void start(operation& op) noexcept;
-    void note_connections() noexcept;
-    [[nodiscard]] bool is_refused_for_good() const noexcept;
-    [[nodiscard]] bool waits_in_vain(const operation& op, const round& r) const noexcept;
     bool begin_attempt(operation& op);
     [[nodiscard]] round& new_round(operation& op, round_kind what, bool asks_ttl = false);
     void give_back(lease& held) noexcept;
@@ -226,14 +222,9 @@ private:
     bool end_hold(lease& l) noexcept;
     [[nodiscard]] bool is_enough(const operation& op, base::instant end) const noexcept;
     void give_up(operation& op) noexcept;
-    [[nodiscard]] bool is_settling() const noexcept;
     [[nodiscard]] error_code conclude_extend(lease& l, const round& r);
     bool succeed(operation& op, const round& r);
-    [[nodiscard]] errc reason_of(const round& r) const noexcept;
-    [[nodiscard]] errc reason_for_no_token(const round& r) const noexcept;
     [[nodiscard]] bool is_worth_having(const operation& op, base::instant end) const noexcept;
-    [[nodiscard]] base::nanos next_wait(const operation& op, const round& r);
-    [[nodiscard]] base::nanos own_back_off(const operation& op, base::nanos wait) const;
     void conclude_inspection(operation& op, const round& r);
     void finish(operation& op, error_code ec) noexcept;
     bool holds_yet(operation& op) noexcept;
@@ -296,10 +287,9 @@ private:
     /// Finished too, and to be told before the others: waits for a loss that has come.
     operation_queue losses_;
 
-    /// Who waits asks at least so often while there is no majority.
-    outage outage_{2 * (settings_.backoff_max + settings_.node_timeout)};
     node_context shared_;  // before the nodes, which return memory to it
     node_list nodes_;
+    availability availability_;
     contention contention_;
     rounds rounds_;
     renewals renewals_;

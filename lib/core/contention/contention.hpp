@@ -9,8 +9,8 @@
 #include "core/node.hpp"
 #include "core/node_context.hpp"
 #include "core/operation.hpp"
-#include "core/outage.hpp"
 #include "core/pool.hpp"
+#include "core/quorum/availability.hpp"
 #include "core/round.hpp"
 #include "core/round_events.hpp"
 #include "core/scheduler.hpp"
@@ -48,12 +48,12 @@ class contention final : public contention_events {
 public:
     /// All arguments must outlive the object.
     contention(node_context& shared, const node_list& nodes, scheduler& operations,
-               const outage& outages) noexcept
+               const availability& majority) noexcept
         : shared_(shared),
           settings_(shared.settings),
           nodes_(nodes),
           scheduler_(operations),
-          outage_(outages)
+          availability_(majority)
     {}
 
     // An acquire, in the order of its calls.
@@ -125,7 +125,6 @@ public:
 private:
     // The queues of this client.
     void resume(operation& op) noexcept;
-    [[nodiscard]] base::instant end_of_patience(const operation& op) const noexcept;
     [[nodiscard]] bool leads_or_waits(operation& op);
     [[nodiscard]] lease& who_leads(lease& l) noexcept;
     [[nodiscard]] bool has_room_behind(const lease& first) const noexcept;
@@ -188,7 +187,7 @@ private:
     const base::settings& settings_;
     const node_list& nodes_;
     scheduler& scheduler_;
-    const outage& outage_;
+    const availability& availability_;
 
     pool<line> lines_;
     leading leading_;

@@ -92,7 +92,7 @@ void contention::stand_in_line(operation& op, lease& first)
         made.of_client = known != nullptr ? *known : stint::begun(shared_.now);
         first.line = &made;
     }
-    scheduler_.sleep(op, end_of_patience(op));
+    scheduler_.sleep(op, availability_.next_look(op));
     if (op.owner) {
         try {
             waiting_for_[hash_of_owner(op, first.resource)].push_back(op);
@@ -150,13 +150,8 @@ void contention::watch_over(line& q) noexcept
     operation& first = q.waiting.front();
     const lease& l = *q.behind;
     // It is in the heap, where it can be moved without memory.
-    const instant end = end_of_patience(first);
+    const instant end = availability_.next_look(first);
     scheduler_.sleep(first, l.is_had ? std::min(end, l.valid_until()) : end);
-}
-
-instant contention::end_of_patience(const operation& op) const noexcept
-{
-    return std::min(op.deadline, outage_.next_look(op.max_outage, shared_.now));
 }
 
 namespace {
@@ -180,10 +175,10 @@ void contention::on_time(operation& op) noexcept
     if (shared_.now >= op.deadline) {
         report_holder(op, known_end(l), shared_.now);
         resume(op);
-    } else if (outage_.has_lasted(outage_.disconnected_since(), op.max_outage, shared_.now)) {
+    } else if (availability_.is_out_too_long(op)) {
         resume(op);
     } else if (&op != &op.in_line->waiting.front()) {
-        scheduler_.sleep(op, end_of_patience(op));
+        scheduler_.sleep(op, availability_.next_look(op));
     } else if (l.is_had && l.valid_until() <= shared_.now) {
         end_turn(l);
     } else {
