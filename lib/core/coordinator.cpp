@@ -21,7 +21,8 @@ coordinator::coordinator(const base::settings& s, base::entropy& random, base::w
       availability_(shared_, nodes_),
       contention_(shared_, nodes_, scheduler_, availability_),
       rounds_(shared_, nodes_, date, contention_, *this),
-      renewals_(shared_, *this)
+      renewals_(shared_, *this),
+      leases_(shared_, nodes_, contention_, renewals_)
 {
     assert(!s.nodes.empty() && s.nodes.size() <= max_nodes);
     nodes_.reserve(s.nodes.size());
@@ -200,19 +201,7 @@ bool coordinator::is_quiet() const noexcept
 
 void coordinator::take_back(lease& l) noexcept
 {
-    holdings_.remove(l);  // which goes by its resources
-    if (l.leads) {
-        contention_.end_turn(l);  // its acquire could not be begun
-    }
-    constexpr std::size_t kept_capacity = 256;
-    if (l.resource.capacity() > kept_capacity) {
-        std::string().swap(l.resource);
-    }
-    leave_root(l);
-    l.token = {};
-    l.group.reset();
-    l.label.reset();
-    leases_.give(l);
+    leases_.take_back(l);
 }
 
 void coordinator::take_back(round& r) noexcept
@@ -305,7 +294,7 @@ void flow::promise_type::unhandled_exception() noexcept
     const bool may_leave_keys =
         op.what == operation::kind::acquire || op.what == operation::kind::release;
     if (may_leave_keys) {
-        owner.give_back(*op.subject);
+        owner.leases_.give_back(*op.subject);
     }
     owner.finish(op, make_error_code(boost::system::errc::not_enough_memory));
 }

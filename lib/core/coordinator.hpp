@@ -11,7 +11,7 @@
 #include "base/wall_clock.hpp"
 #include "core/contention/contention.hpp"
 #include "core/flow.hpp"
-#include "core/holdings.hpp"
+#include "core/leases.hpp"
 #include "core/node.hpp"
 #include "core/node_context.hpp"
 #include "core/operation.hpp"
@@ -159,7 +159,7 @@ public:
     /// Of every kind: none, when nothing is held, owed, wanted or told.
     [[nodiscard]] std::size_t records_in_use() const noexcept
     {
-        return leases_.in_use() + rounds_.records_in_use() + operations_.in_use() +
+        return leases_.size() + rounds_.records_in_use() + operations_.in_use() +
                shared_.pending_releases.in_use() + renewals_.records_in_use() +
                contention_.queues() + frames_.in_use();
     }
@@ -210,16 +210,9 @@ private:
     void start(operation& op) noexcept;
     bool begin_attempt(operation& op);
     [[nodiscard]] round& new_round(operation& op, round_kind what, bool asks_ttl = false);
-    void give_back(lease& held) noexcept;
-    void set_label(lease& l, const std::string& label) noexcept;
-    void send_label(const lease& l) noexcept;
-    void drop_label(const lease& l) noexcept;
-    [[nodiscard]] lease* held_for(const operation& op) const;
     lease& change_subject(operation& op);
     [[nodiscard]] lease& fresh_subject(operation& op);
-    void leave_root(lease& l) noexcept;
     void nest(operation& op, lease& root);
-    bool end_hold(lease& l) noexcept;
     [[nodiscard]] bool is_enough(const operation& op, base::instant end) const noexcept;
     void give_up(operation& op) noexcept;
     [[nodiscard]] error_code conclude_extend(lease& l, const round& r);
@@ -237,14 +230,13 @@ private:
     void count(const operation& op) noexcept;
 
     // Held leases that are looked after.
-    void on_expired(lease& l) noexcept override { lose(l); }
+    void on_expired(lease& l) noexcept override { leases_.lose(l); }
     void on_due(keeper& k, base::nanos ttl) override;
     void on_abandoned(operation& renewal, error_code why) noexcept override
     {
         call_off(renewal, why);
     }
     void on_end(operation& wait, error_code why) noexcept override;
-    error_code lose(lease& l) noexcept;
     std::unique_ptr<report> report_of_failure(operation& op, const round& r) const noexcept;
     void conclude_renewal(keeper& k, const round& r) noexcept;
     void fail_renewal(operation& op) noexcept;
@@ -257,7 +249,6 @@ private:
     void on_contact() noexcept;
 
     // References.
-    [[nodiscard]] lease& new_lease(std::string_view resource);
     [[nodiscard]] operation& new_operation(operation::kind what, report* r);
     [[nodiscard]] operation& new_operation(operation::kind what, std::string_view resource,
                                            report* r);
@@ -277,10 +268,8 @@ private:
     bool closed_ = false;
     std::uint64_t serials_ = 0;
 
-    pool<lease> leases_;
     pool<operation> operations_;
     frame_pool frames_;
-    holdings holdings_;
 
     scheduler scheduler_;
     operation_queue finished_;
@@ -293,6 +282,7 @@ private:
     contention contention_;
     rounds rounds_;
     renewals renewals_;
+    leases leases_;
 };
 
 }  // namespace redlock::core

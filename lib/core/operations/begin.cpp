@@ -62,7 +62,7 @@ operation& coordinator::new_operation(operation::kind what, std::string_view res
 {
     operation& op = new_operation(what, r);
     try {
-        op.subject = &new_lease(resource);
+        op.subject = &leases_.create(resource);
     } catch (...) {
         recycle(op);
         throw;
@@ -75,37 +75,6 @@ operation& coordinator::new_operation(operation::kind what, const group& resourc
     operation& op = new_operation(what, resources->front(), r);
     op.subject->group = resources;
     return op;
-}
-
-lease& coordinator::new_lease(std::string_view resource)
-{
-    lease& l = leases_.take();
-    try {
-        l.resource.assign(resource);
-    } catch (...) {
-        leases_.give(l);
-        throw;
-    }
-    l.token = {};
-    l.ttl = {};
-    l.t0 = l.keys_end = l.asked_until = {};
-    l.fencing_token = 0;
-    l.asked = l.answered = l.counted = 0;
-    l.granted.store(0, std::memory_order_relaxed);
-    l.adopted = l.lost = l.given_back = false;
-    l.within = nullptr;
-    l.holds = 1;
-    l.is_hold_over = false;
-    l.left = false;
-    l.held_by = nullptr;
-    l.kept_by = nullptr;
-    l.resource_hash = hash_of(resource);
-    l.leads = l.is_had = l.is_counted = false;
-    l.sought_by = nullptr;
-    l.line = nullptr;
-    l.references = 1;
-    l.set_valid_until(instant{});
-    return l;
 }
 
 void coordinator::begin(operation& op, flow (coordinator::*body)(operation&))
@@ -162,7 +131,8 @@ operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
         throw;
     }
     op.may_wait = op.attempts_left != 1;
-    if (op.may_wait && !op.subject->group && held_for(op) == nullptr) {
+    if (op.may_wait && !op.subject->group &&
+        leases_.find(op.owner, op.subject->resources()) == nullptr) {
         auto place = contention::place::first;
         try {
             place = contention_.enter(op);
@@ -229,7 +199,7 @@ operation& coordinator::release(instant now, lease& l, report* r)
     op.subject = &l;
     if (l.root().holds > 1 || l.root().left) {
         op.released = l.root().left ? release_result::not_held : release_result::still_held;
-        static_cast<void>(end_hold(l));
+        static_cast<void>(leases_.end_hold(l));
         finish(op, {});
         run();
         return op;
@@ -279,7 +249,7 @@ void coordinator::drop(instant now, lease& l) noexcept
     shared_.now = now;
     if (!l.given_back) {
         ++shared_.stats.dropped;
-        give_back(l);
+        leases_.give_back(l);
     }
     unref(l);
     run();
@@ -288,13 +258,7 @@ void coordinator::drop(instant now, lease& l) noexcept
 void coordinator::let_go(instant now, lease& l) noexcept
 {
     shared_.now = now;
-    lease& root = l.root();
-    root.left = true;
-    root.set_valid_until({});
-    static_cast<void>(end_hold(l));
-    renewals_.end(root, errc::not_held);
-    holdings_.remove(root);  // who takes it over has it alone
-    contention_.end_turn(root);
+    leases_.detach(l);
     unref(l);
     run();
 }
@@ -360,7 +324,7 @@ bool coordinator::holds_yet(operation& op) noexcept
             if (l.given_back || op.subject->given_back || l.left) {
                 op.error = errc::not_held;
             } else if (l.valid_until() <= shared_.now) {
-                op.error = lose(l);
+                op.error = leases_.lose(l);
             }
             return true;
         case operation::kind::release:

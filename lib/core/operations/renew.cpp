@@ -69,7 +69,7 @@ void coordinator::conclude_renewal(keeper& k, const round& r) noexcept
 {
     lease& l = *k.of;
     k.asking = nullptr;
-    const error_code ec = l.valid_until() <= shared_.now ? lose(l) : conclude_extend(l, r);
+    const error_code ec = l.valid_until() <= shared_.now ? leases_.lose(l) : conclude_extend(l, r);
     if (!ec) {
         renewals_.on_renewed(k, r.ttl);
     } else if (ec != errc::lost) {
@@ -94,19 +94,6 @@ void coordinator::end_renewal(operation& op) noexcept
     recycle(op);
 }
 
-error_code coordinator::lose(lease& l) noexcept
-{
-    if (l.left) {
-        renewals_.end(l, errc::not_held);
-        return errc::not_held;
-    }
-    l.lost = true;
-    l.set_valid_until({});
-    renewals_.end(l, errc::lost);
-    contention_.end_turn(l);
-    return errc::lost;
-}
-
 operation& coordinator::wait_lost(instant now, lease& given)
 {
     shared_.now = now;
@@ -120,7 +107,7 @@ operation& coordinator::wait_lost(instant now, lease& given)
         return op;
     }
     if (l.lost || l.valid_until() <= shared_.now) {
-        finish(op, lose(l));
+        finish(op, leases_.lose(l));
         run();
         return op;
     }

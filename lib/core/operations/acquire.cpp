@@ -30,8 +30,8 @@ bool asks_holder_ttl(const operation& op, bool asks_one_first) noexcept
 flow coordinator::run_acquire(operation& op)
 {
     // An attempt has a node timeout itself, for nodes that are still being connected to.
-    while (held_for(op) == nullptr && availability_.is_settling() &&
-           shared_.now < availability_.next_look(op)) {
+    while (leases_.find(op.owner, op.subject->resources()) == nullptr &&
+           availability_.is_settling() && shared_.now < availability_.next_look(op)) {
         co_await first_contact{availability_.next_look(op)};
         if (is_over(op, [&] { report_no_attempt(op); })) {
             co_return;
@@ -162,12 +162,12 @@ void coordinator::start(operation& op) noexcept
 /// the nodes are to be asked.
 bool coordinator::is_owners(operation& op)
 {
-    if (lease* const held = held_for(op)) {
+    if (lease* const held = leases_.find(op.owner, op.subject->resources())) {
         nest(op, *held);
         run_hold(op);
         return true;
     }
-    if (op.owner && holdings_.has_one_of(op.owner, op.subject->resources(), shared_.now)) {
+    if (leases_.has_one_of(op.owner, op.subject->resources())) {
         finish(op, errc::held_in_part);  // it would wait for itself
         return true;
     }
@@ -183,7 +183,7 @@ bool coordinator::is_last(operation& op, const round& r)
         return true;
     }
     const verdict v = rounds_.outcome_of(r);
-    give_back(*op.subject);
+    leases_.give_back(*op.subject);
     contention_.on_not_granted(op, r, v);
     if (op.cancelled) {
         give_up(op);
@@ -254,13 +254,13 @@ bool coordinator::succeed(operation& op, const round& r)
         return false;
     }
     if (op.owner) {
-        holdings_.add(op.owner, *op.subject);
+        leases_.set_owner(op.owner, *op.subject);
     }
     lease& l = *op.subject;
     l.set_valid_until(end);
     l.is_had = true;
     if (op.label != nullptr) {
-        set_label(l, *op.label);
+        leases_.set_label(l, *op.label);
     }
     contention_.on_granted(op, r, end);
     fill_report(op, r);
@@ -275,7 +275,7 @@ bool coordinator::succeed(operation& op, const round& r)
 /// False: it was the last.
 bool coordinator::acquire_again(operation& op) noexcept
 {
-    give_back(*op.subject);
+    leases_.give_back(*op.subject);
     if (op.cancelled) {
         op.error = op.cancelled;
         clear_report(op);

@@ -13,32 +13,25 @@ namespace redlock::core {
 using base::instant;
 using base::nanos;
 
-/// What the acquire need not ask for, as its owner has it.
-lease* coordinator::held_for(const operation& op) const
-{
-    return op.owner ? holdings_.find(op.owner, op.subject->resources(), shared_.now) : nullptr;
-}
-
 bool coordinator::is_had(std::string_view resource, const acquire_options& o) const
 {
     if (o.reentrant_owner == nullptr) {
         return false;
     }
     const std::string name(resource);
-    return holdings_.find(o.reentrant_owner->identity(), std::span(&name, 1), shared_.now) !=
-           nullptr;
+    return leases_.find(o.reentrant_owner->identity(), std::span(&name, 1)) != nullptr;
 }
 
 bool coordinator::is_had(const group& resources, const acquire_options& o) const
 {
     return o.reentrant_owner != nullptr &&
-           holdings_.find(o.reentrant_owner->identity(), *resources, shared_.now) != nullptr;
+           leases_.find(o.reentrant_owner->identity(), *resources) != nullptr;
 }
 
 /// Another lease of what the operation is about, instead of the one it has.
 lease& coordinator::change_subject(operation& op)
 {
-    lease& next = new_lease(op.subject->resource);
+    lease& next = leases_.create(op.subject->resource);
     next.group = op.subject->group;
     unref(*std::exchange(op.subject, &next));
     return next;
@@ -51,46 +44,18 @@ lease& coordinator::fresh_subject(operation& op)
         lease& next = change_subject(op);
         contention_.on_new_lease(before, next, op);
     }
-    leave_root(*op.subject);
+    leases_.leave_root(*op.subject);
     return *op.subject;
-}
-
-void coordinator::leave_root(lease& l) noexcept
-{
-    if (l.within != nullptr) {
-        unref(*std::exchange(l.within, nullptr));
-    }
 }
 
 /// A hold more.
 void coordinator::nest(operation& op, lease& root)
 {
     contention_.abandon_turn(op);
-    lease& l = fresh_subject(op);
-    l.within = &root;
-    l.given_back = l.is_hold_over = false;
-    l.token = root.token;
-    ref(root);
-    ++root.holds;
+    leases_.add_hold(fresh_subject(op), root);
     if (op.keeper != nullptr) {
         op.keeper->since = shared_.now;
     }
-}
-
-/// One hold of it is over. False: others go on.
-bool coordinator::end_hold(lease& l) noexcept
-{
-    lease& root = l.root();
-    if (&l != &root) {
-        l.given_back = true;
-    }
-    root.holds -= std::exchange(l.is_hold_over, true) ? 0U : 1U;
-    if (root.holds == 0) {
-        holdings_.remove(root);
-        return true;
-    }
-    renewals_.end_hold(l);
-    return false;
 }
 
 /// Whether it lasts for who asks now as if it had been taken anew, or half as long.
@@ -110,7 +75,7 @@ flow coordinator::run_hold(operation& op)
     }
     while (!ec) {
         if (held.left || held.lost || held.valid_until() <= shared_.now) {
-            ec = lose(held);
+            ec = leases_.lose(held);
             break;
         }
         if (is_enough(op, held.valid_until())) {
@@ -146,7 +111,7 @@ flow coordinator::run_hold(operation& op)
         ec = shared_.now >= op.deadline ? make_error_code(errc::timed_out) : error_code();
     }
     if (op.cancelled) {
-        give_back(*op.subject);
+        leases_.give_back(*op.subject);
         co_return give_up(op);
     }
     if (ec == errc::not_held) {
@@ -157,7 +122,7 @@ flow coordinator::run_hold(operation& op)
         ec = errc::expired;
     }
     if (ec) {
-        give_back(*op.subject);
+        leases_.give_back(*op.subject);
     }
     co_return finish(op, ec);
 }

@@ -135,7 +135,7 @@ stats coordinator::snapshot() const noexcept
     redlock::stats s = shared_.stats;
     s.in_flight = operations();
     s.waiters = contention_.waiting();
-    s.leases = leases_.in_use();
+    s.leases = leases_.size();
     for (const auto& n : nodes_) {
         s.nodes_ready += n->is_ready() ? 1u : 0u;
         s.nodes_connecting += !shared_.stopped && n->is_connecting() ? 1u : 0u;

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <redlock/error.hpp>
+
+#include "core/contention/contention.hpp"
+#include "core/holdings.hpp"
+#include "core/lease.hpp"
+#include "core/node.hpp"
+#include "core/node_context.hpp"
+#include "core/pool.hpp"
+#include "core/renewal/renewals.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace redlock::core {
+
+/// The leases of a client: makes them, counts their holds, labels them, and ends them.
+class leases {
+public:
+    /// All arguments must outlive the object.
+    leases(node_context& shared, const node_list& nodes, contention& waiters,
+           renewals& kept) noexcept
+        : shared_(shared),
+          nodes_(nodes),
+          contention_(waiters),
+          renewals_(kept)
+    {}
+
+    /// A lease with one reference. May throw `std::bad_alloc`.
+    [[nodiscard]] lease& create(std::string_view resource);
+    /// The last reference is gone.
+    void take_back(lease& l) noexcept;
+    [[nodiscard]] std::size_t size() const noexcept { return records_.in_use(); }
+
+    /// The lease of all these resources that the owner holds; null: there is none.
+    [[nodiscard]] lease* find(const owner_identity& owner,
+                              std::span<const std::string> resources) const
+    {
+        return owner ? holdings_.find(owner, resources, shared_.now) : nullptr;
+    }
+    /// Whether the owner holds one of these resources.
+    [[nodiscard]] bool has_one_of(const owner_identity& owner,
+                                  std::span<const std::string> resources) const
+    {
+        return owner && holdings_.has_one_of(owner, resources, shared_.now);
+    }
+    /// The owner holds the lease. May throw `std::bad_alloc`.
+    void set_owner(const owner_identity& owner, lease& l) { holdings_.add(owner, l); }
+
+    /// `hold` is one more hold of `root`.
+    void add_hold(lease& hold, lease& root) noexcept;
+    /// False: other holds of the lease go on.
+    bool end_hold(lease& l) noexcept;
+    /// The record is no hold of another lease any more.
+    void leave_root(lease& hold) noexcept;
+
+    /// Ends the hold; with the last one, releases the keys, for nobody.
+    void give_back(lease& held) noexcept;
+    /// The same without the releases, which the caller sends.
+    void begin_release(lease& held) noexcept;
+    /// The keys are, or may be, another owner's: returns `lost`, or `not_held` if the lease was
+    /// detached before.
+    error_code lose(lease& l) noexcept;
+    /// Ends the hold and forgets the lease. The keys stay.
+    void detach(lease& held) noexcept;
+
+    // The label by which others know the holder. No lock depends on it: a label that cannot be
+    // stored or sent is left out.
+    void set_label(lease& l, const std::string& label) noexcept;
+    void send_label(const lease& l) noexcept;
+    void drop_label(const lease& l) noexcept;
+
+private:
+    void end_validity(lease& l) noexcept;
+
+    node_context& shared_;
+    const node_list& nodes_;
+    contention& contention_;
+    renewals& renewals_;
+    pool<lease> records_;
+    holdings holdings_;
+};
+
+}  // namespace redlock::core
