@@ -1,5 +1,7 @@
 #include "core/coordinator.hpp"
 
+#include "core/operations/flows.hpp"
+
 #include "base/text.hpp"
 
 #include <boost/system/errc.hpp>
@@ -22,7 +24,9 @@ coordinator::coordinator(const base::settings& s, base::entropy& random, base::w
       contention_(shared_, nodes_, scheduler_, availability_),
       rounds_(shared_, nodes_, date, contention_, *this),
       renewals_(shared_, *this),
-      leases_(shared_, nodes_, contention_, renewals_)
+      leases_(shared_, nodes_, contention_, renewals_),
+      context_{shared_,     settings_, nodes_,    scheduler_, availability_,
+               contention_, rounds_,   renewals_, leases_}
 {
     assert(!s.nodes.empty() && s.nodes.size() <= max_nodes);
     nodes_.reserve(s.nodes.size());
@@ -142,7 +146,7 @@ void coordinator::on_time(instant now) noexcept
             continue;
         }
         scheduler_.stop_sleeping(*op);
-        resume_later(*op);
+        context_.resume(*op);
     }
     run();
 }
@@ -197,18 +201,6 @@ bool coordinator::is_quiet() const noexcept
                        [](const auto& n) { return n->releases_going_out() == 0; });
 }
 
-// References.
-
-void coordinator::take_back(lease& l) noexcept
-{
-    leases_.take_back(l);
-}
-
-void coordinator::take_back(round& r) noexcept
-{
-    rounds_.take_back(r);
-}
-
 // Reports of nodes.
 
 void coordinator::on_connection(unsigned index, connection_event what)
@@ -234,28 +226,7 @@ void coordinator::on_contact() noexcept
     }
 }
 
-round& coordinator::new_round(operation& op, round_kind what, bool asks_ttl)
-{
-    const bool is_told = op.what == operation::kind::renew && settings_.on_renewal;
-    const bool is_reported = op.report != nullptr;
-    return rounds_.begin({
-        .what = what,
-        .of = op.subject->root(),
-        .ttl = op.ttl,
-        .wants_details = is_reported || is_told || asks_ttl || what == round_kind::inspect,
-        .asks_ttl = asks_ttl,
-        .asks_label = op.what == operation::kind::adopt || (is_reported && is_attempt(what)),
-        .every_node = op.every_node,
-    });
-}
-
 // The scheduler.
-
-void coordinator::resume_later(operation& op) noexcept
-{
-    contention_.leave_queue(op);
-    scheduler_.resume(op);
-}
 
 void coordinator::run() noexcept
 {
@@ -265,38 +236,27 @@ void coordinator::run() noexcept
                 scheduler_.stop_sleeping(*op);  // whatever woke it
                 std::exchange(op->frame, nullptr).resume();
             } else {
-                start(*op);
+                start_acquire(context_, *op);
             }
         }
     } while (renewals_.renew_due());
 }
 
-void* flow::promise_type::operator new(std::size_t size, coordinator& c, operation&)
+stats coordinator::snapshot() const noexcept
 {
-    // The pool stands in front of the frame, as deallocation is told nothing else.
-    void* block = c.frames_.take(size + alignof(std::max_align_t));
-    ::new (block) frame_pool*(&c.frames_);
-    return static_cast<std::byte*>(block) + alignof(std::max_align_t);
-}
-
-void flow::promise_type::operator delete(void* frame, std::size_t size) noexcept
-{
-    void* block = static_cast<std::byte*>(frame) - alignof(std::max_align_t);
-    (*static_cast<frame_pool**>(block))->give(block, size + alignof(std::max_align_t));
-}
-
-void flow::promise_type::unhandled_exception() noexcept
-{
-    if (op.what == operation::kind::renew) {
-        owner.fail_renewal(op);
-        return;
+    redlock::stats s = shared_.stats;
+    s.in_flight = operations();
+    s.waiters = contention_.waiting();
+    s.leases = leases_.size();
+    for (const auto& n : nodes_) {
+        s.nodes_ready += n->is_ready() ? 1u : 0u;
+        s.nodes_connecting += !shared_.stopped && n->is_connecting() ? 1u : 0u;
+        s.nodes_quarantined += n->is_quarantined() ? 1u : 0u;
+        s.unanswered += n->unanswered();
+        s.pending_releases += n->debts();
+        s.buffered_bytes += n->out().size();
     }
-    const bool may_leave_keys =
-        op.what == operation::kind::acquire || op.what == operation::kind::release;
-    if (may_leave_keys) {
-        owner.leases_.give_back(*op.subject);
-    }
-    owner.finish(op, make_error_code(boost::system::errc::not_enough_memory));
+    return s;
 }
 
 }  // namespace redlock::core

@@ -10,11 +10,12 @@
 #include "base/settings.hpp"
 #include "base/wall_clock.hpp"
 #include "core/contention/contention.hpp"
-#include "core/flow.hpp"
 #include "core/leases.hpp"
 #include "core/node.hpp"
 #include "core/node_context.hpp"
 #include "core/operation.hpp"
+#include "core/operations/context.hpp"
+#include "core/operations/flows.hpp"
 #include "core/pool.hpp"
 #include "core/quorum/availability.hpp"
 #include "core/quorum/rounds.hpp"
@@ -88,9 +89,9 @@ public:
     /// To be told to its caller at once: a success whose lease has ended since it was decided, as
     /// in a process that stood still, is none any more, and an acquire may go on.
     [[nodiscard]] operation* take_finished(base::instant now) noexcept;
-    [[nodiscard]] std::size_t finished() const noexcept { return losses() + finished_.size(); }
+    [[nodiscard]] std::size_t finished() const noexcept { return scheduler_.finished(); }
     /// Of those, who waited for a loss that has come: taken before all others.
-    [[nodiscard]] std::size_t losses() const noexcept { return losses_.size(); }
+    [[nodiscard]] std::size_t losses() const noexcept { return scheduler_.losses(); }
     /// Begun by callers and not recycled.
     [[nodiscard]] std::size_t operations() const noexcept
     {
@@ -101,7 +102,7 @@ public:
     /// Whether such an acquire is to get a further hold of what its owner has.
     [[nodiscard]] bool is_had(std::string_view resource, const acquire_options& o) const;
     [[nodiscard]] bool is_had(const group& resources, const acquire_options& o) const;
-    void recycle(operation& op) noexcept;
+    void recycle(operation& op) noexcept { context_.recycle(op); }
 
     // The network. After `to_connect` named a node, the engine answers with on_connected or
     // on_closed; after `to_close`, with nothing. With `config::credentials` it gives on_credentials
@@ -159,9 +160,9 @@ public:
     /// Of every kind: none, when nothing is held, owed, wanted or told.
     [[nodiscard]] std::size_t records_in_use() const noexcept
     {
-        return leases_.size() + rounds_.records_in_use() + operations_.in_use() +
+        return leases_.size() + rounds_.records_in_use() + scheduler_.size() +
                shared_.pending_releases.in_use() + renewals_.records_in_use() +
-               contention_.queues() + frames_.in_use();
+               contention_.queues() + context_.frames.in_use();
     }
     /// Nothing that could still be given back is under way.
     [[nodiscard]] bool is_quiet() const noexcept;
@@ -175,106 +176,43 @@ public:
     }
 
 private:
-    friend struct flow;
-    class held_round;
-    struct verdict_of;
-    struct sleep_until;
-    struct first_contact;
-    struct pause_until;
-    struct wait_for_turn;
-
-    // The flows, one file each.
-    flow run_acquire(operation& op);
-    flow run_hold(operation& op);
-    flow run_adopt(operation& op);
-    flow run_extend(operation& op);
-    flow run_release(operation& op);
-    flow run_inspect(operation& op);
-    flow run_renewal(operation& op);
-
     void call_off(operation& op, error_code ec) noexcept;
     template <class Which>
     void cancel_all(Which which) noexcept;
     template <class Step>
     void step_or_break_off(unsigned index, Step step) noexcept;
-    void begin(operation& op, flow (coordinator::*body)(operation&));
+    [[nodiscard]] operation& new_operation(operation::kind what, std::string_view resource,
+                                           report* r);
+    [[nodiscard]] operation& new_operation(operation::kind what, const group& resources, report* r);
+    void begin(operation& op, flow (*body)(operation_context&, operation&));
     operation& begin_acquire(operation& op, const acquire_options& o);
     operation& begin_adopt(operation& op, const base::owner_token& owner, base::nanos ttl);
-
-    // Steps of the flows.
-    template <class Tell>
-    [[nodiscard]] bool is_over(operation& op, Tell tell);
-    [[nodiscard]] bool is_owners(operation& op);
-    [[nodiscard]] bool is_last(operation& op, const round& r);
-    bool ask_the_others(operation& op, round& r);
-    void start(operation& op) noexcept;
-    bool begin_attempt(operation& op);
-    [[nodiscard]] round& new_round(operation& op, round_kind what, bool asks_ttl = false);
-    lease& change_subject(operation& op);
-    [[nodiscard]] lease& fresh_subject(operation& op);
-    void nest(operation& op, lease& root);
-    [[nodiscard]] bool is_enough(const operation& op, base::instant end) const noexcept;
-    void give_up(operation& op) noexcept;
-    [[nodiscard]] error_code conclude_extend(lease& l, const round& r);
-    bool succeed(operation& op, const round& r);
-    [[nodiscard]] bool is_worth_having(const operation& op, base::instant end) const noexcept;
-    void conclude_inspection(operation& op, const round& r);
-    void finish(operation& op, error_code ec) noexcept;
     bool holds_yet(operation& op) noexcept;
-    bool acquire_again(operation& op) noexcept;
+    void stop_waiting(operation& op, error_code why) noexcept;
+    void run() noexcept;
 
-    // What is told of them.
-    void fill_report(const operation& op, const round& r) const;
-    void report_no_attempt(const operation& op) const;
-    void report_wait(const operation& op, const turn& waited) const noexcept;
-    void count(const operation& op) noexcept;
-
-    // Held leases that are looked after.
+    // Reports of the renewals.
     void on_expired(lease& l) noexcept override { leases_.lose(l); }
-    void on_due(keeper& k, base::nanos ttl) override;
+    void on_due(keeper& k, base::nanos ttl) override { begin_renewal(context_, k, ttl); }
     void on_abandoned(operation& renewal, error_code why) noexcept override
     {
         call_off(renewal, why);
     }
     void on_end(operation& wait, error_code why) noexcept override;
-    std::unique_ptr<report> report_of_failure(operation& op, const round& r) const noexcept;
-    void conclude_renewal(keeper& k, const round& r) noexcept;
-    void fail_renewal(operation& op) noexcept;
-    void end_renewal(operation& op) noexcept;
-    void stop_waiting(operation& op, error_code why) noexcept;
 
     // Reports of rounds and nodes.
-    void on_decided(operation& waiter) noexcept override { resume_later(waiter); }
+    void on_decided(operation& waiter) noexcept override { context_.resume(waiter); }
     void on_connection(unsigned index, connection_event what) override;
     void on_contact() noexcept;
 
-    // References.
-    [[nodiscard]] operation& new_operation(operation::kind what, report* r);
-    [[nodiscard]] operation& new_operation(operation::kind what, std::string_view resource,
-                                           report* r);
-    [[nodiscard]] operation& new_operation(operation::kind what, const group& resources, report* r);
-    void ref(lease& l) noexcept { ++l.references; }
-    void unref(lease& l) noexcept { shared_.unref(l); }
-    void ref(round& r) noexcept { ++r.references; }
-    void unref(round& r) noexcept { shared_.unref(r); }
-    void take_back(lease& l) noexcept override;
-    void take_back(round& r) noexcept override;
-
-    // The scheduler.
-    void resume_later(operation& op) noexcept;
-    void run() noexcept;
+    // Records without references.
+    void take_back(lease& l) noexcept override { leases_.take_back(l); }
+    void take_back(round& r) noexcept override { rounds_.take_back(r); }
 
     const base::settings& settings_;
     bool closed_ = false;
-    std::uint64_t serials_ = 0;
-
-    pool<operation> operations_;
-    frame_pool frames_;
 
     scheduler scheduler_;
-    operation_queue finished_;
-    /// Finished too, and to be told before the others: waits for a loss that has come.
-    operation_queue losses_;
 
     node_context shared_;  // before the nodes, which return memory to it
     node_list nodes_;
@@ -283,6 +221,7 @@ private:
     rounds rounds_;
     renewals renewals_;
     leases leases_;
+    operation_context context_;
 };
 
 }  // namespace redlock::core

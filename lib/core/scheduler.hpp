@@ -1,13 +1,18 @@
 #pragma once
 
+#include <redlock/error.hpp>
+#include <redlock/report.hpp>
+
 #include "base/instant.hpp"
 #include "core/operation.hpp"
+#include "core/pool.hpp"
 #include "core/wake_ups.hpp"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace redlock::core {
 
@@ -18,16 +23,14 @@ inline constexpr base::nanos least_wait = std::chrono::milliseconds{1};
 /// connection.
 class scheduler {
 public:
-    /// From here on, the operation is under way.
-    void begin(operation& op) noexcept
-    {
-        under_way_.push_back(op);
-        ++by_kind_[static_cast<std::size_t>(op.what)];
-    }
+    /// A new operation, which is under way. May throw `std::bad_alloc`.
+    [[nodiscard]] operation& begin(operation::kind what, report* r);
+    /// The record serves another operation.
     void end(operation& op) noexcept
     {
         --by_kind_[static_cast<std::size_t>(op.what)];
         under_way_.remove(op);
+        records_.give(op);
     }
     /// All operations under way, the oldest first.
     [[nodiscard]] operation_list& under_way() noexcept { return under_way_; }
@@ -79,11 +82,29 @@ public:
         }
     }
 
+    /// The caller of the operation is to be told of its end.
+    void finish(operation& op) noexcept
+    {
+        (op.error == errc::lost && op.what == operation::kind::wait_lost ? losses_ : finished_)
+            .push_back(op);
+    }
+    /// Waits for a loss that has come are told first. Null: there is none.
+    [[nodiscard]] operation* next_finished() noexcept
+    {
+        return losses_.empty() ? finished_.pop_front() : losses_.pop_front();
+    }
+    [[nodiscard]] std::size_t finished() const noexcept { return losses() + finished_.size(); }
+    [[nodiscard]] std::size_t losses() const noexcept { return losses_.size(); }
+
 private:
+    pool<operation> records_;
+    std::uint64_t serials_ = 0;
     operation_list under_way_;
     std::array<std::size_t, operation::kinds> by_kind_{};
     operation_queue ready_;
     operation_queue newcomers_;
+    operation_queue finished_;
+    operation_queue losses_;
     wake_ups sleepers_;
 };
 

@@ -1,4 +1,4 @@
-#include "core/reports.hpp"
+#include "core/operations/reports.hpp"
 #include "engine/driver.hpp"
 #include "engine/known_addresses.hpp"
 

@@ -1,23 +1,24 @@
-#include "core/coordinator.hpp"
-#include "core/waits.hpp"
+#include "core/operations/flows.hpp"
+#include "core/operations/reports.hpp"
+#include "core/operations/waits.hpp"
 
 namespace redlock::core {
 
 /// An extend by resource and owner token, and a lock if that succeeds. What is not ours is not
 /// given back either.
-flow coordinator::run_adopt(operation& op)
+flow run_adopt(operation_context& c, operation& op)
 {
     lease& l = *op.subject;
-    const held_round r{*this, new_round(op, round_kind::extend)};
-    rounds_.fan_out(*r);
+    const held_round r{c.shared, c.begin_round(op, round_kind::extend)};
+    c.rounds.fan_out(*r);
     co_await verdict_of{*r};
     if (op.cancelled) {
-        co_return give_up(op);
+        co_return c.give_up(op);
     }
-    fill_report(op, *r);
-    const error_code ec = conclude_extend(l, *r);
+    fill_report(op, *r, c.nodes, c.shared.now);
+    const error_code ec = conclude_extend(c, l, *r);
     l.is_had = !ec;
-    co_return finish(op, ec);
+    co_return c.finish(op, ec);
 }
 
 }  // namespace redlock::core

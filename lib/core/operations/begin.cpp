@@ -1,5 +1,6 @@
 #include "core/coordinator.hpp"
-#include "core/reports.hpp"
+#include "core/operations/flows.hpp"
+#include "core/operations/reports.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -7,64 +8,20 @@
 #include <new>
 #include <utility>
 
-// The life of an operation, but for what its flow does: begun, called off, told to its caller.
+// Operations begin, are cancelled and are told to their callers.
 namespace redlock::core {
 
 using base::instant;
 using base::nanos;
 
-operation& coordinator::new_operation(operation::kind what, report* r)
-{
-    operation& op = operations_.take();
-    op.what = what;
-    op.subject = nullptr;
-    op.ttl = op.min_validity = nanos{};
-    op.deadline = instant{};
-    op.attempts_left = 1;
-    op.fencing = false;
-    op.every_node = false;
-    op.owner.reset();
-    op.max_outage.reset();
-    op.label.reset();
-    op.report = r;
-    op.serial = ++serials_;
-    op.user = nullptr;
-    op.frame = nullptr;
-    op.attempts_made = 0;
-    op.cancelled = {};
-    op.error = {};
-    op.released = release_result::not_held;
-    if (what == operation::kind::inspect) {
-        op.inspection = {};
-    }
-    op.keeper = nullptr;
-    op.has_rested = op.was_woken = false;
-    op.may_wait = op.may_be_roused = op.was_roused = op.is_woken = op.is_rushed = false;
-    op.is_next = op.is_heir = op.is_watch_asked = false;
-    op.looks_at = instant{};
-    op.watches = 0;
-    op.held = 0;
-    op.refusals = 0;
-    op.refused_until = instant{};
-    op.looked_at = 0;
-    op.refused_within = nanos{};
-    op.refused_at = instant{};
-    op.doubts = 0;
-    op.is_listed = false;
-    op.since = instant{};
-    op.queue_position = 0;
-    scheduler_.begin(op);
-    return op;
-}
-
 /// An operation on a lease of its own.
 operation& coordinator::new_operation(operation::kind what, std::string_view resource, report* r)
 {
-    operation& op = new_operation(what, r);
+    operation& op = scheduler_.begin(what, r);
     try {
         op.subject = &leases_.create(resource);
     } catch (...) {
-        recycle(op);
+        context_.recycle(op);
         throw;
     }
     return op;
@@ -77,16 +34,16 @@ operation& coordinator::new_operation(operation::kind what, const group& resourc
     return op;
 }
 
-void coordinator::begin(operation& op, flow (coordinator::*body)(operation&))
+void coordinator::begin(operation& op, flow (*body)(operation_context&, operation&))
 {
     try {
-        (this->*body)(op);
+        body(context_, op);
     } catch (...) {
         // No frame could be had. The lease of a release stays the caller's, as if it had not asked.
         if (op.what != operation::kind::release) {
-            unref(*op.subject);
+            shared_.unref(*op.subject);
         }
-        recycle(op);
+        context_.recycle(op);
         throw;
     }
     run();
@@ -126,8 +83,8 @@ operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
             op.keeper = &renewals_.create(*o.keep_alive, o.ttl);
         }
     } catch (...) {
-        unref(*op.subject);
-        recycle(op);
+        shared_.unref(*op.subject);
+        context_.recycle(op);
         throw;
     }
     op.may_wait = op.attempts_left != 1;
@@ -137,19 +94,19 @@ operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
         try {
             place = contention_.enter(op);
         } catch (...) {
-            unref(*op.subject);
-            recycle(op);
+            shared_.unref(*op.subject);
+            context_.recycle(op);
             throw;
         }
         if (place == contention::place::no_room) {
-            finish(op, errc::too_many_waiters);
+            context_.finish(op, errc::too_many_waiters);
         }
         if (place != contention::place::first) {
             run();
             return op;
         }
     }
-    begin(op, &coordinator::run_acquire);
+    begin(op, run_acquire);
     return op;
 }
 
@@ -177,34 +134,34 @@ operation& coordinator::begin_adopt(operation& op, const base::owner_token& owne
     l.t0 = l.keys_end = l.asked_until = shared_.now;
     op.ttl = ttl;
     op.deadline = shared_.now;
-    begin(op, &coordinator::run_adopt);
+    begin(op, run_adopt);
     return op;
 }
 
 operation& coordinator::extend(instant now, lease& l, nanos ttl, report* r)
 {
     shared_.now = now;
-    operation& op = new_operation(operation::kind::extend, r);
-    ref(l);
+    operation& op = scheduler_.begin(operation::kind::extend, r);
+    ++l.references;
     op.subject = &l;
     op.ttl = ttl;
-    begin(op, &coordinator::run_extend);
+    begin(op, run_extend);
     return op;
 }
 
 operation& coordinator::release(instant now, lease& l, report* r)
 {
     shared_.now = now;
-    operation& op = new_operation(operation::kind::release, r);
+    operation& op = scheduler_.begin(operation::kind::release, r);
     op.subject = &l;
     if (l.root().holds > 1 || l.root().left) {
         op.released = l.root().left ? release_result::not_held : release_result::still_held;
         static_cast<void>(leases_.end_hold(l));
-        finish(op, {});
+        context_.finish(op, {});
         run();
         return op;
     }
-    begin(op, &coordinator::run_release);
+    begin(op, run_release);
     return op;
 }
 
@@ -216,7 +173,7 @@ operation& coordinator::inspect(instant now, std::string_view resource, const in
     if (const auto owner = base::owner_token::parse(o.owner_token)) {
         op.subject->token = *owner;
     }
-    begin(op, &coordinator::run_inspect);
+    begin(op, run_inspect);
     return op;
 }
 
@@ -240,7 +197,7 @@ void coordinator::call_off(operation& op, error_code ec) noexcept
         return;
     }
     if (op.frame || op.in_line != nullptr) {
-        resume_later(op);
+        context_.resume(op);
     }
 }
 
@@ -251,7 +208,7 @@ void coordinator::drop(instant now, lease& l) noexcept
         ++shared_.stats.dropped;
         leases_.give_back(l);
     }
-    unref(l);
+    shared_.unref(l);
     run();
 }
 
@@ -259,7 +216,7 @@ void coordinator::let_go(instant now, lease& l) noexcept
 {
     shared_.now = now;
     leases_.detach(l);
-    unref(l);
+    shared_.unref(l);
     run();
 }
 
@@ -280,29 +237,35 @@ bool coordinator::has_room_for(operation::kind what) const noexcept
            settings_.max_in_flight;
 }
 
-void coordinator::finish(operation& op, error_code ec) noexcept
+bool coordinator::is_had(std::string_view resource, const acquire_options& o) const
 {
-    op.error = ec;
-    finished_.push_back(op);
-    if (op.what == operation::kind::acquire) {
-        contention_.on_finished(op);
+    if (o.reentrant_owner == nullptr) {
+        return false;
     }
+    const std::string name(resource);
+    return leases_.find(o.reentrant_owner->identity(), std::span(&name, 1)) != nullptr;
+}
+
+bool coordinator::is_had(const group& resources, const acquire_options& o) const
+{
+    return o.reentrant_owner != nullptr &&
+           leases_.find(o.reentrant_owner->identity(), *resources) != nullptr;
 }
 
 operation* coordinator::take_finished(instant now) noexcept
 {
     shared_.now = now;
-    while (operation* op = losses_.empty() ? finished_.pop_front() : losses_.pop_front()) {
+    while (operation* op = scheduler_.next_finished()) {
         const bool goes_on = !op->error && !holds_yet(*op);
         run();  // others, whose turn it is
         if (goes_on) {
             continue;
         }
-        count(*op);
+        count_outcome(*op, shared_.stats);
         const bool gives_lease =
             op->what == operation::kind::acquire || op->what == operation::kind::adopt;
         if (op->error || !gives_lease) {
-            unref(*std::exchange(op->subject, nullptr));
+            shared_.unref(*std::exchange(op->subject, nullptr));
         } else if (op->keeper != nullptr && !closed_) {
             renewals_.keep(*std::exchange(op->keeper, nullptr), *op->subject);
         }
@@ -318,7 +281,8 @@ bool coordinator::holds_yet(operation& op) noexcept
     lease& l = op.subject->root();
     switch (op.what) {
         case operation::kind::acquire:
-            return is_worth_having(op, l.valid_until()) || !acquire_again(op);
+            return is_worth_having(op, l.valid_until(), shared_.now) ||
+                   !acquire_again(context_, op);
         case operation::kind::adopt:
         case operation::kind::extend:
             if (l.given_back || op.subject->given_back || l.left) {
@@ -335,22 +299,47 @@ bool coordinator::holds_yet(operation& op) noexcept
     return true;
 }
 
-void coordinator::give_up(operation& op) noexcept
+void coordinator::on_end(operation& wait, error_code why) noexcept
 {
-    if (!shared_.stopped) {
-        clear_report(op);  // or nobody may be there any more whose it is
-    }
-    finish(op, op.cancelled);
+    context_.finish(wait, why);
 }
 
-void coordinator::recycle(operation& op) noexcept
+operation& coordinator::wait_lost(instant now, lease& given)
 {
-    op.owner.reset();
-    if (op.keeper != nullptr) {
-        renewals_.discard(*std::exchange(op.keeper, nullptr));  // its lock was not had
+    shared_.now = now;
+    lease& l = given.root();
+    operation& op = scheduler_.begin(operation::kind::wait_lost, nullptr);
+    ++given.references;
+    op.subject = &given;
+    if (l.left || l.given_back || given.given_back) {
+        // Left without memory it may be given back before this was begun.
+        context_.finish(op, errc::not_held);
+        return op;
     }
-    scheduler_.end(op);
-    operations_.give(op);
+    if (l.lost || l.valid_until() <= shared_.now) {
+        context_.finish(op, leases_.lose(l));
+        run();
+        return op;
+    }
+    if (l.kept_by == nullptr) {
+        try {
+            renewals_.begin(renewals_.create(), l);
+        } catch (...) {
+            shared_.unref(given);
+            context_.recycle(op);
+            throw;
+        }
+    }
+    renewals_.add_waiter(op, l);
+    return op;
+}
+
+/// Ends the wait for a loss, unless it has ended already.
+void coordinator::stop_waiting(operation& op, error_code why) noexcept
+{
+    if (renewals_.remove_waiter(op)) {
+        context_.finish(op, why);
+    }
 }
 
 }  // namespace redlock::core

@@ -1,54 +1,55 @@
-#include "core/coordinator.hpp"
-#include "core/waits.hpp"
+#include "core/operations/flows.hpp"
+#include "core/operations/reports.hpp"
+#include "core/operations/waits.hpp"
 
 #include <algorithm>
 
 namespace redlock::core {
 
-flow coordinator::run_extend(operation& op)
+flow run_extend(operation_context& c, operation& op)
 {
     lease& l = op.subject->root();
     if (l.left) {
-        co_return finish(op, errc::not_held);
+        co_return c.finish(op, errc::not_held);
     }
-    if (l.lost || l.valid_until() <= shared_.now) {
+    if (l.lost || l.valid_until() <= c.shared.now) {
         // A lease once not believed in stays so, whatever its keys do: no one may have to hear
         // "lost" and then "held".
-        co_return finish(op, leases_.lose(l));
+        co_return c.finish(op, c.leases.lose(l));
     }
-    const held_round r{*this, new_round(op, round_kind::extend)};
-    rounds_.fan_out(*r);
+    const held_round r{c.shared, c.begin_round(op, round_kind::extend)};
+    c.rounds.fan_out(*r);
     co_await verdict_of{*r};
     if (op.cancelled) {
-        co_return give_up(op);
+        co_return c.give_up(op);
     }
-    fill_report(op, *r);
-    if (!l.given_back && !l.left && l.valid_until() <= shared_.now) {
-        co_return finish(op, leases_.lose(l));
+    fill_report(op, *r, c.nodes, c.shared.now);
+    if (!l.given_back && !l.left && l.valid_until() <= c.shared.now) {
+        co_return c.finish(op, c.leases.lose(l));
     }
-    co_return finish(op, conclude_extend(l, *r));
+    co_return c.finish(op, conclude_extend(c, l, *r));
 }
 
-error_code coordinator::conclude_extend(lease& l, const round& r)
+error_code conclude_extend(operation_context& c, lease& l, const round& r)
 {
     if (l.given_back || l.left) {
         // A release went out behind this extend, or the keys are another's now.
         return errc::not_held;
     }
-    switch (rounds_.outcome_of(r)) {
+    switch (c.rounds.outcome_of(r)) {
         case verdict::won: break;
-        case verdict::refused: return leases_.lose(l);
+        case verdict::refused: return c.leases.lose(l);
         case verdict::open:
         case verdict::unavailable: return errc::unavailable;
     }
-    const auto end = settings_.validity_end(r.t0, r.ttl);
-    if (std::max(end, l.valid_until()) <= shared_.now) {
-        return leases_.lose(l);
+    const auto end = c.settings.validity_end(r.t0, r.ttl);
+    if (std::max(end, l.valid_until()) <= c.shared.now) {
+        return c.leases.lose(l);
     }
     l.t0 = std::max(l.t0, r.t0);
     l.asked_until = std::max(l.asked_until, r.t0 + r.ttl);
     l.set_valid_until(std::max(end, l.valid_until()));
-    leases_.send_label(l);
+    c.leases.send_label(l);
     return {};
 }
 

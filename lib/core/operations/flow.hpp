@@ -7,19 +7,18 @@
 
 namespace redlock::core {
 
-class coordinator;
+struct operation_context;
 struct operation;
 
 /**
  * The coroutine of one operation. It runs at once until its first wait, is resumed by the
- * coordinator's own queue, and destroys itself at its end; its frame comes from the coordinator's
- * pool.
+ * scheduler, and destroys itself at its end. Its frame comes from the pool of the context.
  */
 struct flow {
     struct promise_type {
-        promise_type(coordinator& c, operation& o) noexcept : owner(c), op(o) {}
+        promise_type(operation_context& c, operation& o) noexcept : context(c), op(o) {}
 
-        static void* operator new(std::size_t size, coordinator& c, operation&);
+        static void* operator new(std::size_t size, operation_context& c, operation&);
         static void operator delete(void* frame, std::size_t size) noexcept;
 
         [[nodiscard]] flow get_return_object() const noexcept { return {}; }
@@ -29,7 +28,7 @@ struct flow {
         /// Memory ran out: the operation fails with that, the client goes on.
         void unhandled_exception() noexcept;
 
-        coordinator& owner;
+        operation_context& context;
         operation& op;
     };
 };

@@ -1,72 +1,26 @@
-#include "core/coordinator.hpp"
-#include "core/waits.hpp"
+#include "core/operations/flows.hpp"
+#include "core/operations/reports.hpp"
+#include "core/operations/waits.hpp"
 
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-
-// Several holds of one lease, all of one owner. Those within the first are records of their own, of
-// which nothing is on the nodes.
 namespace redlock::core {
 
 using base::instant;
 using base::nanos;
 
-bool coordinator::is_had(std::string_view resource, const acquire_options& o) const
-{
-    if (o.reentrant_owner == nullptr) {
-        return false;
-    }
-    const std::string name(resource);
-    return leases_.find(o.reentrant_owner->identity(), std::span(&name, 1)) != nullptr;
-}
+namespace {
 
-bool coordinator::is_had(const group& resources, const acquire_options& o) const
-{
-    return o.reentrant_owner != nullptr &&
-           leases_.find(o.reentrant_owner->identity(), *resources) != nullptr;
-}
-
-/// Another lease of what the operation is about, instead of the one it has.
-lease& coordinator::change_subject(operation& op)
-{
-    lease& next = leases_.create(op.subject->resource);
-    next.group = op.subject->group;
-    unref(*std::exchange(op.subject, &next));
-    return next;
-}
-
-/// Commands of an earlier attempt may still speak of its lease, so that each attempt has its own.
-lease& coordinator::fresh_subject(operation& op)
-{
-    if (lease& before = *op.subject; before.references > 1) {
-        lease& next = change_subject(op);
-        contention_.on_new_lease(before, next, op);
-    }
-    leases_.leave_root(*op.subject);
-    return *op.subject;
-}
-
-/// A hold more.
-void coordinator::nest(operation& op, lease& root)
-{
-    contention_.abandon_turn(op);
-    leases_.add_hold(fresh_subject(op), root);
-    if (op.keeper != nullptr) {
-        op.keeper->since = shared_.now;
-    }
-}
-
-/// Whether it lasts for who asks now as if it had been taken anew, or half as long.
-bool coordinator::is_enough(const operation& op, instant end) const noexcept
+/// Whether the lock is valid for as long as the caller wants; by default, half of what a new one
+/// would be.
+bool is_enough(const operation_context& c, const operation& op, instant end) noexcept
 {
     const nanos wanted =
-        op.min_validity > nanos{} ? op.min_validity : settings_.validity(op.ttl) / 2;
-    return end - shared_.now >= wanted;
+        op.min_validity > nanos{} ? op.min_validity : c.settings.validity(op.ttl) / 2;
+    return end - c.shared.now >= wanted;
 }
 
-flow coordinator::run_hold(operation& op)
+}  // namespace
+
+flow run_hold(operation_context& c, operation& op)
 {
     lease& held = op.subject->root();
     error_code ec;
@@ -74,28 +28,28 @@ flow coordinator::run_hold(operation& op)
         ec = errc::no_fencing_token;
     }
     while (!ec) {
-        if (held.left || held.lost || held.valid_until() <= shared_.now) {
-            ec = leases_.lose(held);
+        if (held.left || held.lost || held.valid_until() <= c.shared.now) {
+            ec = c.leases.lose(held);
             break;
         }
-        if (is_enough(op, held.valid_until())) {
+        if (is_enough(c, op, held.valid_until())) {
             break;
         }
         {
-            const held_round r{*this, new_round(op, round_kind::extend)};
-            rounds_.fan_out(*r);
+            const held_round r{c.shared, c.begin_round(op, round_kind::extend)};
+            c.rounds.fan_out(*r);
             co_await verdict_of{*r};
             if (op.cancelled) {
                 break;
             }
-            fill_report(op, *r);
-            if (held.left || held.valid_until() <= shared_.now) {
+            fill_report(op, *r, c.nodes, c.shared.now);
+            if (held.left || held.valid_until() <= c.shared.now) {
                 continue;
             }
-            ec = conclude_extend(held, *r);
+            ec = conclude_extend(c, held, *r);
         }
         op.attempts_left -= op.attempts_left != unlimited;
-        const instant next = shared_.now + renewals_.spacing(op.ttl);
+        const instant next = c.shared.now + c.renewals.spacing(op.ttl);
         if (ec != errc::unavailable || op.attempts_left == 0 || next >= held.valid_until()) {
             break;
         }
@@ -108,23 +62,23 @@ flow coordinator::run_hold(operation& op)
             break;
         }
         // Woken late, it begins nothing any more.
-        ec = shared_.now >= op.deadline ? make_error_code(errc::timed_out) : error_code();
+        ec = c.shared.now >= op.deadline ? make_error_code(errc::timed_out) : error_code();
     }
     if (op.cancelled) {
-        leases_.give_back(*op.subject);
-        co_return give_up(op);
+        c.leases.give_back(*op.subject);
+        co_return c.give_up(op);
     }
     if (ec == errc::not_held) {
         // Detached. Who asks once more relies on what it has had all the time.
         ec = errc::lost;
     }
-    if (!ec && !is_worth_having(op, held.valid_until())) {
+    if (!ec && !is_worth_having(op, held.valid_until(), c.shared.now)) {
         ec = errc::expired;
     }
     if (ec) {
-        leases_.give_back(*op.subject);
+        c.leases.give_back(*op.subject);
     }
-    co_return finish(op, ec);
+    co_return c.finish(op, ec);
 }
 
 }  // namespace redlock::core

@@ -1,8 +1,9 @@
 #include "base/text.hpp"
-#include "core/coordinator.hpp"
 #include "core/label.hpp"
+#include "core/operations/flows.hpp"
+#include "core/operations/reports.hpp"
+#include "core/operations/waits.hpp"
 #include "core/quorum/inspection.hpp"
-#include "core/waits.hpp"
 
 #include <algorithm>
 #include <array>
@@ -100,22 +101,6 @@ void fill_in(report& told, const key_groups& all) noexcept
 
 }  // namespace
 
-flow coordinator::run_inspect(operation& op)
-{
-    const held_round r{*this, new_round(op, round_kind::inspect)};
-    rounds_.fan_out(*r);
-    co_await verdict_of{*r};
-    if (op.cancelled) {
-        co_return give_up(op);
-    }
-    conclude_inspection(op, *r);
-    fill_report(op, *r);
-    if (op.report != nullptr) {
-        fill_in(*op.report, key_groups(*r));
-    }
-    co_return finish(op, {});
-}
-
 /// Granted means here: has the key; refused: has none.
 verdict outcome_of_inspection(const round& r) noexcept
 {
@@ -132,7 +117,9 @@ verdict outcome_of_inspection(const round& r) noexcept
     return may_be_held || may_be_free ? verdict::open : verdict::unavailable;
 }
 
-void coordinator::conclude_inspection(operation& op, const round& r)
+namespace {
+
+void conclude_inspection(operation_context& c, operation& op, const round& r)
 {
     inspection& found = op.inspection;
     const key_groups all(r);
@@ -170,8 +157,26 @@ void coordinator::conclude_inspection(operation& op, const round& r)
     std::nth_element(ttls.begin(), nth, ttls.begin() + static_cast<std::ptrdiff_t>(told),
                      std::greater<>{});
     const auto capped = std::min<milliseconds>(*nth, base::max_ttl);
-    const auto left = capped - (shared_.now - r.t0) - settings_.drift(capped);
+    const auto left = capped - (c.shared.now - r.t0) - c.settings.drift(capped);
     found.remaining = std::max(milliseconds{0}, std::chrono::floor<milliseconds>(left));
+}
+
+}  // namespace
+
+flow run_inspect(operation_context& c, operation& op)
+{
+    const held_round r{c.shared, c.begin_round(op, round_kind::inspect)};
+    c.rounds.fan_out(*r);
+    co_await verdict_of{*r};
+    if (op.cancelled) {
+        co_return c.give_up(op);
+    }
+    conclude_inspection(c, op, *r);
+    fill_report(op, *r, c.nodes, c.shared.now);
+    if (op.report != nullptr) {
+        fill_in(*op.report, key_groups(*r));
+    }
+    co_return c.finish(op, {});
 }
 
 }  // namespace redlock::core

@@ -1,28 +1,29 @@
-#include "core/coordinator.hpp"
-#include "core/waits.hpp"
+#include "core/operations/flows.hpp"
+#include "core/operations/reports.hpp"
+#include "core/operations/waits.hpp"
 
 namespace redlock::core {
 
-flow coordinator::run_release(operation& op)
+flow run_release(operation_context& c, operation& op)
 {
     lease& l = op.subject->root();
-    leases_.begin_release(*op.subject);
-    const held_round r{*this, new_round(op, round_kind::release)};
-    rounds_.fan_out(*r);
-    leases_.drop_label(l);
-    contention_.end_turn(l);
+    c.leases.begin_release(*op.subject);
+    const held_round r{c.shared, c.begin_round(op, round_kind::release)};
+    c.rounds.fan_out(*r);
+    c.leases.drop_label(l);
+    c.contention.end_turn(l);
     co_await verdict_of{*r};
     if (op.cancelled) {
-        co_return give_up(op);
+        co_return c.give_up(op);
     }
-    fill_report(op, *r);
-    switch (rounds_.outcome_of(*r)) {
-        case verdict::won: op.released = release_result::released; co_return finish(op, {});
-        case verdict::refused: op.released = release_result::not_held; co_return finish(op, {});
+    fill_report(op, *r, c.nodes, c.shared.now);
+    switch (c.rounds.outcome_of(*r)) {
+        case verdict::won: op.released = release_result::released; co_return c.finish(op, {});
+        case verdict::refused: op.released = release_result::not_held; co_return c.finish(op, {});
         case verdict::open:
         case verdict::unavailable: break;
     }
-    co_return finish(op, errc::unavailable);
+    co_return c.finish(op, errc::unavailable);
 }
 
 }  // namespace redlock::core

@@ -1,18 +1,17 @@
-#include "core/reports.hpp"
+#include "core/operations/reports.hpp"
+
 #include "base/text.hpp"
-#include "core/coordinator.hpp"
 #include "core/label.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 
-// What is told of an operation to who asked for it, and of all of them to who counts.
 namespace redlock::core {
 
 using base::instant;
 
-void coordinator::fill_report(const operation& op, const round& r) const
+void fill_report(const operation& op, const round& r, const node_list& nodes, instant now)
 {
     if (op.report == nullptr) {
         return;
@@ -22,12 +21,12 @@ void coordinator::fill_report(const operation& op, const round& r) const
     out.queue_position = op.queue_position;
     out.holder_ttl = r.holder_ttl;
     out.holder_label.clear();
-    out.nodes.resize(nodes_.size());
-    for (unsigned i = 0; i < nodes_.size(); ++i) {
+    out.nodes.resize(nodes.size());
+    for (unsigned i = 0; i < nodes.size(); ++i) {
         const bool is_yet_to_be_asked = r.gate != 0 && r.gate != bit(i);
         const round_details::of_node& known = r.details->nodes[i];
         node_report& n = out.nodes[i];
-        n.node = nodes_[i]->display();
+        n.node = nodes[i]->display();
         n.outcome = is_yet_to_be_asked ? node_outcome::not_asked : known.outcome;
         n.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(known.elapsed);
         n.error = known.error;
@@ -48,14 +47,13 @@ void coordinator::fill_report(const operation& op, const round& r) const
         n.key_group.reset();  // whoever asks for it fills it in
         n.quarantine.reset();
         if (n.outcome == node_outcome::quarantined) {
-            n.quarantine = std::chrono::ceil<std::chrono::milliseconds>(
-                nodes_[i]->quarantine_left(shared_.now));
+            n.quarantine =
+                std::chrono::ceil<std::chrono::milliseconds>(nodes[i]->quarantine_left(now));
         }
     }
 }
 
-/// Time ran out before a majority could be asked: what is to be told is why it could not.
-void coordinator::report_no_attempt(const operation& op) const
+void report_no_attempt(const operation& op, const node_list& nodes)
 {
     if (op.report == nullptr) {
         return;
@@ -65,9 +63,9 @@ void coordinator::report_no_attempt(const operation& op) const
     out.queue_position = op.queue_position;
     out.holder_ttl.reset();
     out.holder_label.clear();
-    out.nodes.assign(nodes_.size(), {});
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        const node& n = *nodes_[i];
+    out.nodes.assign(nodes.size(), {});
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const node& n = *nodes[i];
         out.nodes[i].node = n.display();
         out.nodes[i].outcome = n.is_ready() ? node_outcome::not_asked : node_outcome::disconnected;
         out.nodes[i].error = n.trouble();
@@ -101,50 +99,33 @@ void clear_report(const operation& op) noexcept
     }
 }
 
-void coordinator::count(const operation& op) noexcept
+void count_outcome(const operation& op, redlock::stats& counts) noexcept
 {
     const error_code& ec = op.error;
     switch (op.what) {
         case operation::kind::acquire:
         case operation::kind::adopt:
-            shared_.stats.acquired += !ec;
-            shared_.stats.contended += ec == errc::contended;
-            shared_.stats.unavailable += ec == errc::unavailable;
-            shared_.stats.expired += ec == errc::expired;
-            shared_.stats.timed_out += ec == errc::timed_out;
-            shared_.stats.cancelled += op.cancelled && ec == op.cancelled && ec != errc::closed;
+            counts.acquired += !ec;
+            counts.contended += ec == errc::contended;
+            counts.unavailable += ec == errc::unavailable;
+            counts.expired += ec == errc::expired;
+            counts.timed_out += ec == errc::timed_out;
+            counts.cancelled += op.cancelled && ec == op.cancelled && ec != errc::closed;
             return;
         case operation::kind::extend:
-            shared_.stats.extended += !ec;
-            shared_.stats.lost += ec == errc::lost;
-            shared_.stats.extend_unknown += ec == errc::unavailable;
+            counts.extended += !ec;
+            counts.lost += ec == errc::lost;
+            counts.extend_unknown += ec == errc::unavailable;
             return;
         case operation::kind::release:
-            shared_.stats.released += !ec && op.released == release_result::released;
-            shared_.stats.not_held += !ec && op.released == release_result::not_held;
-            shared_.stats.release_unknown += ec == errc::unavailable;
+            counts.released += !ec && op.released == release_result::released;
+            counts.not_held += !ec && op.released == release_result::not_held;
+            counts.release_unknown += ec == errc::unavailable;
             return;
         case operation::kind::inspect:
         case operation::kind::wait_lost:
         case operation::kind::renew: return;
     }
-}
-
-stats coordinator::snapshot() const noexcept
-{
-    redlock::stats s = shared_.stats;
-    s.in_flight = operations();
-    s.waiters = contention_.waiting();
-    s.leases = leases_.size();
-    for (const auto& n : nodes_) {
-        s.nodes_ready += n->is_ready() ? 1u : 0u;
-        s.nodes_connecting += !shared_.stopped && n->is_connecting() ? 1u : 0u;
-        s.nodes_quarantined += n->is_quarantined() ? 1u : 0u;
-        s.unanswered += n->unanswered();
-        s.pending_releases += n->debts();
-        s.buffered_bytes += n->out().size();
-    }
-    return s;
 }
 
 }  // namespace redlock::core

@@ -1,16 +1,17 @@
 #pragma once
 
-#include "core/coordinator.hpp"
+#include "core/operations/context.hpp"
+#include "core/operations/flow.hpp"
 
 #include <coroutine>
 
 namespace redlock::core {
 
 /// A round that a flow has a hand on, for as long as it may look at it.
-class coordinator::held_round {
+class held_round {
 public:
     /// Takes over the reference that a new round begins with.
-    held_round(coordinator& c, round& r) noexcept : c_(c), r_(r) {}
+    held_round(node_context& shared, round& r) noexcept : shared_(shared), r_(r) {}
     held_round(const held_round&) = delete;
     held_round& operator=(const held_round&) = delete;
     ~held_round()
@@ -20,14 +21,14 @@ public:
         if (r_.what == round_kind::align) {
             r_.partner->partner = nullptr;
         }
-        c_.unref(r_);
+        shared_.unref(r_);
     }
 
     [[nodiscard]] round& operator*() const noexcept { return r_; }
     [[nodiscard]] round* operator->() const noexcept { return &r_; }
 
 private:
-    coordinator& c_;
+    node_context& shared_;
     round& r_;
 };
 
@@ -38,7 +39,7 @@ private:
 using waiting_flow = std::coroutine_handle<flow::promise_type>;
 
 /// The deciding vote of a round, or its deadline.
-struct coordinator::verdict_of {
+struct verdict_of {
     round& r;
 
     [[nodiscard]] bool await_ready() const noexcept { return r.closed; }
@@ -56,17 +57,17 @@ struct coordinator::verdict_of {
 };
 
 /// An instant.
-struct coordinator::sleep_until {
+struct sleep_until {
     base::instant when;
 
     [[nodiscard]] static bool await_ready() noexcept { return false; }
     [[nodiscard]] bool await_suspend(waiting_flow h) const
     {
         const auto& [c, op] = h.promise();
-        if (when <= c.shared_.now || op.cancelled) {
+        if (when <= c.shared.now || op.cancelled) {
             return false;
         }
-        c.scheduler_.sleep(op, when);
+        c.scheduler.sleep(op, when);
         op.frame = h;
         return true;
     }
@@ -74,7 +75,7 @@ struct coordinator::sleep_until {
 };
 
 /// An instant, or something that happens in the meantime to the key that is in the way.
-struct coordinator::pause_until {
+struct pause_until {
     operation& op;
     base::instant when;
 
@@ -88,7 +89,7 @@ struct coordinator::pause_until {
 };
 
 /// The turn of an acquire.
-struct coordinator::wait_for_turn {
+struct wait_for_turn {
     operation& op;
     turn next;
 
@@ -107,7 +108,7 @@ struct coordinator::wait_for_turn {
 };
 
 /// News about a node's first connection, or an instant.
-struct coordinator::first_contact {
+struct first_contact {
     base::instant when;
 
     [[nodiscard]] static bool await_ready() noexcept { return false; }
@@ -117,7 +118,7 @@ struct coordinator::first_contact {
         if (!sleep_until{when}.await_suspend(h)) {
             return false;
         }
-        c.scheduler_.await_contact(op);
+        c.scheduler.await_contact(op);
         return true;
     }
     static void await_resume() noexcept {}
