@@ -102,6 +102,8 @@ struct encoded_row {
     std::string_view bytes;
     command_row commands{};
     form sent_as = form::evalsha;
+    /// The commands are those for any node that needs neither a proof nor a counter.
+    bool is_common = false;
 };
 
 /// A key's remaining ttl in milliseconds, or a negative number, as a node returned it.

@@ -475,7 +475,10 @@ void node::ask(round& r, encoded_row& same)
 {
     // These scripts are given the node's own least counter.
     const bool has_own_words = r.what == round_kind::take || r.what == round_kind::align;
-    send(row_for(r), r, script_form(), has_own_words ? nullptr : &same);
+    const bool is_common = !has_own_words && r.fencing == nullptr && !admission_.is_guarded();
+    send(is_common && same.is_common ? same.commands : row_for(r), r, script_form(),
+         has_own_words ? nullptr : &same);
+    same.is_common = is_common;
     if (is_attempt(r.what)) {
         r.of->asked |= bit(index_);
     }

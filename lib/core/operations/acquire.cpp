@@ -126,12 +126,9 @@ bool ask_the_others(operation_context& c, operation& op, round& r)
     return true;
 }
 
-/// Takes the lock if a majority granted it, and it is valid for long enough.
+/// Takes a lock that a majority granted, if it is valid for long enough.
 bool succeed(operation_context& c, operation& op, const round& r)
 {
-    if (c.rounds.outcome_of(r) != verdict::won) {
-        return false;
-    }
     if (r.fencing != nullptr) {
         const auto token = r.fencing->agreed();
         if (!token) {
@@ -165,11 +162,11 @@ bool succeed(operation_context& c, operation& op, const round& r)
 /// the keys, and asks for a notification.
 bool end_with(operation_context& c, operation& op, const round& r)
 {
-    if (!op.cancelled && succeed(c, op, r)) {
+    const verdict v = c.rounds.outcome_of(r);
+    if (!op.cancelled && v == verdict::won && succeed(c, op, r)) {
         c.finish(op, {});
         return true;
     }
-    const verdict v = c.rounds.outcome_of(r);
     c.leases.give_back(*op.subject);
     c.contention.on_not_granted(op, r, v);
     if (op.cancelled) {

@@ -105,7 +105,10 @@ void count_outcome(const operation& op, redlock::stats& counts) noexcept
     switch (op.what) {
         case operation::kind::acquire:
         case operation::kind::adopt:
-            counts.acquired += !ec;
+            if (!ec) {
+                ++counts.acquired;
+                return;
+            }
             counts.contended += ec == errc::contended;
             counts.unavailable += ec == errc::unavailable;
             counts.expired += ec == errc::expired;
@@ -118,8 +121,11 @@ void count_outcome(const operation& op, redlock::stats& counts) noexcept
             counts.extend_unknown += ec == errc::unavailable;
             return;
         case operation::kind::release:
-            counts.released += !ec && op.released == release_result::released;
-            counts.not_held += !ec && op.released == release_result::not_held;
+            if (!ec) {
+                counts.released += op.released == release_result::released;
+                counts.not_held += op.released == release_result::not_held;
+                return;
+            }
             counts.release_unknown += ec == errc::unavailable;
             return;
         case operation::kind::inspect:

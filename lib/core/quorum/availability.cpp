@@ -7,20 +7,20 @@ namespace redlock::core {
 
 void availability::on_connection() noexcept
 {
-    const auto ready =
-        std::ranges::count_if(nodes_, [](const auto& n) noexcept { return n->is_ready(); });
-    outage_.on_connections(shared_.now, static_cast<std::size_t>(ready) >= shared_.settings.quorum);
+    outage_.on_connections(shared_.now, has_majority());
 }
 
 bool availability::is_settling() const noexcept
 {
-    std::size_t ready = 0;
-    bool unproven = false;
-    for (const auto& n : nodes_) {
-        ready += n->is_ready() ? 1u : 0u;
-        unproven = unproven || n->is_unproven();
-    }
-    return unproven && ready < shared_.settings.quorum;
+    const auto is_unproven = [](const auto& n) noexcept { return n->is_unproven(); };
+    return std::ranges::any_of(nodes_, is_unproven) && !has_majority();
+}
+
+bool availability::has_majority() const noexcept
+{
+    const auto ready =
+        std::ranges::count_if(nodes_, [](const auto& n) noexcept { return n->is_ready(); });
+    return static_cast<std::size_t>(ready) >= shared_.settings.quorum;
 }
 
 bool availability::is_hopeless(const operation& op, verdict of_attempt) const noexcept

@@ -44,6 +44,7 @@ public:
     }
 
 private:
+    [[nodiscard]] bool has_majority() const noexcept;
     [[nodiscard]] bool is_refused_for_good() const noexcept;
 
     const node_context& shared_;

@@ -210,7 +210,7 @@ void rounds::expire(round& r) noexcept
     shared_.unref(r);
 }
 
-verdict rounds::outcome_of(const round& r) const noexcept
+verdict rounds::outcome_of_other(const round& r) const noexcept
 {
     switch (r.what) {
         case round_kind::set:

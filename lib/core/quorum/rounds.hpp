@@ -58,7 +58,10 @@ public:
     /// Asks one node. If it grants, or has no vote, `ask_the_others` asks the others.
     void ask_first(round& r, unsigned index);
     void ask_the_others(round& r, bool asks_ttl);
-    [[nodiscard]] verdict outcome_of(const round& r) const noexcept;
+    [[nodiscard]] verdict outcome_of(const round& r) const noexcept
+    {
+        return is_attempt(r.what) ? r.tally.of_acquire() : outcome_of_other(r);
+    }
 
     /// From here on, the votes of the attempt come with fencing counters.
     void count_votes(round& attempt);
@@ -106,6 +109,7 @@ private:
     void ask(round& r, unsigned index, encoded_row& same);
     void send(round& r, unsigned index, encoded_row& same);
     void ask_for_the_rest(round& r, unsigned index);
+    [[nodiscard]] verdict outcome_of_other(const round& r) const noexcept;
     void expire(round& r) noexcept;
     void consider(round& r) noexcept;
     inline void set_vote(round& r, unsigned index, node_outcome outcome,

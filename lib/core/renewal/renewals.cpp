@@ -200,7 +200,7 @@ void renewals::on_time() noexcept
 }
 
 /// Those that are due, as many as may be under way. False: there was nothing to do.
-bool renewals::renew_due() noexcept
+bool renewals::begin_due() noexcept
 {
     bool any = false;
     while (under_way_ < most_renewals && !turns_.empty()) {

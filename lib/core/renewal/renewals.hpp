@@ -77,7 +77,7 @@ public:
     /// First reports the leases that have expired, then queues those that are due.
     void on_time() noexcept;
     /// Begins the renewals that are due, as far as there is room. False: there was none.
-    bool renew_due() noexcept;
+    bool renew_due() noexcept { return !turns_.empty() && begin_due(); }
     void on_begun(keeper& k, operation& renewal) noexcept;
     /// The renewal of the lease has ended: `renewed`, or not known.
     void on_renewed(keeper& k, base::nanos ttl) noexcept;
@@ -100,6 +100,7 @@ public:
     [[nodiscard]] std::size_t records_in_use() const noexcept { return keepers_.in_use(); }
 
 private:
+    bool begin_due() noexcept;
     [[nodiscard]] static bool has_asked(keeper& k) noexcept;
     void rest(keeper& k) noexcept;
     void stop_renewals(keeper& k) noexcept;
