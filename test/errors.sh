@@ -62,7 +62,7 @@ has_a_row()
     return 1
 }
 # All sources in one line, with the parts of each literal joined.
-sources=$(cat lib/core/*.cpp lib/engine/*.cpp lib/cli/*.cpp | tr '\n' ' ' | tr -s ' ' | sed 's/" "//g')
+sources=$(cat lib/core/*.cpp lib/core/*/*.cpp lib/engine/*.cpp lib/cli/*.cpp | tr '\n' ' ' | tr -s ' ' | sed 's/" "//g')
 rows=$(sed -n '/^## Log lines/,/^## Run/p' docs/operate/alarms.md | texts_of_rows)
 logged=0
 while IFS= read -r text; do
@@ -90,7 +90,7 @@ while IFS= read -r text; do
         echo "docs/errors.md does not say why a node is not used with the reason '$text'"
         failed=1
     fi
-done < <(cat lib/core/*.cpp | tr '\n' ' ' | tr -s ' ' | sed 's/" "//g' |
+done < <(cat lib/core/*.cpp lib/core/*/*.cpp | tr '\n' ' ' | tr -s ' ' | sed 's/" "//g' |
     grep -oE '(break_off|fail|refused)\([^";]{0,60}"[^"]*"' | cut -d '"' -f 2 | grep -vE "$no_reason")
 if [[ $given -lt 15 ]]; then
     echo "only $given reasons were found: are they looked for where they are?"

@@ -145,7 +145,7 @@ void coordinator::on_time(instant now) noexcept
             contention_.on_time(*op);
             continue;
         }
-        scheduler_.stop_sleeping(*op);
+        scheduler_.cancel_timer(*op);
         context_.resume(*op);
     }
     run();
@@ -233,7 +233,7 @@ void coordinator::run() noexcept
     do {
         while (operation* op = scheduler_.next_ready()) {
             if (op->frame) {
-                scheduler_.stop_sleeping(*op);  // whatever woke it
+                scheduler_.cancel_timer(*op);  // whatever woke it
                 std::exchange(op->frame, nullptr).resume();
             } else {
                 start_acquire(context_, *op);

@@ -56,9 +56,9 @@ public:
 
     /// The operation waits until `when`, and no longer for another instant. May throw
     /// `std::bad_alloc` if the operation waits for no instant yet; nothing changes then.
-    void sleep(operation& op, base::instant when) { sleepers_.set(op, when); }
+    void set_timer(operation& op, base::instant when) { sleepers_.set(op, when); }
     /// Does nothing if the operation waits for no instant.
-    void stop_sleeping(operation& op) noexcept { sleepers_.remove(op); }
+    void cancel_timer(operation& op) noexcept { sleepers_.remove(op); }
     /// An operation whose instant has come, and which goes on waiting for it; null: there is none.
     [[nodiscard]] operation* due(base::instant now) const noexcept
     {

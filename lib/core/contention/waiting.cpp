@@ -92,12 +92,12 @@ void contention::stand_in_line(operation& op, lease& first)
         made.of_client = known != nullptr ? *known : stint::begun(shared_.now);
         first.line = &made;
     }
-    scheduler_.sleep(op, availability_.next_look(op));
+    scheduler_.set_timer(op, availability_.next_look(op));
     if (op.owner) {
         try {
             waiting_for_[hash_of_owner(op, first.resource)].push_back(op);
         } catch (...) {
-            scheduler_.stop_sleeping(op);
+            scheduler_.cancel_timer(op);
             throw;
         }
     }
@@ -124,7 +124,7 @@ void contention::leave_line(operation& op) noexcept
     const bool was_first = &q.waiting.front() == &op;
     q.waiting.remove(op);
     --waiting_;
-    scheduler_.stop_sleeping(op);
+    scheduler_.cancel_timer(op);
     if (op.owner) {
         leave_company(waiting_for_, hash_of_owner(op, op.subject->resource), op);
     }
@@ -151,7 +151,7 @@ void contention::watch_over(line& q) noexcept
     const lease& l = *q.behind;
     // It is in the heap, where it can be moved without memory.
     const instant end = availability_.next_look(first);
-    scheduler_.sleep(first, l.is_had ? std::min(end, l.valid_until()) : end);
+    scheduler_.set_timer(first, l.is_had ? std::min(end, l.valid_until()) : end);
 }
 
 namespace {
@@ -178,7 +178,7 @@ void contention::on_time(operation& op) noexcept
     } else if (availability_.is_out_too_long(op)) {
         resume(op);
     } else if (&op != &op.in_line->waiting.front()) {
-        scheduler_.sleep(op, availability_.next_look(op));
+        scheduler_.set_timer(op, availability_.next_look(op));
     } else if (l.is_had && l.valid_until() <= shared_.now) {
         end_turn(l);
     } else {

@@ -113,7 +113,7 @@ void contention::on_watched(const lease& l, unsigned index, unsigned held, told_
     ++shared_.watchers[index];
     op->is_watch_asked = false;
     if (is_asleep(*op) && !op->was_roused) {
-        scheduler_.sleep(*op, begin_pause(*op, op->wake_up - shared_.now));
+        scheduler_.set_timer(*op, begin_pause(*op, op->wake_up - shared_.now));
     }
 }
 
@@ -150,7 +150,7 @@ void contention::look_by(operation& op, instant when) noexcept
 {
     op.looks_at = std::min(op.looks_at, when);
     if (is_asleep(op)) {
-        scheduler_.sleep(op, std::min(op.wake_up, when));
+        scheduler_.set_timer(op, std::min(op.wake_up, when));
     }
 }
 

@@ -158,6 +158,16 @@ bool succeed(operation_context& c, operation& op, const round& r)
     return true;
 }
 
+nanos wait_after(operation_context& c, const operation& op, const round& failed)
+{
+    return back_off({.attempts = op.attempts_made,
+                     .round_trip = c.contention.round_trip(),
+                     .holder_ttl = failed.holder_ttl,
+                     .asked_nobody = c.shared.now == failed.t0,
+                     .time_left = op.deadline - c.shared.now},
+                    c.shared);
+}
+
 /// Ends the acquire with this attempt if that was granted or was the last one. Otherwise releases
 /// the keys, and asks for a notification.
 bool end_with(operation_context& c, operation& op, const round& r)
@@ -189,16 +199,6 @@ bool end_with(operation_context& c, operation& op, const round& r)
     }
     c.contention.watch(op, r, v);
     return false;
-}
-
-nanos wait_after(operation_context& c, const operation& op, const round& failed)
-{
-    return back_off({.attempts = op.attempts_made,
-                     .round_trip = c.contention.round_trip(),
-                     .holder_ttl = failed.holder_ttl,
-                     .asked_nobody = c.shared.now == failed.t0,
-                     .time_left = op.deadline - c.shared.now},
-                    c.shared);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ struct sleep_until {
         if (when <= c.shared.now || op.cancelled) {
             return false;
         }
-        c.scheduler.sleep(op, when);
+        c.scheduler.set_timer(op, when);
         op.frame = h;
         return true;
     }

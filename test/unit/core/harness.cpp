@@ -522,7 +522,8 @@ std::size_t bench_world::keys() const
 
 bool bench_world::is_idle() const
 {
-    return core->snapshot().unanswered == 0 && core->waiters().resources() == 0 && core->records_in_use() == 0;
+    return core->snapshot().unanswered == 0 && core->waiters().resources() == 0 &&
+           core->records_in_use() == 0;
 }
 
 }  // namespace redlock::test
