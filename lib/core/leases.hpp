@@ -3,11 +3,11 @@
 #include <redlock/error.hpp>
 
 #include "core/contention/contention.hpp"
-#include "core/holdings.hpp"
 #include "core/lease.hpp"
-#include "core/node.hpp"
-#include "core/node_context.hpp"
+#include "core/node/context.hpp"
+#include "core/node/node.hpp"
 #include "core/pool.hpp"
+#include "core/renewal/holdings.hpp"
 #include "core/renewal/renewals.hpp"
 
 #include <cstddef>

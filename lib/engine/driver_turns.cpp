@@ -1,4 +1,4 @@
-#include "core/operations/reports.hpp"
+#include "core/quorum/reports.hpp"
 #include "engine/driver.hpp"
 #include "engine/known_addresses.hpp"
 

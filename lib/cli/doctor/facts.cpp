@@ -2,7 +2,7 @@
 
 #include "base/text.hpp"
 #include "cli/doctor/words.hpp"
-#include "core/guard.hpp"
+#include "core/node/guard.hpp"
 
 #include <charconv>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/handshake.hpp"
+#include "core/node/handshake.hpp"
 
 #include <redlock/clock.hpp>
 

@@ -1,5 +1,5 @@
 #include "core/contention/contention.hpp"
-#include "core/ranking.hpp"
+#include "core/node/ranking.hpp"
 
 #include <algorithm>
 #include <cstdint>

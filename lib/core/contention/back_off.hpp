@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/instant.hpp"
-#include "core/node_context.hpp"
+#include "core/node/context.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #include "core/contention/contention.hpp"
-#include "core/operations/reports.hpp"
+#include "core/quorum/reports.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -1,8 +1,8 @@
 #include "core/contention/back_off.hpp"
 #include "core/operations/flows.hpp"
-#include "core/operations/reports.hpp"
 #include "core/operations/waits.hpp"
 #include "core/quorum/reason.hpp"
+#include "core/quorum/reports.hpp"
 
 #include <boost/system/errc.hpp>
 

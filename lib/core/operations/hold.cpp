@@ -1,6 +1,6 @@
 #include "core/operations/flows.hpp"
-#include "core/operations/reports.hpp"
 #include "core/operations/waits.hpp"
+#include "core/quorum/reports.hpp"
 
 namespace redlock::core {
 

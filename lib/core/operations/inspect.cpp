@@ -1,9 +1,9 @@
 #include "base/text.hpp"
 #include "core/label.hpp"
 #include "core/operations/flows.hpp"
-#include "core/operations/reports.hpp"
 #include "core/operations/waits.hpp"
 #include "core/quorum/inspection.hpp"
+#include "core/quorum/reports.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/instant.hpp"
-#include "core/node.hpp"
-#include "core/node_context.hpp"
+#include "core/node/context.hpp"
+#include "core/node/node.hpp"
 #include "core/operation.hpp"
 #include "core/quorum/outage.hpp"
 #include "core/votes.hpp"

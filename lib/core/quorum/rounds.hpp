@@ -2,13 +2,13 @@
 
 #include "base/instant.hpp"
 #include "base/wall_clock.hpp"
-#include "core/command.hpp"
 #include "core/list.hpp"
-#include "core/node.hpp"
-#include "core/node_context.hpp"
+#include "core/node/command.hpp"
+#include "core/node/context.hpp"
+#include "core/node/events.hpp"
+#include "core/node/node.hpp"
 #include "core/pool.hpp"
 #include "core/round.hpp"
-#include "core/round_events.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,7 @@
 
 #include "base/instant.hpp"
 #include "core/lease.hpp"
-#include "core/node_context.hpp"
+#include "core/node/context.hpp"
 #include "core/operation.hpp"
 #include "core/pool.hpp"
 #include "core/renewal/keeper.hpp"

@@ -1,4 +1,4 @@
-#include "core/counters.hpp"
+#include "core/node/counters.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

@@ -1,4 +1,4 @@
-#include "core/guard.hpp"
+#include "core/node/guard.hpp"
 #include "fenced.hpp"
 
 #include <catch2/catch_test_macros.hpp>

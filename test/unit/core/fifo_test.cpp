@@ -1,4 +1,4 @@
-#include "core/fifo.hpp"
+#include "core/node/fifo.hpp"
 
 #include "support/allocation_count.hpp"
 

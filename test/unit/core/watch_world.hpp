@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/ranking.hpp"
+#include "core/node/ranking.hpp"
 #include "harness.hpp"
 #include "resp/scripts.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/output.hpp"
+#include "core/node/output.hpp"
 
 #include "base/wipe.hpp"
 

@@ -1,7 +1,7 @@
 #include "base/text.hpp"
 #include "core/label.hpp"
-#include "core/node.hpp"
-#include "core/node_commands.hpp"
+#include "core/node/commands.hpp"
+#include "core/node/node.hpp"
 #include "resp/error_text.hpp"
 #include "resp/scripts.hpp"
 

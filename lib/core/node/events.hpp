@@ -2,8 +2,8 @@
 
 #include <redlock/report.hpp>
 
-#include "core/command.hpp"
 #include "core/lease.hpp"
+#include "core/node/command.hpp"
 #include "core/round.hpp"
 
 #include <cstdint>

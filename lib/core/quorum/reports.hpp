@@ -3,7 +3,7 @@
 #include <redlock/stats.hpp>
 
 #include "base/instant.hpp"
-#include "core/node.hpp"
+#include "core/node/node.hpp"
 #include "core/operation.hpp"
 #include "core/round.hpp"
 

@@ -1,7 +1,7 @@
-#include "core/handshake.hpp"
+#include "core/node/handshake.hpp"
 
 #include "base/text.hpp"
-#include "core/guard.hpp"
+#include "core/node/guard.hpp"
 #include "resp/encoder.hpp"
 #include "resp/error_text.hpp"
 #include "resp/scripts.hpp"

@@ -1,6 +1,6 @@
 #include "core/coordinator.hpp"
 #include "core/operations/flows.hpp"
-#include "core/operations/reports.hpp"
+#include "core/quorum/reports.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -1,4 +1,4 @@
-#include "core/node_context.hpp"
+#include "core/node/context.hpp"
 
 #include <array>
 #include <bit>

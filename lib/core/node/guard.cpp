@@ -1,4 +1,4 @@
-#include "core/guard.hpp"
+#include "core/node/guard.hpp"
 
 #include "base/text.hpp"
 

@@ -1,6 +1,6 @@
-#include "core/node_commands.hpp"
+#include "core/node/commands.hpp"
 #include "core/label.hpp"
-#include "core/node.hpp"
+#include "core/node/node.hpp"
 #include "resp/encoder.hpp"
 #include "resp/scripts.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/holdings.hpp"
+#include "core/renewal/holdings.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,7 @@
-#include "core/node.hpp"
+#include "core/node/node.hpp"
 
-#include "core/node_commands.hpp"
-#include "core/ranking.hpp"
+#include "core/node/commands.hpp"
+#include "core/node/ranking.hpp"
 
 #include <algorithm>
 #include <cassert>

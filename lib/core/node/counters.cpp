@@ -1,4 +1,4 @@
-#include "core/counters.hpp"
+#include "core/node/counters.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/node.hpp"
+#include "core/node/node.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-#include "core/node.hpp"
-#include "core/node_commands.hpp"
+#include "core/node/commands.hpp"
+#include "core/node/node.hpp"
 #include "resp/encoder.hpp"
 #include "resp/error_text.hpp"
 

@@ -1,6 +1,6 @@
 #include "core/label.hpp"
-#include "core/node.hpp"
-#include "core/node_commands.hpp"
+#include "core/node/commands.hpp"
+#include "core/node/node.hpp"
 #include "resp/error_text.hpp"
 
 #include <algorithm>

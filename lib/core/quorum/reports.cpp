@@ -1,4 +1,4 @@
-#include "core/operations/reports.hpp"
+#include "core/quorum/reports.hpp"
 
 #include "base/text.hpp"
 #include "core/label.hpp"
