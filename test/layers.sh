@@ -1,7 +1,8 @@
 #!/bin/bash
 # usage: layers.sh <root of the source tree>
 # Which file may include what: a layer includes itself and those below, and below the engine there is no Asio,
-# clock, randomness, thread or socket; the nodes for tests are beside the client. Prints one line a violation: <file>: <rule>: <what was found>.
+# clock, randomness, thread or socket; the nodes for tests are beside the client. In the core, a part includes itself and the
+# parts below it. Prints one line a violation: <file>: <rule>: <what was found>.
 set -euo pipefail
 cd "$1"
 
@@ -31,7 +32,23 @@ function layer(path) {
     return -1
 }
 
+# The part of the core to which a file or an include belongs: records of all parts, node, quorum, contention beside renewal,
+# leases, operations, and what the engine calls; 0 outside the core.
+function part(path) {
+    sub(/^lib\//, "", path)
+    if (path !~ /^core\//) return 0
+    if (path ~ /^core\/node\//) return 2
+    if (path ~ /^core\/quorum\//) return 3
+    if (path ~ /^core\/contention\//) return 4
+    if (path ~ /^core\/renewal\//) return 4.5
+    if (path ~ /^core\/leases\./) return 5
+    if (path ~ /^core\/operations\//) return 6
+    if (path ~ /^core\/(coordinator|begin)\./) return 7
+    return 1
+}
+
 FNR == 1 {
+    own_part = part(FILENAME)
     public = FILENAME ~ /^include\//
     own = layer(FILENAME)
     if (own < 0) own = 5                     # lib/*.cpp, lib/scope and lib/cli: the facade
@@ -48,6 +65,8 @@ match(code, /^[ \t]*#[ \t]*include[ \t]*[<"][^>"]+/) {
     its = layer(name)
     if (quoted && its < 0) complain("path", name " is not written from lib/")
     if (quoted && its != -1 && name ~ /^redlock\//) complain("path", name " needs <>")
+    its_part = part(name)
+    if (own_part > 0 && (its_part > own_part || (own_part == 4.5 && its_part == 4))) complain("part", name)
     if (public && its > 0 && name !~ /^redlock\//) complain("public", name " is not installed")
     if (public && quoted) complain("public", name " in quotes")
     # The engine shares the headers in detail/ with the public headers.

@@ -5,7 +5,7 @@ set -euo pipefail
 check=$(dirname "$(realpath "$0")")/layers.sh
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-mkdir -p "$copy"/include/redlock/{detail,testing} "$copy"/lib/{base,resp,core,engine,scope,cli,testing}
+mkdir -p "$copy"/include/redlock/{detail,testing} "$copy"/lib/{base,resp,core/{node,quorum,contention,renewal,operations},engine,scope,cli,testing}
 failures=0
 
 # plant <file> <rule expected, empty for none> <line of code>
@@ -41,6 +41,14 @@ plant include/redlock/testing/x.hpp '' '#include <redlock/detail/asio_built_with
 plant include/redlock/testing/x.hpp public '#include <testing/model_master.hpp>'
 plant include/redlock/error.hpp layer '#include <redlock/client.hpp>'
 plant lib/core/x.cpp layer '#include <redlock/clock.hpp>'
+plant lib/core/x.cpp part '#include "core/node/node.hpp"'
+plant lib/core/node/x.cpp part '#include "core/quorum/rounds.hpp"'
+plant lib/core/quorum/x.cpp part '#include "core/contention/contention.hpp"'
+plant lib/core/contention/x.cpp part '#include "core/renewal/renewals.hpp"'
+plant lib/core/renewal/x.cpp part '#include "core/contention/contention.hpp"'
+plant lib/core/contention/x.cpp part '#include "core/leases.hpp"'
+plant lib/core/leases.cpp part '#include "core/operations/context.hpp"'
+plant lib/core/operations/x.cpp part '#include "core/coordinator.hpp"'
 plant lib/core/x.cpp path '#include "../base/text.hpp"'
 plant lib/core/x.cpp path '#include "redlock/error.hpp"'
 plant include/redlock/x.hpp public '#include <core/core.hpp>'
@@ -59,6 +67,8 @@ plant lib/core/x.cpp '' '#include "resp/reader.hpp"'
 plant lib/core/x.cpp '' '#include <redlock/error.hpp>'
 plant lib/core/x.cpp '' '// steady_clock::now() is for those above'
 plant lib/core/x.cpp '' 'next_time(x); c.time(y);'
+plant lib/core/operations/x.cpp '' '#include "core/contention/contention.hpp"'
+plant lib/core/coordinator.cpp '' '#include "core/operations/flows.hpp"'
 plant lib/base/system_entropy.cpp '' '#include <sys/random.h>'
 plant lib/engine/x.cpp '' '#include <boost/asio/ip/tcp.hpp>'
 plant lib/scope/x.cpp '' '#include <redlock/client.hpp>'
