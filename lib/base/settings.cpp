@@ -368,13 +368,6 @@ error_code validate_ttl(const settings& s, milliseconds ttl) noexcept
     return fault_of_ttl(s, ttl) ? make_error_code(errc::invalid_ttl) : error_code{};
 }
 
-error_code validate(const settings& s, std::string_view resource,
-                    const acquire_options& options) noexcept
-{
-    const error_code wrong = validate_resource(s, resource);
-    return wrong ? wrong : validate_options(s, options);
-}
-
 error_code validate_options(const settings& s, const acquire_options& options) noexcept
 {
     if (const error_code wrong = validate_ttl(s, options.ttl)) {

@@ -167,12 +167,8 @@ struct resources_fault {
 /// restart guard's maximum, or no longer than its drift.
 [[nodiscard]] error_code validate_ttl(const settings& s, std::chrono::milliseconds ttl) noexcept;
 
-/// Returns the first `errc::invalid_*` code that applies to an acquire, in the order of its
-/// arguments. Success if none applies.
-[[nodiscard]] error_code validate(const settings& s, std::string_view resource,
-                                  const acquire_options& options) noexcept;
-
-/// Like `validate`, but checks only the options.
+/// Returns the first `errc::invalid_*` code that applies to the options of an acquire. Success if
+/// none applies.
 [[nodiscard]] error_code validate_options(const settings& s,
                                           const acquire_options& options) noexcept;
 

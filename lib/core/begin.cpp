@@ -15,22 +15,16 @@ using base::instant;
 using base::nanos;
 
 /// An operation on a lease of its own.
-operation& coordinator::new_operation(operation::kind what, std::string_view resource, report* r)
+operation& coordinator::new_operation(operation::kind what, const resource_names& names, report* r)
 {
     operation& op = scheduler_.begin(what, r);
     try {
-        op.subject = &leases_.create(resource);
+        op.subject = &leases_.create(names.first());
+        op.subject->group = names.several();
     } catch (...) {
         context_.recycle(op);
         throw;
     }
-    return op;
-}
-
-operation& coordinator::new_operation(operation::kind what, const group& resources, report* r)
-{
-    operation& op = new_operation(what, resources->front(), r);
-    op.subject->group = resources;
     return op;
 }
 
@@ -49,19 +43,8 @@ void coordinator::begin(operation& op, flow (*body)(operation_context&, operatio
     run();
 }
 
-operation& coordinator::acquire(instant now, std::string_view resource, const acquire_options& o)
-{
-    shared_.now = now;
-    return begin_acquire(new_operation(operation::kind::acquire, resource, o.report), o);
-}
-
-operation& coordinator::acquire(instant now, const group& resources, const acquire_options& o)
-{
-    shared_.now = now;
-    return begin_acquire(new_operation(operation::kind::acquire, resources, o.report), o);
-}
-
-operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
+/// May throw `std::bad_alloc`.
+void coordinator::set_options(operation& op, const acquire_options& o)
 {
     op.ttl = o.ttl;
     op.min_validity = o.min_validity;
@@ -75,57 +58,45 @@ operation& coordinator::begin_acquire(operation& op, const acquire_options& o)
     if (o.max_outage) {
         op.max_outage = base::deadline_span(*o.max_outage);
     }
+    op.may_wait = op.attempts_left != 1;
+    if (!o.label.empty()) {
+        op.label = std::make_unique<const std::string>(o.label);
+    }
+    if (o.keep_alive) {
+        op.keeper = &renewals_.create(*o.keep_alive, o.ttl);
+    }
+}
+
+operation& coordinator::acquire(instant now, const resource_names& names, const acquire_options& o)
+{
+    shared_.now = now;
+    operation& op = new_operation(operation::kind::acquire, names, o.report);
+    auto place = contention::place::first;
     try {
-        if (!o.label.empty()) {
-            op.label = std::make_unique<const std::string>(o.label);
-        }
-        if (o.keep_alive) {
-            op.keeper = &renewals_.create(*o.keep_alive, o.ttl);
+        set_options(op, o);
+        if (op.may_wait && !op.subject->group &&
+            leases_.find(op.owner, op.subject->resources()) == nullptr) {
+            place = contention_.enter(op);
         }
     } catch (...) {
         shared_.unref(*op.subject);
         context_.recycle(op);
         throw;
     }
-    op.may_wait = op.attempts_left != 1;
-    if (op.may_wait && !op.subject->group &&
-        leases_.find(op.owner, op.subject->resources()) == nullptr) {
-        auto place = contention::place::first;
-        try {
-            place = contention_.enter(op);
-        } catch (...) {
-            shared_.unref(*op.subject);
-            context_.recycle(op);
-            throw;
-        }
-        if (place == contention::place::no_room) {
-            context_.finish(op, errc::too_many_waiters);
-        }
-        if (place != contention::place::first) {
-            run();
-            return op;
-        }
+    switch (place) {
+        case contention::place::first: begin(op, run_acquire); return op;
+        case contention::place::queued: break;
+        case contention::place::no_room: context_.finish(op, errc::too_many_waiters); break;
     }
-    begin(op, run_acquire);
+    run();
     return op;
 }
 
-operation& coordinator::adopt(instant now, std::string_view resource,
+operation& coordinator::adopt(instant now, const resource_names& names,
                               const base::owner_token& owner, nanos ttl, report* r)
 {
     shared_.now = now;
-    return begin_adopt(new_operation(operation::kind::adopt, resource, r), owner, ttl);
-}
-
-operation& coordinator::adopt(instant now, const group& resources, const base::owner_token& owner,
-                              nanos ttl, report* r)
-{
-    shared_.now = now;
-    return begin_adopt(new_operation(operation::kind::adopt, resources, r), owner, ttl);
-}
-
-operation& coordinator::begin_adopt(operation& op, const base::owner_token& owner, nanos ttl)
-{
+    operation& op = new_operation(operation::kind::adopt, names, r);
     lease& l = *op.subject;
     l.token = owner;
     // Nothing of the SETs is under way from here.
@@ -237,19 +208,17 @@ bool coordinator::has_room_for(operation::kind what) const noexcept
            settings_.max_in_flight;
 }
 
-bool coordinator::is_had(std::string_view resource, const acquire_options& o) const
+bool coordinator::is_had(const resource_names& names, const acquire_options& o) const
 {
     if (o.reentrant_owner == nullptr) {
         return false;
     }
-    const std::string name(resource);
-    return leases_.find(o.reentrant_owner->identity(), std::span(&name, 1)) != nullptr;
-}
-
-bool coordinator::is_had(const group& resources, const acquire_options& o) const
-{
-    return o.reentrant_owner != nullptr &&
-           leases_.find(o.reentrant_owner->identity(), *resources) != nullptr;
+    const owner_identity& owner = o.reentrant_owner->identity();
+    if (const group several = names.several()) {
+        return leases_.find(owner, *several) != nullptr;
+    }
+    const std::string name(names.first());
+    return leases_.find(owner, std::span(&name, 1)) != nullptr;
 }
 
 operation* coordinator::take_finished(instant now) noexcept

@@ -20,6 +20,7 @@
 #include "core/quorum/availability.hpp"
 #include "core/quorum/rounds.hpp"
 #include "core/renewal/renewals.hpp"
+#include "core/resource_names.hpp"
 #include "core/round.hpp"
 #include "core/scheduler.hpp"
 
@@ -59,11 +60,8 @@ public:
     // Operations. Arguments have been validated. Each may throw `std::bad_alloc`; nothing was begun
     // then. The operation is the caller's until it was taken from take_finished() and given back by
     // `recycle`.
-    operation& acquire(base::instant now, std::string_view resource, const acquire_options& o);
-    operation& acquire(base::instant now, const group& resources, const acquire_options& o);
-    operation& adopt(base::instant now, std::string_view resource, const base::owner_token& owner,
-                     base::nanos ttl, report* r);
-    operation& adopt(base::instant now, const group& resources, const base::owner_token& owner,
+    operation& acquire(base::instant now, const resource_names& names, const acquire_options& o);
+    operation& adopt(base::instant now, const resource_names& names, const base::owner_token& owner,
                      base::nanos ttl, report* r);
     operation& extend(base::instant now, lease& l, base::nanos ttl, report* r);
     /// Takes over the caller's reference to the lease.
@@ -100,8 +98,7 @@ public:
     /// Whether `config::max_in_flight` lets one more begin.
     [[nodiscard]] bool has_room_for(operation::kind what) const noexcept;
     /// Whether such an acquire is to get a further hold of what its owner has.
-    [[nodiscard]] bool is_had(std::string_view resource, const acquire_options& o) const;
-    [[nodiscard]] bool is_had(const group& resources, const acquire_options& o) const;
+    [[nodiscard]] bool is_had(const resource_names& names, const acquire_options& o) const;
     void recycle(operation& op) noexcept { context_.recycle(op); }
 
     // The network. After `to_connect` named a node, the engine answers with on_connected or
@@ -181,12 +178,10 @@ private:
     void cancel_all(Which which) noexcept;
     template <class Step>
     void step_or_break_off(unsigned index, Step step) noexcept;
-    [[nodiscard]] operation& new_operation(operation::kind what, std::string_view resource,
+    [[nodiscard]] operation& new_operation(operation::kind what, const resource_names& names,
                                            report* r);
-    [[nodiscard]] operation& new_operation(operation::kind what, const group& resources, report* r);
     void begin(operation& op, flow (*body)(operation_context&, operation&));
-    operation& begin_acquire(operation& op, const acquire_options& o);
-    operation& begin_adopt(operation& op, const base::owner_token& owner, base::nanos ttl);
+    void set_options(operation& op, const acquire_options& o);
     bool holds_yet(operation& op) noexcept;
     void stop_waiting(operation& op, error_code why) noexcept;
     void run() noexcept;

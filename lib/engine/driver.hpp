@@ -62,14 +62,11 @@ public:
 
     // Operations, which the user may call from any thread that the configuration permits.
     void run(completion_ptr done, const ticket_ptr& t);
-    void acquire(std::string_view resource, const acquire_options& o, completion_ptr done,
+    void acquire(const core::resource_names& names, const acquire_options& o, completion_ptr done,
                  const ticket_ptr& t);
-    void acquire(const core::group& resources, const acquire_options& o, completion_ptr done,
-                 const ticket_ptr& t);
-    void adopt(const core::group& resources, std::string_view owner, std::chrono::milliseconds ttl,
-               const extend_options& o, completion_ptr done, const ticket_ptr& t);
-    void adopt(std::string_view resource, std::string_view owner, std::chrono::milliseconds ttl,
-               const extend_options& o, completion_ptr done, const ticket_ptr& t);
+    void adopt(const core::resource_names& names, std::string_view owner,
+               std::chrono::milliseconds ttl, const extend_options& o, completion_ptr done,
+               const ticket_ptr& t);
     void extend(const detail::held_lease& l, std::chrono::milliseconds ttl, const extend_options& o,
                 completion_ptr done, const ticket_ptr& t);
     void release(detail::held_lease l, const release_options& o, completion_ptr done,
@@ -104,10 +101,7 @@ private:
     template <class Begin>
     void begin(core::operation::kind what, completion_ptr done, const ticket_ptr& t, report* r,
                error_code invalid, Begin start);
-    template <class Resource>
-    void begin_adopt(Resource resource, error_code invalid, std::string_view owner,
-                     std::chrono::milliseconds ttl, const extend_options& o, completion_ptr done,
-                     const ticket_ptr& t);
+    [[nodiscard]] error_code validate(const core::resource_names& names) const;
     template <class Begin>
     void begin_on_lease(core::operation::kind what, const detail::held_lease& l,
                         completion_ptr done, const ticket_ptr& t, report* r, error_code invalid,

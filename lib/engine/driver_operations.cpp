@@ -16,23 +16,21 @@ using kind = core::operation::kind;
 
 namespace {
 
-template <class Resource>
 struct beginning_of_acquire {
-    const Resource& resource;
+    const core::resource_names& names;
     const acquire_options& options;
 
     core::operation& operator()(core::coordinator& c, instant at) const
     {
-        return c.acquire(at, resource, options);
+        return c.acquire(at, names, options);
     }
 };
 
 /// Whether an acquire may start although the client has no room for another operation. A reentrant
 /// owner that already holds the resource may need one more hold before it can release.
-template <class Resource>
-bool may_exceed_limit(const beginning_of_acquire<Resource>& start, const core::coordinator& c)
+bool may_exceed_limit(const beginning_of_acquire& start, const core::coordinator& c)
 {
-    return c.is_had(start.resource, start.options);
+    return c.is_had(start.names, start.options);
 }
 
 template <class Begin>
@@ -102,66 +100,37 @@ void driver::finish_later(completion_ptr done, error_code ec) noexcept
     want_turn();
 }
 
-void driver::acquire(std::string_view resource, const acquire_options& o, completion_ptr done,
-                     const ticket_ptr& t)
+error_code driver::validate(const core::resource_names& names) const
 {
-    const error_code invalid = base::validate(settings_, resource, o);
-    if (!settings_.thread_safe) {
-        begin(kind::acquire, std::move(done), t, o.report, invalid,
-              beginning_of_acquire<std::string_view>{resource, o});
-        return;
-    }
-    enter([=, name = std::string(resource), kept = base::kept_options(o),
-           done = std::move(done)](driver& d) mutable {
-        const std::string_view resource_then = name;
-        const acquire_options then = kept.options();
-        d.begin(kind::acquire, std::move(done), t, then.report, invalid,
-                beginning_of_acquire<std::string_view>{resource_then, then});
-    });
+    return names.list() ? base::validate_resources(settings_, *names.list())
+                        : base::validate_resource(settings_, names.first());
 }
 
-void driver::acquire(const core::group& resources, const acquire_options& o, completion_ptr done,
-                     const ticket_ptr& t)
+void driver::acquire(const core::resource_names& names, const acquire_options& o,
+                     completion_ptr done, const ticket_ptr& t)
 {
-    error_code invalid = base::validate_resources(settings_, *resources);
-    if (!invalid && resources->size() == 1) {
-        acquire(resources->front(), o, std::move(done), t);
-        return;
-    }
+    error_code invalid = validate(names);
     if (!invalid) {
         invalid = base::validate_options(settings_, o);
     }
-    enter([=, kept = base::kept_options(o), done = std::move(done)](driver& d) mutable {
-        const acquire_options then = kept.options();
+    if (!settings_.thread_safe) {
+        begin(kind::acquire, std::move(done), t, o.report, invalid, beginning_of_acquire{names, o});
+        return;
+    }
+    enter([=, kept = core::kept_names(names), kept_options = base::kept_options(o),
+           done = std::move(done)](driver& d) mutable {
+        const core::resource_names names_then = kept.names();
+        const acquire_options then = kept_options.options();
         d.begin(kind::acquire, std::move(done), t, then.report, invalid,
-                beginning_of_acquire<core::group>{resources, then});
+                beginning_of_acquire{names_then, then});
     });
 }
 
-void driver::adopt(std::string_view resource, std::string_view owner, std::chrono::milliseconds ttl,
-                   const extend_options& o, completion_ptr done, const ticket_ptr& t)
-{
-    begin_adopt(std::string(resource), base::validate_resource(settings_, resource), owner, ttl, o,
-                std::move(done), t);
-}
-
-void driver::adopt(const core::group& resources, std::string_view owner,
+void driver::adopt(const core::resource_names& names, std::string_view owner,
                    std::chrono::milliseconds ttl, const extend_options& o, completion_ptr done,
                    const ticket_ptr& t)
 {
-    const error_code invalid = base::validate_resources(settings_, *resources);
-    if (!invalid && resources->size() == 1) {
-        adopt(resources->front(), owner, ttl, o, std::move(done), t);
-        return;
-    }
-    begin_adopt(resources, invalid, owner, ttl, o, std::move(done), t);
-}
-
-template <class Resource>
-void driver::begin_adopt(Resource resource, error_code invalid, std::string_view owner,
-                         std::chrono::milliseconds ttl, const extend_options& o,
-                         completion_ptr done, const ticket_ptr& t)
-{
+    error_code invalid = validate(names);
     if (!invalid) {
         invalid = base::validate_ttl(settings_, ttl);
     }
@@ -169,10 +138,10 @@ void driver::begin_adopt(Resource resource, error_code invalid, std::string_view
     if (!invalid && !token) {
         invalid = errc::invalid_owner_token;
     }
-    enter([=, resource = std::move(resource), done = std::move(done)](driver& d) mutable {
+    enter([=, kept = core::kept_names(names), done = std::move(done)](driver& d) mutable {
         d.begin(kind::adopt, std::move(done), t, o.report, invalid,
                 [&](core::coordinator& c, instant at) -> core::operation& {
-                    return c.adopt(at, resource, *token, ttl, o.report);
+                    return c.adopt(at, kept.names(), *token, ttl, o.report);
                 });
     });
 }

@@ -72,6 +72,7 @@ struct fixture : scene {
 TEST_CASE_METHOD(fixture, "an acquire refuses what makes no sense", "[arguments]")
 {
     CHECK(acquire("", long_lease()) == errc::invalid_resource);
+    CHECK(acquire("", {.ttl = std::chrono::milliseconds{0}}) == errc::invalid_resource);
     CHECK(acquire(std::string(max_resource_size + 1, 'x'), long_lease()) == errc::invalid_resource);
     using ms = std::chrono::milliseconds;
     for (const ms ttl : {ms::min(), ms(-1), ms(0), ms(1), least_ttl - 1ms, ms::max()}) {

@@ -26,8 +26,7 @@ void world::begin(caller as, nanos patience, Begin begin)
 
 void world::acquire(const names& resources, acquire_options o, whose owner)
 {
-    if (base::validate_resources(settings_, resources) ||
-        base::validate(settings_, resources.front(), o)) {
+    if (base::validate_resources(settings_, resources) || base::validate_options(settings_, o)) {
         return;
     }
     if (owner != whose::nobodys) {

@@ -523,7 +523,7 @@ TEST_CASE("p45: acquire options are checked at 0 and 1 and their largest values"
           "[base][settings][pitfall][p45]")
 {
     const settings s = with_drift(0.01, 50ms);
-    const auto code = [&](const acquire_options& options) { return validate(s, "r", options); };
+    const auto code = [&](const acquire_options& options) { return validate_options(s, options); };
 
     CHECK_FALSE(code({}));
     CHECK(code({.ttl = 0ms}) == errc::invalid_ttl);
@@ -554,25 +554,24 @@ TEST_CASE("the default ttl leaves room for a node timeout of 2.5 s", "[base][set
     config c = one_node();
     c.stall_timeout = 5s;
     c.node_timeout = 2500ms;
-    CHECK_FALSE(validate(make_settings(c), "r", {}));
+    CHECK_FALSE(validate_options(make_settings(c), {}));
     c.node_timeout = 2501ms;
-    CHECK(validate(make_settings(c), "r", {}) == errc::invalid_ttl);
+    CHECK(validate_options(make_settings(c), {}) == errc::invalid_ttl);
 }
 
-TEST_CASE("the first wrong argument is the one reported", "[base][settings]")
+TEST_CASE("the first wrong option is the one reported", "[base][settings]")
 {
     const settings s = with_drift(0.01, 50ms);
     acquire_options options{.ttl = 0ms, .timeout = -1ms, .max_attempts = 0, .min_validity = -1ms};
-    CHECK(validate(s, "", options) == errc::invalid_resource);
-    CHECK(validate(s, "r", options) == errc::invalid_ttl);
+    CHECK(validate_options(s, options) == errc::invalid_ttl);
     options.ttl = 10s;
-    CHECK(validate(s, "r", options) == errc::invalid_timeout);
+    CHECK(validate_options(s, options) == errc::invalid_timeout);
     options.timeout = 0ms;
-    CHECK(validate(s, "r", options) == errc::invalid_max_attempts);
+    CHECK(validate_options(s, options) == errc::invalid_max_attempts);
     options.max_attempts = 1;
-    CHECK(validate(s, "r", options) == errc::invalid_min_validity);
+    CHECK(validate_options(s, options) == errc::invalid_min_validity);
     options.min_validity = 0ms;
-    CHECK_FALSE(validate(s, "r", options));
+    CHECK_FALSE(validate_options(s, options));
 }
 
 TEST_CASE("an unlimited timeout is cut to what the clock can count", "[base][settings]")

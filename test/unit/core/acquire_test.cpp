@@ -734,7 +734,7 @@ TEST_CASE("p45: a client accepts the least and the largest value of every option
                 hold(w, "r", {0, 1, 2}, 30ms);
                 const acquire_options o{
                     .ttl = base::max_ttl, .timeout = deadline, .max_attempts = attempts};
-                REQUIRE_FALSE(base::validate(w.settings, "r", o));
+                REQUIRE_FALSE(base::validate_options(w.settings, o));
                 call& taken = w.acquire("r", o);
                 w.advance(base::max_timeout + 1h);
                 CHECK(taken.completions == 1);
@@ -754,7 +754,7 @@ TEST_CASE("p45: a client accepts the least and the largest value of every timeou
         bench_world w{3, c};
         w.start();
         const acquire_options least{.ttl = 4 * span, .timeout = 0ms};
-        REQUIRE_FALSE(base::validate(w.settings, "r", least));
+        REQUIRE_FALSE(base::validate_options(w.settings, least));
         call& taken = w.acquire("r", least);
         REQUIRE(taken.held != nullptr);
         CHECK_FALSE(w.extend(*taken.held, 4 * span).error);
@@ -780,7 +780,7 @@ TEST_CASE("p45: an acquire may ask for all the validity that its ttl can give",
     const auto all = std::chrono::floor<std::chrono::milliseconds>(
         w.settings.validity_end(w.now, base::max_ttl) - w.now);
     const acquire_options most{.ttl = base::max_ttl, .timeout = 0ms, .min_validity = all - 1ms};
-    REQUIRE_FALSE(base::validate(w.settings, "r", most));
+    REQUIRE_FALSE(base::validate_options(w.settings, most));
     CHECK_FALSE(w.acquire("a", most).error);
     for (auto& p : w.peers) {
         p->way_back = 2ms;
