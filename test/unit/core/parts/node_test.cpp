@@ -1,0 +1,148 @@
+#include "core/node/node.hpp"
+
+#include "base/owner_token.hpp"
+#include "context.hpp"
+#include "core/node/events.hpp"
+#include "testing/model_master.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+using core::connection_event;
+
+namespace {
+
+/// One node, and what it reports.
+class fixture : public core::round_events {
+public:
+    void on_vote(core::round& /*r*/, unsigned /*node*/, node_outcome outcome,
+                 std::string_view /*error*/) noexcept override
+    {
+        votes.push_back(outcome);
+    }
+    void on_keys_set(core::round& /*r*/) noexcept override { ++keys_set; }
+    void on_counter(core::round& /*r*/, unsigned /*node*/,
+                    const core::counter_answer& /*answer*/) override
+    {}
+    void on_watched(const core::lease& /*l*/, unsigned /*node*/, unsigned /*held*/,
+                    core::told_ttl /*told*/) noexcept override
+    {}
+    void on_notification(unsigned /*node*/, core::notification /*what*/,
+                         std::string_view /*resource*/) noexcept override
+    {}
+    void on_connection(unsigned node, connection_event what) override
+    {
+        REQUIRE(node == 1);
+        connections.push_back(what);
+    }
+
+    /// The server answers until nothing more is asked.
+    void serve()
+    {
+        while (!node.out().empty()) {
+            std::string& written = node.out().take();
+            std::string replies;
+            for (const words& command : parse_commands(written)) {
+                replies += server.execute(context.shared.now, session, command);
+            }
+            written.clear();
+            node.out().on_written({});
+            node.on_bytes(replies);
+        }
+    }
+    void connect()
+    {
+        node.connect();
+        node.on_connected();
+        serve();
+    }
+
+    part_context context;
+    std::vector<node_outcome> votes;
+    unsigned keys_set = 0;
+    std::vector<connection_event> connections;
+    model_master server;
+    struct session session;
+    core::node node{context.shared, *this, 1, context.settings.nodes[1]};
+};
+
+using events = std::vector<connection_event>;
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "a node asks for a connection and is ready after the handshake",
+                 "[core][node]")
+{
+    node.connect();
+    CHECK(context.shared.to_connect == core::bit(1));
+    CHECK_FALSE(node.is_ready());
+    node.on_connected();
+    CHECK_FALSE(node.is_ready());
+    serve();
+    CHECK(node.is_ready());
+    CHECK(connections == events{connection_event::ready});
+}
+
+TEST_CASE_METHOD(fixture, "a node that cannot be reached is tried again later", "[core][node]")
+{
+    node.connect();
+    context.shared.to_connect = 0;
+    node.on_closed("connection refused");
+    CHECK(connections.back() == connection_event::unreachable);
+    CHECK(node.trouble() == "connection refused");
+    CHECK(context.shared.to_connect == 0);
+    context.shared.now = node.wake_up();
+    node.on_time();
+    CHECK(context.shared.to_connect == core::bit(1));
+}
+
+TEST_CASE_METHOD(fixture, "a node breaks off a connection that sends no protocol", "[core][node]")
+{
+    connect();
+    node.on_bytes("HTTP/1.1 400 Bad Request\r\n");
+    CHECK(context.shared.to_close == core::bit(1));
+    CHECK_FALSE(node.is_ready());
+    CHECK(connections.at(1) == connection_event::lost);
+}
+
+TEST_CASE_METHOD(fixture, "a node reports the vote of a round", "[core][node]")
+{
+    connect();
+    core::lease l;
+    l.resource = "r";
+    l.token = *base::owner_token::parse(std::string(40, 'a'));
+    l.ttl = 10s;
+    l.references = 1;
+    core::round r;
+    r.of = &l;
+    r.tally = core::votes{3};
+    r.references = 1;
+    core::encoded_row same;
+    node.ask(r, same);
+    CHECK(r.references == 2);
+    CHECK(l.asked == core::bit(1));
+    SECTION("it grants")
+    {
+        serve();
+        CHECK(votes == std::vector{node_outcome::granted});
+    }
+    SECTION("it refuses")
+    {
+        const std::string key = context.settings.key_prefix + "r";
+        (void)server.execute(context.shared.now, session, {"SET", key, "other"});
+        serve();
+        CHECK(votes == std::vector{node_outcome::refused});
+    }
+    SECTION("its connection is lost")
+    {
+        node.on_closed("reset");
+        CHECK(votes == std::vector{node_outcome::disconnected});
+    }
+    CHECK(r.references == 1);
+}
