@@ -63,7 +63,7 @@ void coordinator::set_options(operation& op, const acquire_options& o)
         op.label = std::make_unique<const std::string>(o.label);
     }
     if (o.keep_alive) {
-        op.keeper = &renewals_.create(*o.keep_alive, o.ttl);
+        op.renewal = &renewals_.create(*o.keep_alive, o.ttl);
     }
 }
 
@@ -235,8 +235,8 @@ operation* coordinator::take_finished(instant now) noexcept
             op->what == operation::kind::acquire || op->what == operation::kind::adopt;
         if (op->error || !gives_lease) {
             shared_.unref(*std::exchange(op->subject, nullptr));
-        } else if (op->keeper != nullptr && !closed_) {
-            renewals_.keep(*std::exchange(op->keeper, nullptr), *op->subject);
+        } else if (op->renewal != nullptr && !closed_) {
+            renewals_.keep(*std::exchange(op->renewal, nullptr), *op->subject);
         }
         return op;
     }
@@ -290,7 +290,7 @@ operation& coordinator::wait_lost(instant now, lease& given)
         run();
         return op;
     }
-    if (l.kept_by == nullptr) {
+    if (l.renewal == nullptr) {
         try {
             renewals_.begin(renewals_.create(), l);
         } catch (...) {

@@ -253,7 +253,7 @@ stats coordinator::snapshot() const noexcept
         s.nodes_connecting += !shared_.stopped && n->is_connecting() ? 1u : 0u;
         s.nodes_quarantined += n->is_quarantined() ? 1u : 0u;
         s.unanswered += n->unanswered();
-        s.pending_releases += n->debts();
+        s.pending_releases += n->pending_releases();
         s.buffered_bytes += n->out().size();
     }
     return s;

@@ -188,7 +188,7 @@ private:
 
     // Reports of the renewals.
     void on_expired(lease& l) noexcept override { leases_.lose(l); }
-    void on_due(keeper& k, base::nanos ttl) override { begin_renewal(context_, k, ttl); }
+    void on_due(renewal& k, base::nanos ttl) override { begin_renewal(context_, k, ttl); }
     void on_abandoned(operation& renewal, error_code why) noexcept override
     {
         call_off(renewal, why);

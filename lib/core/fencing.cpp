@@ -9,7 +9,7 @@ void fencing_votes::reset(unsigned nodes, std::int64_t date_us) noexcept
 {
     nodes_ = nodes;
     date_us_ = date_us;
-    held_ = known_ = voted_ = new_ = raising_ = 0;
+    held_ = known_ = voted_ = new_ = aligning_ = 0;
 }
 
 void fencing_votes::set(unsigned node, std::int64_t value) noexcept

@@ -34,12 +34,12 @@ public:
     /// For counters that are new.
     [[nodiscard]] std::int64_t date_us() const noexcept { return date_us_; }
 
-    /// The node is asked to raise its counter, until `raise_answered` or nobody waits any longer.
-    void raise(unsigned node) noexcept { raising_ |= bit(node); }
-    void raise_answered(unsigned node) noexcept { raising_ &= ~bit(node); }
-    void await_no_raise() noexcept { raising_ = 0; }
-    /// Nodes that have not answered their last raise.
-    [[nodiscard]] node_mask raising() const noexcept { return raising_; }
+    /// The client asks the node to align its counter, until `end_alignment` or `end_alignments`.
+    void begin_alignment(unsigned node) noexcept { aligning_ |= bit(node); }
+    void end_alignment(unsigned node) noexcept { aligning_ &= ~bit(node); }
+    void end_alignments() noexcept { aligning_ = 0; }
+    /// Nodes that have not answered their last alignment.
+    [[nodiscard]] node_mask aligning() const noexcept { return aligning_; }
 
     /// What the node's counter became, while its vote lacks something else.
     void hold(unsigned node, std::int64_t value) noexcept
@@ -98,7 +98,7 @@ private:
     node_mask known_ = 0;
     node_mask voted_ = 0;
     node_mask new_ = 0;
-    node_mask raising_ = 0;
+    node_mask aligning_ = 0;
     unsigned nodes_ = 0;
     std::int64_t date_us_ = 0;
 };

@@ -13,7 +13,7 @@
 
 namespace redlock::core {
 
-struct keeper;
+struct renewal;
 struct line;
 struct operation;
 
@@ -92,7 +92,7 @@ struct lease {
 
     /// Who looks after it, if it is held and anybody does. Of records within another only that
     /// one's counts.
-    core::keeper* kept_by = nullptr;
+    core::renewal* renewal = nullptr;
 
     /// Of the resource, or the first of several, for tables.
     std::uint64_t resource_hash = 0;

@@ -31,7 +31,7 @@ lease& leases::create(std::string_view resource)
     l.is_hold_over = false;
     l.left = false;
     l.held_by = nullptr;
-    l.kept_by = nullptr;
+    l.renewal = nullptr;
     l.resource_hash = hash_of(resource);
     l.leads = l.is_had = l.is_counted = false;
     l.sought_by = nullptr;

@@ -22,14 +22,14 @@ namespace redlock::core {
 struct in_queue;
 struct in_flight;
 struct in_company;
-struct keeper;
+struct renewal;
 struct line;
 
 /// The end of a key that has none, that nobody told, or that the client kept alive itself since.
 inline constexpr base::instant unknown_end = base::instant::max();
 
 /// One thing a caller waits for: what was asked, the flow that does it, and what came of it. A wait
-/// for a loss has no flow: its keeper ends it.
+/// for a loss has no coroutine: the renewals end it.
 struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook<in_company> {
     enum class kind : std::uint8_t {
         acquire,
@@ -123,7 +123,7 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
     std::size_t queue_position = 0;
     /// Of an acquire that is to be kept alive: for when it is had. Of a wait or a renewal: whose
     /// it is, null once it need not care.
-    core::keeper* keeper = nullptr;
+    core::renewal* renewal = nullptr;
 
     // What came of it. After a successful acquire or adopt the `subject` is the held lease.
     error_code error;

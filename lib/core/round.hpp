@@ -84,7 +84,7 @@ struct round : list_hook<in_deadline_order> {
     /// Of an attempt: whoever refuses is asked for the holder's label. An extend asks
     /// for the label of an adopted lock.
     bool asks_label = false;
-    /// Commands without an answer, debts, and the operation.
+    /// Commands without an answer, pending releases, and the operation.
     std::uint32_t references = 0;
 
     /// Nodes that are being connected to; they are asked if they become ready before the deadline.

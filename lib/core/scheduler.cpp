@@ -29,7 +29,7 @@ operation& scheduler::begin(operation::kind what, report* r)
     if (what == operation::kind::inspect) {
         op.inspection = {};
     }
-    op.keeper = nullptr;
+    op.renewal = nullptr;
     op.has_rested = op.was_woken = false;
     op.may_wait = op.may_be_roused = op.was_roused = op.is_woken = op.is_rushed = false;
     op.is_next = op.is_heir = op.is_watch_asked = false;

@@ -57,7 +57,7 @@ void world::check_losses_are_told() const
 {
     for (const caller& c : callers_) {
         const bool waits = !c.done() && c.what == kind::wait_lost && c.op != nullptr &&
-                           (c.op->keeper != nullptr || c.op->error == errc::lost);
+                           (c.op->renewal != nullptr || c.op->error == errc::lost);
         require(!waits || c.due > now_, "a loss is told before anything else");
     }
 }
@@ -263,7 +263,7 @@ void world::check_stats()
     }
     require(s.nodes_ready <= connected, "only a connected node is ready");
     require(!in_step || s.unanswered == asked, "each request waits for its reply");
-    require(s.pending_releases <= nodes() * settings_.max_pending_releases, "debts are bounded");
+    require(s.pending_releases <= nodes() * settings_.max_pending_releases, "pending releases are bounded");
     require(s.leases <=
                 s.in_flight + held_.size() + s.unanswered + s.pending_releases + further_holds(),
             "a lease is kept by somebody");

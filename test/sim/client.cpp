@@ -529,7 +529,7 @@ void client::check_losses_are_told()
 {
     for (const call& c : calls_) {
         const bool waits = c.what == core::operation::kind::wait_lost &&
-                           (c.op->keeper != nullptr || c.op->error == errc::lost);
+                           (c.op->renewal != nullptr || c.op->error == errc::lost);
         if (waits && c.due <= local_now()) {
             w_.checks.fail("c" + std::to_string(index_) +
                            ": something is told before the loss of " + c.resource);
@@ -689,7 +689,7 @@ void client::check_bounds() const
         }
     };
     most("operations", s.in_flight, calls_.size());
-    most("debts", s.pending_releases, nodes * settings_->max_pending_releases);
+    most("pending releases", s.pending_releases, nodes * settings_->max_pending_releases);
     // A batch of commands may exceed the limit at its end. At most one command of a batch is a
     // script. A pending release to a node without unanswered commands, and a handshake with its
     // scripts and waiting commands, may exceed the limit too.

@@ -459,7 +459,7 @@ void world::check_rest()
         }
         if (!rests(c)) {
             const stats s = c.snapshot();
-            say("c", i, ": in flight ", s.in_flight, ", leases ", s.leases, ", debts ",
+            say("c", i, ": in flight ", s.in_flight, ", leases ", s.leases, ", pending releases ",
                 s.pending_releases, ", unanswered ", s.unanswered, ", bytes ", s.buffered_bytes,
                 ", ready ", s.nodes_ready, ", quarantined ", s.nodes_quarantined, ", no records ",
                 c.has_no_records());

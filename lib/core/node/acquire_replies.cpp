@@ -286,12 +286,12 @@ bool node::on_repair(const pending& p, const resp::reply& r)
             }
             return true;
         }
-        owe_mend(p.of_lease());
-        mends_due_ = context_.now + first_pause;
-        wake_up_ = std::min(wake_up_, mends_due_);
+        repair_later(p.of_lease());
+        repairs_due_ = context_.now + first_pause;
+        wake_up_ = std::min(wake_up_, repairs_due_);
         return true;
     }
-    mends_due_ = {};
+    repairs_due_ = {};
     return r.is_integer() || on_nonsense(p);
 }
 

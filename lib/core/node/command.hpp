@@ -10,7 +10,7 @@
 
 namespace redlock::core {
 
-struct debt;
+struct pending_release;
 struct lease;
 struct round;
 
@@ -90,7 +90,7 @@ struct command_subject {
     command_subject() noexcept = default;
     command_subject(round& asked) noexcept : at(&asked), what(kind::round) {}
     command_subject(lease& held) noexcept : at(&held), what(kind::lease) {}
-    command_subject(debt& late) noexcept : at(&late), what(kind::pending_release) {}
+    command_subject(pending_release& late) noexcept : at(&late), what(kind::pending_release) {}
 
     void* at = nullptr;
     kind what = kind::none;
@@ -121,7 +121,10 @@ struct pending {
 
     [[nodiscard]] round& of_round() const noexcept { return *static_cast<round*>(subject); }
     [[nodiscard]] lease& of_lease() const noexcept { return *static_cast<lease*>(subject); }
-    [[nodiscard]] debt& of_debt() const noexcept { return *static_cast<debt*>(subject); }
+    [[nodiscard]] pending_release& of_pending_release() const noexcept
+    {
+        return *static_cast<pending_release*>(subject);
+    }
 };
 
 }  // namespace redlock::core

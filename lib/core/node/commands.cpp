@@ -38,7 +38,7 @@ resp::script_call call_of(const resp::script& what, form f) noexcept
 const lease& lease_to_release(const pending& p) noexcept
 {
     return p.what == command::release           ? *p.of_round().of
-           : p.what == command::pending_release ? *p.of_debt().of
+           : p.what == command::pending_release ? *p.of_pending_release().of
                                                 : p.of_lease();
 }
 

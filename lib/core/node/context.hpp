@@ -36,10 +36,10 @@ protected:
 
 /// The data that the nodes of a client share.
 struct node_context {
-    node_context(const base::settings& s, base::entropy& source, record_owner& keeper)
+    node_context(const base::settings& s, base::entropy& source, record_owner& records)
         : settings(s),
           random(source),
-          owner(keeper)
+          owner(records)
     {}
 
     const base::settings& settings;
@@ -63,7 +63,7 @@ struct node_context {
     counters known_counters;
 
     // Memory. It outlives the nodes, which give back what they have.
-    pool<debt> pending_releases;
+    pool<pending_release> pending_releases;
     /// A thousand acquires with tokens, all in one turn, take five blocks of each node. After a
     /// burst, half a MiB for each node is kept.
     static constexpr std::size_t blocks_a_node = 8;

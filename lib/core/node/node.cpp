@@ -14,7 +14,7 @@
 #include <utility>
 
 // A node's connection and when something is sent on it. The words are in node_commands.cpp, the
-// replies in node_replies.cpp, the debts in node_debts.cpp.
+// replies in replies.cpp, the pending releases in pending_releases.cpp.
 namespace redlock::core {
 
 using base::instant;
@@ -135,9 +135,9 @@ void node::become_ready()
             {address_.display, " refuses AUTH and needs no login: it may have no password"});
     }
     begin_admission(is_first);
-    mends_due_ = {};
-    pay_debts(true);
-    pay_mends();
+    repairs_due_ = {};
+    send_pending_releases(true);
+    send_repairs();
     check_health();
     context_.run_ids[index_] = handshake_.run_id();
     events_.on_connection(index_, connection_event::ready);
@@ -348,11 +348,11 @@ void node::stop() noexcept
         state_ = state::idle;
     }
     wake_up_ = instant::max();
-    while (!owed_.empty()) {
-        forget_debt(owed_.pop());
+    while (!pending_.empty()) {
+        forget_release(pending_.pop());
     }
-    while (!unmended_.empty()) {
-        context_.unref(*unmended_.pop());
+    while (!unrepaired_.empty()) {
+        context_.unref(*unrepaired_.pop());
     }
 }
 
@@ -361,7 +361,7 @@ void node::on_time()
     switch (state_) {
         case state::idle: wake_up_ = instant::max(); return;
         case state::waiting:
-            forget_pointless_debts();
+            drop_expired_releases();
             connect();
             return;
         case state::connecting:
@@ -384,8 +384,8 @@ void node::check_health()
         break_off("no answer within stall_timeout");
         return;
     }
-    pay_debts(false);
-    pay_mends();
+    send_pending_releases(false);
+    send_repairs();
     pursue_admission();
     end_tracking_if_idle();
     // While nothing is asked nothing can stall.
@@ -399,10 +399,11 @@ void node::check_health()
     }
     // What is due already waits for the next reply.
     const instant next_debt =
-        owed_.empty() ? instant::max() : std::max(owed_.front().due, ailing_until_);
+        pending_.empty() ? instant::max() : std::max(pending_.front().due, ailing_until_);
     wake_up_ = next_debt > context_.now ? std::min(wake_up_, next_debt) : wake_up_;
-    wake_up_ =
-        !unmended_.empty() && mends_due_ > context_.now ? std::min(wake_up_, mends_due_) : wake_up_;
+    wake_up_ = !unrepaired_.empty() && repairs_due_ > context_.now
+                   ? std::min(wake_up_, repairs_due_)
+                   : wake_up_;
     wake_up_ = std::min({wake_up_, admission_.next_step(), watchers_looked_for_});
 }
 
@@ -571,7 +572,7 @@ std::optional<node_outcome> node::send_release(round& r, encoded_row& same)
         return node_outcome::refused;  // whatever became of the node, it has the key no more
     }
     const bool may_answer = is_ready() || may_come();
-    const bool is_owed = owe_now(l, may_answer ? &r : nullptr, false);
+    const bool is_owed = release_later(l, may_answer ? &r : nullptr, false);
     return may_answer && is_owed ? std::nullopt : std::optional{node_outcome::disconnected};
 }
 
@@ -582,13 +583,13 @@ void node::give_back(lease& l, encoded_row& same) noexcept
     }
     ++context_.stats.background_releases;
     if (!is_ready() || !has_room()) {
-        static_cast<void>(owe_now(l, nullptr, false));
+        static_cast<void>(release_later(l, nullptr, false));
         return;
     }
     try {
         send(command::background_release, l, release_form(l), &same);
     } catch (const std::bad_alloc&) {
-        static_cast<void>(owe_now(l, nullptr, false));
+        static_cast<void>(release_later(l, nullptr, false));
     }
 }
 

@@ -151,11 +151,14 @@ public:
     /// Why there is no connection; empty while there is one.
     [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
     [[nodiscard]] std::size_t unanswered() const noexcept { return fifo_.size(); }
-    [[nodiscard]] std::size_t debts() const noexcept { return owed_.size() + unmended_.size(); }
+    [[nodiscard]] std::size_t pending_releases() const noexcept
+    {
+        return pending_.size() + unrepaired_.size();
+    }
     /// Releases that have no answer, and those still to be sent for the first time.
     [[nodiscard]] std::size_t releases_going_out() const noexcept
     {
-        return releases_unanswered_ + owed_.unsent();
+        return releases_unanswered_ + pending_.unsent();
     }
 
 private:
@@ -331,17 +334,17 @@ private:
     void note_fitness() noexcept;
 
     // What is owed.
-    [[nodiscard]] bool owe(const debt& what) noexcept;
-    [[nodiscard]] bool owe_now(lease& l, round* answers, bool sent_before) noexcept;
-    void owe_instead_of(const pending& p, bool sent_before) noexcept;
-    void owe_again(lease& l, const debt* last, bool failed) noexcept;
-    void pay_debts(bool all);
-    void give_up_debt(debt& d) noexcept;
-    void tell_not_owed(round* waits, base::instant end, bool sent_before) noexcept;
-    void forget_debt(debt& d) noexcept;
-    void forget_pointless_debts() noexcept;
-    void owe_mend(lease& l) noexcept;
-    void pay_mends();
+    [[nodiscard]] bool add_pending(const pending_release& what) noexcept;
+    [[nodiscard]] bool release_later(lease& l, round* answers, bool sent_before) noexcept;
+    void release_instead_of(const pending& p, bool sent_before) noexcept;
+    void release_again(lease& l, const pending_release* last, bool failed) noexcept;
+    void send_pending_releases(bool all);
+    void drop_release(pending_release& d) noexcept;
+    void report_dropped(round* waits, base::instant end, bool sent_before) noexcept;
+    void forget_release(pending_release& d) noexcept;
+    void drop_expired_releases() noexcept;
+    void repair_later(lease& l) noexcept;
+    void send_repairs();
     [[nodiscard]] bool may_be_set_yet(const lease& l) const noexcept;
     [[nodiscard]] bool may_have_key(const lease& l) const noexcept;
     [[nodiscard]] base::instant end_of_key(const lease& l) const noexcept;
@@ -365,11 +368,11 @@ private:
     std::string suspicion_;
     resp::reader reader_;
     fifo<pending> fifo_;
-    core::debts owed_;
+    core::pending_release_queue pending_;
     /// Of resources whose counter a lost connection may have begun without a ttl. Counted.
-    ring<lease*> unmended_;
+    ring<lease*> unrepaired_;
     /// The last one has failed: from when on one more is tried.
-    base::instant mends_due_{};
+    base::instant repairs_due_{};
     /// Releases are answered with errors: what is owed waits until then, and is tried one by one
     /// from then on.
     base::instant ailing_until_{};

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <new>
 
-// Releases that a node could not be given: owed until it is back, and as long as the key could
-// live. And the ttls of counters that may have been begun without one.
+// Releases that a node has not acknowledged. The client keeps them until the node is back, for as
+// long as the key can live. Also repairs of fencing counters that may have no ttl.
 namespace redlock::core {
 
 using base::instant;
@@ -15,38 +15,38 @@ using base::nanos;
 
 namespace {
 
-/// Commands without an answer up to which debts are sent, so that a long list of them does not come
-/// in one flood.
-constexpr std::size_t debts_at_once = 1024;
+/// Pending releases are sent while fewer commands than this are unanswered, so that a long list of
+/// them does not flood the node.
+constexpr std::size_t most_unanswered = 1024;
 
 }  // namespace
 
-/// The server may execute the SET at any time still: its connection was lost before the answer.
+/// Whether the server may still execute the SET, since the connection was lost before the answer.
 bool node::may_be_set_yet(const lease& l) const noexcept
 {
     return (l.asked & bit(index_)) != 0 && (l.answered & bit(index_)) == 0;
 }
 
-/// The node set the key, or another client did, or nobody knows.
+/// Whether the key may be on the node: set by this client, or by the one that detached the lease.
 bool node::may_have_key(const lease& l) const noexcept
 {
     return l.adopted || may_be_set_yet(l) ||
            (l.granted.load(std::memory_order_relaxed) & bit(index_)) != 0;
 }
 
-/// From when on the node can have the key no more; `max` while that is not known: the SET may lie
-/// in a node that does not move, or be another client's, of any ttl.
+/// The instant from which the key cannot be on the node; `max` if that is not known, since a node
+/// that stands still may have the SET, or another client set the key with any ttl.
 instant node::end_of_key(const lease& l) const noexcept
 {
     if (l.adopted || may_be_set_yet(l)) {
         return instant::max();
     }
-    // What was sent and not answered within the stall timeout took its connection with it.
+    // A connection is closed if a command stays unanswered for the stall timeout.
     return l.keys_end + context_.settings.stall_timeout +
            context_.settings.drift(l.keys_end - l.t0);
 }
 
-/// The same, once the node moves: what it has from lost connections is executed now, or soon.
+/// The same for a node that answers: it executes the commands of lost connections now, or soon.
 instant node::end_of_key_from_now(const lease& l) const noexcept
 {
     if (l.adopted) {
@@ -58,31 +58,31 @@ instant node::end_of_key_from_now(const lease& l) const noexcept
     return std::min(end_of_key(l), latest);
 }
 
-/// False: it was not taken. Who waits for its answer is not told here.
-bool node::owe(const debt& what) noexcept
+/// False: the client does not keep the release. The caller must report that.
+bool node::add_pending(const pending_release& what) noexcept
 {
     if (context_.stopped || what.end <= what.due) {
         return false;
     }
     try {
-        if (debts() >= context_.settings.max_pending_releases && !unmended_.empty()) {
-            context_.unref(*unmended_.pop());  // it is missed less
-        } else if (debts() >= context_.settings.max_pending_releases) {
+        if (pending_releases() >= context_.settings.max_pending_releases && !unrepaired_.empty()) {
+            context_.unref(*unrepaired_.pop());  // a missing repair does less harm
+        } else if (pending_releases() >= context_.settings.max_pending_releases) {
             ++context_.stats.pending_releases_dropped;
-            if (owed_.empty() || what.is_repeat()) {
+            if (pending_.empty() || what.is_repeat()) {
                 return false;
             }
-            give_up_debt(owed_.pop_least());
+            drop_release(pending_.pop_least());
         }
-        debt& d = context_.pending_releases.take();
+        pending_release& d = context_.pending_releases.take();
         d = what;
         ++d.of->references;
         if (d.answers != nullptr) {
             ++d.answers->references;
         }
-        owed_.push(d);
+        pending_.push(d);
     } catch (const std::bad_alloc&) {
-        // The key expires by itself; that the release was given up can be seen in the stats.
+        // The key expires by itself. The statistics count the dropped release.
         ++context_.stats.pending_releases_dropped;
         return false;
     }
@@ -90,38 +90,38 @@ bool node::owe(const debt& what) noexcept
     return true;
 }
 
-/// A release that has not been sent, or whose answer was lost with its connection.
-bool node::owe_now(lease& l, round* answers, bool sent_before) noexcept
+/// Keeps a release that was not sent, or whose answer was lost with its connection.
+bool node::release_later(lease& l, round* answers, bool sent_before) noexcept
 {
-    return owe({&l, answers, context_.now, end_of_key(l), nanos{}, sent_before});
+    return add_pending({&l, answers, context_.now, end_of_key(l), nanos{}, sent_before});
 }
 
-/// The same release, whose answer is not to come or says nothing of the key. `sent_before`: it may
-/// have been executed.
-void node::owe_instead_of(const pending& p, bool sent_before) noexcept
+/// Keeps the release of `p`, whose answer will not come or says nothing about the key.
+/// `sent_before`: the node may have executed it.
+void node::release_instead_of(const pending& p, bool sent_before) noexcept
 {
     if (p.what == command::release) {
         round& r = p.of_round();
-        if (!owe_now(*r.of, &r, sent_before)) {
-            tell_not_owed(&r, end_of_key(*r.of), sent_before);
+        if (!release_later(*r.of, &r, sent_before)) {
+            report_dropped(&r, end_of_key(*r.of), sent_before);
         }
     } else if (p.what == command::background_release) {
-        static_cast<void>(owe_now(p.of_lease(), nullptr, sent_before));
+        static_cast<void>(release_later(p.of_lease(), nullptr, sent_before));
     } else {
         assert(p.what == command::pending_release);
-        debt& d = p.of_debt();
+        pending_release& d = p.of_pending_release();
         d.sent_before = d.sent_before || sent_before;
-        if (owe({d.of, d.answers, context_.now, d.end, nanos{}, d.sent_before})) {
-            forget_debt(d);
+        if (add_pending({d.of, d.answers, context_.now, d.end, nanos{}, d.sent_before})) {
+            forget_release(d);
         } else {
-            give_up_debt(d);
+            drop_release(d);
         }
     }
 }
 
-/// No release will be sent any more that `waits` could have its answer from. The key is certainly
-/// gone from `end` on; whether a release that was sent has deleted it nobody knows.
-void node::tell_not_owed(round* waits, instant end, bool sent_before) noexcept
+/// Reports to the round `waits` that no release will be sent that could answer it. From `end` on
+/// the key is not on the node. A release that was sent may or may not have deleted it.
+void node::report_dropped(round* waits, instant end, bool sent_before) noexcept
 {
     if (waits == nullptr || waits->tally.has_voted(index_)) {
         return;
@@ -130,14 +130,14 @@ void node::tell_not_owed(round* waits, instant end, bool sent_before) noexcept
     vote(*waits, is_gone ? node_outcome::refused : node_outcome::disconnected, trouble_);
 }
 
-/// One more release, after a pause: the last one was answered, but the key is there, or may come
-/// yet. `last`: the debt that it paid, if any.
-void node::owe_again(lease& l, const debt* last, bool failed) noexcept
+/// Keeps one more release for later: the node answered the last one, but the key is there, or may
+/// still come. `last`: the pending release that was answered; null: it was sent at once.
+void node::release_again(lease& l, const pending_release* last, bool failed) noexcept
 {
     const bool is_first = failed || last == nullptr || !last->is_repeat();
     const nanos pause = is_first ? first_pause : std::min(last->pause * 2, longest_pause);
     const instant end = last == nullptr ? end_of_key_from_now(l) : last->end;
-    static_cast<void>(owe({&l, nullptr, context_.now + pause, end, pause, true, failed}));
+    static_cast<void>(add_pending({&l, nullptr, context_.now + pause, end, pause, true, failed}));
 }
 
 /// The error of a release, if the key in the way of `wanted` may be the key of that release. Then
@@ -145,39 +145,39 @@ void node::owe_again(lease& l, const debt* last, bool failed) noexcept
 std::string_view node::own_key_error(const lease& wanted) const noexcept
 {
     if (release_error_.empty()) {
-        return {};  // without a look at all releases that wait
+        return {};  // need not search all pending releases
     }
     const auto is_wanted = [&wanted](const std::string& resource) {
         const auto names = wanted.resources();
         return std::find(names.begin(), names.end(), resource) != names.end();
     };
-    const auto is_in_the_way = [&](const debt& d) {
+    const auto is_in_the_way = [&](const pending_release& d) {
         const auto names = d.of->resources();
         return d.has_failed && d.end > context_.now &&
                std::any_of(names.begin(), names.end(), is_wanted);
     };
-    return owed_.any_repeat(is_in_the_way) ? release_error_ : std::string_view();
+    return pending_.any_repeat(is_in_the_way) ? release_error_ : std::string_view();
 }
 
-/// `all`: on a new connection, whatever their time.
-void node::pay_debts(bool all)
+/// `all`: also those whose time has not come, on a new connection.
+void node::send_pending_releases(bool all)
 {
-    // What is left waits for the next reply: there has to be one, though there is no room.
-    while (!owed_.empty() && ailing_until_ <= context_.now && fifo_.size() < debts_at_once &&
+    // The rest waits for the next reply. So there must be one, though there is no room.
+    while (!pending_.empty() && ailing_until_ <= context_.now && fifo_.size() < most_unanswered &&
            (has_room() || fifo_.empty())) {
-        debt& d = owed_.front();
+        pending_release& d = pending_.front();
         if (!all && d.due > context_.now) {
             return;
         }
         if (d.end <= context_.now) {
-            give_up_debt(owed_.pop());
+            drop_release(pending_.pop());
             continue;
         }
         if (d.due > context_.now) {
-            d.pause /= 2;  // it is sent early, and the next one is not to come later for that
+            d.pause /= 2;  // it is sent early, and the next one must not be late for that
         }
         send(command::pending_release, d, release_form(*d.of));
-        owed_.pop();
+        pending_.pop();
         if (ailing_until_ != instant{}) {
             ailing_until_ = context_.now + first_pause;
         }
@@ -185,13 +185,13 @@ void node::pay_debts(bool all)
     }
 }
 
-void node::give_up_debt(debt& d) noexcept
+void node::drop_release(pending_release& d) noexcept
 {
-    tell_not_owed(d.answers, d.end, d.sent_before);
-    forget_debt(d);
+    report_dropped(d.answers, d.end, d.sent_before);
+    forget_release(d);
 }
 
-void node::forget_debt(debt& d) noexcept
+void node::forget_release(pending_release& d) noexcept
 {
     if (d.answers != nullptr) {
         context_.unref(*d.answers);
@@ -201,37 +201,37 @@ void node::forget_debt(debt& d) noexcept
     context_.pending_releases.give(d);
 }
 
-/// Of a node that stays away: keys that have expired need no release.
-void node::forget_pointless_debts() noexcept
+/// For a node that stays away: keys that have expired need no release.
+void node::drop_expired_releases() noexcept
 {
-    owed_.remove_ended(context_.now, [this](debt& d) { give_up_debt(d); });
+    pending_.remove_ended(context_.now, [this](pending_release& d) { drop_release(d); });
 }
 
-/// Nobody hears what an increment was answered, or the script that was to give its counter a ttl
-/// has failed: that script is sent once more.
-void node::owe_mend(lease& l) noexcept
+/// Keeps a repair of the counter's ttl: the answer to an increment was lost, or the script that
+/// gives the counter a ttl has failed.
+void node::repair_later(lease& l) noexcept
 {
-    if (context_.stopped || debts() >= context_.settings.max_pending_releases) {
+    if (context_.stopped || pending_releases() >= context_.settings.max_pending_releases) {
         return;  // the counter stays until the resource is locked again
     }
     try {
-        unmended_.push(&l);
+        unrepaired_.push(&l);
         ++l.references;
     } catch (const std::bad_alloc&) {
-        // The same.
+        // As above: the counter stays.
     }
 }
 
-/// Behind the releases. Of those that failed one a second.
-void node::pay_mends()
+/// Sends repairs, after the releases. Of repairs that failed, one a second.
+void node::send_repairs()
 {
-    while (is_ready() && !unmended_.empty() && mends_due_ <= context_.now &&
-           fifo_.size() < debts_at_once && (has_room() || fifo_.empty())) {
-        lease& l = *unmended_.front();
+    while (is_ready() && !unrepaired_.empty() && repairs_due_ <= context_.now &&
+           fifo_.size() < most_unanswered && (has_room() || fifo_.empty())) {
+        lease& l = *unrepaired_.front();
         send(command::repair_expiry, l);
-        context_.unref(*unmended_.pop());
-        if (mends_due_ != instant{}) {
-            mends_due_ = context_.now + first_pause;
+        context_.unref(*unrepaired_.pop());
+        if (repairs_due_ != instant{}) {
+            repairs_due_ = context_.now + first_pause;
         }
     }
 }
@@ -241,17 +241,17 @@ void node::pay_mends()
 void node::on_increment_lost(const pending& p) noexcept
 {
     on_vote_lost(p);
-    owe_mend(*p.of_round().of);
+    repair_later(*p.of_round().of);
 }
 
 void node::on_repair_lost(const pending& p) noexcept
 {
-    owe_mend(p.of_lease());
+    repair_later(p.of_lease());
 }
 
 void node::on_release_lost(const pending& p) noexcept
 {
-    owe_instead_of(p, true);
+    release_instead_of(p, true);
 }
 
 }  // namespace redlock::core

@@ -89,11 +89,11 @@ bool node::on_reply(const resp::reply& r)
         give_up_as(unfit);
         return false;
     }
-    if (goes_on && state_ == state::ready && !owed_.empty()) {
-        pay_debts(false);
+    if (goes_on && state_ == state::ready && !pending_.empty()) {
+        send_pending_releases(false);
     }
-    if (goes_on && !unmended_.empty()) {
-        pay_mends();
+    if (goes_on && !unrepaired_.empty()) {
+        send_repairs();
     }
     return goes_on;
 }
@@ -116,7 +116,7 @@ command_subject node::subject_of(const pending& p) noexcept
         case command_subject::kind::none: break;
         case command_subject::kind::round: return p.of_round();
         case command_subject::kind::lease: return p.of_lease();
-        case command_subject::kind::pending_release: return p.of_debt();
+        case command_subject::kind::pending_release: return p.of_pending_release();
     }
     return {};
 }
@@ -260,7 +260,7 @@ bool node::on_release(const pending& p, const resp::reply& r)
         case scripted::yes: settle(p, node_outcome::granted, {}); return true;
         case scripted::no: settle(p, node_outcome::refused, {}); return true;
         case scripted::again: return send_again(p);
-        case scripted::no_room: owe_instead_of(p, false); return true;
+        case scripted::no_room: release_instead_of(p, false); return true;
         case scripted::error:
             release_error_ =
                 "may still have a key of this client, as it refused a release: " + error_of(r);
@@ -276,7 +276,8 @@ bool node::on_release(const pending& p, const resp::reply& r)
 void node::settle(const pending& p, node_outcome outcome, std::string_view error)
 {
     assert(traits_of(p.what).is_for == command_traits::purpose::release);
-    debt* const paid = p.what == command::pending_release ? &p.of_debt() : nullptr;
+    pending_release* const paid =
+        p.what == command::pending_release ? &p.of_pending_release() : nullptr;
     round* const waits = p.what == command::release ? &p.of_round()
                          : paid != nullptr          ? paid->answers
                                                     : nullptr;
@@ -296,10 +297,10 @@ void node::settle(const pending& p, node_outcome outcome, std::string_view error
     const bool failed = outcome == node_outcome::failed;
     ailing_until_ = failed ? context_.now + first_pause : instant{};
     if (failed ? may_have_key(*l) : outcome == node_outcome::refused && may_be_set_yet(*l)) {
-        owe_again(*l, paid, failed);
+        release_again(*l, paid, failed);
     }
     if (paid != nullptr) {
-        forget_debt(*paid);
+        forget_release(*paid);
     }
 }
 

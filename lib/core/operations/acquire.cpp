@@ -25,8 +25,8 @@ bool join_own_lock(operation_context& c, operation& op)
     if (lease* const held = c.leases.find(op.owner, op.subject->resources())) {
         c.contention.abandon_turn(op);
         c.leases.add_hold(c.unused_lease(op), *held);
-        if (op.keeper != nullptr) {
-            op.keeper->since = c.shared.now;
+        if (op.renewal != nullptr) {
+            op.renewal->since = c.shared.now;
         }
         run_hold(c, op);
         return true;
@@ -99,8 +99,8 @@ bool begin_attempt(operation_context& c, operation& op)
     l.holds = 1;
     l.is_hold_over = false;
     l.is_had = l.is_counted = false;
-    if (op.keeper != nullptr) {
-        op.keeper->since = c.shared.now;
+    if (op.renewal != nullptr) {
+        op.renewal->since = c.shared.now;
     }
     c.contention.on_attempt(op);
     ++op.attempts_made;

@@ -59,8 +59,8 @@ void operation_context::give_up(operation& op) noexcept
 void operation_context::recycle(operation& op) noexcept
 {
     op.owner.reset();
-    if (op.keeper != nullptr) {
-        renewals.discard(*std::exchange(op.keeper, nullptr));  // its lock was not had
+    if (op.renewal != nullptr) {
+        renewals.discard(*std::exchange(op.renewal, nullptr));  // its lock was not had
     }
     scheduler.end(op);
 }

@@ -7,7 +7,7 @@
 #include "core/operation.hpp"
 #include "core/operations/context.hpp"
 #include "core/operations/flow.hpp"
-#include "core/renewal/keeper.hpp"
+#include "core/renewal/renewal.hpp"
 #include "core/round.hpp"
 
 namespace redlock::core {
@@ -35,7 +35,7 @@ bool acquire_again(operation_context& c, operation& op) noexcept;
 [[nodiscard]] error_code conclude_extend(operation_context& c, lease& l, const round& r);
 
 /// Extends a kept lease, for no caller. May throw `std::bad_alloc`.
-void begin_renewal(operation_context& c, keeper& k, base::nanos ttl);
+void begin_renewal(operation_context& c, renewal& k, base::nanos ttl);
 /// Memory has run out.
 void fail_renewal(operation_context& c, operation& op) noexcept;
 

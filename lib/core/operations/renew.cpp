@@ -30,7 +30,7 @@ std::unique_ptr<report> report_of_failure(operation_context& c, operation& op,
 }
 
 /// Ends a renewal that was not abandoned.
-void conclude_renewal(operation_context& c, keeper& k, const round& r) noexcept
+void conclude_renewal(operation_context& c, renewal& k, const round& r) noexcept
 {
     lease& l = *k.of;
     k.asking = nullptr;
@@ -46,7 +46,7 @@ void conclude_renewal(operation_context& c, keeper& k, const round& r) noexcept
 void end_renewal(operation_context& c, operation& op) noexcept
 {
     c.shared.unref(*std::exchange(op.subject, nullptr));
-    op.keeper = nullptr;
+    op.renewal = nullptr;
     c.renewals.on_finished();
     c.recycle(op);
 }
@@ -57,9 +57,9 @@ flow run_renewal(operation_context& c, operation& op)
         const held_round r{c.shared, c.begin_round(op, round_kind::extend)};
         c.rounds.fan_out(*r);
         co_await verdict_of{*r};
-        if (op.keeper != nullptr) {
-            op.keeper->failure = report_of_failure(c, op, *r);
-            conclude_renewal(c, *op.keeper, *r);
+        if (op.renewal != nullptr) {
+            op.renewal->failure = report_of_failure(c, op, *r);
+            conclude_renewal(c, *op.renewal, *r);
         }
     }
     end_renewal(c, op);
@@ -67,13 +67,13 @@ flow run_renewal(operation_context& c, operation& op)
 
 }  // namespace
 
-void begin_renewal(operation_context& c, keeper& k, base::nanos ttl)
+void begin_renewal(operation_context& c, renewal& k, base::nanos ttl)
 {
     operation& op = c.scheduler.begin(operation::kind::renew, nullptr);
     ++k.of->references;
     op.subject = k.of;
     op.ttl = ttl;
-    op.keeper = &k;
+    op.renewal = &k;
     c.renewals.on_begun(k, op);
     try {
         run_renewal(c, op);
@@ -85,8 +85,8 @@ void begin_renewal(operation_context& c, keeper& k, base::nanos ttl)
 
 void fail_renewal(operation_context& c, operation& op) noexcept
 {
-    if (op.keeper != nullptr) {
-        c.renewals.on_unknown(*op.keeper, op.ttl);
+    if (op.renewal != nullptr) {
+        c.renewals.on_unknown(*op.renewal, op.ttl);
     }
     end_renewal(c, op);
 }

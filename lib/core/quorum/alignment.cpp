@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-// From the counters of an attempt's nodes to its fencing token. A raise is a round of its own,
+// From the counters of an attempt's nodes to its fencing token. An alignment is a round of its own,
 // which shares its attempt's deadline, and which the attempt's late grants join.
 namespace redlock::core {
 
@@ -30,7 +30,7 @@ bool rounds::can_be_aligned(const round& attempt) const noexcept
         attempt.tally.of_acquire() != verdict::won || attempt.fencing->agreed()) {
         return false;
     }
-    return attempt.tally.open_nodes() != 0 || attempt.fencing->raising() != 0 ||
+    return attempt.tally.open_nodes() != 0 || attempt.fencing->aligning() != 0 ||
            next_target(attempt, 0);
 }
 
@@ -40,7 +40,7 @@ std::optional<std::int64_t> rounds::next_target(const round& attempt, unsigned t
 {
     constexpr unsigned most_doublings = 16;
     const fencing_votes& counted = *attempt.fencing;
-    const node_mask nodes = counted.known() & ~counted.raising();
+    const node_mask nodes = counted.known() & ~counted.aligning();
     if (tries > 0) {
         const std::int64_t headroom = std::int64_t{8} << std::min(2 * tries, most_doublings);
         if (const auto high = counted.target(nodes, headroom)) {
@@ -75,12 +75,12 @@ void rounds::ask_to_align(round& r, unsigned index)
     round& attempt = *r.partner;
     fencing_votes& counted = *attempt.fencing;
     const bool is_below =
-        counted.is_below(index, r.target) && (counted.raising() & bit(index)) == 0;
+        counted.is_below(index, r.target) && (counted.aligning() & bit(index)) == 0;
     node& n = *nodes_[index];
     if (is_below && n.takes_requests() && !n.is_quarantined()) {
         encoded_row none;
         n.ask(r, none);
-        counted.raise(index);
+        counted.begin_alignment(index);
         return;
     }
     if (is_below) {
@@ -102,8 +102,8 @@ verdict rounds::outcome_of_alignment(const round& r) const noexcept
     if (next_target(attempt, 0)) {
         return verdict::refused;
     }
-    return r.tally.open() == 0 && attempt.fencing->raising() == 0 ? verdict::unavailable
-                                                                  : verdict::open;
+    return r.tally.open() == 0 && attempt.fencing->aligning() == 0 ? verdict::unavailable
+                                                                   : verdict::open;
 }
 
 // What nodes tell.
@@ -126,12 +126,12 @@ void rounds::on_counted(round& attempt, unsigned index, std::int64_t value)
         attempt.fencing->vote(index, value, nodes_[index]->is_new(value));
     }
     on_vote(attempt, index, node_outcome::granted, {});
-    round* const raise = attempt.partner;
-    if (raise != nullptr && !raise->closed && !raise->tally.has_voted(index)) {
+    round* const alignment = attempt.partner;
+    if (alignment != nullptr && !alignment->closed && !alignment->tally.has_voted(index)) {
         if (!attempt.fencing->agreed()) {
-            ask_to_align(*raise, index);
+            ask_to_align(*alignment, index);
         }
-        consider(*raise);
+        consider(*alignment);
     }
 }
 
@@ -177,10 +177,10 @@ void rounds::on_unusable(round& r, unsigned index, std::string_view why) noexcep
     after_answer(r, index, node_outcome::failed);
 }
 
-/// An answer that comes late may be what a later raise of the same attempt lacks.
+/// A late answer may complete a later alignment of the same attempt.
 void rounds::after_answer(round& r, unsigned index, node_outcome outcome) noexcept
 {
-    r.partner->fencing->raise_answered(index);
+    r.partner->fencing->end_alignment(index);
     on_vote(r, index, outcome, {});
     round* const present = r.partner->partner;
     if (present != nullptr && present != &r) {

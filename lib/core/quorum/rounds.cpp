@@ -204,7 +204,7 @@ void rounds::expire(round& r) noexcept
     }
     r.parked = 0;
     if (r.what == round_kind::align) {
-        r.partner->fencing->await_no_raise();  // nor is it waited for them any longer
+        r.partner->fencing->end_alignments();  // nor is it waited for them any longer
     }
     consider(r);
     shared_.unref(r);
@@ -295,7 +295,7 @@ void rounds::on_vote(round& r, unsigned index, node_outcome outcome,
     const bool is_being_aligned = r.partner != nullptr && r.what != round_kind::align;
     if (is_being_aligned && outcome != node_outcome::granted &&
         !r.partner->tally.has_voted(index)) {
-        // There will be nothing to raise.
+        // The node has no counter to align.
         r.partner->tally.fail(index);
         consider(*r.partner);
     }

@@ -47,13 +47,13 @@ nanos renewals::spacing(nanos ttl) noexcept
     return std::max(ttl / 24 + shared_.random_below(ttl / 24), least_spacing);
 }
 
-keeper& renewals::create()
+renewal& renewals::create()
 {
-    keeper& k = keepers_.take();
+    renewal& k = records_.take();
     try {
-        watched_.reserve(keepers_.in_use());
+        watched_.reserve(records_.in_use());
     } catch (...) {
-        keepers_.give(k);
+        records_.give(k);
         throw;
     }
     k.of = nullptr;
@@ -67,22 +67,22 @@ keeper& renewals::create()
 }
 
 /// Looks after a held lease from here on.
-void renewals::begin(keeper& k, lease& l) noexcept
+void renewals::begin(renewal& k, lease& l) noexcept
 {
     ++l.references;
     k.of = &l;
-    l.kept_by = &k;
+    l.renewal = &k;
     rest(k);
 }
 
 /// Its renewal is under way, or waits for its turn.
-bool renewals::has_asked(keeper& k) noexcept
+bool renewals::has_asked(renewal& k) noexcept
 {
     return k.asking != nullptr || static_cast<list_hook<in_turn>&>(k).is_linked();
 }
 
 /// Until there is something to do for it.
-void renewals::rest(keeper& k) noexcept
+void renewals::rest(renewal& k) noexcept
 {
     const instant end = k.of->valid_until();
     // There is room: create() made it.
@@ -93,7 +93,7 @@ void renewals::rest(keeper& k) noexcept
 /// nothing when nobody looks after the lease.
 void renewals::end(lease& l, error_code why) noexcept
 {
-    keeper* const k = std::exchange(l.kept_by, nullptr);
+    renewal* const k = std::exchange(l.renewal, nullptr);
     if (k == nullptr) {
         return;
     }
@@ -106,9 +106,9 @@ void renewals::end(lease& l, error_code why) noexcept
     while (operation* op = k->waiters.pop_front()) {
         end_wait(*op, why);
     }
-    while (keeper* const wish = k->further) {
+    while (renewal* const wish = k->further) {
         k->further = wish->further;
-        keepers_.give(*wish);
+        records_.give(*wish);
     }
     if (k->renews) {
         end_keeping(*k, why);
@@ -118,19 +118,19 @@ void renewals::end(lease& l, error_code why) noexcept
 
 void renewals::end_wait(operation& op, error_code why) noexcept
 {
-    op.keeper = nullptr;
+    op.renewal = nullptr;
     listener_.on_end(op, why);
 }
 
-void renewals::abandon(keeper& k, error_code why) noexcept
+void renewals::abandon(renewal& k, error_code why) noexcept
 {
     if (operation* const renewal = std::exchange(k.asking, nullptr)) {
-        renewal->keeper = nullptr;
+        renewal->renewal = nullptr;
         listener_.on_abandoned(*renewal, why);
     }
 }
 
-void renewals::leave_turn(keeper& k) noexcept
+void renewals::leave_turn(renewal& k) noexcept
 {
     if (static_cast<list_hook<in_turn>&>(k).is_linked()) {
         turns_.remove(k);
@@ -138,21 +138,21 @@ void renewals::leave_turn(keeper& k) noexcept
 }
 
 /// What there was to tell is of what nobody keeps any more.
-void renewals::leave_news(keeper& k) noexcept
+void renewals::leave_news(renewal& k) noexcept
 {
     if (static_cast<list_hook<in_news>&>(k).is_linked()) {
         news_.remove(k);
     }
 }
 
-void renewals::forget_if_idle(keeper& k) noexcept
+void renewals::forget_if_idle(renewal& k) noexcept
 {
     if (!k.renews && k.waiters.empty()) {
         end(*k.of, errc::not_held);
     }
 }
 
-void renewals::end_keeping(keeper& k, error_code why) noexcept
+void renewals::end_keeping(renewal& k, error_code why) noexcept
 {
     --shared_.stats.kept_alive;
     if (why == errc::lost) {
@@ -167,16 +167,16 @@ void renewals::end_keeping(keeper& k, error_code why) noexcept
 void renewals::end_all(error_code why) noexcept
 {
     while (!watched_.empty()) {
-        end(*static_cast<keeper&>(watched_.front()).of, why);
+        end(*static_cast<renewal&>(watched_.front()).of, why);
     }
 }
 
-/// A keeper that looks after nothing any more stays until its loss is told.
-void renewals::forget_unless_news(keeper& k) noexcept
+/// A record that is not needed any more stays until its loss is reported.
+void renewals::forget_unless_news(renewal& k) noexcept
 {
     if (!static_cast<list_hook<in_news>&>(k).is_linked()) {
         shared_.unref(*std::exchange(k.of, nullptr));
-        keepers_.give(k);
+        records_.give(k);
     }
 }
 
@@ -186,7 +186,7 @@ void renewals::forget_unless_news(keeper& k) noexcept
 void renewals::on_time() noexcept
 {
     while (sleeper* s = watched_.due(shared_.now)) {
-        keeper& k = *static_cast<keeper*>(s);
+        renewal& k = *static_cast<renewal*>(s);
         if (k.of->valid_until() <= shared_.now) {
             listener_.on_expired(*k.of);
             continue;
@@ -210,7 +210,7 @@ bool renewals::begin_due() noexcept
     return any;
 }
 
-void renewals::renew(keeper& k) noexcept
+void renewals::renew(renewal& k) noexcept
 {
     assert(k.asking == nullptr);
     if (k.of->valid_until() <= shared_.now) {
@@ -233,18 +233,18 @@ void renewals::renew(keeper& k) noexcept
     }
 }
 
-void renewals::on_begun(keeper& k, operation& renewal) noexcept
+void renewals::on_begun(renewal& k, operation& renewal) noexcept
 {
     ++under_way_;
     k.asking = &renewal;
     rest(k);
 }
 
-void renewals::on_renewed(keeper& k, nanos ttl) noexcept
+void renewals::on_renewed(renewal& k, nanos ttl) noexcept
 {
     k.asking = nullptr;
     ++shared_.stats.renewed;
-    for (keeper* wish = &k; wish != nullptr; wish = wish->further) {
+    for (renewal* wish = &k; wish != nullptr; wish = wish->further) {
         wish->renewals_left -= wish->renewals_left != unlimited && wish->renewals_left != 0;
     }
     k.next_renewal = std::max(next_renewal(k.of->valid_until(), ttl), shared_.now + least_spacing);
@@ -252,7 +252,7 @@ void renewals::on_renewed(keeper& k, nanos ttl) noexcept
     rest(k);
 }
 
-void renewals::on_unknown(keeper& k, nanos ttl) noexcept
+void renewals::on_unknown(renewal& k, nanos ttl) noexcept
 {
     k.asking = nullptr;
     ++shared_.stats.renewal_unknown;
@@ -263,23 +263,23 @@ void renewals::on_unknown(keeper& k, nanos ttl) noexcept
 
 void renewals::add_waiter(operation& op, lease& l) noexcept
 {
-    op.keeper = l.kept_by;
-    l.kept_by->waiters.push_back(op);
+    op.renewal = l.renewal;
+    l.renewal->waiters.push_back(op);
 }
 
 bool renewals::remove_waiter(operation& op) noexcept
 {
-    if (op.keeper == nullptr) {
+    if (op.renewal == nullptr) {
         return false;
     }
-    keeper& k = *std::exchange(op.keeper, nullptr);
+    renewal& k = *std::exchange(op.renewal, nullptr);
     k.waiters.remove(op);
     forget_if_idle(k);
     return true;
 }
 
 /// What was not told yet of the same lock is out of date.
-void renewals::announce(keeper& k, renewal_outcome what) noexcept
+void renewals::announce(renewal& k, renewal_outcome what) noexcept
 {
     if (!settings_.on_renewal) {
         return;
@@ -295,13 +295,13 @@ void renewals::announce(keeper& k, renewal_outcome what) noexcept
 
 bool renewals::take_news(renewal_news& told) noexcept
 {
-    keeper* const k = news_.pop_front();
+    renewal* const k = news_.pop_front();
     if (k == nullptr) {
         return false;
     }
     told = {k->of, k->news, std::move(k->failure)};
     ++told.of->references;
-    if (k->of->kept_by != k) {
+    if (k->of->renewal != k) {
         forget_unless_news(*k);
     }
     return true;

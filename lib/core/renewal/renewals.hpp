@@ -9,7 +9,7 @@
 #include "core/node/context.hpp"
 #include "core/operation.hpp"
 #include "core/pool.hpp"
-#include "core/renewal/keeper.hpp"
+#include "core/renewal/renewal.hpp"
 #include "core/wake_ups.hpp"
 
 #include <cstddef>
@@ -32,7 +32,7 @@ public:
     virtual void on_expired(lease& l) noexcept = 0;
     /// The lease should be extended for `ttl`. Calls `renewals::on_begun`. May throw
     /// `std::bad_alloc`.
-    virtual void on_due(keeper& k, base::nanos ttl) = 0;
+    virtual void on_due(renewal& k, base::nanos ttl) = 0;
     /// The renewal under way must end.
     virtual void on_abandoned(operation& renewal, error_code why) noexcept = 0;
     /// The end that the operation has waited for has come.
@@ -54,15 +54,15 @@ public:
     {}
 
     /// A record for a lease that a caller waits for, or wants to keep. May throw `std::bad_alloc`.
-    [[nodiscard]] keeper& create();
-    [[nodiscard]] keeper& create(const keep_alive& how, base::nanos ttl);
+    [[nodiscard]] renewal& create();
+    [[nodiscard]] renewal& create(const keep_alive& how, base::nanos ttl);
     /// Takes back a record that was not used.
-    void discard(keeper& unused) noexcept { keepers_.give(unused); }
+    void discard(renewal& unused) noexcept { records_.give(unused); }
 
     /// Begins to watch a held lease.
-    void begin(keeper& k, lease& l) noexcept;
+    void begin(renewal& k, lease& l) noexcept;
     /// Begins to renew the lease of the hold as `wish` says.
-    void keep(keeper& wish, lease& hold) noexcept;
+    void keep(renewal& wish, lease& hold) noexcept;
     /// The hold has ended, and others go on.
     void end_hold(lease& hold) noexcept;
     /// The lease has ended. Does nothing if nothing watches the lease. If the validity has ended
@@ -78,10 +78,10 @@ public:
     void on_time() noexcept;
     /// Begins the renewals that are due, as far as there is room. False: there was none.
     bool renew_due() noexcept { return !turns_.empty() && begin_due(); }
-    void on_begun(keeper& k, operation& renewal) noexcept;
+    void on_begun(renewal& k, operation& renewal) noexcept;
     /// The renewal of the lease has ended: `renewed`, or not known.
-    void on_renewed(keeper& k, base::nanos ttl) noexcept;
-    void on_unknown(keeper& k, base::nanos ttl) noexcept;
+    void on_renewed(renewal& k, base::nanos ttl) noexcept;
+    void on_unknown(renewal& k, base::nanos ttl) noexcept;
     /// The operation of a renewal, which may have been abandoned, is over.
     void on_finished() noexcept { --under_way_; }
     /// Time from a renewal that failed to the next one.
@@ -97,33 +97,33 @@ public:
     {
         return watched_.empty() ? base::instant::max() : watched_.next();
     }
-    [[nodiscard]] std::size_t records_in_use() const noexcept { return keepers_.in_use(); }
+    [[nodiscard]] std::size_t records_in_use() const noexcept { return records_.in_use(); }
 
 private:
     bool begin_due() noexcept;
-    [[nodiscard]] static bool has_asked(keeper& k) noexcept;
-    void rest(keeper& k) noexcept;
-    void stop_renewals(keeper& k) noexcept;
-    void abandon(keeper& k, error_code why) noexcept;
-    void leave_turn(keeper& k) noexcept;
-    void leave_news(keeper& k) noexcept;
+    [[nodiscard]] static bool has_asked(renewal& k) noexcept;
+    void rest(renewal& k) noexcept;
+    void stop_renewals(renewal& k) noexcept;
+    void abandon(renewal& k, error_code why) noexcept;
+    void leave_turn(renewal& k) noexcept;
+    void leave_news(renewal& k) noexcept;
     void end_wait(operation& op, error_code why) noexcept;
-    void forget_if_idle(keeper& k) noexcept;
-    void forget_unless_news(keeper& k) noexcept;
-    void end_keeping(keeper& k, error_code why) noexcept;
-    void renew(keeper& k) noexcept;
-    void announce(keeper& k, renewal_outcome what) noexcept;
-    [[nodiscard]] base::nanos life_wanted(const keeper& k) const noexcept;
+    void forget_if_idle(renewal& k) noexcept;
+    void forget_unless_news(renewal& k) noexcept;
+    void end_keeping(renewal& k, error_code why) noexcept;
+    void renew(renewal& k) noexcept;
+    void announce(renewal& k, renewal_outcome what) noexcept;
+    [[nodiscard]] base::nanos life_wanted(const renewal& k) const noexcept;
     [[nodiscard]] base::instant next_renewal(base::instant end, base::nanos ttl) noexcept;
 
     node_context& shared_;
     const base::settings& settings_;
     renewal_listener& listener_;
-    pool<keeper> keepers_;
+    pool<renewal> records_;
     /// By the instant when something must be done for their leases.
     wake_ups watched_;
-    keeper_turns turns_;
-    keeper_news news_;
+    renewal_queue turns_;
+    renewal_reports news_;
     std::size_t under_way_ = 0;
 };
 

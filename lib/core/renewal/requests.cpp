@@ -12,9 +12,9 @@ using base::instant;
 using base::nanos;
 using std::chrono::milliseconds;
 
-keeper& renewals::create(const keep_alive& how, nanos ttl)
+renewal& renewals::create(const keep_alive& how, nanos ttl)
 {
-    keeper& k = create();
+    renewal& k = create();
     k.renewals_left = how.max_renewals;
     k.ttl = ttl;
     k.max_hold = how.max_hold ? base::deadline_span(*how.max_hold) : nanos::max();
@@ -22,16 +22,16 @@ keeper& renewals::create(const keep_alive& how, nanos ttl)
 }
 
 /// Of a lock that was just had, or once more.
-void renewals::keep(keeper& wish, lease& hold) noexcept
+void renewals::keep(renewal& wish, lease& hold) noexcept
 {
     lease& l = hold.root();
     wish.wanted_by = &hold;
-    if (l.kept_by == nullptr) {
+    if (l.renewal == nullptr) {
         begin(wish, l);
     } else {
-        wish.further = std::exchange(l.kept_by->further, &wish);
+        wish.further = std::exchange(l.renewal->further, &wish);
     }
-    keeper& k = *l.kept_by;
+    renewal& k = *l.renewal;
     if (!std::exchange(k.renews, true)) {
         ++shared_.stats.kept_alive;
     }
@@ -43,7 +43,7 @@ void renewals::keep(keeper& wish, lease& hold) noexcept
 /// A hold that ends while others go on waits for nothing any more, and wants nothing.
 void renewals::end_hold(lease& hold) noexcept
 {
-    keeper* const k = hold.root().kept_by;
+    renewal* const k = hold.root().renewal;
     if (k == nullptr) {
         return;
     }
@@ -61,11 +61,11 @@ void renewals::end_hold(lease& hold) noexcept
     if (k->wanted_by == &hold) {
         k->wanted_by = nullptr;
     }
-    for (keeper** at = &k->further; *at != nullptr; at = &(*at)->further) {
+    for (renewal** at = &k->further; *at != nullptr; at = &(*at)->further) {
         if ((*at)->wanted_by == &hold) {
-            keeper& wish = **at;
+            renewal& wish = **at;
             *at = wish.further;
-            keepers_.give(wish);
+            records_.give(wish);
             break;
         }
     }
@@ -76,7 +76,7 @@ void renewals::end_hold(lease& hold) noexcept
 }
 
 /// The validity that it has stands.
-void renewals::stop_renewals(keeper& k) noexcept
+void renewals::stop_renewals(renewal& k) noexcept
 {
     k.renews = false;
     --shared_.stats.kept_alive;
@@ -89,10 +89,10 @@ void renewals::stop_renewals(keeper& k) noexcept
 
 /// How long the keys are to live from now on, for the hold that wants most; zero if none wants more
 /// than was asked for.
-nanos renewals::life_wanted(const keeper& k) const noexcept
+nanos renewals::life_wanted(const renewal& k) const noexcept
 {
     nanos most{};
-    for (const keeper* wish = &k; wish != nullptr; wish = wish->further) {
+    for (const renewal* wish = &k; wish != nullptr; wish = wish->further) {
         // Servers count in whole milliseconds.
         const nanos left = std::chrono::floor<milliseconds>(wish->hold_end() - shared_.now);
         const bool is_held_to_the_end =

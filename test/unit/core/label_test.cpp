@@ -21,7 +21,7 @@ acquire_options labelled()
     return o;
 }
 
-acquire_options once()
+acquire_options one_attempt()
 {
     acquire_options o;
     o.timeout = 0ms;
@@ -96,7 +96,7 @@ TEST_CASE("a contended acquire with a report names the holder", "[core][label]")
     const std::vector<std::string> both{"q", "r"};
     (void)w.lock("r", labelled());
     w.with_report = true;
-    call& c = of_several ? w.acquire(both, once()) : w.acquire("r", once());
+    call& c = of_several ? w.acquire(both, one_attempt()) : w.acquire("r", one_attempt());
     REQUIRE(c.done());
     CHECK(c.error == errc::contended);
     CHECK(c.report.holder_label == "backup on web1");
@@ -107,7 +107,8 @@ TEST_CASE("a contended acquire with a report names the holder", "[core][label]")
     }));
     w.with_report = false;
     const auto before = sent(w, "GETRANGE");
-    CHECK((of_several ? w.acquire(both, once()) : w.acquire("r", once())).error == errc::contended);
+    CHECK((of_several ? w.acquire(both, one_attempt()) : w.acquire("r", one_attempt())).error ==
+          errc::contended);
     CHECK(sent(w, "GETRANGE") == before);
 }
 
@@ -119,12 +120,12 @@ TEST_CASE("a node that refuses in time and gives the label later is not late", "
     w.start();
     (void)w.lock("r", labelled());
     const std::vector<std::string> both{"q", "r"};
-    (void)w.acquire(both, once());  // from now on the nodes know the script
+    (void)w.acquire(both, one_attempt());  // from now on the nodes know the script
     for (const auto& p : w.peers) {
         p->way_there = p->way_back = 15ms;
     }
     w.with_report = true;
-    call& late = w.acquire(both, once());
+    call& late = w.acquire(both, one_attempt());
     w.advance(1s);
     REQUIRE(late.done());
     CHECK(late.error == errc::contended);
@@ -203,7 +204,7 @@ TEST_CASE("a failed attempt leaves the holder's label as it is", "[core][label]"
     bench_world w;
     w.start();
     core::lease& l = w.lock("r", labelled());
-    acquire_options o = once();
+    acquire_options o = one_attempt();
     o.label = "another";
     CHECK(w.acquire("r", o).error == errc::contended);
     CHECK(w.inspect("r").found.holder_label == "backup on web1");
@@ -211,7 +212,7 @@ TEST_CASE("a failed attempt leaves the holder's label as it is", "[core][label]"
     for (const auto& p : w.peers) {
         p->master.lose("r");
     }
-    (void)w.lock("r", once());
+    (void)w.lock("r", one_attempt());
     CHECK(labels(w) == 3);
     CHECK(w.inspect("r").found.holder_label.empty());
     // A late release leaves a later holder's label.
@@ -243,7 +244,7 @@ TEST_CASE("a label replaces no key of another program", "[core][label]")
     CHECK(std::ranges::all_of(found.report.nodes, [&](const node_report& n) {
         return n.outcome == node_outcome::granted && n.error == told;
     }));
-    CHECK(w.acquire("r", once()).report.holder_label.empty());
+    CHECK(w.acquire("r", one_attempt()).report.holder_label.empty());
     CHECK_FALSE(w.extend(l, 20s).error);
     (void)w.release(l);
     for (const auto& p : w.peers) {
@@ -319,7 +320,7 @@ TEST_CASE("a node that refuses the label keeps its vote", "[core][label]")
     }
     core::lease& l = w.lock("r", labelled());
     w.with_report = true;
-    call& c = w.acquire("r", once());
+    call& c = w.acquire("r", one_attempt());
     CHECK(c.error == errc::contended);
     CHECK(c.report.holder_label.empty());
     CHECK(c.report.nodes[0].outcome == node_outcome::refused);
@@ -352,7 +353,7 @@ TEST_CASE("a client shows the label of another program without harm to a termina
         }
         CHECK(w.inspect("r").found.holder_label == shown);
         w.with_report = true;
-        CHECK(w.acquire("r", once()).report.holder_label == shown);
+        CHECK(w.acquire("r", one_attempt()).report.holder_label == shown);
         w.with_report = false;
     }
     CHECK(w.core->snapshot().disconnects == 0);
