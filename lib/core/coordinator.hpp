@@ -44,7 +44,7 @@ namespace redlock::core {
  * Operations, bytes and instants go in; bytes to write (`output`), wishes about connections
  * (`to_connect`, `to_close`), finished operations and the next instant of interest come out. `now`
  * never goes backwards and is constant within a call. What comes out is to be collected after every
- * call; nothing is ever called back, but the log.
+ * call. The core calls nothing but the log and `config::backoff`.
  *
  * The algorithm is Redlock,
  * https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/.

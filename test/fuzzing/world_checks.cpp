@@ -263,7 +263,8 @@ void world::check_stats()
     }
     require(s.nodes_ready <= connected, "only a connected node is ready");
     require(!in_step || s.unanswered == asked, "each request waits for its reply");
-    require(s.pending_releases <= nodes() * settings_.max_pending_releases, "pending releases are bounded");
+    require(s.pending_releases <= nodes() * settings_.max_pending_releases,
+            "pending releases are bounded");
     require(s.leases <=
                 s.in_flight + held_.size() + s.unanswered + s.pending_releases + further_holds(),
             "a lease is kept by somebody");

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-// A node's connection and when something is sent on it. The words are in node_commands.cpp, the
+// A node's connection and when something is sent on it. The words are in commands.cpp, the
 // replies in replies.cpp, the pending releases in pending_releases.cpp.
 namespace redlock::core {
 

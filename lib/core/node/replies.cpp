@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <cassert>
 
-// What a node's replies mean, each by what it answers. Those to an acquire are in node_votes.cpp.
+// What a node's replies mean, each by what it answers. Those to an acquire are in
+// acquire_replies.cpp.
 namespace redlock::core {
 
 using base::instant;

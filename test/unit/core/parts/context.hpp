@@ -21,7 +21,7 @@ struct no_entropy final : base::entropy {
     [[nodiscard]] bool fill(std::span<std::byte> /*out*/) noexcept override { return false; }
 };
 
-/// What a part of the core needs of a client, without the other parts.
+/// The settings, entropy and memory of a client that one part of the core needs.
 struct part_context : core::record_owner {
     explicit part_context(config c = {}) : settings(base::make_settings(with_nodes(std::move(c))))
     {}
