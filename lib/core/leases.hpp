@@ -21,8 +21,7 @@ namespace redlock::core {
 class leases {
 public:
     /// All arguments must outlive the object.
-    leases(node_context& shared, const node_list& nodes, contention& waiters,
-           renewals& kept) noexcept
+    leases(node_context& shared, const node_list& nodes, contention& waiters, renewals& kept)
         : shared_(shared),
           nodes_(nodes),
           contention_(waiters),
@@ -59,7 +58,8 @@ public:
 
     /// Ends the hold; with the last one, releases the keys, for nobody.
     void give_back(lease& held) noexcept;
-    /// The same without the releases, which the caller sends.
+    /// Ends the last hold and the validity. The caller sends the releases, drops the label and ends
+    /// the turn.
     void begin_release(lease& held) noexcept;
     /// The keys are, or may be, another owner's: returns `lost`, or `not_held` if the lease was
     /// detached before.

@@ -48,7 +48,7 @@ class contention final : public contention_events {
 public:
     /// All arguments must outlive the object.
     contention(node_context& shared, const node_list& nodes, scheduler& operations,
-               const availability& majority) noexcept
+               const availability& majority)
         : shared_(shared),
           settings_(shared.settings),
           nodes_(nodes),
@@ -58,20 +58,21 @@ public:
 
     // An acquire, in the order of its calls.
 
-    /// Whether an acquire must wait in the queue before it has a coroutine. May throw
-    /// `std::bad_alloc`.
     enum class place : std::uint8_t {
         first,    ///< it need not
         queued,   ///< it waits there now
         no_room,  ///< it must, and the queue is full
     };
+    /// Puts an acquire that has no coroutine into the queue, if it must wait there. May throw
+    /// `std::bad_alloc`.
     [[nodiscard]] place enter(operation& op);
     /// May put the acquire into the queue. May throw `std::bad_alloc`.
     [[nodiscard]] turn next_turn(operation& op);
     /// The node to be asked before all others; empty: all are asked at once.
     [[nodiscard]] std::optional<unsigned> first_node(const operation& op) const noexcept;
-    /// An attempt begins with `to`, which may be another lease of the same resources than `from`.
+    /// The acquire goes on with `to`, another lease of the same resources.
     void on_new_lease(lease& from, lease& to, operation& op) noexcept;
+    /// An attempt begins.
     void on_attempt(operation& op) noexcept;
     /// The nodes that were asked at first have answered, as `v` says.
     void on_first_answers(const round& attempt, verdict v) noexcept;

@@ -47,7 +47,7 @@ protected:
 class renewals {
 public:
     /// All arguments must outlive the object.
-    renewals(node_context& shared, renewal_listener& listener) noexcept
+    renewals(node_context& shared, renewal_listener& listener)
         : shared_(shared),
           settings_(shared.settings),
           listener_(listener)
@@ -76,7 +76,7 @@ public:
 
     /// First reports the leases that have expired, then queues those that are due.
     void on_time() noexcept;
-    /// Begins the renewals that are due, as far as there is room. False: there was none.
+    /// Begins the renewals that are due, as far as there is room. False: none was begun.
     bool renew_due() noexcept { return !turns_.empty() && begin_due(); }
     void on_begun(renewal& k, operation& renewal) noexcept;
     /// The renewal of the lease has ended: `renewed`, or not known.
